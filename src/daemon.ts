@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { Random } from './base/backoff.ts';
 import { type Clock, sleep, systemClock } from './base/clock.ts';
-import { listenMessage } from './base/systemErrors.ts';
 import type { Log } from './base/log.ts';
 import type { Secrets } from './base/secrets.ts';
+import { listenMessage } from './base/systemErrors.ts';
 import type { BrokerFinder } from './broker/clientOptions.ts';
 import type { Connect } from './broker/connect.ts';
 import { Connection } from './broker/connection.ts';
@@ -294,7 +294,7 @@ export class Daemon {
       random,
       this.#log,
     );
-    this.#http.on('problem', (words) => health.setHttpProblem(words));
+    this.#http.on('problem', (message) => health.setHttpProblem(message));
     await this.#http.start();
   }
 

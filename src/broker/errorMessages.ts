@@ -40,7 +40,7 @@ const messagesByMessage: Readonly<Record<string, string>> = {
 
 const sessionTakenOver = 142;
 
-/** A broker's or a socket's error in words for a log line. */
+/** A broker's or a socket's error for a log line. */
 export function describeError(error: unknown): string {
   const first = firstError(error);
   if (!(first instanceof Error)) return String(first);
@@ -50,17 +50,17 @@ export function describeError(error: unknown): string {
   if (isUntrusted(first)) return `${tls}. Check mqtt.ca_file`;
   // The certificate of the broker is of another host, or has expired: that is no failure of the handshake.
   if (tls !== null && /^(EPROTO$|ERR_SSL_)/.test(code)) {
-    const [, words = `the TLS handshake failed: ${tls}`] =
+    const [, message = `the TLS handshake failed: ${tls}`] =
       messagesByAlert.find(([pattern]) => pattern.test(tls)) ?? [];
-    return words;
+    return message;
   }
   const system = connectionMessage(first);
   if (code === 'ECONNREFUSED') return `${system}. Check the broker and its port`;
-  const words = system ?? messagesByCode[code] ?? messagesByMessage[first.message];
-  return words ?? (errorMessage(first) || first.name);
+  const message = system ?? messagesByCode[code] ?? messagesByMessage[first.message];
+  return message ?? (errorMessage(first) || first.name);
 }
 
-/** Why a client failed, in words; what came may be no MQTT, and before any answer it may be something else at all. */
+/** Why a client failed. What came may be no MQTT, and before any answer it may come from another service. */
 export function describeFailure(error: Error, hasAnswered: boolean): string {
   const { message } = error;
   const isGarbage = !('code' in error || error instanceof AggregateError || message in messagesByMessage);
@@ -74,8 +74,8 @@ export function describeFailure(error: Error, hasAnswered: boolean): string {
  * The broker closed the connection before its first answer: so ends plain MQTT on a port for TLS, TLS on one for plain
  * MQTT, and with some brokers a sign-in with a wrong password. It was asked with MQTT 3.1.1, too.
  */
-export function describeUnanswered(words: string): string {
-  return `${words} before any answer. Check the port, mqtt:// or mqtts://, and mqtt.username and mqtt.password`;
+export function describeUnanswered(reason: string): string {
+  return `${reason} before any answer. Check the port, mqtt:// or mqtts://, and mqtt.username and mqtt.password`;
 }
 
 /** The broker closed the connection while it had this large message. */
@@ -116,7 +116,7 @@ export function refusedFilters(
   return { filters: refused, reason: error.message.replace(/^Subscribe error: /, '') };
 }
 
-/** The same in words. */
+/** The same for people. */
 export function describeRefusedFilters({ filters, reason }: RefusedFilters): string {
   const [first, second, ...others] = filters;
   const listed = [first, second].filter(Boolean).join(', ');

@@ -26,7 +26,7 @@ import { matchesAny } from './topicFilter.ts';
 export interface SessionEnd {
   /** From the answered subscriptions to its end, in ms; null where it did not come so far. */
   readonly livedMs: number | null;
-  /** In words. */
+  /** For people. */
   readonly reason: string;
   /** Whether the broker answered that it does not speak this version of MQTT. */
   readonly isVersionRefused?: boolean;
@@ -184,7 +184,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     return this.#stored.hasOwnState;
   }
 
-  /** The subscriptions that the broker refuses, in words; null if it refuses none that are needed. */
+  /** The subscriptions that the broker refuses, and why; null if it refuses none that are needed. */
   get refusedSubscriptions(): string | null {
     const needed = this.#needed(this.#refused);
     return needed.filters.length === 0 ? null : describeRefusedFilters(needed);
@@ -394,15 +394,15 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   }
 
   #onError(error: Error & { code?: unknown }): void {
-    const words = describeFailure(error, this.#hasAnswered);
+    const reason = describeFailure(error, this.#hasAnswered);
     // It was closed while it was written to: what the broker may have said before is lost.
     // The second is Mosquitto's answer to a message that is too large, which the library does not accept.
     if (closedCodes.has(String(error.code)) || /^Invalid puback reason code/.test(error.message))
-      this.#onClosed(words);
+      this.#onClosed(reason);
     else {
       this.#isVersionRefused =
         this.version === 5 && !this.#hasAnswered && refusedVersionCodes.has(Number(error.code));
-      this.#giveUp(words);
+      this.#giveUp(reason);
     }
   }
 
@@ -418,23 +418,23 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     };
   }
 
-  #onClosed(words: string): void {
-    this.#endWithout(this.#hasAnswered ? 'closed' : 'unanswered', words);
+  #onClosed(reason: string): void {
+    this.#endWithout(this.#hasAnswered ? 'closed' : 'unanswered', reason);
   }
 
   /** The broker has said nothing of why. */
-  #endWithout(ending: SessionEnd['ending'], words: string): void {
+  #endWithout(ending: SessionEnd['ending'], reason: string): void {
     if (this.#reason === null) {
       this.#ending = ending;
       this.#large = this.#queue?.closedAt;
     }
-    this.#giveUp(words);
+    this.#giveUp(reason);
   }
 
   /** Only the first reason counts: what follows comes of it. */
-  #giveUp(why: string): void {
+  #giveUp(reason: string): void {
     if (this.#reason !== null) return;
-    this.#reason = why;
+    this.#reason = reason;
     this.#cancelGreeting();
     this.#cancelRetry();
     this.#pings.stop();

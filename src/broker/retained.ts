@@ -187,11 +187,11 @@ export class Retained extends EventEmitter<RetainedEvents> {
       if (digest === null) this.#refused.delete(topic);
     }
     if (isSaid) return;
-    const words = `The MQTT broker rejected ${topic}: ${reason}`;
-    if (this.#refused.size < maxRefusalsLogged) this.#log.warn({ topic }, words);
+    const line = `The MQTT broker rejected ${topic}: ${reason}`;
+    if (this.#refused.size < maxRefusalsLogged) this.#log.warn({ topic }, line);
     else if (this.#refused.size === maxRefusalsLogged)
-      this.#log.warn({ topic }, `${words}. Further ones are logged at level debug`);
-    else this.#log.debug({ topic }, words);
+      this.#log.warn({ topic }, `${line}. Further ones are logged at level debug`);
+    else this.#log.debug({ topic }, line);
   }
 }
 

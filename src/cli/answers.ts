@@ -55,8 +55,8 @@ function givenBy(answers: Answers, file: string): Given {
   return {
     file,
     parsed: { value: configurationOf(answers), problems: [], lineOf: () => undefined },
-    tell: ({ path, what }) => `${questions[path.join('.')] ?? path.join('.')}: ${what}`,
-    inWords: (words) => words,
+    tell: ({ path, message }) => `${questions[path.join('.')] ?? path.join('.')}: ${message}`,
+    inWords: (message) => message,
   };
 }
 

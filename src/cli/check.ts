@@ -25,7 +25,7 @@ export async function check(context: CommandContext): Promise<number> {
   }
   const { config, file, warnings } = configuration;
   found({ check: 'configuration', outcome: 'OK', words: file ?? 'from the environment' });
-  for (const { words } of warnings) found({ check: 'configuration', outcome: 'WARN', words });
+  for (const { message } of warnings) found({ check: 'configuration', outcome: 'WARN', words: message });
 
   const client = ownClient(configuration);
   // Checks in one row need those before them.

@@ -45,9 +45,9 @@ export async function readConfiguration(
     log: createLog({ level: logLevel ?? quiet.level ?? log.level, format: log.format, secrets }),
     secrets,
     findBroker: app?.broker.isWanted ? await brokerFinder(app, env, secrets) : undefined,
-    warnings: loaded.warnings.map(({ about, words }) => ({
+    warnings: loaded.warnings.map(({ about, message }) => ({
       about,
-      words: app?.given.inWords(words) ?? words,
+      message: app?.given.inWords(message) ?? message,
     })),
   };
 }

@@ -149,7 +149,7 @@ function readValue(row: AnyOperation, name: string, text: string): unknown {
   return readings.find(isAccepted) ?? text;
 }
 
-function faultText({ place, name, words }: CallFault): string {
-  if (place !== 'body') return `${optionOf(name ?? '')} ${words}`;
-  return name === null ? `--body ${words}` : `--body: ${name} ${words}`;
+function faultText({ place, name, message }: CallFault): string {
+  if (place !== 'body') return `${optionOf(name ?? '')} ${message}`;
+  return name === null ? `--body ${message}` : `--body: ${name} ${message}`;
 }

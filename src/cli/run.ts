@@ -16,7 +16,7 @@ export async function run(context: CommandContext): Promise<number> {
   if (!(await isSetUp(context))) return context.signal.aborted ? exitStatus.done : exitStatus.failed;
   const { config, file, log, secrets, findBroker, warnings } = await readConfiguration(context);
   log.info(`sonic2mqtt ${version}, configured by ${file ?? 'the environment'}`);
-  for (const { words } of warnings) log.warn(words);
+  for (const { message } of warnings) log.warn(message);
   endOnMistake(log);
   const daemon = new Daemon(config, log, secrets, { findBroker });
   try {

@@ -344,7 +344,7 @@ export class CloudClient {
     const onSend = () => {
       startedAt ??= this.#clock.now();
     };
-    const { records, problem, gist, notice, isInDoubt } = await readList<Listed>({
+    const { records, problem, key, notice, isInDoubt } = await readList<Listed>({
       operation: name,
       concurrency: this.#options.maxConcurrency,
       ...(options.onPage && { onPage: options.onPage }),
@@ -367,7 +367,7 @@ export class CloudClient {
       records,
       complete: problem === null,
       problem,
-      gist,
+      key,
       isInDoubt,
       startedAt: startedAt ?? this.#clock.now(),
     };
@@ -530,7 +530,7 @@ export class CloudClient {
     if (waitMs > Math.min(maxWaitForRetryMs, deadline.remainingMs())) {
       const until = new Date(this.#clock.now() + waitMs).toISOString().slice(0, 16).replace('T', ' ');
       throw new CloudError('rateLimited', name, `the cloud requests a wait until ${until} UTC`, {
-        gist: 'the cloud requests a wait',
+        key: 'the cloud requests a wait',
         retryAfterMs: waitMs,
         mayHaveActed: false,
       });
@@ -627,13 +627,13 @@ const lateAnswer = new NetworkError('timeout: the answer came too late', {
 /** The one error family, whatever ended the call; anything else is a mistake of ours and is left as it is. */
 function toCloudError(name: OperationName, error: unknown): unknown {
   if (error instanceof NetworkError) {
-    const { kind, message, mayHaveActed, timedOut, gist } = error;
-    return new CloudError(kind, name, message, { mayHaveActed, timedOut, gist, cause: error });
+    const { kind, message, mayHaveActed, timedOut, key } = error;
+    return new CloudError(kind, name, message, { mayHaveActed, timedOut, key, cause: error });
   }
   if (error instanceof GivenUp) {
     const { timedOut } = error;
-    const words = timedOut ? 'timed out before the request was sent' : error.message;
-    return new CloudError('unavailable', name, words, { timedOut, mayHaveActed: false, cause: error });
+    const message = timedOut ? 'timed out before the request was sent' : error.message;
+    return new CloudError('unavailable', name, message, { timedOut, mayHaveActed: false, cause: error });
   }
   return error;
 }

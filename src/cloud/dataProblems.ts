@@ -5,7 +5,7 @@ import type { OperationName } from './operations.ts';
 /** Something odd in the cloud's data: `warn` where something is lost by it, `info` where it was tolerated. */
 export interface DataProblem {
   readonly level: 'info' | 'warn';
-  readonly words: string;
+  readonly message: string;
 }
 
 /** Collects what is odd in the answers to one question. */
@@ -47,13 +47,13 @@ export class DataProblems {
     const heard = new Map<string, DataProblem>();
     return {
       report: (level, notice) => {
-        const words = `${operation}: ${notice}`;
-        if (heard.size < maxShown) heard.set(words, { level, words });
+        const message = `${operation}: ${notice}`;
+        if (heard.size < maxShown) heard.set(message, { level, message });
         this.#remember(
           question(),
           new Map([...(this.#byQuestion.get(question())?.problems ?? []), ...heard]),
         );
-        this.#logOnce(level, words);
+        this.#logOnce(level, message);
       },
       end: () => {
         if (heard.size + this.#byQuestion.size > 0) this.#remember(question(), heard);
@@ -76,10 +76,10 @@ export class DataProblems {
     if (this.#byQuestion.size > maxQuestions && oldest !== undefined) this.#byQuestion.delete(oldest);
   }
 
-  #logOnce(level: DataProblem['level'], words: string): void {
-    if (this.#logged.has(words) || this.#logged.size >= maxLogged) return;
-    this.#logged.add(words);
-    this.#log[level](`Unexpected data from the cloud: ${words}`);
+  #logOnce(level: DataProblem['level'], message: string): void {
+    if (this.#logged.has(message) || this.#logged.size >= maxLogged) return;
+    this.#logged.add(message);
+    this.#log[level](`Unexpected data from the cloud: ${message}`);
     if (this.#logged.size === maxLogged) {
       this.#log.warn(
         `More than ${maxLogged} kinds of unexpected data from the cloud. Further ones are not logged`,

@@ -39,7 +39,7 @@ export function isSafeId(id: string): boolean {
 /** What came of reading a record: notices are oddities that were tolerated, to be reported once. */
 export type Decoded<T> =
   | { readonly ok: true; readonly value: T; readonly notices: readonly string[] }
-  | { readonly ok: false; readonly reason: string; readonly unsafeId: boolean };
+  | { readonly ok: false; readonly message: string; readonly unsafeId: boolean };
 
 /** Reads an answer, or a record of a list, tolerantly; never throws. */
 export type Decoder<T> = (value: unknown) => Decoded<T>;
@@ -223,18 +223,18 @@ function ofItsKind<T>(schema: z.ZodObject & z.ZodType<T>): Decoder<T> {
   return (value) => {
     const each = read(value);
     if (!each.ok || !isOther(Object.keys(value as object))) return each;
-    return { ok: false, reason: 'it has none of the requested fields', unsafeId: false };
+    return { ok: false, message: 'it has none of the requested fields', unsafeId: false };
   };
 }
 
-const tooDeep = { ok: false, reason: 'it is nested too deeply', unsafeId: false } as const;
+const tooDeep = { ok: false, message: 'it is nested too deeply', unsafeId: false } as const;
 
 function tolerantDecoder<T>(schema: z.ZodType<T>): Decoder<T> {
   return (value) => {
     const first = schema.safeParse(value);
     if (first.success) return { ok: true, value: first.data, notices: [] };
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      return { ok: false, reason: 'it is not an object', unsafeId: false };
+      return { ok: false, message: 'it is not an object', unsafeId: false };
     }
     const { issues } = first.error;
     const notices = new Map(
@@ -247,10 +247,10 @@ function tolerantDecoder<T>(schema: z.ZodType<T>): Decoder<T> {
     if (second.success) return { ok: true, value: second.data, notices: [...notices.values()] };
     const badId = 'id' in value && typeof value.id === 'string' && !isSafeId(value.id);
     if (badId) {
-      return { ok: false, reason: `its id is not safe in a topic: ${shown(value.id)}`, unsafeId: true };
+      return { ok: false, message: `its id is not safe in a topic: ${shown(value.id)}`, unsafeId: true };
     }
     const reasons = new Set(second.error.issues.map(({ path: [field] }) => notices.get(field)));
-    return { ok: false, reason: [...reasons].join(', '), unsafeId: false };
+    return { ok: false, message: [...reasons].join(', '), unsafeId: false };
   };
 }
 
@@ -279,10 +279,10 @@ function holder<T>(field: string, readHeld: (value: unknown) => Entries): Decode
     if (isTooDeeplyNested(value)) return tooDeep;
     const { data: held } = anyObject.safeParse(value);
     const entries = readHeld(held?.[field]);
-    if (!entries) return { ok: false, reason: `it has no ${field}`, unsafeId: false };
+    if (!entries) return { ok: false, message: `it has no ${field}`, unsafeId: false };
     const { good, notices } = entries;
     if (isEmpty(good) && !isEmpty(held?.[field])) {
-      return { ok: false, reason: `its ${field} cannot be read`, unsafeId: false };
+      return { ok: false, message: `its ${field} cannot be read`, unsafeId: false };
     }
     return { ok: true, value: { ...held, [field]: good } as T, notices };
   };

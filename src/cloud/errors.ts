@@ -27,7 +27,7 @@ export interface CloudErrorDetails {
   /** Whether the cloud itself has spoken, in JSON, and nothing in front of it. */
   readonly isJson?: boolean | undefined;
   /** The message without what varies from one such error to the next; the message, unless given. */
-  readonly gist?: string | undefined;
+  readonly key?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -35,7 +35,7 @@ export interface CloudErrorDetails {
 export class CloudError extends Error {
   readonly kind: CloudErrorKind;
   /** Tells two causes apart, and two occurrences of one not. */
-  readonly gist: string;
+  readonly key: string;
   readonly operation: string;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
@@ -47,7 +47,7 @@ export class CloudError extends Error {
     super(message, { cause: details.cause });
     this.name = 'CloudError';
     this.kind = kind;
-    this.gist = details.gist ?? message;
+    this.key = details.key ?? message;
     this.operation = operation;
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;

@@ -6,7 +6,7 @@ import { oneLine } from './oneLine.ts';
 export interface Field {
   readonly name: string;
   readonly isRequired: boolean;
-  /** What it takes, in words that follow "must be". */
+  /** What it takes. It follows "must be". */
   readonly takes: string;
   /** The only values, where they are known. */
   readonly choices: readonly string[] | null;
@@ -19,12 +19,12 @@ export interface Fields {
   readonly isOpen: boolean;
 }
 
-/** Something wrong with a call: where, and words that follow its name. */
+/** Something wrong with a call: where, and a message that follows its name. */
 export interface CallFault {
   readonly place: 'params' | 'query' | 'body';
   /** The parameter or field; null for the place as a whole. */
   readonly name: string | null;
-  readonly words: string;
+  readonly message: string;
 }
 
 /** What is known of a field, as JSON Schema says it. */
@@ -70,7 +70,7 @@ function bounds(minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INT
   return minimum > Number.MIN_SAFE_INTEGER ? ` from ${minimum}` : '';
 }
 
-/** What the schema finds wrong with a value, in words; what was given is not repeated, since it may be a secret. */
+/** What the schema finds wrong with a value. The value itself is not repeated, since it may be a secret. */
 export function faultsOf(
   place: CallFault['place'],
   schema: z.ZodType,
@@ -89,19 +89,19 @@ export function faultsOf(
     }
     const field = fields.find(({ name }) => name === issue.path[0]);
     if (!field) {
-      const words = issue.code === 'custom' ? issue.message : 'must be an object';
-      return [{ place, name: null, words }];
+      const message = issue.code === 'custom' ? issue.message : 'must be an object';
+      return [{ place, name: null, message }];
     }
     const { name, takes, choices } = field;
     const wrong = given.get(name);
-    if (wrong === undefined) return [{ place, name, words: 'is missing' }];
-    if (wrong === '' && takes === 'text') return [{ place, name, words: 'must not be empty' }];
+    if (wrong === undefined) return [{ place, name, message: 'is missing' }];
+    if (wrong === '' && takes === 'text') return [{ place, name, message: 'must not be empty' }];
     const hint = choices && typeof wrong === 'string' ? didYouMean(nearest(wrong, choices)) : '';
-    return [{ place, name, words: `must be ${takes}${hint}` }];
+    return [{ place, name, message: `must be ${takes}${hint}` }];
   });
-  // Some values are wrong in more ways than one, which all come to the same words.
-  const isFirst = ({ name, words }: CallFault, index: number) =>
-    faults.findIndex((each) => each.name === name && each.words === words) === index;
+  // Some values are wrong in more ways than one, which all come to the same message.
+  const isFirst = ({ name, message }: CallFault, index: number) =>
+    faults.findIndex((each) => each.name === name && each.message === message) === index;
   return faults.filter(isFirst);
 }
 
@@ -114,8 +114,8 @@ export function unknownNames(
   known: readonly string[],
 ): CallFault[] {
   const faults: CallFault[] = names.slice(0, mostNamed).map((name) => {
-    return { place, name: oneLine(name, 60), words: `is unknown${didYouMean(nearest(name, known))}` };
+    return { place, name: oneLine(name, 60), message: `is unknown${didYouMean(nearest(name, known))}` };
   });
   if (names.length === faults.length) return faults;
-  return [...faults, { place, name: null, words: `has unknown names, ${names.length} in total` }];
+  return [...faults, { place, name: null, message: `has unknown names, ${names.length} in total` }];
 }

@@ -101,8 +101,10 @@ export class Http {
       if (error instanceof NetworkError) return error;
       if (!(error instanceof GivenUp)) return describeFailure(error, this.#way, isSent);
       const after = describeDuration(clock.monotonic() - startedAt);
-      const words = error.timedOut ? `timeout: ${nameOf(this.#way)} ${where} after ${after}` : error.message;
-      return new NetworkError(words, { mayHaveActed: isSent, timedOut: error.timedOut, cause: error });
+      const message = error.timedOut
+        ? `timeout: ${nameOf(this.#way)} ${where} after ${after}`
+        : error.message;
+      return new NetworkError(message, { mayHaveActed: isSent, timedOut: error.timedOut, cause: error });
     };
     const giveUp = () => answer.giveUp(signal.reason);
     if (signal.aborted) giveUp();
@@ -131,8 +133,8 @@ export class Http {
     const coding = header('content-encoding')?.trim().toLowerCase() ?? 'identity';
     // Nobody has asked for another.
     if (coding === '' || coding === 'identity') return { status, header, body, bodyProblem: null };
-    const words = `the answer is compressed (content-encoding ${JSON.stringify(coding.slice(0, 40))})`;
-    const bodyProblem = new NetworkError(words, { kind: 'unreadable', mayHaveActed: true });
+    const message = `the answer is compressed (content-encoding ${JSON.stringify(coding.slice(0, 40))})`;
+    const bodyProblem = new NetworkError(message, { kind: 'unreadable', mayHaveActed: true });
     return { status, header, body: Buffer.alloc(0), bodyProblem };
   }
 

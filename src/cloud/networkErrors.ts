@@ -8,7 +8,7 @@ export class NetworkError extends Error {
   readonly mayHaveActed: boolean;
   readonly timedOut: boolean;
   /** The message without what differs within one outage, which may cut off some requests and leave others hanging. */
-  readonly gist: string;
+  readonly key: string;
 
   constructor(
     message: string,
@@ -25,7 +25,7 @@ export class NetworkError extends Error {
     this.kind = details.kind ?? 'unavailable';
     this.mayHaveActed = details.mayHaveActed;
     this.timedOut = details.timedOut ?? false;
-    this.gist = this.timedOut || details.isCutOff ? 'no answer' : message;
+    this.key = this.timedOut || details.isCutOff ? 'no answer' : message;
   }
 }
 
@@ -35,7 +35,7 @@ export interface Way {
   readonly proxy: URL | null;
 }
 
-/** The other end in words. */
+/** The other end, for people. */
 export function nameOf({ url, proxy }: Way): string {
   return proxy ? `${url.host} through the proxy ${proxy.host}` : url.host;
 }
@@ -46,30 +46,31 @@ export function describeFailure(error: unknown, way: Way, wasSent: boolean): Net
   // TCP connections lead to the proxy if there is one.
   const { hostname, host } = proxy ?? url;
   const code = errorCode(error);
-  const message = errorMessage(firstError(error));
-  const failed = (words: string, details: { isCutOff?: true; timedOut?: true; kind?: 'unreadable' } = {}) =>
-    new NetworkError(words, { ...details, mayHaveActed: wasSent, cause: error });
+  const said = errorMessage(firstError(error));
+  const failed = (message: string, details: { isCutOff?: true; timedOut?: true; kind?: 'unreadable' } = {}) =>
+    new NetworkError(message, { ...details, mayHaveActed: wasSent, cause: error });
 
   if (connectionTimeout.has(code)) {
     return failed(`timeout: no connection to ${nameOf(way)}`, { timedOut: true });
   }
   if (brokenConnection.has(code)) {
-    const words = `the connection to ${nameOf(way)} broke before the answer was complete`;
-    return failed(words, { isCutOff: true });
+    return failed(`the connection to ${nameOf(way)} broke before the answer was complete`, {
+      isCutOff: true,
+    });
   }
   const isDns = code === 'ENOTFOUND' || code.startsWith('EAI_');
   const system = connectionMessage(error, isDns ? hostname : host);
   if (system !== null) return failed(isDns ? `DNS: ${system}` : system);
-  const refusal = proxy && /^Proxy response \((\d+)\)/.exec(message);
+  const refusal = proxy && /^Proxy response \((\d+)\)/.exec(said);
   if (refusal) {
     return failed(`the proxy ${host} rejects the connection to ${url.host} (status ${refusal[1]})`);
   }
   const tls = tlsMessage(error);
   if (tls !== null) return failed(`TLS: ${tls === noTls ? `${tls}. Check cloud.base_url` : tls}`);
   if (error instanceof Error && error.name === 'HTTPParserError') {
-    return failed(`the answer from ${url.host} is not HTTP (${message})`, { kind: 'unreadable' });
+    return failed(`the answer from ${url.host} is not HTTP (${said})`, { kind: 'unreadable' });
   }
-  return failed(`no answer from ${nameOf(way)}: ${message}`);
+  return failed(`no answer from ${nameOf(way)}: ${said}`);
 }
 
 // The proxy has the time of a connection to make its own.

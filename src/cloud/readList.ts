@@ -8,8 +8,8 @@ export interface ListResult<T> {
   readonly complete: boolean;
   /** In words; null when complete. */
   readonly problem: string | null;
-  /** The gist of the error that is the problem; null where it is none. */
-  readonly gist: string | null;
+  /** The key of the error that is the problem; null where it is none. */
+  readonly key: string | null;
   /** Whether the problem is only that its pages do not fit together, as they do not while the list changes. */
   readonly isInDoubt: boolean;
   /** Wall-clock ms when its first request was made. */
@@ -20,7 +20,7 @@ export interface ListResult<T> {
 export interface CrawlOutcome<T> {
   readonly records: readonly T[];
   readonly problem: string | null;
-  readonly gist: string | null;
+  readonly key: string | null;
   readonly notice: string | null;
   readonly isInDoubt: boolean;
 }
@@ -67,7 +67,7 @@ export async function readList<T extends { readonly id: string }>(
   } catch (error) {
     if (!(error instanceof CloudError)) throw error;
     const words = `${first.doubt()}, and reading again failed: ${error.message}`;
-    return { ...outcome(first.records()), problem: words, gist: error.gist };
+    return { ...outcome(first.records()), problem: words, key: error.key };
   }
   const both = [...new Map([...first.byId, ...second.byId]).values()];
   if (second.flaw() !== null) return outcome(both, second);
@@ -85,7 +85,7 @@ function outcome<T extends { readonly id: string }>(
   return {
     records,
     problem: reading?.flaw() ?? null,
-    gist: reading?.gist() ?? null,
+    key: reading?.key() ?? null,
     notice: null,
     isInDoubt: false,
   };
@@ -137,9 +137,9 @@ class Reading<T extends { readonly id: string }> {
   }
 
   /** What kept a page from being read; null where that is not the flaw. */
-  gist(): string | null {
+  key(): string | null {
     const [error] = this.#failures.values();
-    return error?.gist ?? null;
+    return error?.key ?? null;
   }
 
   /** Why the reading may not be the whole list; null where it adds up. */

@@ -81,7 +81,7 @@ interface CheckedCall {
   readonly faults: readonly CallFault[];
 }
 
-/** Checks a call against its row; every fault is in words. */
+/** Checks a call against its row. */
 export function checkCall(row: AnyOperation, call: Omit<UncheckedCall, 'operation'>): CheckedCall {
   const faults: CallFault[] = [];
   const params = checkParams(paramNames(row.path), call.params ?? {}, faults);
@@ -90,18 +90,18 @@ export function checkCall(row: AnyOperation, call: Omit<UncheckedCall, 'operatio
   return { params, query, body, faults };
 }
 
-/** Checks a call against its row and encodes it; throws `invalid` with every fault in words. */
+/** Checks a call against its row and encodes it; throws `invalid` with every fault. */
 export function encodeCall(call: UncheckedCall, overrides: RouteOverrides): HttpRequest {
   const { operation: name } = call;
   if (!isOperationName(name)) {
-    const words = `there is no operation ${oneLine(String(name), 80)}${didYouMean(nearest(String(name), operationNames))}`;
-    throw new CloudError('invalid', String(name), words, { mayHaveActed: false });
+    const message = `there is no operation ${oneLine(String(name), 80)}${didYouMean(nearest(String(name), operationNames))}`;
+    throw new CloudError('invalid', String(name), message, { mayHaveActed: false });
   }
   const row = operationRow(name);
   const route = routeOf(name, overrides);
   const { params, query, body, faults } = checkCall(row, call);
   if (faults.length > 0) {
-    throw new CloudError('invalid', name, joinSentences(faults.map(inWords)), { mayHaveActed: false });
+    throw new CloudError('invalid', name, joinSentences(faults.map(faultMessage)), { mayHaveActed: false });
   }
   const path = route.path.replace(/\{([^}]+)\}/g, (_, param: string) => params.get(param) ?? '');
   return {
@@ -113,14 +113,14 @@ export function encodeCall(call: UncheckedCall, overrides: RouteOverrides): Http
   };
 }
 
-function inWords({ place, name, words }: CallFault): string {
-  return name === null ? `${place} ${words}` : `${place}.${name} ${words}`;
+function faultMessage({ place, name, message }: CallFault): string {
+  return name === null ? `${place} ${message}` : `${place}.${name} ${message}`;
 }
 
 /** The encoded value of each parameter; whatever is wrong with them is added to the faults. */
 function checkParams(names: readonly string[], params: unknown, faults: CallFault[]): Map<string, string> {
   const encoded = new Map<string, string>();
-  const fault = (name: string | null, words: string) => faults.push({ place: 'params', name, words });
+  const fault = (name: string | null, message: string) => faults.push({ place: 'params', name, message });
   if (typeof params !== 'object' || params === null || Array.isArray(params)) {
     fault(null, 'must be an object');
     return encoded;
@@ -152,11 +152,11 @@ function check(
   faults: CallFault[],
 ): unknown {
   if (!schema) {
-    if (value !== undefined) faults.push({ place, name: null, words: 'is not allowed for this operation' });
+    if (value !== undefined) faults.push({ place, name: null, message: 'is not allowed for this operation' });
     return undefined;
   }
   if (isTooDeeplyNested(value)) {
-    faults.push({ place, name: null, words: 'is nested too deeply' });
+    faults.push({ place, name: null, message: 'is nested too deeply' });
     return undefined;
   }
   const result = schema.safeParse(value ?? {});
@@ -171,7 +171,7 @@ function check(
 function halvesIn(query: object): CallFault[] {
   return Object.entries(query)
     .filter(([, value]) => /\p{Cs}/u.test(String(value)))
-    .map(([name]) => ({ place: 'query', name, words: 'must be valid Unicode text' }));
+    .map(([name]) => ({ place: 'query', name, message: 'must be valid Unicode text' }));
 }
 
 function encodeQuery(query: unknown): string {

@@ -60,23 +60,28 @@ export function checkStatus(
   if (status < 300) return null;
   if (status < 400) {
     const target = oneLine(hide(answer.header('location') ?? 'nowhere'));
-    const gist = `the cloud answered ${status}, a redirect`;
-    return new CloudError('unreadable', name, `${gist} to ${target}`, { status, gist });
+    const key = `the cloud answered ${status}, a redirect`;
+    return new CloudError('unreadable', name, `${key} to ${target}`, { status, key });
   }
   const [kind, meaning] =
     meanings[status] ?? (status < 500 ? ['rejected', 'not accepted'] : ['unavailable', 'server error']);
-  const words = `the cloud answered ${status} (${meaning})`;
+  const message = `the cloud answered ${status} (${meaning})`;
   const text = textOf(answer);
   const body = parseJson(text, hide);
-  const said = body === undefined ? plainReason(status, hide(text)) : reasonIn(body);
-  return new CloudError(kind, name, said && said.toLowerCase() !== meaning ? `${words}: ${said}` : words, {
-    status,
-    // An outage may show another of these each time.
-    gist: status < 500 ? words : meaning,
-    retryAfterMs: retryAfterOf(answer, nowMs) ?? undefined,
-    mayHaveActed: kind === 'unavailable',
-    isJson: typeof body === 'object' && body !== null,
-  });
+  const said = body === undefined ? plainMessage(status, hide(text)) : messageIn(body);
+  return new CloudError(
+    kind,
+    name,
+    said && said.toLowerCase() !== meaning ? `${message}: ${said}` : message,
+    {
+      status,
+      // An outage may show another of these each time.
+      key: status < 500 ? message : meaning,
+      retryAfterMs: retryAfterOf(answer, nowMs) ?? undefined,
+      mayHaveActed: kind === 'unavailable',
+      isJson: typeof body === 'object' && body !== null,
+    },
+  );
 }
 
 /** What a 429 or a 503 asks to wait, in ms; null where it does not say. */
@@ -105,8 +110,8 @@ export function readAnswer(
   if (answer.bodyProblem) throw answer.bodyProblem;
   const { status } = answer;
   const unreadable = (what: string, detail = '') => {
-    const gist = `the cloud's answer ${what}`;
-    return new CloudError('unreadable', name, detail ? `${gist}: ${detail}` : gist, { status, gist });
+    const key = `the cloud's answer ${what}`;
+    return new CloudError('unreadable', name, detail ? `${key}: ${detail}` : key, { status, key });
   };
   const text = textOf(answer);
   const whole = parse(text);
@@ -122,7 +127,7 @@ export function readAnswer(
   }
   const body = reply.part === undefined ? whole : partOf(whole, reply.part);
   const read = reply.decode(body);
-  if (!read.ok) throw unreadable('has an unexpected format', hide(read.reason));
+  if (!read.ok) throw unreadable('has an unexpected format', hide(read.message));
   for (const notice of read.notices) report('info', notice);
   return { reply: read.value, sent: body };
 }
@@ -159,7 +164,7 @@ type AnyDecoder = AnyOperation['reply'] extends infer Each
 
 function readPage(readRecord: AnyDecoder, body: unknown, report: Report): GoodAnswer | string {
   const envelope = readEnvelope(body);
-  if (!envelope.ok) return envelope.reason;
+  if (!envelope.ok) return envelope.message;
   for (const notice of envelope.notices) report('info', notice);
   const records: unknown[] = [];
   const usable: unknown[] = [];
@@ -172,7 +177,7 @@ function readPage(readRecord: AnyDecoder, body: unknown, report: Report): GoodAn
       for (const notice of read.notices) report('info', notice);
     } else {
       if (!read.unsafeId) nameless++;
-      report('warn', `a record was skipped: ${read.reason}`);
+      report('warn', `a record was skipped: ${read.message}`);
     }
   }
   const { data, page_number, page_size, total_entries, total_pages } = envelope.value;
@@ -202,7 +207,7 @@ function asCount(value: number | null): number | null {
 }
 
 /** Names under which services tell what is wrong, the plainest first. */
-const reasonKeys = [
+const messageKeys = [
   'message',
   'detail',
   'error',
@@ -213,32 +218,34 @@ const reasonKeys = [
   'title',
 ];
 
-const maxReasons = 5;
+const maxMessages = 5;
 
 /** What an error's body says to people, whatever its shape: `message`, `errors[].detail`, `errors.{field}[]` and the like. */
-function reasonIn(body: unknown): string {
+function messageIn(body: unknown): string {
   if (isTooDeeplyNested(body)) return '';
-  return oneLine([...new Set(reasonsIn(body))].slice(0, maxReasons).join('. '));
+  return oneLine([...new Set(messagesIn(body))].slice(0, maxMessages).join('. '));
 }
 
-function reasonsIn(said: unknown): string[] {
+function messagesIn(said: unknown): string[] {
   if (typeof said === 'string') return said.trim() === '' ? [] : [said.trim()];
-  if (Array.isArray(said)) return said.flatMap(reasonsIn);
+  if (Array.isArray(said)) return said.flatMap(messagesIn);
   if (typeof said !== 'object' || said === null) return [];
   const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(said));
-  const [plain = []] = reasonKeys.map((key) => reasonsIn(fields.get(key))).filter(({ length }) => length > 0);
+  const [plain = []] = messageKeys
+    .map((key) => messagesIn(fields.get(key)))
+    .filter(({ length }) => length > 0);
   const errors = fields.get('errors');
   const isByField = typeof errors === 'object' && errors !== null && !Array.isArray(errors);
   const others = isByField
     ? Object.entries(errors).flatMap(([field, each]) =>
-        reasonsIn(each).map((reason) => `${field}: ${reason}`),
+        messagesIn(each).map((message) => `${field}: ${message}`),
       )
-    : reasonsIn(errors);
+    : messagesIn(errors);
   return [...plain, ...others];
 }
 
 /** A text that is no JSON; a web page says nothing that fits into a line. */
-function plainReason(status: number, text: string): string {
+function plainMessage(status: number, text: string): string {
   return status >= 500 || /^\s*</.test(text) ? '' : oneLine(text);
 }
 

@@ -206,8 +206,8 @@ export class Session {
   async #renewWhenAllowed(): Promise<void> {
     const leftMs = this.#waitMs;
     if (this.#failure !== null && leftMs > 0) {
-      const { kind, message, gist, status } = this.#failure;
-      const details = { status, gist, retryAfterMs: leftMs, mayHaveActed: false };
+      const { kind, message, key, status } = this.#failure;
+      const details = { status, key, retryAfterMs: leftMs, mayHaveActed: false };
       throw new CloudError(kind, 'sign_in', message, details);
     }
     let askedMs = 0;
@@ -291,13 +291,13 @@ export class Session {
     return this.#isAttemptAsked ? earliestAttemptAt(rejections) : automaticAttemptAt(rejections);
   }
 
-  #authError(words: string, status?: number): CloudError {
+  #authError(message: string, status?: number): CloudError {
     const { nextAttemptAt } = this.state;
     const next =
       nextAttemptAt === null || !this.#options.onPasswordChange
         ? ''
         : `. Next attempt in ${describeDuration(nextAttemptAt - this.#clock.now())}, or when the password file changes`;
-    return new CloudError('auth', 'sign_in', words + next, { status, gist: words, mayHaveActed: false });
+    return new CloudError('auth', 'sign_in', message + next, { status, key: message, mayHaveActed: false });
   }
 
   #readPassword(): string {
@@ -344,11 +344,11 @@ function signInError(error: CloudError): CloudError {
   const { kind, status, retryAfterMs, timedOut } = error;
   const isPassable = kind === 'unavailable' || kind === 'rateLimited' || kind === 'unreadable';
   const hint = status === 404 || status === 405 ? '. Check cloud.base_url' : '';
-  const gist = `cannot sign in: ${error.gist}${hint}`;
+  const key = `cannot sign in: ${error.key}${hint}`;
   return new CloudError(
     isPassable ? kind : kind === 'invalid' || kind === 'unsupported' ? 'auth' : 'unavailable',
     'sign_in',
     `cannot sign in: ${error.message}${hint}`,
-    { status, retryAfterMs, timedOut, gist, mayHaveActed: false, cause: error },
+    { status, retryAfterMs, timedOut, key, mayHaveActed: false, cause: error },
   );
 }

@@ -129,7 +129,7 @@ function treeOf(options: Tree, env: NodeJS.ProcessEnv): { tree: Tree; problems: 
         key,
         appOptions.map((each) => each.key),
       );
-      problems.push({ path: [key], what: `unknown option${didYouMean(near)}` });
+      problems.push({ path: [key], message: `unknown option${didYouMean(near)}` });
     } else if (value !== '' && value !== null) {
       tree = withValueAt(tree, option.path.split('.'), meantBy(option, value));
     }
@@ -166,18 +166,18 @@ function numberOf(path: Path): number | undefined {
 }
 
 /** Who has filled in a form looks for its labels, and who has written YAML for its keys. */
-function tell({ path, what }: Problem): string {
+function tell({ path, message }: Problem): string {
   const option = optionAt(path);
-  if (!option) return `${path.join('.')}: ${inWords(what)}`;
+  if (!option) return `${path.join('.')}: ${inWords(message)}`;
   const inside = path.slice(option.path.split('.').length).map(placeIn);
-  return [`${option.key} (${option.label})`, ...inside, inWords(what)].join(': ');
+  return [`${option.key} (${option.label})`, ...inside, inWords(message)].join(': ');
 }
 
 const placeIn = (step: Path[number]) => (typeof step === 'number' ? `number ${step + 1}` : String(step));
 
 /** Options of the app instead of those of the configuration file, which nobody has here. */
-function inWords(words: string): string {
-  const known = words.replace(/ \(or [\w.]+_file\)/, '').replace(/\bhttp\.webhook\b(?!\.)/, 'the webhook');
+function inWords(message: string): string {
+  const known = message.replace(/ \(or [\w.]+_file\)/, '').replace(/\bhttp\.webhook\b(?!\.)/, 'the webhook');
   return known.replace(/\b[a-z]+(?:\.[a-z_]+)+\b/g, (path) => keyOf(path) ?? path);
 }
 

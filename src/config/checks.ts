@@ -29,7 +29,7 @@ export function crossProblems(tree: Tree, operations: OperationParams | undefine
 
 const at = (tree: Tree, path: string) => valueAt(tree, path.split('.'));
 const defaultOf = (path: string) => optionRows.find((row) => row.path === path)?.default;
-const problem = (path: string, what: string): Problem => ({ path: path.split('.'), what });
+const problem = (path: string, message: string): Problem => ({ path: path.split('.'), message });
 
 /** Whether a section can be looked into; when it is something else, the schema says so. */
 const isSection = (tree: Tree, path: string) => isTree(at(tree, path) ?? {});
@@ -80,11 +80,11 @@ function shardProblems(tree: Tree): Problem[] {
   const [index, count] = ['shard.index', 'shard.count'].map((path) => at(tree, path) ?? defaultOf(path));
   // What is no number is refused by the schema.
   if (typeof index !== 'number' || typeof count !== 'number' || count < 1 || index < count) return [];
-  const words =
+  const message =
     count === 1
       ? 'must be 0 if shard.count is 1'
       : `must be from 0 to ${count - 1}, because shard.count is ${count}`;
-  return [problem('shard.index', `${words}. Got ${index}`)];
+  return [problem('shard.index', `${message}. Got ${index}`)];
 }
 
 function secretProblems(tree: Tree): Problem[] {
@@ -131,8 +131,8 @@ function problemOf(path: string, use: () => unknown): Problem[] {
     return [];
   } catch (error) {
     const isOpenssl = error instanceof Error && 'reason' in error;
-    const what = isOpenssl ? `cannot be used: ${error.reason}` : errorMessage(error);
-    return [problem(path, what)];
+    const message = isOpenssl ? `cannot be used: ${error.reason}` : errorMessage(error);
+    return [problem(path, message)];
   }
 }
 
@@ -143,12 +143,12 @@ function routeProblems(tree: Tree, operations: OperationParams | undefined): Pro
     const path = ['cloud', 'routes', name];
     const params = Object.hasOwn(operations, name) ? operations[name] : undefined;
     if (!params) {
-      return [{ path, what: `unknown operation${didYouMean(nearest(name, Object.keys(operations)))}` }];
+      return [{ path, message: `unknown operation${didYouMean(nearest(name, Object.keys(operations)))}` }];
     }
     if (typeof route !== 'string') return [];
     const given = [...route.matchAll(/\{([^{}]*)\}/g)].map(([, param]) => param ?? '');
     const isSame = given.length === params.length && params.every((param) => given.includes(param));
     const wanted = params.map((param) => `{${param}}`).join(' and ') || 'no parameters';
-    return isSame ? [] : [{ path, what: `the path must contain ${wanted}` }];
+    return isSame ? [] : [{ path, message: `the path must contain ${wanted}` }];
   });
 }

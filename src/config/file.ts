@@ -48,7 +48,11 @@ export function parseFile(source: string): ParsedFile {
     logLevel: 'error',
   });
   const lineAt = (offset: number) => lineCounter.linePos(offset).line;
-  const problemAt = (offset: number, what: string): Problem => ({ path: [], line: lineAt(offset), what });
+  const problemAt = (offset: number, message: string): Problem => ({
+    path: [],
+    line: lineAt(offset),
+    message,
+  });
   const unclosed = new Map<number, number>();
   const badMarks: Problem[] = [];
   const duplicateKeys: Problem[] = [];
@@ -59,22 +63,22 @@ export function parseFile(source: string): ParsedFile {
       if (type?.startsWith('QUOTE') && range) unclosed.set(range[1], range[0]);
       // To YAML it is the name of what follows, if only of nothing.
       if (anchor === undefined || (value !== null && aliases.has(anchor))) return;
-      badMarks.push({ path: pathTo(ancestors), line: lineAt(range?.[0] ?? 0), what: badAnchor });
+      badMarks.push({ path: pathTo(ancestors), line: lineAt(range?.[0] ?? 0), message: badAnchor });
     },
     Pair(_key, pair, ancestors) {
       const section = ancestors.at(-1);
       const first = isMap(section) ? section.items.find((each) => keyOf(each) === keyOf(pair)) : undefined;
       if (first === undefined || first === pair) return;
-      const what = `is given twice, first in line ${lineAt(startOf(first.key))}`;
+      const message = `is given twice, first in line ${lineAt(startOf(first.key))}`;
       duplicateKeys.push({
         path: [...pathTo(ancestors), keyOf(pair)],
         line: lineAt(startOf(pair.key)),
-        what,
+        message,
       });
     },
     Alias(_key, alias, ancestors) {
       if (alias.resolve(document)) return;
-      badMarks.push({ path: pathTo(ancestors), line: lineAt(startOf(alias)), what: badAlias });
+      badMarks.push({ path: pathTo(ancestors), line: lineAt(startOf(alias)), message: badAlias });
     },
   });
   // After one slip the parser stumbles several times in the same line.
@@ -113,7 +117,7 @@ export function parseFile(source: string): ParsedFile {
     JSON.stringify(value);
     return { value, problems, lineOf };
   } catch {
-    const endless = { path: [], what: 'the aliases (*name) in the file cannot be followed' };
+    const endless = { path: [], message: 'the aliases (*name) in the file cannot be followed' };
     return { value: undefined, problems: [...problems, endless], lineOf };
   }
 }

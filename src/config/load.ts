@@ -17,7 +17,7 @@ export interface Given {
   /** A problem in one line, with the option as the user knows it. */
   readonly tell: (problem: Problem) => string;
   /** Words about options of the configuration file, for those who have none. */
-  readonly inWords: (words: string) => string;
+  readonly inWords: (message: string) => string;
 }
 
 /** Where the configuration comes from. */
@@ -50,8 +50,8 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
   const environment = readEnvironment(env);
   const { settings, problems: unknown } = environment;
   if (!given && source === null && isUnconfigured({ file, env, cwd })) {
-    const words = `No configuration found at ${path}. Run sonic2mqtt setup to write it`;
-    throw new ConfigError([words], words);
+    const message = `No configuration found at ${path}. Run sonic2mqtt setup to write it`;
+    throw new ConfigError([message], message);
   }
   if (!given && parsed.value === null && source !== null && settings.length + unknown.length === 0) {
     throw new ConfigError([`${path} is empty. Fill it in. config.example.yaml shows every option`]);
@@ -59,7 +59,7 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
   const describe = describer(parsed, settings, given);
   const errorOf = (problems: readonly Problem[]) => {
     const described = describe(problems);
-    return new ConfigError([...described.map(({ text }) => text), ...unknown], undefined, described);
+    return new ConfigError([...described.map(({ message }) => message), ...unknown], undefined, described);
   };
 
   const fileTree = parsed.value ?? {};
@@ -108,15 +108,15 @@ function readSource(path: string, namedBy: string | null): string | null {
   try {
     return readTextFile(path);
   } catch (error) {
-    const what = errorMessage(error);
-    throw new ConfigError([namedBy === null ? what : `${namedBy}: ${what}`]);
+    const message = errorMessage(error);
+    throw new ConfigError([namedBy === null ? message : `${namedBy}: ${message}`]);
   }
 }
 
 const notSections: Problem = {
   path: [],
   line: 1,
-  what: 'the file must hold sections such as cloud: and mqtt:',
+  message: 'the file must hold sections such as cloud: and mqtt:',
 };
 
 /** Options and sections; elsewhere null is a value, such as a route's, or belongs to an unknown key. */
@@ -168,12 +168,12 @@ function withOwnClientId(tree: Tree): Tree {
 /** Puts problems into lines, in the order of the file: the option, where it stands, what is wrong. */
 function describer(file: ParsedFile, settings: readonly Setting[], given: Given | undefined) {
   const located = (problem: Problem) => {
-    const { path, line, what } = problem;
+    const { path, line, message } = problem;
     const name = path.join('.');
     const option = knownPart(path);
     const setting = settings.findLast((each) => isAtOrBelow(name, each.path.join('.')));
     if (given && !setting) {
-      return { option, line: file.lineOf(path) ?? null, text: given.tell(problem) };
+      return { option, line: file.lineOf(path) ?? null, message: given.tell(problem) };
     }
     const lineInFile = setting ? undefined : (line ?? file.lineOf(path));
     const lineWords = lineInFile ? `line ${lineInFile}` : undefined;
@@ -182,12 +182,12 @@ function describer(file: ParsedFile, settings: readonly Setting[], given: Given 
     return {
       option,
       line: lineInFile ?? null,
-      text: subject === undefined ? what : `${subject}: ${what}`,
+      message: subject === undefined ? message : `${subject}: ${message}`,
     };
   };
   const order = ({ line }: Place) => line ?? Number.MAX_SAFE_INTEGER;
-  return (problems: readonly Problem[]): (Place & { readonly text: string })[] => {
+  return (problems: readonly Problem[]): (Place & { readonly message: string })[] => {
     const lines = problems.map(located).sort((left, right) => order(left) - order(right));
-    return [...new Map(lines.map((line) => [line.text, line])).values()];
+    return [...new Map(lines.map((line) => [line.message, line])).values()];
   };
 }

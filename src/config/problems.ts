@@ -9,7 +9,7 @@ export interface Problem {
   /** The line in the file, if the path alone does not lead there. */
   readonly line?: number;
   /** Continues "mqtt.keepalive (line 12): ". */
-  readonly what: string;
+  readonly message: string;
 }
 
 /** Where something is wrong: in an option or section of ours, and in a line of the file; null if in none. */
@@ -47,7 +47,8 @@ export const missingColon = 'a key must be followed by a colon and a space';
 /** What the schema finds wrong, in words; `tree` is what it looked at. */
 export function schemaProblems(error: z.ZodError, tree: Tree): Problem[] {
   return error.issues.flatMap(withoutUnions).flatMap((issue): Problem[] => {
-    if (issue.code !== 'unrecognized_keys') return [{ path: issue.path, what: describeIssue(issue, tree) }];
+    if (issue.code !== 'unrecognized_keys')
+      return [{ path: issue.path, message: describeIssue(issue, tree) }];
     return issue.keys.map((key) => unknownKey(issue.path, key));
   });
 }
@@ -84,7 +85,7 @@ function unknownKey(section: Path, key: string): Problem {
   // In {password:hush} the colon and what follows belong to the key; it may be a secret.
   const [name = '', ...rest] = key.split(':');
   const path = [...section, name];
-  if (rest.length > 0) return { path, what: missingColon };
+  if (rest.length > 0) return { path, message: missingColon };
   const start = section.map((step) => `${String(step)}.`).join('');
   const siblings = optionRows
     .filter((row) => row.path.startsWith(start))
@@ -94,5 +95,5 @@ function unknownKey(section: Path, key: string): Problem {
     .filter((each) => each.endsWith(`.${key}`));
   // A host or a port is hardly meant to be that of the embedded broker.
   const moved = others.length > 0 || elsewhere?.startsWith('mqtt.embedded.') ? null : elsewhere;
-  return { path, what: `unknown key${didYouMean(nearest(key, siblings) ?? moved)}` };
+  return { path, message: `unknown key${didYouMean(nearest(key, siblings) ?? moved)}` };
 }

@@ -7,7 +7,7 @@ import { shortSecrets } from './secrets.ts';
 export interface Warning {
   /** The option, or where it was given. */
   readonly about: string;
-  readonly words: string;
+  readonly message: string;
 }
 
 /** So many variables are named. */
@@ -22,7 +22,7 @@ export function configWarnings(
   const { protocol, hostname } = new URL(cloud.base_url);
   const { enabled, host, username } = mqtt.embedded;
   const warnings: Warning[] = [];
-  const warn = (about: string, words: string) => warnings.push({ about, words });
+  const warn = (about: string, message: string) => warnings.push({ about, message });
   if (foreign.length > 0) {
     const names = foreign.slice(0, maxNamed).join(', ');
     warn('environment', `Variables that set no option: ${names}. sonic2mqtt ignores them`);

@@ -12,10 +12,12 @@ const maxNames = 5;
 export function accountProblems(store: Store, isAsked: boolean): Problem[] {
   const emptiness = emptyAccount(store, isAsked);
   const wrong = [emptiness, ...uncertainIncidents(store), ...renamedProperties(store), ...sharedIds(store)];
-  const facts = [unlistedHubs(store, isAsked), ...harmlessFacts(store)].filter((text) => text !== emptiness);
+  const facts = [unlistedHubs(store, isAsked), ...harmlessFacts(store)].filter(
+    (message) => message !== emptiness,
+  );
   return [
-    ...wrong.flatMap((text) => (text === null ? [] : [problem('account', 'degraded', text)])),
-    ...facts.flatMap((text) => (text === null ? [] : [problem('account', 'ok', text)])),
+    ...wrong.flatMap((message) => (message === null ? [] : [problem('account', 'degraded', message)])),
+    ...facts.flatMap((message) => (message === null ? [] : [problem('account', 'ok', message)])),
   ];
 }
 
@@ -43,7 +45,7 @@ export function emptyAccount(store: Store, isAsked: boolean): string | null {
 /** Incidents that make alerts unknown. They count only once all lists were read: one of these may have the device. */
 function uncertainIncidents(store: Store): string[] {
   const uncertain = store.isComplete ? store.incidents.uncertain : [];
-  const texts = uncertain.map(({ record, device }) => {
+  const messages = uncertain.map(({ record, device }) => {
     const name = incidentName(record) ?? (isTypeUnknown(record) ? 'unknown type' : String(record.type));
     if (!device) {
       return `Open incident without a known valve or hub: ${name}. Its alerts are unknown. Check all valves`;
@@ -53,7 +55,7 @@ function uncertainIncidents(store: Store): string[] {
       ? `Open incident at hub ${label} without a known valve: ${name}. Its alerts are unknown. Check all valves of the hub`
       : `Open incident of an unknown type at valve ${label}. Its alerts are unknown. Check the valve`;
   });
-  return [...new Set(texts)];
+  return [...new Set(messages)];
 }
 
 /** Home Assistant has one device for each ID. */

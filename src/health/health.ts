@@ -96,8 +96,8 @@ function cloudProblems({
   for (const { kind, status } of outages) {
     if (!isWhollyFailing(polls, kind)) continue;
     const { message = '', key = '' } = failing.map(([each]) => each).find((each) => each.kind === kind) ?? {};
-    const words = `No data from the cloud: ${message}. Retrying`;
-    return [{ ...problem('cloud', status, words, `${status} ${key}`), outage: message }];
+    const told = `No data from the cloud: ${message}. Retrying`;
+    return [{ ...problem('cloud', status, told, `${status} ${key}`), outage: message }];
   }
   if (!pollNames.some((poll) => wasPolled(polls[poll]))) return [problem('start', 'degraded', waitingReason)];
   const failed = failing.map(([failure, affected]) => {
@@ -136,8 +136,8 @@ function rejectedAccount(untilMs: number): Problem {
 function failedPolls({ kind, key, message }: PollFailure, polls: readonly PollName[]): Problem {
   const data = polls.map((poll) => pollLabels[poll]).join(', ');
   if (isPermanent({ kind })) return problem('cloud', 'degraded', `Cannot read ${data}: ${message}`, key);
-  const words = `${kind === 'incomplete' ? 'Could not read all' : 'Cannot read'} ${data}: ${message}. Retrying`;
-  return problem('cloud', 'degraded', words, key);
+  const told = `${kind === 'incomplete' ? 'Could not read all' : 'Cannot read'} ${data}: ${message}. Retrying`;
+  return problem('cloud', 'degraded', told, key);
 }
 
 /** Whether a vital poll has failed only once. */

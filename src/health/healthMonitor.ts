@@ -305,9 +305,9 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
 
 /** A warning means that a record is missing; information, that an unknown value was used. */
 function unexpectedData(client: CloudClient, wanted: 'info' | 'warn'): Problem[] {
-  const words = client.problems().flatMap(({ level, words: each }) => (level === wanted ? [each] : []));
-  if (words.length === 0) return [];
-  const message = `Unexpected data from the cloud: ${joinSentences(words.slice(0, maxShown))}`;
+  const messages = client.problems().flatMap(({ level, message }) => (level === wanted ? [message] : []));
+  if (messages.length === 0) return [];
+  const message = `Unexpected data from the cloud: ${joinSentences(messages.slice(0, maxShown))}`;
   return [problem('data', wanted === 'warn' ? 'degraded' : 'ok', message)];
 }
 

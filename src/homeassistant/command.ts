@@ -254,7 +254,7 @@ function setFields(view: DeviceView, { operation }: FieldsCommand, payload: stri
   if (refusals.length > 0) return { refusal: joinSentences(refusals) };
   const call = fieldsCall(view, operation, Object.fromEntries(values));
   const [fault] = checkCall(operationRow(operation), call).faults;
-  return fault ? { refusal: `the object ${fault.words}` } : call;
+  return fault ? { refusal: `the object ${fault.message}` } : call;
 }
 
 /**
@@ -277,7 +277,7 @@ function readField(
     }
     const [fault] = checkCall(row, fieldsCall(view, operation, { [field]: value })).faults;
     if (!fault) return { value };
-    words = fault.words;
+    words = fault.message;
   }
   return { refusal: `${field.slice(0, 80)} ${words}` };
 }

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { BlockList, isIP, isIPv6, type Socket } from 'node:net';
 import { type Backoff, backoffMs, type Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
-import { listenMessage } from '../base/systemErrors.ts';
 import type { Log } from '../base/log.ts';
+import { listenMessage } from '../base/systemErrors.ts';
 
 /** One row of the routing table. */
 export interface Route {
@@ -67,8 +67,8 @@ export const commonHeaders = {
 };
 
 interface HttpServerEvents {
-  /** Why it does not listen, in words; null once it does. */
-  readonly problem: [words: string | null];
+  /** Why it does not listen; null once it does. */
+  readonly problem: [message: string | null];
 }
 
 /** Serves the routes at one address. If it cannot listen it says so and tries again: everything else works without. */

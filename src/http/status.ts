@@ -209,22 +209,22 @@ function commonPart(
   hide: (text: string) => string,
 ): Omit<StatusDocument, 'page' | 'properties'> {
   const { startedAt, status, reason, readiness, polls, progress, isWhole, incidents } = snapshot;
-  const words = (text: string | null) => (text === null ? null : hide(text));
+  const hidden = (message: string | null) => (message === null ? null : hide(message));
   const half = ({ status: stage, reason: why, workedAt }: ComponentStatus) => ({
     status: stage,
-    reason: words(why),
+    reason: hidden(why),
     workedAt,
   });
   return {
     version,
     startedAt,
     headline: headlineOf(headlineFacts(snapshot, devices)),
-    health: { status, reason: words(reason) },
+    health: { status, reason: hidden(reason) },
     cloud: half(readiness.cloud),
     broker: half(readiness.broker),
     isLoading: readiness.cloud.status !== 'down' && polls.some(({ isPending }) => isPending),
     isWhole,
-    emptiness: words(snapshot.emptiness),
+    emptiness: hidden(snapshot.emptiness),
     valves: countValves(snapshot),
     incidents: {
       areKnown: isPresent(snapshot) && snapshot.areIncidentsKnown,
@@ -233,7 +233,7 @@ function commonPart(
     },
     unplaced: unplacedAlerts(snapshot),
     progress,
-    polls: polls.map((poll) => ({ ...poll, failure: words(poll.failure) })),
+    polls: polls.map((poll) => ({ ...poll, failure: hidden(poll.failure) })),
   };
 }
 

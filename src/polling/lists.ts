@@ -1,8 +1,8 @@
 import { forEachLimit } from '../base/forEachLimit.ts';
 import type { CloudClient } from '../cloud/client.ts';
+import type { HowFar } from '../cloud/readList.ts';
 import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
-import type { HowFar } from '../cloud/readList.ts';
 import { isSameId } from '../model/ids.ts';
 import type { Incident, Signal, Sonic } from '../model/records.ts';
 import type { Store } from '../store/store.ts';

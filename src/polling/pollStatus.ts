@@ -1,8 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import { joinSentences } from '../base/joinSentences.ts';
-import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { ListResult } from '../cloud/readList.ts';
+import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { PollSchedule } from './pollSchedule.ts';
 
 /** The polls, each with a schedule of its own. */
@@ -65,17 +65,17 @@ export interface PollFailure extends PollProblem {
 /** The problem that an error means. */
 export function toProblem(error: unknown): PollProblem {
   const message = errorMessage(error);
-  return { message, key: error instanceof CloudError ? error.gist : message };
+  return { message, key: error instanceof CloudError ? error.key : message };
 }
 
 /** The problem with a list that was not read completely; null for a complete one. */
 export function listProblem({
   problem,
-  gist,
+  key,
   isInDoubt,
-}: Pick<ListResult<unknown>, 'problem' | 'gist' | 'isInDoubt'>): PollProblem | null {
+}: Pick<ListResult<unknown>, 'problem' | 'key' | 'isInDoubt'>): PollProblem | null {
   if (problem === null) return null;
-  return { message: problem, key: gist ?? 'incomplete', ...(isInDoubt && { isInDoubt }) };
+  return { message: problem, key: key ?? 'incomplete', ...(isInDoubt && { isInDoubt }) };
 }
 
 /** Several problems as one, with the key of the first; null for none. */

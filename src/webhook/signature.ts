@@ -5,7 +5,7 @@ import { describeDuration } from '../base/duration.ts';
 const toleranceMs = 600_000;
 
 /**
- * What is wrong with the signature of a delivery, in words; null where it is right. The vendor signs as
+ * What is wrong with the signature of a delivery, as a message; null if it is right. The vendor signs as
  * Stripe does: `t=SECONDS,v1=HEX`, and perhaps others of other schemes. HEX is HMAC-SHA256 over the time, a dot and the
  * body.
  */
@@ -23,10 +23,10 @@ export function signatureProblem(
   if (!isRight) return 'wrong signature. Check http.webhook.signing_secret';
   const ageMs = now - Number(at) * 1_000;
   if (Math.abs(ageMs) <= toleranceMs) return null;
-  const words = describeDuration(Math.abs(ageMs));
+  const age = describeDuration(Math.abs(ageMs));
   return ageMs > 0
-    ? `it was signed ${words} ago. Check the clock of this computer`
-    : `it was signed ${words} in the future. Check the clock of this computer`;
+    ? `it was signed ${age} ago. Check the clock of this computer`
+    : `it was signed ${age} in the future. Check the clock of this computer`;
 }
 
 /** Whether two texts are the same, in a time that does not tell how much of them is. */

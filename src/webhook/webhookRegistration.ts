@@ -116,9 +116,9 @@ export class WebhookRegistration {
       return;
     }
     const { operation, message, kind } = error;
-    const words = `Cannot register the webhook for ${label}: ${message}`;
+    const told = `Cannot register the webhook for ${label}: ${message}`;
     const isPermanent = permanentKinds.includes(kind);
-    this.#log.warn({ device: id, operation }, isPermanent ? words : `${words}. Trying again later`);
+    this.#log.warn({ device: id, operation }, isPermanent ? told : `${told}. Trying again later`);
   }
 
   #isOurs(shown: string | null): boolean {

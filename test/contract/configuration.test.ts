@@ -389,7 +389,7 @@ describe('the environment', () => {
   it('may be a secret with quotes around it, which count, and which a warning names', () => {
     const { config, warnings } = load(required.join('\n'), { SONIC2MQTT_CLOUD__PASSWORD: '"long enough"' });
     expect(config.cloud.password).toBe('"long enough"');
-    expect(warnings.map(({ words }) => words)).toEqual([
+    expect(warnings.map(({ message }) => message)).toEqual([
       'SONIC2MQTT_CLOUD__PASSWORD has quotes at both ends, which count as part of it. Remove them if the password has none',
     ]);
   });
@@ -411,9 +411,9 @@ describe('the environment', () => {
     };
     const { warnings } = load(long, env);
     expect(warnings).toHaveLength(1);
-    for (const name of Object.keys(env)) expect(warnings[0]?.words).toContain(name);
-    expect(warnings[0]?.words).toMatch(/^Variables that set no option: .*\. sonic2mqtt ignores them$/);
-    expect(warnings[0]?.words).not.toContain('10.0.0');
+    for (const name of Object.keys(env)) expect(warnings[0]?.message).toContain(name);
+    expect(warnings[0]?.message).toMatch(/^Variables that set no option: .*\. sonic2mqtt ignores them$/);
+    expect(warnings[0]?.message).not.toContain('10.0.0');
     expect(load(long).warnings).toEqual([]);
   });
 

@@ -213,7 +213,7 @@ describe('an answer, however malformed,', () => {
         }),
         { numRuns: 20 },
       );
-      for (const { words } of bench.client.problems()) expectWords(words);
+      for (const { message } of bench.client.problems()) expectWords(message);
     },
   );
 });

@@ -14,7 +14,7 @@ function noticesOf(read: Decoder<unknown>, value: unknown): readonly string[] {
 
 function reasonOf(read: Decoder<unknown>, value: unknown): string {
   const result = read(value);
-  return result.ok ? 'it was read' : result.reason;
+  return result.ok ? 'it was read' : result.message;
 }
 
 /** The object with a member that no literal can hold. */

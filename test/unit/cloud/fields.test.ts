@@ -20,7 +20,7 @@ const schema = z.strictObject({
 /** What is wrong with a value, as a sentence each. */
 function faults(value: unknown, of: z.ZodType = schema): string[] {
   const { error } = of.safeParse(value);
-  return error ? faultsOf('body', of, value, error).map(({ name, words }) => `${name}: ${words}`) : [];
+  return error ? faultsOf('body', of, value, error).map(({ name, message }) => `${name}: ${message}`) : [];
 }
 
 describe('the fields of a schema', () => {

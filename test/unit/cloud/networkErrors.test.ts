@@ -14,10 +14,9 @@ it('Requests that hang and requests that are cut off are one piece of news: one 
     timedOut: true,
   });
   expect(
-    new Set(
-      [hung, failed('ECONNRESET'), failed('UND_ERR_SOCKET'), failed('ETIMEDOUT')].map(({ gist }) => gist),
-    ).size,
+    new Set([hung, failed('ECONNRESET'), failed('UND_ERR_SOCKET'), failed('ETIMEDOUT')].map(({ key }) => key))
+      .size,
   ).toBe(1);
-  expect(failed('ENOTFOUND').gist).toBe('DNS: no such host cloud.example.com');
-  expect(failed('ECONNREFUSED').gist).toBe('connection refused by cloud.example.com');
+  expect(failed('ENOTFOUND').key).toBe('DNS: no such host cloud.example.com');
+  expect(failed('ECONNREFUSED').key).toBe('connection refused by cloud.example.com');
 });

@@ -16,7 +16,7 @@ describe('odd data', () => {
       session,
     });
     expect((await client.call(readSonic)).name).toHaveLength(102_400);
-    expect(client.problems()).toEqual([{ level: 'info', words: 'read_sonic: name has 102400 characters' }]);
+    expect(client.problems()).toEqual([{ level: 'info', message: 'read_sonic: name has 102400 characters' }]);
   });
 
   it('is read all the same, told once, and kept for health', async () => {
@@ -28,7 +28,7 @@ describe('odd data', () => {
     expect(client.problems()).toHaveLength(2);
     expect(client.problems()).toContainEqual({
       level: 'info',
-      words: 'read_sonic: unknown value of valve_state: "ajar"',
+      message: 'read_sonic: unknown value of valve_state: "ajar"',
     });
     expect(lines.filter((line) => line.includes('nexpected data'))).toHaveLength(2);
   });
@@ -48,7 +48,7 @@ describe('odd data', () => {
     for (const sonic_id of ['s-1', 's-2', 's-1']) {
       await client.call({ operation: 'read_sonic', params: { sonic_id } });
     }
-    expect(client.problems().map(({ words }) => words)).toEqual([
+    expect(client.problems().map(({ message }) => message)).toEqual([
       'read_sonic: unknown value of battery: "flat"',
     ]);
   });
@@ -69,7 +69,7 @@ describe('odd data', () => {
     await ask('s-2');
     expect(client.problems()).toHaveLength(2);
     clock.advance(2 * 3_600_000);
-    expect(client.problems().map(({ words }) => words)).toEqual([
+    expect(client.problems().map(({ message }) => message)).toEqual([
       'read_sonic: unknown value of valve_state: "stuck"',
     ]);
   });
@@ -205,7 +205,7 @@ describe('an answer that shows a secret', () => {
     const { client, secrets } = await startBench(() => ({ json: odd }), { session: kept });
     secrets.add('secret-password');
     await client.call(readSonic);
-    expect(client.problems().map(({ words }) => words)).toEqual([
+    expect(client.problems().map(({ message }) => message)).toEqual([
       'read_sonic: unknown value of valve_state: "[hidden]"',
       'read_sonic: unknown value of battery: "[hidden]"',
     ]);
@@ -213,7 +213,7 @@ describe('an answer that shows a secret', () => {
 });
 
 describe('what the cloud says with an error', () => {
-  it('is in its words and not in its gist, which is the same each time', async () => {
+  it('is in its words and not in its key, which is the same each time', async () => {
     let count = 0;
     const { client } = await startBench(() => ({ status: 422, json: { message: `request ${count++}` } }), {
       session,
@@ -223,6 +223,6 @@ describe('what the cloud says with an error', () => {
       'the cloud answered 422 (the values are not accepted): request 0',
       'the cloud answered 422 (the values are not accepted): request 1',
     ]);
-    expect(new Set(errors.map(({ gist }) => gist)).size).toBe(1);
+    expect(new Set(errors.map(({ key }) => key)).size).toBe(1);
   });
 });

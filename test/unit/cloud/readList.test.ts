@@ -152,7 +152,7 @@ describe('totals that lie', () => {
     expect(result.client.problems()).toEqual([
       {
         level: 'info',
-        words: "list_sonics: the list's totals are wrong: 37 records read, 50 announced",
+        message: "list_sonics: the list's totals are wrong: 37 records read, 50 announced",
       },
     ]);
   });

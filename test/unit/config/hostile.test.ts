@@ -61,7 +61,7 @@ describe('whatever the file holds', () => {
       fc.property(fc.oneof(yamlish, fc.string({ unit: 'binary' })), (source) => {
         const { value, problems } = parseFile(source);
         expect(value !== undefined || problems.length > 0).toBe(true);
-        for (const { what } of problems) expect(what).toMatch(/^.+$/);
+        for (const { message } of problems) expect(message).toMatch(/^.+$/);
       }),
       { numRuns: 500 },
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { CloudError } from '../../../src/cloud/errors.ts';
 import { readList } from '../../../src/cloud/readList.ts';
+import { CloudError } from '../../../src/cloud/errors.ts';
 import type { Page } from '../../../src/cloud/response.ts';
 import { evaluateHealth } from '../../../src/health/health.ts';
 import { PollSchedule } from '../../../src/polling/pollSchedule.ts';
@@ -17,7 +17,7 @@ import {
 import { FakeClock } from '../../support/fakeClock.ts';
 
 const away = new CloudError('unavailable', 'list_sonics', 'timeout: the cloud, after 10 s', {
-  gist: 'timeout',
+  key: 'timeout',
 });
 
 /** A list of three pages, of which those after the first cannot be read. */
@@ -41,12 +41,12 @@ describe('what could not be read', () => {
   });
 
   it('is known by what is lacking where nothing failed', () => {
-    expect(listProblem({ problem: '3 records read, 4 announced', gist: null, isInDoubt: true })).toEqual({
+    expect(listProblem({ problem: '3 records read, 4 announced', key: null, isInDoubt: true })).toEqual({
       message: '3 records read, 4 announced',
       key: 'incomplete',
       isInDoubt: true,
     });
-    expect(listProblem({ problem: null, gist: null, isInDoubt: false })).toBeNull();
+    expect(listProblem({ problem: null, key: null, isInDoubt: false })).toBeNull();
   });
 
   it('is one of several by the first of them, and says nothing twice', () => {
