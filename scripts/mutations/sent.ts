@@ -26,8 +26,8 @@ export const sendingMutations: readonly Mutation[] = [
   {
     promise: 'a broken connection may have acted',
     file: 'src/cloud/networkErrors.ts',
-    text: 'const mayHaveActed = wasSent;',
-    replacement: 'const mayHaveActed = false;',
+    text: 'mayHaveActed: wasSent',
+    replacement: 'mayHaveActed: false',
     tests: httpTests,
   },
   {
