@@ -95,10 +95,10 @@ export const showingMutations: readonly Mutation[] = [
   },
   {
     promise: 'a crawl that missed a page is incomplete',
-    file: 'src/cloud/client.ts',
+    file: 'src/cloud/crawl.ts',
     text: 'complete: problem === null',
     replacement: 'complete: true',
-    tests: ['test/unit/cloud/readList.test.ts'],
+    tests: ['test/unit/cloud/crawl.test.ts'],
   },
   {
     promise: 'a lost cloud changes no value',

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { sanitize } from '../base/sanitize.ts';
 import type { Secrets } from '../base/secrets.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import type { HowFar } from '../cloud/readList.ts';
+import type { HowFar } from '../cloud/crawl.ts';
 import type { Envelope } from '../cloud/decoders.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { type Call, type ListName, type OperationName, operationRow } from '../cloud/operations.ts';

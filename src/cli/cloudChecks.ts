@@ -5,7 +5,7 @@ import { didYouMean, nearest } from '../base/nearest.ts';
 import { sanitize } from '../base/sanitize.ts';
 import { silentMessage } from '../broker/errorMessages.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import type { HowFar } from '../cloud/readList.ts';
+import type { HowFar } from '../cloud/crawl.ts';
 import { CloudError, isPermanent } from '../cloud/errors.ts';
 import { describeFailure } from '../cloud/networkErrors.ts';
 import type { Call, ListName } from '../cloud/operations.ts';

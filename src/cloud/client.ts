@@ -5,6 +5,7 @@ import { describeDuration } from '../base/duration.ts';
 import type { Log } from '../base/log.ts';
 import type { Secrets } from '../base/secrets.ts';
 import { CloudClock } from './cloudClock.ts';
+import { crawl, type ListResult, type PageWatcher } from './crawl.ts';
 import { type DataProblem, DataProblems, type ProblemCollector } from './dataProblems.ts';
 import { Deadline, GivenUp, orAborted } from './deadline.ts';
 import type { SessionReply } from './decoders.ts';
@@ -23,7 +24,6 @@ import {
   type RecordOf,
 } from './operations.ts';
 import { Pauses } from './pauses.ts';
-import { type ListResult, type PageWatcher, readList } from './readList.ts';
 import { encodeCall, type HttpRequest, type RouteOverrides, routeOf } from './request.ts';
 import { RequestCounter, type RequestTotals } from './requestCounter.ts';
 import { type Priority, RequestQueue } from './requestQueue.ts';
@@ -125,8 +125,6 @@ interface Order {
   readonly request: HttpRequest;
   readonly options: CallOptions & Pick<ListOptions, 'isExpected'>;
   readonly problems: ProblemCollector;
-  /** Told when the first byte is about to be written. */
-  readonly onSend?: () => void;
   /** Of a page of a vital list: it may wait for its turn so many ms, and longer only if it was asked for within a minute. */
   readonly maxWaitMs?: number;
 }
@@ -249,7 +247,7 @@ export class CloudClient {
     call: Call<Name>,
     options: ListOptions = {},
   ): Promise<ListResult<RecordOf<Name>>> {
-    return this.#readPages(call, options, ({ reply }) => reply as Page<RecordOf<Name> & { id: string }>);
+    return this.#readWhole(call, options, ({ reply }) => reply as Page<RecordOf<Name> & { id: string }>);
   }
 
   /** The same for somebody who is shown what the cloud sent: no record has a key more. */
@@ -257,7 +255,7 @@ export class CloudClient {
     call: Call<Name>,
     options: ListOptions = {},
   ): Promise<ListResult<{ readonly id: string }>> {
-    return this.#readPages(call, options, ({ reply, sent }) => {
+    return this.#readWhole(call, options, ({ reply, sent }) => {
       const { data } = sent as { readonly data: readonly { readonly id: string }[] };
       return { ...(reply as Page<unknown>), records: data };
     });
@@ -330,7 +328,7 @@ export class CloudClient {
     this.#session.signInNow();
   }
 
-  async #readPages<Name extends ListName, Listed extends { readonly id: string }>(
+  async #readWhole<Name extends ListName, Listed extends { readonly id: string }>(
     call: Call<Name>,
     options: ListOptions,
     pageOf: (answer: GoodAnswer) => Page<Listed>,
@@ -340,17 +338,14 @@ export class CloudClient {
     const { page: _, ...otherQuery } = query ?? {};
     const request = encodeCall({ operation: name, params, query: otherQuery }, this.#options.routes);
     const joint = request.path.includes('?') ? '&' : '?';
-    let startedAt: number | undefined;
-    const onSend = () => {
-      startedAt ??= this.#clock.now();
-    };
-    const { records, problem, key, notice, isInDoubt } = await readList<Listed>({
+    const list = await crawl<Listed>({
       operation: name,
       concurrency: this.#options.maxConcurrency,
-      ...(options.onPage && { onPage: options.onPage }),
+      onPage: options.onPage,
+      onWrongTotals: (message) => problems.report('info', message),
       readPage: async (number) => {
         const paged = { ...request, path: `${request.path}${joint}page=${number}` };
-        const order = { name, params, request: paged, options, problems, onSend };
+        const order = { name, params, request: paged, options, problems };
         const maxWaitMs = number === 1 ? 0 : maxPageWaitMs;
         return pageOf(await this.#request({ ...order, ...(isVitalList(name) && { maxWaitMs }) }));
       },
@@ -358,19 +353,11 @@ export class CloudClient {
     if (options.signal?.aborted || this.#closing.signal.aborted) {
       throw new CloudError('unavailable', name, 'given up by its caller', { mayHaveActed: false });
     }
-    if (notice !== null) problems.report('info', notice);
-    if (problem === null) {
+    if (list.complete) {
       problems.end();
-      this.#missingRoutes.recordList(name, records);
+      this.#missingRoutes.recordList(name, list.records);
     }
-    return {
-      records,
-      complete: problem === null,
-      problem,
-      key,
-      isInDoubt,
-      startedAt: startedAt ?? this.#clock.now(),
-    };
+    return list;
   }
 
   /** Makes a request within one deadline, which its caller, its time and the end of the client bring about. */
@@ -489,7 +476,6 @@ export class CloudClient {
           isInFlight = true;
           this.#counter.recordSent();
           if (isVitalList(name)) this.#vitalSentAt.set(request.path, this.#clock.monotonic());
-          job.onSend?.();
           options.onFlight?.(true);
         });
         // What was read before the machine slept is not the present; what was changed before was changed.

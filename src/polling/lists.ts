@@ -1,6 +1,6 @@
 import { forEachLimit } from '../base/forEachLimit.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import type { HowFar } from '../cloud/readList.ts';
+import type { HowFar } from '../cloud/crawl.ts';
 import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
 import { isSameId } from '../model/ids.ts';

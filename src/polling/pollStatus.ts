@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import { joinSentences } from '../base/joinSentences.ts';
-import type { ListResult } from '../cloud/readList.ts';
+import type { ListResult } from '../cloud/crawl.ts';
 import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { PollSchedule } from './pollSchedule.ts';
 

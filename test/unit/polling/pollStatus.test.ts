@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readList } from '../../../src/cloud/readList.ts';
+import { crawl } from '../../../src/cloud/crawl.ts';
 import { CloudError } from '../../../src/cloud/errors.ts';
 import type { Page } from '../../../src/cloud/response.ts';
 import { evaluateHealth } from '../../../src/health/health.ts';
@@ -27,7 +27,7 @@ async function cutOffList() {
     const totals = { pageNumber: page, pageSize: 1, totalEntries: 3, totalPages: 3 };
     return { records: [{ id: 'kitchen' }], dropped: 0, nameless: 0, ...totals };
   };
-  return readList({ operation: 'list_sonics', concurrency: 1, readPage });
+  return crawl({ operation: 'list_sonics', concurrency: 1, readPage });
 }
 
 describe('what could not be read', () => {

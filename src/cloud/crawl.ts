@@ -1,0 +1,200 @@
+import { forEachLimit } from '../base/forEachLimit.ts';
+import { CloudError } from './errors.ts';
+import type { Page } from './response.ts';
+
+// Reads a whole list, page by page. Pages move while they are read, and totals can be wrong. So a list is complete only if
+// its pages add up to its totals, or if two passes in a row find the same records on pages that have no gap.
+
+/** A list, as far as it was read. */
+export interface ListResult<T> {
+  readonly records: readonly T[];
+  /** Whether every record that the cloud has was read. */
+  readonly complete: boolean;
+  /** Why it is not complete; null if it is. */
+  readonly problem: string | null;
+  /** The key of the error that is the problem; null if it is no error. */
+  readonly key: string | null;
+  /** Whether the problem is only that the pages do not fit together, as they do not while the list changes. */
+  readonly isInDoubt: boolean;
+}
+
+/** A list that comes in pages. */
+export interface PagedList<T> {
+  readonly operation: string;
+  /** Pages requested at the same time. */
+  readonly concurrency: number;
+  /** Reads the page of a number, 1 the first; rejects with a `CloudError`. */
+  readonly readPage: (page: number) => Promise<Page<T>>;
+  /** Called after each page. */
+  readonly onPage?: PageWatcher | undefined;
+  /** Called if the list is complete although its totals are wrong. */
+  readonly onWrongTotals?: (message: string) => void;
+}
+
+/** How many of something were read so far, and how many are announced. */
+export interface HowFar {
+  readonly read: number;
+  readonly announced: number | null;
+}
+
+/** Is called with how many pages and records were read; a second pass starts again at 1. */
+export type PageWatcher = (pages: HowFar, records: HowFar) => void;
+
+const maxPages = 5_000;
+// A cloud that fails so often in one pass is away; requesting the rest would only add to its trouble.
+const maxFailures = 5;
+
+/** Reads all pages of a list; throws if not even the first page can be read. */
+export async function crawl<T extends { readonly id: string }>(list: PagedList<T>): Promise<ListResult<T>> {
+  const first = await readPages(list);
+  if (first.unread) throw first.unread;
+  if (first.flaw !== null || first.doubt === null) return resultOf(first);
+
+  const second = await readPages(list);
+  if (second.flaw === null && second.doubt === null) return resultOf(second);
+  const hasSameIds =
+    second.byId.size === first.byId.size && [...second.byId.keys()].every((id) => first.byId.has(id));
+  if (second.flaw === null && second.isWhole && hasSameIds) {
+    list.onWrongTotals?.(`the list's totals are wrong: ${second.doubt}`);
+    return resultOf({ ...second, doubt: null });
+  }
+  const doubt = second.doubt && `${second.doubt}, twice`;
+  return resultOf({ ...second, doubt, byId: new Map([...first.byId, ...second.byId]) });
+}
+
+function resultOf<T>({ byId, flaw, key, doubt }: Pass<T>): ListResult<T> {
+  const problem = flaw ?? doubt;
+  const isInDoubt = flaw === null && doubt !== null;
+  return { records: [...byId.values()], complete: problem === null, problem, key, isInDoubt };
+}
+
+/** What one pass over the pages has shown. */
+interface Pass<T> {
+  readonly byId: ReadonlyMap<string, T>;
+  /** Why not even the first page could be read. */
+  readonly unread: CloudError | undefined;
+  /** What is certainly missing: a second pass would not help. */
+  readonly flaw: string | null;
+  /** The key of the error that is the flaw. */
+  readonly key: string | null;
+  /** Why this may not be the whole list; null if the pages add up to its totals. */
+  readonly doubt: string | null;
+  /** Whether the pages end where a list ends, and have no gap: a total can be wrong, but hardly together with them. */
+  readonly isWhole: boolean;
+}
+
+async function readPages<T extends { readonly id: string }>(list: PagedList<T>): Promise<Pass<T>> {
+  const { operation, concurrency, readPage, onPage } = list;
+  const pages = new Map<number, Page<T>>();
+  const failures = new Map<number, CloudError>();
+  const byId = new Map<string, T>();
+  let isCutOff = false;
+  const request = async (number: number): Promise<Page<T> | null> => {
+    try {
+      const page = await readPage(number);
+      if (page.pageNumber === null || page.pageNumber === number) return page;
+      const message = `page ${number} was requested, page ${page.pageNumber} came`;
+      throw new CloudError('unreadable', operation, message);
+    } catch (error) {
+      if (!(error instanceof CloudError)) throw error;
+      failures.set(number, error);
+      return null;
+    }
+  };
+  const hasNews = ({ records }: Page<T>) => records.some(({ id }) => !byId.has(id));
+  const take = (number: number, page: Page<T>) => {
+    pages.set(number, page);
+    for (const record of page.records) byId.set(record.id, record);
+    const { totalPages = null, totalEntries = null } = pages.get(1) ?? {};
+    onPage?.(
+      { read: pages.size, announced: totalPages },
+      { read: entriesOf(pages), announced: totalEntries },
+    );
+  };
+  const judge = () => judgePages(pages, byId, failures, isCutOff);
+
+  const first = await request(1);
+  if (!first) return judge();
+  take(1, first);
+  const announced = first.totalPages;
+  if (announced !== null) {
+    let isPastEnd = false;
+    await forEachLimit(concurrency, numbers(2, Math.min(announced, maxPages)), async (number) => {
+      if (isPastEnd || failures.size >= maxFailures) return;
+      const page = await request(number);
+      if (!page) return;
+      isPastEnd ||= page.dropped === 0 && !hasNews(page);
+      take(number, page);
+    });
+    isCutOff = announced > maxPages && !isPastEnd;
+    const pass = judge();
+    if (pass.flaw !== null || pass.doubt === null) return pass;
+  }
+  // There may be more than is announced.
+  for (const number of numbers(Math.max(...pages.keys()) + 1, maxPages)) {
+    const page = await request(number);
+    if (!page) break;
+    const isLast = !hasNews(page);
+    // A cloud that shows its last page again, or always the first, has not moved any record.
+    if (!isLast || sizeOf(page) === 0) take(number, page);
+    if (isLast) break;
+    isCutOff = number === maxPages;
+  }
+  // Beyond what it announced, the cloud owes no answer.
+  if (announced !== null) failures.clear();
+  return judge();
+}
+
+function judgePages<T>(
+  pages: ReadonlyMap<number, Page<T>>,
+  byId: ReadonlyMap<string, T>,
+  failures: ReadonlyMap<number, CloudError>,
+  isCutOff: boolean,
+): Pass<T> {
+  const all = [...pages.values()];
+  const { totalEntries = null, totalPages = null } = pages.get(1) ?? {};
+  const sizeAt = (number: number) => sizeOf(pages.get(number));
+  const entries = entriesOf(pages);
+  const nameless = all.reduce((sum, page) => sum + page.nameless, 0);
+  const repeated = all.reduce((sum, { records }) => sum + records.length, 0) - byId.size;
+  const haveTotalsChanged = all.some(
+    (page) => page.totalEntries !== totalEntries || page.totalPages !== totalPages,
+  );
+  const last = Math.max(...pages.keys());
+  const isLastFull = sizeAt(last) > 0 && sizeAt(last) >= (pages.get(last)?.pageSize ?? sizeAt(1));
+  const filled = [...pages.keys()].filter((number) => sizeAt(number) > 0);
+  const end = Math.max(totalPages ?? 1, ...filled);
+  const fullSize = Math.max(...all.map(sizeOf));
+  const hasGap = sizeAt(end) === 0 || [...numbers(1, end - 1)].some((number) => sizeAt(number) < fullSize);
+
+  const [failed] = failures;
+  let flaw: string | null = null;
+  if (failed) {
+    const others = failures.size > 1 ? ` and ${failures.size - 1} more` : '';
+    flaw = `page ${failed[0]}${others} could not be read: ${failed[1].message}`;
+  } else if (nameless > 0) flaw = `records without a readable id: ${nameless}`;
+  else if (isCutOff) flaw = `the list has more than ${maxPages} pages`;
+
+  let doubt: string | null = null;
+  if (repeated > 0) doubt = `records seen on more than one page: ${repeated}`;
+  else if (haveTotalsChanged) doubt = 'the list changed while it was read';
+  else if (totalEntries !== null && totalEntries !== entries)
+    doubt = `${entries} records read, ${totalEntries} announced`;
+  else if (totalEntries === null && isLastFull) doubt = 'the last page is full and no total is announced';
+
+  const isWhole = repeated === 0 && !isLastFull && (entries >= (totalEntries ?? 0) || !hasGap);
+  return { byId, unread: failures.get(1), flaw, key: failed?.[1].key ?? null, doubt, isWhole };
+}
+
+function entriesOf(pages: ReadonlyMap<number, Page<unknown>>): number {
+  return [...pages.values()].reduce((sum, page) => sum + sizeOf(page), 0);
+}
+
+/** How many records a page has, the unreadable ones too. */
+function sizeOf(page: Page<unknown> | undefined): number {
+  return page ? page.records.length + page.dropped : 0;
+}
+
+function* numbers(from: number, to: number): Generator<number> {
+  for (let number = from; number <= to; number++) yield number;
+}
