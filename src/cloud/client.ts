@@ -200,7 +200,7 @@ export class CloudClient {
       send: (call, token) => this.#sendForSession(call, token),
       onPasswordChange: options.onPasswordChange,
     });
-    this.#problems = new DataProblems(clock, log);
+    this.#problems = new DataProblems(log);
     this.#counter = new RequestCounter(clock);
     this.#cloudClock = new CloudClock(clock);
     this.#pauses = new Pauses(clock);

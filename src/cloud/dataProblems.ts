@@ -1,4 +1,3 @@
-import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { OperationName } from './operations.ts';
 
@@ -15,29 +14,18 @@ export interface ProblemCollector {
   end(): void;
 }
 
-/** What one question's last answers showed. */
-interface Collected {
-  readonly problems: ReadonlyMap<string, DataProblem>;
-  /** In ms of the monotonic clock. */
-  readonly at: number;
-}
-
-/** What nobody has asked for since says nothing of the present: it may have been asked once, or be gone. */
-const lapseMs = 24 * 3_600_000;
-
 const maxLogged = 200;
 const maxQuestions = 200;
 const maxShown = 20;
 
-/** What is odd in the cloud's answers: each oddity is logged once, and kept as long as the answers show it; a day, if nobody asks again. */
+/** What is odd in the cloud's answers: each oddity is logged once, and kept as long as the answers show it. */
 export class DataProblems {
-  readonly #clock: Clock;
   readonly #log: Log;
   readonly #logged = new Set<string>();
-  readonly #byQuestion = new Map<string, Collected>();
+  /** What the last answers to each question showed. */
+  readonly #byQuestion = new Map<string, ReadonlyMap<string, DataProblem>>();
 
-  constructor(clock: Clock, log: Log) {
-    this.#clock = clock;
+  constructor(log: Log) {
     this.#log = log;
   }
 
@@ -49,10 +37,7 @@ export class DataProblems {
       report: (level, notice) => {
         const message = `${operation}: ${notice}`;
         if (heard.size < maxShown) heard.set(message, { level, message });
-        this.#remember(
-          question(),
-          new Map([...(this.#byQuestion.get(question())?.problems ?? []), ...heard]),
-        );
+        this.#remember(question(), new Map([...(this.#byQuestion.get(question()) ?? []), ...heard]));
         this.#logOnce(level, message);
       },
       end: () => {
@@ -63,15 +48,13 @@ export class DataProblems {
 
   /** The distinct problems of the latest answers, oldest first. */
   latest(): readonly DataProblem[] {
-    const since = this.#clock.monotonic() - lapseMs;
-    const lasting = [...this.#byQuestion.values()].filter(({ at }) => at >= since);
-    const distinct = new Map(lasting.flatMap(({ problems }) => [...problems]));
+    const distinct = new Map([...this.#byQuestion.values()].flatMap((problems) => [...problems]));
     return [...distinct.values()].slice(-maxShown);
   }
 
   #remember(question: string, problems: ReadonlyMap<string, DataProblem>): void {
     this.#byQuestion.delete(question);
-    if (problems.size > 0) this.#byQuestion.set(question, { problems, at: this.#clock.monotonic() });
+    if (problems.size > 0) this.#byQuestion.set(question, problems);
     const [oldest] = this.#byQuestion.keys();
     if (this.#byQuestion.size > maxQuestions && oldest !== undefined) this.#byQuestion.delete(oldest);
   }

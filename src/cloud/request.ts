@@ -163,15 +163,7 @@ function check(
   if (!result.success) faults.push(...faultsOf(place, schema, value, result.error));
   // The one name that is left out of every object without a word.
   else if (Object.hasOwn(value ?? {}, '__proto__')) faults.push(...unknownNames(place, ['__proto__'], []));
-  else if (place === 'query') faults.push(...halvesIn(result.data as object));
   return result.data;
-}
-
-/** Faults of texts with half a surrogate pair, which no query can hold. */
-function halvesIn(query: object): CallFault[] {
-  return Object.entries(query)
-    .filter(([, value]) => /\p{Cs}/u.test(String(value)))
-    .map(([name]) => ({ place: 'query', name, message: 'must be valid Unicode text' }));
 }
 
 function encodeQuery(query: unknown): string {

@@ -121,15 +121,11 @@ it.each([
 ] as const)('the query of %s takes every %s to the cloud exactly', (name, field) => {
   fc.assert(
     fc.property(nastyText, fc.integer({ min: 1, max: 9_999 }), (value, page) => {
-      const target = pathOf({ ...sampleCall(name), query: { [field]: value, page } });
-      if (target === null) {
-        // Half a surrogate pair: no query can hold it.
-        expect(value).toMatch(/\p{Cs}/u);
-        return;
-      }
+      const target = pathOf({ ...sampleCall(name), query: { [field]: value, page } }) ?? '';
       const { searchParams, hash } = new URL(target, 'http://example.com');
       expect([...searchParams]).toEqual([
-        [field, value],
+        // No query can hold half a surrogate pair.
+        [field, Buffer.from(value, 'utf8').toString('utf8')],
         ['page', String(page)],
       ]);
       expect(hash).toBe('');

@@ -53,27 +53,6 @@ describe('odd data', () => {
     ]);
   });
 
-  it('is forgotten after a day in which nobody asked again: what it was of may be gone', async () => {
-    const clock = new FakeClock();
-    const odd: Record<string, unknown> = { 's-1': 'ajar', 's-2': 'stuck' };
-    const { client } = await startBench(
-      ({ path }) => {
-        const id = path.split('/').at(-1) ?? '';
-        return { json: { id, valve_state: odd[id] } };
-      },
-      { session: { token: 'kept', since: clock.now() }, clock },
-    );
-    const ask = (sonic_id: string) => client.call({ operation: 'read_sonic', params: { sonic_id } });
-    await ask('s-1');
-    clock.advance(23 * 3_600_000);
-    await ask('s-2');
-    expect(client.problems()).toHaveLength(2);
-    clock.advance(2 * 3_600_000);
-    expect(client.problems().map(({ message }) => message)).toEqual([
-      'read_sonic: unknown value of valve_state: "stuck"',
-    ]);
-  });
-
   it('of a list is forgotten with its next complete reading', async () => {
     const lists = [[{ id: 'a/b' }], [{ id: 's-1' }]];
     const { client } = await startBench(
