@@ -11,7 +11,7 @@ const httpTests = ['test/unit/cloud/http.test.ts'];
 export const sendingMutations: readonly Mutation[] = [
   {
     promise: 'a valve command is never asked again',
-    file: 'src/cloud/client.ts',
+    file: 'src/cloud/requestPipeline.ts',
     text: 'const { retry } = operationRow(name);',
     replacement: "const retry = 'safe';",
     tests: clientTests,
@@ -53,14 +53,14 @@ export const sendingMutations: readonly Mutation[] = [
   },
   {
     promise: 'no command is sent with too little time left',
-    file: 'src/cloud/client.ts',
+    file: 'src/cloud/requestPipeline.ts',
     text: 'request.isChange ? this.#options.requestTimeoutMs * minShareOfTime : 0',
     replacement: '0',
     tests: clientTests,
   },
   {
     promise: 'what is late when its connection is open is not written',
-    file: 'src/cloud/client.ts',
+    file: 'src/cloud/requestPipeline.ts',
     text: 'this.#gate(job);\n          if (deadline.signal.aborted) return;',
     replacement: 'if (deadline.signal.aborted) return;',
     tests: clientTests,
@@ -74,14 +74,14 @@ export const sendingMutations: readonly Mutation[] = [
   },
   {
     promise: 'a sign-in gives back the time that it took, and no more',
-    file: 'src/cloud/client.ts',
+    file: 'src/cloud/requestPipeline.ts',
     text: 'deadline.extend(Math.min(this.#clock.monotonic() - startedAt, mostMs) - mostMs);',
     replacement: '',
     tests: clientTests,
   },
   {
     promise: 'no sleep of the machine is given back',
-    file: 'src/cloud/client.ts',
+    file: 'src/cloud/requestPipeline.ts',
     text: 'Math.min(this.#clock.monotonic() - startedAt, mostMs)',
     replacement: '(this.#clock.monotonic() - startedAt)',
     tests: clientTests,
@@ -151,7 +151,7 @@ export const sendingMutations: readonly Mutation[] = [
   },
   {
     promise: 'a command has the request timeout and no more',
-    file: 'src/cloud/client.ts',
+    file: 'src/cloud/requestPipeline.ts',
     text: 'timeoutMs ?? (isPoll(priority) ? null : this.#options.requestTimeoutMs)',
     replacement: 'timeoutMs ?? null',
     tests: clientTests,
@@ -228,7 +228,7 @@ export const sendingMutations: readonly Mutation[] = [
   },
   {
     promise: 'a closed client sends nothing more',
-    file: 'src/cloud/client.ts',
+    file: 'src/cloud/requestPipeline.ts',
     text: "this.#closing.abort(new GivenUp('the client is closed', false));",
     replacement: '',
     tests: ['test/unit/cloud/oddData.test.ts'],

@@ -1,38 +1,79 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, sleep } from '../base/clock.ts';
+import { describeDuration } from '../base/duration.ts';
+import type { Log } from '../base/log.ts';
+import type { Deadline } from './deadline.ts';
+import { CloudError } from './errors.ts';
+import type { HttpResponse } from './http.ts';
 import { isVitalList, type OperationName } from './operations.ts';
+import { retryAfterOf } from './response.ts';
+import { maxWaitForRetryMs } from './retry.ts';
 
-/** A vital list is asked for again after so many ms, whatever the cloud asked. */
+/** A vital list is requested again after so many ms, whatever the cloud requests. */
 const maxVitalPauseMs = 600_000;
 
-/** How long the cloud asked to wait with an operation. It says nothing about any other operation. */
+/** For a 429 that does not say how long to wait, in ms. */
+const defaultPauseMs = 2_000;
+
+/** A cloud that limits requests again and again is not worth a line each time. */
+const logAgainMs = 3_600_000;
+
+/** How long the cloud requests to wait with an operation. It says nothing about any other operation. */
 export class Pauses {
   readonly #clock: Clock;
+  readonly #log: Log;
   /** In ms of the monotonic clock. */
   readonly #until = new Map<OperationName, number>();
+  #loggedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, log: Log) {
     this.#clock = clock;
+    this.#log = log;
   }
 
-  /** The cloud asked to wait so many ms. */
-  record(name: OperationName, ms: number): void {
+  /** Takes an answer, which may request a wait. */
+  record(name: OperationName, response: HttpResponse): void {
+    const requestedMs = retryAfterOf(response, this.#clock.now());
+    const ms = requestedMs ?? (response.status === 429 ? defaultPauseMs : 0);
+    if (ms <= 0) return;
+    const now = this.#clock.monotonic();
+    if (this.#leftMs(name) === 0) {
+      const isNews = now - this.#loggedAt >= logAgainMs;
+      this.#log[isNews ? 'warn' : 'debug'](
+        { operation: name },
+        `The cloud limits requests. Waiting ${describeDuration(ms)}`,
+      );
+      if (isNews) this.#loggedAt = now;
+    }
     const waitMs = isVitalList(name) ? Math.min(ms, maxVitalPauseMs) : ms;
-    this.#until.set(name, Math.max(this.#until.get(name) ?? 0, this.#clock.monotonic() + waitMs));
+    this.#until.set(name, Math.max(this.#until.get(name) ?? 0, now + waitMs));
   }
 
-  /** Ms until the operation may be asked for; 0 if it may be now. */
-  leftMs(name: OperationName): number {
-    return Math.max(0, (this.#until.get(name) ?? 0) - this.#clock.monotonic());
+  /** Waits as long as the cloud requests for this operation; throws if that is too long for the caller. */
+  async wait(name: OperationName, deadline: Deadline): Promise<void> {
+    const waitMs = this.#leftMs(name);
+    if (waitMs > Math.min(maxWaitForRetryMs, deadline.remainingMs())) {
+      const until = new Date(this.#clock.now() + waitMs).toISOString().slice(0, 16).replace('T', ' ');
+      throw new CloudError('rateLimited', name, `the cloud requests a wait until ${until} UTC`, {
+        key: 'the cloud requests a wait',
+        retryAfterMs: waitMs,
+        mayHaveActed: false,
+      });
+    }
+    if (waitMs > 0) await sleep(this.#clock, waitMs, deadline.signal);
   }
 
   /** The operations that wait, with the ms that are left. */
   get all(): ReadonlyMap<OperationName, number> {
-    const left = [...this.#until.keys()].map((name) => [name, this.leftMs(name)] as const);
+    const left = [...this.#until.keys()].map((name) => [name, this.#leftMs(name)] as const);
     return new Map(left.filter(([, ms]) => ms > 0));
   }
 
   /** Somebody asks for everything now. */
   clear(): void {
     this.#until.clear();
+  }
+
+  #leftMs(name: OperationName): number {
+    return Math.max(0, (this.#until.get(name) ?? 0) - this.#clock.monotonic());
   }
 }

@@ -29,7 +29,7 @@ export interface SessionOptions {
   readonly password: () => string;
   readonly memory: SessionMemory;
   /** Whether the session in memory is somebody else's: then it is used as it is, neither renewed nor given up. */
-  readonly isFixed?: boolean | undefined;
+  readonly isSessionFixed?: boolean | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -115,7 +115,7 @@ export class Session {
    * hurried the early renewal of an old one.
    */
   renewalDue(isHurried: boolean): Promise<void> | null {
-    if (this.#options.isFixed) return null;
+    if (this.#options.isSessionFixed) return null;
     if (!this.#stored) return this.#renew();
     // A clock that was wrong when the token came leaves an age below zero, or one of decades: renewing puts it right.
     const isOld = Math.abs(this.#clock.now() - this.#stored.since) > renewAfterMs;
@@ -128,7 +128,7 @@ export class Session {
    * was refused with a new one before, the operation is the cause.
    */
   async replace(refused: string | null, name: OperationName): Promise<boolean> {
-    if (this.#options.isFixed) return false;
+    if (this.#options.isSessionFixed) return false;
     if (this.token !== null) {
       if (this.token !== refused) return true;
       const isOwnFault = this.#isProven && this.#unauthorized.has(name);

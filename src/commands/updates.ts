@@ -1,8 +1,9 @@
 import { forEachLimit } from '../base/forEachLimit.ts';
 import type { BrokerMessage } from '../broker/message.ts';
-import type { Answered, CallOptions } from '../cloud/client.ts';
+import type { Answered } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { type Call, type OperationName, operationRow, type RecordOf } from '../cloud/operations.ts';
+import type { CallOptions } from '../cloud/requestPipeline.ts';
 import { movesValve } from '../homeassistant/command.ts';
 import { isSameId } from '../model/ids.ts';
 import type {

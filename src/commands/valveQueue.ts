@@ -26,7 +26,7 @@ import { type CommandParts, type Outcomes, reasonFor, reasons, type ValveCall } 
  *    (`base/clock.ts`). It is looked at when the message comes (`messageProblem`) and when its turn comes (`#send`).
  * 5. All that decides is looked at once more when the connection is open and the first byte is about to be written: the
  *    time that is left, of which a tenth must be, and what has ended the command before, a newer one or a stop (`#gate` in
- *    `cloud/client.ts`). What fails there writes nothing. Until then a command is not sent. The same time ends the
+ *    `cloud/requestPipeline.ts`). What fails there writes nothing. Until then a command is not sent. The same time ends the
  *    request; it is given back the time that one sign-in took, if one was needed.
  * 6. Commands to one valve run one at a time, and the newest wins. What waits, is still connecting, or was plainly not
  *    carried out, gives way at once and ends `superseded`. What is sent and not answered is given up after a quarter of

@@ -1,0 +1,349 @@
+import { type Clock, sleep } from '../base/clock.ts';
+import { CloudClock } from './cloudClock.ts';
+import { DataProblems, type ProblemCollector } from './dataProblems.ts';
+import { Deadline, GivenUp, orAborted } from './deadline.ts';
+import type { SessionReply } from './decoders.ts';
+import { CloudError } from './errors.ts';
+import { Http, type HttpOptions, type HttpResponse } from './http.ts';
+import { MissingRoutes } from './missingRoutes.ts';
+import { NetworkError } from './networkErrors.ts';
+import { type Call, isAccountList, isVitalList, type OperationName, operationRow } from './operations.ts';
+import { Pauses } from './pauses.ts';
+import { encodeCall, type HttpRequest, type RouteOverrides, routeOf } from './request.ts';
+import { RequestCounter } from './requestCounter.ts';
+import { type Priority, RequestQueue } from './requestQueue.ts';
+import { checkStatus, type GoodAnswer, readAnswer } from './response.ts';
+import { retryWaitMs } from './retry.ts';
+import { Session, type SessionOptions } from './session.ts';
+
+export interface PipelineOptions
+  extends Omit<SessionOptions, 'send'>,
+    Omit<HttpOptions, 'maxConnections' | 'connectTimeoutMs'> {
+  readonly requestTimeoutMs: number;
+  readonly maxConcurrency: number;
+  readonly maxRequestsPerMinute: number;
+  readonly routes: RouteOverrides;
+}
+
+export interface CallOptions {
+  /** Who it goes before; a poll unless given, but for what changes something, which is at least a `command`. */
+  readonly priority?: 'valve' | 'command';
+  readonly signal?: AbortSignal;
+  /**
+   * Told true when it has passed the gate: from then on the cloud may have it. Told false when that attempt has ended;
+   * what is done with the signal then keeps it from being sent again.
+   */
+  readonly onFlight?: (isInFlight: boolean) => void;
+  /** How long it may take from now, in ms. Unless given, a command has the request timeout, and a poll has it from when it is sent. */
+  readonly timeoutMs?: number;
+  /** Told the status of the answer that counts, good or bad. */
+  readonly onAnswer?: (status: number) => void;
+}
+
+/** A call that was checked and encoded. */
+export interface PreparedCall {
+  readonly name: OperationName;
+  readonly params: Readonly<Record<string, string>>;
+  readonly request: HttpRequest;
+  readonly options: CallOptions & { readonly isExpected?: boolean };
+  readonly problems: ProblemCollector;
+  /** Of a page of a vital list: it may wait for its turn so many ms, and longer only if it was asked for within a minute. */
+  readonly maxWaitMs?: number;
+}
+
+/** One request on its way through the queue, the session and the network. */
+interface Job extends PreparedCall {
+  readonly priority: Priority;
+  readonly deadline: Deadline;
+  /** Whether its time runs from the beginning. If not, each attempt has the request timeout from when it is sent. */
+  readonly hasTime: boolean;
+  /** Whether it was given back the time of a sign-in: that is done once. */
+  hasWaited: boolean;
+}
+
+/** Whatever the budget, each page of a vital list is asked for once in so many ms: the first at once, to see that it is. */
+const vitalPeriodMs = 60_000;
+
+/** With less of its time left a change is not sent: given up at once, nobody would know what became of it. */
+const minShareOfTime = 0.1;
+
+/**
+ * The way of a request to the cloud and of its answer back, step by step: `request` gives it its deadline, `#withRetry`
+ * repeats what may be repeated, `#sendOnce` sees to the session, `#transmit` waits for its turn and for a connection,
+ * `#gate` is the last look before the bytes, `#readResponse` judges the answer. Every failure is a `CloudError`.
+ */
+export class RequestPipeline {
+  readonly queue: RequestQueue;
+  readonly session: Session;
+  readonly pauses: Pauses;
+  readonly counter: RequestCounter;
+  readonly cloudClock: CloudClock;
+  readonly missingRoutes = new MissingRoutes();
+  readonly problems: DataProblems;
+  readonly #options: PipelineOptions;
+  readonly #clock: Clock;
+  readonly #http: Http;
+  readonly #closing = new AbortController();
+  /** When each page of the vital lists was last requested, in ms of the monotonic clock. */
+  readonly #vitalSentAt = new Map<string, number>();
+
+  constructor(options: PipelineOptions) {
+    const { clock, log, maxConcurrency, requestTimeoutMs } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.queue = new RequestQueue(options);
+    this.#http = new Http({
+      ...options,
+      maxConnections: maxConcurrency,
+      connectTimeoutMs: requestTimeoutMs,
+    });
+    this.session = new Session({ ...options, send: (call, token) => this.#sendForSession(call, token) });
+    this.pauses = new Pauses(clock, log);
+    this.counter = new RequestCounter(clock);
+    this.cloudClock = new CloudClock(clock);
+    this.problems = new DataProblems(log);
+  }
+
+  get isClosing(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  /** Ends everything that is under way, within milliseconds; stays signed in. */
+  async close(): Promise<void> {
+    this.session.stop();
+    this.#closing.abort(new GivenUp('the client is closed', false));
+    await this.#http.close();
+  }
+
+  /** Makes a request within one deadline, which its caller, its time and the end of the client bring about. */
+  async request(call: PreparedCall): Promise<GoodAnswer> {
+    const { name, request, options } = call;
+    if (this.missingRoutes.has(name)) {
+      throw new CloudError('unsupported', name, `the cloud does not offer ${name}`, { mayHaveActed: false });
+    }
+    const { signal, timeoutMs } = options;
+    const priority = options.priority ?? priorityOf(name, request);
+    const callers = signal ? [signal, this.#closing.signal] : [this.#closing.signal];
+    const deadline = new Deadline(this.#clock, callers);
+    // Unless told otherwise, a poll waits for its turn as long as it takes.
+    const ownMs = timeoutMs ?? (isPoll(priority) ? null : this.#options.requestTimeoutMs);
+    if (ownMs !== null) deadline.set(ownMs);
+    try {
+      return await this.#withRetry(newJob(call, priority, deadline, ownMs !== null));
+    } catch (error) {
+      throw toCloudError(name, error);
+    } finally {
+      deadline.dispose();
+    }
+  }
+
+  /** Sends it until it succeeds or the row's rule of retrying says no. */
+  async #withRetry(job: Job): Promise<GoodAnswer> {
+    const { name, deadline } = job;
+    let last: CloudError | null = null;
+    for (let attempts = 1; ; attempts++) {
+      try {
+        return await this.#sendOnce(job);
+      } catch (cause) {
+        const error = toCloudError(name, cause);
+        if (!(error instanceof CloudError)) throw error;
+        // Where time ran out before another attempt was sent, the one before it tells more.
+        if (last && error.timedOut && !error.mayHaveActed) throw last;
+        last = error;
+        const { retry } = operationRow(name);
+        const remainingMs = deadline.remainingMs();
+        const waitMs = retryWaitMs({ retry, attempts, error, remainingMs }, this.#options.random);
+        if (waitMs === null) throw error;
+        await sleep(this.#clock, waitMs, deadline.signal).catch(() => {});
+        if (deadline.signal.aborted) throw error;
+      }
+    }
+  }
+
+  /** Sends it with a session that is valid: where the cloud refuses the token, with a new one once more. */
+  async #sendOnce(job: Job): Promise<GoodAnswer> {
+    const { name, options } = job;
+    if (name === 'sign_in') return this.#readResponse(job, await this.#transmit(job, () => null));
+
+    let used: string | null = null;
+    const token = () => {
+      used = this.session.token;
+      if (used === null) throw tokenGone;
+      return used;
+    };
+    let response: HttpResponse | null = null;
+    for (let isRenewed = false; response === null; ) {
+      const renewal = this.session.renewalDue(!isPoll(job.priority));
+      if (renewal !== null) await this.#waitForSession(renewal, job);
+      response = await this.#transmit(job, token).catch((error: unknown) => {
+        if (error === tokenGone) return null;
+        throw error;
+      });
+      if (response?.status !== 401) continue;
+      if (isRenewed) this.session.noteRefusal(name);
+      else if (await this.#waitForSession(this.session.replace(used, name), job)) {
+        isRenewed = true;
+        response = null;
+      }
+    }
+    if (response.status < 300) this.session.noteSuccess(name, used);
+    options.onAnswer?.(response.status);
+    const good = this.#readResponse(job, response);
+    if (name === 'refresh_token') this.session.adopt(good.reply as SessionReply);
+    if (name === 'sign_out') this.session.forget();
+    return good;
+  }
+
+  /**
+   * Waits for a new session. The call is given back the time that this took, once, and never more than one request may
+   * take: the machine may sleep meanwhile.
+   */
+  async #waitForSession<T>(renewal: Promise<T>, job: Job): Promise<T> {
+    const { deadline } = job;
+    const mostMs = job.hasWaited ? 0 : this.#options.requestTimeoutMs;
+    job.hasWaited = true;
+    const startedAt = this.#clock.monotonic();
+    deadline.extend(mostMs);
+    try {
+      return await orAborted(renewal, deadline.signal);
+    } finally {
+      deadline.extend(Math.min(this.#clock.monotonic() - startedAt, mostMs) - mostMs);
+    }
+  }
+
+  /** Sends it when its turn comes; the token is looked up then. */
+  async #transmit(job: Job, token: () => string | null): Promise<HttpResponse> {
+    const { name, request, priority, deadline, options } = job;
+    const { requestTimeoutMs, log } = this.#options;
+    if (isPoll(priority)) await this.pauses.wait(name, deadline);
+    const send = async () => {
+      if (!job.hasTime) deadline.set(requestTimeoutMs);
+      const startedAt = this.#clock.monotonic();
+      let isInFlight = false;
+      let response: HttpResponse | null = null;
+      // What is too late already needs no connection.
+      this.#gate(job);
+      deadline.signal.throwIfAborted();
+      try {
+        response = await this.#http.send(request, token(), deadline.signal, () => {
+          this.#gate(job);
+          if (deadline.signal.aborted) return;
+          isInFlight = true;
+          this.counter.recordSent();
+          if (isVitalList(name)) this.#vitalSentAt.set(request.path, this.#clock.monotonic());
+          options.onFlight?.(true);
+        });
+        // What was read before the machine slept is not the present; what was changed before was changed.
+        if (!request.isChange && deadline.remainingMs() === 0 && !deadline.signal.aborted) throw lateAnswer;
+      } finally {
+        if (isInFlight)
+          this.counter.recordEnded(response?.status ?? null, this.#clock.monotonic() - startedAt);
+        if (!job.hasTime) deadline.clear();
+        if (isInFlight) options.onFlight?.(false);
+      }
+      const ms = Math.round(this.#clock.monotonic() - startedAt);
+      log.debug({ operation: name, status: response.status, ms }, `Cloud request ${name}`);
+      this.cloudClock.record(response.header('date'));
+      this.pauses.record(name, response);
+      return response;
+    };
+    return this.queue.run(priority, deadline.signal, send, this.#maxWaitMs(job));
+  }
+
+  /** How long it may wait for its turn: nothing keeps a page of a vital list from being asked for once a minute. */
+  #maxWaitMs({ request, maxWaitMs }: Job): number {
+    if (maxWaitMs === undefined) return Number.POSITIVE_INFINITY;
+    const sentAt = this.#vitalSentAt.get(request.path) ?? Number.NEGATIVE_INFINITY;
+    return Math.max(maxWaitMs, sentAt + vitalPeriodMs - this.#clock.monotonic());
+  }
+
+  /**
+   * The last look at a request, when its connection is open and nothing is written yet: whether it still has its time, by
+   * a clock that goes on while the machine sleeps. That it is overtaken, or that the bridge stops, has ended it before.
+   */
+  #gate({ deadline, request }: Job): void {
+    deadline.check(request.isChange ? this.#options.requestTimeoutMs * minShareOfTime : 0);
+  }
+
+  async #sendForSession(
+    call: Call<'sign_in' | 'refresh_token'>,
+    token: string | null,
+  ): Promise<SessionReply> {
+    const name = call.operation;
+    const deadline = new Deadline(this.#clock, [this.#closing.signal]);
+    deadline.set(this.#options.requestTimeoutMs);
+    const request = encodeCall(call, this.#options.routes);
+    const problems = this.problems.collect(name, {});
+    const job = newJob({ name, params: {}, request, options: {}, problems }, 'valve', deadline, true);
+    try {
+      const { reply } = this.#readResponse(job, await this.#transmit(job, () => token));
+      return reply as SessionReply;
+    } catch (error) {
+      throw toCloudError(name, error);
+    } finally {
+      deadline.dispose();
+    }
+  }
+
+  /** What a response says; throws the error that its status means. */
+  #readResponse(job: Job, response: HttpResponse): GoodAnswer {
+    const { name, params, problems, options } = job;
+    const { secrets } = this.#options;
+    const hide = (text: string) => secrets.hide(text);
+    const error = checkStatus(name, response, this.#clock.now(), hide);
+    if (error) {
+      const { status, message } = error;
+      const wasMissing = this.missingRoutes.has(name);
+      if (options.isExpected || !this.missingRoutes.recordError(name, params, status)) throw error;
+      if (!wasMissing) this.#logMissing(name, status);
+      throw new CloudError('unsupported', name, message, { status, mayHaveActed: false });
+    }
+    this.missingRoutes.recordWorked(name);
+    return readAnswer(name, response, (level, notice) => problems.report(level, hide(notice)), secrets);
+  }
+
+  #logMissing(name: OperationName, status: number | undefined): void {
+    const { method, path } = routeOf(name, this.#options.routes);
+    this.#options.log.info(
+      { operation: name },
+      `The cloud does not offer ${name} (${status} for ${method} ${path}). It is not used until the next start. If the path differs, set cloud.routes.${name}`,
+    );
+  }
+}
+
+function newJob(call: PreparedCall, priority: Priority, deadline: Deadline, hasTime: boolean): Job {
+  return { ...call, priority, deadline, hasTime, hasWaited: false };
+}
+
+/** The priority of a call without one of its own. Lists come before single devices: one answer covers all valves or leaks. */
+function priorityOf(name: OperationName, { isChange }: HttpRequest): Priority {
+  if (isChange) return 'command';
+  return isAccountList(name) ? 'list' : 'device';
+}
+
+/** Whether it waits for the budget, and for as long as that takes. */
+function isPoll(priority: Priority): boolean {
+  return priority === 'list' || priority === 'device';
+}
+
+/** While it waited for its turn, the token was refused to somebody else. */
+const tokenGone = new Error();
+
+const lateAnswer = new NetworkError('timeout: the answer came too late', {
+  mayHaveActed: true,
+  timedOut: true,
+});
+
+/** The one error family, whatever ended the call; anything else is a mistake of ours and is left as it is. */
+function toCloudError(name: OperationName, error: unknown): unknown {
+  if (error instanceof NetworkError) {
+    const { kind, message, mayHaveActed, timedOut, key } = error;
+    return new CloudError(kind, name, message, { mayHaveActed, timedOut, key, cause: error });
+  }
+  if (error instanceof GivenUp) {
+    const { timedOut } = error;
+    const message = timedOut ? 'timed out before the request was sent' : error.message;
+    return new CloudError('unavailable', name, message, { timedOut, mayHaveActed: false, cause: error });
+  }
+  return error;
+}
