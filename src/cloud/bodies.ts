@@ -41,7 +41,7 @@ const name = z.string();
 
 /**
  * The bodies that operations take, as strict as the interface document and no stricter: it requires one field, the action
- * of a valve command, and leaves some bodies open to additional properties. What else is wrong, the cloud says.
+ * of a valve command, and leaves some bodies open to additional properties. The cloud itself reports other faults.
  */
 export const bodies = {
   property: some({
@@ -61,7 +61,7 @@ export const bodies = {
   name: some({ name }),
   incidentAction: some({ action }),
   valveAction: z.strictObject({ action: z.enum(['open', 'close']) }),
-  // As the configuration takes it: whether the account has that address, the cloud says.
+  // As in the configuration. Only the cloud knows whether the account has that address.
   credentials: some({ email: z.email({ pattern: emailPattern }), password: z.string() }),
   refreshToken: some({ refresh_token: z.string() }),
 

@@ -3,14 +3,14 @@ import { incidentTypes } from '../model/records.ts';
 import { bodies } from './bodies.ts';
 import { type Decoder, decoders } from './decoders.ts';
 
-/** What MQTT must be allowed to change before an operation may be asked for (the option `control`). */
+/** What MQTT must be allowed to change (the option `control`) before an operation may be called. */
 export type Control = 'valves' | 'incidents' | 'pressure_tests' | 'settings' | 'account';
 
 /** A poll that shows what an operation changed. */
 export type Refreshes = 'properties' | 'signals' | 'sonics' | 'incidents';
 
 /**
- * What the reply to a change tells: the record as it is now, the setting that no poll shows, or the job of a pressure
+ * What the reply to a change holds: the record as it is now, the setting that no poll shows, or the job of a pressure
  * test.
  */
 export type Returns =
@@ -25,15 +25,15 @@ export type Returns =
   | 'pressureTestJob';
 
 /**
- * Where a route is known from: `document`, the vendor's interface document; `public`, what the vendor or a library has
- * published; `assumed`, nobody has published it, so it may not exist. In assumed routes the id of a thing is taken to be
- * that of its sonic, and the id of a hub that of its signal.
+ * Where a route is known from: `document`, the vendor's interface document; `public`, published by the vendor or a library;
+ * `assumed`, not published, so it may not exist. In assumed routes, the id of a sonic is used as the id of a thing, and the
+ * id of a signal as the id of a hub.
  */
 export type Source = 'document' | 'public' | 'assumed';
 
 /**
- * What an operation answers: one record, a page of records, or an acknowledgement: there the status alone is the
- * success, whatever the body, which is null where it cannot be read. Of a record, the part is all that is passed on.
+ * What an operation answers: a record, a page of records, or an acknowledgement. An acknowledgement is a success by its
+ * status alone; its body is null if it cannot be read. If a record has a `part`, only that part is passed on.
  */
 export type Reply<T> =
   | { readonly kind: 'record'; readonly decode: Decoder<T>; readonly part?: string }
@@ -41,21 +41,21 @@ export type Reply<T> =
   | { readonly kind: 'acknowledgement'; readonly decode: Decoder<T> };
 
 export interface OperationRow<Path extends string, T> {
-  /** The number in the interface document; null for what it does not number. */
+  /** The number in the interface document; null if it has none. */
   readonly number: number | null;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: Path;
   readonly source: Source;
-  /** `safe`: may be asked again after any failure; `never`: only when the cloud plainly did not act. */
+  /** `safe`: may be sent again after any failure; `never`: only if the cloud clearly did not act. */
   readonly retry: 'safe' | 'never';
   readonly reply: Reply<T>;
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;
-  /** All of these; absent for what changes nothing. */
+  /** All of these must be allowed; absent if the operation changes nothing. */
   readonly control?: readonly Control[];
   /** The poll that shows what the operation changed; absent if none does, and for valves, whose confirmation reads them. */
   readonly refreshes?: Refreshes;
-  /** What the reply to a change tells the store; absent if it tells nothing. */
+  /** What the store takes from the reply to a change; absent if nothing. */
   readonly returns?: Returns;
   /** The session operations manage the token themselves and are never callable through MQTT. */
   readonly session?: true;
@@ -95,14 +95,14 @@ function row<const Path extends string, T, Rest extends Omit<OperationRow<Path, 
   return rest;
 }
 
-// What most rows have in common. Spread one first: what a row then says itself, as `source: 'assumed'`, counts.
+// Shared fields of most rows. A row spreads them first, so its own fields, such as `source: 'assumed'`, replace them.
 const read = { method: 'GET', source: 'public', retry: 'safe' } as const;
 const change = { source: 'public', retry: 'never', control: ['settings'] } as const;
 const put = { ...change, method: 'PUT' } as const;
 const patch = { ...change, method: 'PATCH' } as const;
 const session = { number: null, source: 'document', session: true } as const;
 
-// What the rows of PUT and PATCH have in common.
+// Shared fields of the two rows, PUT and PATCH, that change the same record.
 const property = {
   number: 8,
   path: '/ape/v1/properties/{property_id}',
@@ -139,7 +139,7 @@ export const catalogue = {
     body: bodies.credentials,
     reply: record(decoders.session),
   }),
-  // A refresh disables the old token at once: asked twice, it would lose the session.
+  // A refresh disables the old token at once. A second one would lose the session.
   refresh_token: row({
     ...session,
     method: 'PUT',
@@ -418,7 +418,7 @@ export const catalogue = {
     reply: record(decoders.hub),
   }),
 
-  // The user of the session, whose id the operations on users need. The answer has the token too, which nobody is shown.
+  // The user of the session, whose id the operations on users need. The answer also holds the token, which is not passed on.
   read_own_user: row({
     ...read,
     source: 'document',

@@ -16,6 +16,15 @@ import { type CallOptions, type PipelineOptions, RequestPipeline } from './reque
 import type { GoodAnswer, Page } from './response.ts';
 import type { SessionState } from './session.ts';
 
+/*
+ * How the cloud is called. Each operation is a row of `catalogue.ts`: its route, body and reply, and whether it may be repeated.
+ * A call is checked and encoded by its row (`request.ts`), and goes through the pipeline (`requestPipeline.ts`): deadline,
+ * retries, session, queue, connection, answer. `requestQueue.ts` decides which request is sent next. `session.ts` has the one
+ * token. `http.ts` opens a connection for each change, so that a change that is given up can be reset. The decoder of the row
+ * reads the answer tolerantly. A list is read page by page, and is complete only if its pages add up (`crawl.ts`). Every
+ * failure is a `CloudError`.
+ */
+
 export interface CloudClientOptions extends Omit<PipelineOptions, 'random'> {
   readonly random?: Random;
 }
@@ -23,20 +32,20 @@ export interface CloudClientOptions extends Omit<PipelineOptions, 'random'> {
 export interface ListOptions extends CallOptions {
   readonly onPage?: PageWatcher;
   /**
-   * Whether records of the list are known from before, be it from the last run: then one 404 does not mean that the cloud
-   * has no such list, and it is asked for again.
+   * Whether records of the list are known, from this run or the last one. Then a 404 does not mean that the cloud has no such
+   * list, and the list is read again.
    */
   readonly isExpected?: boolean;
 }
 
-/** What the cloud answered a call: for the bridge to work with, and as it was sent. */
+/** The answer to a call: as the bridge uses it, and as the cloud sent it. */
 export interface Answered<Name extends OperationName> {
   readonly reply: ReplyOf<Name>;
   /** JSON, without a key that the cloud did not send. */
   readonly sent: unknown;
 }
 
-/** What a call answers: a record, a page of records, or null where a change was done and nothing said of it. */
+/** The answer as the bridge uses it: a record, a page, or null if a change was done and the answer has no record. */
 export type ReplyOf<Name extends OperationName> = Name extends ListName
   ? Page<RecordOf<Name>>
   : Name extends ChangeName
@@ -46,18 +55,18 @@ export type ReplyOf<Name extends OperationName> = Name extends ListName
 /** `unavailable`: the cloud has shown that it has no such route; `off`: `cloud.routes` switches it off. */
 export type OperationState = 'available' | 'unavailable' | 'off';
 
-/** What goes out, and what keeps it waiting. */
+/** How many requests are sent, and what keeps them waiting. */
 export interface Traffic {
   readonly requestsLastHour: number;
-  /** Wall-clock ms until which the cloud asked to wait, for each operation that has to. */
+  /** Until when each operation must wait because the cloud limits it, in wall-clock ms. */
   readonly pausedUntil: ReadonlyMap<OperationName, number>;
-  /** The latest of these; null where there is none. */
+  /** The latest of these; null if there is none. */
   readonly limitedUntil: number | null;
   /** How long a vital list, of valves or of incidents, has waited for its turn, in ms; 0 while none does. */
   readonly vitalWaitMs: number;
   /** How long the budget keeps the next poll waiting, in ms; a vital list waits a minute at most. */
   readonly pollWaitMs: number;
-  /** Whether commands have used the budget up too, so that one that can wait should. */
+  /** Whether commands have used up the budget and more. Then a command that can wait should wait. */
   readonly isUsedUp: boolean;
 }
 
@@ -68,15 +77,10 @@ interface OwnCall<Name extends OperationName> {
   readonly query?: Readonly<Record<string, unknown>>;
 }
 
-/** The other pages wait for their turn so long, in ms: a list of a thousand has to keep to the budget somehow. */
+/** How long the other pages of a vital list may wait, in ms. A list of a thousand pages must keep to the budget. */
 const maxPageWaitMs = 10_000;
 
-/**
- * The cloud, as the rest of the program knows it; every failure is a `CloudError`. A call is checked and encoded by its row
- * in `catalogue.ts`, and goes through the pipeline, which has the session, the limits and the connections. A list is read
- * page by page (`crawl.ts`), each page a request of its own. Here is also what the program may ask about the cloud: what it
- * offers, what keeps requests waiting, and what is odd in its answers.
- */
+/** The cloud, as the rest of the program sees it: its operations and lists, and what is known of its limits and faults. */
 export class CloudClient {
   readonly #options: CloudClientOptions;
   readonly #pipeline: RequestPipeline;
@@ -107,7 +111,7 @@ export class CloudClient {
     return reply;
   }
 
-  /** The same for somebody who is shown what the cloud sent. */
+  /** Does one operation for a caller who also needs the answer as the cloud sent it. */
   async callRaw<Name extends OperationName>(
     call: Call<Name>,
     options: CallOptions = {},
@@ -120,7 +124,7 @@ export class CloudClient {
     return answer as Answered<Name>;
   }
 
-  /** Reads a whole list; throws only where not even its first page can be read. */
+  /** Reads a whole list; throws only if not even its first page can be read. */
   readList<Name extends ListName>(
     call: Call<Name>,
     options: ListOptions = {},
@@ -128,7 +132,7 @@ export class CloudClient {
     return this.#readWhole(call, options, ({ reply }) => reply as Page<RecordOf<Name> & { id: string }>);
   }
 
-  /** The same for somebody who is shown what the cloud sent: no record has a key more. */
+  /** Reads a whole list for a caller who needs the records as the cloud sent them, without added keys. */
   readListRaw<Name extends ListName>(
     call: Call<Name>,
     options: ListOptions = {},
@@ -150,12 +154,12 @@ export class CloudClient {
     return this.operationState(name) === 'available';
   }
 
-  /** Whether a 404 or 405 may mean that the cloud has no such route: nobody has published it, and it has never worked. */
+  /** Whether a 404 or 405 may mean that the cloud has no such route: it is not published, and it has never worked. */
   isInDoubt(name: OperationName): boolean {
     return this.#pipeline.missingRoutes.isInDoubt(name);
   }
 
-  /** How many requests are in flight at most: who makes many needs no more than that at a time. */
+  /** The number of requests in flight at most. A caller need not make more at a time. */
   get maxConcurrency(): number {
     return this.#options.maxConcurrency;
   }
@@ -174,17 +178,17 @@ export class CloudClient {
     };
   }
 
-  /** What became of the requests so far. */
+  /** How the requests so far have ended. */
   get requestTotals(): RequestTotals {
     return this.#pipeline.counter.totals;
   }
 
-  /** How far the clock of this machine is ahead of the cloud's, in ms, by the last answer's; 0 if not by a minute. */
+  /** How far this machine's clock is ahead of the cloud's, in ms; 0 if by less than a minute. */
   get clockAheadMs(): number {
     return this.#pipeline.cloudClock.aheadMs;
   }
 
-  /** What the cloud's clock shows, in ms since 1970; what this machine's does until an answer has told. */
+  /** The time of the cloud's clock, in ms since 1970; of this machine's clock until the cloud has answered. */
   get cloudNow(): number {
     return this.#pipeline.cloudClock.now;
   }
@@ -193,14 +197,14 @@ export class CloudClient {
     return this.#pipeline.session.state;
   }
 
-  /** What is odd in the cloud's latest answers. */
+  /** The oddities in the cloud's latest answers. */
   problems(): readonly DataProblem[] {
     return this.#pipeline.problems.latest();
   }
 
   /**
-   * Somebody asks for everything now: no poll waits any longer because the cloud has asked it to, and after a rejected
-   * password the next call signs in at once, within the hard limits.
+   * A user wants everything read now. Polls wait no longer because the cloud has limited them. After a rejected password the
+   * next call signs in at once, within the hard limits.
    */
   refresh(): void {
     this.#pipeline.pauses.clear();

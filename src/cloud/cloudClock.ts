@@ -1,12 +1,12 @@
 import type { Clock } from '../base/clock.ts';
 
-/** A smaller difference of two clocks may only be the time that an answer took, and is no matter. */
+/** A smaller difference of two clocks may only be the time that an answer took. */
 const minAheadMs = 60_000;
 
 /** The cloud's clock, as the Date header of its latest answer shows it. */
 export class CloudClock {
   readonly #clock: Clock;
-  /** What the cloud's clock shows less what the monotonic one does, in ms; null until an answer has told. */
+  /** The time of the cloud's clock less that of the monotonic one, in ms; null until the first answer. */
   #offsetMs: number | null = null;
 
   constructor(clock: Clock) {
@@ -19,7 +19,7 @@ export class CloudClock {
     if (!Number.isNaN(at)) this.#offsetMs = at - this.#clock.monotonic();
   }
 
-  /** In ms since 1970; what this machine's clock shows until an answer has told. */
+  /** In ms since 1970; the time of this machine's clock until the first answer. */
   get now(): number {
     return this.#offsetMs === null ? this.#clock.now() : this.#clock.monotonic() + this.#offsetMs;
   }

@@ -19,11 +19,11 @@ export class Connections {
   readonly #sockets = new Set<Socket>();
 
   constructor({ origin, count, connectTimeoutMs, proxy }: ConnectionsOptions) {
-    // Said here, so that no variable of the environment switches it off.
+    // Set here, so that no environment variable can switch it off.
     const tls = { timeout: connectTimeoutMs, rejectUnauthorized: true };
     this.#open = buildConnector(tls);
     const connect: buildConnector.connector = (options, callback) => this.#connect(options, callback);
-    // Each request has one deadline of its own for everything; undici's partial ones would only blur it.
+    // Each request has one deadline for everything. undici's own timeouts are switched off.
     const options = { connections: count, headersTimeout: 0, bodyTimeout: 0 };
     this.dispatcher = proxy
       ? new ProxyAgent({
@@ -36,8 +36,8 @@ export class Connections {
   }
 
   /**
-   * Breaks all connections off with a reset, upon which the kernel throws away what it has not delivered. After a mere
-   * close it would go on trying to deliver that for a minute or more, even after the end of the process.
+   * Resets all connections. Then the kernel discards everything that it has not delivered. After an ordinary close it would
+   * go on trying to deliver it for a minute or more, even after the end of the process.
    */
   reset(): void {
     for (const socket of this.#sockets) {

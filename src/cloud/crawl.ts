@@ -68,12 +68,12 @@ function resultOf<T>({ byId, flaw, key, doubt }: Pass<T>): ListResult<T> {
   return { records: [...byId.values()], complete: problem === null, problem, key, isInDoubt };
 }
 
-/** What one pass over the pages has shown. */
+/** The result of one pass over the pages. */
 interface Pass<T> {
   readonly byId: ReadonlyMap<string, T>;
   /** Why not even the first page could be read. */
   readonly unread: CloudError | undefined;
-  /** What is certainly missing: a second pass would not help. */
+  /** What is certainly missing. A second pass would not help. */
   readonly flaw: string | null;
   /** The key of the error that is the flaw. */
   readonly key: string | null;
@@ -140,7 +140,7 @@ async function readPages<T extends { readonly id: string }>(list: PagedList<T>):
     if (isLast) break;
     isCutOff = number === maxPages;
   }
-  // Beyond what it announced, the cloud owes no answer.
+  // A page that was not announced need not exist.
   if (announced !== null) failures.clear();
   return judge();
 }

@@ -1,16 +1,16 @@
 import type { Log } from '../base/log.ts';
 import type { OperationName } from './operations.ts';
 
-/** Something odd in the cloud's data: `warn` where something is lost by it, `info` where it was tolerated. */
+/** Something odd in the cloud's data: `warn` if data is lost by it, `info` if it was tolerated. */
 export interface DataProblem {
   readonly level: 'info' | 'warn';
   readonly message: string;
 }
 
-/** Collects what is odd in the answers to one question. */
+/** Collects the oddities in the answers to one question. */
 export interface ProblemCollector {
   report(level: DataProblem['level'], notice: string): void;
-  /** All answers are there: what was odd the last time, and is not now, is forgotten. */
+  /** All answers are there. Oddities of the last time that did not come again are forgotten. */
   end(): void;
 }
 
@@ -18,18 +18,18 @@ const maxLogged = 200;
 const maxQuestions = 200;
 const maxShown = 20;
 
-/** What is odd in the cloud's answers: each oddity is logged once, and kept as long as the answers show it. */
+/** The oddities in the cloud's answers. Each is logged once, and kept as long as the answers show it. */
 export class DataProblems {
   readonly #log: Log;
   readonly #logged = new Set<string>();
-  /** What the last answers to each question showed. */
+  /** The oddities in the last answers to each question. */
   readonly #byQuestion = new Map<string, ReadonlyMap<string, DataProblem>>();
 
   constructor(log: Log) {
     this.#log = log;
   }
 
-  /** Collects what is odd in the answers to an operation with these parameters. */
+  /** Collects the oddities in the answers to an operation with these parameters. */
   collect(operation: OperationName, params: unknown): ProblemCollector {
     const question = () => `${operation} ${JSON.stringify(params ?? {})}`;
     const heard = new Map<string, DataProblem>();

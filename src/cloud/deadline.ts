@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 
-/** Why a call was given up from outside; its message is half a sentence for people. */
+/** Why a call was given up from outside; its message is for people. */
 export class GivenUp extends Error {
-  /** Whether time ran out, rather than somebody losing interest. */
+  /** Whether its time was up. If not, its caller gave it up. */
   readonly timedOut: boolean;
 
   constructor(message: string, timedOut: boolean) {
@@ -14,8 +14,8 @@ export class GivenUp extends Error {
 }
 
 /**
- * The one end of a call, as an `AbortSignal` whose reason is always a `GivenUp`: its time is up, or one of its callers
- * aborts. The time is that of the given clock, which may be a virtual one.
+ * When a call ends: its time is up, or one of its callers aborts. It is an `AbortSignal` whose reason is always a `GivenUp`.
+ * Its time is measured by the given clock, which may be a virtual one.
  */
 export class Deadline {
   readonly #clock: Clock;
@@ -60,8 +60,8 @@ export class Deadline {
   }
 
   /**
-   * Ends it at once unless more than so many ms are left. Its timer stands still while the machine sleeps, and the clock
-   * does not: so this is asked before anything is written, and when an answer has come.
+   * Ends it at once unless more than so many ms are left. Its timer stops while the machine sleeps, but the clock goes on. So
+   * this is called before anything is written, and when an answer has come.
    */
   check(leastMs = 0): void {
     if (this.remainingMs() <= leastMs) this.abort(new GivenUp('timed out', true));

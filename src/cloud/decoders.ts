@@ -36,7 +36,7 @@ export function isSafeId(id: string): boolean {
   return safeIdPattern.test(id);
 }
 
-/** What came of reading a record: notices are oddities that were tolerated, to be reported once. */
+/** The result of reading a record. Notices are oddities that were tolerated, to be reported once. */
 export type Decoded<T> =
   | { readonly ok: true; readonly value: T; readonly notices: readonly string[] }
   | { readonly ok: false; readonly message: string; readonly unsafeId: boolean };
@@ -155,7 +155,7 @@ const job = z.looseObject({ job_id: text });
 const hub = z.looseObject({ id: text, serial_no: text, status: text });
 const day = z.iso.date();
 const pressureTest = z.looseObject({ id: z.string() });
-// Negative litres are odd, but numbers: who counts water leaves them out.
+// Negative litres are odd, but valid numbers. The sums of water use leave them out.
 const dayOfUsage = z.looseObject({ date: day, liters: z.number() });
 const category = z.looseObject({ id: z.string(), name: text });
 
@@ -174,7 +174,7 @@ export const decoders = {
   property: decoder<Property>(property),
   notifications: ofItsKind<NotificationSettings>(notifications),
   settings: ofItsKind<PropertySettings>(settings),
-  // What answers a change need not tell of it.
+  // The answer to a change need not hold the changed fields.
   changedNotifications: decoder<NotificationSettings>(notifications),
   changedSettings: decoder<PropertySettings>(settings),
   signal: decoder<Signal>(signal, { cloud_connection: connectionStates }),
@@ -184,7 +184,7 @@ export const decoders = {
     radio_connection: connectionStates,
   }),
   telemetry: ofItsKind<Telemetry>(telemetry),
-  // Nobody is shown any of it.
+  // None of it is shown.
   session: decoder<SessionReply>(session, null),
   signedOut: decoder<{ readonly success: boolean | null }>(signedOut),
   user: decoder<User>(user),
@@ -215,7 +215,7 @@ function decoder<T>(schema: z.ZodType<T>, knownValues: KnownValues | null = {}):
   };
 }
 
-/** A decoder of what has no id that it is known by: an object with other fields only is something else. */
+/** A decoder of a record without an id. An object with none of the known fields is another kind of record. */
 function ofItsKind<T>(schema: z.ZodObject & z.ZodType<T>): Decoder<T> {
   const read = decoder(schema);
   const isOther = (fields: readonly string[]) =>
@@ -267,7 +267,7 @@ function mend(value: object, issues: readonly z.core.$ZodIssue[]): Record<string
 
 const anyObject = z.looseObject({});
 
-/** What is usable of a list or table, and what was left out of it; null where it is none. */
+/** The usable entries of a list or table, and notices of those left out; null if it is no list or table. */
 type Entries = { readonly good: unknown; readonly notices: readonly string[] } | null;
 
 /**
@@ -314,7 +314,7 @@ function readTestsByDay(value: unknown): Entries {
   return { good: Object.fromEntries(days), notices: [...new Set(notices)] };
 }
 
-/** What is kept as it came, although nobody knows the word or would read it to its end. */
+/** Notices of values that are kept although they are unknown words, or too long for people. */
 function oddities(record: unknown, knownValues: KnownValues | null): string[] {
   const notices: string[] = [];
   if (knownValues === null) return notices;
@@ -331,7 +331,7 @@ function oddities(record: unknown, knownValues: KnownValues | null): string[] {
   return notices;
 }
 
-/** The value in words. Nothing is cut: half a secret could not be recognised and hidden. */
+/** The value for people. It is never cut, because half a secret could not be recognised and hidden. */
 function shown(value: unknown): string {
   const text = (JSON.stringify(value) ?? 'nothing').replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
   return text.length > 80 ? `something of ${text.length} characters` : text;

@@ -1,5 +1,5 @@
 /**
- * What went wrong with a call, in the terms a caller acts on:
+ * What went wrong with a call, by what its caller can do:
  * auth: no valid session and none to be had; forbidden: 403 or 405; notFound: 404; rateLimited: 429;
  * unavailable: no answer, or 5xx; rejected: another 4xx, the cloud did not accept the request;
  * unreadable: an answer that is not what the operation promises; unsupported: the route is off or gone;
@@ -18,15 +18,15 @@ export type CloudErrorKind =
 
 export interface CloudErrorDetails {
   readonly status?: number | undefined;
-  /** What the cloud asked to wait, in ms. */
+  /** How long the cloud requests to wait, in ms. */
   readonly retryAfterMs?: number | undefined;
-  /** Whether the cloud may have acted on the request; false only where it plainly did not. */
+  /** Whether the cloud may have acted on the request; false only if it clearly did not. */
   readonly mayHaveActed?: boolean | undefined;
   /** Whether the deadline ended the call. */
   readonly timedOut?: boolean | undefined;
-  /** Whether the cloud itself has spoken, in JSON, and nothing in front of it. */
+  /** Whether the answer is JSON, so that it comes from the cloud itself and not from a proxy. */
   readonly isJson?: boolean | undefined;
-  /** The message without what varies from one such error to the next; the message, unless given. */
+  /** The message without its variable parts; the message itself unless given. */
   readonly key?: string | undefined;
   readonly cause?: unknown;
 }
@@ -34,7 +34,7 @@ export interface CloudErrorDetails {
 /** The one error family of the cloud room; its message is a sentence for people and holds no secret. */
 export class CloudError extends Error {
   readonly kind: CloudErrorKind;
-  /** Tells two causes apart, and two occurrences of one not. */
+  /** The same for each occurrence of one cause, and different for two causes. */
   readonly key: string;
   readonly operation: string;
   readonly status: number | undefined;
@@ -57,7 +57,7 @@ export class CloudError extends Error {
   }
 }
 
-/** Whether the cloud says that it has no such thing, or nothing of it for this user. */
+/** Whether the cloud answered that it has no such record, or none for this user. */
 export function isMissing(error: unknown): error is CloudError {
   return error instanceof CloudError && (error.status === 404 || error.status === 405);
 }

@@ -8,7 +8,7 @@ export interface Field {
   readonly isRequired: boolean;
   /** What it takes. It follows "must be". */
   readonly takes: string;
-  /** The only values, where they are known. */
+  /** The only allowed values, if they are known. */
   readonly choices: readonly string[] | null;
 }
 
@@ -30,7 +30,7 @@ export interface CallFault {
 /** What is known of a field, as JSON Schema says it. */
 interface FieldSchema {
   readonly type?: string;
-  /** What it takes, where that is more than the rest says. */
+  /** What it takes, if the other fields do not say it. */
   readonly description?: string;
   readonly enum?: readonly string[];
   readonly format?: string;
@@ -107,7 +107,7 @@ export function faultsOf(
 
 const mostNamed = 10;
 
-/** Faults of names that nobody knows; of very many only the first are told. */
+/** Faults of unknown names; of very many only the first ones. */
 export function unknownNames(
   place: CallFault['place'],
   names: readonly string[],

@@ -29,7 +29,7 @@ export interface HttpResponse {
 }
 
 const maxBodyBytes = 16 * 1024 * 1024;
-// Where the status says it all, the body is only worth a glance for a message.
+// If the status decides, the body is read only briefly, for a message.
 const maxGlanceBytes = 64 * 1024;
 const maxGlanceMs = 500;
 
@@ -49,10 +49,9 @@ export class Http {
   }
 
   /**
-   * Sends the request and reads the answer; rejects with a `NetworkError` where there is none. `gate` is called when the
-   * connection is open and the first byte is about to be written: if the signal is aborted after it, nothing is written. A
-   * change that is given up later is not delivered any more, unless it has been already: its connection is reset before
-   * anything else.
+   * Sends the request and reads the answer; rejects with a `NetworkError` if there is none. `gate` is called when the
+   * connection is open and the first byte is about to be written. If the signal is aborted then, nothing is written. If a
+   * change is given up later, its connection is reset first. So it is not delivered later.
    */
   async send(
     request: HttpRequest,
@@ -131,7 +130,7 @@ export class Http {
     };
     if (error !== null) return { status, header, body, bodyProblem: failure('within the answer') };
     const coding = header('content-encoding')?.trim().toLowerCase() ?? 'identity';
-    // Nobody has asked for another.
+    // No other coding was requested.
     if (coding === '' || coding === 'identity') return { status, header, body, bodyProblem: null };
     const message = `the answer is compressed (content-encoding ${JSON.stringify(coding.slice(0, 40))})`;
     const bodyProblem = new NetworkError(message, { kind: 'unreadable', mayHaveActed: true });
@@ -156,13 +155,13 @@ function headersOf(request: HttpRequest, token: string | null): Record<string, s
 }
 
 /**
- * Takes in one answer, and what ended it before its end. It is what undici calls a handler: its own function for whole
- * requests costs as much as all the rest, and has no place for the gate.
+ * Receives one answer, or the error that ended it early. It is a handler of undici: undici's `request` is much slower, and
+ * has no place for the gate.
  */
 class Answer implements Dispatcher.DispatchHandler {
   /** Whether the request has passed the gate. */
   isSent = false;
-  /** Null until the head has come. */
+  /** Null until the headers have come. */
   status: number | null = null;
   headers: Readonly<Record<string, string | string[] | undefined>> = {};
   error: unknown = null;
@@ -175,7 +174,7 @@ class Answer implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null;
   #cancelGlance = () => {};
   #end = () => {};
-  /** Resolves once it is there, or comes no more. */
+  /** Resolves once the answer is complete, or comes no more. */
   readonly ended = new Promise<void>((resolve) => {
     this.#end = resolve;
   });
@@ -186,13 +185,13 @@ class Answer implements Dispatcher.DispatchHandler {
     this.#gate = gate;
   }
 
-  /** What has come of the body. */
+  /** The bytes of the body so far. */
   get body(): Buffer {
     const [first] = this.#chunks;
     return this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
   }
 
-  /** Waits no longer. While there is no connection yet, undici is told only when there is one. */
+  /** Waits no longer. Before there is a connection, undici cannot be told; then it is told when there is one. */
   giveUp(reason: unknown): void {
     if (this.error !== null) return;
     this.#fail(reason);

@@ -3,12 +3,11 @@ import { type ListName, type OperationName, operationRow, paramNames } from './o
 type Params = Readonly<Record<string, string>>;
 
 /**
- * Finds out which routes the cloud does not have. A published route is never missing. One that nobody has published, or
- * that the interface document does not show, is missing after a 501, and after a 404 or 405 that cannot be about a
- * record. It can be about a record where the operation has worked before, where the last complete list does not hold the
- * record, and at the first time: a slip of the keyboard must not take the valves of all other sonics away, nor one device
- * without such data the data of all others. A list that should hold records
- * that are known from before is not missing for a 404 either: see `ListOptions.isExpected`.
+ * Finds out which routes the cloud does not have. A published route is never missing. Any other route is missing after a 501,
+ * and after a 404 or 405 that cannot be about a record. It can be about a record in three cases: the operation has worked
+ * before, the last complete list does not have the record, or it is the first such answer for this record. So a typing error
+ * does not take away the valves of all other sonics, and one device without such data not the data of all others. A list
+ * with known records is not missing after a 404 either: see `ListOptions.isExpected`.
  */
 export class MissingRoutes {
   readonly #missing = new Set<OperationName>();
@@ -66,7 +65,7 @@ function isPublished(name: OperationName): boolean {
   return source !== 'assumed' && (number !== null || session === true);
 }
 
-/** The lists that hold what a parameter names. A hub is a signal, and a thing a sonic of either kind. */
+/** The lists with the record that a parameter names. A hub is a signal, and a thing a sonic of either kind. */
 function listsHolding(name: OperationName, param: string): readonly ListName[] {
   switch (param) {
     case 'property_id':

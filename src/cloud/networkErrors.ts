@@ -4,10 +4,10 @@ import { connectionMessage, errorCode, firstError, noTls, tlsMessage } from '../
 /** Why a request got no answer, or not all of one; its message is a sentence for people. */
 export class NetworkError extends Error {
   readonly kind: 'unavailable' | 'unreadable';
-  /** Whether the cloud may have acted on the request; false only where nothing was sent. */
+  /** Whether the cloud may have acted on the request; false only if nothing was sent. */
   readonly mayHaveActed: boolean;
   readonly timedOut: boolean;
-  /** The message without what differs within one outage, which may cut off some requests and leave others hanging. */
+  /** The same for all requests of one outage: some are cut off then, and others get no answer. */
   readonly key: string;
 
   constructor(
@@ -40,7 +40,7 @@ export function nameOf({ url, proxy }: Way): string {
   return proxy ? `${url.host} through the proxy ${proxy.host}` : url.host;
 }
 
-/** Puts a failure of the network in words: DNS, refused, TLS, timeout and a broken connection told apart. */
+/** Describes a failure of the network: DNS, refused, TLS, timeout or a broken connection. */
 export function describeFailure(error: unknown, way: Way, wasSent: boolean): NetworkError {
   const { url, proxy } = way;
   // TCP connections lead to the proxy if there is one.
@@ -73,7 +73,7 @@ export function describeFailure(error: unknown, way: Way, wasSent: boolean): Net
   return failed(`no answer from ${nameOf(way)}: ${said}`);
 }
 
-// The proxy has the time of a connection to make its own.
+// A proxy must connect to the cloud within the time for one connection.
 const connectionTimeout = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'ETIMEDOUT']);
 
 const brokenConnection = new Set([

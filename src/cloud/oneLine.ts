@@ -1,4 +1,4 @@
-/** A text of whoever's making as one line for people, of at most so many characters and without control characters. */
+/** Any text as one line for people, of at most so many characters and without control characters. */
 export function oneLine(text: string, longest = 200): string {
   const line = text
     .slice(0, 5 * longest)

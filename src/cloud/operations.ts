@@ -35,7 +35,7 @@ export type BodyOf<Name extends OperationName> = Operations[Name] extends { read
   ? z.input<Schema>
   : never;
 
-/** What an operation's reply holds: the record, or one record of its page. */
+/** The record that an operation answers, or one record of its page. */
 export type RecordOf<Name extends OperationName> =
   Operations[Name]['reply'] extends Reply<infer T> ? T : never;
 
@@ -62,7 +62,7 @@ export type ChangeName = {
   [Name in OperationName]: Operations[Name] extends { readonly control: unknown } ? Name : never;
 }[OperationName];
 
-/** Each request asks for those of its path, and there are as many paths as operations. */
+/** Kept, because each request needs the names of its path. There are as many paths as operations. */
 const namesIn = new Map<string, readonly string[]>();
 
 /** Names of the path parameters in a path template, in order. */
@@ -74,13 +74,13 @@ export function paramNames(path: string): readonly string[] {
   return names;
 }
 
-/** Whether it lists what the account has, all properties or valves or incidents, and not what belongs to one thing. */
+/** Whether it lists all records of a kind in the account, not only those of one property or hub. */
 export function isAccountList(name: OperationName): boolean {
   const { path, reply } = operationRow(name);
   return reply.kind === 'page' && paramNames(path).length === 0;
 }
 
-/** Whether it is a list that the bridge exists for, of valves or of leaks: nothing keeps it waiting for long. */
+/** Whether it is a list that the bridge exists for, of valves or of leaks. Nothing keeps these waiting for long. */
 export function isVitalList(name: OperationName): boolean {
   return name === 'list_incidents' || name === 'list_sonics' || name === 'list_wifi_sonics';
 }

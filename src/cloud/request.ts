@@ -17,13 +17,13 @@ import {
 /** Operation name to `METHOD /path/{param}`; null switches it off. */
 export type RouteOverrides = Readonly<Record<string, string | null>>;
 
-/** Where an operation is to be found. */
+/** Method and path of an operation. */
 export interface Route {
   readonly method: AnyOperation['method'];
   readonly path: string;
 }
 
-/** A request as it goes over the wire, without what the session adds. */
+/** A request as it is sent, without the headers of the session. */
 export interface HttpRequest {
   readonly method: AnyOperation['method'];
   /** Path and query, encoded. */
@@ -44,7 +44,7 @@ export interface UncheckedCall {
   readonly body?: unknown;
 }
 
-/** Reads `METHOD /path/{param}` for an operation; a text that says why not, where it is unusable. */
+/** Reads `METHOD /path/{param}` for an operation; a message if it cannot be used. */
 export function readRoute(name: OperationName, override: string): Route | string {
   const match = /^(GET|POST|PUT|PATCH|DELETE) (\/[!"$->@-~]*)$/.exec(override.trim());
   if (!match) return `${JSON.stringify(override)} is not METHOD /path`;
@@ -57,7 +57,7 @@ export function readRoute(name: OperationName, override: string): Route | string
   return { method, path };
 }
 
-/** The route in use; throws `unsupported` where it is switched off or its override cannot be read. */
+/** The route in use; throws `unsupported` if it is switched off or its override cannot be read. */
 export function routeOf(name: OperationName, overrides: RouteOverrides): Route {
   const override = Object.hasOwn(overrides, name) ? overrides[name] : undefined;
   if (override === undefined) return operationRow(name);
@@ -73,7 +73,7 @@ export function routeOf(name: OperationName, overrides: RouteOverrides): Route {
   return route;
 }
 
-/** A call that was checked: encoded parameters, query and body, or what is wrong with them. */
+/** A call that was checked: encoded parameters, query and body, and their faults. */
 interface CheckedCall {
   readonly params: ReadonlyMap<string, string>;
   readonly query: unknown;
@@ -137,7 +137,7 @@ function checkParams(names: readonly string[], params: unknown, faults: CallFaul
 }
 
 /**
- * Whether the value, encoded, is one segment of a path to every server: some decode more than once, cut at semicolons,
+ * Whether the encoded value is one segment of a path for every server. Some servers decode more than once, cut at semicolons,
  * trim, and only then resolve dots. Half a surrogate pair cannot be encoded at all.
  */
 function staysInSegment(value: string): boolean {
@@ -161,7 +161,7 @@ function check(
   }
   const result = schema.safeParse(value ?? {});
   if (!result.success) faults.push(...faultsOf(place, schema, value, result.error));
-  // The one name that is left out of every object without a word.
+  // zod leaves this one name out without an error.
   else if (Object.hasOwn(value ?? {}, '__proto__')) faults.push(...unknownNames(place, ['__proto__'], []));
   return result.data;
 }

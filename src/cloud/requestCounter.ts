@@ -10,7 +10,7 @@ export interface RequestTotals {
 
 const minutes = 60;
 
-/** Counts requests: those of the last hour to the minute, and all by what became of them. */
+/** Counts the requests of the last hour, to the minute, and all requests by how they ended. */
 export class RequestCounter {
   readonly #clock: Clock;
   readonly #perMinute = new Array<number>(minutes).fill(0);

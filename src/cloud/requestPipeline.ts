@@ -26,17 +26,17 @@ export interface PipelineOptions
 }
 
 export interface CallOptions {
-  /** Who it goes before; a poll unless given, but for what changes something, which is at least a `command`. */
+  /** Unless given, a poll, or a `command` if it changes something. */
   readonly priority?: 'valve' | 'command';
   readonly signal?: AbortSignal;
   /**
-   * Told true when it has passed the gate: from then on the cloud may have it. Told false when that attempt has ended;
-   * what is done with the signal then keeps it from being sent again.
+   * Called with true when it has passed the gate: from then on the cloud may have it. Called with false when that attempt has
+   * ended. A caller who aborts the signal then keeps it from being sent again.
    */
   readonly onFlight?: (isInFlight: boolean) => void;
-  /** How long it may take from now, in ms. Unless given, a command has the request timeout, and a poll has it from when it is sent. */
+  /** How long it may take, in ms. Unless given, a command has the request timeout, and a poll has it from when it is sent. */
   readonly timeoutMs?: number;
-  /** Told the status of the answer that counts, good or bad. */
+  /** Called with the status of the last answer, good or bad. */
   readonly onAnswer?: (status: number) => void;
 }
 
@@ -47,7 +47,7 @@ export interface PreparedCall {
   readonly request: HttpRequest;
   readonly options: CallOptions & { readonly isExpected?: boolean };
   readonly problems: ProblemCollector;
-  /** Of a page of a vital list: it may wait for its turn so many ms, and longer only if it was asked for within a minute. */
+  /** Of a page of a vital list: how long it may wait for its turn, in ms. It may wait longer if it was read within a minute. */
   readonly maxWaitMs?: number;
 }
 
@@ -61,10 +61,10 @@ interface Job extends PreparedCall {
   hasWaited: boolean;
 }
 
-/** Whatever the budget, each page of a vital list is asked for once in so many ms: the first at once, to see that it is. */
+/** Each page of a vital list is requested once in so many ms, whatever the budget. */
 const vitalPeriodMs = 60_000;
 
-/** With less of its time left a change is not sent: given up at once, nobody would know what became of it. */
+/** With less of its time left, a change is not sent: it would be given up at once, and its outcome unknown. */
 const minShareOfTime = 0.1;
 
 /**
@@ -125,7 +125,7 @@ export class RequestPipeline {
     const priority = options.priority ?? priorityOf(name, request);
     const callers = signal ? [signal, this.#closing.signal] : [this.#closing.signal];
     const deadline = new Deadline(this.#clock, callers);
-    // Unless told otherwise, a poll waits for its turn as long as it takes.
+    // A poll without a time of its own waits for its turn as long as necessary.
     const ownMs = timeoutMs ?? (isPoll(priority) ? null : this.#options.requestTimeoutMs);
     if (ownMs !== null) deadline.set(ownMs);
     try {
@@ -137,7 +137,7 @@ export class RequestPipeline {
     }
   }
 
-  /** Sends it until it succeeds or the row's rule of retrying says no. */
+  /** Sends it until it succeeds, or until its row and the error forbid another attempt. */
   async #withRetry(job: Job): Promise<GoodAnswer> {
     const { name, deadline } = job;
     let last: CloudError | null = null;
@@ -147,7 +147,7 @@ export class RequestPipeline {
       } catch (cause) {
         const error = toCloudError(name, cause);
         if (!(error instanceof CloudError)) throw error;
-        // Where time ran out before another attempt was sent, the one before it tells more.
+        // If time ran out before this attempt was sent, the error of the one before explains more.
         if (last && error.timedOut && !error.mayHaveActed) throw last;
         last = error;
         const { retry } = operationRow(name);
@@ -160,7 +160,7 @@ export class RequestPipeline {
     }
   }
 
-  /** Sends it with a session that is valid: where the cloud refuses the token, with a new one once more. */
+  /** Sends it with a valid session. If the cloud refuses the token, it is sent once more with a new one. */
   async #sendOnce(job: Job): Promise<GoodAnswer> {
     const { name, options } = job;
     if (name === 'sign_in') return this.#readResponse(job, await this.#transmit(job, () => null));
@@ -221,7 +221,7 @@ export class RequestPipeline {
       const startedAt = this.#clock.monotonic();
       let isInFlight = false;
       let response: HttpResponse | null = null;
-      // What is too late already needs no connection.
+      // If it is too late already, it needs no connection.
       this.#gate(job);
       deadline.signal.throwIfAborted();
       try {
@@ -233,7 +233,7 @@ export class RequestPipeline {
           if (isVitalList(name)) this.#vitalSentAt.set(request.path, this.#clock.monotonic());
           options.onFlight?.(true);
         });
-        // What was read before the machine slept is not the present; what was changed before was changed.
+        // An answer from before the machine slept does not show the present. A change was done all the same.
         if (!request.isChange && deadline.remainingMs() === 0 && !deadline.signal.aborted) throw lateAnswer;
       } finally {
         if (isInFlight)
@@ -250,7 +250,7 @@ export class RequestPipeline {
     return this.queue.run(priority, deadline.signal, send, this.#maxWaitMs(job));
   }
 
-  /** How long it may wait for its turn: nothing keeps a page of a vital list from being asked for once a minute. */
+  /** How long it may wait for its turn. A page of a vital list is requested once a minute in any case. */
   #maxWaitMs({ request, maxWaitMs }: Job): number {
     if (maxWaitMs === undefined) return Number.POSITIVE_INFINITY;
     const sentAt = this.#vitalSentAt.get(request.path) ?? Number.NEGATIVE_INFINITY;
@@ -285,7 +285,7 @@ export class RequestPipeline {
     }
   }
 
-  /** What a response says; throws the error that its status means. */
+  /** Reads a response; throws the error that its status means. */
   #readResponse(job: Job, response: HttpResponse): GoodAnswer {
     const { name, params, problems, options } = job;
     const { secrets } = this.#options;
@@ -326,7 +326,7 @@ function isPoll(priority: Priority): boolean {
   return priority === 'list' || priority === 'device';
 }
 
-/** While it waited for its turn, the token was refused to somebody else. */
+/** While the request waited for its turn, the cloud refused the token in another request. */
 const tokenGone = new Error();
 
 const lateAnswer = new NetworkError('timeout: the answer came too late', {
@@ -334,7 +334,7 @@ const lateAnswer = new NetworkError('timeout: the answer came too late', {
   timedOut: true,
 });
 
-/** The one error family, whatever ended the call; anything else is a mistake of ours and is left as it is. */
+/** Any failure as a `CloudError`. Another error is a bug of ours, and is left as it is. */
 function toCloudError(name: OperationName, error: unknown): unknown {
   if (error instanceof NetworkError) {
     const { kind, message, mayHaveActed, timedOut, key } = error;

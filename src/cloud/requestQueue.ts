@@ -1,8 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 
 /**
- * Who goes first: valves, at somebody's word, and the session that they need; then other commands; then the lists, which
- * tell of valves and leaks; then what is polled device by device.
+ * The most urgent first: valve commands and the session that they need; other commands; lists, which show valves and leaks;
+ * and polls of single devices.
  */
 export const priorities = ['valve', 'command', 'list', 'device'] as const;
 export type Priority = (typeof priorities)[number];
@@ -14,10 +14,10 @@ export interface RequestQueueOptions {
   readonly maxRequestsPerMinute: number;
 }
 
-/** The slots that each, with all that are less urgent, leaves to others: what hangs never keeps a valve waiting. */
+/** How many slots each priority and all less urgent ones leave free together. So no hanging request keeps a valve waiting. */
 const slotsKeptFree: Readonly<Record<Priority, number>> = { valve: 0, command: 1, list: 2, device: 2 };
 
-/** What commands may take beyond the budget before those that can wait should, as a share of it. */
+/** How far commands may exceed the budget, as a share of it. After that, commands that can wait should wait. */
 const overdraftShare = 0.25;
 
 /** After so many lists in a row a device that waits has its turn, so that lists never use up the whole budget. */
@@ -29,15 +29,15 @@ interface Waiting {
   readonly start: (slot: Priority) => void;
   /** In ms of the monotonic clock, as the next. */
   readonly since: number;
-  /** When it goes next at the latest, whatever else waits; infinity for what waits its turn. */
+  /** When it is sent at the latest, whatever else waits; infinity if it has no limit. */
   readonly latestAt: number;
 }
 
 /**
- * Decides which request is sent next. Of `maxConcurrency` slots commands and polls leave one free, polls alone two. Polls
- * keep to a token bucket that holds one minute's requests; commands never wait for it, but polls pay for them. A list may
- * have a limit to its waiting: then it goes next as a command, before valves and whatever the budget. Where there is
- * only one slot, a valve or such a list may go beside what is in it.
+ * Decides which request is sent next. Of `maxConcurrency` slots, commands and polls leave one free, and polls alone two. Polls
+ * keep to a token bucket that holds one minute's requests. Commands never wait for the bucket, but take tokens from it. A
+ * list may have a limit to its waiting. After that it is sent next, in a slot of commands, before valves and whatever the
+ * budget. If there is only one slot, a valve or such a list may use a second one.
  */
 export class RequestQueue {
   readonly #clock: Clock;
@@ -52,7 +52,7 @@ export class RequestQueue {
   readonly #inFlight: Record<Priority, number> = { valve: 0, command: 0, list: 0, device: 0 };
   #listsInARow = 0;
   #tokens: number;
-  /** What is left for commands while the tokens are used up; refilled more slowly, so that polls get on too. */
+  /** Tokens left for commands while the bucket is empty. It is refilled more slowly, so that polls are sent too. */
   #overdraft: number;
   #filledAt: number;
   #cancelTimer = () => {};
@@ -120,7 +120,7 @@ export class RequestQueue {
     return Math.max(0, ...limited.map(({ since }) => this.#clock.monotonic() - since));
   }
 
-  /** Whether the budget is used up, and what commands may take beyond it as well: one that can wait should. */
+  /** Whether commands have used up the budget and their excess. Then a command that can wait should wait. */
   isUsedUp(): boolean {
     this.#fill();
     return this.#tokens < 1 && this.#overdraft < 1;
@@ -139,7 +139,7 @@ export class RequestQueue {
     const late = this.#firstToBeLate();
     const lateInMs = late ? late.latestAt - this.#clock.monotonic() : Number.POSITIVE_INFINITY;
     if (late && lateInMs <= 0 && this.#hasSlot('command', Math.max(2, this.#maxConcurrency))) {
-      // It comes on top of the budget: did others pay for it, they would get nothing where that is small.
+      // It takes no token. With a small budget, the other requests would never be sent otherwise.
       late.start('command');
       return true;
     }
@@ -185,7 +185,7 @@ export class RequestQueue {
     return first;
   }
 
-  /** Whether one more may be in flight, of that many in all: none of those that are more urgent loses a slot by it. */
+  /** Whether one more may be in flight, of that many in total, without taking a slot that is kept free for more urgent ones. */
   #hasSlot(priority: Priority, limit: number): boolean {
     let inFlight = 0;
     for (let rank = priorities.length - 1; rank >= 0; rank--) {

@@ -7,12 +7,12 @@ import { oneLine } from './oneLine.ts';
 import { type AnyOperation, type OperationName, operationRow } from './operations.ts';
 import { readRetryAfter } from './retry.ts';
 
-/** One page of a list; null where the cloud did not say. */
+/** One page of a list; null for what the cloud did not send. */
 export interface Page<T> {
   readonly records: readonly T[];
   /** Records that could not be used, each reported once. */
   readonly dropped: number;
-  /** Those of the dropped that show no id at all: nobody can tell which records they are. */
+  /** Dropped records without any id, so that it is unknown which records they are. */
   readonly nameless: number;
   readonly pageNumber: number | null;
   readonly pageSize: number | null;
@@ -20,9 +20,9 @@ export interface Page<T> {
   readonly totalPages: number | null;
 }
 
-/** A good answer: what the bridge works with, where each field of a record is there, and what the cloud sent. */
+/** A good answer: as the bridge uses it, with every field of a record, and as the cloud sent it. */
 export interface GoodAnswer {
-  /** The record, a `Page`, or null where a change was done and nothing said of it. */
+  /** The record, a `Page`, or null if a change was done and the answer has no record. */
   readonly reply: unknown;
   /** The same as it came: no key is added. Of a list, the envelope with the records that can be used. */
   readonly sent: unknown;
@@ -30,7 +30,7 @@ export interface GoodAnswer {
 
 const nothingSaid: GoodAnswer = { reply: null, sent: null };
 
-/** Hears of what is odd in an answer. */
+/** Receives the oddities in an answer. */
 export type Report = (level: 'info' | 'warn', notice: string) => void;
 
 const meanings: Readonly<Record<number, readonly [CloudErrorKind, string]>> = {
@@ -47,8 +47,8 @@ const meanings: Readonly<Record<number, readonly [CloudErrorKind, string]>> = {
 };
 
 /**
- * The error that the status means; null for success. The status decides, whatever the body says; what that says to
- * people is passed on with secrets hidden.
+ * The error that the status means; null for success. Only the status decides. A message in the body is passed on, with
+ * secrets hidden.
  */
 export function checkStatus(
   name: OperationName,
@@ -75,7 +75,7 @@ export function checkStatus(
     said && said.toLowerCase() !== meaning ? `${message}: ${said}` : message,
     {
       status,
-      // An outage may show another of these each time.
+      // In an outage, the status may be another one each time.
       key: status < 500 ? message : meaning,
       retryAfterMs: retryAfterOf(answer, nowMs) ?? undefined,
       mayHaveActed: kind === 'unavailable',
@@ -84,15 +84,15 @@ export function checkStatus(
   );
 }
 
-/** What a 429 or a 503 asks to wait, in ms; null where it does not say. */
+/** How long a 429 or a 503 requests to wait, in ms; null if it does not say. */
 export function retryAfterOf(answer: HttpResponse, nowMs: number): number | null {
   if (answer.status !== 429 && answer.status !== 503) return null;
   return readRetryAfter(answer.header('retry-after'), answer.header('date'), nowMs);
 }
 
 /**
- * Takes a good answer apart; throws `unreadable` where it is not as promised. Secrets are hidden in the error and, since it is published, in what it
- * holds; but not in a session, which is one.
+ * Reads a good answer; throws `unreadable` if it has another format. Secrets are hidden in the error and in the answer, since
+ * both are published. The token in the answer of a session operation is not hidden.
  */
 export function readAnswer(
   name: OperationName,
@@ -103,7 +103,7 @@ export function readAnswer(
   const { reply, session, control } = operationRow(name);
   const hide = (text: string) => secrets.hide(text);
   const parse = (text: string) => parseJson(text, session ? undefined : (each) => secrets.hideInData(each));
-  // What changes something was done, whatever the answer says of it: nothing, as 204 does, or something else.
+  // With this status a change was done, whatever the body: none, as with 204, or another one.
   if (reply.kind === 'acknowledgement' || control) {
     return readAcknowledgement(reply.decode, answer, parse, report);
   }
@@ -117,7 +117,7 @@ export function readAnswer(
   const whole = parse(text);
   if (whole === undefined) {
     if (text.trim() === '') throw unreadable('is empty');
-    // Whatever it is, it may hold a token that nobody has been told to hide.
+    // It may hold a token that is not known as a secret yet.
     throw unreadable('is not JSON', session ? '' : oneLine(hide(text)));
   }
   if (reply.kind === 'page') {
@@ -193,7 +193,7 @@ function readPage(readRecord: AnyDecoder, body: unknown, report: Report): GoodAn
   return { reply: page, sent: envelopeOf(body as object, usable) };
 }
 
-/** The envelope as it came, but for records that cannot be used, and for what is nested too deeply to be written again. */
+/** The envelope as it came, without unusable records and without values that are nested too deeply to be written again. */
 function envelopeOf(body: object, usable: readonly unknown[]): object {
   const entries = Object.entries(body).flatMap(([key, value]): [string, unknown][] => {
     if (key === 'data') return [[key, usable]];
@@ -206,7 +206,7 @@ function asCount(value: number | null): number | null {
   return Number.isSafeInteger(value) && value !== null && value >= 0 ? value : null;
 }
 
-/** Names under which services tell what is wrong, the plainest first. */
+/** Keys under which services put their error messages, the plainest first. */
 const messageKeys = [
   'message',
   'detail',
@@ -220,7 +220,7 @@ const messageKeys = [
 
 const maxMessages = 5;
 
-/** What an error's body says to people, whatever its shape: `message`, `errors[].detail`, `errors.{field}[]` and the like. */
+/** The messages for people in the body of an error, whatever its shape: `message`, `errors[].detail`, `errors.{field}[]`. */
 function messageIn(body: unknown): string {
   if (isTooDeeplyNested(body)) return '';
   return oneLine([...new Set(messagesIn(body))].slice(0, maxMessages).join('. '));
@@ -244,18 +244,18 @@ function messagesIn(said: unknown): string[] {
   return [...plain, ...others];
 }
 
-/** A text that is no JSON; a web page says nothing that fits into a line. */
+/** A message that is not JSON. A web page has no message that fits into a line. */
 function plainMessage(status: number, text: string): string {
   return status >= 500 || /^\s*</.test(text) ? '' : oneLine(text);
 }
 
-/** Only an escape can bring half a character, which other readers of JSON, Home Assistant among them, refuse. */
+/** Half of a surrogate pair, which only an escape can bring. Home Assistant refuses JSON with one. */
 const halfCharacter = /\\u[dD][89a-fA-F]/;
 
-/** Escapes that can spell a secret so that it is not seen in the text. */
+/** Escapes that could hide a secret from the search in the text. */
 const needlessEscape = /\\[u/]/;
 
-/** The value of a JSON text, with whole characters only and without secrets; undefined where it is none. */
+/** The value of a JSON text, with whole characters only and without secrets; undefined if it is not JSON. */
 function parseJson(text: string, hide = (each: string) => each): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -272,7 +272,7 @@ function wholeCharacters(value: unknown): unknown {
   return typeof value === 'string' ? Buffer.from(value, 'utf8').toString('utf8') : value;
 }
 
-/** What is in an object was looked at before it, but for its keys. */
+/** Hides secrets in a value. The values in an object were handled before the object, so only its keys are left. */
 function withoutSecrets(value: unknown, hide: (text: string) => string): unknown {
   if (typeof value === 'string') return hide(value);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;

@@ -3,13 +3,13 @@ import type { CloudError } from './errors.ts';
 
 const maxAttempts = 3;
 const backoff: Backoff = { firstMs: 500, longestMs: 4_000 };
-/** A caller does not wait longer for the cloud's sake, in ms; it asks again at its next turn. */
+/** A caller does not wait longer for the cloud, in ms. A poll runs again by its schedule. */
 export const maxWaitForRetryMs = 10_000;
 const longestPauseMs = 3_600_000;
 
 /** What is known when an attempt has failed. */
 export interface FailedAttempt {
-  /** The row's word: `safe` to ask again, or `never` unless the cloud plainly did not act. */
+  /** From the row: `safe` to send again, or `never` unless the cloud clearly did not act. */
   readonly retry: 'safe' | 'never';
   /** How many attempts there were, this one included. */
   readonly attempts: number;
@@ -33,13 +33,13 @@ function isPassing({ kind }: CloudError): boolean {
   return kind === 'unavailable' || kind === 'rateLimited';
 }
 
-/** Whether nothing was done for the time being, so that even what changes something may be asked again. */
+/** Whether the cloud has certainly not acted, so that even a change may be sent again. */
 export function provablyNotExecuted(error: CloudError): boolean {
   return isPassing(error) && !error.mayHaveActed;
 }
 
 /**
- * Reads a Retry-After header, in seconds or as a date, into ms from now, at most an hour; null where it says nothing.
+ * Reads a Retry-After header, in seconds or as a date, into ms from now, at most an hour; null if it cannot be read.
  * A date is measured against the answer's own Date, so that a wrong clock here does no harm.
  */
 export function readRetryAfter(value: string | null, date: string | null, nowMs: number): number | null {

@@ -28,7 +28,7 @@ export interface SessionOptions {
   /** Read at each sign-in, and again and again after a rejection; may throw. */
   readonly password: () => string;
   readonly memory: SessionMemory;
-  /** Whether the session in memory is somebody else's: then it is used as it is, neither renewed nor given up. */
+  /** Whether the session in memory belongs to the user, as with `--token-file`. Then it is neither renewed nor given up. */
   readonly isSessionFixed?: boolean | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -36,7 +36,7 @@ export interface SessionOptions {
   readonly secrets: Secrets;
   /** Sends a session operation and reads its answer. */
   readonly send: (call: Call<'sign_in' | 'refresh_token'>, token: string | null) => Promise<SessionReply>;
-  /** Told once a changed password may be tried; without it nobody tries again after a rejection. */
+  /** Called when a changed password may be tried. Without it, a new password is not looked for. */
   readonly onPasswordChange?: (() => void) | undefined;
 }
 
@@ -51,23 +51,23 @@ const renewAfterMs = 9 * 24 * 3_600_000;
 const renewEarlyAgainMs = 600_000;
 const passwordCheckMs = 2_000;
 
-/** Between two renewals, whoever asks, until a request has been answered well with what the last one brought. */
+/** Between two renewals, for all callers, until a request has worked with the newest token. */
 const renewalBackoff: Backoff = { firstMs: 2_000, longestMs: 120_000 };
 
-/** The token that all requests share: kept, renewed and given up in one place, one renewal at a time. */
+/** The token that all requests share. It is kept, renewed and given up only here, and renewed once at a time. */
 export class Session {
   readonly #options: SessionOptions;
   readonly #clock: Clock;
   readonly #renew = singleFlight(() => this.#renewWhenAllowed());
   #stored: StoredSession | null = null;
-  /** The token that the cloud has answered 401, until somebody has tried to renew it. */
+  /** The token that the cloud has answered 401, until the next attempt to renew it. */
   #refused: string | null = null;
   /** Whether a request was answered well with the token. */
   #isProven = false;
-  /** The operations that were answered 401 with a new token too: that is no word about the session. */
+  /** Operations that were answered 401 with a new token too. Such a 401 says nothing about the session. */
   readonly #unauthorized = new Set<OperationName>();
   #renewEarlyFrom = Number.NEGATIVE_INFINITY;
-  /** How many renewals there were since a token was last proven, until when the next has to wait, and why. */
+  /** How many renewals there were since a token last worked, until when the next one has to wait, and why. */
   #renewals = 0;
   #waitsUntil = Number.NEGATIVE_INFINITY;
   #failure: CloudError | null = null;
@@ -83,7 +83,7 @@ export class Session {
     this.#clock = options.clock;
   }
 
-  /** Takes up the session of the last run; a damaged one has as good as expired. */
+  /** Takes up the session of the last run. A damaged one counts as expired. */
   start(): void {
     const stored = this.#options.memory.load();
     if (!stored || !isToken(stored.token)) return;
@@ -91,7 +91,7 @@ export class Session {
     this.#options.secrets.addToken(stored.token);
   }
 
-  /** Looks for no other password any more. */
+  /** Looks for a new password no longer. */
   stop(): void {
     this.#isStopped = true;
     this.#cancelWatch();
@@ -111,21 +111,21 @@ export class Session {
   }
 
   /**
-   * The renewal that a request has to wait for, if any: a sign-in where there is no token, and for what is not
-   * hurried the early renewal of an old one.
+   * The renewal that a request has to wait for, if any: a sign-in if there is no token, or the early renewal of an old token
+   * if the request can wait.
    */
   renewalDue(isHurried: boolean): Promise<void> | null {
     if (this.#options.isSessionFixed) return null;
     if (!this.#stored) return this.#renew();
-    // A clock that was wrong when the token came leaves an age below zero, or one of decades: renewing puts it right.
+    // If the clock was wrong when the token came, its age is below zero, or decades. Renewing corrects that.
     const isOld = Math.abs(this.#clock.now() - this.#stored.since) > renewAfterMs;
     return isOld && !isHurried && this.#clock.monotonic() >= this.#renewEarlyFrom ? this.#renewEarly() : null;
   }
 
   /**
-   * The cloud has answered the operation 401 with that token. Resolves to whether it is worth trying again with another
-   * one. A token that was refused so is dead, however its renewal fails; but where others work with it, and the operation
-   * was refused with a new one before, the operation is the cause.
+   * The cloud has answered the operation 401 with that token. Resolves to whether to try again with another token. A token
+   * that was refused is dead, however its renewal fails. But if other operations work with it, and this one was refused with
+   * a new token before, the operation is the cause.
    */
   async replace(refused: string | null, name: OperationName): Promise<boolean> {
     if (this.#options.isSessionFixed) return false;
@@ -175,7 +175,7 @@ export class Session {
     this.#isAttemptAsked = true;
   }
 
-  /** A failure that leaves the token as it was does no harm. */
+  /** A failure does no harm if the token stays as it was. */
   async #renewEarly(): Promise<void> {
     const { token } = this;
     this.#renewEarlyFrom = this.#clock.monotonic() + renewEarlyAgainMs;
@@ -202,7 +202,7 @@ export class Session {
     this.#failure = null;
   }
 
-  /** All callers keep to one back-off, whatever went wrong: an account can be locked by signing in too often. */
+  /** All callers share one back-off, whatever went wrong. Too many sign-ins can lock the account. */
   async #renewWhenAllowed(): Promise<void> {
     const leftMs = this.#waitMs;
     if (this.#failure !== null && leftMs > 0) {
@@ -214,7 +214,7 @@ export class Session {
     try {
       await this.#refreshOrSignIn();
     } catch (error) {
-      // A rejected password has limits of its own, and one that cannot be read asks nothing of the cloud.
+      // A rejected password has limits of its own. If the password cannot be read, nothing was sent.
       if (!(error instanceof CloudError) || error.kind === 'auth') throw error;
       this.#failure = error;
       askedMs = error.retryAfterMs ?? 0;
@@ -236,7 +236,7 @@ export class Session {
         return;
       } catch (error) {
         if (!(error instanceof CloudError) || error.status === undefined) throw error;
-        // It is of no use any more, so nobody need ask with it while a sign-in fails.
+        // It is of no use any more, and must not be sent while the sign-in fails.
         if (error.status === 401) this.#keep(null);
       }
     }
@@ -261,10 +261,10 @@ export class Session {
 
   #failedSignIn(cause: unknown, at: number): unknown {
     if (!(cause instanceof CloudError)) return cause;
-    // Without JSON it is not the cloud that answers, but a firewall or a proxy in front of it; rejected credentials are
-    // known to be answered 401 without.
+    // An answer that is not JSON comes from a firewall or a proxy, not from the cloud. Only the 401 for rejected credentials
+    // is known to come without JSON.
     const isRejected = cause.status === 401 || (cause.isJson && [400, 403, 422].includes(cause.status ?? 0));
-    // While the password is in doubt, an attempt counts even where its answer was lost.
+    // While the password is in doubt, an attempt counts even if its answer was lost.
     if (isRejected || (this.#rejections && cause.mayHaveActed)) {
       this.#rejections = withRejection(this.#rejections, at);
       this.#isAttemptAsked = false;
@@ -276,7 +276,7 @@ export class Session {
       `the cloud rejects the e-mail or the password (status ${cause.status})`,
       cause.status,
     );
-    // The error says it to whoever asked, and health to everybody: once, not at each attempt.
+    // The caller gets the error, and health reports it once. A line for each attempt would be too much.
     this.#options.log.debug(`Sign-in failed: ${error.message}`);
     return error;
   }
@@ -312,7 +312,7 @@ export class Session {
     }
   }
 
-  /** Looks for another password until one is accepted; tells of it as soon as it may be tried. */
+  /** Looks for a changed password until one is accepted, and reports it as soon as it may be tried. */
   #watchPassword(): void {
     this.#cancelWatch();
     const { onPasswordChange } = this.#options;
@@ -339,7 +339,7 @@ export class Session {
   }
 }
 
-/** Any other failure of a sign-in, in kinds that no caller takes for an answer to its own operation. */
+/** Any other failure of a sign-in, with a kind that does not look like an answer to the caller's own operation. */
 function signInError(error: CloudError): CloudError {
   const { kind, status, retryAfterMs, timedOut } = error;
   const isPassable = kind === 'unavailable' || kind === 'rateLimited' || kind === 'unreadable';

@@ -24,10 +24,10 @@ export function earliestAttemptAt({ firstAt, lastAt, count }: Rejections): numbe
   return firstAt + hourMs;
 }
 
-// Fewer than the limits allow: what is left over is for a person who has just mended the password.
+// Fewer than the limits allow. The rest is for a user who has just corrected the password.
 const pausesMs = [30_000, 5 * minuteMs, 20 * minuteMs];
 
-/** When a sign-in is tried again without anybody asking. */
+/** When a sign-in is tried again by itself. */
 export function automaticAttemptAt(rejections: Rejections): number {
   const pauseMs = pausesMs[rejections.count - 1] ?? hourMs;
   return Math.max(earliestAttemptAt(rejections), rejections.lastAt + pauseMs);
