@@ -1,25 +1,31 @@
 import { uptime } from 'node:os';
 
+/*
+ * The base of all rooms: code that knows nothing of water, MQTT or the cloud. Everything that waits or measures time is given a
+ * `Clock`, so that tests pass a virtual one. Durations are numbers of ms, and their names end in `Ms`. Time spans are measured
+ * by `monotonic()`, which goes on while the machine sleeps; `now()` is only for people and for the cloud.
+ */
+
 /** Time as the bridge sees it; a test or a simulation passes its own. */
 export interface Clock {
   /** Wall-clock time, in ms since 1970; may jump. */
   now(): number;
-  /** Ms of a clock that nobody sets and that counts while the machine sleeps; only differences mean anything. */
+  /** Ms of a clock that is never set and goes on while the machine sleeps. Only differences have a meaning. */
   monotonic(): number;
   /** Calls back once after so many ms; the returned function cancels. */
   after(delayMs: number, callback: () => void): () => void;
 }
 
-/** To ask for the uptime takes its time: at most so often, in ms, unless the wall clock shows a sleep. */
+/** Reading the uptime is slow. It is read at most so often, in ms, unless the wall clock shows a sleep. */
 const lookEveryMs = 100;
 
-/** A shorter sleep, in ms, is none: two clocks are never read at the same moment. */
+/** A shorter sleep, in ms, does not count: two clocks are never read at the same moment. */
 const shortestSleepMs = 1_000;
 
 /**
- * A clock that goes on while the machine sleeps, made of one that does not, as that of Linux, and of its uptime, all in ms:
- * else what was read, sent or asked for before a night's sleep would pass for a second old after it. The wall clock costs
- * next to nothing, and jumps at each sleep: so no moment after one is taken for a moment before it.
+ * A clock that goes on while the machine sleeps, in ms. It is made of one that stops then, as that of Linux does, and of the
+ * uptime. Otherwise data from before a night's sleep would seem to be a second old. The wall clock is fast to read and jumps
+ * at each sleep. So a sleep is noticed at the next look.
  */
 export function countingSleep(
   awakeMs: () => number,
@@ -35,7 +41,7 @@ export function countingSleep(
     const hasWallJumped = Math.abs(wallMs() - now - wallAheadMs) >= shortestSleepMs / 2;
     if (now - lookedAt < lookEveryMs && !hasWallJumped) return now + sleptMs;
     const ahead = uptimeMs() - now;
-    // Held up between the two readings, nobody has slept: it is looked at again the next time.
+    // If the process was held up between the two readings, that is no sleep. They are read again the next time.
     if (awakeMs() - now >= lookEveryMs) return now + sleptMs;
     lookedAt = now;
     wallAheadMs = wallMs() - now;

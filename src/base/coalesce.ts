@@ -1,6 +1,6 @@
 /**
- * Runs the task one at a time. All who ask while it runs share one more run. Resolves once a run has ended that began
- * after the call.
+ * Runs the task one at a time. All calls while it runs share one more run. Resolves when a run has ended that began after the
+ * call.
  */
 export function coalesce(task: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null;

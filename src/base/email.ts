@@ -1,2 +1,2 @@
-/** What an e-mail address looks like; whether it is one, only its host knows. */
+/** The shape of an e-mail address. */
 export const emailPattern = /^[^\s@]+@[^\s@]+$/;

@@ -1,6 +1,6 @@
 /**
- * What an error says, whatever was thrown; without what Node (from 24 on) advises on a certificate that it does not
- * trust: how to run Node.js is no matter of those who run a daemon.
+ * The message of anything that was thrown. It leaves out the advice that Node.js 24 adds for an untrusted certificate: it is
+ * about options of Node.js, which users of a daemon do not set.
  */
 export function errorMessage(error: unknown): string {
   const said = error instanceof Error ? error.message : String(error);

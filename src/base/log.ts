@@ -12,8 +12,8 @@ export type LogLevel = (typeof logLevels)[number];
 export type Log = Logger;
 
 /**
- * What a line is about, as fields of the JSON format: ids and topics, which are too long for people. The pretty format
- * leaves them out, since its messages have the names.
+ * Fields of the JSON format with the ids and topics of a line. The pretty format leaves them out, since they are long and its
+ * messages have the names.
  */
 const subjectFields = ['device', 'topic', 'operation', 'incident', 'event'] as const;
 
@@ -27,7 +27,7 @@ export interface LogOptions {
   readonly output?: DestinationStream;
 }
 
-/** A logger on standard error, which stops nothing: what cannot be written there is lost in the end, and counted. */
+/** A logger on standard error that stops nothing. Lines that cannot be written are lost and counted. */
 export function createLog({ level, format, secrets, output }: LogOptions): Log {
   const sink =
     output ??
@@ -39,7 +39,7 @@ export function createLog({ level, format, secrets, output }: LogOptions): Log {
   });
   const stream = {
     write: (line: string) => sink.write(format === 'pretty' ? indented(pretty(literal(line)) ?? '') : line),
-    // The library calls it after a fatal line, behind which the process ends.
+    // The library calls it after a fatal line, before the process ends.
     flushSync: () => (sink instanceof LogOutput ? sink.flushSync() : undefined),
   };
   const streamWrite = (line: string) => {
@@ -52,12 +52,12 @@ export function createLog({ level, format, secrets, output }: LogOptions): Log {
   return log;
 }
 
-/** A line of JSON whose texts, once read, still show their control characters as JSON writes them; new lines stay. */
+/** A line of JSON whose control characters, except new lines, are still escaped after it was parsed once. */
 function literal(line: string): string {
   return line.replace(/\\(u....|.)/g, (code) => (/[ubfr]/.test(code.charAt(1)) ? `\\${code}` : code));
 }
 
-/** Whatever a name or an error says, each further line is indented: only what the log begins itself begins a line. */
+/** Indents all lines but the first, so that no name or error text can look like a log line. */
 function indented(text: string): string {
   return text
     .trimEnd()

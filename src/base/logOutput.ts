@@ -13,9 +13,9 @@ const goodbyeMs = 200;
 const pauseMs = 10;
 
 /**
- * Standard error for a log that nothing waits for. It is written in the background, and what cannot be written is tried
- * again. So a pipe that nobody reads, one whose reader has gone, and a full disk cost lines at most: these are counted, and
- * reported once others could be written. The library's own destination ends the process at an error, or loses count.
+ * Standard error for a log that nothing waits for. It is written in the background, and failed writes are repeated. So a pipe
+ * without a reader or a full disk only loses lines. These are counted, and reported when lines can be written again. The
+ * library's own destination ends the process at an error, or loses count.
  */
 export class LogOutput implements DestinationStream {
   readonly #descriptor = openStandardError();
@@ -23,7 +23,7 @@ export class LogOutput implements DestinationStream {
   #waiting: string[] = [];
   /** Characters of the lines that wait. */
   #size = 0;
-  /** What is being written, of lines that came before those that wait. */
+  /** The lines that are being written, before those that wait. */
   #current = Buffer.alloc(0);
   #isWriting = false;
   #isRetryDue = false;
@@ -46,10 +46,10 @@ export class LogOutput implements DestinationStream {
     if (!this.#isWriting && !this.#isRetryDue) this.#writeNext();
   }
 
-  /** Writes what waits before the process ends, in the little time that a full pipe is given. */
+  /** Writes the waiting lines before the process ends. A full pipe has only a short time. */
   flushSync(): void {
     const until = performance.now() + goodbyeMs;
-    // What is being written is finished in the background: the end of the process waits for that.
+    // A write in progress is finished in the background. The end of the process waits for that.
     let bytes = this.#isWriting ? this.#takeWaiting() : Buffer.concat([this.#current, this.#takeWaiting()]);
     if (!this.#isWriting) this.#current = Buffer.alloc(0);
     while (bytes.length > 0) {
@@ -82,7 +82,7 @@ export class LogOutput implements DestinationStream {
         return;
       }
       this.#current = this.#current.subarray(count);
-      // Lines were lost for as long as there was no room, which there is only now.
+      // Only now there is room again, and all lost lines are counted.
       if (this.#current.length === 0 && this.#lost > 0) {
         const lost = this.#lost;
         this.#lost = 0;

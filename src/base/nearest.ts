@@ -1,4 +1,4 @@
-/** The candidate that a slip of the keyboard most likely meant, for a "did you mean"; null when none is near. */
+/** The candidate nearest to a word with a typing error, for a "did you mean"; null if none is near. */
 export function nearest(word: string, candidates: Iterable<string>): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1;

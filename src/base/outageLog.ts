@@ -5,9 +5,8 @@ import type { Log } from './log.ts';
 const summaryEveryMs = 3_600_000;
 
 /**
- * Tells the log of something that comes and goes: one line when it fails, one an hour while it stays away (and one
- * for each other reason), one when it is back. An evening without internet is a handful of lines, not
- * thousands.
+ * Logs the outages of something: one line when it fails, one an hour while it stays offline, one for each other reason, and
+ * one when it is back. An evening without internet is a handful of lines, not thousands.
  */
 export class OutageLog {
   readonly #clock: Clock;
@@ -43,7 +42,7 @@ export class OutageLog {
     this.#saidAt = now;
   }
 
-  /** Notes that it works; says so, if it had failed. */
+  /** Notes that it works, and logs that if it had failed. */
   recovered(): void {
     if (this.#since === null) return;
     const awayFor = describeDuration(this.#clock.monotonic() - this.#since);

@@ -1,7 +1,7 @@
-/** What a terminal acts on, and what makes text stand elsewhere than it is written. */
+/** Control characters of terminals, and characters that change the order of the text. */
 const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
-/** The text as it can be shown to people, whoever wrote it; in a JSON text the values stay what they are. */
+/** The text with these characters escaped, so that it can be shown to people. The values of a JSON text stay the same. */
 export function sanitize(text: string): string {
   return text.replace(
     unprintable,

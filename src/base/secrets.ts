@@ -1,10 +1,10 @@
-/** The cloud honours so many tokens of a client: an older one opens nothing any more. */
+/** The cloud accepts so many tokens of a client. Older ones are of no use any more. */
 const mostTokens = 10;
 
-/** A shorter one would blot out innocent text wherever it is. */
+/** A shorter one would hide parts of ordinary words. */
 const shortestHidden = 4;
 
-/** A shorter one may be a word, such as `open` or `mqtt`: hidden everywhere, it would be told by what is missing. */
+/** A shorter one may be a word, such as `open` or `mqtt`. If it were hidden everywhere, the gaps would reveal it. */
 export const shortestHiddenAnywhere = 8;
 
 /** Values to hide wherever they turn up: in messages, error texts and stacks. */
@@ -22,18 +22,18 @@ export class Secrets {
     this.#spellOut();
   }
 
-  /** Hides a session token until so many newer ones came that it is worth nothing: over years they are many. */
+  /** Hides a session token until so many newer ones came that it is of no use. Over years there are many. */
   addToken(token: string): void {
     this.#tokens = [...this.#tokens.filter((each) => each !== token), token].slice(-mostTokens);
     this.#spellOut();
   }
 
-  /** The text with each secret replaced; a short one only where it is by itself and no word, or called a secret. */
+  /** The text with each secret replaced; a short one only if it stands alone and is no word, or stands after a name of a secret. */
   hide(text: string): string {
     return without(this.#hidden, text);
   }
 
-  /** The text, which others than people read too, with each secret replaced that cannot be one of its words. */
+  /** A text that programs read too, with each secret replaced that is too long for a word. */
   hideInData(text: string): string {
     return without(this.#hiddenInData, text);
   }
@@ -47,7 +47,7 @@ export class Secrets {
 
 /** How secrets are found in a text. */
 interface Forms {
-  /** Longest first, lest one be hidden only as far as another goes. */
+  /** Longest first, so that no secret is hidden only in part. */
   readonly anywhere: readonly string[];
   readonly short: readonly RegExp[];
 }
@@ -67,7 +67,7 @@ function formsOf(secrets: readonly string[]): Forms {
 
 const noLetter = { before: '(?<![\\p{L}\\p{N}])', after: '(?![\\p{L}\\p{N}])' };
 
-/** What stands before a secret that is called one: a name, or the user in a URL. Quotes in JSON in JSON have a \\ before. */
+/** Text before a secret that shows that it is one: a name, or the user in a URL. Quotes in JSON in JSON have a \\ before. */
 const quote = `\\\\*["']?`;
 const calledSecret = `(?:passw(?:or)?d|token|secret|api_?key|webhook)${quote}\\s*[:=/]\\s*${quote}|://[^\\s/:@]*:`;
 
@@ -83,7 +83,7 @@ function without({ anywhere, short }: Forms, text: string): string {
   return hidden;
 }
 
-/** The ways in which others may write it: as it is, in a URL or a form, in JSON, in hexadecimal, in base64. */
+/** The spellings of a value: as it is, in a URL or a form, in JSON, in hexadecimal, in base64. */
 function spellingsOf(value: string): string[] {
   const bytes = Buffer.from(value, 'utf8');
   const url = encodeURIComponent(bytes.toString('utf8'));
@@ -102,7 +102,7 @@ function inAscii(json: string): string {
   return json.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Wherever it begins in what is encoded, as after the name in `name:password`: the characters that tell of it alone. */
+/** In base64, for each of its three places in the encoded text: only the characters that depend on it alone. */
 function inBase64(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {
     const start = Math.ceil((before * 8) / 6);

@@ -18,7 +18,7 @@ export function withSourceNames(text: string): string {
   });
 }
 
-/** Null where there is none that can be read: a trace must not fail for it. */
+/** Null if there is none that can be read: a trace must not fail for it. */
 function readMap(file: string): SourceMap | null {
   try {
     return existsSync(file) ? new SourceMap(JSON.parse(readFileSync(file, 'utf8'))) : null;

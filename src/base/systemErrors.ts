@@ -1,7 +1,7 @@
 import { errorMessage } from './errorMessage.ts';
 
-// What the system and the TLS library say about a failure, as people read it. One fault has one message wherever it shows.
-// What to do about it, the caller adds, who knows what was tried.
+// Messages for people about the errors of the system and of the TLS library. One fault has one message wherever it shows. The
+// caller knows what was tried, and adds what to do about it.
 
 /** The other end has closed the connection without a reason. */
 export const closedMessage = 'the connection was closed';
@@ -18,7 +18,7 @@ const fileMessages: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
 };
 
-/** Each with the word that leads to the host, where that is named too. */
+/** Each with the word before the host, if the message names the host. */
 const connectionMessages: Readonly<Record<string, readonly [message: string, link?: string]>> = {
   ECONNREFUSED: ['connection refused', 'by '],
   ENOTFOUND: ['no such host'],
@@ -30,7 +30,7 @@ const connectionMessages: Readonly<Record<string, readonly [message: string, lin
   ETIMEDOUT: ['no answer', 'from '],
 };
 
-/** Where plain HTTP or MQTT was to be TLS. */
+/** The server uses plain HTTP or MQTT. */
 export const noTls = 'the server does not use TLS';
 
 /** The issuer of a certificate is unknown. */
@@ -59,7 +59,7 @@ export function fileMessage(error: unknown): string {
   return fileMessages[code] ?? (code || String(error));
 }
 
-/** Why there is no connection, or none any more; null if the system does not say. The host is for those who do not name it. */
+/** Why there is no connection, or none any more; null if the error is none of the system. With the host if it is given. */
 export function connectionMessage(error: unknown, host?: string): string | null {
   const code = errorCode(error);
   const [message, link = ''] = connectionMessages[code.startsWith('EAI_') ? 'EAI_AGAIN' : code] ?? [];

@@ -1,9 +1,9 @@
-/** Whom a URL leads to, and as whom where it says so. */
+/** The parts of a broker's URL. */
 export interface BrokerAddress {
   readonly protocol: 'mqtt' | 'mqtts' | 'ws' | 'wss';
   readonly host: string;
   readonly port: number;
-  /** Of a WebSocket, with its query: some brokers want a token there. */
+  /** Of a WebSocket, with its query: some brokers need a token there. */
   readonly path?: string;
   readonly username: string | undefined;
   readonly password: string | undefined;
@@ -25,7 +25,7 @@ export function parseBrokerUrl(url: string): BrokerAddress {
   };
 }
 
-/** The URL without what is nobody's business. */
+/** The URL for people, without credentials, path and query. */
 export function describeUrl(url: string): string {
   const { protocol, host } = new URL(url);
   return `${protocol}//${host}`;

@@ -3,17 +3,17 @@ import { parseBrokerUrl } from './brokerUrl.ts';
 import { NoopStore } from './noopStore.ts';
 import { maxPacketBytes } from './packetLimit.ts';
 
-/** Finds the URL of the broker. Rejects with a message for the log. */
+/** Finds the URL of the broker. Rejects with a message for people. */
 export type BrokerFinder = (stopping: AbortSignal) => Promise<string>;
 
 /** Where and how to connect. */
 export interface BrokerOptions {
   /**
-   * mqtt, mqtts, ws or wss, at least one; of several, the next where one is away. Each may carry a user name and a
-   * password of its own, which go before those below.
+   * At least one, with mqtt, mqtts, ws or wss. If one cannot be reached, the next is tried. A user name and a password in a
+   * URL replace those below.
    */
   readonly urls: readonly string[];
-  /** Asked before each attempt, instead of these. */
+  /** Called before each attempt, instead of these. */
   readonly find?: BrokerFinder | undefined;
   readonly clientId: string;
   readonly protocolVersion: 4 | 5;
@@ -21,9 +21,9 @@ export interface BrokerOptions {
   /** How often the broker is pinged, which bounds how old a message can be that passes for new. */
   readonly pingEveryMs: number;
   readonly username: string | undefined;
-  /** Read again at each attempt, since it may live in a file; not sent without a user name. Throws in words. */
+  /** Read again at each attempt, since it may be in a file. Not sent without a user name. Throws a message for people. */
   readonly password: () => string | undefined;
-  /** Read again likewise: certificates are renewed while the bridge runs. */
+  /** Read again at each attempt: certificates are renewed while the bridge runs. */
   readonly tls: () => {
     readonly ca: string | undefined;
     readonly cert: string | undefined;
@@ -36,14 +36,14 @@ export interface BrokerOptions {
   readonly overheard?: readonly string[];
   /** Filters for commands, subscribed to before a connection counts as one. */
   readonly subscriptions: readonly string[];
-  /** Likewise topics of birth messages. Of the messages there, only stored ones have the retain flag. */
+  /** Topics of birth messages, subscribed to like those. Of the messages there, only stored ones have the retain flag. */
   readonly statusTopics?: readonly string[];
 }
 
 /** A node of a cluster may need ten seconds to take a client over from one that has died. */
 export const greetingTimeoutMs = 15_000;
 
-/** How mqtt.js is to connect to an address, with what is in the files now; throws in words where one cannot be read. */
+/** The options of mqtt.js for an address, with the present content of the files. Throws if a file cannot be read. */
 export function clientOptions(options: BrokerOptions, url: string, version: 4 | 5): IClientOptions {
   const { clientId, keepaliveS, will } = options;
   const tls = options.tls();
@@ -61,13 +61,13 @@ export function clientOptions(options: BrokerOptions, url: string, version: 4 | 
     connectTimeout: 2 * greetingTimeoutMs,
     resubscribe: false,
     queueQoSZero: false,
-    // It would keep a buffer for each of 65,536 numbers: seven megabytes, to save a few bytes a message.
+    // The cache would have a buffer for each of 65,536 numbers: seven megabytes, to save a few bytes a message.
     writeCache: false,
-    // An MQTT 5 broker keeps to it.
+    // An MQTT 5 broker sends no longer packet.
     ...(version === 5 && { properties: { maximumPacketSize: maxPacketBytes } }),
     outgoingStore: new NoopStore(),
     ...(user !== undefined && { username: user }),
-    // The library would write nothing at all.
+    // With a password and no user name, the library would send nothing at all.
     ...(user !== undefined && secret !== undefined && { password: secret }),
     ...(will && {
       will: { topic: will.topic, payload: Buffer.from(will.payload), qos: 1 as const, retain: true },

@@ -5,12 +5,12 @@ import { PacketLimit } from './packetLimit.ts';
 /** Opens a connection like mqtt.js. The callback receives the length of each packet that is read only in part. */
 export type Connect = (options: IClientOptions, onTooLong: (bytes: number) => void) => MqttClient;
 
-/** Many times the longest message of which the bridge reads more than the topic. */
+/** Many times the longest message whose payload the bridge reads. */
 const readBytes = 1024 * 1024;
 
 /** Opens a connection whose packets are cut before the library keeps all of a long one in memory. */
 export const connectLimited: Connect = (options, onTooLong) => {
-  // By hand, since what it reads from is to be changed before.
+  // It connects only after its stream was changed.
   const client = connect({ ...options, manualConnect: true });
   const buildStream: StreamBuilder = client['streamBuilder'];
   const buildLimited: StreamBuilder = (...given) => {

@@ -13,13 +13,21 @@ import { MessageLimit } from './messageLimit.ts';
 import { MqttSession, type SessionEnd } from './mqttSession.ts';
 import { NotConnectedError } from './notConnectedError.ts';
 
+/*
+ * How the bridge is connected to the broker. `Connection` goes from address to address and makes a new `MqttSession` for each
+ * attempt, so nothing is queued or replayed. A session counts as connected once the broker has answered its subscriptions. It
+ * limits the age of each message by pings (`pings.ts`), and finds out whether the broker marks stored messages
+ * (`storedMessages.ts`). Messages are sent in order, and never more than the broker accepts (`publishQueue.ts`). `retained.ts`
+ * knows what is retained on the broker, and publishes only the difference. `embedded.ts` is a broker for trials.
+ */
+
 /** The events of a connection. */
 export interface ConnectionEvents {
   /** The broker has accepted the connection and the subscriptions. */
   connected: [];
   /** The connection has ended; `trouble` says why. */
   lost: [];
-  /** Connecting to an address failed, with the reason in words. The next attempt follows by itself. */
+  /** Connecting to an address failed, and why. The next attempt follows by itself. */
   failed: [reason: string, url: string];
   message: [message: BrokerMessage];
   /** The broker has published the last will of an earlier connection although the bridge is there. */
@@ -28,10 +36,10 @@ export interface ConnectionEvents {
 
 const reconnect = { firstMs: 1_000, longestMs: 30_000 };
 
-/** A refused event counts for so long: the next one may be a long time coming. */
+/** A refused event counts for so long. The next event may come much later. */
 const refusedEventMs = 3_600_000;
 
-/** A broker that used MQTT 5 and closes more connections in a row than a restart takes is perhaps another broker. */
+/** If a broker has used MQTT 5 and closes more connections in a row than during a restart, it may be another broker. */
 const maxUnanswered = 20;
 
 /** After a connection that lasts this long, the next wait is short again and the log reports the reconnection. */
@@ -100,7 +108,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return this.#session !== null;
   }
 
-  /** Why there is no connection, in words; null while that is not known, and while there is one. */
+  /** Why there is no connection; null while that is not known, and while there is one. */
   get trouble(): string | null {
     return this.isConnected ? null : this.#trouble;
   }
@@ -110,7 +118,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return this.#session?.areStoredUnmarked ?? false;
   }
 
-  /** The subscriptions that the broker refuses, in words; null if it refuses none. */
+  /** The subscriptions that the broker refuses, and why; null if it refuses none. */
   get refusedSubscriptions(): string | null {
     return this.#session?.refusedSubscriptions ?? null;
   }
@@ -128,7 +136,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return session.publish(topic, payload, options);
   }
 
-  /** Publishes what happened just now, which nobody keeps. A message that the broker refuses shows in `refusedEvent`. */
+  /** Publishes an event, without the retain flag. If the broker refuses it, `refusedEvent` shows it. */
   async publishEvent(topic: string, payload: string): Promise<void> {
     try {
       await this.publish(topic, payload, { retain: false });
@@ -141,7 +149,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     }
   }
 
-  /** An event that the broker has refused within the last hour, and none at its topic taken since; null if there is none. */
+  /** An event that the broker has refused within the last hour, if it has taken none at the same topic since; else null. */
   get refusedEvent(): { readonly topic: string; readonly reason: string } | null {
     for (const event of this.#refusedEvents.values()) {
       if (this.#clock.monotonic() - event.at < refusedEventMs) return event;
@@ -149,7 +157,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return null;
   }
 
-  /** The broker takes again what it had refused. An event is not published again, so nothing else would show that. */
+  /** The broker accepts messages again. An event is not published again, so nothing else would show that. */
   forgetRefusedEvents(): void {
     this.#refusedEvents.clear();
   }
@@ -161,9 +169,9 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   }
 
   /**
-   * Hands over what the broker keeps under the filters, of which none may be subscribed to otherwise. `onRead` is called
-   * once most brokers have sent all; what comes later is handed over until it resolves. Throws a `NotConnectedError`, or
-   * the refusal of a filter, before that.
+   * Passes on the retained messages under the filters, none of which may have another subscription. `onRead` is called when
+   * most brokers have sent all. Later messages are passed on until it resolves. Throws a `NotConnectedError`, or the refusal
+   * of a filter, before that.
    */
   async readRetained(
     filters: readonly string[],
@@ -204,7 +212,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
       } else if (livedMs !== null) this.#relapses += 1;
       this.#hasFailed = livedMs === null;
       const told = this.#hasOneAddress ? reason : `${describeUrl(url)}: ${reason}`;
-      // Whether the takeover is certain or only likely, the log reports it once.
+      // The log reports a takeover once, whether it is certain or only likely.
       const takenOver = takenOverMessage(this.#options.clientId);
       this.#trouble = told;
       this.#outage.failed(told, reason.includes(takenOver) ? takenOver : told);
@@ -224,7 +232,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
       const url = find ? await find(this.#stopping.signal) : address;
       const isSilent = this.#silentAtV5.delete(url);
       const ended = await this.#connect(url, isSilent ? 4 : protocolVersion);
-      // Else each return would wait for an answer to MQTT 5.
+      // Otherwise each new connection would wait for an answer to MQTT 5 first.
       if (isSilent && ended.ending !== 'silent') this.#silentAtV5.add(url);
       const isOver = isSilent || protocolVersion === 4 || this.#stopping.signal.aborted;
       if (isOver || !this.#mayBeOlder(url, ended)) return ended;
@@ -237,8 +245,8 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   }
 
   /**
-   * Whether a broker that did not accept MQTT 5 may accept 3.1.1. Old ones close the connection or do not answer. So does
-   * a new one that restarts, so one that has used MQTT 5 is believed to go on.
+   * Whether a broker that did not accept MQTT 5 may accept 3.1.1. Old brokers close the connection or do not answer. A new one
+   * that restarts does the same. So a broker that has used MQTT 5 is expected to use it again.
    */
   #mayBeOlder(url: string, { isVersionRefused, ending }: SessionEnd): boolean {
     if (ending !== 'unanswered' && ending !== 'silent') return isVersionRefused === true;
@@ -247,7 +255,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return count > maxUnanswered;
   }
 
-  /** One connection from its first packet to its end; throws in words where a file that it needs cannot be read. */
+  /** One connection from its first packet to its end; throws if a file that it needs cannot be read. */
   async #connect(url: string, version: 4 | 5): Promise<SessionEnd> {
     const client = this.#dial(clientOptions(this.#options, url, version), this.#logTooLong());
     const limit = this.#limits.get(url) ?? new MessageLimit();
@@ -280,10 +288,10 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return { ...ended, reason: this.#reasonOf(ended, url) };
   }
 
-  /** What a connection that was closed without a word may have ended of. */
+  /** Why a connection may have ended that was closed without a reason. */
   #reasonOf(ended: SessionEnd, url: string): string {
     const { ending, livedMs, reason, large } = ended;
-    // Of one that has answered before it is no news what it speaks.
+    // If it has answered before, its protocol is known.
     if (ending === 'unanswered' && !this.#known.has(url)) return describeUnanswered(reason);
     // A broker that was away in between has restarted.
     const isRelapse = this.#relapses > 0 && livedMs !== null && !hasLasted(ended) && !this.#hasFailed;

@@ -14,10 +14,10 @@ export interface EmbeddedOptions {
   readonly retainAsPublished?: { readonly clientId: string; readonly filters: readonly string[] };
 }
 
-/** Goes with a message through the broker, which clears the flag itself; it is never sent. */
+/** Marks a message with the retain flag inside the broker, which clears the flag itself. It is never sent. */
 const sentRetained: NonNullable<PublishPacket['properties']> = {};
 
-/** Of a client that has not signed in yet, which may be anybody: many times a user name, a password and a last will. */
+/** For a client that has not signed in yet: many times a user name, a password and a last will. */
 const signInBytes = 16 * 1024;
 const signInTimeoutMs = 5_000;
 
@@ -57,7 +57,7 @@ export class EmbeddedBroker {
     });
     if (retainAsPublished) passRetainOn(broker, retainAsPublished);
     const server = createServer((socket) => {
-      // Or a message waits until the one before it was acknowledged by the receiver's system: up to 40 ms.
+      // Otherwise a message waits until the receiver's system has acknowledged the one before: up to 40 ms.
       socket.setNoDelay(true);
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
@@ -84,17 +84,17 @@ export class EmbeddedBroker {
   }
 }
 
-/** Hangs up before the broker keeps more of a packet than it should: it would wait for 256 MB. */
+/** Closes the connection at a packet that is too long. The broker itself would accept 256 MB. */
 function limitPackets(socket: Socket, client: Client): void {
   const limit = new PacketLimit(signInBytes, () => socket.destroy());
   client.on('connected', () => {
     limit.maxBytes = maxPacketBytes;
   });
-  // The broker reads by itself; what it reads is seen here first.
+  // This listener is called before that of the broker.
   socket.on('data', (bytes) => limit.apply(bytes));
 }
 
-/** Does what a subscription with MQTT 5 can ask for. */
+/** Keeps the retain flag of live messages for one client, as MQTT 5 can. */
 function passRetainOn(
   broker: Aedes,
   { clientId, filters }: NonNullable<EmbeddedOptions['retainAsPublished']>,

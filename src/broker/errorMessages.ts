@@ -30,7 +30,7 @@ const messagesByAlert: readonly (readonly [RegExp, string])[] = [
   [/alert (unknown ca|.*certificate)/, 'the broker rejects the certificate in mqtt.cert_file'],
 ];
 
-/** Something accepts connections and sends nothing. */
+/** A server accepts connections and sends nothing. */
 export const silentMessage = 'the server accepts connections but does not answer';
 
 const messagesByMessage: Readonly<Record<string, string>> = {
@@ -71,8 +71,8 @@ export function describeFailure(error: Error, hasAnswered: boolean): string {
 }
 
 /**
- * The broker closed the connection before its first answer: so ends plain MQTT on a port for TLS, TLS on one for plain
- * MQTT, and with some brokers a sign-in with a wrong password. It was asked with MQTT 3.1.1, too.
+ * The broker closed the connection before its first answer, also with MQTT 3.1.1. That happens with plain MQTT on a port for
+ * TLS, with TLS on a port for plain MQTT, and with some brokers if the password is wrong.
  */
 export function describeUnanswered(reason: string): string {
   return `${reason} before any answer. Check the port, mqtt:// or mqtts://, and mqtt.username and mqtt.password`;
@@ -95,7 +95,7 @@ export function describeDisconnect(
   return `the broker closed the connection: ${reasonString ? `${name} (${reasonString})` : name}`;
 }
 
-/** Two of a name push each other out, again and again. */
+/** Two clients with the same ID disconnect each other again and again. */
 export function takenOverMessage(clientId: string): string {
   return `another client uses the client ID ${clientId}. Change mqtt.client_id`;
 }
@@ -106,7 +106,7 @@ export interface RefusedFilters {
   readonly reason: string;
 }
 
-/** What the broker has refused, by the codes of its answer. Without any codes it is all. */
+/** The filters that the broker has refused, by the codes of its answer; all of them if there is no code. */
 export function refusedFilters(
   filters: readonly string[],
   codes: readonly unknown[],

@@ -7,7 +7,7 @@ import type { IPublishPacket } from 'mqtt';
  */
 export type Doubt = 'unproven' | 'unmarked';
 
-/** A message as the broker has brought it. */
+/** A message from the broker. */
 export interface BrokerMessage {
   readonly topic: string;
   readonly payload: string;
@@ -19,7 +19,7 @@ export interface BrokerMessage {
   readonly doubt: Doubt | null;
   /** Whether it is UTF-8; `payload` has replacement characters where it is not. */
   readonly isText: boolean;
-  /** Where its sender wants an answer, and what is to go with that (MQTT 5). */
+  /** Where its sender wants an answer, and the data to send with it (MQTT 5). */
   readonly responseTopic?: string;
   readonly correlationData?: Buffer;
 }
@@ -27,11 +27,11 @@ export interface BrokerMessage {
 /** How a message is sent. */
 export interface PublishOptions {
   readonly retain: boolean;
-  /** Of the request that this answers; seen with MQTT 5 only. */
+  /** Of the request that this answers; sent with MQTT 5 only. */
   readonly correlationData?: Buffer | undefined;
 }
 
-/** What mqtt.js hands over as a message. */
+/** The message of a packet of mqtt.js. */
 export function messageOf(
   topic: string,
   payload: Buffer,
@@ -53,7 +53,7 @@ export function messageOf(
   };
 }
 
-/** What a message costs besides its payload, in bytes, at most. */
+/** The size of a message without its payload, in bytes, at most. */
 export function overheadBytes(topic: string, correlationData: Buffer | undefined): number {
   return Buffer.byteLength(topic) + 16 + (correlationData ? correlationData.length + 8 : 0);
 }

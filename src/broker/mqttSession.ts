@@ -30,7 +30,7 @@ export interface SessionEnd {
   readonly reason: string;
   /** Whether the broker answered that it does not speak this version of MQTT. */
   readonly isVersionRefused?: boolean;
-  /** How the broker ended it without saying why: closed it before its first answer, never answered, or closed it later. */
+  /** How the broker ended it without a reason: closed it before its first answer, never answered, or closed it later. */
   readonly ending?: 'unanswered' | 'silent' | 'closed' | undefined;
   /** The first large message that was not acknowledged when the broker ended it. It may have been too large. */
   readonly large?: Unanswered | undefined;
@@ -43,7 +43,7 @@ export interface MqttSessionEvents {
   message: [message: BrokerMessage];
 }
 
-/** What MQTT 5 can say with a subscription: keep the retain flag of live messages, and send none of one's own. */
+/** Options of MQTT 5 subscriptions: keep the retain flag of live messages, and do not send back one's own messages. */
 interface SubscriptionFlags {
   readonly rap?: boolean;
   readonly nl?: boolean;
@@ -54,7 +54,7 @@ const goodbyeMs = 500;
 const refusedVersionCodes = new Set([1, 132]);
 const packetTooLarge = 149;
 
-/** How a socket says that the broker has closed the connection. */
+/** The codes of a socket that the broker has closed. */
 const closedCodes = new Set(['EPIPE', 'ECONNRESET']);
 
 /** A broker that answers the ping before it has sent any retained message may send them a little later. */
@@ -75,13 +75,13 @@ const noneRefused: RefusedFilters = { filters: [], reason: '' };
 const maxInFlight = 65_535;
 
 /**
- * One client's connection to one address of the broker, from its first packet to its end; it never reconnects. All
- * that is known of a connection is here, and it knows nothing of the ones before.
+ * One client's connection to one address of the broker, from its first packet to its end; it never reconnects. It knows
+ * nothing of earlier connections.
  */
 export class MqttSession extends EventEmitter<MqttSessionEvents> {
   /** Resolves once it is over, or has come to nothing. */
   readonly ended: Promise<SessionEnd>;
-  /** Of MQTT. */
+  /** The version of MQTT. */
   readonly version: 4 | 5;
   readonly #options: BrokerOptions;
   readonly #client: MqttClient;
@@ -140,13 +140,13 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     const { subscriptions, statusTopics = [], will } = options;
     this.#stored = new StoredMessages(will?.topic, (topic) => this.#subscribe([topic]), clock);
     this.#isSubscribed = matchesAny([...subscriptions, ...statusTopics, ...(will ? [will.topic] : [])]);
-    // The client's own limit ends with any answer, even a torn one.
+    // The client's own limit ends with any answer, even a part of one.
     this.#cancelGreeting = clock.after(greetingTimeoutMs, () => {
       if (client.stream instanceof Socket && client.stream.connecting) this.#giveUp('no answer');
       else this.#endWithout('silent', silentMessage);
     });
     stopping.addEventListener('abort', this.#onStop, { once: true });
-    // Else a message waits until TCP has acknowledged the one before it, which a broker may delay by 40 ms, again and again.
+    // Otherwise each message waits until TCP has acknowledged the one before, which a broker may delay by 40 ms.
     if (client.stream instanceof Socket) client.stream.setNoDelay(true);
     client.on('connect', (connack) => this.#onConnack(connack));
     client.on('message', (topic, payload, packet) => {
@@ -202,7 +202,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     if (!this.#queue) throw new NotConnectedError();
     const { retain, correlationData } = options;
     const limit = this.#largestPacket;
-    // Few brokers have one, and to measure a long message takes almost as long as to send it.
+    // Few brokers have a limit, and measuring a long message takes almost as long as sending it.
     const isMeasured = limit !== Number.POSITIVE_INFINITY || this.#limit.isOneAtATime;
     const bytes = isMeasured
       ? Buffer.byteLength(payload) + overheadBytes(topic, correlationData)
@@ -216,9 +216,9 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   }
 
   /**
-   * Resolves to the filters that the broker has refused; throws a `NotConnectedError`, or that it does not answer.
-   * At QoS 0, which with a clean session is hardly less: of more, a broker sends some, keeps the rest until these are
-   * acknowledged, and answers pings meanwhile, so that a message could be older than it seems. It also sends none twice.
+   * Resolves to the filters that the broker has refused; throws a `NotConnectedError`, or that it does not answer. All are at
+   * QoS 0. There no message comes twice, and a clean session would lose it at any level. At a higher level, a broker keeps
+   * messages until earlier ones are acknowledged, but answers pings meanwhile. So a message could be older than it seems.
    */
   #subscribe(
     filters: readonly string[],
@@ -291,7 +291,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     try {
       const refused = await this.#subscribe(filters, () => ({ nl: true }));
       if (refused.filters.length > 0) throw new Error(rejectsSubscription(refused));
-      // Not sooner: Mosquitto's system would hold this answer back until that one is acknowledged, for up to 40 ms.
+      // Only after the subscription: otherwise Mosquitto's system would delay this answer by up to 40 ms.
       await this.#pingAnswered();
       if (count === 0) await untilQuiet(quietMs);
       onRead();
@@ -315,11 +315,11 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     });
   }
 
-  /** Says goodbye unless an acknowledgement is owed, within half a second, and hangs up. */
+  /** Disconnects in order within half a second if everything is acknowledged, and closes the connection. */
   async end(): Promise<void> {
     if (this.isLive && this.#queue?.isEmpty) {
       this.#isSayingGoodbye = true;
-      // Only now: end() waits for acknowledgements and never returns while one is owed.
+      // Only if everything is acknowledged, since end() never returns before.
       await Promise.race([
         new Promise<void>((ended) => this.#client.end(false, {}, () => ended())),
         sleep(this.#clock, goodbyeMs),
@@ -341,7 +341,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     const filters = [...subscriptions, ...statusTopics, ...(will ? [will.topic] : []), ...overheard];
     this.#subscribe(filters, (filter) => this.#flagsOf(filter)).then(
       (refused) => {
-        // Only what needs a forbidden topic does not work. A broker that refuses all may do so for a moment.
+        // Without a forbidden topic, the rest still works. If the broker refuses all, it may be for a moment.
         if (subscriptions.length > 0 && subscriptions.every((filter) => refused.filters.includes(filter)))
           this.#giveUp(rejectsSubscription(this.#needed(refused)));
         else this.#onSubscribed(refused, properties.receiveMaximum);
@@ -369,7 +369,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     for (const message of this.#early.splice(0)) this.emit('message', message);
   }
 
-  /** Asks for them again, until the broker takes them. */
+  /** Subscribes to them again, until the broker accepts them. */
   #setRefused(refused: RefusedFilters, times = 1): void {
     this.#refused = refused;
     if (refused.filters.length === 0) return;
@@ -389,14 +389,14 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     }
     const isRead = this.#reader !== null && !this.#isSubscribed(message.topic);
     if (isRead) this.#reader?.(message);
-    // What comes live may be overheard at the same time.
+    // A live message may also be one for another subscription.
     if (!isRead || !message.isRetained) this.emit('message', message);
   }
 
   #onError(error: Error & { code?: unknown }): void {
     const reason = describeFailure(error, this.#hasAnswered);
-    // It was closed while it was written to: what the broker may have said before is lost.
-    // The second is Mosquitto's answer to a message that is too large, which the library does not accept.
+    // With these codes it was closed during a write, and a last packet of the broker is lost.
+    // The message is that of the library about Mosquitto's answer to a message that is too large.
     if (closedCodes.has(String(error.code)) || /^Invalid puback reason code/.test(error.message))
       this.#onClosed(reason);
     else {
@@ -422,7 +422,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#endWithout(this.#hasAnswered ? 'closed' : 'unanswered', reason);
   }
 
-  /** The broker has said nothing of why. */
+  /** The broker gave no reason. */
   #endWithout(ending: SessionEnd['ending'], reason: string): void {
     if (this.#reason === null) {
       this.#ending = ending;
@@ -431,7 +431,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#giveUp(reason);
   }
 
-  /** Only the first reason counts: what follows comes of it. */
+  /** Only the first reason counts. The others follow from it. */
   #giveUp(reason: string): void {
     if (this.#reason !== null) return;
     this.#reason = reason;
@@ -439,12 +439,12 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#cancelRetry();
     this.#pings.stop();
     this.#queue?.close();
-    // Not by its end(): it would stumble over the packets that came before what was wrong.
+    // Not by its end(), which fails if wrong packets came.
     this.#client.stream.destroy();
   }
 }
 
-/** What the broker answered each filter. */
+/** The broker's answer to each filter. */
 function codesOf(packet: Packet | undefined): readonly unknown[] {
   return packet?.cmd === 'suback' ? packet.granted : [];
 }

@@ -1,14 +1,14 @@
-/** No message of the bridge's own is longer, since the cloud's answers are not: what it keeps on a broker must be let pass. */
+/** The bridge's own messages are not longer, since the cloud's answers are not. These must pass. */
 export const maxPacketBytes = 16 * 1024 * 1024;
 
 const longestHead = 5;
 
-/** No text has this byte: a message that was cut never passes for a whole one. */
+/** No UTF-8 text has this byte. So a message that was cut is not taken for a whole one. */
 const noText = Buffer.of(0xff);
 
 /**
  * Limits the length of MQTT packets while their bytes arrive, because the parser keeps a packet in memory until it is whole.
- * A packet that is too long is cut to the limit: of a message its topic is left, and so much that it is refused as too long.
+ * A packet that is too long is cut to the limit. Its topic is left, and enough of its payload to be refused as too long.
  */
 export class PacketLimit {
   /** The longest remaining length of a packet that is let pass; may be changed between packets. */
@@ -16,7 +16,7 @@ export class PacketLimit {
   readonly #onTooLong: (bytes: number) => void;
   /** The beginning of a packet, until its length is known. */
   #head: Buffer = Buffer.alloc(0);
-  /** How much of a packet is still to be let pass, and how much to be left out after that. */
+  /** How many bytes of the packet still pass, and how many are left out after them. */
   #passing = 0;
   #leavingOut = 0;
 

@@ -6,8 +6,8 @@ import type { BrokerOptions } from './clientOptions.ts';
 import { Connection } from './connection.ts';
 
 /**
- * Connects for as long as the work takes, under a name of its own, so that a running bridge is not pushed out.
- * Rejects with the reasons in words when none of its addresses can be reached, or when the program stops.
+ * Connects for as long as the work takes, with a client ID of its own, so that a running bridge is not disconnected.
+ * Rejects with the reasons if no address can be reached, or if the program stops.
  */
 export async function probeBroker<T>(
   options: Omit<BrokerOptions, 'will' | 'subscriptions'> & Partial<BrokerOptions>,

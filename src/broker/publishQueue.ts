@@ -61,8 +61,8 @@ export class PublishQueue {
   }
 
   /**
-   * The large message at which the broker has perhaps closed the connection just now. If it has answered nothing for
-   * seconds before, it is another reason: NATS does so while it has no leader, whatever it is sent.
+   * The large message that may be why the broker has just closed the connection. If the broker has not answered for seconds
+   * before, the reason is another one: NATS does so while it has no leader.
    */
   get closedAt(): Unanswered | undefined {
     return this.#clock.monotonic() - this.#watchedSince < promptMs ? this.large : undefined;

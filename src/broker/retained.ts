@@ -19,15 +19,16 @@ interface RetainedEvents {
 /** A message that the broker does not take. */
 interface Refusal {
   readonly topic: string;
-  /** In the words of the broker. */
+  /** From the broker. */
   readonly reason: string;
   /** Whether it would have deleted the message there. */
   readonly isDeletion: boolean;
 }
 
 /**
- * What is retained on the broker against what should be. Only digests are kept, so that ten thousand devices cost
- * a few megabytes. A topic without a digest is on the broker, or may be, with a content that is not known.
+ * Compares the messages that should be retained on the broker with those that are, and publishes the difference. Only digests
+ * are kept, so that ten thousand devices need a few megabytes. A topic without a digest has, or may have, a message on the
+ * broker with unknown content.
  */
 export class Retained extends EventEmitter<RetainedEvents> {
   readonly #connection: Connection;
@@ -195,7 +196,7 @@ export class Retained extends EventEmitter<RetainedEvents> {
   }
 }
 
-/** 66 bits of it are enough: what matters is that no change is missed. */
+/** 66 bits are enough to notice every change. */
 function digestOf(text: string): string {
   return hash('sha1', text, 'base64').slice(0, 11);
 }

@@ -6,11 +6,13 @@ const sendingMs = 10_000;
 
 /**
  * Finds out whether the broker marks the messages that it has stored with the retain flag. Mosca and the MQTT adapter of
- * ioBroker do not: after each subscription, the last command of each valve comes again and looks like a new one. The
- * bridge's own state is the proof, since it is always stored. With the flag, it shows that what comes without is new, at
- * once: on most connections the state of the run before does. If there is none, the bridge subscribes to its state again
- * once the broker has it. If the state comes without the flag then, no command on this connection is certain to be new. If
- * it does not come at all, because it may not be read, a command is new once the time has passed in which stored ones come.
+ * ioBroker do not: after each subscription, the last command of each valve comes again and looks like a new one. The proof is
+ * the bridge's own state, which is always stored.
+ *
+ * - It comes with the flag, on most connections from the run before: a message without the flag is new.
+ * - It does not come: the bridge subscribes to it again once the broker has it. If it comes without the flag then, no command
+ *   on this connection is certain to be new.
+ * - It may not be read: a command is new once the time has passed in which stored messages come.
  */
 export class StoredMessages {
   readonly #topic: string | undefined;
@@ -19,7 +21,7 @@ export class StoredMessages {
   #subscribedAt: number;
   #areMarked = false;
   #cameUnmarked = false;
-  /** Whether the state was subscribed to again: not yet, or without an answer, or answered. */
+  /** Whether the second subscription to the state was sent, and answered. */
   #again: 'no' | 'sent' | 'answered' = 'no';
   #hasOwnState = false;
 
@@ -52,7 +54,7 @@ export class StoredMessages {
     return this.#clock.monotonic() - this.#subscribedAt < sendingMs;
   }
 
-  /** The broker is sent a subscription. The result is called with its answer: of one that is refused nothing comes. */
+  /** A subscription is sent to the broker. Call the result with its answer: a refused one brings no messages. */
   subscribing(): (isTaken: boolean) => void {
     const before = this.#subscribedAt;
     const sentAt = this.#clock.monotonic();

@@ -5,7 +5,7 @@ import { decoded } from './values.ts';
 
 // The addresses that follow from the configuration: of the broker, the status page, the webhook and the proxy.
 
-/** Whether a host name is that of this machine, so that nobody else can be there or listen on the way. */
+/** Whether a host name is that of this machine, so that no other machine can receive or read the data. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d+){3}|\[?::1\]?)$/i.test(host);
 }
@@ -21,8 +21,8 @@ export function statusPageUrl({ http: { listen } }: { http: Pick<Config['http'],
 }
 
 /**
- * The address that is put into the webhook setting of each property; null if nothing is to be put there. Throws an error in
- * words if the file of the secret cannot be read.
+ * The address for the webhook setting of each property; null if none is to be set. Throws an error for people if the file of
+ * the secret cannot be read.
  */
 export function webhookAddress({ http: { webhook } }: Pick<Config, 'http'>): string | null {
   const { public_url: written, register } = webhook;
@@ -52,7 +52,7 @@ export function proxyFor(url: URL, env: NodeJS.ProcessEnv): URL | null {
 function parseProxy(name: string, value: string): URL {
   const proxy = URL.parse(value.includes('://') ? value : `http://${value}`);
   if (proxy && /^https?:$/.test(proxy.protocol)) {
-    // A % that begins no code is meant as it is.
+    // A % that begins no code stands for itself.
     if (decoded(proxy.username) === null) proxy.username = proxy.username.replaceAll('%', '%25');
     if (decoded(proxy.password) === null) proxy.password = proxy.password.replaceAll('%', '%25');
     return proxy;

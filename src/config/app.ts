@@ -20,7 +20,7 @@ interface AppOption {
 
 const row = (key: string, path: string, label: string): AppOption => ({ key, path, label });
 
-/** THE OPTIONS OF THE APP, in the order of its form. Home Assistant knows no sections in a form that people like. */
+/** THE OPTIONS OF THE APP, in the order of its form, which has no sections. */
 export const appOptions: readonly AppOption[] = [
   row('email', 'cloud.email', 'E-mail'),
   row('password', 'cloud.password', 'Password'),
@@ -70,20 +70,20 @@ export const appOptions: readonly AppOption[] = [
 /** Where it listens; inside its container every network is that of Home Assistant's apps. */
 export const appListens = '0.0.0.0:8099';
 
-/** From where Home Assistant's Supervisor asks an app for its page, on the network that only apps are in. */
+/** The address from which Home Assistant's Supervisor requests the page of an app, on the network of the apps. */
 const ingressFrom = '172.30.32.2';
 
-/** Stands for the broker that the Supervisor names, with TLS or without; nobody connects to it. */
+/** Stands for the broker that the Supervisor names, with TLS or without. It is never connected to. */
 const brokerOfSupervisor = 'mqtts://supervisor';
 
-/** What the app's page in Home Assistant says, for `loadConfig`. */
+/** The options on the app's page in Home Assistant, for `loadConfig`. */
 export interface App {
   readonly given: Given;
-  /** Whether the Supervisor is to say where the broker is; with whose credentials, if not its own. */
+  /** Whether the Supervisor names the broker, and whether the user gave other credentials than the Supervisor's. */
   readonly broker: { readonly isWanted: boolean; readonly hasOwnUser: boolean };
 }
 
-/** Reads what the Supervisor has written of the options; throws a ConfigError that names them as people see them. */
+/** Reads the options that the Supervisor has written; throws a ConfigError that names them as in the form. */
 export function readApp(file: string, env: NodeJS.ProcessEnv): App {
   const { tree, problems } = treeOf(readOptions(file), env);
   const hasUrl = isGiven(tree, 'mqtt.url') || Boolean(env[variableOf('mqtt.url')]);
@@ -105,21 +105,21 @@ function readOptions(file: string): Tree {
   try {
     options = JSON.parse(readTextFile(file));
   } catch (error) {
-    // What the parser says repeats what it stumbled over, which may be a secret.
+    // The parser's message repeats a part of the text, which may be a secret.
     throw new ConfigError([error instanceof SyntaxError ? `${file} is not JSON` : errorMessage(error)]);
   }
   if (!isTree(options)) throw new ConfigError([`${file} does not contain the options of the app`]);
   return options;
 }
 
-/** The options where the configuration file has them; an empty one is not given, as forms cannot tell the two apart. */
+/** The options as in the configuration file. An empty one is not given: forms have no other way to leave one out. */
 function treeOf(options: Tree, env: NodeJS.ProcessEnv): { tree: Tree; problems: Problem[] } {
   const problems: Problem[] = [];
   // Home Assistant's own time zone; that of cron expressions alone.
   const zone = timeZone.safeParse(env['TZ']);
   let tree: Tree = {
     ...(zone.success && { schedules: { timezone: zone.data } }),
-    // The page is always there for Home Assistant, which has asked who it is that looks.
+    // Home Assistant always reaches the page. It has signed the user in.
     http: { listen: appListens, only_from: [ingressFrom] },
   };
   for (const [key, value] of Object.entries(options)) {
@@ -144,7 +144,7 @@ function meantBy({ key }: AppOption, value: unknown): unknown {
   return key === 'routes' && items.every((each) => typeof each === 'string') ? routesIn(items) : items;
 }
 
-/** Forms know no maps: `read_sonic GET /v1/sonics/{sonic_id}`, and `read_sonic off`. */
+/** Forms have no maps, so routes are lines: `read_sonic GET /v1/sonics/{sonic_id}`, and `read_sonic off`. */
 function routesIn(lines: readonly string[]): Tree {
   return Object.fromEntries(
     lines.map((line) => {
@@ -165,7 +165,7 @@ function numberOf(path: Path): number | undefined {
   return option && appOptions.indexOf(option);
 }
 
-/** Who has filled in a form looks for its labels, and who has written YAML for its keys. */
+/** With the label, for those who use the form, and the key, for those who edit YAML. */
 function tell({ path, message }: Problem): string {
   const option = optionAt(path);
   if (!option) return `${path.join('.')}: ${inWords(message)}`;
@@ -175,7 +175,7 @@ function tell({ path, message }: Problem): string {
 
 const placeIn = (step: Path[number]) => (typeof step === 'number' ? `number ${step + 1}` : String(step));
 
-/** Options of the app instead of those of the configuration file, which nobody has here. */
+/** Replaces the options of the configuration file, which the app does not have, by those of the app. */
 function inWords(message: string): string {
   const known = message.replace(/ \(or [\w.]+_file\)/, '').replace(/\bhttp\.webhook\b(?!\.)/, 'the webhook');
   return known.replace(/\b[a-z]+(?:\.[a-z_]+)+\b/g, (path) => keyOf(path) ?? path);

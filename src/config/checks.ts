@@ -11,8 +11,8 @@ import { isTree, type Tree, valueAt } from './tree.ts';
 export type OperationParams = Readonly<Record<string, readonly string[]>>;
 
 /**
- * What is wrong between options, and with the files they name. Looks at the values as written, so that it
- * speaks even while the schema still refuses others.
+ * Problems between options, and with the files that they name. The values are checked as written. So these problems are found
+ * even if the schema refuses other values.
  */
 export function crossProblems(tree: Tree, operations: OperationParams | undefined): Problem[] {
   return [
@@ -31,7 +31,7 @@ const at = (tree: Tree, path: string) => valueAt(tree, path.split('.'));
 const defaultOf = (path: string) => optionRows.find((row) => row.path === path)?.default;
 const problem = (path: string, message: string): Problem => ({ path: path.split('.'), message });
 
-/** Whether a section can be looked into; when it is something else, the schema says so. */
+/** Whether it is a section. If it is something else, the schema reports that. */
 const isSection = (tree: Tree, path: string) => isTree(at(tree, path) ?? {});
 
 function requiredProblems(tree: Tree): Problem[] {
@@ -48,7 +48,7 @@ function requiredProblems(tree: Tree): Problem[] {
 
 const has = (tree: Tree, path: string) => at(tree, path) !== undefined;
 
-// The first is of no use without the second.
+// The first option needs the second.
 const companions: readonly (readonly [string, string])[] = [
   ['mqtt.cert_file', 'mqtt.key_file'],
   ['mqtt.key_file', 'mqtt.cert_file'],
@@ -65,12 +65,12 @@ function companionProblems(tree: Tree): Problem[] {
     .map(([path, companion]) => problem(path, `needs ${companion} too`));
 }
 
-/** The bridge deletes what it no longer wants below its own topic, so other devices' discovery must not be there. */
+/** The bridge deletes old messages below its own topic. So the discovery messages of other devices must not be there. */
 function topicProblems(tree: Tree): Problem[] {
   const [base, discovery] = ['mqtt.base_topic', 'homeassistant.discovery_prefix'].map(
     (path) => at(tree, path) ?? defaultOf(path),
   );
-  // What is no text is refused by the schema.
+  // The schema refuses anything but text.
   if (typeof base !== 'string' || typeof discovery !== 'string') return [];
   if (!`${discovery}/`.startsWith(`${base}/`)) return [];
   return [problem('mqtt.base_topic', 'must not be the topic of homeassistant.discovery_prefix')];
@@ -78,7 +78,7 @@ function topicProblems(tree: Tree): Problem[] {
 
 function shardProblems(tree: Tree): Problem[] {
   const [index, count] = ['shard.index', 'shard.count'].map((path) => at(tree, path) ?? defaultOf(path));
-  // What is no number is refused by the schema.
+  // The schema refuses anything but a number.
   if (typeof index !== 'number' || typeof count !== 'number' || count < 1 || index < count) return [];
   const message =
     count === 1
@@ -97,7 +97,7 @@ function secretProblems(tree: Tree): Problem[] {
   });
 }
 
-/** Certificates are of no use to an address without TLS, and their owner believes that the connection is encrypted. */
+/** With an address without TLS, certificates have no effect, although the user expects encryption. */
 function encryptionProblems(tree: Tree): Problem[] {
   const isPlain = (url: unknown) => typeof url === 'string' && /^\s*(mqtt|ws):/i.test(url);
   if (![at(tree, 'mqtt.url')].flat().some(isPlain)) return [];
@@ -108,7 +108,7 @@ function encryptionProblems(tree: Tree): Problem[] {
     );
 }
 
-/** A file that cannot be read or used: TLS would say so only at the first connection, and without the name of the file. */
+/** Files that cannot be read or used. TLS would report them only at the first connection, without their names. */
 function certificateProblems(tree: Tree): Problem[] {
   const read = (path: string) => {
     const file = at(tree, path);
@@ -124,7 +124,7 @@ function certificateProblems(tree: Tree): Problem[] {
   ];
 }
 
-/** The problem with an option that reading or using its file throws; none if nothing is thrown. */
+/** The error of reading or using the file of an option, as its problem; none if there is no error. */
 function problemOf(path: string, use: () => unknown): Problem[] {
   try {
     use();

@@ -7,7 +7,7 @@ const prefix = 'SONIC2MQTT_';
 /** The variable that names the configuration file. */
 export const fileVariable = `${prefix}CONFIG`;
 
-/** The variable that says where the setup page is served while there is no configuration; `off` for nowhere. */
+/** The variable with the address of the setup page while there is no configuration; `off` for none. */
 export const setupVariable = `${prefix}SETUP`;
 
 /** The variable that sets an option. */
@@ -25,18 +25,18 @@ export interface Setting {
 const rowByVariable = new Map(optionRows.map((row) => [variableOf(row.path), row]));
 const mapRows = optionRows.filter((row) => row.type === 'map');
 
-/** What the environment says of the configuration. */
+/** The options in the environment. */
 export interface Environment {
   readonly settings: readonly Setting[];
-  /** What is wrong with variables that are meant to set an option and set none, a line for each. */
+  /** Variables that look like an option and are none, a line for each. */
   readonly problems: readonly string[];
   /** Variables of secrets that have quotes at both ends. */
   readonly quoted: readonly string[];
-  /** Variables that begin as ours do, and were hardly meant for this program. */
+  /** Variables with our prefix that probably belong to another program. */
   readonly foreign: readonly string[];
 }
 
-/** What the environment sets; an empty variable is not set. */
+/** Reads the options in the environment. An empty variable is not set. */
 export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   const settings: Setting[] = [];
   const problems: string[] = [];
@@ -44,7 +44,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   const foreign: string[] = [];
   // A map comes before its entries, so that both can be given.
   for (const [variable, written] of Object.entries(env).sort()) {
-    // A file of variables that was written on Windows leaves the end of its lines.
+    // A file of variables that was written on Windows leaves line ends in the values.
     const value = written?.replace(/[\r\n]+$/, '');
     if (!value || !variable.startsWith(prefix) || [fileVariable, setupVariable].includes(variable)) continue;
     const setting = readSetting(variable, value);
@@ -76,7 +76,7 @@ function isQuotedSecret({ path, value }: Setting): boolean {
   return secretPaths.includes(path.join('.')) && typeof value === 'string' && unquoted(value) !== value;
 }
 
-/** Without the quotes around it, if they are no others' in it. */
+/** The text without quotes around it, if there are no others in it. */
 function unquoted(text: string): string {
   return /^\s*(["'])([^"']*)\1\s*$/.exec(text)?.[2] ?? text;
 }
@@ -87,7 +87,7 @@ function entryName(variable: string, path: string): string | null {
   return /^[A-Z][A-Z0-9_]*$/.test(name) ? name.toLowerCase() : null;
 }
 
-/** The option's own type decides, so that the password `true` stays a password; what does not fit stays text. */
+/** The value in the type of the option, so that the password `true` stays text. A value of another type stays text too. */
 function readValue(type: OptionRow['type'], written: string): unknown {
   const trimmed = written.trim();
   switch (type) {
@@ -108,7 +108,7 @@ function readValue(type: OptionRow['type'], written: string): unknown {
   }
 }
 
-/** One, or several with commas between them; an address may hold a comma too. */
+/** One address, or several with commas between them. An address may contain a comma too. */
 function addressesIn(written: string): string | string[] {
   const [first = '', ...others] = written.split(/,\s*(?=[a-z]+:\/\/)/i);
   return others.length === 0 ? first : [first, ...others];
@@ -134,8 +134,8 @@ function nearestVariable(variable: string): string | null {
 const kubernetesName = /_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/;
 
 /**
- * Whether somebody else's program may have named it: whoever means an option writes its levels with `__`, or makes a slip
- * that is near to one.
+ * Whether the variable probably belongs to another program. A variable for an option has `__` between its levels, or is a
+ * typing error near one.
  */
 function isForeign(variable: string, near: string | null): boolean {
   return kubernetesName.test(variable) || (near === null && !variable.includes('__'));

@@ -24,7 +24,7 @@ export interface ParsedFile {
   lineOf(path: Path): number | undefined;
 }
 
-// The parser's own sentences are shown, except where they are hard to understand or repeat a value, which may be a secret.
+// The parser's own messages are shown, unless they are hard to understand or repeat a value, which may be a secret.
 const explanations: Readonly<Record<string, string>> = {
   'Implicit map keys need to be followed by map values': missingColon,
   MULTILINE_IMPLICIT_KEY: missingColon,
@@ -61,7 +61,7 @@ export function parseFile(source: string): ParsedFile {
   visit(document, {
     Scalar(_key, { type, range, anchor, value }, ancestors) {
       if (type?.startsWith('QUOTE') && range) unclosed.set(range[1], range[0]);
-      // To YAML it is the name of what follows, if only of nothing.
+      // To YAML, the text after & is the name of the next value, even if there is none.
       if (anchor === undefined || (value !== null && aliases.has(anchor))) return;
       badMarks.push({ path: pathTo(ancestors), line: lineAt(range?.[0] ?? 0), message: badAnchor });
     },
@@ -108,12 +108,12 @@ export function parseFile(source: string): ParsedFile {
     return line;
   }
 
-  // Nobody knows which of two values is meant, or what is missing in either half of a section.
+  // It is unknown which of two values is meant, or what is missing in a section that is given twice.
   const isReadable = document.errors.length + badMarks.length + duplicateKeys.length === 0;
   if (!isReadable) return { value: undefined, problems, lineOf };
   try {
     const value: unknown = document.toJS();
-    // Throws if an alias stands inside of what it names, so that the value never ends.
+    // Throws if an alias is inside of the value that it names, so that the value never ends.
     JSON.stringify(value);
     return { value, problems, lineOf };
   } catch {

@@ -9,14 +9,21 @@ import { type Config, configSchema, optionRows, secretPaths } from './schema.ts'
 import { isAtOrBelow, isTree, type Tree, valueAt, withoutEmpty, withValueAt } from './tree.ts';
 import { configWarnings, type Warning } from './warnings.ts';
 
-/** Options that were given elsewhere than in a file of the user's own, and how to speak of them there. */
+/*
+ * How the configuration is read. `schema.ts` has every option with its default. The YAML file (`file.ts`), or the options of the
+ * Home Assistant app (`app.ts`), are read into a tree, and the environment (`environment.ts`) replaces values in it. The schema
+ * checks each value, and `checks.ts` checks them together. All problems are reported at once, each with its line. No message
+ * repeats a secret.
+ */
+
+/** Options from another place than the configuration file, and how messages name them. */
 export interface Given {
   readonly file: string;
-  /** For a line, the place in the order in which problems are told. */
+  /** Instead of lines, its numbers are the order of the problems. */
   readonly parsed: ParsedFile;
   /** A problem in one line, with the option as the user knows it. */
   readonly tell: (problem: Problem) => string;
-  /** Words about options of the configuration file, for those who have none. */
+  /** A message about options of the configuration file, for users without one. */
   readonly inWords: (message: string) => string;
 }
 
@@ -25,11 +32,11 @@ export interface LoadOptions {
   /** As `--config` names it; it must exist then. */
   readonly file?: string | undefined;
   readonly env: NodeJS.ProcessEnv;
-  /** Where the path of the file begins, and those in variables; those in the file begin in its folder. */
+  /** The folder of relative paths in `file` and in variables. Those in the file are relative to its folder. */
   readonly cwd: string;
-  /** What `cloud.routes` may name; unchecked unless given. */
+  /** The operations that `cloud.routes` may name; unchecked unless given. */
   readonly operations?: OperationParams | undefined;
-  /** Takes the place of the file. */
+  /** Used instead of the file. */
   readonly given?: Given | undefined;
 }
 
@@ -37,11 +44,11 @@ export interface LoadOptions {
 export interface LoadedConfig {
   readonly config: Config;
   readonly file: string | null;
-  /** What is odd about it, and prevents nothing. */
+  /** Possible mistakes, which do not prevent the start. */
   readonly warnings: readonly Warning[];
 }
 
-/** Reads file and environment, which goes before the file; throws a ConfigError that names every problem. */
+/** Reads the file and the environment, which has priority; throws a ConfigError that names every problem. */
 export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): LoadedConfig {
   const path = given?.file ?? resolve(cwd, file ?? (env[fileVariable] || 'config.yaml'));
   const namedBy = file !== undefined ? '--config' : env[fileVariable] ? fileVariable : null;
@@ -102,7 +109,7 @@ export function isUnconfigured({ file, env, cwd }: LoadOptions): boolean {
   return problems.length === 0 && !settings.some(({ path }) => firstOptions.includes(path.join('.')));
 }
 
-/** The file's text; null when nobody asked for this file and it does not exist. */
+/** The file's text; null if this file was not named and does not exist. */
 function readSource(path: string, namedBy: string | null): string | null {
   if (namedBy === null && !existsSync(path)) return null;
   try {
@@ -119,14 +126,14 @@ const notSections: Problem = {
   message: 'the file must hold sections such as cloud: and mqtt:',
 };
 
-/** Options and sections; elsewhere null is a value, such as a route's, or belongs to an unknown key. */
+/** Whether null means that an option or section is left out. Elsewhere it is a value, such as a route's. */
 function mayBeEmpty(path: string): boolean {
   return optionRows.some((row) => isAtOrBelow(row.path, path));
 }
 
 function merge(fileTree: Tree, settings: readonly Setting[]): Tree {
   const given = withoutEmpty(fileTree, (path) => !mayBeEmpty(path.join('.')));
-  // Whichever way the environment gives a secret, it replaces the file's, whichever way that is given.
+  // A secret in the environment replaces that in the file, whether either is a value or the name of a file.
   const rivals = settings.flatMap(({ path }) => {
     const written = path.join('.');
     const secretPath = secretPaths.find((each) => written === each || written === `${each}_file`);
@@ -149,12 +156,12 @@ function withAbsolutePaths(tree: Tree, folderFor: (option: string) => string): T
   }, tree);
 }
 
-/** Where relative paths in the file begin; a pipe is in no folder that anybody means. */
+/** The folder of relative paths in the file. If the file is a pipe, its folder is of no use. */
 function folderOf(file: string, cwd: string): string {
   return /^\/(dev|proc)\//.test(file) ? cwd : dirname(file);
 }
 
-/** Bridges that share an account share a broker, where one client id would push the other out. */
+/** Bridges that share an account share a broker. There, two clients with the same ID would disconnect each other. */
 function withOwnClientId(tree: Tree): Tree {
   const path = ['mqtt', 'client_id'];
   const [index = 0, count] = ['index', 'count'].map((key) => valueAt(tree, ['shard', key]));

@@ -3,7 +3,7 @@ import { didYouMean, nearest } from '../base/nearest.ts';
 import { optionRows } from './schema.ts';
 import { isAtOrBelow, isTree, type Path, type Tree, valueAt } from './tree.ts';
 
-/** Something wrong with one option; with an empty path, with the file as a whole. */
+/** A problem with one option, or with the file as a whole if the path is empty. */
 export interface Problem {
   readonly path: Path;
   /** The line in the file, if the path alone does not lead there. */
@@ -12,7 +12,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** Where something is wrong: in an option or section of ours, and in a line of the file; null if in none. */
+/** The known option or section, and the line of the file, of a problem; null if there is none. */
 export interface Place {
   readonly option: string | null;
   readonly line: number | null;
@@ -28,7 +28,7 @@ export function knownPart(path: Path): string | null {
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
-  /** Where they are, as far as that is known; nothing of what is written there. */
+  /** Their places, as far as these are known, without any value. */
   readonly places: readonly Place[];
 
   /** The message is the list of the problems unless given. */
@@ -41,10 +41,10 @@ export class ConfigError extends Error {
   }
 }
 
-/** What is wrong with `key value` and `key:value`. */
+/** The problem with `key value` and `key:value`. */
 export const missingColon = 'a key must be followed by a colon and a space';
 
-/** What the schema finds wrong, in words; `tree` is what it looked at. */
+/** The problems that the schema finds in the tree. */
 export function schemaProblems(error: z.ZodError, tree: Tree): Problem[] {
   return error.issues.flatMap(withoutUnions).flatMap((issue): Problem[] => {
     if (issue.code !== 'unrecognized_keys')
@@ -53,7 +53,7 @@ export function schemaProblems(error: z.ZodError, tree: Tree): Problem[] {
   });
 }
 
-/** An option that takes one of several kinds of values: what is wrong with the kind that was given. */
+/** For an option with several kinds of values: the issues with the kind that was given. */
 function withoutUnions(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union') return [issue];
   const isOther = ({ code, path }: z.core.$ZodIssue) => code === 'invalid_type' && path.length === 0;
@@ -69,7 +69,7 @@ function describeIssue(issue: z.core.$ZodIssue, tree: Tree): string {
   return `${issue.message}${shown(value, issue.path)}${didYouMean(near)}`;
 }
 
-/** What was given, unless it is or may hold a secret. */
+/** The given value, unless it is or may hold a secret. */
 function shown(value: unknown, path: Path): string {
   if (Array.isArray(value)) return '. Got a list';
   if (isTree(value)) return '. Got a map';
@@ -82,7 +82,7 @@ function shown(value: unknown, path: Path): string {
 }
 
 function unknownKey(section: Path, key: string): Problem {
-  // In {password:hush} the colon and what follows belong to the key; it may be a secret.
+  // In {password:hush}, the colon and the text after it belong to the key, and may be a secret.
   const [name = '', ...rest] = key.split(':');
   const path = [...section, name];
   if (rest.length > 0) return { path, message: missingColon };
@@ -93,7 +93,7 @@ function unknownKey(section: Path, key: string): Problem {
   const [elsewhere = null, ...others] = optionRows
     .map((row) => row.path)
     .filter((each) => each.endsWith(`.${key}`));
-  // A host or a port is hardly meant to be that of the embedded broker.
+  // A host or a port is probably not meant for the embedded broker.
   const moved = others.length > 0 || elsewhere?.startsWith('mqtt.embedded.') ? null : elsewhere;
   return { path, message: `unknown key${didYouMean(nearest(key, siblings) ?? moved)}` };
 }

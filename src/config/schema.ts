@@ -30,7 +30,7 @@ function section<Shape extends z.ZodRawShape>(shape: Shape) {
 
 const secretFile = (what: string) => optional(text).describe(`File with the ${what}, for Docker secrets`);
 
-/** Marks what must never be shown; the word is JSON Schema's own. */
+/** Marks an option that must never be shown; the keyword is JSON Schema's own. */
 const hidden = { writeOnly: true } as const;
 
 /** THE CONFIGURATION: every option, its default as one would write it, and what it is for. */
@@ -83,7 +83,7 @@ export const configSchema = section({
       host: text
         .prefault('127.0.0.1')
         .describe('Listen address of the built-in broker. 0.0.0.0 for all networks'),
-      // None by the system's choice: nobody would find it there.
+      // Not 0, for a port of the system's choice: clients would not find it.
       port: whole(1, 65_535).prefault(1883).describe('Port of the built-in broker'),
       username: optional(text).describe('User name for clients of the built-in broker'),
       password: secret.meta({ description: 'Password for clients of the built-in broker', ...hidden }),
@@ -272,9 +272,9 @@ export function configJsonSchema(operations: readonly string[]): object {
     override({ zodSchema, jsonSchema }) {
       if (zodSchema instanceof z.ZodRecord) jsonSchema.propertyNames = { enum: [...operations] };
       if (!jsonSchema.properties) return;
-      // What the file leaves out may come from the environment, so no key is required.
+      // Any option may come from the environment, so no key is required.
       delete jsonSchema.required;
-      // The default of a section is an empty one, which says nothing.
+      // The default of a section is an empty one, which is of no use to a reader.
       delete jsonSchema.default;
     },
   });

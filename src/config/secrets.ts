@@ -7,8 +7,8 @@ import { type Tree, valueAt, withValueAt } from './tree.ts';
 type SecretSection<Key extends string> = Readonly<Record<Key | `${Key}_file`, string | null>>;
 
 /**
- * A secret of a section such as `config.cloud`: what stands in the configuration, or what its file holds at
- * this moment; undefined when neither is given. Throws, in words, when the file is unreadable or empty.
+ * A secret of a section such as `config.cloud`: from the configuration, or from its file as it is now; undefined if neither is
+ * given. Throws a message for people if the file is unreadable or empty.
  */
 export function readSecret<Key extends string>(section: SecretSection<Key>, key: Key): string | undefined {
   const file = section[`${key}_file`];
@@ -42,7 +42,7 @@ export function shortSecrets(config: Config): string[] {
 
 const isTooShort = ({ length }: string) => length > 0 && length < shortestHiddenAnywhere;
 
-/** The password, and what a query says, which may be a token; as they are written, and as they are meant. */
+/** The password, and the values in the query, one of which may be a token; encoded and decoded. */
 function secretsInUrl({ password, search, searchParams }: URL): string[] {
   const written = search
     .split(/[?&]/)
@@ -56,7 +56,7 @@ function readSecretAt(config: Config, path: readonly string[]): string | undefin
   return readSecret(valueAt(config, path.slice(0, -1)) as SecretSection<string>, key);
 }
 
-/** The part that needs the secret says what is wrong with its file. */
+/** A file that cannot be read is reported by the part that needs the secret. */
 function readIfPossible(read: () => string | undefined): string | undefined {
   try {
     return read();
@@ -80,7 +80,7 @@ export function redactedConfig(config: Config): Tree {
   return withPublicUrls(redacted, config);
 }
 
-/** Where an option is text in the file, a number is a duration, and an object a schedule or an address. */
+/** An option that is text in the file is a number if it is a duration, and an object if it is a schedule or an address. */
 function asWritten(value: unknown): unknown {
   if (typeof value === 'number') return formatDuration(value);
   if (typeof value !== 'object' || value === null) return value;

@@ -22,15 +22,15 @@ const noBroker =
   'Home Assistant has no MQTT broker. Install and start the app Mosquitto broker, or set mqtt_url';
 
 /**
- * Asks where Home Assistant's broker is, which may be another one after each loss; resolves to its URL with the
- * credentials in it. Rejects in words.
+ * Asks the Supervisor for Home Assistant's broker, which may be another one after each lost connection. Resolves to its URL
+ * with the credentials in it. Rejects with a message for people.
  */
 export async function askForBroker(options: SupervisorOptions, stopping: AbortSignal): Promise<string> {
   const { status, body } = await ask(options, stopping);
   if (status === 401 || status === 403) {
     throw new Error(`the Supervisor rejects the request for the MQTT broker (HTTP ${status})`);
   }
-  // It says 400 while no app offers one.
+  // It answers 400 while no app offers a broker.
   if (status === 400 || status === 404) throw new Error(noBroker);
   if (status !== 200) throw new Error(`the Supervisor does not report the MQTT broker (HTTP ${status})`);
   const url = brokerUrlIn(body, options);
@@ -51,7 +51,7 @@ async function ask({ url, token }: SupervisorOptions, stopping: AbortSignal) {
   }
 }
 
-/** `fetch` itself says no more than that it failed. */
+/** The error of `fetch` itself only says that it failed. The reason is its cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.name === 'TimeoutError') return `no answer within ${answerTimeoutMs / 1_000} s`;
@@ -72,7 +72,7 @@ function brokerUrlIn(body: string, { hasOwnUser, learned }: SupervisorOptions): 
   return URL.canParse(url) ? url : null;
 }
 
-/** What the answer says of the service; empty if it cannot be read. */
+/** The service in the answer; empty if it cannot be read. */
 function serviceIn(body: string): { readonly [key: string]: unknown } {
   try {
     const { data } = Object(JSON.parse(body));

@@ -4,7 +4,7 @@ export type Tree = { readonly [key: string]: unknown };
 /** Keys from the outside in. */
 export type Path = readonly PropertyKey[];
 
-/** Whether a path, its steps joined by dots, is that of an option or section, or of something in it. */
+/** Whether a path, its steps joined by dots, is that of a place, or lies within it. */
 export function isAtOrBelow(path: string, place: string): boolean {
   return `${path}.`.startsWith(`${place}.`);
 }
@@ -26,7 +26,7 @@ export function valueAt(tree: unknown, path: Path): unknown {
 }
 
 /**
- * The tree with another value at a path; undefined removes it. Where the path runs through something that is
+ * The tree with another value at a path; undefined removes it. If the path runs through something that is
  * not a map, the tree stays as it is.
  */
 export function withValueAt(tree: Tree, path: readonly string[], value: unknown): Tree {

@@ -90,7 +90,7 @@ export const schedule = z
 
 const emailMessage = 'must be an e-mail address';
 
-/** An e-mail address, as far as its shape tells. */
+/** An e-mail address, by its shape. */
 export const email = z.string({ error: emailMessage }).regex(emailPattern, emailMessage);
 
 const webMessage = 'must be a URL that begins with https:// or http://';
@@ -124,7 +124,7 @@ const brokerUrl = z
     const address = written.trim();
     if (!/^(mqtts?|wss?):\/\//i.test(address)) return refuse(context, brokerMessage);
     const url = URL.parse(address);
-    // What breaks a URL is most often a # or / in a password.
+    // A URL is most often broken by a # or / in a password.
     if (!url?.hostname || url.hash) {
       return refuse(context, 'is not a valid URL. User name and password can be options');
     }
@@ -137,7 +137,7 @@ const brokerUrl = z
 /** Address of a broker, or of each node of a cluster. */
 export const brokerUrls = z.union([brokerUrl, z.array(brokerUrl).min(1, 'must name at least one address')]);
 
-/** A part of a URL as it is meant; null where a % begins no code. Its text is asked for: the bundler drops a decoding that is done only to see it fail. */
+/** A part of a URL, decoded; null if a % begins no code. It returns the text, since the bundler removes a decoding without use. */
 export function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);

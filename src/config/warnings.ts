@@ -3,7 +3,7 @@ import type { Environment } from './environment.ts';
 import type { Config } from './schema.ts';
 import { shortSecrets } from './secrets.ts';
 
-/** Something odd about a valid configuration; `run` and `check` say it every time. */
+/** A possible mistake in a valid configuration; `run` and `check` report it every time. */
 export interface Warning {
   /** The option, or where it was given. */
   readonly about: string;
@@ -13,7 +13,7 @@ export interface Warning {
 /** So many variables are named. */
 const maxNamed = 10;
 
-/** What is odd about a valid configuration: what it lets strangers do, and variables that nobody reads. */
+/** Possible mistakes in a valid configuration: anything that is open to strangers, and variables that set no option. */
 export function configWarnings(
   config: Config,
   { quoted, foreign }: Pick<Environment, 'quoted' | 'foreign'>,

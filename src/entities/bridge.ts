@@ -33,7 +33,7 @@ export const bridgeEntities: readonly EntityRow<BridgeView>[] = [
     },
   },
   {
-    // A leak of which nobody knows where it is must not look like none.
+    // A leak at an unknown place must not look like no leak.
     component: 'binary_sensor',
     key: 'unassigned_incidents',
     name: 'Unassigned incidents',

@@ -1,6 +1,6 @@
 import type { FieldOperation, Required, TextRow } from './row.ts';
 
-/** The entity that shows and changes what a device is called. */
+/** The entity that shows and changes the name of a device. */
 export function nameText<View>(
   operation: Required<View, FieldOperation>,
   needs: TextRow<View>['needs'],

@@ -2,14 +2,14 @@ import { isOfGuest, type PropertyView } from '../model/devices.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
 import type { FieldOperation, SwitchRow } from './row.ts';
 
-// What the rows of a property's settings and of its notification settings have in common.
+// Shared parts of the rows of a property's settings and of its notification settings.
 
 /** How the entity of a setting is shown. */
 export type Shown = Pick<SwitchRow<PropertyView>, 'name' | 'icon' | 'isDisabledByDefault'>;
 
 export const config = { needs: 'cloud', category: 'config' } as const;
 
-/** Where other operations than those of the settings change it: a guest could not do that either. */
+/** For values that other operations change than those of the settings. A guest may not use these either. */
 export const unlessGuest = (view: PropertyView) => !isOfGuest(view);
 
 const operations = {
@@ -29,7 +29,7 @@ export function settingRow<Field extends string>(kind: keyof typeof operations, 
   } as const;
 }
 
-/** A switch of what the cloud does not show: what it last accepted is all that is known. */
+/** A switch of a setting that the cloud does not show. Its state is the value that the cloud last accepted. */
 export function acceptedSwitch(
   key: string,
   shown: Shown,

@@ -2,6 +2,13 @@ import type { Call, OperationName } from '../cloud/operations.ts';
 import type { Valve } from '../model/valve.ts';
 import type { EntityName } from './names.ts';
 
+/*
+ * An entity of Home Assistant is one row in a table: `sonic.ts`, `signal.ts`, `property.ts` or `bridge.ts`. A row is data and
+ * pure functions of a view of its device (`model/devices.ts`); a command is data too. The room `homeassistant` makes the
+ * discovery message, the states and the topics from the rows, and reads the commands by them. The types below allow only what
+ * Home Assistant accepts.
+ */
+
 /**
  * What an entity needs to be available: `device`, the bridge, fresh cloud data and its device's link; `cloud`, the
  * first two; `bridge`, only the bridge. Connectivity and incidents must not need the link they report on.
@@ -13,10 +20,10 @@ export type BridgeAction =
   | { readonly order: 'refresh' }
   | { readonly order: 'set_log_level'; readonly level: string };
 
-/** What a command comes to: calls of the cloud, or an order to the bridge. */
+/** What a command does: calls of the cloud, or an order to the bridge. */
 export type CommandAction = Call | readonly Call[] | BridgeAction;
 
-/** Why a command comes to nothing, in words for its sender. */
+/** Why a command is refused, for its sender. */
 export interface Refusal {
   readonly refusal: string;
 }
@@ -30,24 +37,24 @@ interface Common<View> {
   readonly category?: 'config' | 'diagnostic';
   readonly icon?: `mdi:${string}`;
   readonly isDisabledByDefault?: true;
-  /** There for automations, but not among what Home Assistant shows by itself; before 2026 it ignores that. */
+  /** Available to automations, but not on generated dashboards. Home Assistant before 2026 ignores this. */
   readonly isHiddenByDefault?: true;
-  /** Whether this device has the entity; it has unless this says no. */
+  /** Whether this device has the entity; unless given, it has. */
   readonly exists?: (view: View) => boolean;
 }
 
 /** The operation that a command needs: the same for all devices, or by the device. */
 export type Required<View, Name> = Name | ((view: View) => Name);
 
-/** A command: its topic below the device's, and what it comes to. */
+/** A command: its topic below the device's, and what it does. */
 export interface Command<View, Input> {
   readonly path: string;
-  /** What `control` forbids or the cloud does not offer has no entity. */
+  /** If `control` forbids this operation or the cloud does not offer it, there is no entity. */
   readonly operation: Required<View, OperationName | null>;
   readonly order: (view: View, input: Input) => CommandAction | Refusal;
 }
 
-/** A command that sets one field: what it may be, the body of the operation says. */
+/** A command that sets one field. The body of the operation says which values it may have. */
 export interface FieldCommand<View = unknown> {
   readonly path: string;
   readonly operation: Required<View, FieldOperation>;
@@ -167,7 +174,7 @@ export type SwitchRow<View> = Common<View> & {
 
 export type TextRow<View> = Common<View> & {
   readonly component: 'text';
-  /** A regular expression in the words that Python and JavaScript share; what does not match is not shown. */
+  /** A regular expression that Python and JavaScript both read. Home Assistant does not show a value that does not match. */
   readonly pattern?: string;
   readonly value: (view: View) => string | null;
   readonly command: FieldCommand<View>;
@@ -184,7 +191,7 @@ export type CommandRow<View> =
 /** An entity: one row, from which its discovery, state, command and documentation come. */
 export type EntityRow<View> = SensorRow<View> | BinarySensorRow<View> | EventRow<View> | CommandRow<View>;
 
-/** What can be offered: operations that `control` permits and the cloud has. */
+/** The operations that `control` permits and the cloud has. */
 export type SupportedOperations = (operation: OperationName) => boolean;
 
 /** The operation that a command needs on this device. */
@@ -192,7 +199,7 @@ export function requiredOperation<View, Name>(operation: Required<View, Name>, v
   return typeof operation === 'function' ? (operation as (view: View) => Name)(view) : operation;
 }
 
-/** Whether the device has the entity, by the row and by what is offered. */
+/** Whether the device has the entity, by the row and by the offered operations. */
 export function hasEntity<View>(row: EntityRow<View>, view: View, offers: SupportedOperations): boolean {
   if ('command' in row) {
     const needed = requiredOperation<View, OperationName | null>(row.command.operation, view);

@@ -69,7 +69,7 @@ export const settingEntities: readonly (SwitchRow<PropertyView> | TextRow<Proper
 
 type Reader = (text: string) => string | Refusal;
 
-/** What is asked of a settings field's value beyond what the operation's body says, and how it is put for the cloud. */
+/** Checks of a setting's value beyond those of the operation's body, and its form for the cloud. */
 export const settingReaders: ReadonlyMap<string, Reader> = new Map<keyof PropertySettings, Reader>([
   [
     'pressure_tests_schedule',

@@ -5,7 +5,7 @@ import { describeDuration } from '../base/duration.ts';
 const toleranceMs = 600_000;
 
 /**
- * What is wrong with the signature of a delivery, as a message; null if it is right. The vendor signs as
+ * The problem with the signature of a delivery; null if it is right. The vendor signs as
  * Stripe does: `t=SECONDS,v1=HEX`, and perhaps others of other schemes. HEX is HMAC-SHA256 over the time, a dot and the
  * body.
  */
@@ -29,7 +29,7 @@ export function signatureProblem(
     : `it was signed ${age} in the future. Check the clock of this computer`;
 }
 
-/** Whether two texts are the same, in a time that does not tell how much of them is. */
+/** Whether two texts are the same, in a time that does not depend on how much of them is the same. */
 export function isSameSecret(given: string, wanted: string): boolean {
   return isSame(digestOf(given), digestOf(wanted));
 }

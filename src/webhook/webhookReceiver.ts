@@ -5,9 +5,15 @@ import type { Log } from '../base/log.ts';
 import { readBody } from '../base/readBody.ts';
 import { isSameSecret, signatureProblem } from './signature.ts';
 
+/*
+ * The cloud calls the bridge when something changes. The receiver checks the address and the signature of a call, and does not
+ * read its content. A call only causes an early poll (`earlyPoll.ts`), so a forged call does no harm. The registration
+ * (`webhookRegistration.ts`) writes the address of the bridge into the settings of each property.
+ */
+
 const maxBodyBytes = 65_536;
 
-/** A stranger who tries again and again is not worth a line each time. */
+/** Repeated calls of a stranger have one line in this time. */
 const logAgainMs = 3_600_000;
 
 /** How deliveries may end, and the status of the answer. */
@@ -20,11 +26,11 @@ interface Refusal {
 }
 
 interface WebhookEvents {
-  /** The cloud has delivered something. What it says is not looked at. */
+  /** The cloud has delivered something. Its content is not read. */
   readonly delivery: [];
 }
 
-/** Takes what the cloud delivers: whatever it says, it only causes an early poll. */
+/** Receives the cloud's deliveries, and checks their address and signature. */
 export class WebhookReceiver extends EventEmitter<WebhookEvents> {
   readonly #secret: string;
   readonly #signingSecret: string | undefined;
@@ -88,7 +94,7 @@ export class WebhookReceiver extends EventEmitter<WebhookEvents> {
   }
 }
 
-/** What is not well encoded is no secret that anybody has given. */
+/** The text decoded. If it is not encoded correctly, it cannot be the secret. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);

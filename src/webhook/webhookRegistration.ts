@@ -8,18 +8,18 @@ import type { Poller } from '../polling/poller.ts';
 import type { Store } from '../store/store.ts';
 
 export interface RegistrationOptions {
-  /** What is put into each property's `webhook_url`. */
+  /** The address for the `webhook_url` of each property. */
   readonly url: string;
   /** How the cloud's word on it is shown: without the secrets in it. */
   readonly shownUrl: string;
-  /** Gives up what is under way. */
+  /** Ends the requests in progress. */
   readonly stopping: AbortSignal;
 }
 
 /** How long to wait while commands have used up the budget, in ms. */
 const budgetWaitMs = 5_000;
 
-/** If the address was changed again so often, somebody else wants another: it is left to them until the next start. */
+/** If the address was changed back so often, another program sets its own. It is left alone until the next start. */
 const maxTimes = 3;
 
 /** Puts the webhook's address into the settings of each property that has another, whenever these were read. */
@@ -71,7 +71,7 @@ export class WebhookRegistration {
 
   async #register(id: string): Promise<void> {
     const settings = this.#store.propertyView(id)?.settings;
-    // Settings that cannot be read are a guest's, who cannot change them either.
+    // Only a guest cannot read the settings, and a guest cannot change them either.
     if (!settings || (settings.webhook_enabled !== false && this.#isOurs(settings.webhook_url))) return;
     const times = this.#times.get(id) ?? 0;
     if (times > maxTimes) return;
@@ -105,7 +105,7 @@ export class WebhookRegistration {
       this.#log.info({ device: id }, `Webhook registered for ${label}`);
       return;
     }
-    // No more of somebody's address than where it leads: the rest may be secret.
+    // Only the origin of the other address: the rest may be secret.
     const origin = URL.canParse(before) ? new URL(before).origin : 'another address';
     this.#log.warn({ device: id }, `Webhook of ${label} replaced: ${origin} gets no more calls`);
   }
