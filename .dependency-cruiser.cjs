@@ -16,8 +16,7 @@ const rooms = {
   broker: ['base'],
   simulator: ['base', 'model', 'cloud/operations.ts'],
   state: ['base', 'model', 'cloud'],
-  // The names of the polls are the store's too: a list is as old as its poll.
-  store: ['base', 'model', 'polling/pollStatus.ts'],
+  store: ['base', 'model'],
   polling: ['base', 'model', 'cloud', 'store', 'state'],
   commands: ['base', 'model', 'cloud', 'store', 'polling', 'broker', 'homeassistant', 'entities'],
   publishing: [

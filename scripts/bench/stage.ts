@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
-import type { PollName } from '../../src/polling/pollStatus.ts';
+import { byPoll, type PollName } from '../../src/model/polls.ts';
 import { type Broker, startBroker } from '../measure/broker.ts';
 import { mainFile, type Part, startPart, typescript } from '../measure/part.ts';
 import { nowMs, waitUntil } from '../measure/time.ts';
@@ -98,15 +98,7 @@ export interface BridgeOptions {
 }
 
 const never = '500h';
-const neverAny: Record<PollName, string> = {
-  properties: never,
-  signals: never,
-  sonics: never,
-  incidents: never,
-  telemetry: never,
-  usage: never,
-  pressure_tests: never,
-};
+const neverAny = byPoll(() => never);
 
 /** Nothing is limited, and nothing is read sonic by sonic, which would make up most of any figure. */
 const unusual = {

@@ -9,6 +9,7 @@ import { planDevice, planIncident } from '../../src/homeassistant/plan.ts';
 import { statesPath, Topics } from '../../src/homeassistant/topics.ts';
 import type { BridgeView } from '../../src/model/devices.ts';
 import { eventTypeOf } from '../../src/model/incidents.ts';
+import { byPoll } from '../../src/model/polls.ts';
 import { neverPolled, type PollStatus } from '../../src/polling/pollStatus.ts';
 import { exampleHome, exampleTime } from './exampleHome.ts';
 import { code, codeBlock, generatedNote, json, table } from './markdown.ts';
@@ -84,15 +85,7 @@ const bridge: BridgeView = {
 function health(): object {
   const polled: PollStatus = { ...neverPolled, lastSuccessAt: Date.parse(exampleTime) };
   const inputs: HealthInputs = {
-    polls: {
-      properties: polled,
-      signals: polled,
-      sonics: polled,
-      incidents: polled,
-      telemetry: polled,
-      usage: polled,
-      pressure_tests: polled,
-    },
+    polls: byPoll(() => polled),
     rejectedUntil: null,
     isFirstReading: false,
     overdue: [],

@@ -3,7 +3,7 @@ import { operationNames } from '../cloud/operations.ts';
 import { isTree, type Tree, valueAt } from '../config/tree.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { healthStatuses } from '../model/devices.ts';
-import { pollNames } from '../polling/pollStatus.ts';
+import { pollNames } from '../model/polls.ts';
 
 /** Reads what the bridge of these topics has published about itself; only what everybody may see. */
 export async function readPublished(connection: Connection, topics: Topics): Promise<Tree> {

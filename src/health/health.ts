@@ -1,15 +1,8 @@
 import { joinSentences } from '../base/joinSentences.ts';
 import { type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { HealthStatus } from '../model/devices.ts';
-import {
-  type PollFailure,
-  type PollName,
-  pollLabels,
-  pollNames,
-  type StatusByPoll,
-  vitalPolls,
-  wasPolled,
-} from '../polling/pollStatus.ts';
+import { type PollName, pollNames, pollTable, vitalPolls } from '../model/polls.ts';
+import { type PollFailure, type StatusByPoll, wasPolled } from '../polling/pollStatus.ts';
 import { type Problem, problem } from './problem.ts';
 
 /** Everything that decides about the status. */
@@ -111,7 +104,7 @@ function cloudProblems({
 
 /** Polls that have not failed, and have not read anything in time either: their requests wait. */
 function waitingPolls(polls: StatusByPoll, overdue: readonly PollName[]): Problem[] {
-  const waiting = overdue.filter((poll) => polls[poll].failure === null).map((poll) => pollLabels[poll]);
+  const waiting = overdue.filter((poll) => polls[poll].failure === null).map((poll) => pollTable[poll].label);
   if (waiting.length === 0) return [];
   const message = `No new data for too long: ${waiting.join(', ')}. The requests wait. A leak or a moved valve may not be shown`;
   return [problem('cloud', 'degraded', message, 'waiting', 'cloud')];
@@ -134,7 +127,7 @@ function rejectedAccount(untilMs: number): Problem {
 }
 
 function failedPolls({ kind, key, message }: PollFailure, polls: readonly PollName[]): Problem {
-  const data = polls.map((poll) => pollLabels[poll]).join(', ');
+  const data = polls.map((poll) => pollTable[poll].label).join(', ');
   if (isPermanent({ kind })) return problem('cloud', 'degraded', `Cannot read ${data}: ${message}`, key);
   const told = `${kind === 'incomplete' ? 'Could not read all' : 'Cannot read'} ${data}: ${message}. Retrying`;
   return problem('cloud', 'degraded', told, key);
@@ -142,7 +135,7 @@ function failedPolls({ kind, key, message }: PollFailure, polls: readonly PollNa
 
 /** Whether a vital poll has failed only once. */
 function isFirstFailure(polls: StatusByPoll, poll: PollName): boolean {
-  return vitalPolls.some((vital) => vital === poll) && polls[poll].consecutiveFailures === 1;
+  return vitalPolls.includes(poll) && polls[poll].consecutiveFailures === 1;
 }
 
 /** Whether all vital polls fail in this way. Before the first of them has ended, the other polls decide. */

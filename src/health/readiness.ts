@@ -1,5 +1,6 @@
 import type { Connection } from '../broker/connection.ts';
-import { isJudged, pollNames, type StatusByPoll, vitalPolls, wasPolled } from '../polling/pollStatus.ts';
+import { pollNames, vitalPolls } from '../model/polls.ts';
+import { isJudged, type StatusByPoll, wasPolled } from '../polling/pollStatus.ts';
 import { readingReason, staleReason, waitingReason } from './health.ts';
 import type { HealthMonitor } from './healthMonitor.ts';
 

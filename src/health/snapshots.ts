@@ -3,8 +3,9 @@ import type { Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { CommandRouter } from '../commands/router.ts';
+import { type PollName, pollNames, pollTable } from '../model/polls.ts';
 import type { Poller } from '../polling/poller.ts';
-import { isSonicPoll, type PollName, pollNames, type StatusByPoll } from '../polling/pollStatus.ts';
+import type { StatusByPoll } from '../polling/pollStatus.ts';
 import type { Store } from '../store/store.ts';
 import { emptyAccount } from './accountProblems.ts';
 import type { HealthMonitor } from './healthMonitor.ts';
@@ -136,6 +137,6 @@ export class Snapshots {
 /** Whether the first reading can go on: data of single valves is read once the valves are known. */
 function isUnhindered(slice: PollName, records: StatusByPoll): boolean {
   const { sonics } = records;
-  const isBarred = isSonicPoll(slice) && sonics.failure !== null && sonics.lastSuccessAt === null;
+  const isBarred = pollTable[slice].isBySonic && sonics.failure !== null && sonics.lastSuccessAt === null;
   return records[slice].failure === null && !isBarred;
 }

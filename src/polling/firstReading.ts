@@ -1,8 +1,9 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { pollTable } from '../model/polls.ts';
 import type { Store } from '../store/store.ts';
 import type { Poller } from './poller.ts';
-import { type PollProgress, pollLabels } from './pollStatus.ts';
+import type { PollProgress } from './pollStatus.ts';
 
 const progressEveryMs = 10_000;
 
@@ -61,7 +62,7 @@ function describeProgress(progress: readonly PollProgress[]): string | null {
   const parts = progress
     .filter(({ read }) => read > 0)
     .map(({ slice, read, total }) => {
-      return `${pollLabels[slice]} ${total === null ? read : `${read} of ${Math.max(read, total)}`}`;
+      return `${pollTable[slice].label} ${total === null ? read : `${read} of ${Math.max(read, total)}`}`;
     });
   return parts.length === 0 ? null : parts.join(', ');
 }

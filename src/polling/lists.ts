@@ -4,11 +4,12 @@ import type { HowFar } from '../cloud/crawl.ts';
 import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
 import { isSameId } from '../model/ids.ts';
+import type { PollName } from '../model/polls.ts';
 import type { Incident, Signal, Sonic } from '../model/records.ts';
 import type { Store } from '../store/store.ts';
 import type { Reading } from '../store/table.ts';
 import type { PollParts } from './pollParts.ts';
-import { listProblem, mergeProblems, type PollName, type PollProblem, toProblem } from './pollStatus.ts';
+import { listProblem, mergeProblems, type PollProblem, toProblem } from './pollStatus.ts';
 
 /** If more open incidents than this vanish from the list at once, the list is believed. */
 const maxIncidentsChecked = 20;

@@ -1,10 +1,11 @@
 import { forEachLimit } from '../base/forEachLimit.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { type CloudError, isMissing } from '../cloud/errors.ts';
+import type { PollName } from '../model/polls.ts';
 import type { DetailTable } from '../store/details.ts';
 import type { Store } from '../store/store.ts';
 import type { PollParts } from './pollParts.ts';
-import { type PollProblem, type SonicPollName, toProblem } from './pollStatus.ts';
+import { type PollProblem, toProblem } from './pollStatus.ts';
 
 /** The operations that read one device each, and how the store shows nothing of what they read. */
 const drops = {
@@ -21,7 +22,7 @@ type DeviceOperation = keyof typeof drops;
 export interface DeviceQuery {
   readonly operation: DeviceOperation;
   /** The poll that counts its progress; null for hubs, which belong to none. */
-  readonly poll: SonicPollName | null;
+  readonly poll: PollName | null;
   /** Reads one device and stores the answer to a request that is sent at that time. */
   readonly read: (id: string, sentAt: number) => Promise<void>;
   /** The cloud has no such data for this device, by a request that was sent at that time. */

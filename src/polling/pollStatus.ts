@@ -3,50 +3,8 @@ import { errorMessage } from '../base/errorMessage.ts';
 import { joinSentences } from '../base/joinSentences.ts';
 import type { ListResult } from '../cloud/crawl.ts';
 import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
+import { byPoll, type PollName, pollNames, vitalPolls } from '../model/polls.ts';
 import type { PollSchedule } from './pollSchedule.ts';
-
-/** The polls, each with a schedule of its own. */
-export const pollNames = [
-  'properties',
-  'signals',
-  'sonics',
-  'incidents',
-  'telemetry',
-  'usage',
-  'pressure_tests',
-] as const;
-export type PollName = (typeof pollNames)[number];
-
-/** Names of the data of each poll, for people. */
-export const pollLabels: Readonly<Record<PollName, string>> = {
-  properties: 'properties',
-  signals: 'hubs',
-  sonics: 'valves',
-  incidents: 'incidents',
-  telemetry: 'measurements',
-  usage: 'water use',
-  pressure_tests: 'pressure tests',
-};
-
-/** The polls that read whole lists. */
-export const listPolls = [
-  'properties',
-  'signals',
-  'sonics',
-  'incidents',
-] as const satisfies readonly PollName[];
-
-/** The polls that send one request for each sonic. */
-export const sonicPolls = ['telemetry', 'usage', 'pressure_tests'] as const satisfies readonly PollName[];
-export type SonicPollName = (typeof sonicPolls)[number];
-
-/** Whether the poll sends one request for each sonic. */
-export function isSonicPoll(poll: PollName): poll is SonicPollName {
-  return sonicPolls.some((each) => each === poll);
-}
-
-/** The polls that the bridge exists for, the most important first: valve positions and leaks. */
-export const vitalPolls = ['sonics', 'incidents'] as const satisfies readonly PollName[];
 
 /** Why something could not be read, or not all of it. */
 export interface PollProblem {
@@ -182,15 +140,7 @@ export class PollStatuses {
   readonly #staleAfterMs: number;
   readonly #requestTimeoutMs: number;
   readonly #clock: Clock;
-  readonly #records: Record<PollName, PollStatus> = {
-    properties: neverPolled,
-    signals: neverPolled,
-    sonics: neverPolled,
-    incidents: neverPolled,
-    telemetry: neverPolled,
-    usage: neverPolled,
-    pressure_tests: neverPolled,
-  };
+  readonly #records = byPoll(() => neverPolled);
   /** When each run in progress has begun, in ms of the monotonic clock. */
   readonly #running = new Map<PollName, number>();
   readonly #counts = new Map<PollName, PollCounts>();

@@ -6,6 +6,7 @@ import type { Schedule } from '../base/schedule.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { isSignalReachable } from '../model/devices.ts';
+import { byPoll, listPolls, type PollName, pollNames, pollTable, sonicPolls } from '../model/polls.ts';
 import type { Incident } from '../model/records.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
@@ -16,16 +17,10 @@ import { dropUnavailable } from './perDevice.ts';
 import { PollSchedule } from './pollSchedule.ts';
 import {
   incomplete,
-  isSonicPoll,
-  listPolls,
   mergeProblems,
   type PollFailure,
-  type PollName,
   type PollProgress,
   PollStatuses,
-  pollLabels,
-  pollNames,
-  sonicPolls,
   toProblem,
 } from './pollStatus.ts';
 import { PressureTestPoll } from './pressureTests.ts';
@@ -122,16 +117,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
-    const schedule = (poll: PollName) => new PollSchedule(schedules[poll], timezone, clock, random);
-    this.#schedules = {
-      properties: schedule('properties'),
-      signals: schedule('signals'),
-      sonics: schedule('sonics'),
-      incidents: schedule('incidents'),
-      telemetry: schedule('telemetry'),
-      usage: schedule('usage'),
-      pressure_tests: schedule('pressure_tests'),
-    };
+    this.#schedules = byPoll((poll) => new PollSchedule(schedules[poll], timezone, clock, random));
     const statuses = new PollStatuses(this.#schedules, options, clock);
     this.statuses = statuses;
     this.#days = new LocalDays(store, state, timezone, clock);
@@ -224,9 +210,7 @@ export class Poller extends EventEmitter<PollerEvents> {
   get isFirstReading(): boolean {
     const { progress, records } = this.statuses;
     const isInDoubt = ({ slice }: PollProgress) =>
-      listPolls.some((poll) => poll === slice) &&
-      records[slice].lastSuccessAt !== null &&
-      !records[slice].failure;
+      listPolls.includes(slice) && records[slice].lastSuccessAt !== null && !records[slice].failure;
     return !this.#areListsRead || progress.some(isInDoubt);
   }
 
@@ -262,7 +246,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     const startedAt = this.#clock.monotonic();
     const before = statuses.records[poll];
     // Without a list of sonics there is nothing to ask for.
-    if (isSonicPoll(poll) && statuses.records.sonics.lastSuccessAt === null) return true;
+    if (pollTable[poll].isBySonic && statuses.records.sonics.lastSuccessAt === null) return true;
     statuses.begin(poll);
     this.#store.setAging(statuses.isCloudAnswering);
     let failure: PollFailure | null;
@@ -272,14 +256,14 @@ export class Poller extends EventEmitter<PollerEvents> {
       if (this.#stopping.signal.aborted) return true;
       failure = this.#toFailure(error);
       if (!(error instanceof CloudError))
-        this.#log.error({ err: error }, `Internal error: cannot read ${pollLabels[poll]}`);
+        this.#log.error({ err: error }, `Internal error: cannot read ${pollTable[poll].label}`);
     }
     statuses.end(poll, startedAt, failure);
     if (failure?.isInDoubt) this.#log.debug(`Reading ${poll} again soon: ${failure.message}`);
     const isRead = failure === null || failure.kind === 'incomplete';
     // Before anything is available again after a sleep of the machine.
     this.#markStale(startedAt);
-    if (isRead && !isSonicPoll(poll)) this.#onReached();
+    if (isRead && !pollTable[poll].isBySonic) this.#onReached();
     if (this.#areListsRead && statuses.records[poll].failure === null) {
       if (before.failure?.kind === 'unavailable') this.#runFailed(poll);
       if (poll === 'sonics' && before.lastSuccessAt === null) {
@@ -292,12 +276,9 @@ export class Poller extends EventEmitter<PollerEvents> {
     return failure === null;
   }
 
-  /** Notes what is too old at that time, whichever poll has read it. Measured values age by themselves. */
+  /** Notes what is too old at that time, whichever poll has read it. */
   #markStale(at: number): void {
-    for (const poll of pollNames) {
-      if (poll !== 'telemetry') this.#store.markStale(poll, this.statuses.staleBefore(poll, at));
-    }
-    this.#store.markStale('hubs', this.statuses.staleBefore('properties', at));
+    for (const poll of pollNames) this.#store.markStale(poll, this.statuses.staleBefore(poll, at));
   }
 
   #markStaleLater(): void {

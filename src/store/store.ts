@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import type { PropertyView, SignalView, SonicView } from '../model/devices.ts';
 import { idKey } from '../model/ids.ts';
+import type { PollName } from '../model/polls.ts';
 import { type PressureTestDays, withoutToday } from '../model/pressureTests.ts';
 import type {
   ApplianceCategories,
@@ -61,16 +62,10 @@ interface StoreEvents {
   readonly incident: [IncidentEvent];
 }
 
-/** What grows stale when its polls miss it, each with what shows it. */
-const staleShownOn = {
-  properties: 'property',
-  signals: 'signal',
-  sonics: 'sonic',
-  incidents: 'incident',
-  hubs: 'signal',
-  usage: 'sonic',
-  pressure_tests: 'sonic',
-} as const satisfies Record<string, PlannedKind>;
+/** What grows stale when its poll misses it; returns the ids of what is stale from now on. */
+interface Aging {
+  readonly markStale: (readBefore: number) => string[];
+}
 
 /** A timer may go off a little before its time, in ms. */
 const timerToleranceMs = 2;
@@ -175,21 +170,28 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     this.#settle();
   }
 
-  /** Notes that what was read before that time is too old to be the present. */
-  markStale(what: keyof typeof staleShownOn, readBefore: number): void {
-    const tables = {
-      properties: [this.devices.property, this.topology, this.settings, this.notifications],
-      signals: [this.devices.signal, this.flaps.signal],
-      sonics: [this.devices.sonic, this.flaps.sonic, this.valves],
-      incidents: [this.incidents],
-      hubs: [this.hubs],
-      usage: [this.usage],
-      pressure_tests: [this.pressureTests],
+  /** Notes that what the poll read before that time is too old to be the present. */
+  markStale(poll: PollName, readBefore: number): void {
+    const { devices, topology, settings, notifications, hubs, flaps, valves } = this;
+    const readBy: Readonly<Record<PollName, readonly (readonly [PlannedKind, readonly Aging[]])[]>> = {
+      properties: [
+        ['property', [devices.property, topology, settings, notifications]],
+        ['signal', [hubs]],
+      ],
+      signals: [['signal', [devices.signal, flaps.signal]]],
+      sonics: [['sonic', [devices.sonic, flaps.sonic, valves]]],
+      incidents: [['incident', [this.incidents]]],
+      // Measured values expire by themselves.
+      telemetry: [],
+      usage: [['sonic', [this.usage]]],
+      pressure_tests: [['sonic', [this.pressureTests]]],
     };
     const { areKnown } = this.incidents;
-    for (const id of tables[what].flatMap((table) => table.markStale(readBefore))) {
-      this.touch(staleShownOn[what], id);
-      if (what === 'signals') this.#touchLinks(id);
+    for (const [kind, tables] of readBy[poll]) {
+      for (const id of tables.flatMap((table) => table.markStale(readBefore))) {
+        this.touch(kind, id);
+        if (poll === 'signals') this.#touchLinks(id);
+      }
     }
     if (this.incidents.areKnown !== areKnown) this.#mayIncidentsMove = true;
     this.#settle();

@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { RouteOverrides } from '../../src/cloud/request.ts';
+import { byPoll } from '../../src/model/polls.ts';
 import { type Shard, wholeAccount } from '../../src/model/shard.ts';
 import { Poller } from '../../src/polling/poller.ts';
 import { StateFile } from '../../src/state/stateFile.ts';
@@ -45,15 +46,7 @@ export async function startPoller(
   const happened: (DeviceEvent | IncidentEvent)[] = [];
   store.on('device', (event) => happened.push(event));
   store.on('incident', (event) => happened.push(event));
-  const schedules = {
-    properties: hourly,
-    signals: hourly,
-    sonics: hourly,
-    incidents: hourly,
-    telemetry: hourly,
-    usage: hourly,
-    pressure_tests: hourly,
-  };
+  const schedules = byPoll(() => hourly);
   const poller = new Poller({
     client,
     store,

@@ -2,6 +2,7 @@ import type { CloudClient } from '../../src/cloud/client.ts';
 import { CloudError } from '../../src/cloud/errors.ts';
 import type { OperationName } from '../../src/cloud/operations.ts';
 import type { UncheckedCall } from '../../src/cloud/request.ts';
+import { byPoll } from '../../src/model/polls.ts';
 import { LocalDays } from '../../src/polling/localDays.ts';
 import type { PollParts } from '../../src/polling/pollParts.ts';
 import { PollSchedule } from '../../src/polling/pollSchedule.ts';
@@ -28,15 +29,7 @@ export interface SonicPollOptions {
 /** What the polls of single sonics work with, on a cloud that answers at once. */
 export function sonicPollParts({ store, state, answers, maxAgeMs, timezone, clock }: SonicPollOptions) {
   const schedule = new PollSchedule({ kind: 'every', everyMs: 1 }, timezone, clock, () => 0.5);
-  const schedules = {
-    properties: schedule,
-    signals: schedule,
-    sonics: schedule,
-    incidents: schedule,
-    telemetry: schedule,
-    usage: schedule,
-    pressure_tests: schedule,
-  };
+  const schedules = byPoll(() => schedule);
   const statuses = new PollStatuses(schedules, { staleAfterMs: maxAgeMs, requestTimeoutMs: 0 }, clock);
   const parts: PollParts = {
     client: clientOf(answers, clock),

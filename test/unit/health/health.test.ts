@@ -6,12 +6,12 @@ import {
   healthPayload,
 } from '../../../src/health/health.ts';
 import { problem } from '../../../src/health/problem.ts';
+import { byPoll } from '../../../src/model/polls.ts';
 import {
   cloudAnsweredAt,
   cloudFreshUntil,
   neverPolled,
   type PollStatus,
-  pollNames,
 } from '../../../src/polling/pollStatus.ts';
 
 const good: PollStatus = {
@@ -27,15 +27,7 @@ const bad = (kind: NonNullable<PollStatus['failure']>['kind'], message = `${kind
   consecutiveFailures: 1,
 });
 const well: HealthInputs = {
-  polls: {
-    properties: good,
-    signals: good,
-    sonics: good,
-    incidents: good,
-    telemetry: good,
-    usage: good,
-    pressure_tests: good,
-  },
+  polls: byPoll(() => good),
   isFirstReading: false,
   overdue: [],
   silentValves: [],
@@ -152,8 +144,7 @@ describe('health', () => {
   });
 
   it('is cloud_unreachable from the first poll on that finds nobody', () => {
-    const nothing = { ...well.polls };
-    for (const slice of pollNames) nothing[slice] = neverPolled;
+    const nothing = byPoll(() => neverPolled);
     const first = { ...bad('unavailable'), lastSuccessAt: null };
     expect(evaluateHealth(withPolls({ ...nothing, properties: first })).status).toBe('cloud_unreachable');
     expect(evaluateHealth(withPolls({ ...nothing, properties: good, sonics: first })).status).toBe(
@@ -162,8 +153,7 @@ describe('health', () => {
   });
 
   it('says that it waits before there was any answer', () => {
-    const nothing = { ...well.polls };
-    for (const slice of pollNames) nothing[slice] = neverPolled;
+    const nothing = byPoll(() => neverPolled);
     expect(evaluateHealth(withPolls(nothing))).toMatchObject({
       status: 'degraded',
       reason: 'Waiting for the cloud to answer',

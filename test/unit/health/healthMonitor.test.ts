@@ -1,7 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { expect, it, onTestFinished } from 'vitest';
 import { HealthMonitor, type HealthParts } from '../../../src/health/healthMonitor.ts';
-import { neverPolled, type PollName, type PollStatus, pollNames } from '../../../src/polling/pollStatus.ts';
+import { byPoll, type PollName, pollNames } from '../../../src/model/polls.ts';
+import { neverPolled, type PollStatus } from '../../../src/polling/pollStatus.ts';
 import { StateFile } from '../../../src/state/stateFile.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
@@ -28,7 +29,7 @@ async function startMonitor(record: object) {
   await state.open();
   onTestFinished(() => state.close());
   const store = new Store({ selection: [], clock });
-  const records = Object.fromEntries(pollNames.map((slice) => [slice, good])) as Record<PollName, PollStatus>;
+  const records = byPoll(() => good);
   const connection = Object.assign(new EventEmitter(), {
     isConnected: true,
     trouble: 'refused',

@@ -1,16 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { brokerReadiness, cloudReadiness } from '../../../src/health/readiness.ts';
-import {
-  neverPolled,
-  type PollStatus,
-  pollNames,
-  type StatusByPoll,
-} from '../../../src/polling/pollStatus.ts';
+import { byPoll } from '../../../src/model/polls.ts';
+import { neverPolled, type PollStatus, type StatusByPoll } from '../../../src/polling/pollStatus.ts';
 
 const polls = (changes: Partial<Record<keyof StatusByPoll, Partial<PollStatus>>> = {}) =>
-  Object.fromEntries(
-    pollNames.map((name) => [name, { ...neverPolled, ...changes[name] }]),
-  ) as unknown as StatusByPoll;
+  byPoll((name) => ({ ...neverPolled, ...changes[name] }));
 const failure = { kind: 'unavailable', message: '503', key: '503' } as const;
 const read = polls({ properties: { lastSuccessAt: 1 }, sonics: { lastSuccessAt: 5_000 } });
 const started = polls({ properties: { lastSuccessAt: 1 } });

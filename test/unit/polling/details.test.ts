@@ -35,7 +35,7 @@ async function furnish(clock: FakeClock) {
   const read = async (isCloudThere: boolean) => {
     if (isCloudThere) statuses.end('sonics', clock.monotonic(), null);
     await details.hubsAndCategories();
-    store.markStale('hubs', statuses.staleBefore('properties', clock.monotonic()));
+    store.markStale('properties', statuses.staleBefore('properties', clock.monotonic()));
   };
   return { cloud, store, read, shown: () => store.signalView('hub')?.hub };
 }

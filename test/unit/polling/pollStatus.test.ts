@@ -3,6 +3,7 @@ import { crawl } from '../../../src/cloud/crawl.ts';
 import { CloudError } from '../../../src/cloud/errors.ts';
 import type { Page } from '../../../src/cloud/response.ts';
 import { evaluateHealth } from '../../../src/health/health.ts';
+import { byPoll } from '../../../src/model/polls.ts';
 import { PollSchedule } from '../../../src/polling/pollSchedule.ts';
 import {
   incomplete,
@@ -92,15 +93,7 @@ const minuteMs = 60_000;
 function start() {
   const clock = new FakeClock();
   const hourly = new PollSchedule({ kind: 'every', everyMs: 60 * minuteMs }, 'UTC', clock, () => 0.5);
-  const schedules = {
-    properties: hourly,
-    signals: hourly,
-    sonics: hourly,
-    incidents: hourly,
-    telemetry: hourly,
-    usage: hourly,
-    pressure_tests: hourly,
-  };
+  const schedules = byPoll(() => hourly);
   const times = { staleAfterMs: 5 * minuteMs, requestTimeoutMs: 10_000 };
   return { clock, statuses: new PollStatuses(schedules, times, clock) };
 }
