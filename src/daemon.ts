@@ -213,7 +213,6 @@ export class Daemon {
     void cleanup.scanned.then(() => poller.refreshDays());
     await poller.start();
     if (this.#isStopping) return;
-    firstReading.listsRead();
     // What an earlier run has left on the broker must be known before devices are published.
     const isKnown = cleanup.scanned.then(() => cleanup.readListed());
     void isKnown.then(() => {

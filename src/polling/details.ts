@@ -39,17 +39,12 @@ export class Details {
   }
 
   /** Reads the settings of each property; a guest may not read all of them, which is no problem. */
-  async propertySettings(): Promise<PollProblem | null> {
+  async propertySettings(onRead: (read: number, total: number) => void): Promise<PollProblem | null> {
     const problems: (PollProblem | null)[] = [];
     const ids = this.#store.ids('property');
     await forEachLimit(this.#client.maxConcurrency, ids, async (id) => {
       problems.push(await this.#readSettings(id));
-      // The signals of the properties were the other half.
-      this.#parts.statuses.recordProgress(
-        'properties',
-        Math.floor((ids.length + problems.length) / 2),
-        ids.length,
-      );
+      onRead(problems.length, ids.length);
     });
     return mergeProblems(problems);
   }

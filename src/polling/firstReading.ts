@@ -13,7 +13,6 @@ export class FirstReading {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: Log;
-  #areListsRead = false;
   #isFoundSaid = false;
   #cancelProgress: () => void = () => {};
 
@@ -22,18 +21,15 @@ export class FirstReading {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
-    poller.on('ended', () => this.#sayFound());
+    poller.once('listsRead', () => {
+      this.#sayFound();
+      poller.on('ended', () => this.#sayFound());
+    });
   }
 
   /** The reading begins. */
   start(): void {
     this.#sayProgress(null);
-  }
-
-  /** The lists were read once, well or not. */
-  listsRead(): void {
-    this.#areListsRead = true;
-    this.#sayFound();
   }
 
   /** The details were read once, or take long. Logs no more progress. */
@@ -48,7 +44,7 @@ export class FirstReading {
   }
 
   #sayFound(): void {
-    if (this.#isFoundSaid || !this.#areListsRead || !this.#store.isResolved) return;
+    if (this.#isFoundSaid || !this.#store.isResolved) return;
     this.#isFoundSaid = true;
     const { properties, signals: hubs, sonics: valves, open_incidents: incidents } = this.#store.counts();
     this.#log.info(

@@ -59,8 +59,8 @@ export class Lists {
    * Reads which signals are in which property. If several bridges share the account, the properties of the others are
    * read too: what is in them is not shown here.
    */
-  async ownedSignals(): Promise<OwnedSignals> {
-    const { clock, statuses } = this.#parts;
+  async ownedSignals(onRead: (read: number, total: number) => void): Promise<OwnedSignals> {
+    const { clock } = this.#parts;
     const problems: (PollProblem | null)[] = [];
     const lists = new Map<string, Reading<Pick<Signal, 'id'>>>();
     const ids = this.#store.topology.surveyedIds();
@@ -68,21 +68,14 @@ export class Lists {
       const call = { operation: 'list_property_signals', params: { property_id: id } } as const;
       const startedAt = clock.monotonic();
       try {
-        const {
-          records,
-          complete: isComplete,
-          ...owned
-        } = await this.#client.readList(call, {
-          signal: this.#stopping,
-        });
-        lists.set(id, { records, isComplete, startedAt });
-        problems.push(listProblem(owned));
+        const list = await this.#client.readList(call, { signal: this.#stopping });
+        lists.set(id, { records: list.records, isComplete: list.complete, startedAt });
+        problems.push(listProblem(list));
       } catch (error) {
         if (!(error instanceof CloudError) || this.#stopping.aborted) throw error;
         problems.push(isPermanent(error) ? null : toProblem(error));
       }
-      // The details of the properties are the other half.
-      statuses.recordProgress('properties', Math.floor(problems.length / 2), ids.length);
+      onRead(problems.length, ids.length);
     });
     // Stored together: with ten thousand valves, placing all devices again after each property took 18 s of CPU time.
     return { problem: mergeProblems(problems), hasChanged: this.#store.setOwnedSignals(lists) };
@@ -140,7 +133,7 @@ export class Lists {
     const { clock, statuses } = this.#parts;
     const startedAt = clock.monotonic();
     const onPage = (_pages: HowFar, { read, announced }: HowFar) => {
-      // What is read of each property takes longer than their list.
+      // The requests for each property take longer than their list. The poller counts these.
       statuses.recordProgress(poll, poll === 'properties' ? 0 : read, announced);
     };
     const list = await this.#client.readList(call, { signal: this.#stopping, onPage });

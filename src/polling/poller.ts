@@ -170,9 +170,10 @@ export class Poller extends EventEmitter<PollerEvents> {
       return (isFailed || isDoubted) && !this.#stopping.signal.aborted;
     };
     await Promise.all(listPolls.filter(isMissing).map((poll) => this.runNow(poll)));
+    if (this.#stopping.signal.aborted) return;
     this.#areListsRead = true;
     this.emit('listsRead');
-    if (!this.#stopping.signal.aborted) this.#days.start(() => this.#onNewDay());
+    this.#days.start(() => this.#onNewDay());
   }
 
   /** Starts what is read device by device; resolves after the first run of all of it, or after some seconds. */
@@ -306,13 +307,16 @@ export class Poller extends EventEmitter<PollerEvents> {
 
   async #pollProperties(): Promise<PollFailure | null> {
     const problem = await this.#lists.properties();
-    const owned = await this.#lists.ownedSignals();
+    // Each property has two halves: its signals, and its settings.
+    const onHalf = (half: 0 | 1) => (read: number, total: number) =>
+      this.statuses.recordProgress('properties', Math.floor((half * total + read) / 2), total);
+    const owned = await this.#lists.ownedSignals(onHalf(0));
     // At the start the other lists were read a moment ago.
     if (owned.hasChanged && this.#areListsRead) {
       for (const poll of ['signals', 'sonics'] as const) void this.runNow(poll);
     }
     this.#onLocated();
-    const settings = await this.#details.propertySettings();
+    const settings = await this.#details.propertySettings(onHalf(1));
     // The time zones may have changed.
     this.refreshDays();
     return incomplete(mergeProblems([problem, owned.problem, settings]));
