@@ -2,7 +2,7 @@ import { forEachLimit } from '../base/forEachLimit.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { type CloudError, isMissing } from '../cloud/errors.ts';
 import type { PollName } from '../model/polls.ts';
-import type { DetailTable } from '../store/details.ts';
+import type { ReadonlyDetails } from '../store/details.ts';
 import type { Store } from '../store/store.ts';
 import type { PollParts } from './pollParts.ts';
 import { type PollProblem, toProblem } from './pollStatus.ts';
@@ -71,7 +71,7 @@ export async function queryDevices(
 }
 
 /** The shown sonics, those first of which the table knows nothing yet. */
-export function unknownFirst(store: Store, table: Pick<DetailTable<object>, 'of'>): string[] {
+export function unknownFirst(store: Store, table: ReadonlyDetails<object>): string[] {
   const ids = store.ids('sonic');
   const unknown = new Set(ids.filter((id) => table.of(id) === undefined));
   return [...unknown, ...ids.filter((id) => !unknown.has(id))];

@@ -73,6 +73,9 @@ export class DetailTable<T extends object> {
   }
 }
 
+/** Such data as the other rooms see it: only the store writes it. */
+export type ReadonlyDetails<T extends object> = Pick<DetailTable<T>, 'of' | 'record' | 'readAt'>;
+
 /** What each sonic measured last, until that is too old to be the present. Times are ms of the monotonic clock. */
 export class TelemetryTable extends DetailTable<Telemetry> {
   /** When the values that are shown will be too old. */

@@ -4,7 +4,7 @@ import { isAboutHub, isOpen, isTypeUnknown } from '../model/incidents.ts';
 import type { Incident } from '../model/records.ts';
 import type { Changes, CloudDeviceKind } from './changes.ts';
 import { type Reading, Table } from './table.ts';
-import type { DeviceTables, Topology } from './topology.ts';
+import type { ReadonlyDevices, ReadonlyTopology } from './topology.ts';
 
 /** The device that announces an incident. */
 export interface AnnouncingDevice {
@@ -38,8 +38,8 @@ export class OpenIncidents {
   /** A list that is complete closes what it is without: what it misses was read by itself before. */
   readonly #table = new Table<Incident>(1);
   readonly #places = new Map<string, Place>();
-  readonly #devices: DeviceTables;
-  readonly #topology: Topology;
+  readonly #devices: ReadonlyDevices;
+  readonly #topology: ReadonlyTopology;
   readonly #changes: Changes;
   /** Those that a device or property shows, by `kind/id`. */
   readonly #shownBy = new Map<string, Incident[]>();
@@ -55,7 +55,7 @@ export class OpenIncidents {
   /** What decides about more than the incidents themselves, as it was when all was marked last. */
   #decisive = '';
 
-  constructor(devices: DeviceTables, topology: Topology, changes: Changes) {
+  constructor(devices: ReadonlyDevices, topology: ReadonlyTopology, changes: Changes) {
     this.#devices = devices;
     this.#topology = topology;
     this.#changes = changes;
@@ -300,6 +300,9 @@ export class OpenIncidents {
     if (propertyId !== null) this.#changes.mark('property', propertyId);
   }
 }
+
+/** The incidents as the other rooms see them: only the store writes them. */
+export type ReadonlyIncidents = Omit<OpenIncidents, 'replaceAll' | 'change' | 'markStale' | 'place'>;
 
 /** Whether it names no sonic of the account, and is not about its hub either. */
 function isWithoutSonic({ device, record }: Place): boolean {

@@ -1,4 +1,6 @@
 import { isConnected } from '../model/devices.ts';
+import type { Property, Signal, Sonic } from '../model/records.ts';
+import type { Change, ReadonlyTable } from './table.ts';
 
 interface Flap {
   /** When the link was last read as up. */
@@ -15,22 +17,24 @@ export class LinkFlaps {
   readonly #flaps = new Map<string, Flap>();
   #staleBefore = -Number.MAX_VALUE;
 
-  /** Records a device's link before and after a reading. */
-  record(id: string, before: string | null, after: string | null, flap: Flap): void {
-    if (isConnected(after) !== false) this.#flaps.delete(id);
-    else if (isConnected(before)) this.#flaps.set(id, flap);
-  }
-
-  /** Records when a device was read last. Returns whether its link is now down by two readings. */
-  settle(id: string, readAt: number): boolean {
-    const flap = this.#flaps.get(id);
-    return flap !== undefined && readAt > flap.downAt && this.#flaps.delete(id);
+  /** Records what a reading has changed in the table. Returns the ids whose links are now down by two readings. */
+  record(
+    changes: readonly Change<Property | Signal | Sonic>[],
+    table: ReadonlyTable<Signal> | ReadonlyTable<Sonic>,
+  ): string[] {
+    for (const { id, before, after } of changes) {
+      const flap = { upAt: table.formerReadAt(id), downAt: table.readAt(id) ?? 0 };
+      if (isConnected(linkOf(after)) !== false) this.#flaps.delete(id);
+      else if (isConnected(linkOf(before))) this.#flaps.set(id, flap);
+    }
+    const isDown = (id: string, { downAt }: Flap) => (table.readAt(id) ?? 0) > downAt;
+    return this.#end(isDown);
   }
 
   /** Notes that what was read before that time is too old; the ids of the flaps that have ended by that. */
   markStale(readBefore: number): string[] {
     this.#staleBefore = Math.max(this.#staleBefore, readBefore);
-    return this.ids.filter((id) => !this.has(id) && this.#flaps.delete(id));
+    return this.#end((id) => !this.has(id));
   }
 
   has(id: string): boolean {
@@ -38,11 +42,20 @@ export class LinkFlaps {
     return flap !== undefined && flap.upAt >= this.#staleBefore;
   }
 
-  get ids(): string[] {
-    return [...this.#flaps.keys()];
-  }
-
   forget(id: string): void {
     this.#flaps.delete(id);
   }
+
+  #end(hasEnded: (id: string, flap: Flap) => boolean): string[] {
+    const ended = [...this.#flaps].filter(([id, flap]) => hasEnded(id, flap)).map(([id]) => id);
+    for (const id of ended) this.#flaps.delete(id);
+    return ended;
+  }
+}
+
+/** The state of a device's own link. A property has none. */
+function linkOf(record: Property | Signal | Sonic | undefined): string | null {
+  if (!record) return null;
+  if ('radio_connection' in record) return record.radio_connection;
+  return 'cloud_connection' in record ? record.cloud_connection : null;
 }

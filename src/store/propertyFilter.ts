@@ -55,3 +55,6 @@ export class PropertyFilter {
     return [...this.#outdated].map((name) => [name, this.#selected.get(name) ?? []]);
   }
 }
+
+/** The filter as the other rooms see it: only the store writes it. */
+export type ReadonlyFilter = Omit<PropertyFilter, 'update'>;

@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import type { PropertyView, SignalView, SonicView } from '../model/devices.ts';
 import { idKey } from '../model/ids.ts';
 import type { PollName } from '../model/polls.ts';
-import { type PressureTestDays, withoutToday } from '../model/pressureTests.ts';
+import type { PressureTestDays } from '../model/pressureTests.ts';
 import type {
   ApplianceCategories,
   HubDetail,
@@ -16,20 +16,19 @@ import type {
   Sonic,
   Telemetry,
 } from '../model/records.ts';
-import { type AcceptedSettings, withoutSettings } from '../model/settings.ts';
+import type { AcceptedSettings } from '../model/settings.ts';
 import { type Shard, wholeAccount } from '../model/shard.ts';
-import { type Usage, withoutPresent } from '../model/usage.ts';
+import type { Usage } from '../model/usage.ts';
 import type { ValveAction } from '../model/valve.ts';
+import { Account } from './account.ts';
 import { Changes, type CloudDeviceKind, cloudKinds, type Dirty, type PlannedKind } from './changes.ts';
-import { DetailTable, TelemetryTable } from './details.ts';
-import { type IncidentEvent, OpenIncidents } from './incidents.ts';
-import { LinkFlaps } from './links.ts';
-import { PropertyFilter } from './propertyFilter.ts';
-import { SilentSonics } from './silentSonics.ts';
-import { type Change, type Reading, Table } from './table.ts';
-import { type DeviceTables, Topology } from './topology.ts';
-import { Valves } from './valves.ts';
-import { type AccountData, propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
+import type { ReadonlyDetails, TelemetryTable } from './details.ts';
+import type { IncidentEvent, ReadonlyIncidents } from './incidents.ts';
+import type { ReadonlyFilter } from './propertyFilter.ts';
+import { type DeviceEvent, ShownDevices } from './shownDevices.ts';
+import type { Change, Reading } from './table.ts';
+import type { ReadonlyDevices, ReadonlyTopology } from './topology.ts';
+import { propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
 
 /** What is kept over a restart of what the cloud accepted and does not show. */
 export interface AcceptedMemory {
@@ -48,13 +47,6 @@ export interface StoreOptions {
   readonly clock: Clock;
 }
 
-/** A device was added or removed. Devices of the first list do not count as added. */
-export interface DeviceEvent {
-  readonly event: 'device_added' | 'device_removed';
-  readonly kind: CloudDeviceKind;
-  readonly record: Property | Signal | Sonic;
-}
-
 interface StoreEvents {
   /** Devices or incidents must be planned again. */
   readonly change: [];
@@ -62,75 +54,62 @@ interface StoreEvents {
   readonly incident: [IncidentEvent];
 }
 
-/** What grows stale when its poll misses it; returns the ids of what is stale from now on. */
-interface Aging {
-  readonly markStale: (readBefore: number) => string[];
-}
-
 /** A timer may go off a little before its time, in ms. */
 const timerToleranceMs = 2;
 
 /**
- * All that is known of the account. The polls put whole lists into tables, one for each kind of record. The topology knows
- * where each device is, and whether this bridge shows it. A change marks the devices that show it in one dirty set. After
- * a whole list is stored, events are emitted, and the publisher takes the dirty set. A record is stale once polls have
- * missed it for too long. Measured values also expire by themselves, by one timer. All times are ms of the monotonic clock.
+ * All that is known of the account. The polls put whole lists into tables (`Account`), one for each kind of record. The
+ * topology knows where each device is, and whether this bridge shows it. A change marks the devices that show it in one dirty
+ * set. After a whole list is stored, events are emitted, and the publisher takes the dirty set. A record is stale once polls
+ * have missed it for too long. Measured values also expire by themselves, by one timer. All times are ms of the monotonic
+ * clock.
  */
-export class Store extends EventEmitter<StoreEvents> implements AccountData {
-  // The tables are read directly. They are written only here, as each change must mark what shows it.
-  readonly devices: DeviceTables;
-  readonly filter: PropertyFilter;
-  /** Which device is where, and which bridge shows it. */
-  readonly topology: Topology;
-  readonly incidents: OpenIncidents;
-  readonly flaps = { signal: new LinkFlaps(), sonic: new LinkFlaps() };
-  readonly valves = new Valves();
-  readonly silentSonics = new SilentSonics();
-  readonly settings = new DetailTable<PropertySettings>(withoutSettings);
-  readonly notifications = new DetailTable<NotificationSettings>(withoutSettings);
-  readonly hubs = new DetailTable<HubDetail>(() => undefined);
-  readonly telemetry = { hub: new TelemetryTable(), wifi: new TelemetryTable() };
-  readonly usage = new DetailTable<Usage>(withoutPresent);
-  readonly pressureTests = new DetailTable<PressureTestDays>(withoutToday);
-  /** By sonic, the pressure test that this bridge has started last. */
-  readonly pressureTestJobs = new Map<string, string>();
-  /** The categories of appliances: null if the cloud has none, undefined until they are read. */
-  applianceCategories: ApplianceCategories['categories'] | null | undefined;
+export class Store extends EventEmitter<StoreEvents> {
+  readonly devices: ReadonlyDevices;
+  readonly filter: ReadonlyFilter;
+  readonly topology: ReadonlyTopology;
+  readonly incidents: ReadonlyIncidents;
+  readonly settings: ReadonlyDetails<PropertySettings>;
+  readonly notifications: ReadonlyDetails<NotificationSettings>;
+  readonly telemetry: Readonly<Record<'hub' | 'wifi', Pick<TelemetryTable, 'silentIds'>>>;
+  readonly usage: ReadonlyDetails<Usage>;
+  readonly pressureTests: ReadonlyDetails<PressureTestDays>;
+  readonly #account: Account;
   readonly #changes = new Changes();
+  readonly #shown: ShownDevices;
+  #applianceCategories: ApplianceCategories['categories'] | null | undefined;
   readonly #accepted = new Map<string, AcceptedSettings>();
   readonly #memory: AcceptedMemory | undefined;
   readonly #clock: Clock;
-  /** The devices that are shown, each with its property: null, it is in none that is known. */
-  readonly #shown: Readonly<Record<CloudDeviceKind, Map<string, string | null>>> = {
-    property: new Map(),
-    signal: new Map(),
-    sonic: new Map(),
-  };
-  /** Kinds of which it is known what there is, so that what comes now is new. */
-  readonly #settledKinds = new Set<CloudDeviceKind>();
   #isAging = false;
   #cancelExpiry: () => void = () => {};
-  /** Whether devices may have moved or disappeared since `#placeDevices` ran last. */
-  #mayDevicesMove = false;
   #mayIncidentsMove = false;
-  /** What is gone since then, by kind and id. */
-  readonly #gone = new Map<string, Property | Signal | Sonic>();
 
   constructor({ selection, shard = wholeAccount, memory, clock }: StoreOptions) {
     super();
     this.#clock = clock;
     this.#memory = memory;
-    this.devices = { property: new Table(), signal: new Table(), sonic: new Table() };
-    this.filter = new PropertyFilter(selection);
-    this.topology = new Topology(this.devices, this.filter, shard);
-    this.incidents = new OpenIncidents(this.devices, this.topology, this.#changes);
+    const account = new Account(selection, shard, this.#changes);
+    this.#account = account;
+    this.#shown = new ShownDevices(account.devices, account.topology, this.#changes);
+    ({
+      devices: this.devices,
+      filter: this.filter,
+      topology: this.topology,
+      incidents: this.incidents,
+      settings: this.settings,
+      notifications: this.notifications,
+      telemetry: this.telemetry,
+      usage: this.usage,
+      pressureTests: this.pressureTests,
+    } = account);
   }
 
   // ---- lists --------------------------------------------------------------------------------------------------
 
   /** Stores the properties. */
   replaceProperties(reading: Reading<Property>): void {
-    const changes = this.devices.property.replaceAll(reading);
+    const changes = this.#account.devices.property.replaceAll(reading);
     this.#recordProperties(changes);
     this.#settle();
   }
@@ -138,17 +117,17 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
   /** Stores which signals these properties have. Returns whether any signal has moved. */
   setOwnedSignals(lists: ReadonlyMap<string, Reading<Pick<Signal, 'id'>>>): boolean {
     const unknown = [...lists.keys()].filter((id) => !this.topology.isSurveyed(id));
-    const haveMoved = this.topology.setSignals(lists);
+    const haveMoved = this.#account.topology.setSignals(lists);
     const surveyed = unknown.filter((id) => this.topology.isSurveyed(id));
     for (const id of surveyed) this.touch('property', id);
-    this.#mayDevicesMove ||= haveMoved || surveyed.length > 0;
+    if (haveMoved || surveyed.length > 0) this.#shown.markMoved();
     this.#settle();
     return haveMoved;
   }
 
   /** Stores the signals. */
   replaceSignals(reading: Reading<Signal>): void {
-    this.#record('signal', this.devices.signal.replaceAll(reading));
+    this.#record('signal', this.#account.devices.signal.replaceAll(reading));
     // A reading without a change ends what an incident has said before it.
     for (const { id } of reading.records) if (this.incidents.cloudLostAt(id) !== null) this.#touchLinks(id);
     this.#settle();
@@ -165,35 +144,22 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
 
   /** Stores the open incidents. An incident that is missing from a complete list is closed. */
   replaceIncidents(reading: Reading<Incident>): void {
-    this.incidents.replaceAll(reading);
+    this.#account.incidents.replaceAll(reading);
     this.#mayIncidentsMove = true;
     this.#settle();
   }
 
   /** Notes that what the poll read before that time is too old to be the present. */
   markStale(poll: PollName, readBefore: number): void {
-    const { devices, topology, settings, notifications, hubs, flaps, valves } = this;
-    const readBy: Readonly<Record<PollName, readonly (readonly [PlannedKind, readonly Aging[]])[]>> = {
-      properties: [
-        ['property', [devices.property, topology, settings, notifications]],
-        ['signal', [hubs]],
-      ],
-      signals: [['signal', [devices.signal, flaps.signal]]],
-      sonics: [['sonic', [devices.sonic, flaps.sonic, valves]]],
-      incidents: [['incident', [this.incidents]]],
-      // Measured values expire by themselves.
-      telemetry: [],
-      usage: [['sonic', [this.usage]]],
-      pressure_tests: [['sonic', [this.pressureTests]]],
-    };
-    const { areKnown } = this.incidents;
+    const { incidents, readBy } = this.#account;
+    const { areKnown } = incidents;
     for (const [kind, tables] of readBy[poll]) {
       for (const id of tables.flatMap((table) => table.markStale(readBefore))) {
         this.touch(kind, id);
         if (poll === 'signals') this.#touchLinks(id);
       }
     }
-    if (this.incidents.areKnown !== areKnown) this.#mayIncidentsMove = true;
+    if (incidents.areKnown !== areKnown) this.#mayIncidentsMove = true;
     this.#settle();
   }
 
@@ -202,8 +168,8 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
   /** Stores one sonic that was requested by itself at that time, unless a newer reading is known. */
   setSonic(sonic: Sonic, sentAt: number): void {
     const id = this.devices.sonic.idOf(sonic.id);
-    if (!this.#isShown('sonic', id)) return;
-    const change = this.devices.sonic.upsert(sonic.id, sonic, sentAt);
+    if (!this.#shown.has('sonic', id)) return;
+    const change = this.#account.devices.sonic.upsert(sonic.id, sonic, sentAt);
     this.#record('sonic', change ? [change] : []);
     this.#recordValve(id);
     this.#settle();
@@ -220,7 +186,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     sentAt: number,
     apartMs = 0,
   ): void {
-    const { settings: known, notifications: knownNotifications } = this;
+    const { settings: known, notifications: knownNotifications } = this.#account;
     const isNews = [
       settings !== undefined && known.setUnlessRefusedOnce(id, settings, sentAt, apartMs),
       notifications !== undefined &&
@@ -231,7 +197,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
 
   /** Stores the status of a hub, requested at that time. Null means that the cloud has none. */
   setHub(signalId: string, hub: HubDetail | null, sentAt: number): void {
-    this.#shows('signal', signalId, this.hubs.set(signalId, hub, sentAt));
+    this.#shows('signal', signalId, this.#account.hubs.set(signalId, hub, sentAt));
   }
 
   /**
@@ -239,7 +205,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
    * are shown for `maxAgeMs`, unless they were measured too long ago. Returns whether they are shown.
    */
   setTelemetry(sonicId: string, telemetry: Telemetry | null, ageMs = 0, maxAgeMs = 0): boolean {
-    if (!this.#isShown('sonic', sonicId)) return false;
+    if (!this.#shown.has('sonic', sonicId)) return false;
     const table = this.#telemetry(this.topology.isWifi(sonicId));
     const now = this.#clock.monotonic();
     const { isPresent, isNews } = table.setMeasured(sonicId, telemetry, now, ageMs, maxAgeMs);
@@ -264,37 +230,37 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
 
   /** Shows a sonic's water usage as it was requested at that time; null, the cloud has none. */
   setUsage(sonicId: string, usage: Usage | null, sentAt: number): void {
-    if (!this.#isShown('sonic', sonicId)) return;
-    this.#shows('sonic', sonicId, this.usage.set(sonicId, usage, sentAt));
+    if (!this.#shown.has('sonic', sonicId)) return;
+    this.#shows('sonic', sonicId, this.#account.usage.set(sonicId, usage, sentAt));
   }
 
   /** Shows what an earlier run has read of a sonic's water: its sum, and nothing of the present. */
   recallUsage(sonicId: string, usage: Usage): void {
-    this.#shows('sonic', sonicId, this.usage.set(sonicId, usage, Number.NEGATIVE_INFINITY));
+    this.#shows('sonic', sonicId, this.#account.usage.set(sonicId, usage, Number.NEGATIVE_INFINITY));
   }
 
   /** Shows a sonic's pressure tests as they were requested at that time; null, the cloud has none. */
   setPressureTests(sonicId: string, tests: PressureTestDays | null, sentAt: number): void {
-    if (!this.#isShown('sonic', sonicId)) return;
-    this.#shows('sonic', sonicId, this.pressureTests.set(sonicId, tests, sentAt));
+    if (!this.#shown.has('sonic', sonicId)) return;
+    this.#shows('sonic', sonicId, this.#account.pressureTests.set(sonicId, tests, sentAt));
   }
 
   /** Shows none of these: the cloud does not offer them. */
   drop(details: 'hubs' | 'usage' | 'pressureTests'): void {
-    this.#showAll(details === 'hubs' ? 'signal' : 'sonic', this[details].drop());
+    this.#showAll(details === 'hubs' ? 'signal' : 'sonic', this.#account[details].drop());
   }
 
   /** Stores the categories of appliances. Null means that the cloud has none. */
   setApplianceCategories(categories: ApplianceCategories['categories'] | null): void {
-    if (isDeepStrictEqual(categories, this.applianceCategories)) return;
-    this.applianceCategories = categories;
+    if (isDeepStrictEqual(categories, this.#applianceCategories)) return;
+    this.#applianceCategories = categories;
     this.emit('change');
   }
 
   /** Notes the pressure test that this bridge has started last. */
   recordPressureTestJob(sonicId: string, jobId: string): void {
-    if (!this.#isShown('sonic', sonicId)) return;
-    this.pressureTestJobs.set(sonicId, jobId);
+    if (!this.#shown.has('sonic', sonicId)) return;
+    this.#account.pressureTestJobs.set(sonicId, jobId);
     this.#shows('sonic', sonicId);
   }
 
@@ -302,40 +268,40 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
   // Store the cloud's answer to a change, received at that time in ms of the monotonic clock.
 
   setProperty(id: string, answer: Property, at: number): void {
-    const change = this.devices.property.change(id, answer, at);
+    const change = this.#account.devices.property.change(id, answer, at);
     if (change) this.#recordProperties([change]);
     this.#settle();
   }
 
   setSignal(id: string, answer: Signal, at: number): void {
-    const change = this.devices.signal.change(id, answer, at);
+    const change = this.#account.devices.signal.change(id, answer, at);
     if (change) this.#record('signal', [change]);
     this.#settle();
   }
 
   /** Stores only the name. The rest of the answer, such as the state of a moving valve, may be old. */
   setChangedSonic(id: string, { name }: Sonic, at: number): void {
-    const change = this.devices.sonic.change(id, { name }, at);
+    const change = this.#account.devices.sonic.change(id, { name }, at);
     if (change) this.#record('sonic', [change]);
     this.#settle();
   }
 
   setSettings(propertyId: string, answer: PropertySettings, at: number): void {
-    this.#shows('property', propertyId, this.settings.change(propertyId, answer, at));
+    this.#shows('property', propertyId, this.#account.settings.change(propertyId, answer, at));
   }
 
   setNotifications(propertyId: string, answer: NotificationSettings, at: number): void {
-    this.#shows('property', propertyId, this.notifications.change(propertyId, answer, at));
+    this.#shows('property', propertyId, this.#account.notifications.change(propertyId, answer, at));
   }
 
   setIncident(id: string, answer: Incident, at: number): void {
-    if (this.incidents.change(id, answer, at)) this.#mayIncidentsMove = true;
+    if (this.#account.incidents.change(id, answer, at)) this.#mayIncidentsMove = true;
     this.#settle();
   }
 
   /** Notes settings that the cloud accepted and does not show. */
   recordAcceptedSettings(propertyId: string, settings: AcceptedSettings): void {
-    if (!this.#isShown('property', propertyId)) return;
+    if (!this.#shown.has('property', propertyId)) return;
     this.#accepted.set(propertyId, { ...this.#accepted.get(propertyId), ...settings });
     this.#memory?.recordAccepted(propertyId, settings);
     this.#shows('property', propertyId);
@@ -348,20 +314,20 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
    * says anything new.
    */
   commandAccepted(sonicId: string, action: ValveAction, at: number): void {
-    const sonic = this.#isShown('sonic', sonicId) ? this.devices.sonic.get(sonicId) : undefined;
+    const sonic = this.#shown.has('sonic', sonicId) ? this.devices.sonic.get(sonicId) : undefined;
     if (!sonic) return;
-    this.valves.accept(sonic, action, at);
+    this.#account.valves.accept(sonic, action, at);
     this.#shows('sonic', sonicId);
   }
 
   /** Records that a command has ended: from now on the state in the cloud is shown. */
   commandSettled(sonicId: string): void {
-    this.#shows('sonic', sonicId, this.valves.forgetAccepted(sonicId));
+    this.#shows('sonic', sonicId, this.#account.valves.forgetAccepted(sonicId));
   }
 
   /** Notes how long a valve took from command to confirmation, in s. */
   recordTravelTime(sonicId: string, seconds: number): void {
-    this.valves.recordTravelTime(sonicId, seconds);
+    this.#account.valves.recordTravelTime(sonicId, seconds);
     this.#shows('sonic', sonicId);
   }
 
@@ -369,17 +335,17 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
 
   /** Null for a property that is not shown. */
   propertyView(id: string): PropertyView | null {
-    return propertyViewOf(this, id, this.#acceptedBy(id));
+    return propertyViewOf(this.#account, id, this.#acceptedBy(id));
   }
 
   /** Null for a signal that is not shown. */
   signalView(id: string): SignalView | null {
-    return signalViewOf(this, id);
+    return signalViewOf(this.#account, id);
   }
 
   /** Null for a sonic that is not shown. */
   sonicView(id: string): SonicView | null {
-    return sonicViewOf(this, id);
+    return sonicViewOf(this.#account, id);
   }
 
   /** The view of a device, whose id may be spelled otherwise; null for one that is not shown. */
@@ -400,17 +366,22 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     return `"${this.devices[kind].get(id)?.name?.slice(0, 60) || id}"`;
   }
 
+  /** The categories of appliances: null if the cloud has none, undefined until they are read. */
+  get applianceCategories(): ApplianceCategories['categories'] | null | undefined {
+    return this.#applianceCategories;
+  }
+
   /** Ids of all devices of a kind, or of all open incidents, that are shown. */
   ids(kind: PlannedKind): string[] {
-    return kind === 'incident' ? this.incidents.ids : [...this.#shown[kind].keys()];
+    return kind === 'incident' ? this.incidents.ids : this.#shown.ids(kind);
   }
 
   /** How many there are of each. */
   counts(): { properties: number; signals: number; sonics: number; open_incidents: number } {
     return {
-      properties: this.#shown.property.size,
-      signals: this.#shown.signal.size,
-      sonics: this.#shown.sonic.size,
+      properties: this.#shown.count('property'),
+      signals: this.#shown.count('signal'),
+      sonics: this.#shown.count('sonic'),
       open_incidents: this.incidents.ids.length,
     };
   }
@@ -456,7 +427,8 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
 
   /** Marks a shown device or incident, so that it is planned again. */
   touch(kind: PlannedKind, id: string): void {
-    if (kind === 'incident' ? this.incidents.get(id) : this.#isShown(kind, id)) this.#changes.mark(kind, id);
+    if (kind === 'incident' ? this.incidents.get(id) : this.#shown.has(kind, id))
+      this.#changes.mark(kind, id);
   }
 
   /** Marks everything that is shown. */
@@ -468,57 +440,26 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
 
   // ---- inside -------------------------------------------------------------------------------------------------
 
-  #isShown(kind: CloudDeviceKind, id: string): boolean {
-    return this.#shown[kind].has(id);
-  }
-
   #acceptedBy(propertyId: string): AcceptedSettings {
     return { ...this.#memory?.acceptedBy(propertyId), ...this.#accepted.get(propertyId) };
   }
 
   #telemetry(isWifi: boolean): TelemetryTable {
-    return this.telemetry[isWifi ? 'wifi' : 'hub'];
+    return this.#account.telemetry[isWifi ? 'wifi' : 'hub'];
   }
 
   /** Emits the events of what was stored, once all of it is stored. */
   #settle(): void {
-    const deviceEvents = this.#placeDevices();
+    const { events: deviceEvents, haveMoved } = this.#shown.place();
+    if (haveMoved) this.#mayIncidentsMove = true;
+    for (const { event, kind, record } of deviceEvents) {
+      if (event === 'device_removed') this.#forgetDetails(kind, record.id);
+    }
     const incidentEvents = this.#placeIncidents();
     this.#recordSilence();
-    for (const kind of cloudKinds) {
-      if (this.devices[kind].isComplete) this.#settledKinds.add(kind);
-    }
     for (const event of deviceEvents) this.emit('device', event);
     for (const event of incidentEvents) this.emit('incident', event);
     if (this.#changes.wasMarked()) this.emit('change');
-  }
-
-  /** Finds out which devices are shown, and in which property each of them is. */
-  #placeDevices(): readonly DeviceEvent[] {
-    if (!this.#mayDevicesMove) return [];
-    this.#mayDevicesMove = false;
-    const events: DeviceEvent[] = [];
-    for (const kind of cloudKinds) {
-      const shown = this.#shown[kind];
-      for (const id of new Set([...shown.keys(), ...this.devices[kind].ids])) {
-        const isShown = this.topology.isShown(kind, id);
-        const wasShown = shown.has(id);
-        const propertyId = isShown ? this.topology.propertyOf(kind, id) : null;
-        if (isShown === wasShown && propertyId === (shown.get(id) ?? null)) continue;
-        this.#mayIncidentsMove = true;
-        this.#changes.mark(kind, id);
-        if (isShown) shown.set(id, propertyId);
-        else shown.delete(id);
-        if (isShown === wasShown) continue;
-        if (!isShown) this.#forgetShown(kind, id);
-        const record = this.devices[kind].get(id) ?? this.#gone.get(`${kind}/${id}`);
-        if (record && (wasShown || this.#settledKinds.has(kind))) {
-          events.push({ event: isShown ? 'device_added' : 'device_removed', kind, record });
-        }
-      }
-    }
-    this.#gone.clear();
-    return events;
   }
 
   /** A property shows whether its sonics can report. */
@@ -526,7 +467,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     for (const id of this.#changes.takeSonics()) {
       const isSilent = this.sonicView(id)?.isReporting === false;
       const home = isSilent ? this.topology.propertyOf('sonic', id) : undefined;
-      for (const each of this.silentSonics.record(id, home)) {
+      for (const each of this.#account.silentSonics.record(id, home)) {
         for (const propertyId of each === null ? this.ids('property') : [each])
           this.touch('property', propertyId);
       }
@@ -536,12 +477,12 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
   #placeIncidents(): readonly IncidentEvent[] {
     if (!this.#mayIncidentsMove) return [];
     this.#mayIncidentsMove = false;
-    const { events, isAllAffected } = this.incidents.place();
+    const { events, isAllAffected } = this.#account.incidents.place();
     if (isAllAffected) this.touchAll();
     return events;
   }
 
-  /** A device shows something new, unless that is not so. */
+  /** Marks a device that shows something else from now on. */
   #shows(kind: CloudDeviceKind, id: string, isNews = true): void {
     if (!isNews) return;
     this.touch(kind, id);
@@ -556,7 +497,7 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
 
   #expireTelemetry(): void {
     const now = this.#clock.monotonic();
-    const tables = Object.values(this.telemetry);
+    const tables = Object.values(this.#account.telemetry);
     for (const id of tables.flatMap((table) => table.expire(now))) this.touch('sonic', id);
     this.#settle();
     const nextAt = Math.min(...tables.map(({ nextExpiryAt }) => nextExpiryAt));
@@ -567,8 +508,8 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
   }
 
   #recordProperties(changes: readonly Change<Property>[]): void {
-    this.topology.propertiesChanged();
-    this.#mayDevicesMove = true;
+    this.#account.topology.propertiesChanged();
+    this.#shown.markMoved();
     this.#record('property', changes);
   }
 
@@ -580,20 +521,20 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
       ofHub.has(idKey(id)) || (!hub.isComplete && this.devices.sonic.has(id) && !this.topology.isWifi(id));
     const own = wifi.records.filter(({ id }) => !isOfHub(id));
     const moved = [
-      ...[...ofHub].filter((id) => this.topology.setWifi(id, false)),
-      ...own.filter(({ id }) => this.topology.setWifi(id, true)).map(({ id }) => id),
+      ...[...ofHub].filter((id) => this.#account.topology.setWifi(id, false)),
+      ...own.filter(({ id }) => this.#account.topology.setWifi(id, true)).map(({ id }) => id),
     ];
     const isComplete = hub.isComplete && wifi.isComplete;
     const records = [...hub.records, ...own];
-    this.#record('sonic', this.devices.sonic.replaceAll({ ...hub, records, isComplete }));
+    this.#record('sonic', this.#account.devices.sonic.replaceAll({ ...hub, records, isComplete }));
     for (const id of moved.map((each) => this.devices.sonic.idOf(each))) {
       // Another operation reads its telemetry from now on.
       for (const isWifi of [false, true]) this.#telemetry(isWifi).forget(id);
-      this.#mayDevicesMove = true;
+      this.#shown.markMoved();
       this.touch('sonic', id);
     }
     // A reading without a change matters to a valve with an open command.
-    for (const id of this.valves.awaited) this.#recordValve(id);
+    for (const id of this.#account.valves.awaited) this.#recordValve(id);
   }
 
   /** Passes the present record of a sonic to `valves`. */
@@ -602,16 +543,22 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     const sonic = table.get(id);
     const readAt = table.readAt(id);
     if (!sonic || readAt === undefined) return;
-    if (this.valves.record(sonic, readAt, table.formerReadAt(id))) this.touch('sonic', id);
+    if (this.#account.valves.record(sonic, readAt, table.formerReadAt(id))) this.touch('sonic', id);
   }
 
   /** Marks what shows something of devices that are others, have come or have gone. */
   #record<T extends Property | Signal | Sonic>(kind: CloudDeviceKind, changes: readonly Change<T>[]): void {
-    if (kind !== 'property') this.#recordLinks(kind, changes);
+    if (kind !== 'property') {
+      // A link is down by two readings in a row, and up by one.
+      for (const id of this.#account.flaps[kind].record(changes, this.devices[kind])) {
+        if (kind === 'signal') this.#touchLinks(id);
+        else this.touch(kind, id);
+      }
+    }
     for (const { id, before, after } of changes) {
-      if (kind === 'sonic') this.topology.moveSonic(id, signalIdOf(before), signalIdOf(after));
+      if (kind === 'sonic') this.#account.topology.moveSonic(id, signalIdOf(before), signalIdOf(after));
       if (kind === 'sonic') this.#recordValve(id);
-      this.#mayDevicesMove = true;
+      this.#shown.markMoved();
       this.touch(kind, id);
       if (before && !after) this.#forget(kind, id, before);
       if (kind === 'signal') this.#touchLinks(id);
@@ -625,53 +572,24 @@ export class Store extends EventEmitter<StoreEvents> implements AccountData {
     for (const sonicId of this.topology.sonicsOn(signalId)) this.touch('sonic', sonicId);
   }
 
-  /** A link is down by two readings in a row, and up by one. */
-  #recordLinks(kind: 'signal' | 'sonic', changes: readonly Change<Property | Signal | Sonic>[]): void {
-    const flaps = this.flaps[kind];
-    const table = this.devices[kind];
-    for (const { id, before, after } of changes) {
-      const flap = { upAt: table.formerReadAt(id), downAt: table.readAt(id) ?? 0 };
-      flaps.record(id, linkOf(before), linkOf(after), flap);
-    }
-    for (const id of flaps.ids) {
-      if (!flaps.settle(id, table.readAt(id) ?? 0)) continue;
-      this.touch(kind, id);
-      if (kind === 'signal') this.#touchLinks(id);
-    }
-  }
-
   /** Forgets the details of a device that is no longer shown. They are not read again. */
-  #forgetShown(kind: CloudDeviceKind, id: string): void {
-    const { settings, notifications, hubs, telemetry, usage, pressureTests, valves } = this;
-    if (kind === 'property') {
-      settings.forget(id);
-      notifications.forget(id);
-      this.#accepted.delete(id);
-      this.#memory?.forgetAccepted(id);
-    } else if (kind === 'signal') hubs.forget(id);
-    else {
-      for (const table of [telemetry.hub, telemetry.wifi, usage, pressureTests]) table.forget(id);
-      this.pressureTestJobs.delete(id);
-      valves.forget(id);
-    }
+  #forgetDetails(kind: CloudDeviceKind, id: string): void {
+    for (const table of this.#account.detailsOf[kind]) table.forget(id);
+    if (kind === 'sonic') this.#account.pressureTestJobs.delete(id);
+    if (kind !== 'property') return;
+    this.#accepted.delete(id);
+    this.#memory?.forgetAccepted(id);
   }
 
   /** Forgets where a device was that is gone. */
   #forget(kind: CloudDeviceKind, id: string, record: Property | Signal | Sonic): void {
-    this.#gone.set(`${kind}/${id}`, record);
-    if (kind === 'property') this.topology.forgetProperty(id);
-    else this.flaps[kind].forget(id);
-    if (kind === 'sonic') this.topology.setWifi(id, false);
+    this.#shown.markGone(kind, id, record);
+    if (kind === 'property') this.#account.topology.forgetProperty(id);
+    else this.#account.flaps[kind].forget(id);
+    if (kind === 'sonic') this.#account.topology.setWifi(id, false);
   }
 }
 
 function signalIdOf(record: Property | Signal | Sonic | undefined): string | null {
   return record && 'signal_id' in record ? record.signal_id : null;
-}
-
-/** The state of a device's own link. A property has none. */
-function linkOf(record: Property | Signal | Sonic | undefined): string | null {
-  if (!record) return null;
-  if ('radio_connection' in record) return record.radio_connection;
-  return 'cloud_connection' in record ? record.cloud_connection : null;
 }

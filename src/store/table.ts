@@ -191,6 +191,22 @@ export class Table<T extends object | null> {
   }
 }
 
+/** A table as all but the store see it. */
+export type ReadonlyTable<T extends object> = Pick<
+  Table<T>,
+  | 'get'
+  | 'has'
+  | 'idOf'
+  | 'readAt'
+  | 'formerReadAt'
+  | 'isStale'
+  | 'ids'
+  | 'records'
+  | 'size'
+  | 'isComplete'
+  | 'isReadSince'
+>;
+
 function isSame(before: object | null, after: object | null): boolean {
   return before === after || isDeepStrictEqual(before, after);
 }

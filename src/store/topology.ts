@@ -4,13 +4,13 @@ import type { Incident, Property, Signal, Sonic } from '../model/records.ts';
 import { bridgeName, bridgeOf, isOurs, isShared, type Shard } from '../model/shard.ts';
 import type { CloudDeviceKind } from './changes.ts';
 import type { PropertyFilter } from './propertyFilter.ts';
-import type { Reading, Table } from './table.ts';
+import type { Reading, ReadonlyTable } from './table.ts';
 
 /** All devices of the account, shown by this bridge or not. */
-export interface DeviceTables {
-  readonly property: Table<Property>;
-  readonly signal: Table<Signal>;
-  readonly sonic: Table<Sonic>;
+export interface ReadonlyDevices {
+  readonly property: ReadonlyTable<Property>;
+  readonly signal: ReadonlyTable<Signal>;
+  readonly sonic: ReadonlyTable<Sonic>;
 }
 
 /** A signal is taken out of its property once so many complete lists of that are without it. */
@@ -22,7 +22,7 @@ const maxMisses = 2;
  * its property, and if the hash of the property's id selects this bridge.
  */
 export class Topology {
-  readonly #devices: DeviceTables;
+  readonly #devices: ReadonlyDevices;
   readonly #filter: PropertyFilter;
   readonly #shard: Shard;
   /** By property, the keys of the signals that its lists had, each with the number of complete lists since that are without it. */
@@ -42,7 +42,7 @@ export class Topology {
   /** Keys of sonics. */
   readonly #wifi = new Set<string>();
 
-  constructor(devices: DeviceTables, filter: PropertyFilter, shard: Shard) {
+  constructor(devices: ReadonlyDevices, filter: PropertyFilter, shard: Shard) {
     this.#devices = devices;
     this.#filter = filter;
     this.#shard = shard;
@@ -285,3 +285,9 @@ export class Topology {
     return [...this.#lists].find(([, list]) => list.get(signalId) === 0)?.[0] ?? null;
   }
 }
+
+/** The topology as the other rooms see it: only the store writes it. */
+export type ReadonlyTopology = Omit<
+  Topology,
+  'propertiesChanged' | 'setSignals' | 'forgetProperty' | 'moveSonic' | 'setWifi' | 'markStale'
+>;

@@ -6,38 +6,12 @@ import {
   type SonicView,
 } from '../model/devices.ts';
 import { isLinkLost } from '../model/incidents.ts';
-import type { PressureTestDays } from '../model/pressureTests.ts';
-import type { HubDetail, NotificationSettings, PropertySettings } from '../model/records.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
-import type { Usage } from '../model/usage.ts';
-import type { DetailTable, TelemetryTable } from './details.ts';
-import type { OpenIncidents } from './incidents.ts';
-import type { LinkFlaps } from './links.ts';
-import type { SilentSonics } from './silentSonics.ts';
-import type { DeviceTables, Topology } from './topology.ts';
-import type { Valves } from './valves.ts';
-
-/** All that is known of the account, part by part. */
-export interface AccountData {
-  readonly devices: DeviceTables;
-  readonly topology: Topology;
-  readonly incidents: OpenIncidents;
-  readonly flaps: { readonly signal: LinkFlaps; readonly sonic: LinkFlaps };
-  readonly valves: Valves;
-  readonly silentSonics: SilentSonics;
-  readonly settings: DetailTable<PropertySettings>;
-  readonly notifications: DetailTable<NotificationSettings>;
-  readonly hubs: DetailTable<HubDetail>;
-  readonly telemetry: { readonly hub: TelemetryTable; readonly wifi: TelemetryTable };
-  readonly usage: DetailTable<Usage>;
-  readonly pressureTests: DetailTable<PressureTestDays>;
-  /** By sonic, the pressure test that this bridge has started last. */
-  readonly pressureTestJobs: ReadonlyMap<string, string>;
-}
+import type { Account } from './account.ts';
 
 /** A property with all that is known around it; null where it is not shown. */
 export function propertyViewOf(
-  account: AccountData,
+  account: Account,
   id: string,
   accepted: AcceptedSettings,
 ): PropertyView | null {
@@ -60,13 +34,13 @@ export function propertyViewOf(
 }
 
 /** A webhook's address that the cloud does not show is the one that it accepted last. */
-function settingsOf({ settings }: AccountData, id: string, { webhook_url }: AcceptedSettings) {
+function settingsOf({ settings }: Account, id: string, { webhook_url }: AcceptedSettings) {
   const read = settings.of(id);
   return read?.webhook_url === null && webhook_url !== undefined ? { ...read, webhook_url } : read;
 }
 
 /** A signal, and all that decides whether it is reachable; null where the cloud's lists did not have it. */
-function signalLinkOf({ devices, incidents, flaps }: AccountData, id: string) {
+function signalLinkOf({ devices, incidents, flaps }: Account, id: string) {
   const signal = devices.signal.get(id);
   if (!signal) return null;
   const lostAt = incidents.cloudLostAt(id);
@@ -81,7 +55,7 @@ function signalLinkOf({ devices, incidents, flaps }: AccountData, id: string) {
 }
 
 /** A signal with all that is known around it; null where it is not shown. */
-export function signalViewOf(account: AccountData, id: string): SignalView | null {
+export function signalViewOf(account: Account, id: string): SignalView | null {
   const { topology, incidents, hubs } = account;
   const link = signalLinkOf(account, id);
   if (!link || !topology.isShown('signal', id)) return null;
@@ -100,7 +74,7 @@ export function signalViewOf(account: AccountData, id: string): SignalView | nul
 }
 
 /** A sonic with all that is known around it; null where it is not shown. */
-export function sonicViewOf(account: AccountData, id: string): SonicView | null {
+export function sonicViewOf(account: Account, id: string): SonicView | null {
   const { devices, topology, incidents, flaps, valves } = account;
   const sonic = devices.sonic.get(id);
   if (!sonic || !topology.isShown('sonic', id)) return null;

@@ -73,7 +73,7 @@ describe('the pressure tests of a sonic', () => {
   it('are counted by the calendar of their water while that of the property is not known', async () => {
     const month = { month: '2026-11', presentMonth: '2026-11', daily: [], readAt: clock.now() };
     state.recordUsage(id, withReading(null, { ...month, timezone: 'Pacific/Kiritimati' }), false);
-    store.settings.forget('property-1');
+    store.setPropertyDetails('property-1', someSettings({ timezone: null }), undefined, clock.monotonic());
     await read();
     expect(shown()).toMatchObject({ todayCount: 0 });
   });

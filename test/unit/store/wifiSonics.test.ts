@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Sonic } from '../../../src/model/records.ts';
-import { type DeviceEvent, Store } from '../../../src/store/store.ts';
+import type { DeviceEvent } from '../../../src/store/shownDevices.ts';
+import { Store } from '../../../src/store/store.ts';
 import type { Reading } from '../../../src/store/table.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { ownedSignals } from '../../support/ownedSignals.ts';

@@ -1,0 +1,85 @@
+import type { PollName } from '../model/polls.ts';
+import { type PressureTestDays, withoutToday } from '../model/pressureTests.ts';
+import type {
+  HubDetail,
+  NotificationSettings,
+  Property,
+  PropertySettings,
+  Signal,
+  Sonic,
+} from '../model/records.ts';
+import { withoutSettings } from '../model/settings.ts';
+import type { Shard } from '../model/shard.ts';
+import { type Usage, withoutPresent } from '../model/usage.ts';
+import type { Changes, CloudDeviceKind, PlannedKind } from './changes.ts';
+import { DetailTable, TelemetryTable } from './details.ts';
+import { OpenIncidents } from './incidents.ts';
+import { LinkFlaps } from './links.ts';
+import { PropertyFilter } from './propertyFilter.ts';
+import { SilentSonics } from './silentSonics.ts';
+import { Table } from './table.ts';
+import { Topology } from './topology.ts';
+import { Valves } from './valves.ts';
+
+/** What grows stale when its poll misses it. */
+interface Aging {
+  /** Notes that what was read before that time is too old; the ids of what is stale from now on. */
+  readonly markStale: (readBefore: number) => string[];
+}
+
+/** All that is known of the account, table by table. Only the store writes here, as each change must mark what shows it. */
+export class Account {
+  /** All devices of the account, shown by this bridge or not. */
+  readonly devices = {
+    property: new Table<Property>(),
+    signal: new Table<Signal>(),
+    sonic: new Table<Sonic>(),
+  };
+  readonly filter: PropertyFilter;
+  /** Which device is where, and which bridge shows it. */
+  readonly topology: Topology;
+  readonly incidents: OpenIncidents;
+  readonly flaps = { signal: new LinkFlaps(), sonic: new LinkFlaps() };
+  readonly valves = new Valves();
+  readonly silentSonics = new SilentSonics();
+  readonly settings = new DetailTable<PropertySettings>(withoutSettings);
+  readonly notifications = new DetailTable<NotificationSettings>(withoutSettings);
+  readonly hubs = new DetailTable<HubDetail>(() => undefined);
+  readonly telemetry = { hub: new TelemetryTable(), wifi: new TelemetryTable() };
+  readonly usage = new DetailTable<Usage>(withoutPresent);
+  readonly pressureTests = new DetailTable<PressureTestDays>(withoutToday);
+  /** By sonic, the pressure test that this bridge has started last. */
+  readonly pressureTestJobs = new Map<string, string>();
+
+  /** What each poll reads, by the kind of device that shows it. */
+  readonly readBy: Readonly<Record<PollName, readonly (readonly [PlannedKind, readonly Aging[]])[]>>;
+  /** What is known of a device besides its record. */
+  readonly detailsOf: Readonly<
+    Record<CloudDeviceKind, readonly { readonly forget: (id: string) => unknown }[]>
+  >;
+
+  constructor(selection: readonly string[], shard: Shard, changes: Changes) {
+    this.filter = new PropertyFilter(selection);
+    this.topology = new Topology(this.devices, this.filter, shard);
+    this.incidents = new OpenIncidents(this.devices, this.topology, changes);
+    const { devices, flaps, settings, notifications, hubs, telemetry, usage, pressureTests } = this;
+    this.readBy = {
+      properties: [
+        ['property', [devices.property, this.topology, settings, notifications]],
+        ['signal', [hubs]],
+      ],
+      signals: [['signal', [devices.signal, flaps.signal]]],
+      sonics: [['sonic', [devices.sonic, flaps.sonic, this.valves]]],
+      incidents: [['incident', [this.incidents]]],
+      // Measured values expire by themselves.
+      telemetry: [],
+      usage: [['sonic', [usage]]],
+      pressure_tests: [['sonic', [pressureTests]]],
+    };
+    this.detailsOf = {
+      property: [settings, notifications],
+      signal: [hubs],
+      sonic: [telemetry.hub, telemetry.wifi, usage, pressureTests, this.valves],
+    };
+  }
+}

@@ -1,0 +1,83 @@
+import type { Property, Signal, Sonic } from '../model/records.ts';
+import { type Changes, type CloudDeviceKind, cloudKinds } from './changes.ts';
+import type { ReadonlyDevices, ReadonlyTopology } from './topology.ts';
+
+/** A device was added or removed. Devices of the first list do not count as added. */
+export interface DeviceEvent {
+  readonly event: 'device_added' | 'device_removed';
+  readonly kind: CloudDeviceKind;
+  readonly record: Property | Signal | Sonic;
+}
+
+/** The devices that this bridge shows. One that comes, leaves or moves to another property is marked. */
+export class ShownDevices {
+  readonly #devices: ReadonlyDevices;
+  readonly #topology: ReadonlyTopology;
+  readonly #changes: Changes;
+  /** Each with its property. Null means that it is in none that is known. */
+  readonly #shown: Readonly<Record<CloudDeviceKind, Map<string, string | null>>> = {
+    property: new Map(),
+    signal: new Map(),
+    sonic: new Map(),
+  };
+  /** Kinds of which a complete list was placed, so that what comes now is new. */
+  readonly #knownKinds = new Set<CloudDeviceKind>();
+  #mayMove = false;
+  /** What was removed since `place` ran last, by kind and id. */
+  readonly #gone = new Map<string, Property | Signal | Sonic>();
+
+  constructor(devices: ReadonlyDevices, topology: ReadonlyTopology, changes: Changes) {
+    this.#devices = devices;
+    this.#topology = topology;
+    this.#changes = changes;
+  }
+
+  has(kind: CloudDeviceKind, id: string): boolean {
+    return this.#shown[kind].has(id);
+  }
+
+  ids(kind: CloudDeviceKind): string[] {
+    return [...this.#shown[kind].keys()];
+  }
+
+  count(kind: CloudDeviceKind): number {
+    return this.#shown[kind].size;
+  }
+
+  /** Devices may have come, left or moved: the next `place` looks at all of them. */
+  markMoved(): void {
+    this.#mayMove = true;
+  }
+
+  /** Notes the last record of a device that is gone, for its event. */
+  markGone(kind: CloudDeviceKind, id: string, record: Property | Signal | Sonic): void {
+    this.#gone.set(`${kind}/${id}`, record);
+  }
+
+  /** Finds out which devices are shown, and in which property each of them is. Returns also whether any has moved. */
+  place(): { readonly events: readonly DeviceEvent[]; readonly haveMoved: boolean } {
+    const events: DeviceEvent[] = [];
+    let haveMoved = false;
+    for (const kind of this.#mayMove ? cloudKinds : []) {
+      const shown = this.#shown[kind];
+      for (const id of new Set([...shown.keys(), ...this.#devices[kind].ids])) {
+        const isShown = this.#topology.isShown(kind, id);
+        const wasShown = shown.has(id);
+        const propertyId = isShown ? this.#topology.propertyOf(kind, id) : null;
+        if (isShown === wasShown && propertyId === (shown.get(id) ?? null)) continue;
+        haveMoved = true;
+        this.#changes.mark(kind, id);
+        if (isShown) shown.set(id, propertyId);
+        else shown.delete(id);
+        const record = this.#devices[kind].get(id) ?? this.#gone.get(`${kind}/${id}`);
+        if (isShown === wasShown || !record) continue;
+        if (wasShown) events.push({ event: 'device_removed', kind, record });
+        else if (this.#knownKinds.has(kind)) events.push({ event: 'device_added', kind, record });
+      }
+    }
+    this.#mayMove = false;
+    this.#gone.clear();
+    for (const kind of cloudKinds) if (this.#devices[kind].isComplete) this.#knownKinds.add(kind);
+    return { events, haveMoved };
+  }
+}
