@@ -25,9 +25,7 @@ export interface OwnedSignals {
 }
 
 /** What was read of the list of Wi-Fi sonics. */
-export interface WifiSonics {
-  readonly records: readonly Sonic[];
-  readonly isComplete: boolean;
+export interface WifiSonics extends Omit<Reading<Sonic>, 'startedAt'> {
   /** Null if the list is complete. */
   readonly problem: PollProblem | null;
 }

@@ -8,12 +8,12 @@ import { CloudError } from '../cloud/errors.ts';
 import { isSignalReachable } from '../model/devices.ts';
 import { byPoll, listPolls, type PollName, pollNames, pollTable, sonicPolls } from '../model/polls.ts';
 import type { Incident } from '../model/records.ts';
-import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 import { Details } from './details.ts';
 import { Lists } from './lists.ts';
 import { LocalDays } from './localDays.ts';
 import { dropUnavailable } from './perDevice.ts';
+import type { PollParts } from './pollParts.ts';
 import { PollSchedule } from './pollSchedule.ts';
 import {
   incomplete,
@@ -36,13 +36,10 @@ export interface PollerTimes {
   readonly requestTimeoutMs: number;
 }
 
-export interface PollerOptions extends PollerTimes {
-  readonly client: CloudClient;
-  readonly store: Store;
-  readonly state: StateFile;
-  readonly clock: Clock;
+export interface PollerOptions
+  extends PollerTimes,
+    Pick<PollParts, 'client' | 'store' | 'state' | 'clock' | 'log'> {
   readonly random: Random;
-  readonly log: Log;
 }
 
 interface PollerEvents {

@@ -52,6 +52,7 @@ export class OpenIncidents {
   #lostHubs = new Map<string, number>();
   /** The last records of incidents that have closed since `place` ran last. */
   readonly #closed = new Map<string, Incident>();
+  #mayMove = false;
   /** What decides about more than the incidents themselves, as it was when all was marked last. */
   #decisive = '';
 
@@ -64,29 +65,40 @@ export class OpenIncidents {
   /** Stores the open incidents. An incident is closed if a complete list misses it, or any list has it as closed. */
   replaceAll(reading: Reading<Incident>): void {
     const { records, startedAt } = reading;
+    this.#mayMove = true;
     for (const record of records) {
       if (!isOpen(record) && !this.#table.isOlder(record.id, startedAt)) this.#close(record);
     }
     this.#table.replaceAll({ ...reading, records: records.filter(isOpen) });
   }
 
-  /** Stores the answer to a change, received at that time. Returns whether anything has changed. */
-  change(id: string, answer: Incident, heardAt: number): boolean {
+  /** Stores the answer to a change, received at that time. */
+  change(id: string, answer: Incident, heardAt: number): void {
     const change = this.#table.change(id, answer, heardAt);
+    if (change) this.#mayMove = true;
     if (change?.after && !isOpen(change.after)) this.#close(change.after);
-    return change !== null;
+  }
+
+  /** Devices have come, left or moved: the next `place` looks at all incidents. */
+  markMoved(): void {
+    this.#mayMove = true;
   }
 
   /** Notes that what was read before that time is too old; the ids of those that are stale from now on. */
   markStale(readBefore: number): string[] {
-    return this.#table.markStale(readBefore);
+    const { areKnown } = this;
+    const ids = this.#table.markStale(readBefore);
+    if (this.areKnown !== areKnown) this.#mayMove = true;
+    return ids;
   }
 
   /**
    * Finds out again where each incident belongs, after incidents or devices have changed, and marks what shows a difference.
    * Returns also whether something has changed that affects all devices.
    */
-  place(): { readonly events: IncidentEvent[]; readonly isAllAffected: boolean } {
+  place(): { readonly events: readonly IncidentEvent[]; readonly isAllAffected: boolean } {
+    if (!this.#mayMove) return { events: [], isAllAffected: false };
+    this.#mayMove = false;
     const events: IncidentEvent[] = [];
     this.#shownBy.clear();
     for (const [id, place] of this.#places) {
@@ -266,9 +278,9 @@ export class OpenIncidents {
     }
     const { signal, sonic } = this.#devices;
     const isSought = incident.sonic_id !== null || incident.signal_id !== null;
-    const isDecided = !isSought || (signal.isComplete && sonic.isComplete);
+    const isNameless = !isSought || (signal.isComplete && sonic.isComplete);
     const isOurs = topology.isOurs(incident.id);
-    return { isShown: topology.isWholeAccount || (isDecided && isOurs), isOurs: isOurs || !isDecided };
+    return { isShown: topology.isWholeAccount || (isNameless && isOurs), isOurs: isOurs || !isNameless };
   }
 
   #deviceOf({ sonic_id: sonicId, signal_id: signalId }: Incident): AnnouncingDevice | null {
@@ -302,7 +314,10 @@ export class OpenIncidents {
 }
 
 /** The incidents as the other rooms see them: only the store writes them. */
-export type ReadonlyIncidents = Omit<OpenIncidents, 'replaceAll' | 'change' | 'markStale' | 'place'>;
+export type ReadonlyIncidents = Omit<
+  OpenIncidents,
+  'replaceAll' | 'change' | 'markMoved' | 'markStale' | 'place'
+>;
 
 /** Whether it names no sonic of the account, and is not about its hub either. */
 function isWithoutSonic({ device, record }: Place): boolean {

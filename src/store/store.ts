@@ -21,7 +21,7 @@ import { type Shard, wholeAccount } from '../model/shard.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ValveAction } from '../model/valve.ts';
 import { Account } from './account.ts';
-import { Changes, type CloudDeviceKind, cloudKinds, type Dirty, type PlannedKind } from './changes.ts';
+import { Changes, type CloudDeviceKind, type Dirty, type PlannedKind, plannedKinds } from './changes.ts';
 import type { ReadonlyDetails, TelemetryTable } from './details.ts';
 import type { IncidentEvent, ReadonlyIncidents } from './incidents.ts';
 import type { ReadonlyFilter } from './propertyFilter.ts';
@@ -83,7 +83,6 @@ export class Store extends EventEmitter<StoreEvents> {
   readonly #clock: Clock;
   #isAging = false;
   #cancelExpiry: () => void = () => {};
-  #mayIncidentsMove = false;
 
   constructor({ selection, shard = wholeAccount, memory, clock }: StoreOptions) {
     super();
@@ -145,21 +144,17 @@ export class Store extends EventEmitter<StoreEvents> {
   /** Stores the open incidents. An incident that is missing from a complete list is closed. */
   replaceIncidents(reading: Reading<Incident>): void {
     this.#account.incidents.replaceAll(reading);
-    this.#mayIncidentsMove = true;
     this.#settle();
   }
 
   /** Notes that what the poll read before that time is too old to be the present. */
   markStale(poll: PollName, readBefore: number): void {
-    const { incidents, readBy } = this.#account;
-    const { areKnown } = incidents;
-    for (const [kind, tables] of readBy[poll]) {
+    for (const [kind, tables] of this.#account.readBy[poll]) {
       for (const id of tables.flatMap((table) => table.markStale(readBefore))) {
         this.touch(kind, id);
         if (poll === 'signals') this.#touchLinks(id);
       }
     }
-    if (incidents.areKnown !== areKnown) this.#mayIncidentsMove = true;
     this.#settle();
   }
 
@@ -295,7 +290,7 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 
   setIncident(id: string, answer: Incident, at: number): void {
-    if (this.#account.incidents.change(id, answer, at)) this.#mayIncidentsMove = true;
+    this.#account.incidents.change(id, answer, at);
     this.#settle();
   }
 
@@ -351,14 +346,8 @@ export class Store extends EventEmitter<StoreEvents> {
   /** The view of a device, whose id may be spelled otherwise; null for one that is not shown. */
   view(kind: CloudDeviceKind, spelledId: string): PropertyView | SignalView | SonicView | null {
     const id = this.devices[kind].idOf(spelledId);
-    switch (kind) {
-      case 'property':
-        return this.propertyView(id);
-      case 'signal':
-        return this.signalView(id);
-      case 'sonic':
-        return this.sonicView(id);
-    }
+    if (kind === 'property') return this.propertyView(id);
+    return kind === 'signal' ? this.signalView(id) : this.sonicView(id);
   }
 
   /** A device in a log line: its name, or its id if it has none. */
@@ -433,7 +422,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Marks everything that is shown. */
   touchAll(): void {
-    for (const kind of [...cloudKinds, 'incident'] as const) {
+    for (const kind of plannedKinds) {
       for (const id of this.ids(kind)) this.#changes.mark(kind, id);
     }
   }
@@ -450,12 +439,14 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Emits the events of what was stored, once all of it is stored. */
   #settle(): void {
+    const { incidents } = this.#account;
     const { events: deviceEvents, haveMoved } = this.#shown.place();
-    if (haveMoved) this.#mayIncidentsMove = true;
+    if (haveMoved) incidents.markMoved();
     for (const { event, kind, record } of deviceEvents) {
       if (event === 'device_removed') this.#forgetDetails(kind, record.id);
     }
-    const incidentEvents = this.#placeIncidents();
+    const { events: incidentEvents, isAllAffected } = incidents.place();
+    if (isAllAffected) this.touchAll();
     this.#recordSilence();
     for (const event of deviceEvents) this.emit('device', event);
     for (const event of incidentEvents) this.emit('incident', event);
@@ -472,14 +463,6 @@ export class Store extends EventEmitter<StoreEvents> {
           this.touch('property', propertyId);
       }
     }
-  }
-
-  #placeIncidents(): readonly IncidentEvent[] {
-    if (!this.#mayIncidentsMove) return [];
-    this.#mayIncidentsMove = false;
-    const { events, isAllAffected } = this.#account.incidents.place();
-    if (isAllAffected) this.touchAll();
-    return events;
   }
 
   /** Marks a device that shows something else from now on. */
@@ -562,7 +545,7 @@ export class Store extends EventEmitter<StoreEvents> {
       this.touch(kind, id);
       if (before && !after) this.#forget(kind, id, before);
       if (kind === 'signal') this.#touchLinks(id);
-      if (!before || !after) this.#mayIncidentsMove = true;
+      if (!before || !after) this.#account.incidents.markMoved();
     }
   }
 

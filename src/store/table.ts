@@ -192,19 +192,9 @@ export class Table<T extends object | null> {
 }
 
 /** A table as all but the store see it. */
-export type ReadonlyTable<T extends object> = Pick<
+export type ReadonlyTable<T extends object> = Omit<
   Table<T>,
-  | 'get'
-  | 'has'
-  | 'idOf'
-  | 'readAt'
-  | 'formerReadAt'
-  | 'isStale'
-  | 'ids'
-  | 'records'
-  | 'size'
-  | 'isComplete'
-  | 'isReadSince'
+  'upsert' | 'replaceAll' | 'miss' | 'change' | 'remove' | 'markStale'
 >;
 
 function isSame(before: object | null, after: object | null): boolean {

@@ -35,8 +35,7 @@ export class Topology {
   readonly #owners = new Map<string, string>();
   /** The properties that this bridge shows. */
   #shown: ReadonlySet<string> = new Set();
-  /** Whether it was once known of everything where it is: what is in no property then is not only still to be placed. */
-  #isDecided = false;
+  #isDecided: boolean;
   /** By the key of a signal. */
   readonly #sonicsOn = new Map<string, Set<string>>();
   /** Keys of sonics. */
@@ -46,6 +45,7 @@ export class Topology {
     this.#devices = devices;
     this.#filter = filter;
     this.#shard = shard;
+    this.#isDecided = this.isWholeAccount;
   }
 
   // ---- what the cloud said --------------------------------------------------------------------------------------
@@ -172,9 +172,12 @@ export class Topology {
     return this.#wifi.has(idKey(sonicId));
   }
 
-  /** Whether it was once known of everything in which property it is, as far as that decides what is shown. */
+  /**
+   * Whether it was once known of everything in which property it is, as far as that decides what is shown: what is in no
+   * property then is not only still to be placed.
+   */
   get isDecided(): boolean {
-    return this.isWholeAccount || this.#isDecided;
+    return this.#isDecided;
   }
 
   /** Whether a property is known to have no signal, and no sonic that needs none. */
