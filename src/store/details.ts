@@ -89,8 +89,8 @@ export class TelemetryTable extends DetailTable<Telemetry> {
   }
 
   /**
-   * Takes in what was requested at that time and measured so long before, in ms; null, the cloud has none of this sonic,
-   * which one that has ever measured does not show. The values are shown if neither is too long ago.
+   * Stores what was requested at that time and measured `ageMs` before. Null means that the cloud has none, which counts only
+   * for a sonic that never measured. The values are shown if neither is too long ago.
    */
   setMeasured(id: string, telemetry: Telemetry | null, sentAt: number, ageMs: number, maxAgeMs: number) {
     if (telemetry === null) return { isPresent: false, isNews: !this.of(id) && this.set(id, null, sentAt) };

@@ -53,7 +53,7 @@ export class OpenIncidents {
   /** The last records of incidents that have closed since `place` ran last. */
   readonly #closed = new Map<string, Incident>();
   #mayMove = false;
-  /** What decides about more than the incidents themselves, as it was when all was marked last. */
+  /** Whatever decides about the incident entities of all devices, as it was when these were marked last. */
   #decisive = '';
 
   constructor(devices: ReadonlyDevices, topology: ReadonlyTopology, changes: Changes) {
@@ -164,7 +164,7 @@ export class OpenIncidents {
     return this.#table.isReadSince(at);
   }
 
-  /** Whether no other is open: all were read, and not too long ago. */
+  /** Whether all open ones are known: the list was read completely, and not too long ago. */
   get areKnown(): boolean {
     return this.#table.isListFresh;
   }
@@ -237,7 +237,7 @@ export class OpenIncidents {
     return place !== undefined && !place.isShown && (place.isOthers || !this.#topology.isDecided);
   }
 
-  /** What is behind a hub shows whether that has lost the cloud. */
+  /** Notes which hubs have lost the cloud, and marks each that differs, with its sonics. */
   #placeLostHubs(): void {
     const before = this.#lostHubs;
     this.#lostHubs = new Map();

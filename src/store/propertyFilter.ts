@@ -1,7 +1,7 @@
 import { isSameId } from '../model/ids.ts';
 import type { Property } from '../model/records.ts';
 
-/** Which properties `filters.properties` selects, by name or id; all, where it names none. */
+/** The properties that `filters.properties` selects by name or id. An empty list selects all. */
 export class PropertyFilter {
   readonly #wanted: readonly string[];
   /** The ids that each wanted name or id selects. */
@@ -18,16 +18,12 @@ export class PropertyFilter {
     for (const wanted of this.#wanted) {
       const named = properties.filter(({ id, name }) => isSameId(wanted, id) || wanted === name);
       const before = this.#selected.get(wanted) ?? [];
-      const renamed = properties.filter(({ id }) => before.includes(id));
-      const selected = named.length > 0 ? named : renamed;
-      if (selected === renamed && renamed.length > 0) this.#outdated.add(wanted);
-      else this.#outdated.delete(wanted);
-      if (selected.length > 0)
-        this.#selected.set(
-          wanted,
-          selected.map(({ id }) => id),
-        );
+      const renamed = named.length > 0 ? [] : properties.filter(({ id }) => before.includes(id));
+      const ids = [...named, ...renamed].map(({ id }) => id);
+      if (ids.length > 0) this.#selected.set(wanted, ids);
       else this.#selected.delete(wanted);
+      if (renamed.length > 0) this.#outdated.add(wanted);
+      else this.#outdated.delete(wanted);
     }
   }
 

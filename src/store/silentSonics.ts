@@ -1,6 +1,6 @@
 /**
- * Sonics that are out of reach, so that nobody knows of an incident which only they can report. How many a property has
- * decides whether it can say that none is open there.
+ * Sonics that are unreachable: an incident that only they can report would be missing. A property that has one cannot say
+ * that no incident is open there.
  */
 export class SilentSonics {
   /** By sonic, its property; null: that is not known, and it may be any. */

@@ -214,8 +214,8 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 
   /**
-   * Whether measured values grow old by themselves. They do while the cloud answers; one that is away makes everything
-   * unavailable, and changes no value.
+   * Starts or stops the expiry of measured values. They expire only while the cloud answers: an unreachable cloud makes
+   * everything unavailable, and changes no value.
    */
   setAging(isAging: boolean): void {
     this.#isAging = isAging;
@@ -305,8 +305,8 @@ export class Store extends EventEmitter<StoreEvents> {
   // ---- valve commands -----------------------------------------------------------------------------------------
 
   /**
-   * Notes that the cloud accepted a command at that time; shown as its movement until a reading that was sent since then
-   * says anything new.
+   * Notes that the cloud accepted a command at that time. The valve is shown as moving until a reading that was sent later
+   * shows something new.
    */
   commandAccepted(sonicId: string, action: ValveAction, at: number): void {
     const sonic = this.#shown.has('sonic', sonicId) ? this.devices.sonic.get(sonicId) : undefined;
@@ -391,25 +391,25 @@ export class Store extends EventEmitter<StoreEvents> {
     return (kind === 'incident' ? this.incidents : this.devices[kind]).isReadSince(at);
   }
 
-  /** Whether it was also once known where everything is, so that what is not shown is not wanted. */
+  /** Whether it was also once known where each device is, so that only those are hidden that must be. */
   get isResolved(): boolean {
     return this.isComplete && this.topology.isDecided;
   }
 
-  /** Whether the account has what is not shown here, and this bridge leaves it to another one, or may have to. */
+  /** Whether the account has it, this bridge does not show it, and another bridge does or may have to. */
   isLeftToOthers(kind: PlannedKind, id: string): boolean {
     if (kind === 'incident') return this.incidents.isLeftToOthers(id);
     return this.topology.isLeftToOthers(kind, id);
   }
 
-  /** Whether this bridge is the one that answers for what it does not show. */
+  /** Whether this bridge answers commands for it, shown or not. */
   answersFor(kind: PlannedKind, id: string): boolean {
     return kind === 'incident' ? this.incidents.isAnsweredHere(id) : this.topology.isAnsweredHere(kind, id);
   }
 
   // ---- what is to be published --------------------------------------------------------------------------------
 
-  /** What must be planned since the last time that this was called. */
+  /** What was marked since the last call. */
   takeDirty(): Dirty {
     return this.#changes.take();
   }
@@ -453,7 +453,7 @@ export class Store extends EventEmitter<StoreEvents> {
     if (this.#changes.wasMarked()) this.emit('change');
   }
 
-  /** A property shows whether its sonics can report. */
+  /** Marks the properties in which the first sonic has become silent, or none is any more. */
   #recordSilence(): void {
     for (const id of this.#changes.takeSonics()) {
       const isSilent = this.sonicView(id)?.isReporting === false;
@@ -529,7 +529,7 @@ export class Store extends EventEmitter<StoreEvents> {
     if (this.#account.valves.record(sonic, readAt, table.formerReadAt(id))) this.touch('sonic', id);
   }
 
-  /** Marks what shows something of devices that are others, have come or have gone. */
+  /** Marks everything that shows something of devices that have changed, come or gone. */
   #record<T extends Property | Signal | Sonic>(kind: CloudDeviceKind, changes: readonly Change<T>[]): void {
     if (kind !== 'property') {
       // A link is down by two readings in a row, and up by one.
@@ -549,7 +549,7 @@ export class Store extends EventEmitter<StoreEvents> {
     }
   }
 
-  /** A signal, and what hangs on it, show its link. */
+  /** Marks a signal and its sonics, which show its link too. */
   #touchLinks(signalId: string): void {
     this.touch('signal', signalId);
     for (const sonicId of this.topology.sonicsOn(signalId)) this.touch('sonic', sonicId);

@@ -31,10 +31,10 @@ interface Entry<T> {
 }
 
 /**
- * What is known of one kind of record. Of two readings the one that was sent later wins, whichever comes first. A record
- * that did not change keeps its identity, so that nothing is planned for it. It is stale once the polls report that its
- * last reading was too long ago. While the cloud is unreachable they report nothing, and no value changes. Ids are
- * compared without regard to case, and a record keeps the spelling that it came with first.
+ * The records of one kind. The reading that was sent later wins, even if the other one arrives after it. A reading without
+ * a change keeps the same object, so that nothing is planned again. A record is stale if it was read before the time that
+ * `markStale` was last given. That time stands still while the cloud is unreachable: an outage changes no value. Upper and
+ * lower case in an id mean the same, and a record keeps its first spelling.
  */
 export class Table<T extends object | null> {
   readonly #maxMisses: number;

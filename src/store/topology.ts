@@ -173,8 +173,8 @@ export class Topology {
   }
 
   /**
-   * Whether it was once known of everything in which property it is, as far as that decides what is shown: what is in no
-   * property then is not only still to be placed.
+   * Whether the signals of all properties that matter were once read. From then on a device without a property has none, and
+   * does not only wait for one.
    */
   get isDecided(): boolean {
     return this.#isDecided;
@@ -201,7 +201,7 @@ export class Topology {
 
   // ---- what is shown --------------------------------------------------------------------------------------------
 
-  /** Whether this bridge shows the device. What is in no property is shown unless a filter is on, by the bridge of its hash. */
+  /** Whether this bridge shows the device. One without a property is shown by the bridge of its hash, unless a filter is on. */
   isShown(kind: CloudDeviceKind, id: string): boolean {
     if (!this.#devices[kind].has(id)) return false;
     if (this.isWholeAccount) return true;
@@ -216,7 +216,7 @@ export class Topology {
     return this.isShared && (this.isUndecided(kind, id) || !this.isAnsweredHere(kind, id));
   }
 
-  /** Whether it is not known yet whether the device is shown, since it is in no property that is known. */
+  /** Whether the device still waits for its property, so that nobody knows whether to show it. */
   isUndecided(kind: CloudDeviceKind, id: string): boolean {
     return !this.isDecided && this.#devices[kind].has(id) && this.propertyOf(kind, id) === null;
   }
@@ -236,12 +236,12 @@ export class Topology {
     return isShared(this.#shard);
   }
 
-  /** Whether what has this id, a property or what is in none, is this bridge's by its hash. */
+  /** Whether the hash of this id selects this bridge: the id of a property, or of a record that is in none. */
   isOurs(id: string): boolean {
     return isOurs(id, this.#shard);
   }
 
-  /** Properties of which it matters which signals they have, and is not known. */
+  /** Properties whose signals must be known, and were never read. */
   unsurveyedPropertyIds(): string[] {
     return this.surveyedIds().filter((id) => !this.#surveyed.has(id));
   }
