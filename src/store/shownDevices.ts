@@ -40,10 +40,6 @@ export class ShownDevices {
     return [...this.#shown[kind].keys()];
   }
 
-  count(kind: CloudDeviceKind): number {
-    return this.#shown[kind].size;
-  }
-
   /** Devices may have come, left or moved: the next `place` looks at all of them. */
   markMoved(): void {
     this.#mayMove = true;

@@ -368,10 +368,10 @@ export class Store extends EventEmitter<StoreEvents> {
   /** How many there are of each. */
   counts(): { properties: number; signals: number; sonics: number; open_incidents: number } {
     return {
-      properties: this.#shown.count('property'),
-      signals: this.#shown.count('signal'),
-      sonics: this.#shown.count('sonic'),
-      open_incidents: this.incidents.ids.length,
+      properties: this.ids('property').length,
+      signals: this.ids('signal').length,
+      sonics: this.ids('sonic').length,
+      open_incidents: this.ids('incident').length,
     };
   }
 

@@ -4,7 +4,7 @@ import type { Incident, Property, Signal, Sonic } from '../model/records.ts';
 import { bridgeName, bridgeOf, isOurs, isShared, type Shard } from '../model/shard.ts';
 import type { CloudDeviceKind } from './changes.ts';
 import type { PropertyFilter } from './propertyFilter.ts';
-import type { Reading, ReadonlyTable } from './table.ts';
+import { type Reading, type ReadonlyTable, Table } from './table.ts';
 
 /** All devices of the account, shown by this bridge or not. */
 export interface ReadonlyDevices {
@@ -27,10 +27,8 @@ export class Topology {
   readonly #shard: Shard;
   /** By property, the keys of the signals that its lists had, each with the number of complete lists since that are without it. */
   readonly #lists = new Map<string, Map<string, number>>();
-  /** When the signals of each property were last read completely, in ms of the monotonic clock. */
-  readonly #surveyed = new Map<string, number>();
-  /** What was read before that time is stale. */
-  #staleBefore = Number.NEGATIVE_INFINITY;
+  /** By property, the keys of the signals in its last complete list. */
+  readonly #surveys = new Table<ReadonlySet<string>>();
   /** By the key of a signal, the property that lists it. */
   readonly #owners = new Map<string, string>();
   /** The properties that this bridge shows. */
@@ -77,7 +75,7 @@ export class Topology {
       if (isTaken && this.#setOwner(id, propertyId)) hasMoved = true;
     }
     if (!isComplete) return hasMoved;
-    this.#surveyed.set(propertyId, startedAt);
+    this.#surveys.upsert(propertyId, listed, startedAt);
     for (const [id, misses] of list) {
       if (listed.has(id)) continue;
       list.set(id, misses + 1);
@@ -92,7 +90,7 @@ export class Topology {
   /** Forgets a property that is gone. */
   forgetProperty(propertyId: string): void {
     this.#lists.delete(propertyId);
-    this.#surveyed.delete(propertyId);
+    this.#surveys.remove(propertyId);
     for (const [id, owner] of this.#owners) if (owner === propertyId) this.#setOwner(id, this.#lister(id));
   }
 
@@ -182,21 +180,18 @@ export class Topology {
 
   /** Whether a property is known to have no signal, and no sonic that needs none. */
   isWithoutDevices(propertyId: string): boolean {
-    const isBare = this.#surveyed.has(propertyId) && this.#lists.get(propertyId)?.size === 0;
+    const isBare = this.#surveys.has(propertyId) && this.#lists.get(propertyId)?.size === 0;
     return isBare && ![...this.#wifi].some((id) => this.propertyOf('sonic', id) === propertyId);
   }
 
   /** Whether all signals of a property are known: they were read, and not too long ago. */
   isSurveyed(propertyId: string): boolean {
-    const readAt = this.#surveyed.get(propertyId);
-    return readAt !== undefined && readAt >= this.#staleBefore;
+    return this.#surveys.has(propertyId) && !this.#surveys.isStale(propertyId);
   }
 
   /** Notes that what was read before that time is too old; the properties whose signals are not known from now on. */
   markStale(readBefore: number): string[] {
-    const known = [...this.#surveyed.keys()].filter((id) => this.isSurveyed(id));
-    this.#staleBefore = Math.max(this.#staleBefore, readBefore);
-    return known.filter((id) => !this.isSurveyed(id));
+    return this.#surveys.markStale(readBefore);
   }
 
   // ---- what is shown --------------------------------------------------------------------------------------------
@@ -243,7 +238,7 @@ export class Topology {
 
   /** Properties whose signals must be known, and were never read. */
   unsurveyedPropertyIds(): string[] {
-    return this.surveyedIds().filter((id) => !this.#surveyed.has(id));
+    return this.surveyedIds().filter((id) => !this.#surveys.has(id));
   }
 
   /** Properties whose signals must be known: those that are shown and, where bridges share the account, all. */
