@@ -1,9 +1,7 @@
 import { sleep } from '../base/clock.ts';
 import { forEachLimit } from '../base/forEachLimit.ts';
 import { singleFlight } from '../base/singleFlight.ts';
-import type { CloudClient } from '../cloud/client.ts';
 import { CloudError, isPermanent } from '../cloud/errors.ts';
-import type { Store } from '../store/store.ts';
 import { type DeviceQuery, queryDevices } from './perDevice.ts';
 import type { PollParts } from './pollParts.ts';
 import { mergeProblems, type PollProblem, toProblem } from './pollStatus.ts';
@@ -22,8 +20,6 @@ interface SettingsQuery<T> {
 /** Reads the settings of properties, the status of hubs and the categories of appliances: nothing that is urgent. */
 export class Details {
   readonly #parts: PollParts;
-  readonly #client: CloudClient;
-  readonly #store: Store;
   /** Reads hubs and categories, unless that is in progress; resolves after that and never rejects. */
   readonly hubsAndCategories = singleFlight(async () => {
     const ends = await Promise.allSettled([this.#readCategories(), this.#readHubs()]);
@@ -34,15 +30,14 @@ export class Details {
 
   constructor(parts: PollParts) {
     this.#parts = parts;
-    this.#client = parts.client;
-    this.#store = parts.store;
   }
 
   /** Reads the settings of each property; a guest may not read all of them, which is no problem. */
   async propertySettings(onRead: (read: number, total: number) => void): Promise<PollProblem | null> {
     const problems: (PollProblem | null)[] = [];
-    const ids = this.#store.ids('property');
-    await forEachLimit(this.#client.maxConcurrency, ids, async (id) => {
+    const { client, store } = this.#parts;
+    const ids = store.ids('property');
+    await forEachLimit(client.maxConcurrency, ids, async (id) => {
       problems.push(await this.#readSettings(id));
       onRead(problems.length, ids.length);
     });
@@ -51,17 +46,17 @@ export class Details {
 
   /** Reads both kinds of settings of a property. */
   async #readSettings(id: string): Promise<PollProblem | null> {
-    const store = this.#store;
-    const options = { signal: this.#parts.stopping };
+    const { client, store, stopping } = this.#parts;
+    const options = { signal: stopping };
     const params = { property_id: id };
     const problems = await Promise.all([
       this.#readUnlessRefused(`settings/${id}`, {
-        read: () => this.#client.call({ operation: 'read_property_settings', params }, options),
+        read: () => client.call({ operation: 'read_property_settings', params }, options),
         store: (settings, ...when) => store.setPropertyDetails(id, settings, undefined, ...when),
         isNone: () => store.settings.of(id) === null,
       }),
       this.#readUnlessRefused(`notifications/${id}`, {
-        read: () => this.#client.call({ operation: 'read_notification_settings', params }, options),
+        read: () => client.call({ operation: 'read_notification_settings', params }, options),
         store: (settings, ...when) => store.setPropertyDetails(id, undefined, settings, ...when),
         isNone: () => store.notifications.of(id) === null,
       }),
@@ -95,36 +90,37 @@ export class Details {
   }
 
   async #readCategories(): Promise<void> {
+    const { client, store, stopping } = this.#parts;
     const call = { operation: 'read_appliance_categories' } as const;
-    const isOffered = () => this.#client.isOffered(call.operation);
+    const isOffered = () => client.isOffered(call.operation);
     try {
       if (isOffered()) {
-        const { categories } = await this.#client.call(call, { signal: this.#parts.stopping });
-        this.#store.setApplianceCategories(categories);
+        const { categories } = await client.call(call, { signal: stopping });
+        store.setApplianceCategories(categories);
       }
     } catch (error) {
       this.#logFailure('the categories of appliances', error);
     }
-    if (!isOffered()) this.#store.setApplianceCategories(null);
+    if (!isOffered()) store.setApplianceCategories(null);
   }
 
   async #readHubs(): Promise<void> {
-    const store = this.#store;
+    const { store, log } = this.#parts;
     const ids = store.ids('property').flatMap((id) => store.topology.signalsIn(id));
     const problem = await queryDevices(this.#parts, ids, this.#hubQuery());
-    if (problem) this.#parts.log.debug(`Reading hubs: ${problem.message}`);
+    if (problem) log.debug(`Reading hubs: ${problem.message}`);
   }
 
   #hubQuery(): DeviceQuery {
-    const { stopping } = this.#parts;
+    const { client, store, stopping } = this.#parts;
     return {
       operation: 'read_hub',
       poll: null,
       read: async (id, sentAt) => {
         const call = { operation: 'read_hub', params: { hub_id: id } } as const;
-        this.#store.setHub(id, await this.#client.call(call, { signal: stopping }), sentAt);
+        store.setHub(id, await client.call(call, { signal: stopping }), sentAt);
       },
-      onNone: (id, sentAt) => this.#store.setHub(id, null, sentAt),
+      onNone: (id, sentAt) => store.setHub(id, null, sentAt),
     };
   }
 

@@ -6,7 +6,6 @@ import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
 import { isSameId } from '../model/ids.ts';
 import type { PollName } from '../model/polls.ts';
 import type { Incident, Signal, Sonic } from '../model/records.ts';
-import type { Store } from '../store/store.ts';
 import type { Reading } from '../store/table.ts';
 import type { PollParts } from './pollParts.ts';
 import { listProblem, mergeProblems, type PollProblem, toProblem } from './pollStatus.ts';
@@ -33,23 +32,17 @@ export interface WifiSonics extends Omit<Reading<Sonic>, 'startedAt'> {
 /** Reads the lists of the account into the store. Each method resolves to what could not be read, or null. */
 export class Lists {
   readonly #parts: PollParts;
-  readonly #client: CloudClient;
-  readonly #store: Store;
-  readonly #stopping: AbortSignal;
   /** How many complete lists in a row have missed an incident that the cloud does not answer for. */
   #timesMissing: ReadonlyMap<string, number> = new Map();
 
   constructor(parts: PollParts) {
     this.#parts = parts;
-    this.#client = parts.client;
-    this.#store = parts.store;
-    this.#stopping = parts.stopping;
   }
 
   /** Reads the properties. */
   properties(): Promise<PollProblem | null> {
     return this.#read('properties', { operation: 'list_properties' }, (reading) =>
-      this.#store.replaceProperties(reading),
+      this.#parts.store.replaceProperties(reading),
     );
   }
 
@@ -58,48 +51,48 @@ export class Lists {
    * read too: what is in them is not shown here.
    */
   async ownedSignals(onRead: (read: number, total: number) => void): Promise<OwnedSignals> {
-    const { clock } = this.#parts;
+    const { client, store, stopping, clock } = this.#parts;
     const problems: (PollProblem | null)[] = [];
     const lists = new Map<string, Reading<Pick<Signal, 'id'>>>();
-    const ids = this.#store.topology.surveyedIds();
-    await forEachLimit(this.#client.maxConcurrency, ids, async (id) => {
+    const ids = store.topology.surveyedIds();
+    await forEachLimit(client.maxConcurrency, ids, async (id) => {
       const call = { operation: 'list_property_signals', params: { property_id: id } } as const;
       const startedAt = clock.monotonic();
       try {
-        const list = await this.#client.readList(call, { signal: this.#stopping });
+        const list = await client.readList(call, { signal: stopping });
         lists.set(id, { records: list.records, isComplete: list.complete, startedAt });
         problems.push(listProblem(list));
       } catch (error) {
-        if (!(error instanceof CloudError) || this.#stopping.aborted) throw error;
+        if (!(error instanceof CloudError) || stopping.aborted) throw error;
         problems.push(isPermanent(error) ? null : toProblem(error));
       }
       onRead(problems.length, ids.length);
     });
     // Stored together: with ten thousand valves, placing all devices again after each property took 18 s of CPU time.
-    return { problem: mergeProblems(problems), hasChanged: this.#store.setOwnedSignals(lists) };
+    return { problem: mergeProblems(problems), hasChanged: store.setOwnedSignals(lists) };
   }
 
   /** Reads the signals. */
   signals(): Promise<PollProblem | null> {
     return this.#read('signals', { operation: 'list_signals' }, (reading) =>
-      this.#store.replaceSignals(reading),
+      this.#parts.store.replaceSignals(reading),
     );
   }
 
   /** Reads both lists of sonics; the list of Wi-Fi sonics must not delay the other. */
   async sonics(): Promise<PollProblem | null> {
     let isWifiRead = false;
-    const { state } = this.#parts;
+    const { client, store, state, stopping } = this.#parts;
     const areSomeKnown = () => state.wifiSonics.length > 0;
-    const wifiRead = readWifiSonics(this.#client, areSomeKnown, this.#stopping).finally(() => {
+    const wifiRead = readWifiSonics(client, areSomeKnown, stopping).finally(() => {
       isWifiRead = true;
     });
     const problem = await this.#read('sonics', { operation: 'list_sonics' }, async (reading) => {
-      if (!isWifiRead) this.#store.replaceSonics(reading, { records: [], isComplete: false });
+      if (!isWifiRead) store.replaceSonics(reading, { records: [], isComplete: false });
       const wifi = await wifiRead;
-      if (this.#stopping.aborted) return;
-      this.#store.replaceSonics(reading, wifi);
-      if (wifi.isComplete) state.recordWifiSonics(this.#store.topology.wifiSonics);
+      if (stopping.aborted) return;
+      store.replaceSonics(reading, wifi);
+      if (wifi.isComplete) state.recordWifiSonics(store.topology.wifiSonics);
     });
     const { problem: wifiProblem } = await wifiRead;
     return mergeProblems([
@@ -113,13 +106,14 @@ export class Lists {
    * one that incomplete lists have missed for too long: it must not stay open for ever.
    */
   incidents(): Promise<PollProblem | null> {
+    const { store } = this.#parts;
     const call = { operation: 'list_incidents', query: { open: true } } as const;
     return this.#read('incidents', call, async (reading) => {
       const { isComplete } = reading;
-      const isChecked = isComplete || !this.#store.incidents.areKnown;
-      const missing = isChecked ? this.#store.incidents.missingFrom(reading.records) : [];
+      const isChecked = isComplete || !store.incidents.areKnown;
+      const missing = isChecked ? store.incidents.missingFrom(reading.records) : [];
       const found = await this.#checkMissing(missing, isComplete);
-      this.#store.replaceIncidents({ ...reading, records: [...reading.records, ...found] });
+      store.replaceIncidents({ ...reading, records: [...reading.records, ...found] });
     });
   }
 
@@ -128,14 +122,14 @@ export class Lists {
     call: Call<Name>,
     store: (reading: Reading<RecordOf<Name>>) => void | Promise<void>,
   ): Promise<PollProblem | null> {
-    const { clock, statuses } = this.#parts;
+    const { client, statuses, stopping, clock } = this.#parts;
     const startedAt = clock.monotonic();
     const onPage = (_pages: HowFar, { read, announced }: HowFar) => {
       // The requests for each property take longer than their list. The poller counts these.
       statuses.recordProgress(poll, poll === 'properties' ? 0 : read, announced);
     };
-    const list = await this.#client.readList(call, { signal: this.#stopping, onPage });
-    if (this.#stopping.aborted) return null;
+    const list = await client.readList(call, { signal: stopping, onPage });
+    if (stopping.aborted) return null;
     await store({ records: list.records, isComplete: list.complete, startedAt });
     return listProblem(list);
   }
@@ -162,12 +156,13 @@ export class Lists {
 
   /** The incident, or how reading it failed; null if the cloud answered with something else. */
   async #readIncident(id: string): Promise<Incident | CloudErrorKind | null> {
+    const { client, stopping } = this.#parts;
     const call = { operation: 'read_incident', params: { incident_id: id } } as const;
     try {
-      const answer = await this.#client.call(call, { signal: this.#stopping });
+      const answer = await client.call(call, { signal: stopping });
       return isSameId(answer.id, id) ? answer : null;
     } catch (error) {
-      if (this.#stopping.aborted) throw error;
+      if (stopping.aborted) throw error;
       return error instanceof CloudError ? error.kind : null;
     }
   }

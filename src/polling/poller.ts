@@ -1,14 +1,10 @@
 import { EventEmitter } from 'node:events';
 import type { Random } from '../base/backoff.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
 import type { Schedule } from '../base/schedule.ts';
-import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { isSignalReachable } from '../model/devices.ts';
 import { byPoll, listPolls, type PollName, pollNames, pollTable, sonicPolls } from '../model/polls.ts';
 import type { Incident } from '../model/records.ts';
-import type { Store } from '../store/store.ts';
 import { Details } from './details.ts';
 import { Lists } from './lists.ts';
 import { LocalDays } from './localDays.ts';
@@ -56,7 +52,7 @@ const ageEveryMs = 30_000;
 const maxDetailsMs = 5_000;
 
 /** Whether the incident tells about the link of a hub, on which its valves depend. */
-function isAboutHub({ type, signal_id: signalId, sonic_id: sonicId }: Incident): boolean {
+function mayConcernHub({ type, signal_id: signalId, sonic_id: sonicId }: Incident): boolean {
   return type === 'cloud_disconnection' || (signalId !== null && sonicId === null);
 }
 
@@ -70,14 +66,10 @@ function isAboutHub({ type, signal_id: signalId, sonic_id: sonicId }: Incident):
  * back, all polls that failed with it run again at once.
  */
 export class Poller extends EventEmitter<PollerEvents> {
-  readonly #client: CloudClient;
-  readonly #store: Store;
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #parts: PollParts;
   readonly #schedules: Readonly<Record<PollName, PollSchedule>>;
   readonly #lists: Lists;
   readonly #details: Details;
-  readonly #days: LocalDays;
   readonly #telemetry: TelemetryPoll;
   readonly #usage: UsagePoll;
   readonly #pressureTests: PressureTestPoll;
@@ -110,16 +102,12 @@ export class Poller extends EventEmitter<PollerEvents> {
   constructor(options: PollerOptions) {
     super();
     const { client, store, state, schedules, timezone, clock, random, log } = options;
-    this.#client = client;
-    this.#store = store;
-    this.#clock = clock;
-    this.#log = log;
     this.#schedules = byPoll((poll) => new PollSchedule(schedules[poll], timezone, clock, random));
     const statuses = new PollStatuses(this.#schedules, options, clock);
     this.statuses = statuses;
-    this.#days = new LocalDays(store, state, timezone, clock);
-    const stopping = this.#stopping.signal;
-    const parts = { client, store, state, statuses, days: this.#days, stopping, clock, log };
+    const days = new LocalDays(store, state, timezone, clock);
+    const parts = { client, store, state, statuses, days, stopping: this.#stopping.signal, clock, log };
+    this.#parts = parts;
     this.#lists = new Lists(parts);
     store.on('device', ({ event, kind }) => {
       if (event !== 'device_added' || kind !== 'sonic') return;
@@ -135,7 +123,7 @@ export class Poller extends EventEmitter<PollerEvents> {
         const view = store.signalView(id);
         return view !== null && !isSignalReachable(view);
       };
-      if (isAboutHub(record) || store.ids('signal').some(isOffline)) void this.runNow('signals');
+      if (mayConcernHub(record) || store.ids('signal').some(isOffline)) void this.runNow('signals');
     });
     this.#details = new Details(parts);
     this.#telemetry = new TelemetryPoll(parts);
@@ -149,12 +137,13 @@ export class Poller extends EventEmitter<PollerEvents> {
    * and leaks. Resolves as soon as the lists are read and the cloud has answered; `startDetails` does the rest.
    */
   async start(): Promise<void> {
+    const { store, stopping, days } = this.#parts;
     const start = (poll: PollName) => this.#start(poll);
     this.#markStaleLater();
     this.#propertiesRead = start('properties');
     const located = Promise.race([this.#located, this.#propertiesRead]);
     // If only some properties are shown, their sonics are known only after this.
-    if (!this.#store.topology.isWholeAccount) await located;
+    if (!store.topology.isWholeAccount) await located;
     await Promise.all([located, ...(['signals', 'sonics', 'incidents'] as const).map(start)]);
     await this.#reached;
     // A list that failed while the cloud was unreachable is read once more before anything is shown without it. So are
@@ -162,15 +151,15 @@ export class Poller extends EventEmitter<PollerEvents> {
     const isMissing = (poll: PollName) => {
       const { lastSuccessAt, failure } = this.statuses.records[poll];
       const isFailed = lastSuccessAt === null && failure !== null;
-      const isDenied = (id: string) => this.#store.signalView(id)?.isCloudLost ?? false;
-      const isDoubted = poll === 'signals' && this.#store.ids('signal').some(isDenied);
-      return (isFailed || isDoubted) && !this.#stopping.signal.aborted;
+      const isDenied = (id: string) => store.signalView(id)?.isCloudLost ?? false;
+      const isDoubted = poll === 'signals' && store.ids('signal').some(isDenied);
+      return (isFailed || isDoubted) && !stopping.aborted;
     };
     await Promise.all(listPolls.filter(isMissing).map((poll) => this.runNow(poll)));
-    if (this.#stopping.signal.aborted) return;
+    if (stopping.aborted) return;
     this.#areListsRead = true;
     this.emit('listsRead');
-    this.#days.start(() => this.#onNewDay());
+    days.start(() => this.#onNewDay());
   }
 
   /** Starts what is read device by device; resolves after the first run of all of it, or after some seconds. */
@@ -181,7 +170,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     );
     const details = Promise.all([this.#start('telemetry'), afterProperties]);
     await new Promise<void>((resolve) => {
-      const cancel = this.#clock.after(maxDetailsMs, resolve);
+      const cancel = this.#parts.clock.after(maxDetailsMs, resolve);
       void details.then(() => {
         cancel();
         resolve();
@@ -195,7 +184,7 @@ export class Poller extends EventEmitter<PollerEvents> {
 
   /** Polls everything as soon as possible, and signs in again if the cloud had rejected that. */
   refresh(): void {
-    this.#client.refresh();
+    this.#parts.client.refresh();
     for (const poll of pollNames) void this.runNow(poll);
   }
 
@@ -232,32 +221,32 @@ export class Poller extends EventEmitter<PollerEvents> {
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('sonic2mqtt is stopping'));
     this.#onReached();
-    this.#days.stop();
+    this.#parts.days.stop();
     this.#cancelAging();
-    this.#store.setAging(false);
+    this.#parts.store.setAging(false);
     await Promise.all(pollNames.map((poll) => this.#schedules[poll].stop()));
   }
 
   /** Runs one poll; resolves to whether everything was read, and never rejects. */
   async #run(poll: PollName): Promise<boolean> {
-    const { statuses } = this;
-    const startedAt = this.#clock.monotonic();
+    const { store, statuses, stopping, clock, log } = this.#parts;
+    const startedAt = clock.monotonic();
     const before = statuses.records[poll];
     // Without a list of sonics there is nothing to ask for.
     if (pollTable[poll].isBySonic && statuses.records.sonics.lastSuccessAt === null) return true;
     statuses.begin(poll);
-    this.#store.setAging(statuses.isCloudAnswering);
+    store.setAging(statuses.isCloudAnswering);
     let failure: PollFailure | null;
     try {
       failure = await this.#polls[poll]();
     } catch (error) {
-      if (this.#stopping.signal.aborted) return true;
+      if (stopping.aborted) return true;
       failure = this.#toFailure(error);
       if (!(error instanceof CloudError))
-        this.#log.error({ err: error }, `Internal error: cannot read ${pollTable[poll].label}`);
+        log.error({ err: error }, `Internal error: cannot read ${pollTable[poll].label}`);
     }
     statuses.end(poll, startedAt, failure);
-    if (failure?.isInDoubt) this.#log.debug(`Reading ${poll} again soon: ${failure.message}`);
+    if (failure?.isInDoubt) log.debug(`Reading ${poll} again soon: ${failure.message}`);
     const isRead = failure === null || failure.kind === 'incomplete';
     // Before anything is available again after a sleep of the machine.
     this.#markStale(startedAt);
@@ -268,7 +257,7 @@ export class Poller extends EventEmitter<PollerEvents> {
         for (const each of sonicPolls) void this.runNow(each);
       }
     }
-    this.#store.setAging(statuses.isCloudAnswering);
+    store.setAging(statuses.isCloudAnswering);
     this.emit('ended', poll, failure === null);
     if (poll === 'properties') void this.#details.hubsAndCategories();
     return failure === null;
@@ -276,12 +265,12 @@ export class Poller extends EventEmitter<PollerEvents> {
 
   /** Notes what is too old at that time, whichever poll has read it. */
   #markStale(at: number): void {
-    for (const poll of pollNames) this.#store.markStale(poll, this.statuses.staleBefore(poll, at));
+    for (const poll of pollNames) this.#parts.store.markStale(poll, this.statuses.staleBefore(poll, at));
   }
 
   #markStaleLater(): void {
-    this.#cancelAging = this.#clock.after(ageEveryMs, () => {
-      this.#markStale(this.#clock.monotonic());
+    this.#cancelAging = this.#parts.clock.after(ageEveryMs, () => {
+      this.#markStale(this.#parts.clock.monotonic());
       this.#markStaleLater();
     });
   }
@@ -289,7 +278,7 @@ export class Poller extends EventEmitter<PollerEvents> {
   #toFailure(error: unknown): PollFailure {
     if (!(error instanceof CloudError)) return { kind: 'unreadable', ...toProblem(error) };
     // The message of a rejected sign-in counts down to the next attempt, which the session reports once for all.
-    const isRejected = error.kind === 'auth' && this.#client.sessionState().status === 'rejected';
+    const isRejected = error.kind === 'auth' && this.#parts.client.sessionState().status === 'rejected';
     if (isRejected) return { kind: 'auth', message: 'not signed in', key: 'not signed in' };
     return { kind: error.kind, ...toProblem(error) };
   }
