@@ -50,36 +50,38 @@ export class Account {
   readonly pressureTests = new DetailTable<PressureTestDays>(withoutToday);
   /** By sonic, the pressure test that this bridge has started last. */
   readonly pressureTestJobs = new Map<string, string>();
-
   /** What each poll reads, by the kind of device that shows it. */
   readonly readBy: Readonly<Record<PollName, readonly (readonly [PlannedKind, readonly Aging[]])[]>>;
-  /** What is known of a device besides its record. */
-  readonly detailsOf: Readonly<
-    Record<CloudDeviceKind, readonly { readonly forget: (id: string) => unknown }[]>
-  >;
 
   constructor(selection: readonly string[], shard: Shard, changes: Changes) {
     this.filter = new PropertyFilter(selection);
     this.topology = new Topology(this.devices, this.filter, shard);
     this.incidents = new OpenIncidents(this.devices, this.topology, changes);
-    const { devices, flaps, settings, notifications, hubs, telemetry, usage, pressureTests } = this;
+    const { devices, flaps } = this;
     this.readBy = {
       properties: [
-        ['property', [devices.property, this.topology, settings, notifications]],
-        ['signal', [hubs]],
+        ['property', [devices.property, this.topology, this.settings, this.notifications]],
+        ['signal', [this.hubs]],
       ],
       signals: [['signal', [devices.signal, flaps.signal]]],
       sonics: [['sonic', [devices.sonic, flaps.sonic, this.valves]]],
       incidents: [['incident', [this.incidents]]],
       // Measured values expire by themselves.
       telemetry: [],
-      usage: [['sonic', [usage]]],
-      pressure_tests: [['sonic', [pressureTests]]],
+      usage: [['sonic', [this.usage]]],
+      pressure_tests: [['sonic', [this.pressureTests]]],
     };
-    this.detailsOf = {
+  }
+
+  /** Forgets what is known of a device besides its record. */
+  forgetDetails(kind: CloudDeviceKind, id: string): void {
+    const { settings, notifications, hubs, telemetry, usage, pressureTests, pressureTestJobs, valves } = this;
+    const details = {
       property: [settings, notifications],
       signal: [hubs],
-      sonic: [telemetry.hub, telemetry.wifi, usage, pressureTests, this.valves],
+      sonic: [telemetry.hub, telemetry.wifi, usage, pressureTests, valves],
     };
+    for (const table of details[kind]) table.forget(id);
+    if (kind === 'sonic') pressureTestJobs.delete(id);
   }
 }

@@ -557,8 +557,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Forgets the details of a device that is no longer shown. They are not read again. */
   #forgetDetails(kind: CloudDeviceKind, id: string): void {
-    for (const table of this.#account.detailsOf[kind]) table.forget(id);
-    if (kind === 'sonic') this.#account.pressureTestJobs.delete(id);
+    this.#account.forgetDetails(kind, id);
     if (kind !== 'property') return;
     this.#accepted.delete(id);
     this.#memory?.forgetAccepted(id);
