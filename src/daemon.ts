@@ -20,7 +20,7 @@ import { OtherBridges } from './health/otherBridges.ts';
 import { Snapshots } from './health/snapshots.ts';
 import { reportToSystemd } from './health/systemd.ts';
 import type { HttpServer } from './http/httpServer.ts';
-import { bridgeOptions, clientOptions, topicsOf } from './partOptions.ts';
+import { bridgeOptions, cloudOptions, topicsOf } from './partOptions.ts';
 import { FirstReading } from './polling/firstReading.ts';
 import { Poller } from './polling/poller.ts';
 import { BridgeEvents } from './publishing/bridgeEvents.ts';
@@ -60,7 +60,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   const account = { baseUrl: cloud.base_url, email: cloud.email };
   const state = new StateFile(config.data_dir, account, log, clock, disk, shard);
   const client = new CloudClient({
-    ...clientOptions(config, log, secrets, clock),
+    ...cloudOptions(config, log, secrets, clock),
     random,
     dispatcher,
     memory: {

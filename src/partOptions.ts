@@ -23,7 +23,7 @@ export function cloudProxy({ cloud }: Config): URL | null {
 }
 
 /** How the configuration says to reach the cloud. */
-export function clientOptions(
+export function cloudOptions(
   config: Config,
   log: Log,
   secrets: Secrets,

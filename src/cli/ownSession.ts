@@ -1,7 +1,7 @@
 import { systemClock } from '../base/clock.ts';
 import { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
-import { clientOptions } from '../partOptions.ts';
+import { cloudOptions } from '../partOptions.ts';
 import type { Configuration } from './configuration.ts';
 
 const signOutLimitMs = 3_000;
@@ -9,7 +9,7 @@ const hurriedSignOutLimitMs = 700;
 
 /** A client with a session of its own, which must not disturb the bridge's; or with that of a token, as it is. */
 export function ownClient({ config, log, secrets }: Configuration, token?: string): CloudClient {
-  const options = clientOptions(config, log, secrets, systemClock);
+  const options = cloudOptions(config, log, secrets, systemClock);
   const given = token === undefined ? null : { token, since: systemClock.now() };
   const memory = { load: () => given, save: () => {} };
   const client = new CloudClient({ ...options, memory, isSessionFixed: given !== null });

@@ -123,19 +123,19 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
       this.#refuse(topic, parsed.refusal);
       return;
     }
-    const { order } = parsed;
-    if ('order' in order) {
-      this.#carryOut(order);
+    const { action } = parsed;
+    if ('kind' in action) {
+      this.#carryOut(action);
       this.#outcomes.record(topic, 'ok', null, null);
-    } else if ('operation' in order && isValveCall(order)) {
-      void this.#valveQueue.move(message, order, 'valve');
-    } else this.#updates.apply(message, `${kind}/${id}`, [order].flat());
+    } else if ('operation' in action && isValveCall(action)) {
+      void this.#valveQueue.move(message, action, 'valve');
+    } else this.#updates.apply(message, `${kind}/${id}`, [action].flat());
   }
 
   /** A command for the bridge itself. */
   #carryOut(action: BridgeAction): void {
     const { poller, log } = this.#parts;
-    if (action.order === 'refresh') poller.refresh();
+    if (action.kind === 'refresh') poller.refresh();
     else {
       log.level = action.level;
       this.emit('showAgain', 'bridge', '');

@@ -49,7 +49,7 @@ export const bridgeEntities: readonly EntityRow<BridgeView>[] = [
     needs: 'bridge',
     category: 'diagnostic',
     icon: 'mdi:refresh',
-    command: { path: 'refresh', operation: null, order: () => ({ order: 'refresh' }) },
+    command: { path: 'refresh', operation: null, action: () => ({ kind: 'refresh' }) },
   },
   {
     component: 'select',
@@ -63,7 +63,7 @@ export const bridgeEntities: readonly EntityRow<BridgeView>[] = [
     command: {
       path: 'log_level/set',
       operation: null,
-      order: (_view, level) => ({ order: 'set_log_level', level }),
+      action: (_view, level) => ({ kind: 'set_log_level', level }),
     },
   },
   {

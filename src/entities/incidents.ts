@@ -131,7 +131,7 @@ export const openIncidents: SensorRow<WithIncidents> = {
 export const incidentCommand: Command<WithIncidents, string> = {
   path: 'incidents/action',
   operation: 'act_on_incident',
-  order: actOnAll,
+  action: actOnAll,
 };
 
 function actOnAll(

@@ -1,8 +1,8 @@
-import type { FieldOperation, Required, TextRow } from './row.ts';
+import type { FieldOperation, PerDevice, TextRow } from './row.ts';
 
 /** The entity that shows and changes the name of a device. */
 export function nameText<View>(
-  operation: Required<View, FieldOperation>,
+  operation: PerDevice<View, FieldOperation>,
   needs: TextRow<View>['needs'],
   value: TextRow<View>['value'],
 ): TextRow<View> {

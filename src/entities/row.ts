@@ -15,12 +15,12 @@ import type { EntityName } from './names.ts';
  */
 export type AvailabilitySource = 'device' | 'cloud' | 'bridge';
 
-/** Something asked of the bridge itself. */
+/** An action of the bridge itself. */
 export type BridgeAction =
-  | { readonly order: 'refresh' }
-  | { readonly order: 'set_log_level'; readonly level: string };
+  | { readonly kind: 'refresh' }
+  | { readonly kind: 'set_log_level'; readonly level: string };
 
-/** What a command does: calls of the cloud, or an order to the bridge. */
+/** What a command does: calls of the cloud, or an action of the bridge. */
 export type CommandAction = Call | readonly Call[] | BridgeAction;
 
 /** Why a command is refused, for its sender. */
@@ -44,20 +44,20 @@ interface Common<View> {
 }
 
 /** The operation that a command needs: the same for all devices, or by the device. */
-export type Required<View, Name> = Name | ((view: View) => Name);
+export type PerDevice<View, Name> = Name | ((view: View) => Name);
 
 /** A command: its topic below the device's, and what it does. */
 export interface Command<View, Input> {
   readonly path: string;
   /** If `control` forbids this operation or the cloud does not offer it, there is no entity. */
-  readonly operation: Required<View, OperationName | null>;
-  readonly order: (view: View, input: Input) => CommandAction | Refusal;
+  readonly operation: PerDevice<View, OperationName | null>;
+  readonly action: (view: View, input: Input) => CommandAction | Refusal;
 }
 
 /** A command that sets one field. The body of the operation says which values it may have. */
 export interface FieldCommand<View = unknown> {
   readonly path: string;
-  readonly operation: Required<View, FieldOperation>;
+  readonly operation: PerDevice<View, FieldOperation>;
   /** A field of the operation's body. */
   readonly field: string;
 }
@@ -195,7 +195,7 @@ export type EntityRow<View> = SensorRow<View> | BinarySensorRow<View> | EventRow
 export type SupportedOperations = (operation: OperationName) => boolean;
 
 /** The operation that a command needs on this device. */
-export function requiredOperation<View, Name>(operation: Required<View, Name>, view: View): Name {
+export function requiredOperation<View, Name>(operation: PerDevice<View, Name>, view: View): Name {
   return typeof operation === 'function' ? (operation as (view: View) => Name)(view) : operation;
 }
 

@@ -46,7 +46,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     command: {
       path: 'valve/set',
       operation: valveOperation,
-      order: (view, action) => ({
+      action: (view, action) => ({
         operation: valveOperation(view),
         params: { sonic_id: view.sonic.id },
         body: { action },
@@ -150,7 +150,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     command: {
       path: 'pressure_test/start',
       operation: 'start_pressure_test',
-      order: (view) => ({
+      action: (view) => ({
         operation: 'start_pressure_test',
         params: { thing_id: view.sonic.id },
         body: { source: 'sonic2mqtt' },

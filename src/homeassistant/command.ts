@@ -21,18 +21,18 @@ import type { Incident } from '../model/records.ts';
 import { viewId } from './discovery.ts';
 import type { TargetKind, Topics } from './topics.ts';
 
-/** What a command comes to, or why it is refused, in words for its sender. */
-export type ParsedCommand = { readonly order: CommandAction } | Refusal;
+/** What a command does, or why it is refused, in words for its sender. */
+export type ParsedCommand = { readonly action: CommandAction } | Refusal;
 
-/** What takes the payloads of one path. */
-type Taker =
+/** What handles the payloads at one path. */
+type CommandHandler =
   | CommandRow<DeviceView>
   | { readonly component: 'field'; readonly command: FieldCommand }
   | { readonly component: 'fields'; readonly command: FieldsCommand }
   | { readonly component: 'word'; readonly command: WordCommand<DeviceView> };
 
-/** Each field that is read takes its time, and a message has room for thousands that there are not. */
-const mostRefusalsTold = 5;
+/** Checking a field takes time, and a message has room for thousands of unknown fields. */
+const maxRefusalsTold = 5;
 
 const incidentOperations: readonly OperationName[] = ['act_on_incident', 'act_on_property_incident'];
 
@@ -55,7 +55,7 @@ function commandPaths(kind: DeviceKind): readonly string[] {
   return [...new Set([...ofRows, ...plain])];
 }
 
-/** The filters to subscribe to; no two take one topic, lest a broker deliver a command twice. */
+/** The filters to subscribe to. No two match the same topic, because a broker may then deliver a command twice. */
 export function commandFilters(topics: Topics): string[] {
   const ofDevices = deviceKinds.flatMap((kind) =>
     commandPaths(kind).map((path) => topics.below(kind, '+', path)),
@@ -65,7 +65,7 @@ export function commandFilters(topics: Topics): string[] {
 
 /** Whether a path below something of this kind takes commands. */
 export function isCommandPath(kind: TargetKind, path: string): boolean {
-  return kind === 'incident' ? path === incidentPath : takerOf(kind, path) !== null;
+  return kind === 'incident' ? path === incidentPath : handlerAt(kind, path) !== null;
 }
 
 /** What the payload asks of the device at this path. */
@@ -75,12 +75,12 @@ export function parseCommand(
   payload: string,
   control: Readonly<Record<Control, boolean>>,
 ): ParsedCommand {
-  const taker = takerOf(view.kind, path);
-  if (!taker) return { refusal: `there is no command ${path}` };
-  const operation = requiredOperation<DeviceView, OperationName | null>(taker.command.operation, view);
+  const handler = handlerAt(view.kind, path);
+  if (!handler) return { refusal: `there is no command ${path}` };
+  const operation = requiredOperation<DeviceView, OperationName | null>(handler.command.operation, view);
   const forbidden = missingPermission(operation, control);
   if (forbidden) return { refusal: permissionMessage(forbidden) };
-  return ordered(taken(taker, view, payload), control);
+  return withPermission(readPayload(handler, view, payload), control);
 }
 
 /** What the payload asks of an incident: only what the incident itself offers. */
@@ -92,53 +92,57 @@ export function parseIncidentCommand(
   const forbidden = missingPermission('act_on_incident', control);
   if (forbidden) return { refusal: permissionMessage(forbidden) };
   const action = offeredAction(incident, payload);
-  if (action !== null) return ordered(actOn(incident.id, action), control);
+  if (action !== null) return withPermission(actOn(incident.id, action), control);
   const offered = incident.possible_actions;
   return offered.length === 0
     ? { refusal: 'the incident offers no action' }
     : { refusal: `must be one of ${offered.join(', ')}. Got ${quote(payload)}` };
 }
 
-/** Why what a section of `control` forbids comes to nothing. */
+/** Why a command is refused that a section of `control` forbids. */
 export function permissionMessage(section: Control): string {
   return `not permitted: control.${section} is off in the configuration`;
 }
 
-function ordered(order: CommandAction | Refusal, control: Readonly<Record<Control, boolean>>): ParsedCommand {
-  if ('refusal' in order) return order;
-  const calls = 'order' in order ? [] : [order].flat();
+/** An action that `control` permits as a whole. */
+function withPermission(
+  action: CommandAction | Refusal,
+  control: Readonly<Record<Control, boolean>>,
+): ParsedCommand {
+  if ('refusal' in action) return action;
+  const calls = 'kind' in action ? [] : [action].flat();
   const forbidden = calls
     .map((call) => missingPermissionFor(call, control))
     .find((section) => section !== null);
-  return forbidden === undefined ? { order } : { refusal: permissionMessage(forbidden) };
+  return forbidden === undefined ? { action } : { refusal: permissionMessage(forbidden) };
 }
 
-function taken(taker: Taker, view: DeviceView, payload: string): CommandAction | Refusal {
-  switch (taker.component) {
+function readPayload(handler: CommandHandler, view: DeviceView, payload: string): CommandAction | Refusal {
+  switch (handler.component) {
     case 'valve': {
       const action = valveAction(payload);
-      return typeof action === 'object' ? action : taker.command.order(view, action);
+      return typeof action === 'object' ? action : handler.command.action(view, action);
     }
     case 'select': {
-      if ('field' in taker.command) return setField(view, taker.command, payload);
-      const option = taker.options.find((each) => each === payload.trim());
+      if ('field' in handler.command) return setField(view, handler.command, payload);
+      const option = handler.options.find((each) => each === payload.trim());
       return option === undefined
-        ? { refusal: `must be one of ${taker.options.join(', ')}. Got ${quote(payload)}` }
-        : taker.command.order(view, option);
+        ? { refusal: `must be one of ${handler.options.join(', ')}. Got ${quote(payload)}` }
+        : handler.command.action(view, option);
     }
     case 'button':
     case 'word':
-      return taker.command.order(view, payload);
+      return handler.command.action(view, payload);
     case 'switch':
     case 'text':
     case 'field':
-      return setField(view, taker.command, payload);
+      return setField(view, handler.command, payload);
     case 'fields':
-      return setFields(view, taker.command, payload);
+      return setFields(view, handler.command, payload);
   }
 }
 
-function takerOf(kind: DeviceKind, path: string): Taker | null {
+function handlerAt(kind: DeviceKind, path: string): CommandHandler | null {
   const row = commandRows(kind).find((each) => each.command.path === path);
   if (row) return row;
   const plain = plainCommands[kind].find((each) => each.path === path);
@@ -149,7 +153,10 @@ function takerOf(kind: DeviceKind, path: string): Taker | null {
 }
 
 /** The command at the topic of a single field, whether there is such a field or not. */
-function fieldOf(kind: DeviceKind, path: string): Extract<Taker, { readonly component: 'field' }> | null {
+function fieldOf(
+  kind: DeviceKind,
+  path: string,
+): Extract<CommandHandler, { readonly component: 'field' }> | null {
   for (const command of plainCommands[kind]) {
     if (!('hasFieldTopics' in command) || !command.hasFieldTopics) continue;
     const [before = '', after = ''] = fieldPath(command, '+').split('+');
@@ -193,7 +200,7 @@ export function movesValve({ operation, body }: UncheckedCall): boolean {
 
 const valveWords = 'OPEN or CLOSE, or {"action":"open"}';
 
-/** What is understood only by half must not move a valve: there is no other key, and none twice. */
+/** A payload that is only partly understood must not move a valve: it has no other key, and no key twice. */
 function valveAction(payload: string): 'open' | 'close' | Refusal {
   const text = payload.trim();
   const read = text.startsWith('{') ? readObject(text, valveWords) : { object: { action: text } };
@@ -248,7 +255,7 @@ function setFields(view: DeviceView, { operation }: FieldsCommand, payload: stri
   for (const [field, value] of Object.entries(given.object)) {
     const read = readField(view, operation, field, value);
     if ('value' in read) values.push([field, read.value]);
-    else if (refusals.length < mostRefusalsTold) refusals.push(read.refusal);
+    else if (refusals.length < maxRefusalsTold) refusals.push(read.refusal);
     else return { refusal: `${joinSentences(refusals)}. Further errors are not shown` };
   }
   if (refusals.length > 0) return { refusal: joinSentences(refusals) };
@@ -270,8 +277,8 @@ function readField(
   const row = operationRow(operation);
   const reader = operation === 'update_property_settings' ? settingReaders.get(field) : undefined;
   let words = '';
-  for (const meant of typeof given === 'string' ? meanings(given) : [given]) {
-    const value = reader && typeof meant === 'string' ? reader(meant) : meant;
+  for (const candidate of typeof given === 'string' ? interpretations(given) : [given]) {
+    const value = reader && typeof candidate === 'string' ? reader(candidate) : candidate;
     if (typeof value === 'object' && value !== null && 'refusal' in value) {
       return { refusal: `${field} ${value.refusal}` };
     }
@@ -283,7 +290,7 @@ function readField(
 }
 
 /** What a text can mean: ON and OFF, a number, or what it says. */
-function meanings(text: string): readonly unknown[] {
+function interpretations(text: string): readonly unknown[] {
   const trimmed = text.trim();
   const flags: ReadonlyMap<string, boolean> = new Map([
     ['on', true],

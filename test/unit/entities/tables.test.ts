@@ -37,11 +37,11 @@ function ordered<Kind extends DeviceKind>(
   const row = rowOf(kind, key);
   switch (row.component) {
     case 'valve':
-      return row.command.order(view, input === 'open' ? 'open' : 'close');
+      return row.command.action(view, input === 'open' ? 'open' : 'close');
     case 'select':
-      return 'order' in row.command ? row.command.order(view, input) : row.command;
+      return 'action' in row.command ? row.command.action(view, input) : row.command;
     case 'button':
-      return row.command.order(view, input);
+      return row.command.action(view, input);
     default:
       return undefined;
   }
@@ -251,9 +251,9 @@ describe('the bridge', () => {
   });
 
   it('is ordered to refresh and to log', () => {
-    expect(ordered('bridge', 'refresh', bridgeView(), '')).toEqual({ order: 'refresh' });
+    expect(ordered('bridge', 'refresh', bridgeView(), '')).toEqual({ kind: 'refresh' });
     expect(ordered('bridge', 'log_level', bridgeView(), 'warn')).toEqual({
-      order: 'set_log_level',
+      kind: 'set_log_level',
       level: 'warn',
     });
   });

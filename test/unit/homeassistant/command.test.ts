@@ -19,18 +19,18 @@ const everything: Readonly<Record<Control, boolean>> = {
 const sonic = sonicView();
 const bridge = bridgeView();
 
-/** The refusal of a payload for a path, or the order that it became. */
+/** The refusal of a payload for a path, or the action that it became. */
 function asked(view: Parameters<typeof parseCommand>[0], path: string, payload: string): unknown {
   const parsed = parseCommand(view, path, payload, everything);
-  return 'refusal' in parsed ? parsed.refusal : parsed.order;
+  return 'refusal' in parsed ? parsed.refusal : parsed.action;
 }
 
 /** What a payload does to the valve: null when it is refused. */
 function valveAction(payload: string): unknown {
   const parsed = parseCommand(sonic, 'valve/set', payload, everything);
   if ('refusal' in parsed) return null;
-  expect(parsed.order).toMatchObject({ operation: 'command_valve', params: { sonic_id: 'sonic-1' } });
-  return 'operation' in parsed.order && 'body' in parsed.order ? parsed.order.body : parsed.order;
+  expect(parsed.action).toMatchObject({ operation: 'command_valve', params: { sonic_id: 'sonic-1' } });
+  return 'operation' in parsed.action && 'body' in parsed.action ? parsed.action.body : parsed.action;
 }
 
 describe('a valve command', () => {
@@ -138,12 +138,12 @@ describe('a valve command', () => {
 
 describe('a command to the bridge', () => {
   it.each(['', 'PRESS', '{"any":"thing"}', '\u0000'])('to refresh is anything, such as %j', (payload) => {
-    expect(asked(bridge, 'refresh', payload)).toEqual({ order: 'refresh' });
+    expect(asked(bridge, 'refresh', payload)).toEqual({ kind: 'refresh' });
   });
 
   it.each(['debug', 'info', 'warn', 'error', ' warn\n'])('sets the log level to %j', (payload) => {
     expect(asked(bridge, 'log_level/set', payload)).toEqual({
-      order: 'set_log_level',
+      kind: 'set_log_level',
       level: payload.trim(),
     });
   });
@@ -160,7 +160,7 @@ describe('a command to the bridge', () => {
   it('is not limited by control', () => {
     const nothing = Object.fromEntries(Object.keys(everything).map((key) => [key, false]));
     const control = { ...everything, ...nothing };
-    expect(parseCommand(bridge, 'refresh', 'PRESS', control)).toEqual({ order: { order: 'refresh' } });
+    expect(parseCommand(bridge, 'refresh', 'PRESS', control)).toEqual({ action: { kind: 'refresh' } });
   });
 });
 

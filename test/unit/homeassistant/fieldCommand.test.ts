@@ -14,16 +14,16 @@ const everything: Readonly<Record<Control, boolean>> = {
 };
 const property = propertyView();
 
-/** The refusal of a payload for a path, or the order that it became. */
+/** The refusal of a payload for a path, or the action that it became. */
 function asked(view: DeviceView, path: string, payload: string): unknown {
   const parsed = parseCommand(view, path, payload, everything);
-  return 'refusal' in parsed ? parsed.refusal : parsed.order;
+  return 'refusal' in parsed ? parsed.refusal : parsed.action;
 }
 
 /** The body that a payload became, or its refusal. */
 function body(path: string, payload: string, view: DeviceView = property): unknown {
-  const order = asked(view, path, payload);
-  return typeof order === 'object' && order !== null && 'body' in order ? order.body : order;
+  const action = asked(view, path, payload);
+  return typeof action === 'object' && action !== null && 'body' in action ? action.body : action;
 }
 
 describe('a switch of a property', () => {
@@ -259,10 +259,10 @@ describe('several fields', () => {
     fc.assert(
       fc.property(fc.dictionary(field, value), (given) => {
         const payload = JSON.stringify(given);
-        const order = asked(property, 'settings/set', payload);
-        if (typeof order === 'string') return;
-        expect(order).toMatchObject({ params: { property_id: 'property-1' } });
-        const sent = (order as { body: object }).body;
+        const action = asked(property, 'settings/set', payload);
+        if (typeof action === 'string') return;
+        expect(action).toMatchObject({ params: { property_id: 'property-1' } });
+        const sent = (action as { body: object }).body;
         expect(Object.keys(sent).toSorted()).toEqual(Object.keys(JSON.parse(payload)).toSorted());
         for (const each of Object.keys(sent)) expect(known).toContain(each);
       }),

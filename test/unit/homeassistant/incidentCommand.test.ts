@@ -18,8 +18,8 @@ const incident = (id: string, ...possible_actions: string[]) => anIncident({ id,
 function asked(view: DeviceView, payload: string): unknown {
   const parsed = parseCommand(view, 'incidents/action', payload, everything);
   if ('refusal' in parsed) return parsed.refusal;
-  if (!Array.isArray(parsed.order)) return parsed.order;
-  return parsed.order.map(({ operation, params, body }) => {
+  if (!Array.isArray(parsed.action)) return parsed.action;
+  return parsed.action.map(({ operation, params, body }) => {
     expect(operation).toBe('act_on_incident');
     return `${params.incident_id}: ${body.action}`;
   });
@@ -78,7 +78,7 @@ describe('an action on the incidents of a device', () => {
 describe('an action on one incident', () => {
   const one = (payload: string, ...actions: string[]) => {
     const parsed = parseIncidentCommand(incident('i-1', ...actions), payload, everything);
-    return 'refusal' in parsed ? parsed.refusal : parsed.order;
+    return 'refusal' in parsed ? parsed.refusal : parsed.action;
   };
 
   it.each(['resolve', 'RESOLVE', ' resolve '])('is done if the incident offers it: %j', (payload) => {
@@ -111,7 +111,7 @@ it('no incident is acted on where control.incidents is off', () => {
 describe('the start of a pressure test', () => {
   it.each(['', 'PRESS', '{"any":"thing"}'])('is asked for by anything, such as %j', (payload) => {
     expect(parseCommand(sonicView(), 'pressure_test/start', payload, everything)).toEqual({
-      order: {
+      action: {
         operation: 'start_pressure_test',
         params: { thing_id: 'sonic-1' },
         body: { source: 'sonic2mqtt' },
