@@ -10,6 +10,7 @@ import { Connection } from './broker/connection.ts';
 import type { EmbeddedBroker } from './broker/embedded.ts';
 import { Retained } from './broker/retained.ts';
 import { CloudClient, type CloudClientOptions } from './cloud/client.ts';
+import { Outcomes } from './commands/outcome.ts';
 import { CommandRouter } from './commands/router.ts';
 import { statusPageUrl, webhookAddress } from './config/addresses.ts';
 import type { Config } from './config/schema.ts';
@@ -55,6 +56,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   const { clock = systemClock, random = Math.random, disk, dispatcher, dial, findBroker } = surroundings;
   const { cloud, homeassistant, valve, control, shard, stale_after: staleAfterMs } = config;
   const { enabled: isHomeAssistantOn, status_topic: statusTopic, language } = homeassistant;
+  const requestTimeoutMs = cloud.request_timeout;
   const topics = topicsOf(config);
 
   const account = { baseUrl: cloud.base_url, email: cloud.email };
@@ -75,86 +77,140 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
 
   const selection = config.filters.properties;
   const store = new Store({ selection, shard, memory: state, clock });
-  const base = { topics, state, client, connection, store, clock, random, log };
   const { schedules } = config;
   const poller = new Poller({
-    ...base,
+    client,
+    store,
+    state,
     schedules,
     timezone: schedules.timezone,
     staleAfterMs,
-    requestTimeoutMs: cloud.request_timeout,
+    requestTimeoutMs,
+    clock,
+    random,
+    log,
   });
   const firstReading = new FirstReading(poller, store, clock, log);
 
   const otherBridges = new OtherBridges(topics, shard, connection, clock, random);
-  const health = new HealthMonitor({ ...base, retained, poller, otherBridges });
-  const shownConfiguration = redactedConfig(config);
-  const bridgeState = new BridgeState({ ...base, poller, otherBridges, health, shownConfiguration });
+  const health = new HealthMonitor({
+    client,
+    connection,
+    retained,
+    state,
+    store,
+    poller,
+    otherBridges,
+    clock,
+    log,
+  });
+  const bridgeState = new BridgeState({
+    topics,
+    shownConfiguration: redactedConfig(config),
+    client,
+    store,
+    poller,
+    otherBridges,
+    health,
+    clock,
+    log,
+  });
 
+  const outcomes = new Outcomes(topics, store, log);
   const commands = new CommandRouter({
-    ...base,
+    topics,
     control,
     statusTopic,
-    requestTimeoutMs: cloud.request_timeout,
-    confirmTimeoutMs: valve.confirm_timeout,
-    confirmIntervalMs: valve.confirm_interval,
+    client,
+    connection,
+    store,
     poller,
     bridge: bridgeState,
     otherBridges,
+    outcomes,
+    requestTimeoutMs,
+    confirmTimeoutMs: valve.confirm_timeout,
+    confirmIntervalMs: valve.confirm_interval,
+    clock,
+    log,
   });
 
   const discovery = new DiscoveryMessages(retained, otherBridges, clock, log);
   const publisher = new Publisher({
-    ...base,
+    topics,
     control,
     isHomeAssistantOn,
     statusTopic,
     statusPage: statusPageUrl(config),
     language,
+    state,
+    client,
+    connection,
     retained,
     discovery,
+    store,
     otherBridges,
     bridgeState,
+    clock,
+    random,
+    log,
   });
   const events = new BridgeEvents(topics, connection, store, health, clock, log);
-  commands
+  outcomes
     .on('outcome', (outcome) => events.publish('command', outcome))
     .on('showAgain', (kind, id) => publisher.showAgain(kind, id))
     .on('offersChanged', () => publisher.offersChanged());
   const incidentEvents = new IncidentEvents({
-    ...base,
+    topics,
     isHomeAssistantOn,
     statusTopic,
+    state,
+    client,
+    connection,
+    store,
     poller,
     events,
     discovery,
     publisher,
+    clock,
+    log,
   });
   const cleanup = new Cleanup({
-    ...base,
+    topics,
     shard,
     staleAfterMs,
+    state,
+    connection,
     retained,
     discovery,
+    store,
     poller,
     otherBridges,
     publisher,
     incidentEvents,
+    clock,
+    log,
   });
 
-  const hasDeviceMetrics = config.http.device_metrics;
   const snapshots = new Snapshots({
-    ...base,
+    client,
+    connection,
     retained,
+    store,
     poller,
     health,
-    commands,
+    outcomes,
     publisher,
-    hasDeviceMetrics,
+    clock,
+    hasDeviceMetrics: config.http.device_metrics,
   });
   return {
-    ...base,
+    topics,
     subscriptions: broker.subscriptions,
+    state,
+    client,
+    connection,
+    store,
     poller,
     firstReading,
     otherBridges,
@@ -165,6 +221,8 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     incidentEvents,
     cleanup,
     snapshots,
+    clock,
+    random,
   };
 }
 
@@ -194,14 +252,23 @@ export class Daemon {
    * listen: cloud and MQTT broker may be away.
    */
   async start(): Promise<void> {
-    const { state, client, connection, poller, firstReading, health, bridgeState, publisher, cleanup } =
-      this.#parts;
-    const { clock, log } = this.#parts;
+    const {
+      state,
+      client,
+      connection,
+      poller,
+      firstReading,
+      health,
+      bridgeState,
+      publisher,
+      cleanup,
+      clock,
+    } = this.#parts;
     if (this.#config.mqtt.embedded.enabled) await this.#startEmbedded();
     const started = this.#untilStarted();
     await this.#serveHeartbeat(started);
     const isAlive = () => poller.isAlive;
-    void reportToSystemd({ started, isAlive, stopping: this.#stopping.signal }, clock, log);
+    void reportToSystemd({ started, isAlive, stopping: this.#stopping.signal }, clock, this.#log);
     await state.open();
     client.start(this.#stopping.signal);
     connection.start();

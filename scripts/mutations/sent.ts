@@ -131,7 +131,7 @@ export const sendingMutations: readonly Mutation[] = [
   {
     promise: 'what waits at a stop is not sent',
     file: valveQueue,
-    text: 'if (signal.aborted || timeoutMs === null)',
+    text: 'if (stopping.aborted || timeoutMs === null)',
     replacement: 'if (timeoutMs === null)',
     tests: valveQueueTests,
   },
@@ -215,14 +215,14 @@ export const sendingMutations: readonly Mutation[] = [
   {
     promise: 'a stop ends the commands',
     file: valveQueue,
-    text: 'for (const { giveUp } of this.#sending.values()) giveUp.abort(signal.reason);',
+    text: 'for (const { giveUp } of this.#sending.values()) giveUp.abort(stopping.reason);',
     replacement: '',
     tests: valveQueueTests,
   },
   {
     promise: 'a message that comes during the stop is refused',
     file: 'src/commands/messageRules.ts',
-    text: 'if (limits.signal.aborted) return',
+    text: 'if (limits.stopping.aborted) return',
     replacement: 'if (false) return',
     tests: [...routerTests, ...requestTests],
   },

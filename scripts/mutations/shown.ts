@@ -110,7 +110,7 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'health is judged though no poll ends',
     file: 'src/health/healthMonitor.ts',
-    text: 'this.#cancelTimer = this.#clock.after(nextMs, () => this.#evaluate());',
+    text: 'this.#cancelTimer = this.#parts.clock.after(nextMs, () => this.#evaluate());',
     replacement: '',
     tests: ['test/unit/health/healthMonitor.test.ts'],
   },

@@ -2,12 +2,12 @@ import type { Clock } from '../base/clock.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import { reasons } from './outcome.ts';
 
-/** What the rules for messages are measured by. */
+/** The limits that the rules for messages use. */
 export interface MessageLimits {
   /** How long a command may take from when it was sent, in ms. */
   readonly requestTimeoutMs: number;
   /** Aborts when the bridge stops. */
-  readonly signal: AbortSignal;
+  readonly stopping: AbortSignal;
   readonly clock: Clock;
 }
 
@@ -26,7 +26,7 @@ const tooOld =
 export function messageProblem(message: BrokerMessage, limits: MessageLimits): MessageProblem | null {
   if (message.isRetained) return { code: 'invalid_request', reason: reasons.retained };
   if (message.doubt) return { code: 'invalid_request', reason: reasons[message.doubt] };
-  if (limits.signal.aborted) return { code: 'cloud_unavailable', reason: reasons.stopping };
+  if (limits.stopping.aborted) return { code: 'cloud_unavailable', reason: reasons.stopping };
   if (timeLeftMs(message.sentAfter, limits) === null) return { code: 'timeout', reason: tooOld };
   const words = payloadProblem(message);
   return words === null ? null : { code: 'invalid_request', reason: words };
@@ -48,7 +48,7 @@ export function payloadProblem({
  */
 export function timeLeftMs(
   sentAfter: number,
-  { requestTimeoutMs, clock }: Omit<MessageLimits, 'signal'>,
+  { requestTimeoutMs, clock }: Omit<MessageLimits, 'stopping'>,
 ): number | null {
   const leftMs = sentAfter + requestTimeoutMs - clock.monotonic();
   return leftMs > 0 ? leftMs : null;

@@ -1,4 +1,4 @@
-import type { EventEmitter } from 'node:events';
+import { EventEmitter } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import type { Log } from '../base/log.ts';
@@ -22,8 +22,7 @@ export interface Outcome {
   readonly http_status: number | null;
 }
 
-/** What commands tell the rest of the program. */
-export interface CommandEvents {
+interface OutcomeEvents {
   /** A command has ended. Each has one outcome; a valve that did not follow has a second one, `not_confirmed`. */
   outcome: [outcome: Outcome];
   /**
@@ -35,17 +34,8 @@ export interface CommandEvents {
   offersChanged: [];
 }
 
-/** The times of commands, in ms. */
-export interface CommandTimes {
-  /** How long a command may take from when it was sent; it is never carried out later. */
-  readonly requestTimeoutMs: number;
-  /** How long an accepted command may take to show. */
-  readonly confirmTimeoutMs: number;
-  readonly confirmIntervalMs: number;
-}
-
-/** What the parts of this room work with. */
-export interface CommandParts extends CommandTimes {
+/** What commands work with. Each part of this room is given what it uses of it. */
+export interface CommandParts {
   readonly topics: Topics;
   /** What may be changed over MQTT. */
   readonly control: Readonly<Record<Control, boolean>>;
@@ -59,9 +49,12 @@ export interface CommandParts extends CommandTimes {
   readonly bridge: { readonly view: BridgeView };
   /** Says while another bridge is in the way, in words. */
   readonly otherBridges: { readonly problem: string | null };
-  readonly events: EventEmitter<CommandEvents>;
-  /** Aborts when the bridge stops. */
-  readonly signal: AbortSignal;
+  readonly outcomes: Outcomes;
+  /** How long a command may take from when it was sent. It is never carried out later. */
+  readonly requestTimeoutMs: number;
+  /** How long an accepted command may take to show. */
+  readonly confirmTimeoutMs: number;
+  readonly confirmIntervalMs: number;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -95,7 +88,7 @@ function isValveOperation(operation: string): boolean {
   return valveOperations.some((name) => name === operation);
 }
 
-// The words of the cloud, and what a sender got wrong, have no end by themselves.
+// The cloud's error messages, and what a sender has sent, can be of any length.
 const maxReasonCharacters = 500;
 
 /** The reason of an outcome, from whatever was thrown. */
@@ -108,9 +101,11 @@ export function shortened(reason: string): string {
   return reason.length > maxReasonCharacters ? `${reason.slice(0, maxReasonCharacters)}…` : reason;
 }
 
-/** Records how commands end: counts those to valves, logs what failed, and emits each outcome. */
-export class Outcomes {
-  readonly #parts: CommandParts;
+/** Records how commands end: counts those to valves, logs failures, and emits what the rest of the bridge does then. */
+export class Outcomes extends EventEmitter<OutcomeEvents> {
+  readonly #topics: Topics;
+  readonly #store: Store;
+  readonly #log: Log;
   readonly #valveCounts: Record<ValveOutcome, number> = {
     ok: 0,
     error: 0,
@@ -119,8 +114,11 @@ export class Outcomes {
     not_confirmed: 0,
   };
 
-  constructor(parts: CommandParts) {
-    this.#parts = parts;
+  constructor(topics: Topics, store: Store, log: Log) {
+    super();
+    this.#topics = topics;
+    this.#store = store;
+    this.#log = log;
   }
 
   /** How many commands to valves ended in each way so far. */
@@ -130,9 +128,8 @@ export class Outcomes {
 
   /** Records how a command ended. */
   record(topic: string, status: Outcome['status'], reason: string | null, httpStatus: number | null): void {
-    const { topics, events } = this.#parts;
-    const operation = topics.operationOf(topic);
-    const target = topics.parse(topic);
+    const operation = this.#topics.operationOf(topic);
+    const target = this.#topics.parse(topic);
     const isAboutValve =
       operation === null
         ? target?.kind === 'sonic' && target.path === 'valve/set'
@@ -140,24 +137,24 @@ export class Outcomes {
     if (isAboutValve) this.#valveCounts[reason === 'not_confirmed' ? reason : status] += 1;
     const hasFailed = status === 'error' || status === 'refused';
     if (hasFailed) this.#logFailure(topic, status, reason);
-    events.emit('outcome', { topic, status, reason, http_status: httpStatus });
+    this.emit('outcome', { topic, status, reason, http_status: httpStatus });
     if (!hasFailed || operation !== null || !target || target.kind === 'incident') return;
     const { kind, id } = target;
-    if (kind === 'bridge' || this.#parts.store.view(kind, id)) events.emit('showAgain', kind, id);
+    if (kind === 'bridge' || this.#store.view(kind, id)) this.emit('showAgain', kind, id);
   }
 
   #logFailure(topic: string, status: Outcome['status'], reason: string | null): void {
-    const { topics, store, log } = this.#parts;
-    // Who asks is answered, unless the valve does not follow afterwards: a flood of requests must not be one of log lines.
-    if (topics.operationOf(topic) !== null && reason !== 'not_confirmed') {
-      log.debug({ topic, status }, `Request failed: ${reason}`);
+    // A request has an answer that says why it failed, unless the valve does not follow afterwards. Many requests must not
+    // fill the log.
+    if (this.#topics.operationOf(topic) !== null && reason !== 'not_confirmed') {
+      this.#log.debug({ topic, status }, `Request failed: ${reason}`);
       return;
     }
-    const target = topics.parse(topic);
+    const target = this.#topics.parse(topic);
     const isDevice = target && target.kind !== 'bridge' && target.kind !== 'incident';
-    const name = isDevice ? store.label(target.kind, target.id) : topic;
+    const name = isDevice ? this.#store.label(target.kind, target.id) : topic;
     const ending = status === 'refused' ? 'rejected' : 'failed';
-    log.warn({ topic, device: target?.id }, `Command for ${name} ${ending}: ${reason}`);
+    this.#log.warn({ topic, device: target?.id }, `Command for ${name} ${ending}: ${reason}`);
   }
 
   /**
@@ -165,9 +162,8 @@ export class Outcomes {
    * the cloud does not offer is reported by `offersChanged`.
    */
   noteFailure(topic: string, error: unknown): void {
-    const { events, log } = this.#parts;
     if (!(error instanceof CloudError))
-      log.error({ err: error }, `Internal error: the command ${topic} failed`);
-    else if (error.kind === 'unsupported') events.emit('offersChanged');
+      this.#log.error({ err: error }, `Internal error: the command ${topic} failed`);
+    else if (error.kind === 'unsupported') this.emit('offersChanged');
   }
 }

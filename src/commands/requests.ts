@@ -19,15 +19,8 @@ import {
   repeatedKeyMessage,
 } from '../homeassistant/command.ts';
 import { isTopicName } from '../homeassistant/topics.ts';
-import { type MessageProblem, payloadProblem, timeLeftMs } from './messageRules.ts';
-import {
-  type CommandParts,
-  isValveCall,
-  type Outcomes,
-  reasonFor,
-  shortened,
-  type ValveCall,
-} from './outcome.ts';
+import { type MessageLimits, type MessageProblem, payloadProblem, timeLeftMs } from './messageRules.ts';
+import { type CommandParts, isValveCall, reasonFor, shortened, type ValveCall } from './outcome.ts';
 import type { Updates } from './updates.ts';
 import { type ValveQueue, type ValveResult, valveOf } from './valveQueue.ts';
 
@@ -89,15 +82,30 @@ const codes: Readonly<Record<CloudErrorKind, ErrorCode>> = {
   invalid: 'invalid_request',
 };
 
+export interface RequestsParts
+  extends MessageLimits,
+    Pick<
+      CommandParts,
+      | 'topics'
+      | 'control'
+      | 'statusTopic'
+      | 'client'
+      | 'connection'
+      | 'store'
+      | 'otherBridges'
+      | 'outcomes'
+      | 'log'
+    > {
+  readonly valveQueue: ValveQueue;
+  readonly updates: Updates;
+}
+
 /**
  * Carries out operations that are asked for at `bridge/request/…`, a few at a time, and answers each request once. Reads
  * keep to the budget as polls do; changes are refused while it is used up; what moves a valve goes through its queue.
  */
 export class Requests {
-  readonly #parts: CommandParts;
-  readonly #outcomes: Outcomes;
-  readonly #valveQueue: ValveQueue;
-  readonly #updates: Updates;
+  readonly #parts: RequestsParts;
   readonly #waiting: Request[] = [];
   #running = 0;
   #valveRequests = 0;
@@ -105,11 +113,8 @@ export class Requests {
   #unacknowledged = 0;
   #dropped = 0;
 
-  constructor(parts: CommandParts, outcomes: Outcomes, valveQueue: ValveQueue, updates: Updates) {
+  constructor(parts: RequestsParts) {
     this.#parts = parts;
-    this.#outcomes = outcomes;
-    this.#valveQueue = valveQueue;
-    this.#updates = updates;
   }
 
   /** Takes a request; `problem` says why it is refused whatever it says. It is answered in any case. */
@@ -169,7 +174,7 @@ export class Requests {
       return;
     }
     this.#valveRequests += 1;
-    const result = await this.#valveQueue.move(request.message, call, 'command');
+    const result = await this.#parts.valveQueue.move(request.message, call, 'command');
     this.#valveRequests -= 1;
     // The queue has recorded the outcome.
     if (result.status === 'ok') this.#respondOk(request, result.answer);
@@ -211,6 +216,7 @@ export class Requests {
 
   /** Never rejects. */
   async #run(request: Request): Promise<void> {
+    const { outcomes, updates } = this.#parts;
     const { message, call } = request;
     const isChange = operationRow(call.operation).retry === 'never';
     const timeoutMs = timeLeftMs(message.sentAfter, this.#parts) ?? 0;
@@ -224,8 +230,8 @@ export class Requests {
       httpStatus = status;
     };
     try {
-      const answer = await this.#updates.send(message.topic, call, { timeoutMs, onAnswer });
-      this.#outcomes.record(message.topic, 'ok', null, httpStatus);
+      const answer = await updates.send(message.topic, call, { timeoutMs, onAnswer });
+      outcomes.record(message.topic, 'ok', null, httpStatus);
       this.#respondOk(request, answer);
     } catch (error) {
       const isUnsent = error instanceof CloudError && error.timedOut && !error.mayHaveActed;
@@ -236,7 +242,7 @@ export class Requests {
 
   /** Why a request whose turn has come is not sent; null where it is. */
   #notSent(isChange: boolean, timeoutMs: number): Failure | null {
-    if (this.#parts.signal.aborted) {
+    if (this.#parts.stopping.aborted) {
       return { ...rejection('cloud_unavailable', 'sonic2mqtt was stopped'), isTried: true };
     }
     if (timeoutMs > 0) return isChange ? this.#usedUpBudget() : null;
@@ -252,7 +258,7 @@ export class Requests {
 
   #fail(request: Request, failure: Failure): void {
     const { message, httpStatus, isTried } = failure;
-    this.#outcomes.record(request.message.topic, isTried ? 'error' : 'refused', message, httpStatus);
+    this.#parts.outcomes.record(request.message.topic, isTried ? 'error' : 'refused', message, httpStatus);
     this.#respond(request, { status: 'error', failure });
   }
 

@@ -1,4 +1,3 @@
-import { EventEmitter } from 'node:events';
 import type { BrokerMessage } from '../broker/message.ts';
 import { GivenUp } from '../cloud/deadline.ts';
 import { isSafeId } from '../cloud/decoders.ts';
@@ -16,53 +15,77 @@ import type { Target } from '../homeassistant/topics.ts';
 import { kindLabels } from '../model/devices.ts';
 import { isSameId } from '../model/ids.ts';
 import { messageProblem, timeLeftMs } from './messageRules.ts';
-import {
-  type CommandEvents,
-  type CommandParts,
-  isValveCall,
-  Outcomes,
-  reasonFor,
-  reasons,
-  type ValveOutcome,
-} from './outcome.ts';
+import { type CommandParts, isValveCall, reasonFor, reasons } from './outcome.ts';
 import { Requests } from './requests.ts';
 import { Updates } from './updates.ts';
 import { ValveQueue } from './valveQueue.ts';
 
 /*
- * How a command travels: each message of the connection comes to `#handle`, which finds out whether its topic is that of a
- * command or of a request, leaves out what is empty, and refuses what is retained, old, too long or no text before anybody reads it. What a command
- * asks for, the row of its entity says (`parseCommand`): data, a call of the cloud. A call that moves a valve goes to
- * the valve queue, any other one to the updates; a request (`bridge/request/…`) names its call itself and comes to the
- * same two. Each message ends in one outcome, which this router emits.
+ * How a command travels: each message of the connection comes to `#handle`. It finds out whether the topic is that of a
+ * command or of a request, ignores empty messages, and refuses retained, old, too long and binary ones before they are
+ * read. The row of the entity says what a command does (`parseCommand`), which is mostly a call of the cloud. A call that
+ * moves a valve goes to the valve queue, and any other one to the updates. A request (`bridge/request/…`) names its call
+ * itself, and that goes the same way. Each message has one outcome, which `Outcomes` emits.
  */
 
 /** Closed incidents that are read at a time. */
 const maxIncidentReads = 4;
 
-/** Takes the messages of the broker that ask for something, and emits what came of them. */
-export class CommandRouter extends EventEmitter<CommandEvents> {
+/** Finds the commands and requests among the messages of the broker, and carries them out or refuses them. */
+export class CommandRouter {
   readonly #parts: CommandParts;
   readonly #stopping = new AbortController();
-  readonly #outcomes: Outcomes;
   readonly #valveQueue: ValveQueue;
   readonly #updates: Updates;
   readonly #requests: Requests;
   #incidentReads = 0;
 
-  constructor(parts: Omit<CommandParts, 'events' | 'signal'>) {
-    super();
-    this.#parts = { ...parts, events: this, signal: this.#stopping.signal };
-    this.#outcomes = new Outcomes(this.#parts);
-    this.#valveQueue = new ValveQueue(this.#parts, this.#outcomes);
-    this.#updates = new Updates(this.#parts, this.#outcomes);
-    this.#requests = new Requests(this.#parts, this.#outcomes, this.#valveQueue, this.#updates);
-    parts.connection.on('message', (message) => this.#handle(message));
-  }
-
-  /** How many commands to valves ended in each way so far. */
-  get valveOutcomes(): Readonly<Record<ValveOutcome, number>> {
-    return this.#outcomes.valveCounts;
+  constructor(parts: CommandParts) {
+    this.#parts = parts;
+    const { topics, control, statusTopic, client, connection, store, poller, otherBridges, outcomes } = parts;
+    const { requestTimeoutMs, confirmTimeoutMs, confirmIntervalMs, clock, log } = parts;
+    const stopping = this.#stopping.signal;
+    this.#valveQueue = new ValveQueue({
+      client,
+      store,
+      poller,
+      otherBridges,
+      outcomes,
+      requestTimeoutMs,
+      confirmTimeoutMs,
+      confirmIntervalMs,
+      stopping,
+      clock,
+      log,
+    });
+    this.#updates = new Updates({
+      client,
+      store,
+      poller,
+      otherBridges,
+      outcomes,
+      requestTimeoutMs,
+      stopping,
+      clock,
+      log,
+    });
+    this.#requests = new Requests({
+      topics,
+      control,
+      statusTopic,
+      client,
+      connection,
+      store,
+      otherBridges,
+      outcomes,
+      valveQueue: this.#valveQueue,
+      updates: this.#updates,
+      requestTimeoutMs,
+      stopping,
+      clock,
+      log,
+    });
+    connection.on('message', (message) => this.#handle(message));
   }
 
   /** Ends what is under way, and refuses what still comes. */
@@ -72,7 +95,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
 
   /** Takes a message, which may be a command, a request, or neither; the outcome of each that is not empty is emitted. */
   #handle(message: BrokerMessage): void {
-    const { topics } = this.#parts;
+    const { topics, requestTimeoutMs, clock } = this.#parts;
     const { topic, payload } = message;
     const operation = topics.operationOf(topic);
     const target = operation === null ? this.#targetOf(topic) : null;
@@ -82,7 +105,8 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
       this.#parts.log.debug({ topic }, `Ignored an empty message at ${topic}: it is no command`);
       return;
     }
-    const problem = messageProblem(message, this.#parts);
+    const stopping = this.#stopping.signal;
+    const problem = messageProblem(message, { requestTimeoutMs, stopping, clock });
     if (operation !== null) this.#requests.handle(message, operation, problem);
     else if (problem) this.#refuse(topic, problem.reason);
     else if (target) this.#handleCommand(message, target);
@@ -126,7 +150,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
     const { action } = parsed;
     if ('kind' in action) {
       this.#carryOut(action);
-      this.#outcomes.record(topic, 'ok', null, null);
+      this.#parts.outcomes.record(topic, 'ok', null, null);
     } else if ('operation' in action && isValveCall(action)) {
       void this.#valveQueue.move(message, action, 'valve');
     } else this.#updates.apply(message, `${kind}/${id}`, [action].flat());
@@ -134,17 +158,17 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
 
   /** A command for the bridge itself. */
   #carryOut(action: BridgeAction): void {
-    const { poller, log } = this.#parts;
+    const { poller, outcomes, log } = this.#parts;
     if (action.kind === 'refresh') poller.refresh();
     else {
       log.level = action.level;
-      this.emit('showAgain', 'bridge', '');
+      outcomes.emit('showAgain', 'bridge', '');
     }
   }
 
   /** An incident that is not open may offer something too, such as `reopen`: what, only the incident itself says. */
   async #actOnClosedIncident(message: BrokerMessage, target: Target): Promise<void> {
-    const { client, control, store, signal } = this.#parts;
+    const { client, control, store } = this.#parts;
     const { topic, payload, sentAfter } = message;
     const { id } = target;
     const forbidden = missingPermission('act_on_incident', control);
@@ -162,7 +186,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
       const call = { operation: 'read_incident', params: { incident_id: id } } as const;
       const incident = await client.call(call, {
         priority: 'command',
-        signal,
+        signal: this.#stopping.signal,
         timeoutMs: timeLeftMs(sentAfter, this.#parts) ?? 0,
         onAnswer: (status) => {
           httpStatus = status;
@@ -175,7 +199,7 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
     } catch (error) {
       const isMissing = error instanceof CloudError && error.kind === 'notFound';
       if (isMissing) this.#refuse(topic, `there is no incident ${id}`, httpStatus);
-      else this.#outcomes.record(topic, 'error', reasonFor(error), httpStatus);
+      else this.#parts.outcomes.record(topic, 'error', reasonFor(error), httpStatus);
     } finally {
       this.#incidentReads -= 1;
     }
@@ -187,6 +211,6 @@ export class CommandRouter extends EventEmitter<CommandEvents> {
   }
 
   #refuse(topic: string, reason: string, httpStatus: number | null = null): void {
-    this.#outcomes.record(topic, 'refused', reason, httpStatus);
+    this.#parts.outcomes.record(topic, 'refused', reason, httpStatus);
   }
 }

@@ -16,8 +16,8 @@ import type {
 } from '../model/records.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
 import type { Store } from '../store/store.ts';
-import { timeLeftMs } from './messageRules.ts';
-import { type CommandParts, type Outcomes, reasonFor } from './outcome.ts';
+import { type MessageLimits, timeLeftMs } from './messageRules.ts';
+import { type CommandParts, reasonFor } from './outcome.ts';
 
 /** A command that comes to one or several calls about one record. */
 interface Update {
@@ -37,30 +37,31 @@ const maxWaiting = 20;
 /** Calls of one command that are under way at a time. */
 const maxCallsAtOnce = 4;
 
+export type UpdatesParts = MessageLimits &
+  Pick<CommandParts, 'client' | 'store' | 'poller' | 'otherBridges' | 'outcomes' | 'log'>;
+
 /**
  * Changes settings, names and incidents, one command at a time for each record. Of those that wait to set the same fields
  * the newest wins. Each call is sent once and in time; its answer is taken into the store, and the poll that shows what
  * it has changed is run early.
  */
 export class Updates {
-  readonly #parts: CommandParts;
-  readonly #outcomes: Outcomes;
+  readonly #parts: UpdatesParts;
   /** By record, while a command to it is being sent: those that wait behind it, by what they set. */
   readonly #waiting = new Map<string, Map<string, Update>>();
 
-  constructor(parts: CommandParts, outcomes: Outcomes) {
+  constructor(parts: UpdatesParts) {
     this.#parts = parts;
-    this.#outcomes = outcomes;
   }
 
   /** Carries a command out when those before it for the same record have ended, and records its outcome. */
   apply(message: BrokerMessage, record: string, calls: readonly Call[]): void {
-    const { otherBridges } = this.#parts;
+    const { otherBridges, outcomes } = this.#parts;
     const { topic } = message;
     // What an incident offers may move a valve, and so does a pressure test.
     const problem = calls.some(movesValve) ? otherBridges.problem : null;
     if (problem !== null) {
-      this.#outcomes.record(topic, 'refused', problem, null);
+      outcomes.record(topic, 'refused', problem, null);
       return;
     }
     const update = { message, calls };
@@ -73,18 +74,13 @@ export class Updates {
     const before = waiting.get(fields);
     if (!before && waiting.size >= maxWaiting) {
       const reason = `${maxWaiting} commands for this device are already waiting`;
-      this.#outcomes.record(topic, 'refused', reason, null);
+      outcomes.record(topic, 'refused', reason, null);
       return;
     }
     waiting.delete(fields);
     waiting.set(fields, update);
     if (before) {
-      this.#outcomes.record(
-        before.message.topic,
-        'superseded',
-        'a newer command for this setting arrived',
-        null,
-      );
+      outcomes.record(before.message.topic, 'superseded', 'a newer command for this setting arrived', null);
     }
   }
 
@@ -97,10 +93,10 @@ export class Updates {
     call: Call,
     options: Pick<CallOptions, 'timeoutMs' | 'onAnswer'>,
   ): Promise<Answered<OperationName>> {
-    const { client, signal, clock } = this.#parts;
+    const { client, outcomes, stopping, clock } = this.#parts;
     const startedAt = clock.monotonic();
     try {
-      const answer = await client.callRaw(call, { ...options, signal });
+      const answer = await client.callRaw(call, { ...options, signal: stopping });
       this.#takeAnswer(call, answer.reply, startedAt);
       return answer;
     } catch (error) {
@@ -109,7 +105,7 @@ export class Updates {
       if (error instanceof CloudError && (error.mayHaveActed || operation === 'act_on_incident')) {
         this.#pollFor(call);
       }
-      this.#outcomes.noteFailure(topic, error);
+      outcomes.noteFailure(topic, error);
       throw error;
     }
   }
@@ -135,7 +131,7 @@ export class Updates {
     const { reason, httpStatus } = failures[0] ?? results[0] ?? { reason: null, httpStatus: null };
     const isOneOfSeveral = reason !== null && calls.length > 1;
     const words = isOneOfSeveral ? `${failures.length} of ${calls.length} failed: ${reason}` : reason;
-    this.#outcomes.record(topic, reason === null ? 'ok' : 'error', words, httpStatus);
+    this.#parts.outcomes.record(topic, reason === null ? 'ok' : 'error', words, httpStatus);
   }
 
   /** Never rejects. */
@@ -174,9 +170,9 @@ export class Updates {
 
   /** Runs the poll that shows what a call changes. */
   #pollFor({ operation }: Call): void {
-    const { poller, signal } = this.#parts;
+    const { poller, stopping } = this.#parts;
     const { refreshes } = operationRow(operation);
-    if (refreshes && !signal.aborted) void poller.runNow(refreshes);
+    if (refreshes && !stopping.aborted) void poller.runNow(refreshes);
   }
 }
 

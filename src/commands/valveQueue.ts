@@ -9,8 +9,8 @@ import type { Call } from '../cloud/operations.ts';
 import { provablyNotExecuted } from '../cloud/retry.ts';
 import { settledValve, targetOf, type ValveAction } from '../model/valve.ts';
 import type { Store } from '../store/store.ts';
-import { messageProblem, timeLeftMs } from './messageRules.ts';
-import { type CommandParts, type Outcomes, reasonFor, reasons, type ValveCall } from './outcome.ts';
+import { type MessageLimits, messageProblem, timeLeftMs } from './messageRules.ts';
+import { type CommandParts, reasonFor, reasons, type ValveCall } from './outcome.ts';
 
 /*
  * Moves valves. This is the whole promise about them, and where each sentence of it is kept:
@@ -82,23 +82,34 @@ const overtaken = new GivenUp(
 /** A command that is sent and not answered may use up so much of the time of a newer one, before it is given up. */
 const shareOfNewer = 0.25;
 
+export type ValveQueueParts = MessageLimits &
+  Pick<
+    CommandParts,
+    | 'client'
+    | 'store'
+    | 'poller'
+    | 'otherBridges'
+    | 'outcomes'
+    | 'confirmTimeoutMs'
+    | 'confirmIntervalMs'
+    | 'log'
+  >;
+
 /** Moves valves: one command at a time for each, in time, once, and confirmed by what the cloud says afterwards. */
 export class ValveQueue {
-  readonly #parts: CommandParts;
-  readonly #outcomes: Outcomes;
+  readonly #parts: ValveQueueParts;
   // By valve: the command that is being sent, and the one that waits behind it. By sonic: the one whose valve is read.
   readonly #sending = new Map<string, Command>();
   readonly #waiting = new Map<string, Command>();
   readonly #following = new Map<string, Command>();
 
-  constructor(parts: CommandParts, outcomes: Outcomes) {
+  constructor(parts: ValveQueueParts) {
     this.#parts = parts;
-    this.#outcomes = outcomes;
-    const { signal } = parts;
+    const { stopping } = parts;
     // Many valves may be read at a time.
-    setMaxListeners(0, signal);
-    signal.addEventListener('abort', () => {
-      for (const { giveUp } of this.#sending.values()) giveUp.abort(signal.reason);
+    setMaxListeners(0, stopping);
+    stopping.addEventListener('abort', () => {
+      for (const { giveUp } of this.#sending.values()) giveUp.abort(stopping.reason);
     });
   }
 
@@ -155,15 +166,15 @@ export class ValveQueue {
 
   /** Sends a command whose turn has come; resolves as soon as the next one may be sent. */
   async #send(command: Command): Promise<void> {
-    const { client, store, signal, log } = this.#parts;
+    const { client, store, outcomes, stopping, log } = this.#parts;
     const { message, call, priority, id, giveUp } = command;
     const { topic } = message;
     const timeoutMs = timeLeftMs(message.sentAfter, this.#parts);
-    if (signal.aborted || timeoutMs === null) {
-      const words = signal.aborted
+    if (stopping.aborted || timeoutMs === null) {
+      const words = stopping.aborted
         ? reasons.stopping
         : 'timeout: the previous command took too long. This one was not sent';
-      const details = { timedOut: !signal.aborted, mayHaveActed: false };
+      const details = { timedOut: !stopping.aborted, mayHaveActed: false };
       const error = new CloudError('unavailable', call.operation, words, details);
       this.#end(command, { status: 'error', httpStatus: null, error });
       return;
@@ -182,7 +193,7 @@ export class ValveQueue {
     try {
       answer = await client.callRaw(call, { priority, signal: giveUp.signal, timeoutMs, onAnswer, onFlight });
     } catch (error) {
-      this.#outcomes.noteFailure(topic, error);
+      outcomes.noteFailure(topic, error);
       // Were it not for a newer command, it would be sent yet, or again.
       const hasGivenWay = command.isOvertaken && error instanceof CloudError && provablyNotExecuted(error);
       this.#end(command, hasGivenWay ? superseded : { status: 'error', httpStatus, error });
@@ -203,18 +214,18 @@ export class ValveQueue {
    * cloud accepted has to show.
    */
   async #follow(command: Command, stateBefore: string | null, isAccepted: boolean): Promise<void> {
-    const { client, store, poller, signal, clock, log } = this.#parts;
+    const { client, store, poller, outcomes, stopping, clock, log } = this.#parts;
     const { confirmTimeoutMs, confirmIntervalMs, requestTimeoutMs } = this.#parts;
     const { message, call, id } = command;
     const { topic } = message;
     const action = actionOf(call);
     const reading = readingOf(call, store);
-    if (signal.aborted) return;
+    if (stopping.aborted) return;
     if (!isAccepted || action === null || reading === null) void poller.runNow('sonics');
     if (action === null || reading === null) return;
     // One that was accepted is read already, and has to show.
     if (!isAccepted && this.#following.has(id)) return;
-    const isOver = () => signal.aborted || this.#following.get(id) !== command;
+    const isOver = () => stopping.aborted || this.#following.get(id) !== command;
     const sentAt = clock.monotonic();
     const until = sentAt + confirmTimeoutMs;
     if (isAccepted) store.commandAccepted(id, action, sentAt);
@@ -223,14 +234,14 @@ export class ValveQueue {
       // A sonic that is not shown, since the filters hide it, is only read here.
       let stateRead: string | null = null;
       try {
-        await sleep(clock, Math.max(1, Math.min(confirmIntervalMs, until - clock.monotonic())), signal);
+        await sleep(clock, Math.max(1, Math.min(confirmIntervalMs, until - clock.monotonic())), stopping);
         if (isOver()) return;
         const readAt = clock.monotonic();
         // The last one is given its time too.
         const leftMs = Math.max(until - readAt, confirmIntervalMs);
         const sonic = await client.call(reading, {
           priority: 'command',
-          signal,
+          signal: stopping,
           timeoutMs: Math.min(requestTimeoutMs, leftMs),
         });
         store.setSonic(sonic, readAt);
@@ -262,14 +273,15 @@ export class ValveQueue {
     if (!isAccepted) return;
     // From here on the cloud's word stands.
     store.commandSettled(id);
-    this.#outcomes.record(topic, 'error', 'not_confirmed', null);
+    outcomes.record(topic, 'error', 'not_confirmed', null);
   }
 
   #end({ message, onEnd }: Command, result: ValveResult): void {
     const { topic } = message;
-    if (result.status === 'ok') this.#outcomes.record(topic, 'ok', null, result.httpStatus);
-    else if (result.status !== 'error') this.#outcomes.record(topic, result.status, result.reason, null);
-    else this.#outcomes.record(topic, 'error', reasonFor(result.error), result.httpStatus);
+    const { outcomes } = this.#parts;
+    if (result.status === 'ok') outcomes.record(topic, 'ok', null, result.httpStatus);
+    else if (result.status !== 'error') outcomes.record(topic, result.status, result.reason, null);
+    else outcomes.record(topic, 'error', reasonFor(result.error), result.httpStatus);
     onEnd(result);
   }
 }

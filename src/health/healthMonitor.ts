@@ -66,8 +66,6 @@ export interface HealthParts {
  */
 export class HealthMonitor extends EventEmitter<HealthEvents> {
   readonly #parts: HealthParts;
-  readonly #clock: Clock;
-  readonly #log: Log;
   readonly #createdAt: number;
   #startedAt: number;
   #brokerLostAt: number | null = null;
@@ -88,8 +86,6 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     super();
     const { connection, retained, poller, otherBridges, clock, log } = parts;
     this.#parts = parts;
-    this.#clock = clock;
-    this.#log = log;
     this.#createdAt = clock.monotonic();
     this.#startedAt = clock.now();
     this.#cloudOutage = new OutageLog(clock, log, 'Cloud');
@@ -115,7 +111,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
 
   /** When the bridge was started, in ms since 1970. It changes if the clock of the computer is set. */
   get startedAt(): number {
-    const startedAt = this.#clock.now() - (this.#clock.monotonic() - this.#createdAt);
+    const startedAt = this.#parts.clock.now() - (this.#parts.clock.monotonic() - this.#createdAt);
     if (Math.abs(startedAt - this.#startedAt) > maxStartErrorMs) this.#startedAt = startedAt;
     return this.#startedAt;
   }
@@ -157,7 +153,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
 
   /** Evaluates health after `firstAnswerMs`, if it was not evaluated before, and from then on again and again. */
   start(): void {
-    this.#cancelTimer = this.#clock.after(firstAnswerMs, () => this.#evaluate());
+    this.#cancelTimer = this.#parts.clock.after(firstAnswerMs, () => this.#evaluate());
   }
 
   /** Why HTTP does not work; null once it does. */
@@ -197,15 +193,15 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   }
 
   #checkFreshness(): void {
-    const leftMs = cloudFreshUntil(this.#parts.poller.statuses.records) - this.#clock.monotonic();
+    const leftMs = cloudFreshUntil(this.#parts.poller.statuses.records) - this.#parts.clock.monotonic();
     const isFresh = leftMs > 0;
     this.#cancelTimer();
     const nextMs = isFresh ? Math.min(leftMs + 1, evaluateEveryMs) : evaluateEveryMs;
-    this.#cancelTimer = this.#clock.after(nextMs, () => this.#evaluate());
+    this.#cancelTimer = this.#parts.clock.after(nextMs, () => this.#evaluate());
     if (isFresh === this.#isCloudFresh) return;
     this.#isCloudFresh = isFresh;
     if (!isFresh) {
-      this.#log.warn('No fresh data from the cloud. Entities are now unavailable');
+      this.#parts.log.warn('No fresh data from the cloud. Entities are now unavailable');
     }
     if (isFresh) this.emit('event', 'cloud_online', { reason: null });
     else this.emit('event', 'cloud_offline', { reason: this.#staleReason() });
@@ -231,13 +227,13 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       const logged = effect === 'ok' ? this.#loggedInformation : this.#loggedProblems;
       if (isBrief || loggedElsewhere.has(source) || logged.has(key)) continue;
       logged.add(key);
-      if (effect === 'ok') this.#log.info(message);
-      else this.#log.warn(message);
+      if (effect === 'ok') this.#parts.log.info(message);
+      else this.#parts.log.warn(message);
     }
     const isWhole = status === 'ok' && this.#parts.poller.statuses.progress.length === 0;
     if (!isWhole || this.#loggedProblems.size === 0) return;
     this.#loggedProblems.clear();
-    this.#log.info('Everything works');
+    this.#parts.log.info('Everything works');
   }
 
   #inputs(): HealthInputs {
@@ -248,7 +244,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       isFirstReading: poller.isFirstReading,
       overdue: poller.statuses.overdue,
       silentValves: this.#silentValves(),
-      rejectedUntil: status === 'rejected' ? roundedUp(nextAttemptAt ?? this.#clock.now()) : null,
+      rejectedUntil: status === 'rejected' ? roundedUp(nextAttemptAt ?? this.#parts.clock.now()) : null,
       limitedUntil: this.#steadyLimit(client.traffic().limitedUntil),
       problems: this.#otherProblems(),
     };

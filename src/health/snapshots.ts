@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import type { CommandRouter } from '../commands/router.ts';
+import type { Outcomes } from '../commands/outcome.ts';
 import { type PollName, pollNames, pollTable } from '../model/polls.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { StatusByPoll } from '../polling/pollStatus.ts';
@@ -19,7 +19,7 @@ export interface SnapshotParts {
   readonly store: Store;
   readonly poller: Poller;
   readonly health: HealthMonitor;
-  readonly commands: CommandRouter;
+  readonly outcomes: Outcomes;
   readonly publisher: PublishingProgress;
   readonly clock: Clock;
   /** Whether the metrics show single valves. */
@@ -51,7 +51,7 @@ export class Snapshots {
 
   /** The figures. */
   metrics() {
-    const { client, connection, retained, store, poller, commands, hasDeviceMetrics } = this.#parts;
+    const { client, connection, retained, store, poller, outcomes, hasDeviceMetrics } = this.#parts;
     const { open_incidents: openIncidents, ...devices } = store.counts();
     const { statuses } = poller;
     return {
@@ -65,7 +65,7 @@ export class Snapshots {
       pollWaitMs: client.traffic().pollWaitMs,
       devices,
       openIncidents,
-      valveCommands: commands.valveOutcomes,
+      valveCommands: outcomes.valveCounts,
       published: connection.published,
       retainedTopics: retained.size,
       /** Empty unless `http.device_metrics` is on. */

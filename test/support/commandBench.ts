@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import type { Connection, ConnectionEvents } from '../../src/broker/connection.ts';
 import type { Doubt } from '../../src/broker/message.ts';
 import type { Control } from '../../src/cloud/catalogue.ts';
-import type { Outcome } from '../../src/commands/outcome.ts';
+import { type Outcome, Outcomes } from '../../src/commands/outcome.ts';
 import { CommandRouter } from '../../src/commands/router.ts';
 import type { IncidentEvent } from '../../src/store/incidents.ts';
 import { Store } from '../../src/store/store.ts';
@@ -62,7 +62,7 @@ export async function startCommands(
     publish: (topic: string, payload: string) =>
       new Promise<void>((acknowledge) => void responses.push({ topic, payload, acknowledge })),
   });
-  const outcomes: Outcome[] = [];
+  const ended: Outcome[] = [];
   /** What was asked of the bridge itself. */
   const orders: string[] = [];
   /** What is worth an early poll. */
@@ -72,6 +72,7 @@ export async function startCommands(
   const lines = logLines('trace');
   /** Says while another bridge is in the way. */
   const otherBridges: { problem: string | null } = { problem: null };
+  const outcomes = new Outcomes(topics, store, lines.log);
   const commands = new CommandRouter({
     topics,
     control: { ...everything, ...control },
@@ -86,17 +87,18 @@ export async function startCommands(
     },
     bridge: { view: bridgeView() },
     otherBridges,
+    outcomes,
     requestTimeoutMs,
     confirmTimeoutMs: 5_000,
     confirmIntervalMs: 500,
     clock,
     log: lines.log,
   });
-  commands
+  outcomes
     .on('showAgain', (kind) => {
       if (kind === 'bridge' && lines.log.level !== 'trace') orders.push('log level');
     })
-    .on('outcome', (outcome) => void outcomes.push(outcome))
+    .on('outcome', (outcome) => void ended.push(outcome))
     .on('offersChanged', () => void polledEarly.push('offers'));
   onTestFinished(() => commands.stop());
   const take = (
@@ -120,7 +122,7 @@ export async function startCommands(
     stop: () => commands.stop(),
     reconnect: () => connection.emit('connected'),
     take,
-    outcomes,
+    outcomes: ended,
     responses,
     orders,
     polledEarly,
@@ -132,7 +134,7 @@ export async function startCommands(
       return stub.requests.filter(isChange).map(({ path, body }) => [path, body] as const);
     },
     /** Waits until so many outcomes were told. */
-    told: (count: number) => waitFor(() => outcomes.length >= count, { what: `${count} outcomes` }),
+    told: (count: number) => waitFor(() => ended.length >= count, { what: `${count} outcomes` }),
     /** Waits until so many changes have reached the cloud. */
     reached: (count: number) =>
       waitFor(() => stub.requests.filter(isChange).length >= count, {

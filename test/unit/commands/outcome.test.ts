@@ -1,11 +1,5 @@
-import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import {
-  type CommandEvents,
-  type CommandParts,
-  type Outcome,
-  Outcomes,
-} from '../../../src/commands/outcome.ts';
+import { type Outcome, Outcomes } from '../../../src/commands/outcome.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
@@ -14,11 +8,10 @@ import { aProperty, topics } from '../../support/views.ts';
 function startOutcomes() {
   const store = new Store({ selection: [], clock: new FakeClock() });
   store.replaceProperties({ records: [aProperty()], isComplete: true, startedAt: 0 });
-  const events = new EventEmitter<CommandEvents>();
   const lines = logLines();
   const shownAgain: string[] = [];
-  events.on('showAgain', (kind, id) => void shownAgain.push(`${kind}/${id}`));
-  const outcomes = new Outcomes({ topics, store, events, log: lines.log } as unknown as CommandParts);
+  const outcomes = new Outcomes(topics, store, lines.log);
+  outcomes.on('showAgain', (kind, id) => void shownAgain.push(`${kind}/${id}`));
   const record = (path: string, status: Outcome['status'], reason: string | null = null) =>
     outcomes.record(`sonic2mqtt/${path}`, status, reason, null);
   return { outcomes, record, lines, shownAgain };

@@ -1,9 +1,8 @@
-import { EventEmitter } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { Call } from '../../../src/cloud/operations.ts';
-import { type CommandEvents, type CommandParts, Outcomes } from '../../../src/commands/outcome.ts';
-import { Updates } from '../../../src/commands/updates.ts';
+import { Outcomes } from '../../../src/commands/outcome.ts';
+import { Updates, type UpdatesParts } from '../../../src/commands/updates.ts';
 import type { IncidentEvent } from '../../../src/store/incidents.ts';
 import { Store } from '../../../src/store/store.ts';
 import type { StubAnswer, StubHandler } from '../../support/cloudStub.ts';
@@ -54,17 +53,22 @@ async function startUpdates(handler: StubHandler, requestTimeoutMs = 5_000) {
   const asked: string[] = [];
   const lines = logLines('trace');
   const stopping = new AbortController();
-  const { signal } = stopping;
   const stop = () => stopping.abort();
-  const sending = { client, store, requestTimeoutMs, signal, clock: systemClock, log: lines.log };
-  const events = new EventEmitter<CommandEvents>();
+  const sending = {
+    client,
+    store,
+    requestTimeoutMs,
+    stopping: stopping.signal,
+    clock: systemClock,
+    log: lines.log,
+  };
+  const outcomes = new Outcomes(topics, store, lines.log);
   const otherBridges: { problem: string | null } = { problem: null };
   const poller = { runNow: async (poll: string) => void asked.push(poll), readNewTest: async () => {} };
-  const parts = { ...sending, topics, events, poller, otherBridges } as unknown as CommandParts;
-  const updates = new Updates(parts, new Outcomes(parts));
+  const updates = new Updates({ ...sending, poller, otherBridges, outcomes } as unknown as UpdatesParts);
   onTestFinished(stop);
   const ends: unknown[][] = [];
-  events
+  outcomes
     .on('outcome', ({ status, reason, http_status }) => void ends.push([status, reason, http_status]))
     .on('offersChanged', () => void asked.push('offers'));
   const take = (

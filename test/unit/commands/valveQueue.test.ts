@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { CloudError, type CloudErrorDetails } from '../../../src/cloud/errors.ts';
 import type { Call } from '../../../src/cloud/operations.ts';
-import type { CommandParts, Outcomes, ValveCall } from '../../../src/commands/outcome.ts';
-import { ValveQueue } from '../../../src/commands/valveQueue.ts';
+import type { ValveCall } from '../../../src/commands/outcome.ts';
+import { ValveQueue, type ValveQueueParts } from '../../../src/commands/valveQueue.ts';
 import { Store } from '../../../src/store/store.ts';
 import type { StubHandler } from '../../support/cloudStub.ts';
 import { door, startCommands } from '../../support/commandBench.ts';
@@ -107,18 +107,18 @@ function startQueue() {
     store,
     poller: { runNow: async (poll: string) => void polled.push(poll) },
     otherBridges,
-    signal: stopping.signal,
+    outcomes: {
+      record: (_topic: string, ...outcome: unknown[]) => void outcomes.push(outcome),
+      noteFailure: (_topic: string, error: unknown) => void failures.push(error),
+    },
+    stopping: stopping.signal,
     requestTimeoutMs,
     confirmTimeoutMs,
     confirmIntervalMs,
     clock,
     log: log.log,
   };
-  const told = {
-    record: (_topic: string, ...outcome: unknown[]) => void outcomes.push(outcome),
-    noteFailure: (_topic: string, error: unknown) => void failures.push(error),
-  };
-  const queue = new ValveQueue(parts as unknown as CommandParts, told as unknown as Outcomes);
+  const queue = new ValveQueue(parts as unknown as ValveQueueParts);
   const move = async (call: ValveCall, { ageMs = 0, isRetained = false } = {}) => {
     const topic = topics.below('sonic', 'sonic-1', 'valve/set');
     const message = {
