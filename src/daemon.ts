@@ -4,6 +4,7 @@ import { type Clock, sleep, systemClock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
 import type { Secrets } from './base/secrets.ts';
 import { listenMessage } from './base/systemErrors.ts';
+import { homepage, version } from './base/version.ts';
 import type { BrokerFinder } from './broker/clientOptions.ts';
 import type { Connect } from './broker/connect.ts';
 import { Connection } from './broker/connection.ts';
@@ -20,15 +21,19 @@ import { serveLiveness, startingUp } from './health/liveness.ts';
 import { OtherBridges } from './health/otherBridges.ts';
 import { Snapshots } from './health/snapshots.ts';
 import { reportToSystemd } from './health/systemd.ts';
+import { missingPermission } from './homeassistant/command.ts';
 import type { HttpServer } from './http/httpServer.ts';
 import { bridgeOptions, cloudOptions, topicsOf } from './partOptions.ts';
 import { FirstReading } from './polling/firstReading.ts';
 import { Poller } from './polling/poller.ts';
 import { BridgeEvents } from './publishing/bridgeEvents.ts';
 import { BridgeState } from './publishing/bridgeState.ts';
+import { BrokerScans } from './publishing/brokerScans.ts';
 import { Cleanup } from './publishing/cleanup.ts';
 import { DiscoveryMessages } from './publishing/discoveryMessages.ts';
 import { IncidentEvents } from './publishing/incidentEvents.ts';
+import { LeftDevices } from './publishing/leftDevices.ts';
+import { Presence } from './publishing/presence.ts';
 import { Publisher } from './publishing/publisher.ts';
 import type { Disk } from './state/disk.ts';
 import { StateFile } from './state/stateFile.ts';
@@ -136,21 +141,47 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   });
 
   const discovery = new DiscoveryMessages(retained, otherBridges, clock, log);
-  const publisher = new Publisher({
+  const leftDevices = new LeftDevices({ topics, staleAfterMs, connection, store, clock, log });
+  const cleanup = new Cleanup({
     topics,
-    control,
-    isHomeAssistantOn,
-    statusTopic,
-    statusPage: statusPageUrl(config),
-    language,
     state,
-    client,
     connection,
     retained,
-    discovery,
     store,
     otherBridges,
+    discovery,
+    leftDevices,
+    clock,
+    log,
+  });
+  const publisher = new Publisher({
+    context: {
+      topics,
+      version,
+      homepage,
+      language,
+      statusPage: statusPageUrl(config),
+      isDiscoveryOn: isHomeAssistantOn,
+      offers: (operation) => missingPermission(operation, control) === null && client.isOffered(operation),
+    },
+    state,
+    connection,
+    retained,
+    store,
     bridgeState,
+    discovery,
+    cleanup,
+    clock,
+    log,
+  });
+  const presence = new Presence({
+    topics,
+    statusTopic,
+    connection,
+    retained,
+    otherBridges,
+    discovery,
+    publisher,
     clock,
     random,
     log,
@@ -175,17 +206,18 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     clock,
     log,
   });
-  const cleanup = new Cleanup({
+  const scans = new BrokerScans({
     topics,
     shard,
-    staleAfterMs,
     state,
     connection,
     retained,
-    discovery,
     store,
     poller,
     otherBridges,
+    discovery,
+    leftDevices,
+    cleanup,
     publisher,
     incidentEvents,
     clock,
@@ -217,9 +249,11 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     health,
     bridgeState,
     commands,
+    leftDevices,
     publisher,
+    presence,
     incidentEvents,
-    cleanup,
+    scans,
     snapshots,
     clock,
     random,
@@ -252,18 +286,8 @@ export class Daemon {
    * listen: cloud and MQTT broker may be away.
    */
   async start(): Promise<void> {
-    const {
-      state,
-      client,
-      connection,
-      poller,
-      firstReading,
-      health,
-      bridgeState,
-      publisher,
-      cleanup,
-      clock,
-    } = this.#parts;
+    const { state, client, connection, poller, firstReading, health, bridgeState, publisher, scans, clock } =
+      this.#parts;
     if (this.#config.mqtt.embedded.enabled) await this.#startEmbedded();
     const started = this.#untilStarted();
     await this.#serveHeartbeat(started);
@@ -277,20 +301,21 @@ export class Daemon {
     health.start();
     bridgeState.renewFigures();
     // An earlier run may have counted more of the water than the state file has.
-    void cleanup.scanned.then(() => poller.refreshDays());
+    void scans.scanned.then(() => poller.refreshDays());
     await poller.start();
     if (this.#isStopping) return;
     // What an earlier run has left on the broker must be known before devices are published.
-    const isKnown = cleanup.scanned.then(() => cleanup.readListed());
-    void isKnown.then(() => {
-      poller.refreshDays();
-      publisher.devicesReady();
-    });
+    const devices = scans.scanned
+      .then(() => scans.readListed())
+      .then(() => {
+        poller.refreshDays();
+        publisher.enter('details');
+      });
     await poller.startDetails();
     if (this.#isStopping) return;
     firstReading.stop();
     bridgeState.renewFigures();
-    publisher.detailsReady();
+    void devices.then(() => publisher.enter('running'));
   }
 
   /** The port at which HTTP is served; null while it is not. */
@@ -302,12 +327,14 @@ export class Daemon {
   async stop(): Promise<void> {
     const { topics, state, connection, poller, firstReading, otherBridges, health, bridgeState } =
       this.#parts;
-    const { commands, publisher, incidentEvents, cleanup } = this.#parts;
+    const { commands, leftDevices, publisher, presence, incidentEvents, scans } = this.#parts;
     await this.#http?.stop();
     this.#isStopping = true;
-    cleanup.stop();
+    scans.stop();
     incidentEvents.stop();
+    presence.stop();
     publisher.stop();
+    leftDevices.stop();
     commands.stop();
     bridgeState.stop();
     health.stop();

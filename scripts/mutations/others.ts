@@ -64,7 +64,7 @@ export const otherMutations: readonly Mutation[] = [
   },
   {
     promise: 'a former base topic that a live bridge uses stays as it is',
-    file: 'src/publishing/cleanup.ts',
+    file: 'src/publishing/formerTopics.ts',
     text: 'if (isInUse) {',
     replacement: 'if (!isInUse && scan.states().length === 0) {',
     tests: installationTests,

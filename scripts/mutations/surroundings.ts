@@ -99,7 +99,7 @@ export const surroundingMutations: readonly Mutation[] = [
   },
   {
     promise: 'a stored birth message is no start of Home Assistant',
-    file: 'src/publishing/publisher.ts',
+    file: 'src/publishing/presence.ts',
     text: "payload !== 'online' || isRetained) return;",
     replacement: "payload !== 'online') return;",
     tests: ['test/stories/homeAssistant.test.ts'],

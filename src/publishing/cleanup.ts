@@ -1,429 +1,250 @@
+import { EventEmitter } from 'node:events';
 import type { Clock } from '../base/clock.ts';
-import { coalesce } from '../base/coalesce.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
-import type { BrokerMessage } from '../broker/message.ts';
 import type { Retained } from '../broker/retained.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
-import { readDiscovery, Topics } from '../homeassistant/topics.ts';
-import { kindLabels } from '../model/devices.ts';
-import type { Shard } from '../model/shard.ts';
-import type { Poller } from '../polling/poller.ts';
+import type { Topics } from '../homeassistant/topics.ts';
 import type { StateFile } from '../state/stateFile.ts';
-import type { DeviceKey } from '../store/changes.ts';
+import { type CloudDeviceKind, cloudKinds, type DeviceKey, type PlannedKind } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
 import type { DiscoveryMessages } from './discoveryMessages.ts';
-import type { IncidentEvents } from './incidentEvents.ts';
-import type { Publisher } from './publisher.ts';
-import { RetainedScan } from './retainedScan.ts';
+import type { LeftDevices } from './leftDevices.ts';
 
-/** The nodes of a cluster may need this long to share their retained messages, or to answer a scan. */
-const againMs = 120_000;
-
-/** A broker may refuse each scan. Then the next ones wait longer and longer, but no longer than this. */
-const longestAgainMs = 3_600_000;
-
-/** A broker may close the connection at each scan. After this many times the bridge stops scanning. */
-const maxLosses = 3;
-
-/** Of more messages a broker may show a part at a time: Mosquitto queues a thousand for a client. */
-const maxReliablyShown = 1_000;
-
-/** Discovery messages that are read at a time. */
-const maxAtOnce = 100;
-
-/** This many discovery messages are looked at, this often. */
-const maxChecked = 3;
-const checkEveryMs = 120_000;
-
-/** While another bridge announces devices of this one, and if somebody deletes messages again and again. */
-const rescanMs = 300_000;
-
-/** A bridge that stops for an update does not lose its devices to another one. */
-const goneMs = 900_000;
+interface CleanupEvents {
+  /** Retained messages without a device were deleted. */
+  readonly deleted: [];
+}
 
 export interface CleanupParts {
   readonly topics: Topics;
-  readonly shard: Shard;
-  readonly staleAfterMs: number;
   readonly state: StateFile;
   readonly connection: Connection;
   readonly retained: Retained;
   readonly discovery: DiscoveryMessages;
   readonly store: Store;
-  readonly poller: Poller;
   readonly otherBridges: OtherBridges;
-  readonly publisher: Publisher;
-  readonly incidentEvents: IncidentEvents;
+  readonly leftDevices: LeftDevices;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /**
- * Finds old retained messages: those of an earlier run, an earlier configuration or another bridge. It scans the broker on
- * each connection, and again two minutes later, because the nodes of a cluster may know different messages until then. If
- * the broker refuses that, it is tried again later. The publisher gets the messages of this bridge, and deletes those that
- * no device needs. A message that a scan misses may still exist, so the state file knows the devices that this bridge has
- * announced.
- *
- * Each of several bridges owns the devices of its properties. A new owner publishes over the messages of the old one. A
- * device of another bridge whose discovery message still names this bridge is set to offline after `stale_after`.
+ * Removes the retained messages of devices that this bridge no longer shows. The publisher removes a device of which it
+ * hears, and calls the sweep after a pass that leaves nothing to publish. The sweep deletes what is on the broker and
+ * belongs to no device: topics that a scan has found or that the state file names, and nothing was published to. It waits
+ * until the account was read completely, and read again since the message was found. A message that another bridge shows
+ * stays, and so does one whose data was not read yet.
  */
-export class Cleanup {
+export class Cleanup extends EventEmitter<CleanupEvents> {
   readonly #parts: CleanupParts;
-  readonly #scan = coalesce(() => this.#scanOnce());
-  /** Deletes what this bridge has published below base topics that it had before. A scan tries again. */
-  readonly #removeFormer = coalesce(async () => {
-    const { topics, state, log } = this.#parts;
-    state.recordBaseTopic(topics.base);
-    for (const base of state.baseTopics) {
-      if (base === topics.base || this.#isStopped) continue;
-      await this.#removeBelow(base).catch((error) => {
-        log.debug(`Deleting the messages below ${base}: ${String(error)}`);
-      });
-    }
-  });
-  /** How many scans in a row ended with the connection. */
-  #losses = 0;
-  /** How many messages the last scan has found. */
-  #found = 0;
-  #isFailureLogged = false;
-  /** How many scans in a row the broker has refused, or not answered, on this connection. */
-  #failures = 0;
-  #isStopped = false;
-  #wasResolved = false;
-  #cancelAgain: () => void = () => {};
-  /** Devices of other bridges that have named this one, by the topic of their discovery message. */
-  readonly #leftDevices = new Map<string, DeviceKey>();
-  #cancelLeftCheck: () => void = () => {};
-  #scannedAt = Number.NEGATIVE_INFINITY;
-  /** When bridges with another base topic were last online, by the topic that says so. */
-  readonly #onlineAt = new Map<string, number>();
-  /** How many discovery messages were looked at. */
-  #checked = 0;
-  /** Topics of discovery messages that the last check has missed for the first time. */
-  #missed: ReadonlySet<string> = new Set();
-  /** Whether the broker has shown this client a message of its own. */
-  #isShown = false;
-  #restoredAt = Number.NEGATIVE_INFINITY;
-  #cancelCheck: () => void = () => {};
-  #resolveScanned: () => void = () => {};
-  /** Resolves once the broker was scanned, or cannot be. */
-  readonly scanned = new Promise<void>((resolve) => {
-    this.#resolveScanned = resolve;
-  });
+  /** Topics that stay as they are, because the data for them was not read yet. */
+  readonly #undecided = new Set<string>();
+  /** Devices of this bridge that a scan has found on the broker, as `kind/id`. */
+  readonly #found = new Set<string>();
+  /**
+   * Topics that a scan has found, and this run has not published, until a list judges them that was requested at that time
+   * or later, in ms of the monotonic clock: a message may tell of something newer than what was read before.
+   */
+  readonly #unjudged = new Map<string, number>();
+  /** Since when no other bridge can have published here unheard. The first complete lists judge the first connection. */
+  #hearsSince = Number.NEGATIVE_INFINITY;
+  #isDue = false;
 
   constructor(parts: CleanupParts) {
+    super();
     this.#parts = parts;
-    const { connection, store, poller, otherBridges, publisher } = parts;
-    connection.on('connected', () => {
-      this.#failures = 0;
-      this.#scanAgainLater();
-      this.#scanSoon();
-    });
-    let wasAny = false;
+    const { otherBridges } = parts;
     otherBridges.on('changed', () => {
-      const { isAny } = otherBridges;
-      if (wasAny && !isAny) this.#scanSoon();
-      wasAny = isAny;
-    });
-    publisher.once('published', () => {
-      this.#checkLater();
-      void this.#removeFormer();
-    });
-    poller.on('ended', () => {
-      publisher.sweepIfDue();
-      // Devices whose property was unknown were not touched. They may be stale.
-      if (this.#wasResolved || !store.isResolved) return;
-      this.#wasResolved = true;
-      if (publisher.isShowingDevices) this.#scanSoon();
-    });
-    publisher.on('left', (device) => this.#checkLeftLater(device));
-    // A broker that has shown a part shows the next one now.
-    publisher.on('cleaned', () => {
-      if (this.#found >= maxReliablyShown) this.#scanSoon();
+      if (otherBridges.isAny) this.hearAnew();
     });
   }
 
-  /**
-   * Some brokers show retained messages to exact topics only. If the state file was lost, what is nowhere else is read by
-   * the topics of what the cloud lists: the totals of water, and which incidents were announced.
-   */
-  async readListed(): Promise<void> {
-    const { state, store, topics, shard, incidentEvents, log } = this.#parts;
-    if (!state.isNew || this.#found > 0) return;
-    const listed = [
-      ...store.ids('sonic').map((id) => topics.below('sonic', id, 'usage')),
-      ...store.ids('incident').map((id) => topics.incident(id)),
-    ];
-    const found = new RetainedScan(topics, shard);
-    let isFound = true;
-    try {
-      for (let start = 0; start < listed.length && isFound; start += maxAtOnce) {
-        isFound = false;
-        const note = (topic: string, payload: string) => {
-          found.add(topic, payload);
-          isFound = true;
-        };
-        await new Promise<void>((resolve, reject) => {
-          this.#read(listed.slice(start, start + maxAtOnce), note, resolve).catch(reject);
-        });
-      }
-    } catch (error) {
-      log.debug(`Reading what the broker has of the listed valves: ${String(error)}`);
+  /** Another bridge may have published here until now. */
+  hearAnew(): void {
+    this.#hearsSince = this.#parts.clock.monotonic();
+  }
+
+  /** A scan has found this message on the broker. Its device is offline until this run has read it. */
+  found(topic: string): void {
+    const { topics, retained, otherBridges, clock } = this.#parts;
+    if (!retained.mayHave(topic)) {
+      // Incidents are read often, so that their next list can be waited for. Another bridge may not have been heard.
+      const isIncident = topics.parse(topic)?.kind === 'incident';
+      this.#unjudged.set(topic, isIncident ? clock.monotonic() : this.#hearsSince);
     }
-    this.#adoptUsage(found);
-    incidentEvents.takeOver(found.incidents);
+    retained.found(topic);
+    const device = this.#deviceAt(topic);
+    // While another bridge is heard on the same topics, what it shows is not taken from it.
+    if (device && !otherBridges.isAny) this.#found.add(keyOf(device));
   }
 
-  /** Totals that were counted by others go on from there. */
-  #adoptUsage({ usage }: RetainedScan): void {
-    const { state, store } = this.#parts;
-    for (const [sonicId, record] of usage)
-      state.adoptUsage(sonicId, record, Number.isFinite(store.usage.readAt(sonicId)));
+  /** Whether a scan has found messages of the device. */
+  isFound(device: DeviceKey): boolean {
+    return this.#found.has(keyOf(device));
   }
 
-  /** Scans nothing more. */
-  stop(): void {
-    this.#isStopped = true;
-    this.#cancelAgain();
-    this.#cancelCheck();
-    this.#cancelLeftCheck();
-  }
-
-  #scanSoon(): void {
-    void this.#scan();
-  }
-
-  #scanAgainLater(): void {
-    this.#cancelAgain();
-    const waitMs = Math.min(longestAgainMs, againMs * 2 ** this.#failures);
-    this.#cancelAgain = this.#parts.clock.after(waitMs, () => this.#scanSoon());
-  }
-
-  async #scanOnce(): Promise<void> {
-    const { connection, topics, shard, publisher, clock, log } = this.#parts;
-    if (this.#isStopped || this.#losses >= maxLosses) return;
-    const found = new RetainedScan(topics, shard);
-    // Other bridges first: a broker may drop the last messages of many.
-    const filters = [...topics.bridgeFilters, topics.discoveryFilter, ...topics.stateFilters];
-    const taken = new Set<string>();
-    let isScanned = false;
-    let isMore = false;
-    this.#found = 0;
-    this.#scannedAt = clock.monotonic();
-    const note = (topic: string, payload: string) => {
-      this.#found += 1;
-      found.add(topic, payload);
-      isMore = isScanned;
-    };
-    try {
-      await this.#read(filters, note, () => {
-        this.#losses = 0;
-        this.#failures = 0;
-        isScanned = true;
-        if (found.strangers().size === 0) this.#useFindings(found, taken);
-        else isMore = true;
-      });
-      await this.#recordAnnouncers(found.strangers());
-      if (isMore) this.#useFindings(found, taken);
-      if (publisher.hasShownDevices) void this.#removeFormer();
-    } catch (error) {
-      if (!connection.isConnected) this.#losses += 1;
-      // The next connection scans.
-      const isAgain = !connection.isConnected && this.#losses < maxLosses;
-      if (isAgain || this.#isStopped) return;
-      log[this.#isFailureLogged ? 'debug' : 'warn'](
-        `Cannot read the retained messages of the broker. Old devices are not removed: ${String(error)}`,
-      );
-      this.#isFailureLogged = true;
-      this.#scanAgainLater();
-      this.#failures += 1;
-      this.#sweep();
-    }
-  }
-
-  /**
-   * A bridge with another base topic that runs keeps what it announces: two that replace each other's messages would
-   * never end, and Home Assistant would lose entities each time. One that has stopped for long announces nothing.
-   */
-  async #recordAnnouncers(strangers: ReadonlyMap<string, string>): Promise<void> {
-    const { otherBridges, clock } = this.#parts;
-    const now = clock.monotonic();
-    const stateTopics = [...new Set(strangers.values())].slice(0, maxAtOnce);
-    if (stateTopics.length > 0) {
-      await this.#read(stateTopics, (topic, payload) => {
-        if (payload === 'online') this.#onlineAt.set(topic, now);
-      });
-    }
-    const isRunning = (topic: string) =>
-      now < (this.#onlineAt.get(topic) ?? Number.NEGATIVE_INFINITY) + goneMs;
-    const announcers = [...strangers].filter(([, stateTopic]) => isRunning(stateTopic));
-    otherBridges.recordAnnouncers(new Map(announcers));
-  }
-
-  /** Looks from time to time whether the broker still has the discovery messages of this bridge. */
-  #checkLater(): void {
-    this.#cancelCheck();
-    if (this.#isStopped) return;
-    this.#cancelCheck = this.#parts.clock.after(checkEveryMs, () => {
-      void this.#check().then(() => this.#checkLater());
+  /** Devices that the state file or the broker names. */
+  get namedDevices(): readonly DeviceKey[] {
+    const { topics, state } = this.#parts;
+    return [...new Set([...state.devices, ...this.#found])].flatMap((key) => {
+      const device = this.#deviceAt(`${topics.base}/${key}`);
+      if (!device) state.forgetDevice(key);
+      return device ?? [];
     });
   }
 
-  /** Others replace or delete them all, or none: a few in turn are enough. */
-  async #check(): Promise<void> {
-    const { connection, discovery, retained, otherBridges, publisher, clock, log } = this.#parts;
-    if (!connection.isConnected || !publisher.isShowingDevices) return;
-    const { topics } = discovery;
-    const some = Array.from({ length: Math.min(maxChecked, topics.length) }, (_, index) => {
-      return topics[(this.#checked + index) % topics.length] ?? '';
-    });
-    this.#checked += some.length;
-    some.push(...this.#missed);
-    const missing = new Set(some);
-    let isReplaced = false;
-    try {
-      if (some.length > 0) {
-        await this.#read(some, (topic, payload) => {
-          missing.delete(topic);
-          if (retained.has(topic, payload)) this.#isShown = true;
-          else isReplaced = true;
-        });
-      }
-    } catch (error) {
-      log.debug(`Reading the discovery messages of this bridge: ${String(error)}`);
-      return;
-    }
-    const now = clock.monotonic();
-    if (isReplaced || (otherBridges.announcerProblem !== null && now >= this.#scannedAt + rescanMs)) {
-      this.#scanSoon();
-    }
-    // A broker may show nothing to this client, and a cluster that has lost a node nothing for ten seconds.
-    const isLost = (topic: string) => this.#missed.has(topic) && retained.isKnown(topic);
-    const isDeleted = this.#isShown && [...missing].some(isLost);
-    this.#missed = new Set([...missing].filter((topic) => !this.#missed.has(topic)));
-    if (!isDeleted || now < this.#restoredAt + rescanMs) return;
-    this.#restoredAt = now;
-    log.warn('Another client has deleted discovery messages of this bridge. Publishing all devices');
-    publisher.publishAll();
+  /** The data for the topic was not read yet: its message stays as it is until `decide`. */
+  keep(topic: string): void {
+    this.#undecided.add(topic);
   }
 
-  async #removeBelow(base: string): Promise<void> {
-    const { topics, shard, state, connection, retained, log } = this.#parts;
-    const former = new Topics(base, topics.discoveryPrefix, shard);
-    const { bridgeFilters, stateFilters, discoveryFilter } = former;
-    const scan = new RetainedScan(former, shard);
-    let isInUse = false;
-    await this.#read([...bridgeFilters, ...stateFilters, discoveryFilter], (topic, payload) => {
-      if (topic === former.bridge('state') && payload === 'online') isInUse = true;
-      scan.add(topic, payload);
-    });
-    if (isInUse) {
-      log.info(`Another bridge runs below the former mqtt.base_topic ${base}. Its messages stay`);
-      state.forgetBaseTopic(base);
-      return;
+  /** It is known what belongs at the topic. */
+  decide(topic: string): void {
+    this.#undecided.delete(topic);
+  }
+
+  /** Deletes the messages of a device. */
+  delete(device: DeviceKey): void {
+    // Home Assistant drops the device with its discovery message; the rest follows.
+    for (const topic of this.#forget(device)) this.#parts.retained.clear(topic);
+  }
+
+  /** Forgets a device that another bridge shows or will show. Its messages stay. */
+  leave(device: DeviceKey): void {
+    for (const topic of this.#forget(device)) this.#parts.retained.release(topic);
+    this.#parts.leftDevices.checkLater(device);
+  }
+
+  /** Whether the broker may have messages of no device. */
+  get isDue(): boolean {
+    return this.#isDue;
+  }
+
+  /** The broker may have messages of no device. */
+  markDue(): void {
+    this.#isDue = true;
+  }
+
+  /** Sweeps once all that the account has is on the broker, so that what is there besides may be stale. */
+  async sweepIfDue(): Promise<void> {
+    const { connection, store, otherBridges } = this.#parts;
+    const mayBeDone = store.isComplete && connection.isConnected && !otherBridges.isAny;
+    if (this.#isDue && mayBeDone) await this.#sweep();
+  }
+
+  /** Deletes stale messages: after a whole pass, a topic whose content is still unknown has no device. */
+  async #sweep(): Promise<void> {
+    const { retained, store, log } = this.#parts;
+    for (const [topic, since] of this.#unjudged) {
+      const isRead = this.#recordsAt(topic).every(({ kind }) => store.isReadSince(kind, since));
+      if (isRead) this.#unjudged.delete(topic);
     }
-    // A broker may not list what it keeps.
-    const known = [...state.devices]
-      .map((key) => former.parse(`${base}/${key}`))
-      .filter((each) => each !== null);
-    const stale = [
-      ...scan.removable(),
-      ...known.flatMap(({ kind, id }) => former.documents(kind, id)),
-      ...state.incidentIds().map((id) => former.incident(id)),
-      ...former.documents('bridge', ''),
-    ];
-    // This bridge has replaced the discovery messages of its devices.
-    const formerTopics = [...new Set(stale)].filter((topic) => !retained.isKnown(topic));
-    for (const topic of formerTopics) {
+    const isAnyKept = this.#findVanished();
+    const unwanted = retained.unknownTopics().filter((topic) => !this.#undecided.has(topic));
+    const judged = unwanted.filter((topic) => this.#isJudged(topic));
+    const stale = judged.filter((topic) => !this.#isLeftToOthers(topic));
+    this.#isDue = isAnyKept || this.#unjudged.size > 0 || judged.length < unwanted.length;
+    for (const topic of stale) {
       await retained.waitForRoom();
-      retained.found(topic);
       retained.clear(topic);
     }
     await retained.waitForAnswers();
-    if (!connection.isConnected) return;
-    const isAnyLeft = formerTopics.some((topic) => retained.mayHave(topic));
-    // Nobody waits for what the broker refuses to delete there. The next scan tries again.
-    for (const topic of formerTopics) retained.release(topic);
-    if (isAnyLeft) return;
-    state.forgetBaseTopic(base);
-    log.info(`mqtt.base_topic has changed. Deleted the retained messages below ${base}`);
+    const left = new Set(retained.unknownTopics());
+    const deleted = stale.filter((topic) => !left.has(topic)).length;
+    if (deleted === 0) return;
+    log.info(`Deleted ${deleted} retained messages of removed devices`);
+    this.emit('deleted');
   }
 
-  /** Passes on each message that was found, and each only once, so that nothing is deleted twice. */
-  #useFindings(found: RetainedScan, taken: Set<string>): void {
-    const { state, discovery, incidentEvents, publisher } = this.#parts;
-    for (const [topic, { componentIds }] of found.discoveries()) {
-      if (!taken.has(topic)) {
-        publisher.found(topic);
-        discovery.found(topic, componentIds);
+  /**
+   * Finds named devices that the account no longer has. A scan of the broker may miss what the state file names. Returns
+   * whether any that is not shown is kept.
+   */
+  #findVanished(): boolean {
+    const { topics, state, retained, store } = this.#parts;
+    let isAnyKept = false;
+    for (const device of this.namedDevices) {
+      const { kind, id } = device;
+      if (store.view(kind, id) !== null || store.topology.isUndecided(kind, id)) continue;
+      if (!topics.documents(kind, id).every((topic) => this.#isJudged(topic))) {
+        isAnyKept = true;
+        continue;
       }
-      taken.add(topic);
-    }
-    for (const topic of found.states()) {
-      if (!taken.has(topic)) publisher.found(topic);
-      taken.add(topic);
-    }
-    this.#adoptUsage(found);
-    // A run whose file is lost has announced what it left on the broker, to which this run has added nothing yet.
-    const isFromLostRun = state.isNew && !publisher.isShowingDevices;
-    incidentEvents.takeOver(isFromLostRun ? found.incidents : found.incidentsOfOthers());
-    for (const device of found.leftBehind()) this.#checkLeftLater(device);
-    this.#sweep();
-  }
-
-  #sweep(): void {
-    this.#resolveScanned();
-    this.#parts.publisher.sweepAgain();
-  }
-
-  #read(
-    filters: readonly string[],
-    found: (topic: string, payload: string) => void,
-    onRead?: () => void,
-  ): Promise<void> {
-    const hand = ({ topic, payload, isRetained }: BrokerMessage) => {
-      if (isRetained && payload !== '') found(topic, payload);
-    };
-    return this.#parts.connection.readRetained(filters, hand, onRead);
-  }
-
-  #checkLeftLater(device: DeviceKey): void {
-    const { topics, clock, staleAfterMs } = this.#parts;
-    this.#leftDevices.set(topics.discovery(device.kind, device.id), device);
-    if (this.#isStopped) return;
-    this.#cancelLeftCheck();
-    this.#cancelLeftCheck = clock.after(staleAfterMs, () => void this.#checkLeftDevices());
-  }
-
-  /** A device whose discovery message still names this bridge has no other bridge that publishes it. */
-  async #checkLeftDevices(): Promise<void> {
-    const { clock, log, staleAfterMs } = this.#parts;
-    const due = [...this.#leftDevices];
-    try {
-      for (let start = 0; start < due.length; start += maxAtOnce) {
-        await this.#setOffline(new Map(due.slice(start, start + maxAtOnce)));
+      const isAnnounced = state.devices.has(keyOf(device));
+      for (const topic of this.#forget(device)) {
+        if (isAnnounced) retained.found(topic);
+        retained.markUnknown(topic);
       }
-    } catch (error) {
-      log.debug(`Looking for devices of other bridges: ${String(error)}`);
-      this.#cancelLeftCheck = clock.after(staleAfterMs, () => void this.#checkLeftDevices());
     }
+    return isAnyKept;
   }
 
-  async #setOffline(left: ReadonlyMap<string, DeviceKey>): Promise<void> {
-    const { connection, topics, store, log } = this.#parts;
-    const naming = new Set<string>();
-    await this.#read([...left.keys()], (topic, payload) => {
-      if (readDiscovery(payload)?.stateTopic === topics.bridge('state')) naming.add(topic);
-    });
-    for (const [topic, { kind, id }] of left) {
-      this.#leftDevices.delete(topic);
-      if (kind === 'property' || !naming.has(topic) || store.view(kind, id)) continue;
-      await connection.publish(topics.below(kind, id, 'availability'), 'offline', { retain: true });
-      log.warn(
-        `${kindLabels[kind]} ${id} belongs to another bridge that does not publish it. The device is now unavailable`,
-      );
-    }
+  /**
+   * Whether what is on the broker, and not wanted, may be deleted there. A filter that matches nothing is out of date, or
+   * misspelt: once it is corrected, everything that the account still has must be as it was.
+   */
+  #isJudged(topic: string): boolean {
+    if (this.#unjudged.has(topic)) return false;
+    const { store } = this.#parts;
+    if (!store.filter.isOn || store.filter.isMatched) return true;
+    const records = this.#recordsAt(topic);
+    return records.length > 0 && !records.some(({ kind, id }) => store.has(kind, id));
   }
+
+  /** What a topic may be of. A discovery message does not tell, but the broker has other messages of its device. */
+  #recordsAt(topic: string): readonly { readonly kind: PlannedKind; readonly id: string }[] {
+    const { topics, retained } = this.#parts;
+    const target = topics.parse(topic);
+    if (target) return target.kind === 'bridge' ? [] : [{ kind: target.kind, id: target.id }];
+    const { isBridge, id } = topics.discovered(topic) ?? { isBridge: true, id: '' };
+    if (isBridge) return [];
+    const there = cloudKinds.filter((kind) => retained.mayHave(topics.device(kind, id)));
+    return (there.length > 0 ? there : cloudKinds).map((kind) => ({ kind, id }));
+  }
+
+  /** Whether the topic belongs to a device or an incident that another bridge shows. Forgets it then. */
+  #isLeftToOthers(topic: string): boolean {
+    const { topics, retained, store } = this.#parts;
+    const target = topics.parse(topic);
+    const discovered = topics.discovered(topic);
+    if (target?.kind === 'bridge' || discovered?.isBridge) return false;
+    if (target?.kind === 'incident') {
+      if (!store.isLeftToOthers('incident', target.id)) return false;
+      retained.release(topic);
+      return true;
+    }
+    const id = (target ?? discovered)?.id ?? '';
+    const kinds: readonly CloudDeviceKind[] = target ? [target.kind] : cloudKinds;
+    const kind = kinds.find((each) => store.isLeftToOthers(each, id));
+    if (kind) this.leave({ kind, id });
+    return kind !== undefined;
+  }
+
+  /** Forgets a device and returns its topics, that of its discovery message first if no other device has that. */
+  #forget(device: DeviceKey): string[] {
+    const { topics, state, discovery } = this.#parts;
+    const { kind, id } = device;
+    const discoveryTopic = topics.discovery(kind, id);
+    const isOwn = discovery.forget(discoveryTopic, kind);
+    const forgotten = [...(isOwn ? [discoveryTopic] : []), ...topics.documents(kind, id)];
+    for (const topic of forgotten) this.#undecided.delete(topic);
+    this.#found.delete(keyOf(device));
+    state.forgetDevice(keyOf(device));
+    return forgotten;
+  }
+
+  /** The device of which a topic is; null for a topic of something else. */
+  #deviceAt(topic: string): DeviceKey | null {
+    const { topics } = this.#parts;
+    const target = topics.parse(topic);
+    const kind = cloudKinds.find((each) => each === target?.kind);
+    if (!target || !kind || !topics.documents(kind, target.id).includes(topic)) return null;
+    return { kind, id: target.id };
+  }
+}
+
+/** The name of a device in the state file. */
+function keyOf({ kind, id }: DeviceKey): string {
+  return `${kind}/${id}`;
 }

@@ -1,3 +1,4 @@
+import type { Connection } from '../broker/connection.ts';
 import { isSafeId } from '../cloud/decoders.ts';
 import { isCommandPath } from '../homeassistant/command.ts';
 import {
@@ -11,6 +12,25 @@ import { namedProperty } from '../model/devices.ts';
 import { isHeir, isOurs, isShared, type Shard } from '../model/shard.ts';
 import { recordFromShown, type UsageRecord } from '../model/usage.ts';
 import { cloudKinds, type DeviceKey } from '../store/changes.ts';
+
+/** Exact topics that are read at a time. */
+export const maxTopicsAtOnce = 100;
+
+/** Reads what the broker has retained at these filters, message by message; `onRead` is called after the last one. */
+export function readRetained(
+  connection: Connection,
+  filters: readonly string[],
+  found: (topic: string, payload: string) => void,
+  onRead?: () => void,
+): Promise<void> {
+  return connection.readRetained(
+    filters,
+    ({ topic, payload, isRetained }) => {
+      if (isRetained && payload !== '') found(topic, payload);
+    },
+    onRead,
+  );
+}
 
 /** The messages that a scan has found, and which of them this bridge may keep or delete. */
 export class RetainedScan {

@@ -1,0 +1,321 @@
+import type { Clock } from '../base/clock.ts';
+import { coalesce } from '../base/coalesce.ts';
+import type { Log } from '../base/log.ts';
+import type { Connection } from '../broker/connection.ts';
+import type { Retained } from '../broker/retained.ts';
+import type { OtherBridges } from '../health/otherBridges.ts';
+import type { Topics } from '../homeassistant/topics.ts';
+import type { Shard } from '../model/shard.ts';
+import type { Poller } from '../polling/poller.ts';
+import type { StateFile } from '../state/stateFile.ts';
+import type { Store } from '../store/store.ts';
+import type { Cleanup } from './cleanup.ts';
+import type { DiscoveryMessages } from './discoveryMessages.ts';
+import { removeFormerTopics } from './formerTopics.ts';
+import type { IncidentEvents } from './incidentEvents.ts';
+import type { LeftDevices } from './leftDevices.ts';
+import type { Publisher } from './publisher.ts';
+import { maxTopicsAtOnce, RetainedScan, readRetained } from './retainedScan.ts';
+
+/** The nodes of a cluster may need this long to share their retained messages, or to answer a scan. */
+const againMs = 120_000;
+
+/** A broker may refuse each scan. Then the next ones wait longer and longer, but no longer than this. */
+const maxAgainMs = 3_600_000;
+
+/** A broker may close the connection at each scan. After this many times the bridge stops scanning. */
+const maxLosses = 3;
+
+/** Of more messages a broker may show a part at a time: Mosquitto queues a thousand for a client. */
+const maxReliablyShown = 1_000;
+
+/** This many discovery messages are checked, this often. */
+const maxChecked = 3;
+const checkEveryMs = 120_000;
+
+/** While another bridge announces devices of this one, and if somebody deletes messages again and again. */
+const rescanMs = 300_000;
+
+/** A bridge that stops for an update does not lose its devices to another one. */
+const goneMs = 900_000;
+
+export interface BrokerScansParts {
+  readonly topics: Topics;
+  readonly shard: Shard;
+  readonly state: StateFile;
+  readonly connection: Connection;
+  readonly retained: Retained;
+  readonly store: Store;
+  readonly poller: Poller;
+  readonly otherBridges: OtherBridges;
+  readonly discovery: DiscoveryMessages;
+  readonly leftDevices: LeftDevices;
+  readonly cleanup: Cleanup;
+  readonly publisher: Publisher;
+  readonly incidentEvents: IncidentEvents;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Finds out which messages the broker has of an earlier run, an earlier configuration or another bridge. It scans the
+ * broker on each connection, and again two minutes later, because the nodes of a cluster may know different messages until
+ * then. If the broker refuses that, it is tried again later. A scan may miss messages, so that nothing follows from what it
+ * lacks. What it finds goes to the parts that use it: `Cleanup` deletes what no device needs, the water totals and the
+ * announced incidents of a lost state file go on, and devices that a running bridge announces are left to it. In between
+ * it checks whether the broker still has the discovery messages of this bridge.
+ */
+export class BrokerScans {
+  readonly #parts: BrokerScansParts;
+  readonly #scan = coalesce(() => this.#scanOnce());
+  readonly #removeFormerTopics = coalesce(() => removeFormerTopics(this.#parts));
+  /** How many scans in a row ended with the connection. */
+  #losses = 0;
+  /** How many messages the last scan has found. */
+  #found = 0;
+  #isFailureLogged = false;
+  /** How many scans in a row the broker has refused, or not answered, on this connection. */
+  #failures = 0;
+  #isStopped = false;
+  #wasResolved = false;
+  #cancelAgain: () => void = () => {};
+  #scannedAt = Number.NEGATIVE_INFINITY;
+  /** When bridges with another base topic were last online, by the topic that says so. */
+  readonly #onlineAt = new Map<string, number>();
+  /** How many discovery messages were checked. */
+  #checked = 0;
+  /** Topics of discovery messages that the last check has missed for the first time. */
+  #missed: ReadonlySet<string> = new Set();
+  /** Whether the broker has shown this client a message of its own. */
+  #isShown = false;
+  #restoredAt = Number.NEGATIVE_INFINITY;
+  #cancelCheck: () => void = () => {};
+  #resolveScanned: () => void = () => {};
+  /** Resolves once the broker was scanned, or cannot be. */
+  readonly scanned = new Promise<void>((resolve) => {
+    this.#resolveScanned = resolve;
+  });
+
+  constructor(parts: BrokerScansParts) {
+    this.#parts = parts;
+    const { connection, store, poller, otherBridges, cleanup, publisher } = parts;
+    connection.on('connected', () => {
+      this.#failures = 0;
+      this.#scanAgainLater();
+      this.#scanSoon();
+    });
+    let wasAny = false;
+    otherBridges.on('changed', () => {
+      const { isAny } = otherBridges;
+      if (wasAny && !isAny) this.#scanSoon();
+      wasAny = isAny;
+    });
+    publisher.once('published', () => {
+      this.#checkLater();
+      void this.#removeFormerTopics();
+    });
+    poller.on('ended', () => {
+      // A list was read, which may judge what was found before it was requested.
+      if (cleanup.isDue && publisher.isShowingDevices) publisher.wake();
+      // Devices whose property was unknown were not touched. They may be stale.
+      if (this.#wasResolved || !store.isResolved) return;
+      this.#wasResolved = true;
+      if (publisher.isShowingDevices) this.#scanSoon();
+    });
+    // A broker that has shown a part shows the next one now.
+    cleanup.on('deleted', () => {
+      if (this.#found >= maxReliablyShown) this.#scanSoon();
+    });
+  }
+
+  /**
+   * Some brokers show retained messages to exact topics only. If the state file was lost, what is nowhere else is read by
+   * the topics of what the cloud lists: the totals of water, and which incidents were announced.
+   */
+  async readListed(): Promise<void> {
+    const { state, store, topics, shard, connection, incidentEvents, log } = this.#parts;
+    if (!state.isNew || this.#found > 0) return;
+    const listed = [
+      ...store.ids('sonic').map((id) => topics.below('sonic', id, 'usage')),
+      ...store.ids('incident').map((id) => topics.incident(id)),
+    ];
+    const found = new RetainedScan(topics, shard);
+    let isFound = true;
+    try {
+      for (let start = 0; start < listed.length && isFound; start += maxTopicsAtOnce) {
+        isFound = false;
+        const note = (topic: string, payload: string) => {
+          found.add(topic, payload);
+          isFound = true;
+        };
+        await new Promise<void>((resolve, reject) => {
+          const some = listed.slice(start, start + maxTopicsAtOnce);
+          readRetained(connection, some, note, resolve).catch(reject);
+        });
+      }
+    } catch (error) {
+      log.debug(`Reading what the broker has of the listed valves: ${String(error)}`);
+    }
+    this.#adoptUsage(found);
+    incidentEvents.takeOver(found.incidents);
+  }
+
+  /** Scans nothing more. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancelAgain();
+    this.#cancelCheck();
+  }
+
+  #scanSoon(): void {
+    void this.#scan();
+  }
+
+  #scanAgainLater(): void {
+    this.#cancelAgain();
+    const waitMs = Math.min(maxAgainMs, againMs * 2 ** this.#failures);
+    this.#cancelAgain = this.#parts.clock.after(waitMs, () => this.#scanSoon());
+  }
+
+  async #scanOnce(): Promise<void> {
+    const { connection, topics, shard, publisher, clock, log } = this.#parts;
+    if (this.#isStopped || this.#losses >= maxLosses) return;
+    const found = new RetainedScan(topics, shard);
+    // Other bridges first: a broker may drop the last messages of many.
+    const filters = [...topics.bridgeFilters, topics.discoveryFilter, ...topics.stateFilters];
+    const taken = new Set<string>();
+    let isScanned = false;
+    let isMore = false;
+    this.#found = 0;
+    this.#scannedAt = clock.monotonic();
+    const note = (topic: string, payload: string) => {
+      this.#found += 1;
+      found.add(topic, payload);
+      isMore = isScanned;
+    };
+    try {
+      await readRetained(connection, filters, note, () => {
+        this.#losses = 0;
+        this.#failures = 0;
+        isScanned = true;
+        if (found.strangers().size === 0) this.#useFindings(found, taken);
+        else isMore = true;
+      });
+      await this.#recordAnnouncers(found.strangers());
+      if (isMore) this.#useFindings(found, taken);
+      if (publisher.hasShownDevices) void this.#removeFormerTopics();
+    } catch (error) {
+      if (!connection.isConnected) this.#losses += 1;
+      // The next connection scans.
+      const isAgain = !connection.isConnected && this.#losses < maxLosses;
+      if (isAgain || this.#isStopped) return;
+      log[this.#isFailureLogged ? 'debug' : 'warn'](
+        `Cannot read the retained messages of the broker. Old devices are not removed: ${String(error)}`,
+      );
+      this.#isFailureLogged = true;
+      this.#scanAgainLater();
+      this.#failures += 1;
+      this.#publishFound();
+    }
+  }
+
+  /**
+   * A bridge with another base topic that runs keeps what it announces: two that replace each other's messages would
+   * never end, and Home Assistant would lose entities each time. One that has stopped for long announces nothing.
+   */
+  async #recordAnnouncers(strangers: ReadonlyMap<string, string>): Promise<void> {
+    const { connection, otherBridges, clock } = this.#parts;
+    const now = clock.monotonic();
+    const stateTopics = [...new Set(strangers.values())].slice(0, maxTopicsAtOnce);
+    if (stateTopics.length > 0) {
+      await readRetained(connection, stateTopics, (topic, payload) => {
+        if (payload === 'online') this.#onlineAt.set(topic, now);
+      });
+    }
+    const isRunning = (topic: string) =>
+      now < (this.#onlineAt.get(topic) ?? Number.NEGATIVE_INFINITY) + goneMs;
+    const announcers = [...strangers].filter(([, stateTopic]) => isRunning(stateTopic));
+    otherBridges.recordAnnouncers(new Map(announcers));
+  }
+
+  /** Passes on each message that was found, and each only once, so that nothing is deleted twice. */
+  #useFindings(found: RetainedScan, taken: Set<string>): void {
+    const { state, discovery, leftDevices, cleanup, publisher, incidentEvents } = this.#parts;
+    for (const [topic, { componentIds }] of found.discoveries()) {
+      if (!taken.has(topic)) {
+        cleanup.found(topic);
+        discovery.found(topic, componentIds);
+      }
+      taken.add(topic);
+    }
+    for (const topic of found.states()) {
+      if (!taken.has(topic)) cleanup.found(topic);
+      taken.add(topic);
+    }
+    this.#adoptUsage(found);
+    // A run whose file is lost has announced what it left on the broker, to which this run has added nothing yet.
+    const isFromLostRun = state.isNew && !publisher.isShowingDevices;
+    incidentEvents.takeOver(isFromLostRun ? found.incidents : found.incidentsOfOthers());
+    for (const device of found.leftBehind()) leftDevices.checkLater(device);
+    this.#publishFound();
+  }
+
+  /** Totals that were counted by others go on from there. */
+  #adoptUsage({ usage }: RetainedScan): void {
+    const { state, store } = this.#parts;
+    for (const [sonicId, record] of usage)
+      state.adoptUsage(sonicId, record, Number.isFinite(store.usage.readAt(sonicId)));
+  }
+
+  #publishFound(): void {
+    this.#resolveScanned();
+    this.#parts.publisher.publishFound();
+  }
+
+  /** Checks from time to time whether the broker still has the discovery messages of this bridge. */
+  #checkLater(): void {
+    this.#cancelCheck();
+    if (this.#isStopped) return;
+    this.#cancelCheck = this.#parts.clock.after(checkEveryMs, () => {
+      void this.#check().then(() => this.#checkLater());
+    });
+  }
+
+  /** Others replace or delete them all, or none: a few in turn are enough. */
+  async #check(): Promise<void> {
+    const { connection, discovery, retained, otherBridges, publisher, clock, log } = this.#parts;
+    if (!connection.isConnected || !publisher.isShowingDevices) return;
+    const { topics } = discovery;
+    const some = Array.from({ length: Math.min(maxChecked, topics.length) }, (_, index) => {
+      return topics[(this.#checked + index) % topics.length] ?? '';
+    });
+    this.#checked += some.length;
+    some.push(...this.#missed);
+    const missing = new Set(some);
+    let isReplaced = false;
+    try {
+      if (some.length > 0) {
+        await readRetained(connection, some, (topic, payload) => {
+          missing.delete(topic);
+          if (retained.has(topic, payload)) this.#isShown = true;
+          else isReplaced = true;
+        });
+      }
+    } catch (error) {
+      log.debug(`Reading the discovery messages of this bridge: ${String(error)}`);
+      return;
+    }
+    const now = clock.monotonic();
+    if (isReplaced || (otherBridges.announcerProblem !== null && now >= this.#scannedAt + rescanMs)) {
+      this.#scanSoon();
+    }
+    // A broker may show nothing to this client, and a cluster that has lost a node nothing for ten seconds.
+    const isLost = (topic: string) => this.#missed.has(topic) && retained.isKnown(topic);
+    const isDeleted = this.#isShown && [...missing].some(isLost);
+    this.#missed = new Set([...missing].filter((topic) => !this.#missed.has(topic)));
+    if (!isDeleted || now < this.#restoredAt + rescanMs) return;
+    this.#restoredAt = now;
+    log.warn('Another client has deleted discovery messages of this bridge. Publishing all devices');
+    publisher.publishAll();
+  }
+}

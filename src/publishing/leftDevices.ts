@@ -1,0 +1,81 @@
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Connection } from '../broker/connection.ts';
+import { readDiscovery, type Topics } from '../homeassistant/topics.ts';
+import { kindLabels } from '../model/devices.ts';
+import type { DeviceKey } from '../store/changes.ts';
+import type { Store } from '../store/store.ts';
+import { maxTopicsAtOnce, readRetained } from './retainedScan.ts';
+
+export interface LeftDevicesParts {
+  readonly topics: Topics;
+  readonly staleAfterMs: number;
+  readonly connection: Connection;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Sets devices offline that belong to another bridge and that no bridge publishes. Each of several bridges owns the
+ * devices of its properties, and a new owner publishes over the messages of the old one. So a device whose discovery
+ * message still names this bridge after `stale_after` has no bridge that publishes it.
+ */
+export class LeftDevices {
+  readonly #parts: LeftDevicesParts;
+  /** Devices of other bridges that have named this one, by the topic of their discovery message. */
+  readonly #devices = new Map<string, DeviceKey>();
+  #isStopped = false;
+  #cancelCheck: () => void = () => {};
+
+  constructor(parts: LeftDevicesParts) {
+    this.#parts = parts;
+  }
+
+  /** Checks this device, and those that wait, after `stale_after`. */
+  checkLater(device: DeviceKey): void {
+    this.#devices.set(this.#parts.topics.discovery(device.kind, device.id), device);
+    this.#checkLater();
+  }
+
+  /** Checks nothing more. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancelCheck();
+  }
+
+  #checkLater(): void {
+    if (this.#isStopped) return;
+    const { clock, staleAfterMs } = this.#parts;
+    this.#cancelCheck();
+    this.#cancelCheck = clock.after(staleAfterMs, () => void this.#check());
+  }
+
+  async #check(): Promise<void> {
+    const due = [...this.#devices];
+    try {
+      for (let start = 0; start < due.length; start += maxTopicsAtOnce) {
+        await this.#setOffline(new Map(due.slice(start, start + maxTopicsAtOnce)));
+      }
+    } catch (error) {
+      this.#parts.log.debug(`Looking for devices of other bridges: ${String(error)}`);
+      this.#checkLater();
+    }
+  }
+
+  async #setOffline(left: ReadonlyMap<string, DeviceKey>): Promise<void> {
+    const { connection, topics, store, log } = this.#parts;
+    const naming = new Set<string>();
+    await readRetained(connection, [...left.keys()], (topic, payload) => {
+      if (readDiscovery(payload)?.stateTopic === topics.bridge('state')) naming.add(topic);
+    });
+    for (const [topic, { kind, id }] of left) {
+      this.#devices.delete(topic);
+      if (kind === 'property' || !naming.has(topic) || store.view(kind, id)) continue;
+      await connection.publish(topics.below(kind, id, 'availability'), 'offline', { retain: true });
+      log.warn(
+        `${kindLabels[kind]} ${id} belongs to another bridge that does not publish it. The device is now unavailable`,
+      );
+    }
+  }
+}
