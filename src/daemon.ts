@@ -40,10 +40,10 @@ import { StateFile } from './state/stateFile.ts';
 import { Store } from './store/store.ts';
 import type { WebhookReceiver } from './webhook/webhookReceiver.ts';
 
-/** A bridge that has shown nothing for so long may well run: its cloud or its broker is away. */
+/** After this time the bridge counts as started, although its cloud or its broker may be away. */
 const startingMs = 10_000;
 
-/** What a bridge runs on: the machine's own where nothing else is given, as by a simulation. */
+/** Replaces the machine's own clock, disk and network, as a simulation does. */
 export interface Surroundings {
   readonly clock?: Clock;
   readonly random?: Random;
@@ -56,7 +56,14 @@ export interface Surroundings {
   readonly findBroker?: BrokerFinder | undefined;
 }
 
-/** Builds the parts in the order of their dependencies: each is given the parts that it uses, and listens to their events. */
+/*
+ * How the bridge is built: each part is given the parts below it, by name, and listens to their events. The poller reads
+ * the cloud into the store. The store tells the publisher what has changed, which plans the retained messages of it.
+ * Commands come from the connection, go to the cloud, and change the store. Health watches all of them. At the start,
+ * `Daemon` tells the publisher how far reading is: `lists`, `details`, `running`.
+ */
+
+/** Builds the parts in the order of their dependencies. */
 function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Surroundings) {
   const { clock = systemClock, random = Math.random, disk, dispatcher, dial, findBroker } = surroundings;
   const { cloud, homeassistant, valve, control, shard, stale_after: staleAfterMs } = config;
@@ -267,7 +274,6 @@ export class Daemon {
   readonly #secrets: Secrets;
   readonly #parts: ReturnType<typeof buildParts>;
   readonly #stopping = new AbortController();
-  #isStopping = false;
   #embedded: EmbeddedBroker | null = null;
   #http: HttpServer | null = null;
   /** Resolves once the devices were shown on the broker for the first time. */
@@ -286,8 +292,8 @@ export class Daemon {
    * listen: cloud and MQTT broker may be away.
    */
   async start(): Promise<void> {
-    const { state, client, connection, poller, firstReading, health, bridgeState, publisher, scans, clock } =
-      this.#parts;
+    const { state, client, connection, poller, firstReading, clock } = this.#parts;
+    const { health, bridgeState, publisher, scans } = this.#parts;
     if (this.#config.mqtt.embedded.enabled) await this.#startEmbedded();
     const started = this.#untilStarted();
     await this.#serveHeartbeat(started);
@@ -303,16 +309,15 @@ export class Daemon {
     // An earlier run may have counted more of the water than the state file has.
     void scans.scanned.then(() => poller.refreshDays());
     await poller.start();
-    if (this.#isStopping) return;
-    // What an earlier run has left on the broker must be known before devices are published.
-    const devices = scans.scanned
-      .then(() => scans.readListed())
-      .then(() => {
-        poller.refreshDays();
-        publisher.enter('details');
-      });
+    if (publisher.isStopped) return;
+    // Devices are published once it is known what an earlier run has left on the broker.
+    const devices = scans.scanned.then(async () => {
+      await scans.readListed();
+      poller.refreshDays();
+      publisher.enter('details');
+    });
     await poller.startDetails();
-    if (this.#isStopping) return;
+    if (publisher.isStopped) return;
     firstReading.stop();
     bridgeState.renewFigures();
     void devices.then(() => publisher.enter('running'));
@@ -323,13 +328,11 @@ export class Daemon {
     return this.#http?.port ?? null;
   }
 
-  /** Gives up what is under way, says `offline` and disconnects; within two seconds at most, and what the disk takes. */
+  /** Gives up what is in progress, publishes `offline` and disconnects, within two seconds and the time of the disk. */
   async stop(): Promise<void> {
-    const { topics, state, connection, poller, firstReading, otherBridges, health, bridgeState } =
-      this.#parts;
-    const { commands, leftDevices, publisher, presence, incidentEvents, scans } = this.#parts;
+    const { topics, state, connection, poller, firstReading, otherBridges, health } = this.#parts;
+    const { bridgeState, commands, leftDevices, publisher, presence, incidentEvents, scans } = this.#parts;
     await this.#http?.stop();
-    this.#isStopping = true;
     scans.stop();
     incidentEvents.stop();
     presence.stop();
@@ -347,7 +350,7 @@ export class Daemon {
     await this.#embedded?.stop();
   }
 
-  /** Loaded only where it is wanted: most bridges have a broker elsewhere. */
+  /** The module is loaded only here, because most bridges use another broker. */
   async #startEmbedded(): Promise<void> {
     const { EmbeddedBroker } = await import('./broker/embedded.ts');
     const { embedded } = this.#config.mqtt;
@@ -358,7 +361,7 @@ export class Daemon {
       port,
       username,
       password: readSecret(embedded, 'password'),
-      // A command with the retain flag is refused, which the bridge could not see otherwise.
+      // The bridge refuses commands with the retain flag, and would not see it otherwise.
       retainAsPublished: { clientId: this.#config.mqtt.client_id, filters: this.#parts.subscriptions },
     });
     try {
@@ -369,7 +372,7 @@ export class Daemon {
     this.#embedded = broker;
   }
 
-  /** Loaded only where it is wanted. */
+  /** The modules are loaded only here, for bridges that serve HTTP. */
   async #serveHttp({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
     const { HttpServer } = await import('./http/httpServer.ts');
     const { createRoutes } = await import('./http/routes.ts');
@@ -391,7 +394,7 @@ export class Daemon {
     await this.#http.start();
   }
 
-  /** Null without a secret. Loaded only where it is wanted. */
+  /** Null without a secret. */
   async #createWebhook(): Promise<WebhookReceiver | null> {
     const { client, store, poller, clock } = this.#parts;
     const { webhook } = this.#config.http;
@@ -416,7 +419,7 @@ export class Daemon {
     return Promise.race([this.shown, patience]);
   }
 
-  /** The container's health check; the process works for as long as it answers. */
+  /** Answers the container's health check for as long as the process works. */
   async #serveHeartbeat(started: Promise<void>): Promise<void> {
     const name = process.env['HEARTBEAT_SOCKET'];
     if (!name) return;

@@ -1,4 +1,4 @@
-// What the configuration comes to for the parts that the bridge and the commands both use.
+// The options of the parts that the bridge and the command line both use, from the configuration.
 import type { Clock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
 import type { Secrets } from './base/secrets.ts';
@@ -68,7 +68,7 @@ export function brokerOptions(
     clientId: mqtt.client_id,
     protocolVersion: isOwn || mqtt.protocol_version === 4 ? 4 : 5,
     keepaliveS: Math.round(mqtt.keepalive / 1_000),
-    // Most of a command's time is left for the cloud.
+    // A message is at most this old without being noticed, so that most of a command's time is left for the cloud.
     pingEveryMs: config.cloud.request_timeout / 4,
     username: (isOwn ? embedded.username : mqtt.username) ?? undefined,
     password: () => {
@@ -101,7 +101,7 @@ export function bridgeOptions(config: Config, secrets: Secrets, find?: BrokerFin
   };
 }
 
-/** Every address is listened on, but one is connected to. */
+/** The address to connect to, for a broker that listens on all addresses. */
 function reachable(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;

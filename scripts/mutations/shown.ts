@@ -194,7 +194,7 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'what this run has not read is offline',
     file: 'src/publishing/publisher.ts',
-    text: "if (!this.#isUnreadWanted || this.#phase === 'stopped') return;",
+    text: 'if (!this.#isUnreadWanted || this.isStopped) return;',
     replacement: 'return;',
     tests: ['test/stories/knownInThisRun.test.ts'],
   },

@@ -11,7 +11,7 @@ export interface MessageLimits {
   readonly clock: Clock;
 }
 
-/** Why a message is refused before anybody reads it, as a code for programs and in words. */
+/** Why a message is refused before it is read, as a code for programs and in words. */
 export interface MessageProblem {
   readonly code: 'invalid_request' | 'cloud_unavailable' | 'timeout';
   readonly reason: string;
@@ -22,7 +22,7 @@ const maxBytes = 65_536;
 const tooOld =
   'the message may be older than cloud.request_timeout, because the connection to the broker stalled. Nothing was changed. Send it again';
 
-/** Why a message is no command and no request, whatever it says; null for one that may be read. */
+/** Why a message is refused whatever it says; null for one that may be read. */
 export function messageProblem(message: BrokerMessage, limits: MessageLimits): MessageProblem | null {
   if (message.isRetained) return { code: 'invalid_request', reason: reasons.retained };
   if (message.doubt) return { code: 'invalid_request', reason: reasons[message.doubt] };
@@ -37,14 +37,14 @@ export function payloadProblem({
   payload,
   isText,
 }: Pick<BrokerMessage, 'payload' | 'isText'>): string | null {
-  // First, since a long message may be cut, and is no UTF-8 then.
+  // This comes first, because a long message may be cut in the middle of a character.
   if (Buffer.byteLength(payload) > maxBytes) return 'the payload is larger than 64 KiB';
   return isText ? null : 'the payload is not UTF-8';
 }
 
 /**
- * How long what was sent at that moment may still take, in ms; null where its time is up. Whether that is enough is
- * decided when it is about to be written, by the client.
+ * How long a message of that time may still take, in ms; null if its time is up. The client decides whether that is
+ * enough, when the request is about to be written.
  */
 export function timeLeftMs(
   sentAfter: number,

@@ -16,9 +16,9 @@ import type { Store } from '../store/store.ts';
 export interface Outcome {
   readonly topic: string;
   readonly status: 'ok' | 'error' | 'refused' | 'superseded';
-  /** Null where it went well. */
+  /** Null for `ok`. */
   readonly reason: string | null;
-  /** Null where the cloud did not answer. */
+  /** Null if the cloud did not answer. */
   readonly http_status: number | null;
 }
 
@@ -45,9 +45,9 @@ export interface CommandParts {
   readonly connection: Connection;
   readonly store: Store;
   readonly poller: Pick<Poller, 'runNow' | 'readNewTest' | 'refresh'>;
-  /** What is shown of the bridge itself. */
+  /** The bridge as a device. */
   readonly bridge: { readonly view: BridgeView };
-  /** Says while another bridge is in the way, in words. */
+  /** Why no valve is moved while another bridge runs, in words; null while none runs. */
   readonly otherBridges: { readonly problem: string | null };
   readonly outcomes: Outcomes;
   /** How long a command may take from when it was sent. It is never carried out later. */
@@ -70,7 +70,7 @@ export const reasons = {
   unanswered: 'sonic2mqtt stopped before the cloud answered. The command may still be carried out',
 } as const;
 
-/** How commands to valves can end; one that the cloud accepted and the valve did not follow ends twice. */
+/** How commands to valves can end. A command that the cloud accepts and the valve does not follow ends twice. */
 export const valveOutcomes = ['ok', 'error', 'refused', 'superseded', 'not_confirmed'] as const;
 export type ValveOutcome = (typeof valveOutcomes)[number];
 

@@ -38,17 +38,17 @@ export type ErrorCode =
   | 'timeout'
   | 'unsupported';
 
-/** Why a request came to nothing. */
+/** Why a request has failed. */
 interface Failure {
   readonly code: ErrorCode;
   readonly message: string;
-  /** Null where the cloud did not answer. */
+  /** Null if the cloud did not answer. */
   readonly httpStatus: number | null;
-  /** False for what was refused before anything was tried. */
+  /** False if the request was refused before anything was tried. */
   readonly isTried: boolean;
 }
 
-/** What a request is answered. */
+/** The answer to a request. */
 type Response =
   | { readonly status: 'ok'; readonly data: unknown; readonly isPage: boolean }
   | { readonly status: 'error'; readonly failure: Failure };
@@ -63,7 +63,7 @@ interface Request {
 
 const maxRunning = 4;
 const maxWaiting = 50;
-// They wait in the queue of their valve instead, where the newest wins.
+// Requests for valves wait in the queue of their valve instead, where the newest wins.
 const maxValveRequests = 50;
 const maxUnacknowledged = 2_000;
 const maxResponseBytes = 262_144;
@@ -101,15 +101,16 @@ export interface RequestsParts
 }
 
 /**
- * Carries out operations that are asked for at `bridge/request/…`, a few at a time, and answers each request once. Reads
- * keep to the budget as polls do; changes are refused while it is used up; what moves a valve goes through its queue.
+ * Carries out the operations that messages at `bridge/request/…` name, a few at a time, and answers each request once.
+ * Reads wait for the budget as polls do, and changes are refused while it is used up. A call that moves a valve goes to
+ * the valve queue.
  */
 export class Requests {
   readonly #parts: RequestsParts;
   readonly #waiting: Request[] = [];
   #running = 0;
   #valveRequests = 0;
-  /** Responses that the broker has not acknowledged, and those that were dropped since there were too many. */
+  /** Responses that the broker has not acknowledged, and those that were dropped because there were too many. */
   #unacknowledged = 0;
   #dropped = 0;
 
@@ -117,12 +118,12 @@ export class Requests {
     this.#parts = parts;
   }
 
-  /** Takes a request; `problem` says why it is refused whatever it says. It is answered in any case. */
+  /** Handles a request, and answers it in any case. With a `problem` it is refused whatever it says. */
   handle(message: BrokerMessage, operation: string, problem: MessageProblem | null): void {
     const payload = readRequest(message);
     const call: UncheckedCall = { operation, ...payload.parts };
     const failure = problem ? rejection(problem.code, problem.reason) : this.#judge(call, payload.problem);
-    // What was judged well is the call of an operation.
+    // Without a failure it is the valid call of an operation.
     const request = { message, call: call as Call, transaction: payload.transaction };
     if (failure) this.#fail(request, failure);
     else if (isValveCall(request.call)) void this.#moveValve(request, request.call);
@@ -135,7 +136,7 @@ export class Requests {
     }
   }
 
-  /** Why a request comes to nothing before anything is sent; null for the good call of an operation. */
+  /** Why a request is refused before anything is sent; null for the valid call of an operation. */
   #judge(call: UncheckedCall, payloadProblem: string | null): Failure | null {
     const { control, client, otherBridges } = this.#parts;
     const { operation: name } = call;
@@ -182,8 +183,8 @@ export class Requests {
   }
 
   /**
-   * Why this bridge does not move the valve; null where it does. Commands to one valve run one at a time, which two
-   * bridges could not see to.
+   * Why this bridge does not move the valve; null if it does. Commands to one valve run one at a time, and two bridges
+   * could not ensure that.
    */
   #otherMover(call: ValveCall): Failure | null {
     const { store } = this.#parts;
@@ -202,7 +203,7 @@ export class Requests {
     );
   }
 
-  /** Why a change has to wait; null where the budget has room for it. */
+  /** Why a change is refused; null while the budget has room for it. */
   #usedUpBudget(): Failure | null {
     if (!this.#parts.client.traffic().isUsedUp) return null;
     return rejection('rate_limited', 'cloud.max_requests_per_minute is used up. Try again later');
@@ -240,7 +241,7 @@ export class Requests {
     }
   }
 
-  /** Why a request whose turn has come is not sent; null where it is. */
+  /** Why a request whose turn has come is not sent; null if it is. */
   #notSent(isChange: boolean, timeoutMs: number): Failure | null {
     if (this.#parts.stopping.aborted) {
       return { ...rejection('cloud_unavailable', 'sonic2mqtt was stopped'), isTried: true };
@@ -250,7 +251,7 @@ export class Requests {
     return this.#heldBack(isChange) ?? { ...rejection('timeout', words), isTried: true };
   }
 
-  /** The budget, if it keeps reads from being sent; null where it does not. Changes keep to none. */
+  /** That a read was not sent because the budget is used up; null if there is another reason. Changes may overdraw it. */
   #heldBack(isChange: boolean): Failure | null {
     if (isChange || this.#parts.client.traffic().pollWaitMs === 0) return null;
     return rejection('rate_limited', 'timeout: cloud.max_requests_per_minute is used up');
@@ -262,7 +263,7 @@ export class Requests {
     this.#respond(request, { status: 'error', failure });
   }
 
-  /** It is answered with what the cloud sent: a key of ours would pass for the cloud's word. */
+  /** The answer holds exactly what the cloud sent: a key of ours would look like a key of the cloud. */
   #respondOk(request: Request, { sent }: Answered<OperationName>): void {
     const isPage = operationRow(request.call.operation).reply.kind === 'page';
     this.#respond(request, { status: 'ok', data: sent, isPage });
@@ -295,7 +296,7 @@ export class Requests {
       });
   }
 
-  /** Where a request is answered; null where no topic can have the answer. */
+  /** The topic of the response; null if there is no topic for it. */
   #responseTopic({ responseTopic }: BrokerMessage, operation: string): string | null {
     const { topics, statusTopic } = this.#parts;
     const isWanted = responseTopic !== undefined && responseTopic !== statusTopic;
@@ -306,7 +307,7 @@ export class Requests {
   }
 }
 
-/** What a valve's command that did not go well means for the request that it was. */
+/** Why a request for a valve has failed. */
 function valveFailure(result: Exclude<ValveResult, { readonly status: 'ok' }>): Failure {
   if (result.status === 'error') return failureOf(result.error, result.httpStatus);
   return result.status === 'superseded'
@@ -318,7 +319,7 @@ function rejection(code: ErrorCode, message: string): Failure {
   return { code, message: shortened(message), httpStatus: null, isTried: false };
 }
 
-/** What an error means for a request; `httpStatus` is that of the cloud's last answer to it, if any. */
+/** Why a request has failed that ended with this error; `httpStatus` is that of the cloud's last answer, if any. */
 export function failureOf(error: unknown, httpStatus: number | null): Failure {
   const message = reasonFor(error);
   if (!(error instanceof CloudError)) {
@@ -329,7 +330,7 @@ export function failureOf(error: unknown, httpStatus: number | null): Failure {
   return { code, message, httpStatus: status, isTried: kind !== 'invalid' };
 }
 
-/** The payload of a response; data that make it larger than the limit are left out, and it says so. */
+/** The payload of a response. If its data make it larger than the limit, it says so instead. */
 export function encodeResponse(response: Response, transaction: string | null, maxBytes: number): string {
   const encode = (fields: object) => {
     const text = JSON.stringify(fields);
@@ -348,11 +349,11 @@ export function encodeResponse(response: Response, transaction: string | null, m
   return encode({ status, data: null, truncated: true, bytes, limit: maxBytes, message });
 }
 
-/** What a request says. */
+/** The content of a request. */
 interface RequestPayload {
-  /** The parts of its call; nothing in them is checked. */
+  /** The parts of its call, which are not checked yet. */
   readonly parts: { readonly params?: unknown; readonly query?: unknown; readonly body?: unknown };
-  /** Its JSON as it came; null where there is none. */
+  /** JSON as it came; null for none. */
   readonly transaction: string | null;
   /** What is wrong with it, in words; null if nothing is. */
   readonly problem: string | null;
@@ -393,8 +394,8 @@ export function readRequest(message: Pick<BrokerMessage, 'payload' | 'isText'>):
 }
 
 /**
- * The text of a value in a JSON object, null where it has none by that key: a number that is read and written again need
- * not be the same, and an id of twenty digits is not.
+ * The text of the value of a key in a JSON object; null if it has no such key. The text is given back as it came, because
+ * an id of twenty digits that is read as a number and written again is another one.
  */
 function textOf(wanted: string, json: string): string | null {
   let level = 0;

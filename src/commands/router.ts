@@ -88,19 +88,19 @@ export class CommandRouter {
     connection.on('message', (message) => this.#handle(message));
   }
 
-  /** Ends what is under way, and refuses what still comes. */
+  /** Ends the commands in progress, and refuses later ones. */
   stop(): void {
     this.#stopping.abort(new GivenUp(reasons.unanswered, false));
   }
 
-  /** Takes a message, which may be a command, a request, or neither; the outcome of each that is not empty is emitted. */
+  /** Handles a message, which may be a command, a request, or neither. */
   #handle(message: BrokerMessage): void {
     const { topics, requestTimeoutMs, clock } = this.#parts;
     const { topic, payload } = message;
     const operation = topics.operationOf(topic);
     const target = operation === null ? this.#targetOf(topic) : null;
     if (operation === null && target === null) return;
-    // It deletes a retained message. Without MQTT 5 it comes without the retain flag, like any other message.
+    // An empty message deletes a retained one. With MQTT 3.1.1 it comes without the retain flag, like any other message.
     if (payload === '') {
       this.#parts.log.debug({ topic }, `Ignored an empty message at ${topic}: it is no command`);
       return;
@@ -112,14 +112,14 @@ export class CommandRouter {
     else if (target) this.#handleCommand(message, target);
   }
 
-  /** What a command is about; null for a topic of something else, or of another bridge. */
+  /** The target of a command; null for any other topic, and for a command that another bridge answers. */
   #targetOf(topic: string): Target | null {
     const { topics, store, log } = this.#parts;
     const target = topics.parse(topic);
     if (!target || !isCommandPath(target.kind, target.path)) return null;
     const { kind, id } = target;
     if (kind === 'bridge') return target;
-    // Several bridges receive each command: one of them answers.
+    // Each of several bridges receives the command, and one of them answers.
     const isShown = kind === 'incident' ? store.incidents.get(id) : store.view(kind, id);
     if (isShown !== null || store.answersFor(kind, id)) return target;
     log.debug(`${topic} is for another bridge`);
@@ -166,7 +166,7 @@ export class CommandRouter {
     }
   }
 
-  /** An incident that is not open may offer something too, such as `reopen`: what, only the incident itself says. */
+  /** Reads a closed incident first, because only the incident itself says which actions it offers, such as `reopen`. */
   async #actOnClosedIncident(message: BrokerMessage, target: Target): Promise<void> {
     const { client, control, store } = this.#parts;
     const { topic, payload, sentAfter } = message;

@@ -19,35 +19,35 @@ import type { Store } from '../store/store.ts';
 import { type MessageLimits, timeLeftMs } from './messageRules.ts';
 import { type CommandParts, reasonFor } from './outcome.ts';
 
-/** A command that comes to one or several calls about one record. */
+/** A command that makes one or several calls for one record. */
 interface Update {
   readonly message: BrokerMessage;
   readonly calls: readonly Call[];
 }
 
-/** How one call of a command ended; the reason is null where it went well. */
+/** How one call of a command ended; the reason is null if it succeeded. */
 interface CallResult {
   readonly reason: string | null;
   readonly httpStatus: number | null;
 }
 
-/** More that wait for one record are refused: they would not be sent in time. */
+/** Further commands for one record are refused, because they would not be sent in time. */
 const maxWaiting = 20;
 
-/** Calls of one command that are under way at a time. */
+/** Calls of one command that run at a time. */
 const maxCallsAtOnce = 4;
 
 export type UpdatesParts = MessageLimits &
   Pick<CommandParts, 'client' | 'store' | 'poller' | 'otherBridges' | 'outcomes' | 'log'>;
 
 /**
- * Changes settings, names and incidents, one command at a time for each record. Of those that wait to set the same fields
- * the newest wins. Each call is sent once and in time; its answer is taken into the store, and the poll that shows what
- * it has changed is run early.
+ * Changes settings, names and incidents, one command at a time for each record. Of the waiting commands that set the same
+ * fields, the newest wins. Each call is sent once and in time. Its answer goes into the store, and the poll that reads the
+ * change runs early.
  */
 export class Updates {
   readonly #parts: UpdatesParts;
-  /** By record, while a command to it is being sent: those that wait behind it, by what they set. */
+  /** By record, while a command to it is being sent: the commands that wait, by the fields that they set. */
   readonly #waiting = new Map<string, Map<string, Update>>();
 
   constructor(parts: UpdatesParts) {
@@ -58,7 +58,7 @@ export class Updates {
   apply(message: BrokerMessage, record: string, calls: readonly Call[]): void {
     const { otherBridges, outcomes } = this.#parts;
     const { topic } = message;
-    // What an incident offers may move a valve, and so does a pressure test.
+    // An action of an incident may move a valve, and a pressure test does.
     const problem = calls.some(movesValve) ? otherBridges.problem : null;
     if (problem !== null) {
       outcomes.record(topic, 'refused', problem, null);
@@ -85,8 +85,8 @@ export class Updates {
   }
 
   /**
-   * Sends a call that a message at that topic asked for, and keeps the store and the polls in step with what came of it.
-   * Rejects with what the client says.
+   * Sends the call of a message at that topic, stores the answer, and runs the poll that reads the change. Rejects with
+   * the error of the client.
    */
   async send(
     topic: string,
@@ -101,7 +101,7 @@ export class Updates {
       return answer;
     } catch (error) {
       const { operation } = call;
-      // What was asked for may be done; and an incident that refuses is not what it was taken for.
+      // The cloud may have made the change, and an incident that rejects an action is not as the store shows it.
       if (error instanceof CloudError && (error.mayHaveActed || operation === 'act_on_incident')) {
         this.#pollFor(call);
       }
@@ -141,7 +141,7 @@ export class Updates {
     if (timeoutMs === null) {
       return { reason: 'timeout: earlier commands took too long. This one was not sent', httpStatus: null };
     }
-    // Not the values: an address may hold a secret.
+    // The values are not logged, because an address may hold a secret.
     const fields = Object.keys(body ?? {}).join(', ');
     this.#parts.log.info({ topic, operation }, `Sending ${operation} to the cloud: ${fields} (MQTT command)`);
     let httpStatus: number | null = null;
@@ -176,7 +176,7 @@ export class Updates {
   }
 }
 
-/** What a command sets, field by field. */
+/** The fields that a command sets, of each record. */
 function fieldsOf(calls: readonly Call[]): string {
   const fields = calls.map((call) => {
     const { operation, params, body } = call as { operation: string; params?: object; body?: object };
@@ -186,14 +186,14 @@ function fieldsOf(calls: readonly Call[]): string {
 }
 
 /**
- * Takes in the answer to a change, heard at that time in ms of the monotonic clock: it is newer than any list that was
- * begun before, and some of what it says no list shows. The row of the operation says what it is. Null, the cloud said
- * no more than that it is done.
+ * Stores the answer to a change, received at that time in ms of the monotonic clock. It is newer than any list that was
+ * requested before, and no list shows some of it. The row of the operation says what the answer is. It is null if the
+ * cloud only said that the change is made.
  */
 export function takeReply(store: Store, call: Call, reply: unknown, now: number): void {
   const [id = ''] = Object.values<string>(call.params ?? {});
   const { returns } = operationRow(call.operation);
-  // What no reading may show is as it was asked for, unless the answer says otherwise.
+  // Settings that no read shows are as they were requested, unless the answer says otherwise.
   const { body: asked } = call as { readonly body?: unknown } as {
     readonly body: AcceptedSettings;
   };

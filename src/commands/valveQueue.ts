@@ -56,16 +56,16 @@ export type ValveResult =
 interface Command {
   readonly message: BrokerMessage;
   readonly call: ValveCall;
-  /** What came by the valve's own topic goes before requests of any number. */
+  /** A command at the valve's own topic goes before any number of requests. */
   readonly priority: 'valve' | 'command';
   readonly id: string;
   /** Ends it, whatever it is doing. */
   readonly giveUp: AbortController;
-  /** Whether the cloud may have it: it has passed the gate, and is not answered. */
+  /** Whether the cloud may have received it: it has passed the gate, and is not answered. */
   isInFlight: boolean;
   /** Whether a newer command for the valve has come: from then on this one is not sent any more. */
   isOvertaken: boolean;
-  /** Cancels what would give it up for that newer one. */
+  /** Cancels the timer that gives it up for that newer command. */
   cancelGiveUp: () => void;
   readonly onEnd: (result: ValveResult) => void;
 }
@@ -79,7 +79,7 @@ const overtaken = new GivenUp(
   false,
 );
 
-/** A command that is sent and not answered may use up so much of the time of a newer one, before it is given up. */
+/** A command that is sent and not answered is given up after this share of the time of a newer one. */
 const shareOfNewer = 0.25;
 
 export type ValveQueueParts = MessageLimits &
@@ -113,7 +113,7 @@ export class ValveQueue {
     });
   }
 
-  /** Carries out what a message asks of a valve, and records the outcome; never rejects. */
+  /** Sends the valve command of a message, and records the outcome; never rejects. */
   move(message: BrokerMessage, call: ValveCall, priority: Command['priority']): Promise<ValveResult> {
     return new Promise((onEnd) => {
       const id = valveOf(call);
@@ -144,7 +144,7 @@ export class ValveQueue {
     else void this.#drain(valve);
   }
 
-  /** Sees to it that a command makes room for a newer one in time. */
+  /** Ends a command in time for a newer one. */
   #overtake(older: Command, { message }: Command): void {
     if (older.isOvertaken) return;
     older.isOvertaken = true;
@@ -186,7 +186,7 @@ export class ValveQueue {
     };
     const onFlight = (isInFlight: boolean) => {
       command.isInFlight = isInFlight;
-      // It may not be sent again.
+      // It must not be sent again.
       if (!isInFlight && command.isOvertaken) giveUp.abort(overtaken);
     };
     let answer: Answered<ValveCall['operation']>;
@@ -194,10 +194,10 @@ export class ValveQueue {
       answer = await client.callRaw(call, { priority, signal: giveUp.signal, timeoutMs, onAnswer, onFlight });
     } catch (error) {
       outcomes.noteFailure(topic, error);
-      // Were it not for a newer command, it would be sent yet, or again.
+      // Without the newer command it would still be sent, or sent again.
       const hasGivenWay = command.isOvertaken && error instanceof CloudError && provablyNotExecuted(error);
       this.#end(command, hasGivenWay ? superseded : { status: 'error', httpStatus, error });
-      // The cloud may have accepted it, and nobody would look.
+      // The cloud may have accepted it, so the valve is read.
       if (error instanceof CloudError && error.mayHaveActed) void this.#follow(command, stateBefore, false);
       return;
     }
@@ -210,8 +210,8 @@ export class ValveQueue {
   }
 
   /**
-   * Reads the sonic until its valve is where it was sent; a newer command that is followed ends this. Only one that the
-   * cloud accepted has to show.
+   * Reads the sonic until its valve has followed the command, or a newer command is followed. Only a command that the
+   * cloud accepted can end as `not_confirmed`.
    */
   async #follow(command: Command, stateBefore: string | null, isAccepted: boolean): Promise<void> {
     const { client, store, poller, outcomes, stopping, clock, log } = this.#parts;
@@ -223,7 +223,7 @@ export class ValveQueue {
     if (stopping.aborted) return;
     if (!isAccepted || action === null || reading === null) void poller.runNow('sonics');
     if (action === null || reading === null) return;
-    // One that was accepted is read already, and has to show.
+    // The valve is read already, for a command that was accepted.
     if (!isAccepted && this.#following.has(id)) return;
     const isOver = () => stopping.aborted || this.#following.get(id) !== command;
     const sentAt = clock.monotonic();
@@ -231,13 +231,13 @@ export class ValveQueue {
     if (isAccepted) store.commandAccepted(id, action, sentAt);
     this.#following.set(id, command);
     while (clock.monotonic() < until) {
-      // A sonic that is not shown, since the filters hide it, is only read here.
+      // A sonic that the filters hide is only read here.
       let stateRead: string | null = null;
       try {
         await sleep(clock, Math.max(1, Math.min(confirmIntervalMs, until - clock.monotonic())), stopping);
         if (isOver()) return;
         const readAt = clock.monotonic();
-        // The last one is given its time too.
+        // The last read gets a whole interval too.
         const leftMs = Math.max(until - readAt, confirmIntervalMs);
         const sonic = await client.call(reading, {
           priority: 'command',
@@ -245,14 +245,14 @@ export class ValveQueue {
           timeoutMs: Math.min(requestTimeoutMs, leftMs),
         });
         store.setSonic(sonic, readAt);
-        // What is said of another valve tells nothing of this one; some clouds take two spellings of an id for one.
+        // The answer may be about another valve. A cloud may use another spelling of the id.
         if (keyOf(sonic.id) === keyOf(id)) stateRead = sonic.valve_state;
       } catch (error) {
         log.debug({ device: id }, `Reading the valve to confirm a command: ${String(error)}`);
       }
       if (isOver()) return;
       const view = store.sonicView(id);
-      // A list may have brought it; what was read before the command tells nothing of it.
+      // A list may have read the new state. A state that was read before the command confirms nothing.
       const isRead = (store.devices.sonic.readAt(id) ?? sentAt) >= sentAt;
       if (isRead && settledValve(view ? view.sonic.valve_state : stateRead) === targetOf[action]) {
         const tookMs = clock.monotonic() - sentAt;
@@ -271,7 +271,7 @@ export class ValveQueue {
     }
     this.#following.delete(id);
     if (!isAccepted) return;
-    // From here on the cloud's word stands.
+    // From now on the state of the cloud is shown.
     store.commandSettled(id);
     outcomes.record(topic, 'error', 'not_confirmed', null);
   }
@@ -291,12 +291,12 @@ export function valveOf(call: ValveCall): string {
   return call.operation === 'change_thing_state' ? call.params.thing_id : call.params.sonic_id;
 }
 
-/** A cloud may take two spellings of an id for one valve. */
+/** A cloud may accept two spellings of an id for one valve. */
 function keyOf(id: string): string {
   return id.toLowerCase();
 }
 
-/** What a call asks of the valve; null where that is something else, as a thing may be asked for anything. */
+/** The action of a call; null for any other word, which `change_thing_state` may have. */
 function actionOf({ body: { action } }: ValveCall): ValveAction | null {
   return action === 'open' || action === 'close' ? action : null;
 }
@@ -313,12 +313,12 @@ function shown(action = 'no action'): string {
   return /^[a-z_]{1,40}$/.test(action) ? action : JSON.stringify(action.slice(0, 40));
 }
 
-/** How to see what came of a command; null for a thing of which nobody knows that it is a sonic. */
+/** The call that reads the valve of a command; null for a thing that is not known to be a sonic. */
 function readingOf(call: ValveCall, store: Store): SonicReading | null {
   const sonic_id = valveOf(call);
   const isKnown = store.sonicView(sonic_id) !== null;
   if (call.operation === 'change_thing_state' && !isKnown) return null;
-  // One that is shown is read as it is listed, whichever way it was told.
+  // A sonic that is shown is read by the operation of its list, whichever operation commands it.
   const isWifi = isKnown ? store.topology.isWifi(sonic_id) : call.operation === 'command_wifi_valve';
   return { operation: isWifi ? 'read_wifi_sonic' : 'read_sonic', params: { sonic_id } };
 }

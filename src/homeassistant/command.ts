@@ -21,6 +21,12 @@ import type { Incident } from '../model/records.ts';
 import { viewId } from './discovery.ts';
 import type { TargetKind, Topics } from './topics.ts';
 
+/*
+ * How a payload becomes an action: the path names a handler, which is a row of an entity table or a plain command. The
+ * handler reads the payload by its component: a word of a valve, an option, or fields of an operation, which are checked
+ * by the operation's own schema. The action is refused unless `control` permits all of its calls.
+ */
+
 /** What a command does, or why it is refused, in words for its sender. */
 export type ParsedCommand = { readonly action: CommandAction } | Refusal;
 
@@ -43,7 +49,7 @@ function commandRows(kind: DeviceKind): readonly CommandRow<DeviceView>[] {
   return entityTable(kind).filter((row) => 'command' in row);
 }
 
-/** The paths below a device of this kind at which commands are taken; `+` is any field. */
+/** The paths of commands below a device of this kind; `+` is any field. */
 function commandPaths(kind: DeviceKind): readonly string[] {
   const plain = plainCommands[kind].flatMap((command) => {
     const hasFieldTopics = 'hasFieldTopics' in command && command.hasFieldTopics;
@@ -63,12 +69,12 @@ export function commandFilters(topics: Topics): string[] {
   return [...ofDevices, topics.below('incident', '+', incidentPath)];
 }
 
-/** Whether a path below something of this kind takes commands. */
+/** Whether the path is that of a command, below a device of this kind or below an incident. */
 export function isCommandPath(kind: TargetKind, path: string): boolean {
   return kind === 'incident' ? path === incidentPath : handlerAt(kind, path) !== null;
 }
 
-/** What the payload asks of the device at this path. */
+/** The action of a payload at this path of the device. */
 export function parseCommand(
   view: DeviceView,
   path: string,
@@ -83,7 +89,7 @@ export function parseCommand(
   return withPermission(readPayload(handler, view, payload), control);
 }
 
-/** What the payload asks of an incident: only what the incident itself offers. */
+/** The action of a payload at an incident, which must offer it. */
 export function parseIncidentCommand(
   incident: Incident,
   payload: string,
@@ -148,7 +154,7 @@ function handlerAt(kind: DeviceKind, path: string): CommandHandler | null {
   const plain = plainCommands[kind].find((each) => each.path === path);
   if (!plain) return fieldOf(kind, path);
   if ('hasFieldTopics' in plain) return { component: 'fields', command: plain };
-  // Each command reads views of its own kind only, and is given no other.
+  // A command is only given views of its own kind.
   return { component: 'word', command: plain as WordCommand<DeviceView> };
 }
 
@@ -181,7 +187,7 @@ export function missingPermission(
   return needed.find((section) => !control[section]) ?? null;
 }
 
-/** The same for a call: what an incident offers may move a valve. */
+/** The same for a call. An action of an incident may need the permission for valves too. */
 export function missingPermissionFor(
   call: UncheckedCall,
   control: Readonly<Record<Control, boolean>>,
@@ -214,7 +220,7 @@ function valveAction(payload: string): 'open' | 'close' | Refusal {
     : { refusal: `action must be the only key. Got ${quote(stranger)} also` };
 }
 
-/** The object that a payload is in JSON. */
+/** The JSON object of a payload. */
 function readObject(
   payload: string,
   wanted: string,
@@ -265,8 +271,8 @@ function setFields(view: DeviceView, { operation }: FieldsCommand, payload: stri
 }
 
 /**
- * The value as the operation takes it, from what was sent in any of the ways in which it can be. A refusal does not
- * repeat what was sent, since an address may hold a secret.
+ * The value as the operation accepts it. A text is tried in each of its interpretations. A refusal does not repeat the
+ * value, because an address may hold a secret.
  */
 function readField(
   view: DeviceView,
@@ -289,7 +295,7 @@ function readField(
   return { refusal: `${field.slice(0, 80)} ${words}` };
 }
 
-/** What a text can mean: ON and OFF, a number, or what it says. */
+/** What a text can mean: a flag such as ON, a number, or the text itself. */
 function interpretations(text: string): readonly unknown[] {
   const trimmed = text.trim();
   const flags: ReadonlyMap<string, boolean> = new Map([
@@ -303,7 +309,7 @@ function interpretations(text: string): readonly unknown[] {
   return [...(flag === undefined ? [] : [flag]), ...(isNumber ? [Number(trimmed)] : []), trimmed];
 }
 
-/** The call that sets these fields, and only these, of the device: the cloud takes a part, by PUT as by PATCH. */
+/** The call that sets these fields of the device and no others: the cloud accepts some of the fields by PUT too. */
 function fieldsCall(view: DeviceView, operation: FieldOperation, body: object): Call {
   return { operation, params: { [`${view.kind}_id`]: viewId(view) }, body } as unknown as Call;
 }

@@ -5,7 +5,7 @@ import type { HealthMonitor } from '../health/healthMonitor.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import type { Store } from '../store/store.ts';
 
-/** Publishes what happens at `bridge/event`, once and not retained. */
+/** Publishes events at `bridge/event`, once and not retained. */
 export class BridgeEvents {
   readonly #connection: Connection;
   readonly #topic: string;
@@ -26,7 +26,7 @@ export class BridgeEvents {
     this.#log = log;
     store.on('device', ({ event, kind, record }) => this.publish(event, { kind, ...record }));
     store.on('incident', ({ event, record }) => {
-      // That one has opened is published by `IncidentEvents`, once it is noted on disk.
+      // `IncidentEvents` publishes `incident_opened`, after the incident is recorded on disk.
       if (event === 'incident_changed' || event === 'incident_closed') this.publish(event, record);
     });
     health.on('event', (event, fields) => this.publish(event, fields));
@@ -35,7 +35,7 @@ export class BridgeEvents {
   /** Publishes an event with these fields. */
   publish(event: string, fields: object): void {
     const header = { event, at: new Date(this.#clock.now()).toISOString() };
-    // Twice: first for the eye, and last because a record's own fields of these names must not replace them.
+    // The first header puts these keys in front. The last one keeps fields of the record from replacing them.
     const payload = JSON.stringify({ ...header, ...fields, ...header });
     this.#connection.publishEvent(this.#topic, payload).catch((error) => {
       this.#log.debug(`The event ${event} was not published: ${String(error)}`);

@@ -89,12 +89,12 @@ export class BridgeState extends EventEmitter<BridgeStateEvents> {
     return { topic: topics.bridge('cloud'), payload: health.isCloudFresh ? 'online' : 'offline' };
   }
 
-  /** That the bridge is there. */
+  /** That the bridge is online. */
   get state(): Message {
     return { topic: this.#parts.topics.bridge('state'), payload: 'online' };
   }
 
-  /** Its health, once that is known, and `info`. */
+  /** `health`, once it was evaluated, and `info`. */
   get documents(): Message[] {
     const { topics, health } = this.#parts;
     const { payload } = health;

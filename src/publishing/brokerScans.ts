@@ -76,7 +76,6 @@ export class BrokerScans {
   #isFailureLogged = false;
   /** How many scans in a row the broker has refused, or not answered, on this connection. */
   #failures = 0;
-  #isStopped = false;
   #wasResolved = false;
   #cancelAgain: () => void = () => {};
   #scannedAt = Number.NEGATIVE_INFINITY;
@@ -102,12 +101,12 @@ export class BrokerScans {
     connection.on('connected', () => {
       this.#failures = 0;
       this.#scanAgainLater();
-      this.#scanSoon();
+      void this.#scan();
     });
     let wasAny = false;
     otherBridges.on('changed', () => {
       const { isAny } = otherBridges;
-      if (wasAny && !isAny) this.#scanSoon();
+      if (wasAny && !isAny) void this.#scan();
       wasAny = isAny;
     });
     publisher.once('published', () => {
@@ -120,17 +119,17 @@ export class BrokerScans {
       // Devices whose property was unknown were not touched. They may be stale.
       if (this.#wasResolved || !store.isResolved) return;
       this.#wasResolved = true;
-      if (publisher.isShowingDevices) this.#scanSoon();
+      if (publisher.isShowingDevices) void this.#scan();
     });
-    // A broker that has shown a part shows the next one now.
+    // A broker that has shown only a part shows the next part now.
     cleanup.on('deleted', () => {
-      if (this.#found >= maxReliablyShown) this.#scanSoon();
+      if (this.#found >= maxReliablyShown) void this.#scan();
     });
   }
 
   /**
-   * Some brokers show retained messages to exact topics only. If the state file was lost, what is nowhere else is read by
-   * the topics of what the cloud lists: the totals of water, and which incidents were announced.
+   * Some brokers show retained messages to exact topics only. If the state file was lost, the water totals and the announced
+   * incidents are nowhere else, so they are read at the topics of the valves and incidents that the cloud lists.
    */
   async readListed(): Promise<void> {
     const { state, store, topics, shard, connection, incidentEvents, log } = this.#parts;
@@ -162,24 +161,19 @@ export class BrokerScans {
 
   /** Scans nothing more. */
   stop(): void {
-    this.#isStopped = true;
     this.#cancelAgain();
     this.#cancelCheck();
-  }
-
-  #scanSoon(): void {
-    void this.#scan();
   }
 
   #scanAgainLater(): void {
     this.#cancelAgain();
     const waitMs = Math.min(maxAgainMs, againMs * 2 ** this.#failures);
-    this.#cancelAgain = this.#parts.clock.after(waitMs, () => this.#scanSoon());
+    this.#cancelAgain = this.#parts.clock.after(waitMs, () => void this.#scan());
   }
 
   async #scanOnce(): Promise<void> {
     const { connection, topics, shard, publisher, clock, log } = this.#parts;
-    if (this.#isStopped || this.#losses >= maxLosses) return;
+    if (publisher.isStopped || this.#losses >= maxLosses) return;
     const found = new RetainedScan(topics, shard);
     // Other bridges first: a broker may drop the last messages of many.
     const filters = [...topics.bridgeFilters, topics.discoveryFilter, ...topics.stateFilters];
@@ -208,7 +202,7 @@ export class BrokerScans {
       if (!connection.isConnected) this.#losses += 1;
       // The next connection scans.
       const isAgain = !connection.isConnected && this.#losses < maxLosses;
-      if (isAgain || this.#isStopped) return;
+      if (isAgain || publisher.isStopped) return;
       log[this.#isFailureLogged ? 'debug' : 'warn'](
         `Cannot read the retained messages of the broker. Old devices are not removed: ${String(error)}`,
       );
@@ -220,8 +214,9 @@ export class BrokerScans {
   }
 
   /**
-   * A bridge with another base topic that runs keeps what it announces: two that replace each other's messages would
-   * never end, and Home Assistant would lose entities each time. One that has stopped for long announces nothing.
+   * Leaves the discovery messages of a running bridge with another base topic to it. Otherwise the two would replace each
+   * other's messages without end, and Home Assistant would lose entities each time. A bridge that has stopped for long
+   * counts no more.
    */
   async #recordAnnouncers(strangers: ReadonlyMap<string, string>): Promise<void> {
     const { connection, otherBridges, clock } = this.#parts;
@@ -238,7 +233,7 @@ export class BrokerScans {
     otherBridges.recordAnnouncers(new Map(announcers));
   }
 
-  /** Passes on each message that was found, and each only once, so that nothing is deleted twice. */
+  /** Passes on each message that was found, and only once, so that nothing is deleted twice. */
   #useFindings(found: RetainedScan, taken: Set<string>): void {
     const { state, discovery, leftDevices, cleanup, publisher, incidentEvents } = this.#parts;
     for (const [topic, { componentIds }] of found.discoveries()) {
@@ -253,14 +248,14 @@ export class BrokerScans {
       taken.add(topic);
     }
     this.#adoptUsage(found);
-    // A run whose file is lost has announced what it left on the broker, to which this run has added nothing yet.
+    // If the state file is lost, an earlier run has announced the incidents that it left on the broker.
     const isFromLostRun = state.isNew && !publisher.isShowingDevices;
     incidentEvents.takeOver(isFromLostRun ? found.incidents : found.incidentsOfOthers());
     for (const device of found.leftBehind()) leftDevices.checkLater(device);
     this.#publishFound();
   }
 
-  /** Totals that were counted by others go on from there. */
+  /** Water totals that another run or bridge has published go on from there. */
   #adoptUsage({ usage }: RetainedScan): void {
     const { state, store } = this.#parts;
     for (const [sonicId, record] of usage)
@@ -274,14 +269,15 @@ export class BrokerScans {
 
   /** Checks from time to time whether the broker still has the discovery messages of this bridge. */
   #checkLater(): void {
+    const { publisher, clock } = this.#parts;
     this.#cancelCheck();
-    if (this.#isStopped) return;
-    this.#cancelCheck = this.#parts.clock.after(checkEveryMs, () => {
+    if (publisher.isStopped) return;
+    this.#cancelCheck = clock.after(checkEveryMs, () => {
       void this.#check().then(() => this.#checkLater());
     });
   }
 
-  /** Others replace or delete them all, or none: a few in turn are enough. */
+  /** Other clients replace or delete all of them or none, so it is enough to check a few in turn. */
   async #check(): Promise<void> {
     const { connection, discovery, retained, otherBridges, publisher, clock, log } = this.#parts;
     if (!connection.isConnected || !publisher.isShowingDevices) return;
@@ -307,7 +303,7 @@ export class BrokerScans {
     }
     const now = clock.monotonic();
     if (isReplaced || (otherBridges.announcerProblem !== null && now >= this.#scannedAt + rescanMs)) {
-      this.#scanSoon();
+      void this.#scan();
     }
     // A broker may show nothing to this client, and a cluster that has lost a node nothing for ten seconds.
     const isLost = (topic: string) => this.#missed.has(topic) && retained.isKnown(topic);

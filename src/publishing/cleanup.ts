@@ -38,8 +38,8 @@ export interface CleanupParts {
  */
 export class Cleanup extends EventEmitter<CleanupEvents> {
   readonly #parts: CleanupParts;
-  /** Topics that stay as they are, because the data for them was not read yet. */
-  readonly #undecided = new Set<string>();
+  /** Topics that stay as they are, because the data for them was not read yet. The publisher notes them. */
+  readonly undecided = new Set<string>();
   /** Devices of this bridge that a scan has found on the broker, as `kind/id`. */
   readonly #found = new Set<string>();
   /**
@@ -49,7 +49,8 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
   readonly #unjudged = new Map<string, number>();
   /** Since when no other bridge can have published here unheard. The first complete lists judge the first connection. */
   #hearsSince = Number.NEGATIVE_INFINITY;
-  #isDue = false;
+  /** Whether the broker may have messages of no device. */
+  isDue = false;
 
   constructor(parts: CleanupParts) {
     super();
@@ -75,7 +76,7 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
     }
     retained.found(topic);
     const device = this.#deviceAt(topic);
-    // While another bridge is heard on the same topics, what it shows is not taken from it.
+    // While another bridge uses the same topics, its devices are left to it.
     if (device && !otherBridges.isAny) this.#found.add(keyOf(device));
   }
 
@@ -94,19 +95,9 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
     });
   }
 
-  /** The data for the topic was not read yet: its message stays as it is until `decide`. */
-  keep(topic: string): void {
-    this.#undecided.add(topic);
-  }
-
-  /** It is known what belongs at the topic. */
-  decide(topic: string): void {
-    this.#undecided.delete(topic);
-  }
-
   /** Deletes the messages of a device. */
   delete(device: DeviceKey): void {
-    // Home Assistant drops the device with its discovery message; the rest follows.
+    // Home Assistant removes the device with its discovery message, so that is deleted first.
     for (const topic of this.#forget(device)) this.#parts.retained.clear(topic);
   }
 
@@ -116,21 +107,11 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
     this.#parts.leftDevices.checkLater(device);
   }
 
-  /** Whether the broker may have messages of no device. */
-  get isDue(): boolean {
-    return this.#isDue;
-  }
-
-  /** The broker may have messages of no device. */
-  markDue(): void {
-    this.#isDue = true;
-  }
-
   /** Sweeps once all that the account has is on the broker, so that what is there besides may be stale. */
   async sweepIfDue(): Promise<void> {
     const { connection, store, otherBridges } = this.#parts;
     const mayBeDone = store.isComplete && connection.isConnected && !otherBridges.isAny;
-    if (this.#isDue && mayBeDone) await this.#sweep();
+    if (this.isDue && mayBeDone) await this.#sweep();
   }
 
   /** Deletes stale messages: after a whole pass, a topic whose content is still unknown has no device. */
@@ -141,10 +122,10 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
       if (isRead) this.#unjudged.delete(topic);
     }
     const isAnyKept = this.#findVanished();
-    const unwanted = retained.unknownTopics().filter((topic) => !this.#undecided.has(topic));
+    const unwanted = retained.unknownTopics().filter((topic) => !this.undecided.has(topic));
     const judged = unwanted.filter((topic) => this.#isJudged(topic));
     const stale = judged.filter((topic) => !this.#isLeftToOthers(topic));
-    this.#isDue = isAnyKept || this.#unjudged.size > 0 || judged.length < unwanted.length;
+    this.isDue = isAnyKept || this.#unjudged.size > 0 || judged.length < unwanted.length;
     for (const topic of stale) {
       await retained.waitForRoom();
       retained.clear(topic);
@@ -181,8 +162,8 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
   }
 
   /**
-   * Whether what is on the broker, and not wanted, may be deleted there. A filter that matches nothing is out of date, or
-   * misspelt: once it is corrected, everything that the account still has must be as it was.
+   * Whether a message that is not wanted may be deleted. A filter that matches nothing is out of date or misspelt. Until it
+   * is corrected, everything that the account still has stays as it is.
    */
   #isJudged(topic: string): boolean {
     if (this.#unjudged.has(topic)) return false;
@@ -192,7 +173,7 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
     return records.length > 0 && !records.some(({ kind, id }) => store.has(kind, id));
   }
 
-  /** What a topic may be of. A discovery message does not tell, but the broker has other messages of its device. */
+  /** The records that a topic may belong to. The topic of a discovery message does not name the kind of its device. */
   #recordsAt(topic: string): readonly { readonly kind: PlannedKind; readonly id: string }[] {
     const { topics, retained } = this.#parts;
     const target = topics.parse(topic);
@@ -228,13 +209,13 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
     const discoveryTopic = topics.discovery(kind, id);
     const isOwn = discovery.forget(discoveryTopic, kind);
     const forgotten = [...(isOwn ? [discoveryTopic] : []), ...topics.documents(kind, id)];
-    for (const topic of forgotten) this.#undecided.delete(topic);
+    for (const topic of forgotten) this.undecided.delete(topic);
     this.#found.delete(keyOf(device));
     state.forgetDevice(keyOf(device));
     return forgotten;
   }
 
-  /** The device of which a topic is; null for a topic of something else. */
+  /** The device that a document's topic belongs to; null for any other topic. */
   #deviceAt(topic: string): DeviceKey | null {
     const { topics } = this.#parts;
     const target = topics.parse(topic);

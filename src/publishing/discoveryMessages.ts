@@ -24,7 +24,7 @@ interface Announced {
   device: Announcing | null;
   /** The component ids that it may have. A removed one counts until the broker has the message that removes it. */
   componentIds: readonly string[];
-  /** The gist of the last message; null before one, and where that removes entities. */
+  /** The gist of the last message; null before the first one, and for one that removes entities. */
   gist: string | null;
   /** When the broker answered the last message, in ms of the monotonic clock; null until then. */
   at: number | null;
@@ -36,9 +36,9 @@ interface Announced {
 const spacingMs = 2_500;
 
 /**
- * Publishes the discovery messages of devices. A device whose topic another device or another bridge uses has none until
- * the topic is free: each would replace the message of the other, and lose its entities in turn. An entity that a device
- * no longer has is removed by a first message, and left out in a second one.
+ * Publishes the discovery messages of devices. If another device or another bridge uses the topic, the message waits until
+ * the topic is free. Otherwise the two would replace each other's messages, and lose their entities in turn. An entity that
+ * a device no longer has is removed by a first message, and left out in a second one.
  */
 export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
   readonly #retained: Retained;
@@ -145,7 +145,7 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
     for (const { cancelDelay } of this.#announced.values()) cancelDelay?.();
   }
 
-  /** Leaves to another bridge what that announces, and publishes what it no longer does. */
+  /** Leaves devices to another bridge that announces them, and publishes those that it no longer announces. */
   #yieldOrReturn(): void {
     for (const [topic, { device }] of this.#announced) {
       if (!this.#otherBridges.isAnnouncing(topic)) continue;

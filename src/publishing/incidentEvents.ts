@@ -33,7 +33,7 @@ export interface IncidentEventsParts {
   readonly log: Log;
 }
 
-/** Home Assistant loses an event that comes before it has set up the entity: two seconds, and the way there. */
+/** Home Assistant loses an event that comes before it has set up the entity. That takes two seconds, and the way there. */
 const setUpMs = 2_250;
 
 /**
@@ -42,7 +42,7 @@ const setUpMs = 2_250;
  */
 const reconnectionMs = 30_000;
 
-/** Home Assistant that has said that it stops is waited for no longer: it may be gone for good. */
+/** After Home Assistant has published that it stops, its next start is awaited no longer than this. */
 const maxRestartMs = 600_000;
 
 /**
@@ -83,7 +83,7 @@ export class IncidentEvents {
       .on('message', ({ topic, payload, isRetained, doubt }) => {
         if (topic !== statusTopic || isRetained) return;
         if (payload === 'offline') awaitBirth(maxRestartMs);
-        // One that may be stored is perhaps of an earlier start.
+        // A birth message that the broker may have stored is perhaps of an earlier start.
         if (payload === 'online' && doubt === null) this.#awaitedUntil = Number.NEGATIVE_INFINITY;
         this.#wake();
       });
@@ -122,7 +122,7 @@ export class IncidentEvents {
     // This clock may be permanently wrong, so times of the cloud are compared with the cloud's clock.
     const startedAt = clock.now() - (clock.monotonic() - this.#createdAt) - client.clockAheadMs;
     const isOlder = Date.parse(incident.detected_at ?? '') < startedAt;
-    // Without a complete memory, what was detected before the start may have been announced before.
+    // Without a complete state file, an incident from before the start may have been announced before.
     if (state.isIncomplete && isOlder && !state.isPending(incident.id)) {
       void state.recordAnnounced([incident.id]);
       return;
@@ -148,7 +148,7 @@ export class IncidentEvents {
     this.#missed = new Set(missed);
   }
 
-  /** Before the first lists are read, a device may only not be known yet. */
+  /** Before the first lists are read, the device of an incident may not be known yet. */
   get #canPublish(): boolean {
     return this.#parts.publisher.isShowingDevices && this.#parts.connection.isConnected;
   }
@@ -163,7 +163,7 @@ export class IncidentEvents {
     await state.recordPending(opened);
     for (const id of opened) {
       const incident = store.incidents.get(id);
-      // It may have closed while it was noted, or the connection may have ended.
+      // The incident may have closed while it was recorded, or the connection may have ended.
       if (!incident || !state.isPending(id)) continue;
       if (!this.#canPublish) state.forgetIncident(id);
       else {
@@ -195,10 +195,10 @@ export class IncidentEvents {
   async #announceAtDevice(id: string): Promise<void> {
     const { topics, state, store, connection, clock, log } = this.#parts;
     const incident = store.incidents.get(id);
-    // It may have closed while it was noted.
+    // The incident may have closed while it was recorded.
     if (!incident || !state.isAnnounced(id)) return;
     const device = this.#deviceOf(id);
-    // Or Home Assistant may have started, and the device have gone.
+    // Home Assistant may have started, or the device may be gone.
     if (!device || !connection.isConnected || this.#readyAt(device) > clock.monotonic()) {
       this.#takeBack(id);
       this.#wake();
@@ -225,7 +225,7 @@ export class IncidentEvents {
     void this.#parts.state.recordPending([id]);
   }
 
-  /** When Home Assistant has set up the device, as far as is known; never while there is none. */
+  /** When Home Assistant has set up the device; never while there is none. */
   #readyAt(device: AnnouncingDevice | null): number {
     if (!device) return Number.POSITIVE_INFINITY;
     const { topics, isHomeAssistantOn, discovery } = this.#parts;
@@ -235,7 +235,7 @@ export class IncidentEvents {
     return Math.max(announcedAt + setUpMs, this.#awaitedUntil);
   }
 
-  /** The device that announces it: its sonic, else its hub. Null while there is none, or the sonics were not read yet. */
+  /** The device that announces the incident: its sonic, or else its hub. Null before the sonics are read, and without any. */
   #deviceOf(id: string): AnnouncingDevice | null {
     const { store } = this.#parts;
     const incident = store.incidents.get(id);

@@ -78,7 +78,7 @@ export class Presence {
    */
   #correctWill(): void {
     const { publisher, clock } = this.#parts;
-    if (publisher.phase === 'stopped') return;
+    if (publisher.isStopped) return;
     const waitMs = this.#willCorrectedAt + willSpacingMs - clock.monotonic();
     this.#cancelCorrection();
     this.#cancelCorrection = clock.after(Math.max(0, waitMs), () => {

@@ -26,7 +26,7 @@ import type { DiscoveryMessages } from './discoveryMessages.ts';
  * discovery message waits for the details that decide about its entities. Everything when `running`, and nothing new when
  * `stopped`.
  */
-export type PublishingPhase = 'lists' | 'details' | 'running' | 'stopped';
+type PublishingPhase = 'lists' | 'details' | 'running' | 'stopped';
 
 interface PublisherEvents {
   /** Everything that was known is on the broker, or the broker has refused it. */
@@ -84,9 +84,9 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     });
   }
 
-  /** What is published now. */
-  get phase(): PublishingPhase {
-    return this.#phase;
+  /** Whether no devices are published any more, because the bridge stops. */
+  get isStopped(): boolean {
+    return this.#phase === 'stopped';
   }
 
   /** Whether devices are published, and not only the bridge. */
@@ -101,7 +101,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
 
   /** Publishes more from now on: what comes before was read once, or takes long. */
   enter(phase: 'details' | 'running'): void {
-    if (this.#phase === 'stopped') return;
+    if (this.isStopped) return;
     this.#phase = phase;
     this.#parts.store.touchAll();
     this.publishFound();
@@ -110,7 +110,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   /** A scan has ended: devices that it has found are offline until they are read, and messages of no device are deleted. */
   publishFound(): void {
     this.#isUnreadWanted = true;
-    this.#parts.cleanup.markDue();
+    this.#parts.cleanup.isDue = true;
     this.wake();
   }
 
@@ -161,7 +161,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
         retained.markAllUnknown();
         store.touchAll();
         this.#isUnreadWanted = true;
-        cleanup.markDue();
+        cleanup.isDue = true;
       }
       // This may become true during the pass, which has not published the devices then.
       const { isShowingDevices } = this;
@@ -188,8 +188,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   /**
-   * Makes the devices available, now that the broker has them; unless all of it is wanted again, as on a new connection.
-   * What has changed with the cloud's return is published in the pass that begins after it.
+   * Makes the devices available, because the broker has them now, unless everything is to be published again. If the cloud
+   * has become fresh during the pass, the next pass publishes the devices and then makes them available.
    */
   #publishOnline(isShowingDevices: boolean, cloudBefore: string): void {
     if (this.#isAllWanted) return;
@@ -200,15 +200,15 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     retained.put(state.topic, state.payload);
   }
 
-  /** What the state file or the broker names, and this run has not read, is offline, and its values are unknown. */
+  /** Publishes devices as offline that the state file or the broker names and this run has not read. */
   async #publishUnread(): Promise<void> {
-    if (!this.#isUnreadWanted || this.#phase === 'stopped') return;
+    if (!this.#isUnreadWanted || this.isStopped) return;
     this.#isUnreadWanted = false;
     const { retained, store, cleanup } = this.#parts;
     for (const device of cleanup.namedDevices) {
       const { kind, id } = device;
       if (this.isShowingDevices && store.view(kind, id)) continue;
-      // Another bridge may have taken it over since.
+      // Another bridge may have taken over the device.
       if (store.topology.isShared && !cleanup.isFound(device)) continue;
       if (store.isLeftToOthers(kind, id) && !store.topology.isUndecided(kind, id)) continue;
       await retained.waitForRoom();
@@ -220,11 +220,11 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const { context, state, retained, store, cleanup } = this.#parts;
     const usage = kind === 'sonic' ? store.usage.of(id) : undefined;
     const { messages, ...others } = planUnread(kind, id, usage, context);
-    // Of what only the broker names there may be no more than a scan has found.
+    // A device that only the broker names gets no more topics than a scan has found.
     const isAnnounced = state.devices.has(`${kind}/${id}`);
     const there = messages.filter(({ topic }) => isAnnounced || retained.mayHave(topic));
     this.#putAll({ ...others, messages: there });
-    cleanup.keep(context.topics.discovery(kind, id));
+    cleanup.undecided.add(context.topics.discovery(kind, id));
   }
 
   async #publishDirty(dirty: Dirty): Promise<void> {
@@ -273,23 +273,24 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   #putAll({ messages, unwanted, undecided }: Omit<DevicePlan, 'discovery'>): void {
     const { retained, cleanup } = this.#parts;
     for (const { topic, payload } of messages) {
-      cleanup.decide(topic);
+      cleanup.undecided.delete(topic);
       retained.put(topic, payload);
     }
     for (const topic of unwanted) {
-      cleanup.decide(topic);
+      cleanup.undecided.delete(topic);
       retained.clear(topic);
     }
-    for (const topic of undecided) cleanup.keep(topic);
+    for (const topic of undecided) cleanup.undecided.add(topic);
   }
 
   #publishDiscovery(plan: DiscoveryPlan, view: DeviceView): void {
     const { discovery, cleanup } = this.#parts;
     const { topic } = plan;
     // While it is unknown which entities the device has, the message of the last run stays.
-    if (this.#phase !== 'running' && discovery.hasEntities(topic) && isUnread(view)) cleanup.keep(topic);
+    if (this.#phase !== 'running' && discovery.hasEntities(topic) && isUnread(view))
+      cleanup.undecided.add(topic);
     else {
-      cleanup.decide(topic);
+      cleanup.undecided.delete(topic);
       discovery.publish(plan, view);
     }
   }
@@ -304,7 +305,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
         backoffMs(refusalBackoff, this.#refusals, () => 1),
         () => {
           this.#cancelRetry = null;
-          cleanup.markDue();
+          cleanup.isDue = true;
           store.touchAll();
           this.wake();
         },

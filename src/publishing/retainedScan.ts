@@ -76,7 +76,7 @@ export class RetainedScan {
     if (kind === 'incident') {
       if (path === '') this.#incidents.set(id, devicesNamedIn(payload));
     } else if (path === '') {
-      // A bridge that has the account to itself does not need this.
+      // A bridge that shares the account with no other does not need this.
       if (!isShared(this.#shard)) return;
       this.#records.set(`${kind}/${id}`, kind === 'property' ? id : namedProperty(objectIn(payload)));
     } else if (path === 'usage') {
@@ -176,7 +176,7 @@ export class RetainedScan {
   }
 }
 
-/** Whether it is a topic of a bridge. Others may keep messages of their own there, as at `sonic/garden/moisture`. */
+/** Whether a bridge publishes there. Other clients may use topics such as `sonic/garden/moisture`. */
 function isTopicOfBridge({ kind, id, path }: Target): boolean {
   if (kind !== 'bridge' && !isSafeId(id)) return false;
   const paths: readonly string[] = documentPaths[kind];

@@ -222,7 +222,7 @@ describe('what the flows send', () => {
     expect(target).toEqual({ kind: 'sonic', id: 'sonic-1', path: 'valve/set' });
     const command = parseCommand(sonicView(), target?.path ?? '', sent.payload, { valves: true } as never);
     expect(command).toMatchObject({
-      order: { operation: 'command_valve', body: { action: payload.toLowerCase() } },
+      action: { operation: 'command_valve', body: { action: payload.toLowerCase() } },
     });
   });
 
