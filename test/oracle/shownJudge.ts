@@ -2,11 +2,28 @@ import { type Bounds, type Source, slackMs } from './bounds.ts';
 import type { Eyes, SeenEntity } from './eyes.ts';
 import { parsed } from './eyes.ts';
 import { rawTruths } from './rawTruths.ts';
-import { isAt, recordTruths, type Shown } from './recordTruths.ts';
+import { isAt, type Place, recordTruths, type Shown } from './recordTruths.ts';
 import { isWaterUse, type WaterSamples } from './waterSamples.ts';
 import type { Moment, WorldHistory } from './worldHistory.ts';
 
 type Kind = keyof typeof recordTruths;
+
+/** What is asked of an entity or field, which is the same for as long as it is announced. */
+interface Question {
+  readonly kind: Kind;
+  readonly source: Source;
+  /** What it has to show; null where nothing is known of that. */
+  readonly truth: ((place: Place) => Shown) | null;
+  /** Whether it is a field of a document, which is no entity. */
+  readonly isField: boolean;
+  readonly isWaterUse: boolean;
+  readonly isMeasurement: boolean;
+  /** What it shows while nothing is wrong that only a device itself can notice; null where it shows no such thing. */
+  readonly allIsWell: ((state: Shown) => boolean) | null;
+}
+
+/** A document with one word has one field. */
+const availability = 'availability#availability';
 
 /** Details are asked for one by one, again and again where they fail. */
 const readAgainMs = 6 * 60_000;
@@ -46,6 +63,8 @@ export class ShownJudge {
   readonly #circumstances: Circumstances;
   /** Fields of documents, by topic, each as an entity that shows it. */
   readonly #fields = new Map<string, SeenEntity[]>();
+  /** Null where nothing is asked of it. */
+  readonly #questions = new WeakMap<SeenEntity, Question | null>();
   readonly #toCome = new Set<string>();
   /** The last word of whether the cloud's data is fresh. */
   #cloud = 'offline';
@@ -104,9 +123,8 @@ export class ShownJudge {
   judgeAll(windowMs?: number): void {
     const bounds = this.#circumstances.bounds();
     const judge = (entity: SeenEntity) => {
-      const kind = this.#kindOf(entity.stateTopic);
-      if (kind === null) return;
-      if (windowMs === undefined || bounds.windowMs[sourceOf(kind, entity.componentId)] === windowMs)
+      const question = this.#questionOf(entity);
+      if (question && (windowMs === undefined || bounds.windowMs[question.source] === windowMs))
         this.judge(entity);
     };
     for (const id of this.#eyes.deviceIds) for (const entity of this.#eyes.entitiesOf(id)) judge(entity);
@@ -117,18 +135,18 @@ export class ShownJudge {
   judge(entity: SeenEntity): void {
     const { id, componentId, state, stateTopic } = entity;
     if (state === null || state === '' || !this.#eyes.isAvailable(entity)) return;
-    const kind = this.#kindOf(stateTopic);
-    if (kind === null || !this.#circumstances.isOurs(stateTopic)) return;
+    const question = this.#questionOf(entity);
+    if (question === null || !this.#circumstances.isOurs(stateTopic)) return;
     if (this.#circumstances.isOfOtherAccount(id)) return;
     const { counted, violated, bounds, isMisled } = this.#circumstances;
-    const source = sourceOf(kind, componentId);
+    const { source } = question;
     const windowMs = bounds().windowMs[source];
-    const isTrue = isWaterUse(componentId)
-      ? this.#water.isTrue(id, componentId, state, windowMs, this.#hasOtherDays(id))
-      : this.#wasSo(kind, entity, windowMs);
+    const isTrue = question.isWaterUse
+      ? this.#water.isTrue(id, componentId, state, windowMs, () => this.#hasOtherDays(id))
+      : this.#wasSo(question, entity, windowMs);
     if (isTrue === null) return;
     counted('what is shown was so');
-    if (isTrue || this.#wasSoElsewhere(kind, entity, source) || isMisled(source) || this.#isRefused(entity))
+    if (isTrue || this.#wasSoElsewhere(question, entity) || isMisled(source) || this.#isRefused(entity))
       return;
     if (this.#isBeingReadAgain(source)) return;
     // No leak is hidden because nothing can be read: an alarm stays until a list is without its incident.
@@ -169,28 +187,23 @@ export class ShownJudge {
   }
 
   /** Null where nothing is known of what it should show. */
-  #wasSo(kind: Kind, entity: SeenEntity, windowMs: number): boolean | null {
-    const { id, componentId, state } = entity;
-    const [path, field] = componentId.includes('#') ? componentId.split('#') : [];
-    // It tells itself how old it is.
-    if (componentId === 'sensor_telemetry_time') return null;
-    const truth =
-      field === undefined ? recordTruths[kind][componentId] : rawTruths[kind][path ?? '']?.[field];
+  #wasSo(question: Question, { id, componentId, state }: SeenEntity, windowMs: number): boolean | null {
+    const { kind, truth, isField, isMeasurement } = question;
     if (!truth) return null;
     const now = this.#circumstances.now();
     const from = now - windowMs;
-    if (field === 'availability') return state === 'offline' || this.#wasReachable(kind, id, from);
-    const isCount = componentId.includes('open_') || componentId.endsWith('severity');
-    const counts: number[] = [];
-    if (!this.#canTell(kind, entity, from)) return false;
+    if (componentId === availability) return state === 'offline' || this.#wasReachable(kind, id, from);
+    if (question.allIsWell?.(state) && !this.#canTell(kind, id, from)) return false;
     for (const { moment } of this.#history.since(from)) {
       const wanted = truth({ world: moment, id });
-      const asShown = field === undefined && typeof wanted === 'string' ? stateOf(wanted) : wanted;
-      const isFresh = () => isFreshEnough(componentId, moment, id, from);
-      if (asShown === state && isFresh()) return true;
-      if (isCount && typeof wanted === 'number')
-        counts.push(wanted, Math.max(wanted, mostAt(kind, id, moment)));
+      const asShown = !isField && typeof wanted === 'string' ? stateOf(wanted) : wanted;
+      if (asShown === state && (!isMeasurement || isFreshEnough(moment, id, from))) return true;
     }
+    const isCount = componentId.includes('open_') || componentId.endsWith('severity');
+    const counts = [...(isCount ? this.#history.since(from) : [])].flatMap(({ moment }) => {
+      const wanted = truth({ world: moment, id });
+      return typeof wanted === 'number' ? [wanted, Math.max(wanted, mostAt(kind, id, moment))] : [];
+    });
     // An incident that was closed by a command is known to be so before a list tells of those that have opened since.
     const ofIncidents = /^binary_sensor_(?:problem|incident_(\w+))$/.exec(componentId);
     if (ofIncidents && state === 'OFF') return this.#steadyCount(kind, id, from, ofIncidents[1]) === 0;
@@ -223,8 +236,7 @@ export class ShownJudge {
   }
 
   /** That nothing is wrong is known only from devices that can report it: of a sonic, but for its link. */
-  #canTell(kind: Kind, { id, componentId, state }: SeenEntity, from: number): boolean {
-    if (kind === 'signal' || !isNothingWrong(componentId, state)) return true;
+  #canTell(kind: Kind, id: string, from: number): boolean {
     // Whether it can is known from two readings of its link and of that of its hub, which is read more rarely.
     const { now, bounds } = this.#circumstances;
     const since = Math.min(from, now() - bounds().windowMs.signals);
@@ -252,9 +264,9 @@ export class ShownJudge {
   }
 
   /** Where a device has moved, its incidents are where it was until the lists that tell of it were read. */
-  #wasSoElsewhere(kind: Kind, entity: SeenEntity, source: Source): boolean | null {
+  #wasSoElsewhere(question: Question, entity: SeenEntity): boolean | null {
     const { windowMs } = this.#circumstances.bounds();
-    if (source !== 'incidents' || kind === 'sonic') return false;
+    if (question.source !== 'incidents' || question.kind === 'sonic') return false;
     const moments = [...this.#history.since(this.#circumstances.now() - windowMs.properties)].map(
       ({ moment }) => moment,
     );
@@ -263,7 +275,7 @@ export class ShownJudge {
     // New incidents count where the device was before.
     const most = Math.max(...moments.map(({ incidents }) => incidents.size));
     return (
-      this.#wasSo(kind, entity, windowMs.properties) ||
+      this.#wasSo(question, entity, windowMs.properties) ||
       (entity.state === 'ON' && most > 0) ||
       (Number(entity.state) > 0 && Number(entity.state) <= most)
     );
@@ -296,9 +308,12 @@ export class ShownJudge {
     return false;
   }
 
-  #kindOf(topic: string): Kind | null {
-    const [, kind] = /\/(property|signal|sonic)\/[^/]+(?:\/.+)?$/.exec(topic) ?? [];
-    return (kind as Kind | undefined) ?? null;
+  #questionOf(entity: SeenEntity): Question | null {
+    const known = this.#questions.get(entity);
+    if (known !== undefined) return known;
+    const question = questionOf(entity);
+    this.#questions.set(entity, question);
+    return question;
   }
 }
 
@@ -307,11 +322,35 @@ function stateOf(text: string): string {
   return text.slice(0, 255).replace(/\p{Surrogate}/gu, '');
 }
 
-/** Whether it says that there is none of what only a device itself can notice. The cloud finds out that a link is lost. */
-function isNothingWrong(componentId: string, state: Shown): boolean {
-  if (/^binary_sensor_incident_(radio|cloud)_disconnection$/.test(componentId)) return false;
-  const isOff = /^binary_sensor_(incident_|problem$)/.test(componentId) && state === 'OFF';
-  return isOff || (/open_(incidents|count)$/.test(componentId) && state === 0) || state === 'none';
+/** What is asked of that entity; null where nothing is. */
+function questionOf({ stateTopic, componentId }: SeenEntity): Question | null {
+  const [, kind] = /\/(property|signal|sonic)\/[^/]+(?:\/.+)?$/.exec(stateTopic) ?? [];
+  if (kind === undefined || !isKind(kind)) return null;
+  const [path = '', field] = componentId.split('#');
+  const truth = field === undefined ? recordTruths[kind][componentId] : rawTruths[kind][path]?.[field];
+  // It tells itself how old it is.
+  const tellsItsAge = componentId === 'sensor_telemetry_time';
+  return {
+    kind,
+    source: sourceOf(kind, componentId),
+    truth: tellsItsAge ? null : (truth ?? null),
+    isField: field !== undefined,
+    isWaterUse: isWaterUse(componentId),
+    isMeasurement: /^sensor_(flow|pressure|water_temperature)$|^telemetry#/.test(componentId),
+    allIsWell: kind === 'signal' ? null : allIsWell(componentId),
+  };
+}
+
+function isKind(word: string): word is Kind {
+  return word in recordTruths;
+}
+
+/** The cloud finds out that a link is lost; what else is wrong only a device itself can notice. */
+function allIsWell(componentId: string): Question['allIsWell'] {
+  if (/^binary_sensor_incident_(radio|cloud)_disconnection$/.test(componentId)) return null;
+  if (/^binary_sensor_(incident_|problem$)/.test(componentId)) return (state) => state === 'OFF';
+  if (/open_(incidents|count)$/.test(componentId)) return (state) => state === 0;
+  return componentId.endsWith('severity') ? (state) => state === 'none' : null;
 }
 
 /** How many incidents a device may show: a hub has those of its valves that are not known, or not any more. */
@@ -325,8 +364,7 @@ function isValve(componentId: string): boolean {
 }
 
 /** A measurement that the cloud still shows may be of yesterday. What it can reach, it measures again and again. */
-function isFreshEnough(componentId: string, moment: Moment, id: string, from: number): boolean {
-  if (!/^sensor_(flow|pressure|water_temperature)$|^telemetry#/.test(componentId)) return true;
+function isFreshEnough(moment: Moment, id: string, from: number): boolean {
   if (moment.isReachable(id)) return true;
   const { probed_at: probedAt } = moment.telemetry(id) ?? {};
   return probedAt !== null && probedAt !== undefined && probedAt * 1_000 >= from - slackMs;

@@ -57,7 +57,7 @@ export class WaterSamples {
     componentId: string,
     shown: Shown,
     windowMs: number,
-    hasOtherDays: boolean,
+    hasOtherDays: () => boolean,
   ): boolean | null {
     const samples = this.#samples.get(id);
     if (!samples) return null;
@@ -71,7 +71,7 @@ export class WaterSamples {
       if (key === 'yesterday' && sample.today === shown) return true;
       // A clock that is behind has not come to the midnight at which that was of today.
       if (key === 'today' && sample.yesterday === shown && sample.startMs >= from) return true;
-      if (hasOtherDays && (sample.yesterday === shown || sample.today === shown)) return true;
+      if ((sample.yesterday === shown || sample.today === shown) && hasOtherDays()) return true;
     }
     // Nothing is used on a day that has just begun.
     return shown === 0;
