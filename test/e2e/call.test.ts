@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { demoCredentials } from '../../src/simulator/simulator.ts';
 import { fault } from '../support/bridge.ts';
-import { startCallableCloud } from '../support/callProgram.ts';
+import { runBuilt, startCallableCloud } from '../support/callProgram.ts';
 import { startProcess } from '../support/childProcess.ts';
 import { startProgram, temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -151,7 +151,7 @@ describe('sonic2mqtt call', () => {
     const body = JSON.stringify({ email: demoCredentials.email, password: 'hunter42' });
     for (const run of [
       await call(['list_sonics'], { password: 'hunter42' }),
-      await call(['sign_in', '--body', body, '--log-level', 'trace']),
+      await runBuilt(['call', 'sign_in', '--body', body, '--log-level', 'trace'], { config }),
     ]) {
       expect(run).toMatchObject({ code: 3, stdout: '' });
       expect(run.stderr).toContain('rejects the e-mail or the password (status 401)');

@@ -56,7 +56,7 @@ it('a network that breaks once the cloud has acted is told as that, and no comma
   await cloud.begin(halfOpen);
   await untilTold(faulty, /timeout/);
   await expectToStopInTime(faulty);
-}, 60_000);
+});
 
 it('a certificate that is not to be trusted is told as that, and recovered from', async () => {
   const authorityFile = join(temporaryFolder(), 'authorities.pem');
@@ -101,4 +101,4 @@ it('a certificate that is not to be trusted is told as that, and recovered from'
   );
   expect(cloud.tokens.size).toBeGreaterThan(0);
   for (const token of cloud.tokens) expect(everything).not.toContain(token);
-}, 60_000);
+});

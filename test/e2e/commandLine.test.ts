@@ -1,20 +1,17 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { version } from '../../src/base/version.ts';
 import { Topics } from '../../src/homeassistant/topics.ts';
 import { fault, hourly, startBridge } from '../support/bridge.ts';
-import { runProgram } from '../support/callProgram.ts';
+import { runBuilt, runProgram } from '../support/callProgram.ts';
 import { httpRequest } from '../support/httpRequest.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
 import { freePort } from '../support/ports.ts';
 import { startProgram, temporaryFolder } from '../support/program.ts';
 import { startTcpProxy } from '../support/tcpProxy.ts';
-
-// A test starts the program several times.
-vi.setConfig({ testTimeout: 60_000 });
 
 const bridge = await startBridge({
   cloud: { properties: 2, signals: 2, sonics: 2 },
@@ -30,7 +27,7 @@ afterEach(() => cloud.setFaults([]));
 
 describe('the command line', () => {
   it('prints version, help and schema on standard output', async () => {
-    expect(await runProgram(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` });
+    expect(await runBuilt(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` });
     expect(await runProgram(['check', '--help'])).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('Usage: sonic2mqtt check'),
@@ -43,7 +40,7 @@ describe('the command line', () => {
   });
 
   it('explains what is wrong with it and ends with 2', async () => {
-    const { code, stderr, stdout } = await runProgram(['demo', '--prot', '1']);
+    const { code, stderr, stdout } = await runBuilt(['demo', '--prot', '1']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('Did you mean --port?');
   });
@@ -52,7 +49,7 @@ describe('the command line', () => {
     const cwd = temporaryFolder();
     const yaml = 'cloud:\n  base_ulr: https://example.com\nmqtt:\n  keepalive: soon\n';
     writeFileSync(join(cwd, 'config.yaml'), yaml);
-    const { code, stderr } = await runProgram(['run'], { cwd });
+    const { code, stderr } = await runBuilt(['run'], { cwd });
     expect(code).toBe(2);
     for (const words of ['line 2', 'base_url', 'line 4', 'keepalive', 'cloud.email', 'mqtt.url']) {
       expect(stderr).toContain(words);
@@ -63,7 +60,7 @@ describe('the command line', () => {
 describe('sonic2mqtt check', () => {
   it('prints one OK line per step, signs out, and leaves no folder behind', async () => {
     const dataDir = join(temporaryFolder(), 'data');
-    const { code, stdout } = await runProgram(['check'], { config: { ...config, data_dir: dataDir } });
+    const { code, stdout } = await runBuilt(['check'], { config: { ...config, data_dir: dataDir } });
     const lines = stdout.trimEnd().split('\n');
     expect(lines.map((line) => line.slice(0, 5))).toEqual(Array(8).fill('OK   '));
     expect(stdout).toContain('2 valves');
@@ -168,7 +165,7 @@ describe('sonic2mqtt cleanup', () => {
     ];
     const ofTrial = '{"availability":[{"topic":"trial/bridge/state"}],"components":{}}';
     for (const topic of kept) await mqtt.publish(topic, ofTrial, { retain: true });
-    const refused = await runProgram(['cleanup'], { config });
+    const refused = await runBuilt(['cleanup'], { config });
     expect(refused).toMatchObject({
       code: 1,
       stdout: '',
@@ -237,11 +234,11 @@ describe('sonic2mqtt demo', () => {
     ]);
     await client.publish(topic, payload);
     const sonic = topic.replace('/valve/set', '');
-    await client.waitForTopic(sonic, (text) => JSON.parse(text).valve === 'closed', 15_000);
+    await client.waitForTopic(sonic, (text) => JSON.parse(text).valve === 'closed');
     const [page] = /http:\/\/127\.0\.0\.1:\d+\/$/m.exec(demo.stdout) ?? [];
     const { status } = JSON.parse((await httpRequest(new URL('status.json', page).href)).text);
     expect(status.valves).toMatchObject({ closed: 1 });
-    expect(await runProgram(['demo', '--port', String(port)])).toMatchObject({
+    expect(await runBuilt(['demo', '--port', String(port)])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(`port ${port} of 127.0.0.1 is in use`),
     });

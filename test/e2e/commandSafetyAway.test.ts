@@ -8,14 +8,13 @@ import {
   publishAll,
   type SafetyCommand,
   shown,
-  slow,
   startBridgeForCommands,
 } from '../support/commandTable.ts';
 import { mosquittoAvailable, startMosquitto } from '../support/mosquitto.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
 import { startTcpProxy } from '../support/tcpProxy.ts';
 
-describe.skipIf(!mosquittoAvailable())('while the broker is away', slow, () => {
+describe.skipIf(!mosquittoAvailable())('while the broker is away', () => {
   it('a command whose outcome nobody hears is carried out once, and shown afterwards', async () => {
     const bridge = await startBridgeForCommands({ isStarted: false });
     const proxy = await startTcpProxy(Number(new URL(bridge.broker.url).port));
@@ -45,24 +44,24 @@ describe.skipIf(!mosquittoAvailable())('while the broker is away', slow, () => {
     bridge.start({ mqtt: { url: `mqtt://127.0.0.1:${proxy.port}`, protocol_version: version } });
     await shown(bridge);
     proxy.cut();
-    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'offline', 20_000);
+    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'offline');
     await publishAll(bridge, changingCommands(bridge));
     proxy.mend();
-    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online', 20_000);
+    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online');
     await fence(bridge);
     expect(outcomes(bridge)).toEqual([]);
     expect(changesAt(bridge)).toEqual([]);
   });
 });
 
-describe.skipIf(!mosquittoAvailable())('during the stop', slow, () => {
+describe.skipIf(!mosquittoAvailable())('during the stop', () => {
   it('a command of any kind that still arrives is not carried out', async () => {
     const bridge = await startBridgeForCommands({ isStarted: false, config: { schedules: hourly } });
     const broker = await startMosquitto();
     bridge.start({ mqtt: { url: broker.url } });
     const watcher = await watchTopics(broker.url, 'sonic2mqtt/#');
     for (const id of bridge.cloud.world.sonics.ids) {
-      await watcher.waitForTopic(`sonic2mqtt/sonic/${id}/incidents`, () => true, 20_000);
+      await watcher.waitForTopic(`sonic2mqtt/sonic/${id}/incidents`);
     }
     // A broker that sleeps takes its time to hear the goodbye, and delivers meanwhile what came before.
     await broker.kill('SIGSTOP');

@@ -7,7 +7,6 @@ import {
   outcomes,
   ownCommands,
   type SafetyCommand,
-  slow,
   startBridgeForCommands,
 } from '../support/commandTable.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
@@ -26,7 +25,6 @@ const byTopic = (left: { topic: string }, right: { topic: string }) => left.topi
 
 describe.skipIf(!mosquittoAvailable()).each([5, 4])(
   'with MQTT version %i a command of any kind that is retained',
-  slow,
   (protocol_version) => {
     let bridge: TestBridge;
     let commands: SafetyCommand[];
@@ -50,7 +48,6 @@ describe.skipIf(!mosquittoAvailable()).each([5, 4])(
       for (const { topic, payload } of commands) await bridge.mqtt.publish(topic, payload, { retain: true });
       await waitFor(() => outcomes(bridge).length >= commands.length, {
         what: 'the refusals',
-        timeoutMs: 20_000,
       });
       await fence(bridge);
       expect(outcomes(bridge)).toEqual(commands.map(refused));
@@ -64,9 +61,8 @@ describe.skipIf(!mosquittoAvailable()).each([5, 4])(
       const program = bridge.start();
       await waitFor(() => outcomes(bridge).length >= before + commands.length, {
         what: 'the refusals',
-        timeoutMs: 20_000,
       });
-      await program.waitForOutput(/Found properties/, 20_000);
+      await program.waitForOutput(/Found properties/);
       await fence(bridge);
       expect(outcomes(bridge).slice(before).sort(byTopic)).toEqual(commands.map(refused).sort(byTopic));
       expect(changesAt(bridge)).toEqual([]);
@@ -78,7 +74,6 @@ describe.skipIf(!mosquittoAvailable()).each([5, 4])(
       await bridge.mqtt.publish(valve?.topic ?? '', 'CLOSE');
       await waitFor(() => outcomes(bridge).length > told, {
         what: 'the outcome',
-        timeoutMs: 20_000,
       });
       expect(outcomes(bridge).at(-1)).toEqual({
         topic: valve?.topic,
@@ -91,7 +86,7 @@ describe.skipIf(!mosquittoAvailable()).each([5, 4])(
   },
 );
 
-describe('on the broker inside the bridge a command that is retained', slow, () => {
+describe('on the broker inside the bridge a command that is retained', () => {
   it('is refused where it comes live, and is taken without the retain flag', async () => {
     const bridge = await startBridge({ isStarted: false });
     const port = await freePort();
@@ -100,7 +95,7 @@ describe('on the broker inside the bridge a command that is retained', slow, () 
     await program.waitForOutput(/MQTT broker: listening on/);
     const watcher = await watchTopics(`mqtt://127.0.0.1:${port}`, 'sonic2mqtt/#');
     const [id = ''] = bridge.cloud.world.sonics.ids;
-    await watcher.waitForTopic(`sonic2mqtt/sonic/${id}`, () => true, 20_000);
+    await watcher.waitForTopic(`sonic2mqtt/sonic/${id}`);
     const topic = `sonic2mqtt/sonic/${id}/valve/set`;
     const outcomeAfter = async (options: { retain: boolean }) => {
       const from = watcher.messages.length;

@@ -4,8 +4,9 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { version } from '../../src/base/version.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import { fault, startBridge } from '../support/bridge.ts';
+import { type Run, runBuilt, runProgram } from '../support/callProgram.ts';
 import { startEchoingCloud } from '../support/echoingCloud.ts';
-import { type RunningProgram, startProgram, temporaryFolder } from '../support/program.ts';
+import { startProgram, temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const phone = '+44 1632 960 123';
@@ -33,15 +34,15 @@ function leaked(text: string, secrets: readonly string[]): string[] {
   return secrets.filter((each) => lower.includes(each.toLowerCase()));
 }
 
-async function reportOf(program: RunningProgram) {
-  const { code } = await program.ended();
-  return { code, text: program.stdout, report: JSON.parse(program.stdout || 'null') };
+async function reportOf(running: Promise<Run>) {
+  const { code, stdout } = await running;
+  return { code, text: stdout, report: JSON.parse(stdout || 'null') };
 }
 
 const bridge = await startBridge({ cloud: { properties: 6, signals: 6, sonics: 10, wifiSonics: 3 } });
 afterAll(() => bridge.close());
 const { cloud, config } = bridge;
-const diagnose = () => reportOf(startProgram(['diagnostics'], { config }));
+const diagnose = () => reportOf(runProgram(['diagnostics'], { config }));
 
 afterEach(() => cloud.setFaults([]));
 
@@ -104,7 +105,9 @@ describe('sonic2mqtt diagnostics', () => {
     cloud.setFaults([fault('unknown-enum')]);
     const own = ['ann-base', 'ann-client', 'ann-key', 'ann-word', 'The Old Mill'];
     const [base_topic, client_id, username, password, property] = own;
-    const program = startProgram(['diagnostics'], {
+    const cwd = temporaryFolder();
+    const running = runBuilt(['diagnostics'], {
+      cwd,
       config: {
         ...config,
         cloud: { ...Object(config['cloud']), base_url: talkative.url, routes: { read_hub: null } },
@@ -112,11 +115,11 @@ describe('sonic2mqtt diagnostics', () => {
         filters: { properties: [property, 'Homes'] },
       },
     });
-    const { text, report } = await reportOf(program);
+    const { text, report } = await reportOf(running);
     expect(text).not.toMatch(/\b(Homes?|Water)\b/);
     expect(report.configuration.values.cloud.routes).toEqual({ read_hub: null });
     expect(report.configuration.values.filters.properties).toEqual(['[set]', '[set]']);
-    const secrets = [...privateTexts(cloud), ...talkative.tokens, ...own, phone, wifiName, program.cwd];
+    const secrets = [...privateTexts(cloud), ...talkative.tokens, ...own, phone, wifiName, cwd];
     expect(leaked(text, secrets)).toEqual([]);
   });
 
@@ -125,7 +128,7 @@ describe('sonic2mqtt diagnostics', () => {
     const yaml =
       'cloud:\n  base_url: https://water.ann.example\n  email: ann-at-home\n  pasword: hunter2\nfilters: { properties: Home }\n';
     writeFileSync(join(cwd, 'config.yaml'), yaml);
-    const { code, text, report } = await reportOf(startProgram(['diagnostics'], { cwd }));
+    const { code, text, report } = await reportOf(runProgram(['diagnostics'], { cwd }));
     expect(code).toBe(2);
     expect(report.configuration.problems).toEqual([
       { option: 'cloud.password', line: 1 },

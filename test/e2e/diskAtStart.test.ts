@@ -88,7 +88,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
 };
 
-describe('a bridge whose state file', { timeout: 60_000 }, () => {
+describe('a bridge whose state file', () => {
   let disk: DiskBridge;
   let template = '';
   let old = '';
@@ -117,7 +117,7 @@ describe('a bridge whose state file', { timeout: 60_000 }, () => {
     damage(file, dataDir);
     const bridge = disk.start(dataDir);
     const said = () => bridge.output.split('\n').filter((line) => words?.test(line));
-    await bridge.waitForOutput(/Found properties/, 15_000);
+    await bridge.waitForOutput(/Found properties/);
     await disk.announceNew();
     if (mend) {
       await disk.untilHealth(cannotBeUsed);

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import type { OperationName } from '../../src/cloud/operations.ts';
 import { authorities, certificates } from '../support/certificates.ts';
 import { type ConnectProxy, startConnectProxy } from '../support/connectProxy.ts';
@@ -8,8 +8,6 @@ import { type FaultyBridge, startFaultyBridge } from '../support/faultyBridge.ts
 import { startFaultyCloud, type Visit } from '../support/faultyCloud.ts';
 import { temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 /**
  * Far longer in the request than in the message, and too long for the window of a receiver that does not read: the end of

@@ -5,14 +5,14 @@ import { expect, it } from 'vitest';
 import { startDiskBridge } from '../support/diskBridge.ts';
 import { temporaryFolder } from '../support/program.ts';
 
-it('a disk that hangs keeps no bridge from stopping within five seconds', { timeout: 40_000 }, async () => {
+it('a disk that hangs keeps no bridge from stopping within five seconds', async () => {
   const disk = await startDiskBridge();
   const dataDir = join(temporaryFolder(), 'data');
   mkdirSync(dataDir);
   // Who reads a pipe that nobody writes waits for ever, as for a network share that is gone.
   execFileSync('mkfifo', [join(dataDir, 'state.json')]);
   const bridge = disk.start(dataDir);
-  await bridge.waitForOutput(/the disk does not answer/, 20_000);
+  await bridge.waitForOutput(/the disk does not answer/);
   const { signal, durationMs } = await bridge.stop('SIGTERM');
   expect(signal).toBe('SIGTERM');
   expect(durationMs).toBeLessThan(5_000);

@@ -182,7 +182,7 @@ describe('the app', () => {
       supervisor.service = serviceOf(other.url, next);
       const client = await watchTopics(other.url, '#', next);
       await bridge.broker.stop();
-      await client.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online', 15_000);
+      await client.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online');
     },
   );
 });

@@ -178,7 +178,6 @@ describe('the status page', () => {
     await bridge.broker.restart();
     await waitFor(async () => (await status()).health.status === 'ok', {
       what: 'good health',
-      timeoutMs: 15_000,
     });
     stream.request.destroy();
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runProgram, startCallableCloud } from '../support/callProgram.ts';
+import { runBuilt, startCallableCloud } from '../support/callProgram.ts';
 import { startConnectProxy } from '../support/connectProxy.ts';
 
 /** Runs `check` where the cloud has a name that only a proxy can look up. */
@@ -7,7 +7,7 @@ async function checkThrough(variables: (cloudPort: number) => Promise<Record<str
   const { simulator, config } = await startCallableCloud();
   const env = await variables(Number(new URL(simulator.url).port));
   const cloud = { ...config.cloud, base_url: 'http://cloud.invalid:8080' };
-  return runProgram(['check'], { config: { ...config, cloud }, env });
+  return runBuilt(['check'], { config: { ...config, cloud }, env });
 }
 
 describe('sonic2mqtt check, if a proxy leads to the cloud,', () => {

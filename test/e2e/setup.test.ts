@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { startBridge } from '../support/bridge.ts';
-import { runProgram } from '../support/callProgram.ts';
+import { runBuilt, runProgram } from '../support/callProgram.ts';
 import { atTestEnd } from '../support/childProcess.ts';
 import { freePort } from '../support/ports.ts';
 import { temporaryFolder } from '../support/program.ts';
@@ -20,7 +20,7 @@ const brokerUrl: string = Object(bridge.config['mqtt']).url;
 async function setUp(answers: readonly string[], cwd = temporaryFolder()) {
   const input = answers.map((answer) => `${answer}\n`).join('');
   const env = { SONIC2MQTT_CLOUD__BASE_URL: cloudUrl };
-  const run = await runProgram(['setup'], { cwd, env, input });
+  const run = await runBuilt(['setup'], { cwd, env, input });
   return { ...run, cwd, file: join(cwd, 'config.yaml') };
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { fault, startBridge } from '../support/bridge.ts';
-import { runProgram } from '../support/callProgram.ts';
+import { runBuilt } from '../support/callProgram.ts';
 import { freePort } from '../support/ports.ts';
 import { startProgram } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -143,12 +143,12 @@ it('says that its port is taken, and invites nobody there until it is free', asy
   expect(program.output).not.toContain('enter the code');
   other.close();
   // Within five seconds it tries again.
-  await program.waitForOutput(/enter the code/, 15_000);
+  await program.waitForOutput(/enter the code/);
   expect(await program.stop()).toMatchObject({ code: 0 });
 });
 
 it('is not there where it is switched off', async () => {
-  const { code, stderr, stdout } = await runProgram(['run'], { env: { SONIC2MQTT_SETUP: 'off' } });
+  const { code, stderr, stdout } = await runBuilt(['run'], { env: { SONIC2MQTT_SETUP: 'off' } });
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toMatch(/^No configuration found at \S+config\.yaml\. .*\n$/);
 });

@@ -159,7 +159,7 @@ describe(`Home Assistant ${version}, met for the first time`, () => {
     const kinds = ['bridge', 'property', 'signal', 'sonic'];
     const isShown = (kind: string) =>
       [...watcher.last.keys()].some((topic) => topic.startsWith(`sonic2mqtt/${kind}/`));
-    await waitFor(() => kinds.every(isShown), { what: 'a device of each kind', timeoutMs: 20_000 });
+    await waitFor(() => kinds.every(isShown), { what: 'a device of each kind' });
     expect(await settled(registryDifferences)).toEqual([]);
     expect(announcedIds().length).toBeGreaterThan(50);
   });
@@ -261,7 +261,7 @@ async function use(
 ): Promise<void> {
   const entity = await entityId(uniqueId);
   await home.callService(domain, service, entity, data);
-  await waitFor(isDone, { what: `${service} of ${entity} to reach the cloud`, timeoutMs: 10_000 });
+  await waitFor(isDone, { what: `${service} of ${entity} to reach the cloud` });
   if (shown === undefined) return;
   const problem = async () => {
     const state = (await home.states()).get(entity)?.state;
@@ -312,7 +312,6 @@ describe('used as a householder uses it', () => {
     await use(`sonic2mqtt_${last}_pressure_test_start`, ['button', 'press'], () => tests() > before);
     await waitFor(() => valveInTheCloud(last) === 'open', {
       what: 'the test to end',
-      timeoutMs: 20_000,
     });
   });
 
@@ -320,7 +319,7 @@ describe('used as a householder uses it', () => {
     const [sonicId = ''] = cloud.world.sonics.ids;
     const availabilityTopic = `sonic2mqtt/sonic/${sonicId}/availability`;
     cloud.world.changeSonic(sonicId, { radio_connection: 'disconnected' });
-    await watcher.waitForTopic(availabilityTopic, (text) => text === 'offline', 20_000);
+    await watcher.waitForTopic(availabilityTopic, (text) => text === 'offline');
     expect(await settled(wrongStates)).toEqual([]);
     const states = [
       `${sonicId}_valve`,
@@ -335,7 +334,7 @@ describe('used as a householder uses it', () => {
       'unknown',
     ]);
     cloud.world.changeSonic(sonicId, { radio_connection: 'connected' });
-    await watcher.waitForTopic(availabilityTopic, (text) => text === 'online', 20_000);
+    await watcher.waitForTopic(availabilityTopic, (text) => text === 'online');
     expect(await settled(wrongStates)).toEqual([]);
   });
 
@@ -410,7 +409,6 @@ describe('after a restart of Home Assistant, with all entities enabled', () => {
       watcher.messages.slice(birth).filter(({ topic }) => topic.startsWith('homeassistant/device/'));
     await waitFor(() => announcedAgain().length >= announced().length, {
       what: 'all devices to be announced again',
-      timeoutMs: 20_000,
     });
   });
 
@@ -461,7 +459,7 @@ describe('when the bridge is back', () => {
 
   test('every entity has its value again', async () => {
     for (const topic of ['sonic2mqtt/bridge/state', 'sonic2mqtt/bridge/cloud']) {
-      await watcher.waitForTopic(topic, (text) => text === 'online', 20_000);
+      await watcher.waitForTopic(topic, (text) => text === 'online');
     }
     expect(await settled(wrongStates)).toEqual([]);
   });
@@ -491,7 +489,7 @@ describe('with German names', () => {
     cloud = new Simulator({ seed: 8, quiet: true });
     await cloud.start();
     program = startBridge(cloud, broker, temporaryFolder(), { language: 'de' });
-    await waitFor(() => announced().length > 5, { what: 'the devices', timeoutMs: 30_000 });
+    await waitFor(() => announced().length > 5, { what: 'the devices' });
   });
 
   test('Home Assistant shows them, and makes the ids of the English ones where it can', async () => {
@@ -535,7 +533,7 @@ describe('when the broker dies without a word', () => {
     await becomes('open');
     // What Home Assistant sends again, it sends before this.
     await home.callService('valve', 'open_valve', valve);
-    await waitFor(() => commands() > before, { what: 'the command', timeoutMs: 30_000 });
+    await waitFor(() => commands() > before, { what: 'the command' });
     expect(commands() - before).toBe(1);
   });
 });

@@ -83,7 +83,7 @@ describe('a process that is killed while it writes', () => {
     const ids: string[] = [];
     for (let round = 0; round < 4; round++) {
       const bridge = disk.start(folder);
-      await bridge.waitForOutput(/Found properties/, 15_000);
+      await bridge.waitForOutput(/Found properties/);
       ids.push(await disk.announceNew());
       // The next one is killed in the middle of noting it, before or after.
       disk.bridge.cloud.world.openIncident({ type: 'low_temperature', sonicId: disk.sonicId });

@@ -98,7 +98,7 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
     const dataDir = join(temporaryFolder(), 'data');
     const file = join(dataDir, 'state.json');
     const bridge = disk.start(dataDir);
-    await bridge.waitForOutput(/Found properties/, 15_000);
+    await bridge.waitForOutput(/Found properties/);
     const signIns = disk.bridge.cloud.requests.count('sign_in');
     const first = await disk.announceNew();
     const kept = readFileSync(file, 'utf8');
@@ -114,7 +114,7 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
     await bridge.stop('SIGKILL');
 
     const again = disk.start(dataDir);
-    await again.waitForOutput(/Found properties/, 15_000);
+    await again.waitForOutput(/Found properties/);
     const fifth = await disk.announceNew();
     const ids = [first, second, third, fourth, fifth];
     expect(ids.map((id) => disk.announcements(id))).toEqual([1, 1, 1, 1, 1]);
@@ -133,7 +133,7 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
     const dataDir = temporaryFolder();
     const mounted = ['sh', '-c', `mount -t tmpfs -o size=40k none ${dataDir} && exec "$0" "$@"`];
     const bridge = disk.start(dataDir, [...namespace, ...mounted]);
-    await bridge.waitForOutput(/Found properties/, 15_000);
+    await bridge.waitForOutput(/Found properties/);
     const inside = join(`/proc/${bridge.pid}/root`, dataDir);
     const first = await disk.announceNew();
     const kept = readFileSync(join(inside, 'state.json'), 'utf8');
@@ -158,7 +158,7 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
     const dataDir = join(temporaryFolder(), 'data');
     const file = join(dataDir, 'state.json');
     const bridge = disk.start(dataDir);
-    await bridge.waitForOutput(/Found properties/, 15_000);
+    await bridge.waitForOutput(/Found properties/);
     const first = await disk.announceNew();
     rmSync(dataDir, { recursive: true });
     const second = await disk.announceNew();
@@ -172,7 +172,7 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
   it('is used by another bridge too: that one keeps nothing, and says so', async () => {
     const dataDir = join(temporaryFolder(), 'data');
     const first = disk.start(dataDir);
-    await first.waitForOutput(/Found properties/, 15_000);
+    await first.waitForOutput(/Found properties/);
     await waitFor(() => readStateFile(dataDir).session !== null, { what: 'the session on disk' });
     const { session } = readStateFile(dataDir);
     // It has the same client id, so that the broker throws one out for the other: only the log is looked at.
@@ -181,12 +181,12 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
       /data_dir .*another sonic2mqtt uses the same folder. Give each its own/,
       15_000,
     );
-    await second.waitForOutput(/Found properties/, 15_000);
+    await second.waitForOutput(/Found properties/);
     expect(readStateFile(dataDir).session).toEqual(session);
     await first.stop('SIGKILL');
     await second.stop('SIGKILL');
     const third = disk.start(dataDir);
-    await third.waitForOutput(/Found properties/, 15_000);
+    await third.waitForOutput(/Found properties/);
     expect(third.output).not.toMatch(/data_dir/);
   });
 });

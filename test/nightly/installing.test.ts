@@ -80,9 +80,9 @@ async function dockerRun(installation: Installation, words: readonly string[] = 
 /** Closes a valve as anybody does over MQTT, and waits until it is closed. */
 async function closeValve(mqtt: MqttWatcher, sonicId: string): Promise<void> {
   const topic = `sonic2mqtt/sonic/${sonicId}`;
-  await mqtt.waitForTopic(topic, (text) => JSON.parse(text).valve === 'open', 15_000);
+  await mqtt.waitForTopic(topic, (text) => JSON.parse(text).valve === 'open');
   await mqtt.publish(`${topic}/valve/set`, 'CLOSE');
-  await mqtt.waitForTopic(topic, (text) => JSON.parse(text).valve === 'closed', 15_000);
+  await mqtt.waitForTopic(topic, (text) => JSON.parse(text).valve === 'closed');
 }
 
 let startedAt = 0;
@@ -121,7 +121,7 @@ describe.runIf(process.platform === 'linux')(
       const { before, last } = lastOf(commands);
       await installation.run(before);
       const demo = installation.start(`exec ${last}`);
-      const [command, port] = await demo.waitForOutput(/^ *mosquitto_pub .*-p (\d+) .*$/m, 30_000);
+      const [command, port] = await demo.waitForOutput(/^ *mosquitto_pub .*-p (\d+) .*$/m);
       const [, sonicId = '', word = ''] =
         /-t sonic2mqtt\/sonic\/(\S+)\/valve\/set -m (\S+)/.exec(command) ?? [];
       const mqtt = await watchTopics(`mqtt://127.0.0.1:${port}`, 'sonic2mqtt/#');
@@ -129,7 +129,7 @@ describe.runIf(process.platform === 'linux')(
       expect(mqtt.json(topic)).toMatchObject({ valve: 'open' });
       if (spawnSync('mosquitto_pub', ['--help']).error === undefined) await installation.run(command);
       else await mqtt.publish(`${topic}/valve/set`, word);
-      await mqtt.waitForTopic(topic, (text) => JSON.parse(text).valve === 'closed', 20_000);
+      await mqtt.waitForTopic(topic, (text) => JSON.parse(text).valve === 'closed');
       printEffort(`The demo of ${page}`, commands + command, 'nothing');
       demo.signal('SIGTERM');
       await demo.ended();

@@ -21,7 +21,6 @@ it.skipIf(!mosquittoAvailable())(
     bridge.start();
     await waitFor(() => left(bridge.mqtt.last.keys()) === 0, {
       what: 'all that is stale to go',
-      timeoutMs: 30_000,
       intervalMs: 100,
     });
     const newcomer = await watchTopics(bridge.broker.url, ['sonic2mqtt/#', 'homeassistant/#']);

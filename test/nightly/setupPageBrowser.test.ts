@@ -39,9 +39,9 @@ it.runIf(chromiumAvailable())(
     await tab.close();
     const [sonicId = ''] = cloud.world.sonics.ids;
     const topic = `sonic2mqtt/sonic/${sonicId}`;
-    await mqtt.waitForTopic(topic, (text) => JSON.parse(text).valve === 'open', 15_000);
+    await mqtt.waitForTopic(topic, (text) => JSON.parse(text).valve === 'open');
     await mqtt.publish(`${topic}/valve/set`, 'CLOSE');
-    await mqtt.waitForTopic(topic, (text) => JSON.parse(text).valve === 'closed', 15_000);
+    await mqtt.waitForTopic(topic, (text) => JSON.parse(text).valve === 'closed');
     expect(await program.stop()).toMatchObject({ code: 0 });
   },
 );

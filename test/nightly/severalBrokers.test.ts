@@ -36,7 +36,7 @@ async function startTwo(): Promise<{ bridge: TestBridge; brokers: readonly [Mosq
 /** Waits until everything is retained there, and that it is the same as there. */
 async function untilWhole(url: string, wanted: ReadonlyMap<string, string>): Promise<void> {
   const isWhole = async () => (await picture(url)).size >= wanted.size;
-  await waitFor(isWhole, { what: 'all to be retained', timeoutMs: 15_000, intervalMs: 100 });
+  await waitFor(isWhole, { what: 'all to be retained', intervalMs: 100 });
   const untilSame = async () => JSON.stringify(sorted(await picture(url))) === JSON.stringify(sorted(wanted));
   // What is different says more than a wait in vain.
   await waitFor(untilSame, { what: 'all to be as it was', intervalMs: 100 }).catch(() => undefined);
@@ -61,7 +61,6 @@ describe.skipIf(!mosquittoAvailable())('a bridge that knows several brokers', ()
       shown.has(`sonic2mqtt/sonic/${sonic}/usage`) && shown.get('sonic2mqtt/bridge/cloud') === 'online';
     await waitFor(async () => isShown(await picture(first.url)), {
       what: 'everything',
-      timeoutMs: 15_000,
       intervalMs: 100,
     });
     const wanted = await picture(first.url);
@@ -72,7 +71,7 @@ describe.skipIf(!mosquittoAvailable())('a bridge that knows several brokers', ()
       await here.kill('SIGKILL');
       await mqtt.waitForMessage(
         ({ topic, text }) => topic === 'sonic2mqtt/bridge/state' && text === 'online',
-        { what: `the bridge at the other broker, time ${round + 1}`, timeoutMs: 10_000 },
+        { what: `the bridge at the other broker, time ${round + 1}` },
       );
       await untilWhole(there.url, wanted);
 
@@ -105,8 +104,8 @@ describe.skipIf(!mosquittoAvailable())('a bridge that knows several brokers', ()
     const state = 'sonic2mqtt/bridge/state';
     const said = (words: string) =>
       mqtt.messages.filter(({ topic, text }) => topic === state && text === words).length;
-    await mqtt.waitForTopic(`sonic2mqtt/sonic/${bridge.cloud.world.sonics.ids[0]}/usage`, () => true, 10_000);
-    await mqtt.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online', 10_000);
+    await mqtt.waitForTopic(`sonic2mqtt/sonic/${bridge.cloud.world.sonics.ids[0]}/usage`);
+    await mqtt.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online');
     await mqtt.settle();
     const before = {
       online: said('online'),
@@ -118,7 +117,7 @@ describe.skipIf(!mosquittoAvailable())('a bridge that knows several brokers', ()
     // Only what the bridge says of itself is said again.
     expect(mqtt.messages.filter(({ topic }) => topic.includes('/sonic/')).length).toBe(before.devices);
     for (let times = 0; times < 50; times++) await mqtt.publish(state, 'offline', { retain: true });
-    await mqtt.waitForTopic(state, (text) => text === 'online', 10_000);
+    await mqtt.waitForTopic(state, (text) => text === 'online');
     expect(said('offline')).toBe(51);
     expect(said('online')).toBe(before.online + 2);
     await bridge.program.stop();
@@ -177,7 +176,7 @@ describe.skipIf(!mosquittoAvailable())('with several brokers', () => {
     const bridge = await startBridge({ cloud: { properties: 1, signals: 1, sonics: 1 }, isStarted: false });
     const other = `mqtt://me:pass-word@127.0.0.1:${await freePort()}`;
     bridge.start({ mqtt: { url: [other, bridge.broker.url] } });
-    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/info', () => true, 10_000);
+    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/info');
     expect(bridge.json('bridge/info').configuration.mqtt.url).toEqual([
       `${other.replace('me:pass-word@', '')}/[hidden]`,
       bridge.broker.url,

@@ -52,7 +52,7 @@ async function startShown(http: object = {}) {
     const { valves, properties } = await document();
     return valves.closed === 1 && properties[0].usage.length > 0;
   };
-  await waitFor(isKnown, { what: 'all valves', timeoutMs: 15_000 });
+  await waitFor(isKnown, { what: 'all valves' });
   return { ...started, world, closed };
 }
 
@@ -530,7 +530,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     const cloud = { properties: 100, signals: 200, sonics: 1_000, quiet: true };
     const { url } = await startWithHttp({}, { cloud, config: { schedules: {} } });
     const isThere = async () => JSON.parse((await httpRequest(`${url}/status.json`)).text).status.isWhole;
-    await waitFor(isThere, { what: 'the fleet', timeoutMs: 30_000 });
+    await waitFor(isThere, { what: 'the fleet' });
     const tab = await openTab(`${url}/`, phone);
     const devices = `document.querySelectorAll('.valves > li, .hubs > li').length`;
     await waitInTab(tab, `${isLive} && ${devices} === 100`);

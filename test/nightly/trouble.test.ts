@@ -12,7 +12,7 @@ import { waitFor } from '../support/waitFor.ts';
 
 const health = (bridge: TestBridge) => bridge.json('bridge/health');
 const untilStatus = (bridge: TestBridge, status: string) =>
-  bridge.mqtt.waitForTopic('sonic2mqtt/bridge/health', (text) => JSON.parse(text).status === status, 15_000);
+  bridge.mqtt.waitForTopic('sonic2mqtt/bridge/health', (text) => JSON.parse(text).status === status);
 
 describe('bad data from the cloud', () => {
   it.each([
@@ -45,7 +45,6 @@ describe('bad data from the cloud', () => {
       const ids = bridge.cloud.world.sonics.ids;
       await waitFor(() => ids.every((id) => bridge.json(`sonic/${id}/homeassistant`)), {
         what: 'the sonics',
-        timeoutMs: 10_000,
       });
       for (const id of ids) {
         const discovery = bridge.mqtt.last.get(`homeassistant/device/sonic2mqtt_${id}/config`) ?? '';
@@ -59,7 +58,7 @@ describe('bad data from the cloud', () => {
   it('that is HTML instead of JSON changes no value and is said in words', async () => {
     const bridge = await startBridge({ cloud: { properties: 1, signals: 1, sonics: 1 } });
     const [id] = bridge.cloud.world.sonics.ids;
-    await bridge.mqtt.waitForTopic(`sonic2mqtt/sonic/${id}`, () => true, 10_000);
+    await bridge.mqtt.waitForTopic(`sonic2mqtt/sonic/${id}`);
     bridge.cloud.setFaults([fault('html')]);
     await untilStatus(bridge, 'degraded');
     expect(health(bridge).reason).toMatch(/HTML|JSON/);
@@ -74,7 +73,7 @@ describe('a cloud that keeps a list to itself', () => {
       isAwaited: false,
     });
     const [id] = bridge.cloud.world.sonics.ids;
-    const shown = await bridge.mqtt.waitForTopic(`sonic2mqtt/sonic/${id}/homeassistant`, () => true, 10_000);
+    const shown = await bridge.mqtt.waitForTopic(`sonic2mqtt/sonic/${id}/homeassistant`);
     expect(JSON.parse(shown)).toMatchObject({
       valve: 'open',
       incident_long_flow_alert: null,
@@ -85,7 +84,6 @@ describe('a cloud that keeps a list to itself', () => {
     bridge.cloud.setFaults([]);
     await waitFor(() => bridge.json(`sonic/${id}/homeassistant`).open_incidents !== null, {
       what: 'the incidents',
-      timeoutMs: 10_000,
     });
   });
 
@@ -140,16 +138,15 @@ describe('a cloud that keeps a list to itself', () => {
     });
     const [id] = bridge.cloud.world.sonics.ids;
     const availability = `sonic2mqtt/sonic/${id}/availability`;
-    await bridge.mqtt.waitForTopic(availability, (text) => text === 'online', 10_000);
+    await bridge.mqtt.waitForTopic(availability, (text) => text === 'online');
     await bridge.mqtt.waitForTopic(`sonic2mqtt/sonic/${id}/telemetry`);
     bridge.cloud.setFaults([fault('error=403@list_sonics'), fault('error=500@read_telemetry')]);
-    await bridge.mqtt.waitForTopic(availability, (text) => text === 'offline', 15_000);
+    await bridge.mqtt.waitForTopic(availability, (text) => text === 'offline');
     await waitFor(() => bridge.json(`sonic/${id}/telemetry`).flow_l_min === null, {
       what: 'the telemetry to be unknown',
-      timeoutMs: 15_000,
     });
     bridge.cloud.setFaults([]);
-    await bridge.mqtt.waitForTopic(availability, (text) => text === 'online', 15_000);
+    await bridge.mqtt.waitForTopic(availability, (text) => text === 'online');
   });
 });
 
@@ -174,14 +171,14 @@ describe('a cloud that is away', () => {
       config: { stale_after: '1500ms', cloud: { request_timeout: '500ms' } },
     });
     const [id] = bridge.cloud.world.sonics.ids;
-    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online', 10_000);
+    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online');
     await bridge.mqtt.waitForTopic(`sonic2mqtt/sonic/${id}`);
     bridge.cloud.setFaults([fault('error=503')]);
     await untilStatus(bridge, 'cloud_unreachable');
     const isState = (topic: string) => !/^sonic2mqtt\/bridge\/|\/incident$/.test(topic);
     const known = () => [...bridge.mqtt.last].filter(([topic]) => isState(topic));
     const before = known();
-    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'offline', 10_000);
+    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'offline');
     // Long enough for each list, and the telemetry, to grow old and to be asked for in vain again.
     await pause(3_000);
     expect(known()).toEqual(before);
@@ -218,7 +215,7 @@ describe('a cloud that is away', () => {
       cloud: { properties: 1, signals: 1, sonics: 1, faults: [fault('hang')] },
       isAwaited: false,
     });
-    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online', 10_000);
+    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online');
     const { code, durationMs } = await bridge.program.stop();
     expect({ code, isQuick: durationMs < 5_000 }).toEqual({ code: 0, isQuick: true });
     await bridge.mqtt.settle();
@@ -267,11 +264,11 @@ describe('a broker that is away', () => {
     const port = await freePort();
     const bridge = await startBridge({ isStarted: false });
     const program = bridge.start({ mqtt: { url: `mqtt://127.0.0.1:${port}` } });
-    await program.waitForOutput(/connection refused/, 10_000);
+    await program.waitForOutput(/connection refused/);
     const broker = new EmbeddedBroker({ host: '127.0.0.1', port, username: undefined, password: undefined });
     await broker.start();
     const watcher = await watchTopics(`mqtt://127.0.0.1:${port}`, 'sonic2mqtt/#');
-    await watcher.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online', 15_000);
+    await watcher.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online');
     await waitFor(
       () => bridge.cloud.world.sonics.ids.every((id) => watcher.last.has(`sonic2mqtt/sonic/${id}`)),
       {
@@ -287,7 +284,7 @@ describe('a broker that is away', () => {
     const program = bridge.start({
       mqtt: { url: broker.url, username: 'bridge', password: 'wrong-one' },
     });
-    await program.waitForOutput(/mqtt\.username and mqtt\.password/, 10_000);
+    await program.waitForOutput(/mqtt\.username and mqtt\.password/);
     expect(program.isRunning).toBe(true);
     expect(program.stderr).not.toContain('wrong-one');
     expect((await program.stop()).code).toBe(0);
@@ -299,7 +296,7 @@ describe.skipIf(!mosquittoAvailable())('Mosquitto', () => {
     const broker = await startMosquitto();
     const bridge = await startBridge({ isStarted: false });
     const program = bridge.start({ mqtt: { url: broker.url } });
-    await program.waitForOutput(/Found/, 10_000);
+    await program.waitForOutput(/Found/);
     await broker.kill('SIGSTOP');
     const { code, durationMs } = await program.stop();
     await broker.kill('SIGCONT');
@@ -319,7 +316,7 @@ describe.skipIf(!mosquittoAvailable())('Mosquitto', () => {
       config: { mqtt },
     });
     const [id] = bridge.cloud.world.sonics.ids;
-    await bridge.mqtt.waitForTopic(`sonic2mqtt/sonic/${id}/homeassistant`, () => true, 10_000);
+    await bridge.mqtt.waitForTopic(`sonic2mqtt/sonic/${id}/homeassistant`);
     expect(bridge.program.stderr).toContain(`(${protocol})`);
     expect(bridge.program.stderr).not.toContain('quite secret');
     await bridge.mqtt.publish(`sonic2mqtt/sonic/${id}/valve/set`, 'CLOSE');
@@ -339,7 +336,7 @@ describe.skipIf(!mosquittoAvailable())('Mosquitto', () => {
         schedules: quick,
       },
     });
-    await program.waitForOutput(/certificate/i, 10_000);
+    await program.waitForOutput(/certificate/i);
     expect((await program.stop()).code).toBe(0);
   });
 
@@ -352,10 +349,10 @@ describe.skipIf(!mosquittoAvailable())('Mosquitto', () => {
         schedules: quick,
       },
     });
-    await program.waitForOutput(/Connected to the MQTT broker/, 10_000);
+    await program.waitForOutput(/Connected to the MQTT broker/);
     broker.renewCertificates();
     await broker.restart();
-    await program.waitForOutput(/MQTT broker .*: works again after/, 20_000);
+    await program.waitForOutput(/MQTT broker .*: works again after/);
     expect((await program.stop()).code).toBe(0);
   });
 });

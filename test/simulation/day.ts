@@ -1,7 +1,7 @@
 import { configSchema } from '../../src/config/schema.ts';
 import { between, pick, seededRandom } from '../../src/simulator/random.ts';
 import { Simulator } from '../../src/simulator/simulator.ts';
-import { boundsOf } from '../oracle/bounds.ts';
+import { type Bounds, boundsOf, slackMs } from '../oracle/bounds.ts';
 import { isSelected } from '../oracle/leakJudge.ts';
 import { Oracle } from '../oracle/oracle.ts';
 import { BridgeProcess, bridgeConfig, type Place } from './bridgeProcess.ts';
@@ -44,27 +44,24 @@ const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
 const password = 'the-password-of-the-simulation';
 const linesKept = 300;
-/** Long enough for each schedule to come round twice, as what is gone must be missed twice, and for every wait. */
-const quietMs = 130 * minuteMs;
 
 /** Schedules: few as they are by default, where a day is twenty thousand requests, and many that are asked for less. */
 const calm = {
   incidents: '20m',
   sonics: '20m',
-  telemetry: '40m',
-  signals: '1h',
-  usage: '1h',
-  pressure_tests: '2h',
-};
-const patient = {
-  incidents: '30m',
-  sonics: '12m',
   telemetry: '30m',
-  signals: '40m',
-  usage: '40m',
-  pressure_tests: '1h',
+  signals: '30m',
+  usage: '30m',
+  pressure_tests: '30m',
+  properties: '30m',
 };
+const patient = { ...calm, incidents: '30m', sonics: '12m' };
 const tempers = [{}, ...Array(29).fill(calm), ...Array(20).fill(patient)];
+
+/** Long enough for each schedule to come round twice, as what is gone must be missed twice, and for every wait. */
+function quietMsOf(bounds: Bounds): number {
+  return Math.max(...Object.values(bounds.windowMs)) - slackMs + 10 * minuteMs;
+}
 
 /** Simulates a seed's time of trouble; the same seed gives the same. */
 export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<DayReport> {
@@ -145,6 +142,8 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     schedules: { ...pick(random.plan, tempers) },
     filters: { properties: selection },
   };
+  const bounds = boundsOf(configSchema.parse(bridgeConfig(config)));
+  const quietMs = quietMsOf(bounds);
   const broker: VirtualBroker = new VirtualBroker(
     time,
     random.broker,
@@ -159,7 +158,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
   const oracle: Oracle = new Oracle({
     ...{ time, epochMs, simulator, trace },
     retained: broker.retained,
-    bounds: boundsOf(configSchema.parse(bridgeConfig(config))),
+    bounds,
   });
   const place: Place = {
     time,

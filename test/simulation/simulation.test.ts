@@ -3,7 +3,7 @@ import { simulateDay } from './day.ts';
 
 /** Many more, and whole days: npm run simulate:long */
 const seeds = 120;
-const hours = 4;
+const hours = 2.5;
 const atATime = 20;
 
 const everyCheck = [

@@ -130,12 +130,12 @@ const companions: readonly (((random: Random) => Trouble) | null)[] = [
   () => ({ at: 'broker', fault: 'cut' }),
 ];
 
-/** The storms between two moments: about one in a quarter of an hour, from seconds to half an hour, some at the same time. */
+/** The storms between two moments: about one in ten minutes, from seconds to half an hour, some at the same time. */
 export function forecast(random: Random, fromMs: number, toMs: number): Storm[] {
   const storms: Storm[] = [];
   let startMs = fromMs;
   for (;;) {
-    startMs += (random() < 0.2 ? 0.2 : 1) * between(random, 1, 36) * minuteMs;
+    startMs += (random() < 0.2 ? 0.2 : 1) * between(random, 1, 26) * minuteMs;
     if (startMs >= toMs) return storms;
     const trouble = pick(random, kinds)?.(random);
     if (!trouble) continue;

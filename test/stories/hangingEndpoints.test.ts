@@ -26,7 +26,7 @@ describe('while the cloud leaves everything unanswered', () => {
     await home.start();
     home.strike = ({ operation }) => (hangs(operation) ? 'hang-before' : null);
     const { sonicId, world } = home;
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 8; round++) {
       const at = home.time.now;
       const leak = world.openIncident({ type: 'long_flow_alert', sonicId });
       const valve = round % 2 === 0 ? 'closed' : 'open';
@@ -40,13 +40,13 @@ describe('while the cloud leaves everything unanswered', () => {
       expect(leakMs).toBeLessThan((areValvesTold ? 41 : 51) * secondMs);
       if (areValvesTold) expect(valveMs).toBeLessThan(61 * secondMs);
     }
-    expect(home.requests.filter(({ operation }) => hangs(operation)).length).toBeGreaterThan(30);
+    expect(home.requests.filter(({ operation }) => hangs(operation)).length).toBeGreaterThan(12);
     home.bridge.kill();
   });
 });
 
 it('while the cloud answers but one of the questions that are asked thing by thing, that one is still asked half as often as ever', async () => {
-  const home = new Home({ cloud: { properties: 5, signals: 5, sonics: 20 } });
+  const home = new Home({ cloud: { properties: 5, signals: 5, sonics: 8 } });
   await home.start();
   const hourly = async () => {
     const before = home.asked('read_telemetry').length;
@@ -60,7 +60,7 @@ it('while the cloud answers but one of the questions that are asked thing by thi
     operation !== 'read_telemetry' && thingByThing.has(operation) ? 'hang-before' : null;
   await home.pass(10 * minuteMs);
   const meanwhile = await hourly();
-  expect(usual).toBeGreaterThan(1_000);
+  expect(usual).toBeGreaterThan(400);
   expect(meanwhile).toBeGreaterThan(0.5 * usual);
   home.bridge.kill();
 });

@@ -14,7 +14,7 @@ describe("6: the vendor's domain expires", () => {
     const bridge = await startBridge({ cloud: one, isStarted: false });
     const lost = bridge.start({ cloud: { base_url: 'https://expired.invalid' } });
     const isTold = () => /DNS: .*expired\.invalid/.test(bridge.json('bridge/health')?.reason);
-    await waitFor(isTold, { what: 'words about DNS', timeoutMs: 15_000 });
+    await waitFor(isTold, { what: 'words about DNS' });
     expect(bridge.json('bridge/health').status).toBe('cloud_unreachable');
     // That the password of these tests is short is no word about the sign-in.
     expect(lost.output.replace(/.*fewer than 8 characters.*/, '')).not.toMatch(
@@ -22,7 +22,7 @@ describe("6: the vendor's domain expires", () => {
     );
     expect((await lost.stop()).code).toBe(0);
     bridge.start();
-    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online', 15_000);
+    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online');
   });
 });
 
@@ -41,7 +41,7 @@ describe('17, 18 and 22: a broker that is away at boot, for long, and a bridge t
     const program = startProgram(['run'], { cwd, env, config: bridge.config });
     await program.waitForOutput(/MQTT broker .*refused/);
     await broker.restart();
-    await mqtt.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online', 20_000);
+    await mqtt.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online');
     const [id = '', ...others] = simulator.world.thingIds;
     await mqtt.waitForTopic(`sonic2mqtt/sonic/${id}`);
     await broker.stop();
@@ -51,19 +51,19 @@ describe('17, 18 and 22: a broker that is away at boot, for long, and a bridge t
         simulator.world.changeSonic(each, { name: `${change} ${'x'.repeat(1_000_000)}` });
       }
       const from = lists();
-      await waitFor(() => lists() >= from + 2, { what: 'the next list', timeoutMs: 15_000 });
+      await waitFor(() => lists() >= from + 2, { what: 'the next list' });
     }
     expect(program.isRunning, program.output.slice(-2_000)).toBe(true);
     for (const each of [id, ...others]) simulator.world.changeSonic(each, { name: 'Newest' });
     await broker.restart();
     const isNewest = (text: string) => JSON.parse(text).name === 'Newest';
-    await mqtt.waitForTopic(`sonic2mqtt/sonic/${id}`, isNewest, 40_000);
+    await mqtt.waitForTopic(`sonic2mqtt/sonic/${id}`, isNewest);
     // It says so itself once all is there.
     await mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online');
 
     await program.stop('SIGKILL');
     await mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'offline');
-  }, 60_000);
+  });
 });
 
 describe('23: the account shows settings only', () => {
@@ -121,7 +121,7 @@ describe('24: the container wants to be root, breaks on volumes, and shows passw
     const file = join(temporaryFolder(), 'password');
     writeFileSync(file, 'quite secret\n');
     const program = bridge.start({ cloud: { password: undefined, password_file: file } });
-    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online', 10_000);
+    await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online');
     if (process.platform === 'linux') {
       for (const list of ['cmdline', 'environ']) {
         expect(readFileSync(`/proc/${program.pid}/${list}`, 'utf8')).not.toContain('quite secret');

@@ -324,7 +324,7 @@ describe('what Home Assistant can use', () => {
     // One device on each page, so that one alone can be missed.
     const home = new ShownHome({
       cloud: { properties: 1, signals: 2, sonics: 4, pageSize: 1 },
-      config: { stale_after: '5m' },
+      config: { stale_after: '5m', schedules: { sonics: '2m', telemetry: '5m', usage: '1h' } },
     });
     const { homeAssistant } = home;
     await home.start();

@@ -154,13 +154,11 @@ export class TestBridge {
   /** Waits until every sonic and every property of the cloud is shown. */
   async untilShown(): Promise<void> {
     const { sonics, properties } = this.cloud.world;
-    // A busy machine needs its time to start the program.
-    const limitMs = 25_000;
     for (const id of sonics.ids) {
-      await this.mqtt.waitForTopic(`sonic2mqtt/sonic/${id}/incidents`, () => true, limitMs);
+      await this.mqtt.waitForTopic(`sonic2mqtt/sonic/${id}/incidents`);
     }
     for (const id of properties.ids) {
-      await this.mqtt.waitForTopic(`sonic2mqtt/property/${id}`, () => true, limitMs);
+      await this.mqtt.waitForTopic(`sonic2mqtt/property/${id}`);
     }
   }
 

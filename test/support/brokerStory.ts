@@ -49,28 +49,28 @@ async function storyOf(bridge: TestBridge, program: RunningProgram): Promise<Bro
   // Devices are shown once they are listed, and their telemetry and usage follow: the last of it changes nothing more.
   const areDetailsRead = () =>
     JSON.parse(bridge.mqtt.last.get('sonic2mqtt/bridge/info') ?? '{}').last_update != null;
-  await waitFor(areDetailsRead, { what: 'the details of all devices', timeoutMs: 20_000 });
+  await waitFor(areDetailsRead, { what: 'the details of all devices' });
   let before = await retainedPicture(bridge);
   const isAtRest = async () => {
     const last = before;
     before = await retainedPicture(bridge);
     return differences(last, before).length === 0;
   };
-  await waitFor(isAtRest, { what: 'the broker to have all', timeoutMs: 20_000, intervalMs: 500 });
+  await waitFor(isAtRest, { what: 'the broker to have all', intervalMs: 500 });
   const { world, requests } = bridge.cloud;
   const [sonic = ''] = world.sonics.ids;
   const sinceMessages = bridge.mqtt.messages.length;
   const sinceCommands = requests.count('command_valve');
   const polled = async (times: number) => {
     const count = requests.count('list_sonics');
-    await waitFor(() => requests.count('list_sonics') >= count + times, { what: 'polls', timeoutMs: 20_000 });
+    await waitFor(() => requests.count('list_sonics') >= count + times, { what: 'polls' });
   };
   return {
     bridge,
     program: program,
     warnings: () => warningsOf(program),
     async liveMeanwhile() {
-      await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'offline', 20_000);
+      await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'offline');
       world.setValve(sonic, 'closed');
       await bridge.mqtt.publish(`sonic2mqtt/sonic/${sonic}/valve/set`, 'CLOSE');
       await polled(2);
@@ -82,9 +82,7 @@ async function storyOf(bridge: TestBridge, program: RunningProgram): Promise<Bro
       await waitFor(isOnline, { what: 'the bridge to be back', timeoutMs });
       const isWhole = async () => differences(before, await retainedPicture(bridge)).length === 0;
       // What is different says more than a wait in vain.
-      await waitFor(isWhole, { what: 'all to be whole', timeoutMs: 10_000, intervalMs: 100 }).catch(
-        () => undefined,
-      );
+      await waitFor(isWhole, { what: 'all to be whole', intervalMs: 100 }).catch(() => undefined);
       expect(differences(before, await retainedPicture(bridge))).toEqual([]);
       const told = bridge.mqtt.messages.slice(sinceMessages);
       expect(told.filter(({ topic, text }) => text === '' && before.has(topic))).toEqual([]);

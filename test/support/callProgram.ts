@@ -1,3 +1,10 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { errorMessage } from '../../src/base/errorMessage.ts';
+import { exitStatus } from '../../src/cli/context.ts';
+import { runProgram as runCommand } from '../../src/cli/program.ts';
+import { ConfigError } from '../../src/config/problems.ts';
 import { demoCredentials, Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { atTestEnd } from './childProcess.ts';
 import { startProgram, temporaryFolder } from './program.ts';
@@ -9,8 +16,34 @@ export interface Run {
   readonly stderr: string;
 }
 
-/** Runs the built program to its end. */
+/**
+ * Runs a command to its end in this process, as `main.ts` does, which takes a tenth of the time of a new process. What is
+ * logged is not in its output.
+ */
 export async function runProgram(
+  args: readonly string[],
+  options: { readonly config?: object; readonly cwd?: string; readonly env?: Record<string, string> } = {},
+): Promise<Run> {
+  const { config, cwd = temporaryFolder(), env = {} } = options;
+  if (config) writeFileSync(join(cwd, 'config.yaml'), stringify(config));
+  let stdout = '';
+  let stderr = '';
+  const print = (line: string) => {
+    stdout += `${line}\n`;
+  };
+  const complain = (line: string) => {
+    stderr += `${line}\n`;
+  };
+  const { signal } = new AbortController();
+  const code = await runCommand(args, { env, cwd, print, complain, signal }).catch((error: unknown) => {
+    complain(errorMessage(error));
+    return error instanceof ConfigError ? exitStatus.badUsage : exitStatus.failed;
+  });
+  return { code, stdout, stderr };
+}
+
+/** Runs the built program to its end. */
+export async function runBuilt(
   args: readonly string[],
   options: Parameters<typeof startProgram>[1] = {},
 ): Promise<Run> {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { onTestFinished, TestRunner } from 'vitest';
+import { patienceMs } from './waitFor.ts';
 
 /** How a process ended, and how long that took since it was asked to, in ms. */
 export interface Ending {
@@ -106,7 +107,7 @@ export function startProcess(
     return result;
   }
 
-  function waitForOutput(pattern: RegExp, timeoutMs = 10_000): Promise<RegExpExecArray> {
+  function waitForOutput(pattern: RegExp, timeoutMs = patienceMs): Promise<RegExpExecArray> {
     return new Promise((resolve, reject) => {
       const fail = (why: string) => {
         finish();

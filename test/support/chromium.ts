@@ -62,7 +62,7 @@ export async function openTab(url: string, look: Look): Promise<Tab & { close():
     `--accept-lang=${language}`,
     ...['--remote-debugging-port=0', 'about:blank'],
   ]);
-  const [, debuggerUrl = ''] = await chromium.waitForOutput(/DevTools listening on (\S+)/, 30_000);
+  const [, debuggerUrl = ''] = await chromium.waitForOutput(/DevTools listening on (\S+)/);
   const socket = new WebSocket(debuggerUrl);
   await once(socket, 'open');
   const requests: string[] = [];

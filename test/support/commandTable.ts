@@ -17,9 +17,6 @@ export interface ToldOutcome {
   readonly http_status: number | null;
 }
 
-/** Time enough for a machine that does much else: these tests wait for what happens, and not for how soon. */
-export const slow = { timeout: 60_000 };
-
 /** What a home must have for each kind of command to have its own target. */
 const cloud = { properties: 2, signals: 2, sonics: 4 };
 
@@ -45,10 +42,10 @@ export async function startBridgeForCommands(
 /** Waits until the bridge shows every sonic, and all that hangs on the properties. */
 export async function shown({ mqtt, cloud: { world } }: TestBridge): Promise<void> {
   for (const id of world.sonics.ids) {
-    await mqtt.waitForTopic(`sonic2mqtt/sonic/${id}/incidents`, () => true, 20_000);
+    await mqtt.waitForTopic(`sonic2mqtt/sonic/${id}/incidents`);
   }
   for (const id of world.properties.ids) {
-    await mqtt.waitForTopic(`sonic2mqtt/property/${id}/notifications`, () => true, 20_000);
+    await mqtt.waitForTopic(`sonic2mqtt/property/${id}/notifications`);
   }
 }
 
@@ -112,7 +109,6 @@ export async function fence(bridge: TestBridge): Promise<void> {
   await bridge.mqtt.publish('sonic2mqtt/bridge/log_level/set', word);
   await waitFor(() => bridge.events('command').some(({ reason }) => String(reason).includes(word)), {
     what: 'the bridge to take what was published',
-    timeoutMs: 20_000,
   });
 }
 

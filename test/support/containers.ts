@@ -114,11 +114,9 @@ export async function composeIn(installation: Installation) {
     const [, check = ''] = healthcheck?.test ?? [];
     const asked = check.replaceAll('$$', '$').replace('mosquitto_sub', `mosquitto_sub -p ${brokerPort}`);
     const isWell = () => spawnSync('sh', ['-c', asked], { env: installation.env }).status === 0;
-    await waitFor(isWell, { what: 'a healthy broker', timeoutMs: 10_000, intervalMs: 200 }).catch(
-      (error: Error) => {
-        throw new Error(`${error.message}:\n${broker.output}`);
-      },
-    );
+    await waitFor(isWell, { what: 'a healthy broker', intervalMs: 200 }).catch((error: Error) => {
+      throw new Error(`${error.message}:\n${broker.output}`);
+    });
   }
 
   return {
@@ -131,7 +129,7 @@ export async function composeIn(installation: Installation) {
       const at = (place: string) => volume('sonic2mqtt', place);
       const { run, isWell, published } = await containerOf(installation, at('/data'), at('/mosquitto/data'));
       const process = run([], environment);
-      await waitFor(isWell, { what: 'a healthy bridge', timeoutMs: 15_000, intervalMs: 200 });
+      await waitFor(isWell, { what: 'a healthy bridge', intervalMs: 200 });
       return { process, published };
     },
     /** `docker compose exec SERVICE cat FILE` of a file that the broker keeps. */

@@ -98,24 +98,19 @@ export async function startDiskBridge(): Promise<DiskBridge> {
     },
     async announceNew() {
       const { id } = world.openIncident({ type: 'high_humidity', sonicId });
-      await waitFor(() => announcements(id) > 0, { what: `the announcement of ${id}`, timeoutMs: 15_000 });
+      await waitFor(() => announcements(id) > 0, { what: `the announcement of ${id}` });
       return id;
     },
     announcements,
     async untilHealth(reason) {
-      await bridge.mqtt.waitForTopic(
-        'sonic2mqtt/bridge/health',
-        (text) => {
-          const health = JSON.parse(text);
-          return reason === null ? health.status === 'ok' : reason.test(health.reason);
-        },
-        15_000,
-      );
+      await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/health', (text) => {
+        const health = JSON.parse(text);
+        return reason === null ? health.status === 'ok' : reason.test(health.reason);
+      });
     },
     untilTotal: async (from = 0) => {
       const known = await waitFor(() => (totals(from).length > 0 ? totals(from) : null), {
         what: 'the sum of water',
-        timeoutMs: 15_000,
       });
       return known.at(-1) ?? 0;
     },

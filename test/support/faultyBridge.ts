@@ -5,10 +5,6 @@ import { waitFor } from './waitFor.ts';
 /** Nothing innocent has it in it. */
 const password = 'a-very-secret-password';
 
-/** How long a poll may go on trying, with the waits between, or what is known takes to grow old, in ms. */
-const patienceMs = 20_000;
-const startMs = 25_000;
-
 /** A bridge whose way to the cloud can go wrong. */
 export interface FaultyBridge {
   readonly bridge: TestBridge;
@@ -47,22 +43,21 @@ export async function startFaultyBridge(
   bridge.start({}, env);
   const [told = ''] = bridge.cloud.world.sonics.ids;
   const faulty = { bridge, cloud, told };
-  await untilWell(faulty, startMs);
+  await untilWell(faulty);
   await bridge.mqtt.waitForMessage(({ topic }) => topic.endsWith('/incident'), {
     what: 'the incident to be announced with which the world begins',
-    timeoutMs: patienceMs,
   });
   return faulty;
 }
 
 /** Waits until the bridge says that all is well, and shows what the cloud says. */
-export async function untilWell({ bridge, told }: FaultyBridge, timeoutMs = patienceMs): Promise<void> {
+export async function untilWell({ bridge, told }: FaultyBridge): Promise<void> {
   const { cloud: simulator, mqtt } = bridge;
   const isWell = () =>
     mqtt.last.get('sonic2mqtt/bridge/cloud') === 'online' &&
     bridge.json('bridge/health')?.status === 'ok' &&
     bridge.json(`sonic/${told}/homeassistant`)?.valve === simulator.world.valve(told)?.settled;
-  await waitFor(isWell, { what: 'all to be well', timeoutMs }).catch((error: Error) => {
+  await waitFor(isWell, { what: 'all to be well' }).catch((error: Error) => {
     throw new Error(`${error.message}; health: ${JSON.stringify(bridge.json('bridge/health'))}`);
   });
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { connectAsync, type IPublishPacket, type OnMessageCallback } from 'mqtt';
 import { atTestEnd } from './childProcess.ts';
-import { waitFor } from './waitFor.ts';
+import { patienceMs, waitFor } from './waitFor.ts';
 
 /** One message as it came; on MQTT 3.1.1 `retain` tells what the broker had stored from what is new. */
 export interface SeenMessage {
@@ -111,7 +111,7 @@ export async function watchTopics(
       const text = last.get(topic);
       return text === undefined ? undefined : JSON.parse(text);
     },
-    waitForTopic: (topic, predicate = () => true, timeoutMs = 10_000) =>
+    waitForTopic: (topic, predicate = () => true, timeoutMs = patienceMs) =>
       waitFor(
         () => {
           const text = last.get(topic);

@@ -1,6 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** How long to wait, in ms (10 s by default, as a busy machine may need), and what for: the words of the error. */
+/** Longer than the busiest machine needs: what comes in time costs nothing. */
+export const patienceMs = 30_000;
+
+/** How long to wait, in ms, and what for: the words of the error. */
 export interface WaitOptions {
   what: string;
   timeoutMs?: number;
@@ -10,7 +13,7 @@ export interface WaitOptions {
 /** Asks again and again until the answer is truthy, and returns it; throws naming `what` once the time is up. */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
-  { what, timeoutMs = 10_000, intervalMs = 15 }: WaitOptions,
+  { what, timeoutMs = patienceMs, intervalMs = 15 }: WaitOptions,
 ): Promise<NonNullable<T>> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

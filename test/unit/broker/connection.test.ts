@@ -59,7 +59,7 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
           await watcher.publish('a/set', 'CLOSE');
           return heard.some(({ topic, doubt }) => topic === 'a/set' && doubt === null);
         },
-        { what: 'a command without doubt', timeoutMs: 3_000 },
+        { what: 'a command without doubt' },
       );
       expect(connection.areStoredUnmarked).toBe(false);
     };

@@ -49,8 +49,7 @@ function publishAll(url: string, lengths: readonly number[], protocolVersion: 4 
       });
     }
   });
-  const untilAnswered = () =>
-    waitFor(() => answers === lengths.length, { what: 'an answer to each', timeoutMs: 20_000 });
+  const untilAnswered = () => waitFor(() => answers === lengths.length, { what: 'an answer to each' });
   return { ...opened, retained, untilAnswered };
 }
 

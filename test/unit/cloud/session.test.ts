@@ -232,7 +232,7 @@ describe('a token', () => {
       if (memory.session === null) await passTime(clock, 100, 100);
       return memory.session !== null;
     };
-    await waitFor(isSignedIn, { what: 'a sign-in', timeoutMs: 20_000 });
+    await waitFor(isSignedIn, { what: 'a sign-in' });
     await reading;
     expect(names(stub.sessionRequests)).toEqual(['refresh_token', 'sign_in']);
     await expect(client.call(readSonic)).resolves.toMatchObject({ id: 's-1' });

@@ -67,13 +67,13 @@ describe.each(otherBrokers)(
       'the bridge shows its valves, and moves one once',
       async () => {
         program = startProgram(['run'], { config, outlivesTest: true });
-        await waitFor(() => program.stderr.includes(spoken), { what: spoken, timeoutMs: 20_000 });
-        await mqtt.waitForTopic(sonic, (text) => JSON.parse(text).valve === 'open', 20_000);
-        await mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online', 20_000);
+        await waitFor(() => program.stderr.includes(spoken), { what: spoken });
+        await mqtt.waitForTopic(sonic, (text) => JSON.parse(text).valve === 'open');
+        await mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online');
         const isOk = (text: string) => JSON.parse(text).status === 'ok';
-        await mqtt.waitForTopic('sonic2mqtt/bridge/health', isOk, 20_000);
+        await mqtt.waitForTopic('sonic2mqtt/bridge/health', isOk);
         await mqtt.publish(`${sonic}/valve/set`, 'CLOSE');
-        await mqtt.waitForTopic(sonic, (text) => JSON.parse(text).valve === 'closed', 10_000);
+        await mqtt.waitForTopic(sonic, (text) => JSON.parse(text).valve === 'closed');
         await waitFor(() => outcomes().length === 1, { what: 'the outcome' });
         expect(outcomes()).toEqual(['ok']);
         expect(simulator.requests.count('command_valve')).toBe(1);
@@ -93,12 +93,10 @@ describe.each(otherBrokers)(
         const discovery = `homeassistant/device/sonic2mqtt_${gone}/config`;
         await waitFor(() => !mqtt.last.has(discovery), {
           what: 'the device to be removed',
-          timeoutMs: 30_000,
         });
         const left = () => kept([discovery, `sonic2mqtt/sonic/${gone}`, `sonic2mqtt/sonic/${gone}/usage`]);
         await waitFor(async () => (await left()).length === 0, {
           what: 'its messages to go',
-          timeoutMs: 20_000,
         });
         expect(simulator.requests.count('command_valve')).toBe(1);
         await mqtt.publish(`${sonic}/valve/set`, '', { retain: true, qos: 1 });
