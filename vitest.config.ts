@@ -1,9 +1,11 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/sequencer.ts';
 
 export default defineConfig({
   test: {
     include: ['test/{unit,contract,simulation,stories,e2e}/**/*.test.ts'],
     globalSetup: ['test/support/build.ts'],
+    sequence: { sequencer: LongestFirst },
     // The end-to-end tests mostly wait for the programs they have started.
     maxWorkers: 4,
     // Files of one worker share the modules: importing them anew for each took a third of the processor time.

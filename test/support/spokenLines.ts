@@ -26,6 +26,8 @@ const unheard = new Set(['debug', 'trace']);
 export interface Spoken {
   /** What somebody may read, and each file that says it. */
   readonly lines: ReadonlyMap<string, readonly string[]>;
+  /** Those of them that are read by themselves: lines of the log, and sentences. */
+  readonly sentences: ReadonlySet<string>;
   /** Every text in the source, lines and words alike. */
   readonly texts: ReadonlySet<string>;
 }
@@ -33,6 +35,7 @@ export interface Spoken {
 /** Reads from the source what the program can say at info, warn and error, and each reason that it gives. */
 export function readSpoken(source: string): Spoken {
   const lines = new Map<string, string[]>();
+  const sentences = new Set<string>();
   const texts = new Set<string>();
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
     .map((file) => file.replaceAll('\\', '/'))
@@ -43,11 +46,16 @@ export function readSpoken(source: string): Spoken {
     for (const { text, place } of textsIn(file, readFileSync(join(source, file), 'utf8'))) {
       texts.add(text);
       const isLine = place === 'logged' || (place === 'loose' && wordsIn(text) > 1);
-      if (isTold && isLine) lines.set(text, [...(lines.get(text) ?? []), file]);
+      if (!isTold || !isLine) continue;
+      lines.set(text, [...(lines.get(text) ?? []), file]);
+      if (place === 'logged' || isSentence(text)) sentences.add(text);
     }
   }
-  return { lines, texts };
+  return { lines, sentences, texts };
 }
+
+/** Whether it may stand by itself; less is a part of another text. */
+const isSentence = (text: string) => wordsIn(text) > (/^[A-Z]/.test(text) ? 3 : 4);
 
 /** As it is quoted: without the blanks at its ends, which Markdown loses. */
 const asQuoted = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
