@@ -1,139 +1,190 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { troubles } from '../../scripts/soak/troubles.ts';
-import { type Figures, judge, type Round } from '../../scripts/soak/verdict.ts';
-import type { Report } from '../../scripts/soak.ts';
-import { startProcess } from '../support/childProcess.ts';
+import { between, pick, seededRandom } from '../../src/simulator/random.ts';
+import { fault, startBridge, type TestBridge } from '../support/bridge.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { temporaryFolder } from '../support/program.ts';
+import { waitFor } from '../support/waitFor.ts';
+import { type Figures, grown } from './soak/growth.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
+/** `npm run soak` has twelve rounds and a thousand valves, and judges whether anything grows. */
+const rounds = Number(process.env['SOAK_ROUNDS'] ?? 2);
+const isLong = rounds > 2;
+const sonics = isLong ? 1_000 : 12;
+const pollsPerRound = isLong ? 250 : 20;
+const outageMs = isLong ? 3_000 : 1_000;
+/** Some requests are always under way. What they hold for the moment is not there in each of several looks. */
+const looks = 5;
+const patienceMs = 120_000;
+const random = seededRandom(1);
 
-function startSoak(...args: readonly string[]) {
-  const nodeArgs = ['--import', './scripts/typescript.mjs', 'scripts/soak.ts'];
-  return startProcess(process.execPath, [...nodeArgs, ...args], { cwd: root });
+type Trouble = (bridge: TestBridge) => Promise<unknown>;
+
+/** The cloud fails in this way for a while, with a command in the middle. */
+function outage(...faults: readonly string[]): Trouble {
+  return async (bridge) => {
+    bridge.cloud.setFaults(faults.map(fault));
+    await Promise.all([bridge.command(`sonic/${anySonic(bridge)}/valve/set`, 'OPEN'), pause(outageMs)]);
+    bridge.cloud.setFaults([]);
+  };
 }
 
-it.skipIf(!mosquittoAvailable())(
-  'a soak of one round goes through all troubles, and its report is whole',
-  {
-    timeout: 180_000,
-  },
-  async () => {
-    const file = join(temporaryFolder(), 'soak.json');
-    const soak = startSoak('--sonics', '12', '--polls', '20', '--json', file);
-    const { code } = await soak.ended();
-    expect([code, soak.stderr]).toEqual([2, '']);
-    expect(soak.stdout).toMatch(/^Too few rounds to judge$/m);
+const anySonic = ({ cloud: { world } }: TestBridge) => pick(random, world.sonics.ids) ?? '';
 
-    const report: Report = JSON.parse(readFileSync(file, 'utf8'));
-    expect(report).toMatchObject({ sonics: 12, seed: 1, log: { errors: [] } });
-    const { happened, events, outcomes, rounds } = report;
-    expect(happened.troubles).toEqual(Object.fromEntries(troubles.map(({ name }) => [name, 1])));
-    const ends = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
-    expect(ends + happened.unheard).toBeGreaterThanOrEqual(happened.commands);
-    expect(events).toMatchObject({
-      device_added: expect.any(Number),
-      device_removed: expect.any(Number),
-      incident_opened: expect.any(Number),
-      incident_closed: expect.any(Number),
+/** All that can be expected in some years. */
+const troubles: Readonly<Record<string, Trouble>> = {
+  'the cloud answers 503': outage('error=503'),
+  'the cloud never answers': outage('hang'),
+  'the cloud cuts connections': outage('reset'),
+  'the cloud shows a web page': outage('html'),
+  'the cloud asks to wait': outage('rate-limit=1'),
+  'half of the answers are errors': outage('error=500:0.5', 'latency=20:0.5'),
+  'one list is refused': outage('error=403@list_sonics'),
+  'records are odd': outage('bad-record', 'unsafe-id', 'unknown-enum', 'long-name'),
+  'lists move and lie': outage('moving-pages', 'missing-page=2:0.3', 'lying-totals=7:0.3'),
+  'the machine sleeps': async ({ program }) => {
+    program.signal('SIGSTOP');
+    await pause(outageMs);
+    program.signal('SIGCONT');
+  },
+  'the broker restarts': ({ broker }) => broker.restart(),
+  'Home Assistant starts': ({ mqtt }) => mqtt.publish('homeassistant/status', 'online'),
+  'the sessions expire': async ({ cloud }) => cloud.expireTokens(),
+  'devices change, come and go': async (bridge) => {
+    const { world } = bridge.cloud;
+    const [id, other, hub = ''] = [anySonic(bridge), anySonic(bridge), pick(random, world.signals.ids)];
+    const { id: incident } = world.openIncident({ type: 'water_presence_detected', sonicId: id });
+    world.setValve(other, 'closed');
+    world.changeSonic(id, { name: `Tap ${between(random, 1, 1_000_000)}` });
+    world.dropCloud(hub);
+    await bridge.polls(2);
+    world.closeIncident(incident);
+    world.setValve(other, 'open');
+    world.connectCloud(hub);
+    world.removeSonic(other);
+    world.addSonic(hub);
+  },
+  'everything is commanded, and nonsense': async (bridge) => {
+    const id = anySonic(bridge);
+    const [property = ''] = bridge.cloud.world.properties.ids;
+    await Promise.all(
+      ['CLOSE', 'OPEN', 'CLOSE'].map((word) => bridge.command(`sonic/${id}/valve/set`, word)),
+    );
+    await bridge.command(`sonic/${id}/pressure_test/start`, 'PRESS');
+    await bridge.command(`property/${property}/settings/auto_shut_off/set`, 'OFF');
+    await bridge.request('list_incidents', { query: { page: 1 } });
+    await bridge.command(`sonic/${id}/valve/set`, 'HALF');
+    await bridge.command('sonic/nobody/valve/set', 'CLOSE');
+  },
+};
+
+/** Waits until all is well and the broker has what the cloud has: the same quiet state at the end of each round. */
+async function calm(bridge: TestBridge): Promise<void> {
+  const { world } = bridge.cloud;
+  await bridge.mqtt.publish('sonic2mqtt/bridge/refresh', 'now');
+  const isCalm = () =>
+    bridge.json('bridge/health')?.status === 'ok' &&
+    bridge.mqtt.last.get('sonic2mqtt/bridge/state') === 'online' &&
+    world.sonics.ids.every(
+      (id) => bridge.json(`sonic/${id}`)?.valve_state === world.sonics.get(id)?.valve_state,
+    );
+  const what = 'the broker to have what the cloud has';
+  await waitFor(isCalm, { what, timeoutMs: patienceMs, intervalMs: 200 });
+}
+
+it.skipIf(!mosquittoAvailable() || process.platform !== 'linux')(
+  'through all that goes wrong in years the program holds no more than before',
+  { timeout: 3_600_000 },
+  async () => {
+    const signals = Math.ceil(sonics / 4);
+    const bridge = await startBridge({
+      isStarted: false,
+      // The real cloud has ten on a page. Then HTTP would take most of the time, and not the bridge.
+      cloud: { properties: Math.ceil(signals / 12), signals, sonics, pageSize: 250, pressureTestMs: 500 },
+      config: {
+        cloud: { request_timeout: '1500ms', max_concurrency: 8, max_requests_per_minute: 1_000_000 },
+        schedules: {
+          incidents: '250ms',
+          sonics: '250ms',
+          signals: '250ms',
+          properties: '5s',
+          telemetry: '10s',
+        },
+        stale_after: '2s',
+        valve: { confirm_timeout: '3s', confirm_interval: '200ms' },
+      },
     });
-    expect(rounds).toHaveLength(1);
-    expect(rounds[0]?.polls).toBeGreaterThanOrEqual(20);
-    expect(Object.keys(rounds[0]?.figures ?? {})).toEqual(expect.arrayContaining(Object.keys(flat)));
-    for (const [name, value] of Object.entries(rounds[0]?.figures ?? {})) {
-      expect(value, name).toBeGreaterThan(0);
+    const file = join(temporaryFolder(), 'figures');
+    writeFileSync(file, '');
+    const probe = fileURLToPath(new URL('soak/probe.mjs', import.meta.url));
+    const NODE_OPTIONS = `--import=${probe} --disable-warning=ExperimentalWarning`;
+    bridge.start({}, { NODE_OPTIONS, SOAK_FIGURES: file });
+    await bridge.untilShown();
+    const figures = (): Figures[] =>
+      readFileSync(file, 'utf8')
+        .trim()
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line));
+    const look = async () => {
+      const before = figures().length;
+      bridge.program.signal('SIGUSR2');
+      await waitFor(() => figures().length > before, { what: 'the figures', timeoutMs: patienceMs });
+    };
+    const seen: Figures[] = [];
+    for (let round = 1; round <= rounds; round++) {
+      for (const [, run] of Object.entries(troubles).toSorted(() => random() - 0.5)) {
+        await run(bridge);
+        await bridge.polls(2);
+      }
+      await bridge.polls(pollsPerRound);
+      await calm(bridge);
+      for (let count = 0; count < looks; count++) await look();
+      const [first = {}, ...others] = figures().slice(-looks);
+      const least = Object.entries(first).map(
+        ([name, value]) => [name, Math.min(value, ...others.map((each) => each[name] ?? value))] as const,
+      );
+      seen.push(Object.fromEntries(least));
+      console.info(`round ${round}: ${JSON.stringify(seen.at(-1))}`);
+      // What was heard would be most of the memory of this process.
+      bridge.mqtt.forget();
+      bridge.cloud.requests.clear();
     }
+    expect(bridge.program.stderr).not.toMatch(/ ERROR: | FATAL: /);
+    expect(seen.map(({ warnings }) => warnings)).toEqual(seen.map(() => 0));
+    for (const value of Object.values({ ...seen.at(-1), warnings: 1 })) expect(value).toBeGreaterThan(0);
+    expect(grown(seen) ?? []).toEqual([]);
+    expect((await bridge.program.stop()).code).toBe(0);
+    await bridge.close();
   },
 );
 
-it('a soak names an option that it cannot use', async () => {
-  const soak = startSoak('--sonics', 'many');
-  expect(await soak.ended()).toMatchObject({ code: 2 });
-  expect(soak.output.trim()).toBe('--sonics must be a number from 10. Got many');
-});
-
-const flat: Figures = {
-  heapUsed: 40_000_000,
-  held: 43_000_000,
-  rss: 150_000_000,
-  handles: 20,
-  descriptors: 30,
-  timers: 25,
-  emitters: 170,
-  signals: 40,
-  promises: 5_000,
-  processListeners: 10,
-  signalListeners: 15,
-  socketListeners: 60,
-};
-
-/** Rounds whose figures differ from the flat ones as the function says of each. */
-function rounds(change: (round: number) => Partial<Figures>, count = 12): Round[] {
-  return Array.from({ length: count }, (_, index) => ({
-    round: index + 1,
-    atMs: 60_000 * (index + 1),
-    polls: 250 * (index + 1),
-    figures: { ...flat, ...change(index + 1) },
-  }));
-}
-
+const flat: Figures = { heapUsed: 40_000_000, timers: 25 };
+const twelve = (change: (round: number) => Figures) =>
+  Array.from({ length: 12 }, (_, index) => ({ ...flat, ...change(index + 1) }));
 /** Up and down, always the same way. */
 const noise = (round: number) => (round * 7) % 5;
 
-it('what goes up and down passes, and so does what grows only while it warms up', () => {
-  const noisy = (round: number) => ({
-    heapUsed: flat.heapUsed - (round < 4 ? 5_000_000 : 0) + noise(round) * 100_000,
-    timers: flat.timers + noise(round),
-    emitters: flat.emitters + Math.min(round, 4),
-  });
-  expect(judge(rounds(noisy))).toMatchObject({ isPassed: true, complaints: [] });
+it.each<[string, (round: number) => Figures, number]>([
+  [
+    'what goes up and down',
+    (round) => ({ heapUsed: 40_000_000 + noise(round) * 100_000, timers: 25 + noise(round) }),
+    0,
+  ],
+  ['what grows only while it warms up', (round) => ({ timers: 25 + Math.min(round, 3) }), 0],
+  [
+    'a heap that grows by a hundredth in each round',
+    (round) => ({ heapUsed: 40_000_000 * (1 + 0.012 * round) }),
+    1,
+  ],
+  ['one timer more in each round, noise or not', (round) => ({ timers: 25 + round + noise(round) / 2 }), 1],
+])('%s is judged as it is', (_, change, complaints) => {
+  expect(grown(twelve(change))).toHaveLength(complaints);
 });
 
-it('a heap that grows by more than a twentieth over the steady rounds fails', () => {
-  const growing = (share: number) =>
-    judge(rounds((round) => ({ heapUsed: flat.heapUsed * (1 + share * round) })));
-  expect(growing(0.008)).toMatchObject({ isPassed: true });
-  const { isPassed, complaints } = growing(0.012);
-  expect(isPassed).toBe(false);
-  expect(complaints).toContain('the heap grew by 6.8 %');
-});
-
-it('buffers outside of the heap that grow fail', () => {
-  const grown = judge(rounds((round) => ({ held: flat.held + 400_000 * round })));
-  const complaints = ['the heap with the buffers outside of it grew by 5.3 %'];
-  expect(grown).toMatchObject({ isPassed: false, complaints });
-});
-
-it.each([
-  'handles',
-  'descriptors',
-  'timers',
-  'emitters',
-  'signals',
-  'promises',
-  'processListeners',
-  'signalListeners',
-  'socketListeners',
-] as const)('one more of %s in every round fails, noise or not', (name) => {
-  const grown = judge(rounds((round) => ({ [name]: flat[name] + round + noise(round) / 2 })));
-  expect(grown.isPassed).toBe(false);
-  expect(grown.complaints).toHaveLength(1);
-  expect(grown.complaints[0]).toMatch(/ grew: /);
-});
-
-it('what Node warns of fails', () => {
-  const warning = 'MaxListenersExceededWarning: Possible EventTarget memory leak detected';
-  const { isPassed, complaints } = judge(
-    rounds(() => ({})),
-    [warning, warning],
-  );
-  expect({ isPassed, complaints }).toEqual({ isPassed: false, complaints: [`Node.js warned: ${warning}`] });
-});
-
-it('a few rounds are not judged, not even where all is flat', () => {
-  expect(judge(rounds(() => ({}), 9))).toMatchObject({ isPassed: null });
-  expect(judge(rounds(() => ({}), 10))).toMatchObject({ isPassed: true });
+it('a few rounds are not judged', () => {
+  expect(grown(twelve(() => ({})).slice(0, 9))).toBeNull();
 });

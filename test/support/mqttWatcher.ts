@@ -52,6 +52,8 @@ export interface MqttWatcher {
   ): Promise<SeenMessage>;
   /** Waits until all that the broker took before this call has come. */
   settle(): Promise<void>;
+  /** Forgets all messages, but not the last of each topic. */
+  forget(): void;
   close(): Promise<void>;
 }
 
@@ -123,6 +125,7 @@ export async function watchTopics(
       }),
     waitForMessage: (predicate, { from = 0, ...wait }) =>
       waitFor(() => messages.slice(from).find(predicate), wait),
+    forget: () => void messages.splice(0),
     settle,
     close,
   };
