@@ -1,4 +1,4 @@
-import { localDayAt, isKnownTimezone } from '../../src/simulator/localTime.ts';
+import { isKnownTimezone, localDayAt } from '../../src/simulator/localTime.ts';
 import type { World } from '../../src/simulator/world.ts';
 import type { Shown } from './recordTruths.ts';
 
