@@ -1,8 +1,14 @@
+/** Of several errors, one for each address of a host, the first; any other error itself. */
+export function firstError(error: unknown): unknown {
+  return error instanceof AggregateError ? (error.errors[0] ?? error) : error;
+}
+
 /**
  * The message of anything that was thrown. It leaves out the advice that Node.js 24 adds for an untrusted certificate: it is
  * about options of Node.js, which users of a daemon do not set.
  */
 export function errorMessage(error: unknown): string {
-  const said = error instanceof Error ? error.message : String(error);
-  return said.replace(/; if the root CA is installed locally, .*$/, '');
+  const first = firstError(error);
+  const message = first instanceof Error ? first.message : String(first);
+  return message.replace(/; if the root CA is installed locally, .*$/, '');
 }

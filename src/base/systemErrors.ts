@@ -1,4 +1,4 @@
-import { errorMessage } from './errorMessage.ts';
+import { errorMessage, firstError } from './errorMessage.ts';
 
 // Messages for people about the errors of the system and of the TLS library. One fault has one message wherever it shows. The
 // caller knows what was tried, and adds what to do about it.
@@ -33,20 +33,6 @@ const connectionMessages: Readonly<Record<string, readonly [message: string, lin
 /** The server uses plain HTTP or MQTT. */
 export const noTls = 'the server does not use TLS';
 
-/** The issuer of a certificate is unknown. */
-const untrustedCodes = new Set([
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-]);
-
-/** Of several errors, one for each address of a host, the first; and any other error itself. */
-export function firstError(error: unknown): unknown {
-  return error instanceof AggregateError ? (error.errors[0] ?? error) : error;
-}
-
 /** The code of an error, for example ENOENT; empty if it has none. */
 export function errorCode(error: unknown): string {
   const first = firstError(error);
@@ -69,17 +55,17 @@ export function connectionMessage(error: unknown, host?: string): string | null 
 
 /** Whether a certificate is not trusted, because its issuer is unknown. */
 export function isUntrusted(error: unknown): boolean {
-  return untrustedCodes.has(errorCode(error));
+  return /SELF_SIGNED_CERT|^UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)/.test(errorCode(error));
 }
 
 /** Why TLS or a certificate failed; null if it was neither. */
 export function tlsMessage(error: unknown): string | null {
-  if (!isUntrusted(error) && !/^(EPROTO$|ERR_TLS_|ERR_SSL_|CERT_|INVALID_CA$)/.test(errorCode(error)))
-    return null;
+  const isTls = /^(EPROTO$|ERR_TLS_|ERR_SSL_|CERT_|INVALID_CA$)/.test(errorCode(error));
+  if (!isTls && !isUntrusted(error)) return null;
   const first = firstError(error);
   // OpenSSL's own reason. The message around it is a line of its source code.
   const reason = first instanceof Error && 'reason' in first ? first.reason : null;
-  const message = typeof reason === 'string' ? reason : errorMessage(first);
+  const message = typeof reason === 'string' ? reason : errorMessage(error);
   // To OpenSSL, plain HTTP or MQTT is a number of a version.
   return message.includes('wrong version number') ? noTls : message;
 }

@@ -1,13 +1,6 @@
 import { ReasonCodes } from 'mqtt';
 import { errorMessage } from '../base/errorMessage.ts';
-import {
-  connectionMessage,
-  errorCode,
-  firstError,
-  isUntrusted,
-  noTls,
-  tlsMessage,
-} from '../base/systemErrors.ts';
+import { connectionMessage, errorCode, isUntrusted, noTls, tlsMessage } from '../base/systemErrors.ts';
 import type { Unanswered } from './messageLimit.ts';
 
 const wrongUser = 'wrong user name or password';
@@ -42,22 +35,20 @@ const sessionTakenOver = 142;
 
 /** A broker's or a socket's error for a log line. */
 export function describeError(error: unknown): string {
-  const first = firstError(error);
-  if (!(first instanceof Error)) return String(first);
-  const code = errorCode(first);
-  const tls = tlsMessage(first);
+  const code = errorCode(error);
+  const tls = tlsMessage(error);
   if (tls === noTls) return `${tls}. Use mqtt:// or another port`;
-  if (isUntrusted(first)) return `${tls}. Check mqtt.ca_file`;
-  // The certificate of the broker is of another host, or has expired: that is no failure of the handshake.
+  if (isUntrusted(error)) return `${tls}. Check mqtt.ca_file`;
+  // Other codes are about a certificate that is for another host, or has expired: that is no failure of the handshake.
   if (tls !== null && /^(EPROTO$|ERR_SSL_)/.test(code)) {
     const [, message = `the TLS handshake failed: ${tls}`] =
       messagesByAlert.find(([pattern]) => pattern.test(tls)) ?? [];
     return message;
   }
-  const system = connectionMessage(first);
+  const system = connectionMessage(error);
   if (code === 'ECONNREFUSED') return `${system}. Check the broker and its port`;
-  const message = system ?? messagesByCode[code] ?? messagesByMessage[first.message];
-  return message ?? (errorMessage(first) || first.name);
+  const message = errorMessage(error);
+  return system ?? messagesByCode[code] ?? messagesByMessage[message] ?? (message || String(error));
 }
 
 /** Why a client failed. What came may be no MQTT, and before any answer it may come from another service. */

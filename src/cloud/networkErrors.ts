@@ -1,5 +1,5 @@
 import { errorMessage } from '../base/errorMessage.ts';
-import { connectionMessage, errorCode, firstError, noTls, tlsMessage } from '../base/systemErrors.ts';
+import { connectionMessage, errorCode, noTls, tlsMessage } from '../base/systemErrors.ts';
 
 /** Why a request got no answer, or not all of one; its message is a sentence for people. */
 export class NetworkError extends Error {
@@ -46,7 +46,7 @@ export function describeFailure(error: unknown, way: Way, wasSent: boolean): Net
   // TCP connections lead to the proxy if there is one.
   const { hostname, host } = proxy ?? url;
   const code = errorCode(error);
-  const said = errorMessage(firstError(error));
+  const said = errorMessage(error);
   const failed = (message: string, details: { isCutOff?: true; timedOut?: true; kind?: 'unreadable' } = {}) =>
     new NetworkError(message, { ...details, mayHaveActed: wasSent, cause: error });
 
