@@ -1,5 +1,4 @@
-import { expect, onTestFinished } from 'vitest';
-import { getCurrentTest } from 'vitest/suite';
+import { expect, onTestFinished, TestRunner } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import type { Connect } from '../../src/broker/connect.ts';
 import { configSchema } from '../../src/config/schema.ts';
@@ -162,7 +161,7 @@ export class Home {
       base: parsed.mqtt.base_topic,
     });
     // Test by test: files of one worker share this module, so a hook of its own would hold for the first file alone.
-    const story = getCurrentTest();
+    const story = TestRunner.getCurrentTest();
     if (story && unjudged === undefined && isJudged(story.name))
       onTestFinished(() => expect(this.oracle.violations, 'what the oracle says of the story').toEqual([]));
     this.wire = new Wire(this.broker);

@@ -159,10 +159,10 @@ describe('15: devices are deleted on a hiccup, and made again without their sett
     await home.start();
     const before = announced(home);
     home.simulator.setFaults([{ kind: 'missing-page', value: 2 }]);
-    await home.pass(hourMs);
+    await home.pass(40 * minuteMs);
     home.simulator.setFaults([]);
     home.strike = () => (home.random() < 0.5 ? 'error-500' : null);
-    await home.pass(hourMs);
+    await home.pass(40 * minuteMs);
     home.strike = () => null;
     home.simulator.setFaults([{ kind: 'bad-record' }]);
     await home.pass(10 * minuteMs);
@@ -178,7 +178,7 @@ describe('15: devices are deleted on a hiccup, and made again without their sett
     await home.pass(5 * secondMs);
     expect(lists()).toBe(from + 1);
     if (record) world.sonics.set(id, record);
-    await home.pass(hourMs);
+    await home.pass(20 * minuteMs);
     const deletions = home.messages.filter(({ topic, payload }) => isDiscovery(topic) && payload === '');
     expect(deletions).toEqual([]);
     expect(announced(home)).toEqual(before);

@@ -296,7 +296,7 @@ describe('the day of a valve begins by the last known time zone', () => {
     const home = quietHome({
       cloud: { properties: 1 },
       begins: '2026-03-01T06:00:00Z',
-      config: { schedules: { properties: '10m' } },
+      config: { schedules: { properties: '10m', sonics: '5m', incidents: '5m', telemetry: '1h' } },
     });
     home.world.settings.change(home.propertyId, { timezone: 'America/New_York' });
     await home.start();

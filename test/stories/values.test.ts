@@ -76,9 +76,10 @@ describe('20: a text comes where a number was, and the entity vanishes', () => {
 });
 
 describe('21: no usage for the Energy dashboard, counters that go negative, and litres of a wrong kind', () => {
-  it('in half a year with restarts and corrections the total is the sum of all days, and falls only with them', async () => {
+  it('in months with restarts and corrections the total is the sum of all days, and falls only with them', async () => {
     const home = new Home({
-      // With both changes of the clocks, and a new year.
+      // With a change of the clocks, and a new year.
+      // A whole year is counted in test/unit/polling/usageYear.test.ts.
       begins: '2026-10-01T12:00:00Z',
       config: {
         schedules: {
@@ -100,7 +101,7 @@ describe('21: no usage for the Energy dashboard, counters that go negative, and 
     let corrections = 0;
     let before = 0;
     let day = 0;
-    while (day < 182) {
+    while (day < 100) {
       // It runs over a midnight, then is off for some days, as in a house that is left now and then.
       await home.start();
       await home.pass(25 * minuteMs);
@@ -130,11 +131,11 @@ describe('21: no usage for the Energy dashboard, counters that go negative, and 
     }
     await home.start();
     await home.pass(10 * minuteMs);
-    expect(corrections).toBeGreaterThan(5);
+    expect(corrections).toBeGreaterThan(2);
     const shown = home.json(`sonic/${sonicId}/usage`);
     const sum = truth().reduce((all, { liters }) => all + ml(Number(liters)), 0);
     expect(Math.abs(ml(shown.total) - sum)).toBeLessThanOrEqual(ml(5));
-    expect(shown.total).toBeGreaterThan(10_000);
+    expect(shown.total).toBeGreaterThan(5_000);
     home.bridge.kill();
   });
 

@@ -17,10 +17,10 @@ describe('1: after a scheduled pressure test the water stays off', () => {
   const schedules = { ...leisurely, sonics: '8m', incidents: '1h', telemetry: '6h' };
   const config = { schedules, cloud: { routes: { list_wifi_sonics: null } } };
 
-  it('in a week of nightly tests the valve is never shown closed, never moved, and open after each', async () => {
+  it('in four nights of tests the valve is never shown closed, never moved, and open after each', async () => {
     // Over the night on which the clocks change.
     const home = new Home({
-      begins: '2026-03-25T00:00:00Z',
+      begins: '2026-03-27T00:00:00Z',
       cloud: { pressureTestMs: 20 * minuteMs },
       config,
     });
@@ -32,16 +32,16 @@ describe('1: after a scheduled pressure test the water stays off', () => {
     });
     runNightlyTests(world, seededRandom(7));
     await home.start();
-    for (let night = 1; night <= 7; night++) {
+    for (let night = 1; night <= 4; night++) {
       const dawn = night * dayMs;
-      if (night === 2) {
+      if (night === 1) {
         // The bridge starts in the middle of a test, and has not seen what was before.
         await home.pass(2 * hourMs + 2 * minuteMs - (home.time.now % dayMs));
         await home.restart();
         expect(home.json(`sonic/${sonicId}`)).toMatchObject({ valve: null, valve_state: 'pressure_test' });
         expect(home.entity(sonicId, 'valve_valve').state).toBeNull();
       }
-      if (night === 4) {
+      if (night === 2) {
         // The cloud is lost in the middle of one, and is back after it.
         await home.pass(2 * hourMs + 9 * minuteMs - (home.time.now % dayMs));
         expect(home.entity(sonicId, 'binary_sensor_pressure_test_running').state).toBe('ON');
@@ -56,7 +56,7 @@ describe('1: after a scheduled pressure test the water stays off', () => {
     }
     const states = home.published(`sonic/${sonicId}`).map(({ payload }) => JSON.parse(payload).valve_state);
     const seen = states.filter((state, index) => state === 'pressure_test' && states[index - 1] === 'open');
-    expect(seen.length).toBeGreaterThanOrEqual(5);
+    expect(seen.length).toBeGreaterThanOrEqual(2);
     expect(new Set(shownValves(home))).toEqual(new Set(['open', null]));
     expect(home.valveCommands).toEqual([]);
     home.bridge.kill();
