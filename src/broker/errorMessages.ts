@@ -52,7 +52,7 @@ export function describeError(error: unknown): string {
 }
 
 /** Why a client failed. What came may be no MQTT, and before any answer it may come from another service. */
-export function describeFailure(error: Error, hasAnswered: boolean): string {
+export function describeClientError(error: Error, hasAnswered: boolean): string {
   const { message } = error;
   const isGarbage = !('code' in error || error instanceof AggregateError || message in messagesByMessage);
   if (!isGarbage) return describeError(error);

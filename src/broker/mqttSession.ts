@@ -6,9 +6,9 @@ import { type Clock, sleep } from '../base/clock.ts';
 import { closedMessage } from '../base/systemErrors.ts';
 import { type BrokerOptions, greetingTimeoutMs } from './clientOptions.ts';
 import {
+  describeClientError,
   describeDisconnect,
   describeError,
-  describeFailure,
   describeRefusedFilters,
   type RefusedFilters,
   refusedFilters,
@@ -394,7 +394,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   }
 
   #onError(error: Error & { code?: unknown }): void {
-    const reason = describeFailure(error, this.#hasAnswered);
+    const reason = describeClientError(error, this.#hasAnswered);
     // With these codes it was closed during a write, and a last packet of the broker is lost.
     // The message is that of the library about Mosquitto's answer to a message that is too large.
     if (closedCodes.has(String(error.code)) || /^Invalid puback reason code/.test(error.message))

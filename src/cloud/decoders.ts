@@ -247,7 +247,7 @@ function tolerantDecoder<T>(schema: z.ZodType<T>): Decoder<T> {
     if (second.success) return { ok: true, value: second.data, notices: [...notices.values()] };
     const badId = 'id' in value && typeof value.id === 'string' && !isSafeId(value.id);
     if (badId) {
-      return { ok: false, message: `its id is not safe in a topic: ${shown(value.id)}`, unsafeId: true };
+      return { ok: false, message: `its id is not safe in a topic: ${quoted(value.id)}`, unsafeId: true };
     }
     const reasons = new Set(second.error.issues.map(({ path: [field] }) => notices.get(field)));
     return { ok: false, message: [...reasons].join(', '), unsafeId: false };
@@ -326,13 +326,13 @@ function oddities(record: unknown, knownValues: KnownValues | null): string[] {
   for (const [field, known] of Object.entries(knownValues)) {
     const value = (record as Record<string, unknown>)[field];
     if (typeof value === 'string' && !known.includes(value))
-      notices.push(`unknown value of ${field}: ${shown(value)}`);
+      notices.push(`unknown value of ${field}: ${quoted(value)}`);
   }
   return notices;
 }
 
 /** The value for people. It is never cut, because half a secret could not be recognised and hidden. */
-function shown(value: unknown): string {
+function quoted(value: unknown): string {
   const text = (JSON.stringify(value) ?? 'nothing').replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
   return text.length > 80 ? `something of ${text.length} characters` : text;
 }

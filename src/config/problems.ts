@@ -66,11 +66,11 @@ function describeIssue(issue: z.core.$ZodIssue, tree: Tree): string {
   if (value === undefined) return 'is required';
   const words = issue.code === 'invalid_value' ? issue.values.filter((each) => typeof each === 'string') : [];
   const near = typeof value === 'string' ? nearest(value, words) : null;
-  return `${issue.message}${shown(value, issue.path)}${didYouMean(near)}`;
+  return `${issue.message}${givenValue(value, issue.path)}${didYouMean(near)}`;
 }
 
 /** The given value, unless it is or may hold a secret. */
-function shown(value: unknown, path: Path): string {
+function givenValue(value: unknown, path: Path): string {
   if (Array.isArray(value)) return '. Got a list';
   if (isTree(value)) return '. Got a map';
   const option = optionRows.find((row) => isAtOrBelow(path.join('.'), row.path));
