@@ -10,7 +10,7 @@ export interface Fleet {
 }
 
 /** The fleets of docs/internals/performance.md. */
-export const fleets: readonly Fleet[] = [
+const fleets: readonly Fleet[] = [
   { properties: 1, signals: 1, sonics: 1 },
   { properties: 2, signals: 3, sonics: 10 },
   { properties: 20, signals: 30, sonics: 100 },

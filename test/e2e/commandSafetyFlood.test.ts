@@ -1,13 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { fault, hourly, type TestBridge } from '../support/bridge.ts';
+import { type CommandOutcome, fault, hourly, type TestBridge } from '../support/bridge.ts';
 import {
-  changesAt,
   fence,
   outcomes,
   type SafetyCommand,
   startBridgeForCommands,
-  type ToldOutcome,
 } from '../support/commandTable.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -23,7 +21,7 @@ async function flood(
   bridge: TestBridge,
   command: (index: number) => SafetyCommand,
   quiet: SafetyCommand,
-): Promise<ToldOutcome | undefined> {
+): Promise<CommandOutcome | undefined> {
   const published: Promise<void>[] = [];
   const publish = ({ topic, payload }: SafetyCommand) => published.push(bridge.mqtt.publish(topic, payload));
   for (let index = 0; index < count; index++) {
@@ -74,7 +72,7 @@ describe('a thousand commands a second', () => {
     });
     await fence(bridge);
     const { ok = 0, superseded = 0, ...rest } = tally(bridge, (topic) => topic === valveOf(id));
-    const all = changesAt(bridge);
+    const all = bridge.changesSent();
     const sent = all.filter(({ path }) => path.includes(id));
     // It was asked in the middle of the flood, and did not wait for its end.
     expect(all.findIndex(({ path }) => !path.includes(id))).toBeLessThan(all.length - 1);
@@ -139,7 +137,7 @@ describe('a thousand commands a second', () => {
     // Four at a time, each answered so late.
     const mostRequests = 4 * (2 + (performance.now() - startedAt) / answerMs);
     expect(bridge.cloud.requests.count() - before).toBeLessThan(mostRequests);
-    const settings = changesAt(bridge).filter(({ operation }) => operation === 'update_property_settings');
+    const settings = bridge.changesSent().filter(({ operation }) => operation === 'update_property_settings');
     expect(settings.at(-1)?.body).toEqual({ auto_shut_off: false });
     expect(world.settings.get(property)?.auto_shut_off).toBe(false);
     expect(world.signals.get(signal)?.name).toBe('Name 599');

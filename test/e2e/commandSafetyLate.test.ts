@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hourly, type TestBridge } from '../support/bridge.ts';
 import {
-  changesAt,
   changingCommands,
   fence,
   outcomes,
@@ -46,10 +45,10 @@ async function expectOnlyFresh(bridge: TestBridge, late: readonly SafetyCommand[
   const told = outcomes(bridge);
   expect(told).toEqual(told.map(({ topic }) => ({ topic, status: 'refused', reason, http_status: null })));
   expect(told).toHaveLength(late.length);
-  expect(changesAt(bridge)).toEqual([]);
+  expect(bridge.changesSent()).toEqual([]);
   const fresh = changingCommands(bridge).slice(0, 1);
   expect(await outcomesOf(bridge, fresh)).toMatchObject([{ status: 'ok', http_status: 200 }]);
-  expect(changesAt(bridge).map(({ operation }) => operation)).toEqual(['command_valve']);
+  expect(bridge.changesSent().map(({ operation }) => operation)).toEqual(['command_valve']);
 }
 
 describe('a command of any kind that may be older than cloud.request_timeout is not carried out', () => {

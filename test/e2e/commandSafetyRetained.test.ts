@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hourly, startBridge, type TestBridge } from '../support/bridge.ts';
 import {
-  changesAt,
   changingCommands,
   fence,
   outcomes,
@@ -51,7 +50,7 @@ describe.skipIf(!mosquittoAvailable()).each([5, 4])(
       });
       await fence(bridge);
       expect(outcomes(bridge)).toEqual(commands.map(refused));
-      expect(changesAt(bridge)).toEqual([]);
+      expect(bridge.changesSent()).toEqual([]);
     });
 
     it('is refused at the start where the broker has kept it, until it is deleted', async () => {
@@ -65,12 +64,12 @@ describe.skipIf(!mosquittoAvailable()).each([5, 4])(
       await program.waitForOutput(/Found properties/);
       await fence(bridge);
       expect(outcomes(bridge).slice(before).sort(byTopic)).toEqual(commands.map(refused).sort(byTopic));
-      expect(changesAt(bridge)).toEqual([]);
+      expect(bridge.changesSent()).toEqual([]);
       await retain('');
       const [valve] = commands;
       await fence(bridge);
       const told = outcomes(bridge).length;
-      expect(changesAt(bridge)).toEqual([]);
+      expect(bridge.changesSent()).toEqual([]);
       await bridge.mqtt.publish(valve?.topic ?? '', 'CLOSE');
       await waitFor(() => outcomes(bridge).length > told, {
         what: 'the outcome',
@@ -81,7 +80,7 @@ describe.skipIf(!mosquittoAvailable()).each([5, 4])(
         reason: null,
         http_status: 200,
       });
-      expect(changesAt(bridge).map(({ operation }) => operation)).toEqual(['command_valve']);
+      expect(bridge.changesSent().map(({ operation }) => operation)).toEqual(['command_valve']);
     });
   },
 );

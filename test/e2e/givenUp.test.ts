@@ -22,7 +22,7 @@ type Way = 'over plain TCP' | 'over TLS' | 'over TLS through a proxy';
 /** A bridge that reaches its cloud this way, and the proxy on it. */
 async function startBehind(
   way: Way,
-  requestTimeout = '700ms',
+  requestTimeout: string,
 ): Promise<FaultyBridge & { readonly proxy?: ConnectProxy }> {
   const authorityFile = join(temporaryFolder(), 'authorities.pem');
   writeFileSync(authorityFile, authorities);
@@ -47,7 +47,8 @@ async function startBehind(
 
 /** A bridge whose cloud leaves valve commands by request unread until they are let through. */
 async function startStalled(way: Way) {
-  const faulty = await startBehind(way);
+  // Longer than a busy machine needs to begin the request.
+  const faulty = await startBehind(way, '3s');
   const held: Visit[] = [];
   await faulty.cloud.begin({
     sparesConnections: true,

@@ -13,6 +13,8 @@ const signingSecret = 'signing-secret-51c2';
 const bridge = await startBridge({
   cloud: { properties: 1, signals: 1, sonics: 1, wifiSonics: 1, signingSecret, faults: [fault('error=503')] },
   config: {
+    // On a busy machine a command must not be too late.
+    cloud: { request_timeout: '10s' },
     stale_after: '2s',
     schedules: { ...hourly, sonics: '300ms', properties: '300ms' },
     http: { listen: '127.0.0.1:0', webhook: { secret, signing_secret: signingSecret } },

@@ -174,7 +174,7 @@ it('with the account allowed, no operation but those of the session is refused',
 
 describe('too many requests', () => {
   it('are answered with rate_limited, and a valve command is sent all the same', async () => {
-    await bridge.restart({ cloud: { max_requests_per_minute: 40 } });
+    await bridge.restart({ cloud: { max_requests_per_minute: 40, request_timeout: '10s' } });
     const before = bridge.answers('update_sonic').length;
     for (let transaction = 0; transaction < 100; transaction++) {
       const request = { params: { sonic_id }, body: { name: `n${transaction}` }, transaction };

@@ -1,20 +1,10 @@
-import { operationRow } from '../../src/cloud/operations.ts';
-import type { LoggedRequest } from '../../src/simulator/server.ts';
-import { startBridge, type TestBridge } from './bridge.ts';
+import { type CommandOutcome, startBridge, type TestBridge } from './bridge.ts';
 import { waitFor } from './waitFor.ts';
 
 /** A good command and where it goes. */
 export interface SafetyCommand {
   readonly topic: string;
   readonly payload: string | Buffer;
-}
-
-/** What became of a command, as told on `bridge/event`. */
-export interface ToldOutcome {
-  readonly topic: string;
-  readonly status: string;
-  readonly reason: string | null;
-  readonly http_status: number | null;
 }
 
 /** What a home must have for each kind of command to have its own target. */
@@ -90,11 +80,8 @@ export const ownCommands: readonly SafetyCommand[] = [
 ];
 
 /** What became of each command so far, in order. */
-export function outcomes(bridge: TestBridge): ToldOutcome[] {
-  return bridge
-    .events('command')
-    .map(({ topic, status, reason, http_status }) => ({ topic, status, reason, http_status }) as ToldOutcome)
-    .filter(({ reason }) => !reason?.includes(fenceWord));
+export function outcomes(bridge: TestBridge): CommandOutcome[] {
+  return bridge.outcomes().filter(({ reason }) => !reason?.includes(fenceWord));
 }
 
 const fenceWord = 'fence';
@@ -122,7 +109,7 @@ export async function outcomesOf(
   bridge: TestBridge,
   commands: readonly SafetyCommand[],
   timeoutMs = 20_000,
-): Promise<ToldOutcome[]> {
+): Promise<CommandOutcome[]> {
   const before = outcomes(bridge).length;
   await publishAll(bridge, commands);
   await waitFor(() => outcomes(bridge).length >= before + commands.length, {
@@ -131,13 +118,4 @@ export async function outcomesOf(
   });
   await fence(bridge);
   return outcomes(bridge).slice(before);
-}
-
-/** The requests that change something, of those that have reached the cloud. */
-export function changesAt({ cloud }: Pick<TestBridge, 'cloud'>): LoggedRequest[] {
-  return cloud.requests.entries.filter(({ operation }) => {
-    if (operation === null) return false;
-    const { retry, session } = operationRow(operation);
-    return retry === 'never' && !session;
-  });
 }
