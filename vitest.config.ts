@@ -12,7 +12,7 @@ export default defineConfig({
     isolate: false,
     // In the stories weeks pass in seconds, but on a busy machine in more of them.
     testTimeout: 120_000,
-    hookTimeout: 30_000,
+    hookTimeout: 120_000,
     coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'html'] },
   },
 });

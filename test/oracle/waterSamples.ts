@@ -1,4 +1,4 @@
-import { isKnownTimezone, localDayAt } from '../../src/simulator/localTime.ts';
+import { isKnownTimezone, localDayAt, localTime } from '../../src/simulator/localTime.ts';
 import type { World } from '../../src/simulator/world.ts';
 import type { Shown } from './recordTruths.ts';
 
@@ -37,7 +37,8 @@ export class WaterSamples {
   #take(world: World, id: string, timeZone: string): void {
     const now = this.#now();
     const { date, startMs } = localDayAt(now, timeZone);
-    const before = localDayAt(startMs - 1, timeZone).date;
+    // Not by `localDayAt`, which knows one day of each time zone, and searches for the bounds of another.
+    const before = localTime(startMs - 1, timeZone).date;
     const read = (day: string) =>
       world.usage(id, { year: Number(day.slice(0, 4)), month: Number(day.slice(5, 7)) }).daily;
     const month = read(date);
