@@ -6,6 +6,12 @@ import { version } from '../base/version.ts';
 import { type CommandContext, exitStatus, type ProcessContext } from './context.ts';
 import { numberOption, textOption } from './options.ts';
 
+/*
+ * How a command works. This file has the command line, and each command a file of its own, which is loaded when it runs. It is
+ * given the process as a `CommandContext`, reads the configuration (`configuration.ts`), builds the parts that it needs, and
+ * returns an exit status. `run.ts` starts the bridge. `check.ts`, `setup.ts` and the setup page share the checks in `checks.ts`.
+ */
+
 /** Commands that run until they are stopped, so that being stopped is no failure. The program alone is `run`. */
 export const lastingCommands: readonly string[] = ['sonic2mqtt', 'run', 'demo', 'simulate'];
 

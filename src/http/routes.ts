@@ -20,6 +20,13 @@ import type { PageRequest } from './status.ts';
 import { pageTexts } from './texts.ts';
 
 const get = ['GET', 'HEAD'];
+/*
+ * How the HTTP server works, which is loaded only if `http.listen` is set. `httpServer.ts` has the socket, its limits, and the
+ * addresses that may connect. This table says what is served: the status page (`page/`, a document and a script), its JSON
+ * (`status.ts`, with the sentence of `headline.ts`), a stream of changes (`liveStatus.ts`), health, metrics and the webhook.
+ * Each answer comes from a snapshot of what the bridge knows, so no visitor causes a request to the cloud.
+ */
+
 /** A longer search finds nothing. */
 const maxQueryLength = 60;
 

@@ -14,6 +14,12 @@ import type { AcceptedSettings } from './settings.ts';
 import type { Usage } from './usage.ts';
 import type { Valve } from './valve.ts';
 
+/*
+ * What everything else speaks about: the records of the cloud (`records.ts`), what the bridge makes of them, a file for each
+ * (`incidents.ts`, `usage.ts`, `valve.ts`), and here the views. A view is a device with all that is known around it, which is
+ * all that an entity may look at. Everything is data and pure functions.
+ */
+
 /** The kinds of records that have a device in Home Assistant and topics of their own. */
 export const deviceKinds = ['bridge', 'property', 'signal', 'sonic'] as const;
 export type DeviceKind = (typeof deviceKinds)[number];

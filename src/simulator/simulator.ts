@@ -41,6 +41,13 @@ export interface SimulatorOptions {
   readonly quiet?: boolean;
 }
 
+/*
+ * How the simulated cloud works. The `World` has the records, and its `Timeline` what happens next: nothing runs by itself, and
+ * each request first catches up with the time. `answers.ts` finds the operation of a request in the catalogue of the bridge,
+ * validates it (`document.ts`) and calls its handler (`handlers.ts`). `faults.ts` makes answers late, wrong or missing. The
+ * same seed and the same requests give the same world, so a test can repeat a day.
+ */
+
 /** The credentials that can sign in unless others are given. */
 export const demoCredentials = { email: 'demo@example.com', password: 'demo' } as const;
 
