@@ -207,9 +207,12 @@ export class ShownJudge {
     // An incident that was closed by a command is known to be so before a list tells of those that have opened since.
     const ofIncidents = /^binary_sensor_(?:problem|incident_(\w+))$/.exec(componentId);
     if (ofIncidents && state === 'OFF') return this.#steadyCount(kind, id, from, ofIncidents[1]) === 0;
-    // A list is read in parts, each at another time: a number may be one that never was, between others.
-    if (typeof state === 'number' && counts.length > 1)
-      return state <= Math.max(...counts) && state >= Math.min(...counts, this.#steadyCount(kind, id, from));
+    // A list is read in parts, each at another time, and an incident counts until it is known to be closed, though others
+    // have opened since: a number may be one that never was.
+    if (typeof state === 'number' && counts.length > 1) {
+      const most = Math.max(...counts, this.#everCount(kind, id, from));
+      return state <= most && state >= Math.min(...counts, this.#steadyCount(kind, id, from));
+    }
     if (componentId.endsWith('severity')) return null;
     return isValve(componentId) ? this.#wasBeforeTest(id, state, from, windowMs) : false;
   }
@@ -226,6 +229,15 @@ export class ShownJudge {
     return [...(latest?.incidents.keys() ?? [])].filter((each) =>
       moments.every((moment) => isThere(moment, each)),
     ).length;
+  }
+
+  /** How many incidents have been open at the same place since then, at whatever time. */
+  #everCount(kind: Kind, id: string, from: number): number {
+    const isThere = isAt[kind];
+    const there = [...this.#history.since(from)].flatMap(({ moment }) =>
+      [...moment.incidents.values()].filter(isThere({ world: moment, id })),
+    );
+    return new Set(there.map((incident) => incident.id)).size;
   }
 
   /** Whether the time zone of a device has changed since it must have been read. */
