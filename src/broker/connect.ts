@@ -6,7 +6,7 @@ import { PacketLimit } from './packetLimit.ts';
 export type Connect = (options: IClientOptions, onTooLong: (bytes: number) => void) => MqttClient;
 
 /** Many times the longest message whose payload the bridge reads. */
-const readBytes = 1024 * 1024;
+const readBufferBytes = 1024 * 1024;
 
 /** Opens a connection whose packets are cut before the library keeps all of a long one in memory. */
 export const connectLimited: Connect = (options, onTooLong) => {
@@ -17,7 +17,7 @@ export const connectLimited: Connect = (options, onTooLong) => {
     const stream = buildStream(...given);
     const pipe = stream.pipe.bind(stream);
     stream.pipe = <Destination extends NodeJS.WritableStream>(destination: Destination) => {
-      const limit = new PacketLimit(readBytes, onTooLong);
+      const limit = new PacketLimit(readBufferBytes, onTooLong);
       pipe(
         new Writable({
           write: (piece: Buffer, _encoding, done) => void destination.write(limit.apply(piece), done),

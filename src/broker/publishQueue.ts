@@ -22,7 +22,7 @@ interface Sender extends Unanswered {
   readonly reject: (error: Error) => void;
 }
 
-interface Message {
+interface QueuedMessage {
   readonly payload: string | Buffer;
   readonly options: IClientPublishOptions;
   readonly sender: Sender;
@@ -34,7 +34,7 @@ export class PublishQueue {
   readonly #options: PublishQueueOptions;
   readonly #clock: Clock;
   readonly #onOverdue: () => void;
-  readonly #waiting: Message[] = [];
+  readonly #waiting: QueuedMessage[] = [];
   /** The callers of unacknowledged messages, the oldest first. A set that changes so fast would keep the messages in memory. */
   readonly #sent = new Set<Sender>();
   #watched: Sender | undefined;

@@ -17,7 +17,7 @@ interface RetainedEvents {
 }
 
 /** A message that the broker does not take. */
-interface Refusal {
+interface RefusedMessage {
   readonly topic: string;
   /** From the broker. */
   readonly reason: string;
@@ -35,7 +35,7 @@ export class Retained extends EventEmitter<RetainedEvents> {
   readonly #log: Log;
   readonly #digests = new Map<string, string | null>();
   /** By topic. After a refused message the old one stays. */
-  readonly #refused = new Map<string, Refusal>();
+  readonly #refused = new Map<string, RefusedMessage>();
   #hadRefusals = false;
   /** Topics whose first message is on its way: if the broker refuses it, there is nothing to delete. */
   readonly #untaken = new Set<string>();
@@ -116,7 +116,7 @@ export class Retained extends EventEmitter<RetainedEvents> {
   }
 
   /** The first of the messages that the broker does not take; null if it takes all. */
-  get refusal(): Refusal | null {
+  get refusal(): RefusedMessage | null {
     return this.#refused.values().next().value ?? null;
   }
 

@@ -16,7 +16,7 @@ export interface ProblemCollector {
 
 const maxLogged = 200;
 const maxQuestions = 200;
-const maxShown = 20;
+const maxFieldsShown = 20;
 
 /** The oddities in the cloud's answers. Each is logged once, and kept as long as the answers show it. */
 export class DataProblems {
@@ -36,7 +36,7 @@ export class DataProblems {
     return {
       report: (level, notice) => {
         const message = `${operation}: ${notice}`;
-        if (heard.size < maxShown) heard.set(message, { level, message });
+        if (heard.size < maxFieldsShown) heard.set(message, { level, message });
         this.#remember(question(), new Map([...(this.#byQuestion.get(question()) ?? []), ...heard]));
         this.#logOnce(level, message);
       },
@@ -49,7 +49,7 @@ export class DataProblems {
   /** The distinct problems of the latest answers, oldest first. */
   latest(): readonly DataProblem[] {
     const distinct = new Map([...this.#byQuestion.values()].flatMap((problems) => [...problems]));
-    return [...distinct.values()].slice(-maxShown);
+    return [...distinct.values()].slice(-maxFieldsShown);
   }
 
   #remember(question: string, problems: ReadonlyMap<string, DataProblem>): void {

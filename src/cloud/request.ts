@@ -18,7 +18,7 @@ import {
 export type RouteOverrides = Readonly<Record<string, string | null>>;
 
 /** Method and path of an operation. */
-export interface Route {
+export interface RequestRoute {
   readonly method: AnyOperation['method'];
   readonly path: string;
 }
@@ -45,10 +45,10 @@ export interface UncheckedCall {
 }
 
 /** Reads `METHOD /path/{param}` for an operation; a message if it cannot be used. */
-export function readRoute(name: OperationName, override: string): Route | string {
+export function readRoute(name: OperationName, override: string): RequestRoute | string {
   const match = /^(GET|POST|PUT|PATCH|DELETE) (\/[!"$->@-~]*)$/.exec(override.trim());
   if (!match) return `${JSON.stringify(override)} is not METHOD /path`;
-  const [, method, path] = match as unknown as [string, Route['method'], string];
+  const [, method, path] = match as unknown as [string, RequestRoute['method'], string];
   const known = paramNames(operationRow(name).path);
   const stranger = paramNames(path).find((param) => !known.includes(param));
   if (stranger !== undefined) {
@@ -58,7 +58,7 @@ export function readRoute(name: OperationName, override: string): Route | string
 }
 
 /** The route in use; throws `unsupported` if it is switched off or its override cannot be read. */
-export function routeOf(name: OperationName, overrides: RouteOverrides): Route {
+export function routeOf(name: OperationName, overrides: RouteOverrides): RequestRoute {
   const override = Object.hasOwn(overrides, name) ? overrides[name] : undefined;
   if (override === undefined) return operationRow(name);
   if (override === null) {

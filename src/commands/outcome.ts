@@ -93,11 +93,11 @@ const maxReasonCharacters = 500;
 
 /** The reason of an outcome, from whatever was thrown. */
 export function reasonFor(error: unknown): string {
-  return shortened(errorMessage(error));
+  return shortenedReason(errorMessage(error));
 }
 
 /** A reason cut to a length that fits into a message. */
-export function shortened(reason: string): string {
+export function shortenedReason(reason: string): string {
   return reason.length > maxReasonCharacters ? `${reason.slice(0, maxReasonCharacters)}…` : reason;
 }
 

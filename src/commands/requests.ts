@@ -20,7 +20,7 @@ import {
 } from '../homeassistant/command.ts';
 import { isTopicName } from '../homeassistant/topics.ts';
 import { type MessageLimits, type MessageProblem, payloadProblem, timeLeftMs } from './messageRules.ts';
-import { type CommandParts, isValveCall, reasonFor, shortened, type ValveCall } from './outcome.ts';
+import { type CommandParts, isValveCall, reasonFor, shortenedReason, type ValveCall } from './outcome.ts';
 import type { Updates } from './updates.ts';
 import { type ValveQueue, type ValveResult, valveOf } from './valveQueue.ts';
 
@@ -316,7 +316,7 @@ function valveFailure(result: Exclude<ValveResult, { readonly status: 'ok' }>): 
 }
 
 function rejection(code: ErrorCode, message: string): Failure {
-  return { code, message: shortened(message), httpStatus: null, isTried: false };
+  return { code, message: shortenedReason(message), httpStatus: null, isTried: false };
 }
 
 /** Why a request has failed that ended with this error; `httpStatus` is that of the cloud's last answer, if any. */

@@ -70,7 +70,7 @@ export class Updates {
       void this.#drain(record, update);
       return;
     }
-    const fields = fieldsOf(calls);
+    const fields = changedFields(calls);
     const before = waiting.get(fields);
     if (!before && waiting.size >= maxWaiting) {
       const reason = `${maxWaiting} commands for this device are already waiting`;
@@ -177,7 +177,7 @@ export class Updates {
 }
 
 /** The fields that a command sets, of each record. */
-function fieldsOf(calls: readonly Call[]): string {
+function changedFields(calls: readonly Call[]): string {
   const fields = calls.map((call) => {
     const { operation, params, body } = call as { operation: string; params?: object; body?: object };
     return [operation, ...Object.values(params ?? {}), ...Object.keys(body ?? {}).toSorted()].join('/');

@@ -53,7 +53,7 @@ export type ValveResult =
   | { readonly status: 'error'; readonly httpStatus: number | null; readonly error: unknown };
 
 /** A command on its way. */
-interface Command {
+interface ValveCommand {
   readonly message: BrokerMessage;
   readonly call: ValveCall;
   /** A command at the valve's own topic goes before any number of requests. */
@@ -99,9 +99,9 @@ export type ValveQueueParts = MessageLimits &
 export class ValveQueue {
   readonly #parts: ValveQueueParts;
   // By valve: the command that is being sent, and the one that waits behind it. By sonic: the one whose valve is read.
-  readonly #sending = new Map<string, Command>();
-  readonly #waiting = new Map<string, Command>();
-  readonly #following = new Map<string, Command>();
+  readonly #sending = new Map<string, ValveCommand>();
+  readonly #waiting = new Map<string, ValveCommand>();
+  readonly #following = new Map<string, ValveCommand>();
 
   constructor(parts: ValveQueueParts) {
     this.#parts = parts;
@@ -114,7 +114,7 @@ export class ValveQueue {
   }
 
   /** Sends the valve command of a message, and records the outcome; never rejects. */
-  move(message: BrokerMessage, call: ValveCall, priority: Command['priority']): Promise<ValveResult> {
+  move(message: BrokerMessage, call: ValveCall, priority: ValveCommand['priority']): Promise<ValveResult> {
     return new Promise((onEnd) => {
       const id = valveOf(call);
       const giveUp = new AbortController();
@@ -123,7 +123,7 @@ export class ValveQueue {
     });
   }
 
-  #enqueue(command: Command): void {
+  #enqueue(command: ValveCommand): void {
     const { otherBridges, store, log } = this.#parts;
     const { message, call, id } = command;
     const reason = messageProblem(message, this.#parts)?.reason ?? otherBridges.problem;
@@ -145,7 +145,7 @@ export class ValveQueue {
   }
 
   /** Ends a command in time for a newer one. */
-  #overtake(older: Command, { message }: Command): void {
+  #overtake(older: ValveCommand, { message }: ValveCommand): void {
     if (older.isOvertaken) return;
     older.isOvertaken = true;
     const giveUp = () => older.giveUp.abort(overtaken);
@@ -165,7 +165,7 @@ export class ValveQueue {
   }
 
   /** Sends a command whose turn has come; resolves as soon as the next one may be sent. */
-  async #send(command: Command): Promise<void> {
+  async #send(command: ValveCommand): Promise<void> {
     const { client, store, outcomes, stopping, log } = this.#parts;
     const { message, call, priority, id, giveUp } = command;
     const { topic } = message;
@@ -213,7 +213,7 @@ export class ValveQueue {
    * Reads the sonic until its valve has followed the command, or a newer command is followed. Only a command that the
    * cloud accepted can end as `not_confirmed`.
    */
-  async #follow(command: Command, stateBefore: string | null, isAccepted: boolean): Promise<void> {
+  async #follow(command: ValveCommand, stateBefore: string | null, isAccepted: boolean): Promise<void> {
     const { client, store, poller, outcomes, stopping, clock, log } = this.#parts;
     const { confirmTimeoutMs, confirmIntervalMs, requestTimeoutMs } = this.#parts;
     const { message, call, id } = command;
@@ -276,7 +276,7 @@ export class ValveQueue {
     outcomes.record(topic, 'error', 'not_confirmed', null);
   }
 
-  #end({ message, onEnd }: Command, result: ValveResult): void {
+  #end({ message, onEnd }: ValveCommand, result: ValveResult): void {
     const { topic } = message;
     const { outcomes } = this.#parts;
     if (result.status === 'ok') outcomes.record(topic, 'ok', null, result.httpStatus);

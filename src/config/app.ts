@@ -3,7 +3,7 @@ import { didYouMean, nearest } from '../base/nearest.ts';
 import { variableOf } from './environment.ts';
 import { readTextFile } from './file.ts';
 import type { Given } from './load.ts';
-import { ConfigError, type Problem } from './problems.ts';
+import { ConfigError, type ConfigProblem } from './problems.ts';
 import { optionRows } from './schema.ts';
 import { isAtOrBelow, isTree, type Path, type Tree, valueAt, withValueAt } from './tree.ts';
 import { timeZone } from './values.ts';
@@ -113,8 +113,8 @@ function readOptions(file: string): Tree {
 }
 
 /** The options as in the configuration file. An empty one is not given: forms have no other way to leave one out. */
-function treeOf(options: Tree, env: NodeJS.ProcessEnv): { tree: Tree; problems: Problem[] } {
-  const problems: Problem[] = [];
+function treeOf(options: Tree, env: NodeJS.ProcessEnv): { tree: Tree; problems: ConfigProblem[] } {
+  const problems: ConfigProblem[] = [];
   // Home Assistant's own time zone; that of cron expressions alone.
   const zone = timeZone.safeParse(env['TZ']);
   let tree: Tree = {
@@ -166,7 +166,7 @@ function numberOf(path: Path): number | undefined {
 }
 
 /** With the label, for those who use the form, and the key, for those who edit YAML. */
-function tell({ path, message }: Problem): string {
+function tell({ path, message }: ConfigProblem): string {
   const option = optionAt(path);
   if (!option) return `${path.join('.')}: ${inWords(message)}`;
   const inside = path.slice(option.path.split('.').length).map(placeIn);

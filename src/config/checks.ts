@@ -2,7 +2,7 @@ import { createSecureContext } from 'node:tls';
 import { errorMessage } from '../base/errorMessage.ts';
 import { didYouMean, nearest } from '../base/nearest.ts';
 import { readBytes } from './file.ts';
-import type { Problem } from './problems.ts';
+import type { ConfigProblem } from './problems.ts';
 import { optionRows, secretPaths } from './schema.ts';
 import { readSecret } from './secrets.ts';
 import { isTree, type Tree, valueAt } from './tree.ts';
@@ -14,7 +14,7 @@ export type OperationParams = Readonly<Record<string, readonly string[]>>;
  * Problems between options, and with the files that they name. The values are checked as written. So these problems are found
  * even if the schema refuses other values.
  */
-export function crossProblems(tree: Tree, operations: OperationParams | undefined): Problem[] {
+export function crossProblems(tree: Tree, operations: OperationParams | undefined): ConfigProblem[] {
   return [
     ...requiredProblems(tree),
     ...companionProblems(tree),
@@ -29,19 +29,19 @@ export function crossProblems(tree: Tree, operations: OperationParams | undefine
 
 const at = (tree: Tree, path: string) => valueAt(tree, path.split('.'));
 const defaultOf = (path: string) => optionRows.find((row) => row.path === path)?.default;
-const problem = (path: string, message: string): Problem => ({ path: path.split('.'), message });
+const optionProblem = (path: string, message: string): ConfigProblem => ({ path: path.split('.'), message });
 
 /** Whether it is a section. If it is something else, the schema reports that. */
 const isSection = (tree: Tree, path: string) => isTree(at(tree, path) ?? {});
 
-function requiredProblems(tree: Tree): Problem[] {
-  const problems: Problem[] = [];
+function requiredProblems(tree: Tree): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
   if (isSection(tree, 'cloud') && !has(tree, 'cloud.password') && !has(tree, 'cloud.password_file')) {
-    problems.push(problem('cloud.password', 'is required (or cloud.password_file)'));
+    problems.push(optionProblem('cloud.password', 'is required (or cloud.password_file)'));
   }
   const needsBroker = isSection(tree, 'mqtt') && at(tree, 'mqtt.embedded.enabled') !== true;
   if (needsBroker && !has(tree, 'mqtt.url')) {
-    problems.push(problem('mqtt.url', 'is required, unless mqtt.embedded.enabled is true'));
+    problems.push(optionProblem('mqtt.url', 'is required, unless mqtt.embedded.enabled is true'));
   }
   return problems;
 }
@@ -58,25 +58,25 @@ const companions: readonly (readonly [string, string])[] = [
   ['http.webhook.register', 'http.webhook.public_url'],
 ];
 
-function companionProblems(tree: Tree): Problem[] {
+function companionProblems(tree: Tree): ConfigProblem[] {
   return companions
     .filter(([path]) => has(tree, path) && at(tree, path) !== false)
     .filter(([, companion]) => !has(tree, companion) && !has(tree, `${companion}_file`))
-    .map(([path, companion]) => problem(path, `needs ${companion} too`));
+    .map(([path, companion]) => optionProblem(path, `needs ${companion} too`));
 }
 
 /** The bridge deletes old messages below its own topic. So the discovery messages of other devices must not be there. */
-function topicProblems(tree: Tree): Problem[] {
+function topicProblems(tree: Tree): ConfigProblem[] {
   const [base, discovery] = ['mqtt.base_topic', 'homeassistant.discovery_prefix'].map(
     (path) => at(tree, path) ?? defaultOf(path),
   );
   // The schema refuses anything but text.
   if (typeof base !== 'string' || typeof discovery !== 'string') return [];
   if (!`${discovery}/`.startsWith(`${base}/`)) return [];
-  return [problem('mqtt.base_topic', 'must not be the topic of homeassistant.discovery_prefix')];
+  return [optionProblem('mqtt.base_topic', 'must not be the topic of homeassistant.discovery_prefix')];
 }
 
-function shardProblems(tree: Tree): Problem[] {
+function shardProblems(tree: Tree): ConfigProblem[] {
   const [index, count] = ['shard.index', 'shard.count'].map((path) => at(tree, path) ?? defaultOf(path));
   // The schema refuses anything but a number.
   if (typeof index !== 'number' || typeof count !== 'number' || count < 1 || index < count) return [];
@@ -84,32 +84,32 @@ function shardProblems(tree: Tree): Problem[] {
     count === 1
       ? 'must be 0 if shard.count is 1'
       : `must be from 0 to ${count - 1}, because shard.count is ${count}`;
-  return [problem('shard.index', `${message}. Got ${index}`)];
+  return [optionProblem('shard.index', `${message}. Got ${index}`)];
 }
 
-function secretProblems(tree: Tree): Problem[] {
+function secretProblems(tree: Tree): ConfigProblem[] {
   return secretPaths.flatMap((path) => {
     const file = at(tree, `${path}_file`);
     if (file === undefined) return [];
-    if (has(tree, path)) return [problem(`${path}_file`, `give either this or ${path}, not both`)];
+    if (has(tree, path)) return [optionProblem(`${path}_file`, `give either this or ${path}, not both`)];
     if (typeof file !== 'string') return [];
     return problemOf(`${path}_file`, () => readSecret({ x: null, x_file: file }, 'x'));
   });
 }
 
 /** With an address without TLS, certificates have no effect, although the user expects encryption. */
-function encryptionProblems(tree: Tree): Problem[] {
+function encryptionProblems(tree: Tree): ConfigProblem[] {
   const isPlain = (url: unknown) => typeof url === 'string' && /^\s*(mqtt|ws):/i.test(url);
   if (![at(tree, 'mqtt.url')].flat().some(isPlain)) return [];
   return ['mqtt.ca_file', 'mqtt.cert_file']
     .filter((path) => has(tree, path))
     .map((path) =>
-      problem(path, 'needs a URL that begins with mqtts:// or wss://. Without it nothing is encrypted'),
+      optionProblem(path, 'needs a URL that begins with mqtts:// or wss://. Without it nothing is encrypted'),
     );
 }
 
 /** Files that cannot be read or used. TLS would report them only at the first connection, without their names. */
-function certificateProblems(tree: Tree): Problem[] {
+function certificateProblems(tree: Tree): ConfigProblem[] {
   const read = (path: string) => {
     const file = at(tree, path);
     return typeof file === 'string' ? readBytes(file) : undefined;
@@ -125,21 +125,21 @@ function certificateProblems(tree: Tree): Problem[] {
 }
 
 /** The error of reading or using the file of an option, as its problem; none if there is no error. */
-function problemOf(path: string, use: () => unknown): Problem[] {
+function problemOf(path: string, use: () => unknown): ConfigProblem[] {
   try {
     use();
     return [];
   } catch (error) {
     const isOpenssl = error instanceof Error && 'reason' in error;
     const message = isOpenssl ? `cannot be used: ${error.reason}` : errorMessage(error);
-    return [problem(path, message)];
+    return [optionProblem(path, message)];
   }
 }
 
-function routeProblems(tree: Tree, operations: OperationParams | undefined): Problem[] {
+function routeProblems(tree: Tree, operations: OperationParams | undefined): ConfigProblem[] {
   const routes = at(tree, 'cloud.routes');
   if (!operations || !isTree(routes)) return [];
-  return Object.entries(routes).flatMap(([name, route]): Problem[] => {
+  return Object.entries(routes).flatMap(([name, route]): ConfigProblem[] => {
     const path = ['cloud', 'routes', name];
     const params = Object.hasOwn(operations, name) ? operations[name] : undefined;
     if (!params) {

@@ -12,14 +12,14 @@ import {
   visit,
 } from 'yaml';
 import { fileMessage } from '../base/systemErrors.ts';
-import { missingColon, type Problem } from './problems.ts';
+import { type ConfigProblem, missingColon } from './problems.ts';
 import type { Path } from './tree.ts';
 
 /** A configuration file as read. */
 export interface ParsedFile {
   /** Undefined if the text is not YAML. */
   readonly value: unknown;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ConfigProblem[];
   /** The line of an option, or of the nearest section around it; undefined if none of it is in the file. */
   lineOf(path: Path): number | undefined;
 }
@@ -48,14 +48,14 @@ export function parseFile(source: string): ParsedFile {
     logLevel: 'error',
   });
   const lineAt = (offset: number) => lineCounter.linePos(offset).line;
-  const problemAt = (offset: number, message: string): Problem => ({
+  const problemAt = (offset: number, message: string): ConfigProblem => ({
     path: [],
     line: lineAt(offset),
     message,
   });
   const unclosed = new Map<number, number>();
-  const badMarks: Problem[] = [];
-  const duplicateKeys: Problem[] = [];
+  const badMarks: ConfigProblem[] = [];
+  const duplicateKeys: ConfigProblem[] = [];
   const aliases = new Set<string>();
   visit(document, { Alias: (_key, { source }) => void aliases.add(source) });
   visit(document, {

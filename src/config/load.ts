@@ -4,7 +4,7 @@ import { errorMessage } from '../base/errorMessage.ts';
 import { crossProblems, type OperationParams } from './checks.ts';
 import { fileVariable, readEnvironment, type Setting, variableOf } from './environment.ts';
 import { type ParsedFile, parseFile, readTextFile } from './file.ts';
-import { ConfigError, knownPart, type Place, type Problem, schemaProblems } from './problems.ts';
+import { ConfigError, type ConfigPlace, type ConfigProblem, knownPart, schemaProblems } from './problems.ts';
 import { type Config, configSchema, optionRows, secretPaths } from './schema.ts';
 import { isAtOrBelow, isTree, type Tree, valueAt, withoutEmpty, withValueAt } from './tree.ts';
 import { configWarnings, type Warning } from './warnings.ts';
@@ -22,7 +22,7 @@ export interface Given {
   /** Instead of lines, its numbers are the order of the problems. */
   readonly parsed: ParsedFile;
   /** A problem in one line, with the option as the user knows it. */
-  readonly tell: (problem: Problem) => string;
+  readonly tell: (problem: ConfigProblem) => string;
   /** A message about options of the configuration file, for users without one. */
   readonly inWords: (message: string) => string;
 }
@@ -64,7 +64,7 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
     throw new ConfigError([`${path} is empty. Fill it in. config.example.yaml shows every option`]);
   }
   const describe = describer(parsed, settings, given);
-  const errorOf = (problems: readonly Problem[]) => {
+  const errorOf = (problems: readonly ConfigProblem[]) => {
     const described = describe(problems);
     return new ConfigError([...described.map(({ message }) => message), ...unknown], undefined, described);
   };
@@ -120,7 +120,7 @@ function readSource(path: string, namedBy: string | null): string | null {
   }
 }
 
-const notSections: Problem = {
+const notSections: ConfigProblem = {
   path: [],
   line: 1,
   message: 'the file must hold sections such as cloud: and mqtt:',
@@ -174,7 +174,7 @@ function withOwnClientId(tree: Tree): Tree {
 
 /** Puts problems into lines, in the order of the file: the option, where it stands, what is wrong. */
 function describer(file: ParsedFile, settings: readonly Setting[], given: Given | undefined) {
-  const located = (problem: Problem) => {
+  const located = (problem: ConfigProblem) => {
     const { path, line, message } = problem;
     const name = path.join('.');
     const option = knownPart(path);
@@ -192,8 +192,8 @@ function describer(file: ParsedFile, settings: readonly Setting[], given: Given 
       message: subject === undefined ? message : `${subject}: ${message}`,
     };
   };
-  const order = ({ line }: Place) => line ?? Number.MAX_SAFE_INTEGER;
-  return (problems: readonly Problem[]): (Place & { readonly message: string })[] => {
+  const order = ({ line }: ConfigPlace) => line ?? Number.MAX_SAFE_INTEGER;
+  return (problems: readonly ConfigProblem[]): (ConfigPlace & { readonly message: string })[] => {
     const lines = problems.map(located).sort((left, right) => order(left) - order(right));
     return [...new Map(lines.map((line) => [line.message, line])).values()];
   };

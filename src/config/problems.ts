@@ -4,7 +4,7 @@ import { optionRows } from './schema.ts';
 import { isAtOrBelow, isTree, type Path, type Tree, valueAt } from './tree.ts';
 
 /** A problem with one option, or with the file as a whole if the path is empty. */
-export interface Problem {
+export interface ConfigProblem {
   readonly path: Path;
   /** The line in the file, if the path alone does not lead there. */
   readonly line?: number;
@@ -13,7 +13,7 @@ export interface Problem {
 }
 
 /** The known option or section, and the line of the file, of a problem; null if there is none. */
-export interface Place {
+export interface ConfigPlace {
   readonly option: string | null;
   readonly line: number | null;
 }
@@ -29,10 +29,10 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
   /** Their places, as far as these are known, without any value. */
-  readonly places: readonly Place[];
+  readonly places: readonly ConfigPlace[];
 
   /** The message is the list of the problems unless given. */
-  constructor(problems: readonly string[], message?: string, places: readonly Place[] = []) {
+  constructor(problems: readonly string[], message?: string, places: readonly ConfigPlace[] = []) {
     // Keys and paths come from outside and may hold line breaks or a terminal's escape sequences.
     const lines = problems.map((each) => each.replaceAll(/\p{Cc}+/gu, ' '));
     super(message ?? ['The configuration is invalid:', ...lines.map((each) => `  ${each}`)].join('\n'));
@@ -45,8 +45,8 @@ export class ConfigError extends Error {
 export const missingColon = 'a key must be followed by a colon and a space';
 
 /** The problems that the schema finds in the tree. */
-export function schemaProblems(error: z.ZodError, tree: Tree): Problem[] {
-  return error.issues.flatMap(withoutUnions).flatMap((issue): Problem[] => {
+export function schemaProblems(error: z.ZodError, tree: Tree): ConfigProblem[] {
+  return error.issues.flatMap(withoutUnions).flatMap((issue): ConfigProblem[] => {
     if (issue.code !== 'unrecognized_keys')
       return [{ path: issue.path, message: describeIssue(issue, tree) }];
     return issue.keys.map((key) => unknownKey(issue.path, key));
@@ -81,7 +81,7 @@ function givenValue(value: unknown, path: Path): string {
   return value === '' || value.length > 80 || mayHoldCredentials ? '' : `. Got ${JSON.stringify(value)}`;
 }
 
-function unknownKey(section: Path, key: string): Problem {
+function unknownKey(section: Path, key: string): ConfigProblem {
   // In {password:hush}, the colon and the text after it belong to the key, and may be a secret.
   const [name = '', ...rest] = key.split(':');
   const path = [...section, name];

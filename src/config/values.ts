@@ -146,19 +146,19 @@ export function decoded(text: string): string | null {
   }
 }
 
-const listenMessage = 'must be host:port, for example 127.0.0.1:8099';
+const listenHint = 'must be host:port, for example 127.0.0.1:8099';
 
 const listenPattern = '^\\s*(\\[[\\dA-Fa-f:.]+\\]|[^\\s:\\[\\]]+):\\d{1,5}\\s*$';
 
 /** Where to listen, as host:port; an IPv6 address stands in brackets. */
 export const listenAddress = z
-  .string({ error: listenMessage })
+  .string({ error: listenHint })
   .meta({ pattern: listenPattern })
   .transform((written, context) => {
     const match = /^(?:\[([\da-f:.]+)\]|([^\s:[\]]+)):(\d{1,5})$/i.exec(written.trim());
     const host = match?.[1] ?? match?.[2];
     const number = Number(match?.[3]);
-    if (host === undefined || number > 65_535) return refuse(context, listenMessage);
+    if (host === undefined || number > 65_535) return refuse(context, listenHint);
     return { host, port: number };
   });
 

@@ -5,7 +5,7 @@ import { type Incident, type IncidentType, incidentTypes } from '../model/record
 import type { EntityName } from './names.ts';
 import type { Attributes, BinarySensorRow, ButtonRow, Command, EventRow, Refusal, SensorRow } from './row.ts';
 
-type Shown = Pick<
+type ShownIncident = Pick<
   BinarySensorRow<unknown>,
   'name' | 'deviceClass' | 'category' | 'icon' | 'isHiddenByDefault'
 >;
@@ -14,7 +14,7 @@ type Shown = Pick<
 const doublesConnection = { isHiddenByDefault: true } as const;
 
 // `on` means open, for all of them: an automation need not know which are inverted.
-const shownByType: Readonly<Record<IncidentType, Shown>> = {
+const shownByType: Readonly<Record<IncidentType, ShownIncident>> = {
   high_volume_alert: { name: 'High water use', deviceClass: 'problem', icon: 'mdi:water-plus' },
   long_flow_alert: { name: 'Water running too long', deviceClass: 'problem', icon: 'mdi:water-sync' },
   device_handle_moved: { name: 'Handle moved', deviceClass: 'tamper' },

@@ -1,7 +1,7 @@
 import { incidentName } from '../entities/incidents.ts';
 import { isTypeUnknown } from '../model/incidents.ts';
 import type { Store } from '../store/store.ts';
-import { type Problem, problem } from './problem.ts';
+import { type HealthProblem, healthProblem } from './problem.ts';
 
 // Problems of the account as a whole. `isAsked`: the properties, with the list of hubs of each, were read once.
 
@@ -9,15 +9,15 @@ import { type Problem, problem } from './problem.ts';
 const maxNames = 5;
 
 /** The problems of the account, and facts that its owner may wonder about. */
-export function accountProblems(store: Store, isAsked: boolean): Problem[] {
+export function accountProblems(store: Store, isAsked: boolean): HealthProblem[] {
   const emptiness = emptyAccount(store, isAsked);
   const wrong = [emptiness, ...uncertainIncidents(store), ...renamedProperties(store), ...sharedIds(store)];
   const facts = [unlistedHubs(store, isAsked), ...harmlessFacts(store)].filter(
     (message) => message !== emptiness,
   );
   return [
-    ...wrong.flatMap((message) => (message === null ? [] : [problem('account', 'degraded', message)])),
-    ...facts.flatMap((message) => (message === null ? [] : [problem('account', 'ok', message)])),
+    ...wrong.flatMap((message) => (message === null ? [] : [healthProblem('account', 'degraded', message)])),
+    ...facts.flatMap((message) => (message === null ? [] : [healthProblem('account', 'ok', message)])),
   ];
 }
 
@@ -74,7 +74,7 @@ function renamedProperties(store: Store): string[] {
       .filter((id) => store.propertyView(id) !== null)
       .map(
         (id) =>
-          `filters.properties: ${oldName} is now called ${nameOf(store, id)}. Correct the name before the next restart`,
+          `filters.properties: ${oldName} is now called ${propertyName(store, id)}. Correct the name before the next restart`,
       ),
   );
 }
@@ -88,12 +88,12 @@ function harmlessFacts(store: Store): (string | null)[] {
   const { properties, signals } = store.counts();
   const { devices, filter, topology } = store;
   const bareIds = signals === 0 ? [] : store.ids('property').filter((id) => topology.isWithoutDevices(id));
-  const bare = bareIds.map((id) => nameOf(store, id));
+  const bare = bareIds.map((id) => propertyName(store, id));
   const unmatched = filter.isMatched && devices.property.isComplete ? filter.unmatched : [];
   const others = store.isComplete && properties === 0 ? topology.otherPropertyIds.length : 0;
   const unset = store.ids('property').filter((id) => store.settings.of(id) === null);
   return [
-    unset.length > 0 ? settingsRefused(listed(unset.map((id) => nameOf(store, id)))) : null,
+    unset.length > 0 ? settingsRefused(listed(unset.map((id) => propertyName(store, id)))) : null,
     others > 0 ? `This bridge has no property. Number of properties of other bridges: ${others}` : null,
     bare.length > 0 ? `No hub in ${listed(bare)}` : null,
     unmatched.length > 0
@@ -106,11 +106,11 @@ function harmlessFacts(store: Store): (string | null)[] {
 function unlistedHubs(store: Store, isAsked: boolean): string | null {
   if (!isAsked) return null;
   const ids = store.topology.unsurveyedPropertyIds();
-  const names = ids.slice(0, maxNames + 1).map((id) => nameOf(store, id));
+  const names = ids.slice(0, maxNames + 1).map((id) => propertyName(store, id));
   return ids.length === 0 ? null : `The cloud does not list the hubs of ${listed(names)}`;
 }
 
-function nameOf(store: Store, propertyId: string): string {
+function propertyName(store: Store, propertyId: string): string {
   return store.devices.property.get(propertyId)?.name ?? propertyId;
 }
 

@@ -3,7 +3,7 @@ import { type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { HealthStatus } from '../model/devices.ts';
 import { type PollName, pollNames, pollTable, vitalPolls } from '../model/polls.ts';
 import { type PollFailure, type StatusByPoll, wasPolled } from '../polling/pollStatus.ts';
-import { type Problem, problem } from './problem.ts';
+import { type HealthProblem, healthProblem } from './problem.ts';
 
 /** Everything that decides about the status. */
 export interface HealthInputs {
@@ -19,7 +19,7 @@ export interface HealthInputs {
   /** Wall clock, ms, until which the cloud limits requests. */
   readonly limitedUntil: number | null;
   /** Problems of everything else: broker, account, data directory. */
-  readonly problems: readonly Problem[];
+  readonly problems: readonly HealthProblem[];
 }
 
 /** How the bridge is doing, and why. */
@@ -30,7 +30,7 @@ export interface HealthReport {
   /** Problems of the cloud alone, as text; null if there is none. */
   readonly cloudReason: string | null;
   /** The gravest first. */
-  readonly problems: readonly Problem[];
+  readonly problems: readonly HealthProblem[];
   /** Why a side of the bridge is not ready although it is connected, as text; null if it is ready. */
   readonly unready: Readonly<Record<'cloud' | 'broker', string | null>>;
 }
@@ -57,12 +57,12 @@ export function evaluateHealth(inputs: HealthInputs): HealthReport {
   const problems = statuses.flatMap((status) => all.filter((each) => each.status === status));
   return {
     status: problems[0]?.status ?? 'ok',
-    reason: messageOf(problems),
-    cloudReason: messageOf(problems.filter(({ source }) => source === 'cloud')),
+    reason: joinedMessages(problems),
+    cloudReason: joinedMessages(problems.filter(({ source }) => source === 'cloud')),
     problems,
     unready: {
-      cloud: messageOf(problems.filter(({ stops }) => stops === 'cloud')),
-      broker: messageOf(problems.filter(({ stops }) => stops === 'broker')),
+      cloud: joinedMessages(problems.filter(({ stops }) => stops === 'cloud')),
+      broker: joinedMessages(problems.filter(({ stops }) => stops === 'broker')),
     },
   };
 }
@@ -73,7 +73,7 @@ const outages = [
   { kind: 'unavailable', status: 'cloud_unreachable' },
 ] as const;
 
-function messageOf(problems: readonly Problem[]): string | null {
+function joinedMessages(problems: readonly HealthProblem[]): string | null {
   return joinSentences(problems.slice(0, maxShown).map(({ message }) => message)) || null;
 }
 
@@ -83,54 +83,56 @@ function cloudProblems({
   overdue,
   silentValves,
   rejectedUntil,
-}: HealthInputs): Problem[] {
+}: HealthInputs): HealthProblem[] {
   if (rejectedUntil !== null) return [rejectedAccount(rejectedUntil)];
   const failing = failuresByKey(polls);
   for (const { kind, status } of outages) {
     if (!isWhollyFailing(polls, kind)) continue;
     const { message = '', key = '' } = failing.map(([each]) => each).find((each) => each.kind === kind) ?? {};
     const told = `No data from the cloud: ${message}. Retrying`;
-    return [{ ...problem('cloud', status, told, `${status} ${key}`), outage: message }];
+    return [{ ...healthProblem('cloud', status, told, `${status} ${key}`), outage: message }];
   }
-  if (!pollNames.some((poll) => wasPolled(polls[poll]))) return [problem('start', 'degraded', waitingReason)];
+  if (!pollNames.some((poll) => wasPolled(polls[poll])))
+    return [healthProblem('start', 'degraded', waitingReason)];
   const failed = failing.map(([failure, affected]) => {
     const isBrief = failure.kind === 'unavailable' && affected.every((poll) => isFirstFailure(polls, poll));
     const isOverdue = affected.some((poll) => overdue.includes(poll));
     return { ...failedPolls(failure, affected), isBrief, stops: isOverdue ? ('cloud' as const) : undefined };
   });
-  const reading = isFirstReading ? [problem('start', 'degraded', readingReason)] : [];
+  const reading = isFirstReading ? [healthProblem('start', 'degraded', readingReason)] : [];
   return [...failed, ...waitingPolls(polls, overdue), ...reading, ...silence(silentValves)];
 }
 
 /** Polls that have not failed, and have not read anything in time either: their requests wait. */
-function waitingPolls(polls: StatusByPoll, overdue: readonly PollName[]): Problem[] {
+function waitingPolls(polls: StatusByPoll, overdue: readonly PollName[]): HealthProblem[] {
   const waiting = overdue.filter((poll) => polls[poll].failure === null).map((poll) => pollTable[poll].label);
   if (waiting.length === 0) return [];
   const message = `No new data for too long: ${waiting.join(', ')}. The requests wait. A leak or a moved valve may not be shown`;
-  return [problem('cloud', 'degraded', message, 'waiting', 'cloud')];
+  return [healthProblem('cloud', 'degraded', message, 'waiting', 'cloud')];
 }
 
-function silence(valves: readonly string[]): Problem[] {
+function silence(valves: readonly string[]): HealthProblem[] {
   if (valves.length === 0) return [];
   const shown = `${valves.slice(0, maxNames).join(', ')}${valves.length > maxNames ? ' and others' : ''}`;
   const message = `No new measurements from ${shown}. Flow, pressure and temperature are unknown. Check the batteries and the hubs`;
-  return [problem('telemetry', 'degraded', message, message, 'cloud')];
+  return [healthProblem('telemetry', 'degraded', message, message, 'cloud')];
 }
 
-function rejectedAccount(untilMs: number): Problem {
-  const next = `Next attempt by ${timeOfDay(untilMs)} UTC, or when the password file changes`;
+function rejectedAccount(untilMs: number): HealthProblem {
+  const next = `Next attempt by ${utcTime(untilMs)} UTC, or when the password file changes`;
   const message = `The cloud rejects the e-mail or the password. Correct them. ${next}`;
   // One key, whether the cloud has rejected the account again or no attempt is allowed yet.
   const key = 'auth_failed';
   const outage = 'the cloud rejects the e-mail or the password. Correct them';
-  return { ...problem('cloud', 'auth_failed', message, key), outage };
+  return { ...healthProblem('cloud', 'auth_failed', message, key), outage };
 }
 
-function failedPolls({ kind, key, message }: PollFailure, polls: readonly PollName[]): Problem {
+function failedPolls({ kind, key, message }: PollFailure, polls: readonly PollName[]): HealthProblem {
   const data = polls.map((poll) => pollTable[poll].label).join(', ');
-  if (isPermanent({ kind })) return problem('cloud', 'degraded', `Cannot read ${data}: ${message}`, key);
+  if (isPermanent({ kind }))
+    return healthProblem('cloud', 'degraded', `Cannot read ${data}: ${message}`, key);
   const told = `${kind === 'incomplete' ? 'Could not read all' : 'Cannot read'} ${data}: ${message}. Retrying`;
-  return problem('cloud', 'degraded', told, key);
+  return healthProblem('cloud', 'degraded', told, key);
 }
 
 /** Whether a vital poll has failed only once. */
@@ -196,6 +198,6 @@ function iso(atMs: number | null): string | null {
 }
 
 /** Hours and minutes in UTC. */
-function timeOfDay(atMs: number): string {
+function utcTime(atMs: number): string {
   return new Date(atMs).toISOString().slice(11, 16);
 }

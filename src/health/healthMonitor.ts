@@ -22,7 +22,7 @@ import {
   staleReason,
 } from './health.ts';
 import type { OtherBridges } from './otherBridges.ts';
-import { type Problem, type ProblemSource, problem } from './problem.ts';
+import { type HealthProblem, healthProblem, type ProblemSource } from './problem.ts';
 
 /** Other parts log these problems. */
 const loggedElsewhere = new Set<ProblemSource>(['start', 'broker', 'data_dir', 'http', 'data', 'telemetry']);
@@ -270,9 +270,9 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   }
 
   /** All problems except those of reading the cloud. */
-  #otherProblems(): Problem[] {
+  #otherProblems(): HealthProblem[] {
     const { client, connection, retained, state, store, poller, otherBridges } = this.#parts;
-    const messages: [ProblemSource, string | null, Problem['stops']?, string?][] = [
+    const messages: [ProblemSource, string | null, HealthProblem['stops']?, string?][] = [
       ['broker', connection.isConnected ? null : brokerProblem(connection)],
       [
         'broker',
@@ -289,9 +289,9 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     ];
     return [
       ...messages.flatMap(([source, message, stops, key]) =>
-        message === null ? [] : [problem(source, 'degraded', message, key, stops)],
+        message === null ? [] : [healthProblem(source, 'degraded', message, key, stops)],
       ),
-      ...(state.lockProblem === null ? [] : [problem('data_dir', 'ok', state.lockProblem)]),
+      ...(state.lockProblem === null ? [] : [healthProblem('data_dir', 'ok', state.lockProblem)]),
       ...accountProblems(store, poller.statuses.records.properties.lastSuccessAt !== null),
       ...unexpectedData(client, 'warn'),
       ...unexpectedData(client, 'info'),
@@ -300,11 +300,11 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
 }
 
 /** A warning means that a record is missing; information, that an unknown value was used. */
-function unexpectedData(client: CloudClient, wanted: 'info' | 'warn'): Problem[] {
+function unexpectedData(client: CloudClient, wanted: 'info' | 'warn'): HealthProblem[] {
   const messages = client.problems().flatMap(({ level, message }) => (level === wanted ? [message] : []));
   if (messages.length === 0) return [];
   const message = `Unexpected data from the cloud: ${joinSentences(messages.slice(0, maxShown))}`;
-  return [problem('data', wanted === 'warn' ? 'degraded' : 'ok', message)];
+  return [healthProblem('data', wanted === 'warn' ? 'degraded' : 'ok', message)];
 }
 
 function brokerProblem({ trouble }: Connection): string {
@@ -324,7 +324,7 @@ function missedMessages(refused: string | null): string | null {
   return `The MQTT broker rejects a subscription: ${refused}. Messages there have no effect. Check the access list of the broker`;
 }
 
-function isOutage({ outage }: Problem): boolean {
+function isOutage({ outage }: HealthProblem): boolean {
   return outage !== undefined;
 }
 

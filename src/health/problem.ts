@@ -14,7 +14,7 @@ export type ProblemSource =
   | 'data';
 
 /** One problem, or one piece of information. */
-export interface Problem {
+export interface HealthProblem {
   readonly source: ProblemSource;
   /** The status of the bridge while the problem lasts; `ok` for information. */
   readonly status: HealthStatus;
@@ -31,12 +31,12 @@ export interface Problem {
 }
 
 /** A problem, or information if the status is `ok`. */
-export function problem(
+export function healthProblem(
   source: ProblemSource,
   status: HealthStatus,
   message: string,
   key = message,
-  stops?: Problem['stops'],
-): Problem {
+  stops?: HealthProblem['stops'],
+): HealthProblem {
   return { source, status, message, key, stops };
 }

@@ -19,7 +19,7 @@ const pingsPerLimit = 3;
 
 // Node.js has no datagram sockets for this. Packages that add them are compiled during their installation, and where that
 // fails, systemd restarts the service again and again. Its own tool is there wherever systemd is.
-const run = promisify(execFile);
+const runFile = promisify(execFile);
 
 /**
  * Reports to systemd (sd_notify) when the service has started and when it stops, and in between that it is alive, as
@@ -32,7 +32,7 @@ export async function reportToSystemd(service: Service, clock: Clock, log: Log):
   let hasFailed = false;
   const report = async (state: string) => {
     try {
-      await run('systemd-notify', [state]);
+      await runFile('systemd-notify', [state]);
     } catch (error) {
       if (!hasFailed) log.warn(`Cannot report to systemd: ${errorMessage(error).trim().split('\n').at(-1)}`);
       hasFailed = true;

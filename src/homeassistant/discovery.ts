@@ -141,7 +141,7 @@ function entitiesOf(
   const known = texts.get(shape);
   if (known) return known;
   if (texts.size >= mostShapes) texts.clear();
-  const message = messageOf(view, offers, discoveryOrigin, deviceName);
+  const message = sharedMessage(view, offers, discoveryOrigin, deviceName);
   const made = {
     componentIds: Object.keys(message.components),
     pieces: JSON.stringify(message).slice(1).split(placeholderText),
@@ -155,7 +155,7 @@ const placeholder = '\u0001';
 const placeholderText = JSON.stringify(placeholder).slice(1, -1);
 
 /** The message of a device without the device, whose ID is the placeholder. */
-function messageOf(
+function sharedMessage(
   view: DeviceView,
   offers: SupportedOperations,
   { topics, version, language, homepage }: DiscoveryOrigin,

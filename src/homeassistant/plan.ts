@@ -1,6 +1,7 @@
 import { type EntityRow, hasEntity, type SupportedOperations, type TextRow } from '../entities/row.ts';
 import { entityTable } from '../entities/tables.ts';
 import {
+  type CloudDeviceKind,
   type DeviceKind,
   type DeviceView,
   isSignalReachable,
@@ -47,8 +48,6 @@ export interface PlanContext extends DiscoveryOrigin {
   readonly offers: SupportedOperations;
   readonly isDiscoveryOn: boolean;
 }
-
-type CloudDeviceKind = Exclude<DeviceKind, 'bridge'>;
 
 /** Everything that a device should have retained. */
 export interface DevicePlan {

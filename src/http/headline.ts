@@ -26,14 +26,14 @@ export interface Headline {
 }
 
 /** What the headline calls a device. */
-export interface Place {
+export interface DeviceTitle {
   readonly name: string;
   /** The name of its property if other devices are called the same; null if the name is enough. */
   readonly property: string | null;
 }
 
 /** A valve as far as the headline goes. */
-export interface HeadlineValve extends Place {
+export interface HeadlineValve extends DeviceTitle {
   readonly valve: Valve | null;
   /** Whether the valve is known to be so now: it is fresh, and valve and hub are reachable. */
   readonly isSure: boolean;
@@ -47,7 +47,7 @@ export interface HeadlineValve extends Place {
 export interface PlacedAlert {
   readonly alert: Alert;
   /** Its device, or its property if it names no device there; null if that is not known. */
-  readonly place: Place | null;
+  readonly place: DeviceTitle | null;
   /** The valve that it is about; null if it is about none. */
   readonly valve: HeadlineValve | null;
 }
@@ -76,7 +76,7 @@ export function headlineOf(facts: HeadlineFacts): Headline {
   const [worst] = alerts;
   if (worst) {
     // A low battery is less than a valve that is offline.
-    const trouble = worst.alert.urgency === 'notice' && !isLoading ? troubled(facts) : null;
+    const trouble = worst.alert.urgency === 'notice' && !isLoading ? troubledHeadline(facts) : null;
     if (trouble)
       return { ...trouble, details: [...moreAlerts(alerts.length).map(sentence), ...trouble.details] };
     const lead = [alertSentence(worst), ...waterOf(worst.valve, facts)];
@@ -87,7 +87,7 @@ export function headlineOf(facts: HeadlineFacts): Headline {
   if (!isWhole) return say('unknown', [['incomplete']], extras(facts));
   if (!areAlertsKnown) return say('unknown', [['alerts_unknown']], extras(facts));
   if (valves.length === 0) return say('unknown', [['no_valve']], extras(facts));
-  return troubled(facts) ?? moving(facts) ?? allWell(facts);
+  return troubledHeadline(facts) ?? moving(facts) ?? allWell(facts);
 }
 
 /** After an outage, old readings are not shown as current, but an alarm stays one. */
@@ -104,7 +104,7 @@ function outage({ cloud, health, valves }: HeadlineFacts, alerts: readonly Place
 }
 
 /** A valve that is faulty, offline or unknown; null if none is. */
-function troubled(facts: HeadlineFacts): Headline | null {
+function troubledHeadline(facts: HeadlineFacts): Headline | null {
   const { valves } = facts;
   const faulty = valves.filter(({ isFaulty }) => isFaulty);
   const away = valves.filter(({ isReachable }) => !isReachable);
@@ -182,7 +182,7 @@ function alertSentence({ alert: { name, type, at }, place }: PlacedAlert): Parts
   return [at === null ? 'alert_at' : 'alert_at_since', values];
 }
 
-function placeValues({ name, property }: Place) {
+function placeValues({ name, property }: DeviceTitle) {
   return { place: name, ...(property !== null && { property }) };
 }
 

@@ -40,7 +40,7 @@ const usualLimits = {
 };
 
 /** A port that is taken may be free later. */
-const retryBackoff: Backoff = { firstMs: 5_000, longestMs: 300_000 };
+const listenBackoff: Backoff = { firstMs: 5_000, longestMs: 300_000 };
 
 /** Nothing but our own files is loaded, and only pages of the same origin, as Home Assistant is, may frame the page. */
 const sources = {
@@ -140,7 +140,7 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
     else this.#log.debug(problem);
     if (this.#isStopped) return;
     this.emit('problem', problem);
-    const delayMs = backoffMs(retryBackoff, this.#failures, this.#random);
+    const delayMs = backoffMs(listenBackoff, this.#failures, this.#random);
     this.#cancelRetry = this.#clock.after(delayMs, () => void this.start());
   }
 

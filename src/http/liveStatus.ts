@@ -6,7 +6,7 @@ import { commonHeaders, sendJson } from './httpServer.ts';
 import { type PageRequest, statusPages } from './status.ts';
 
 /** How the page is kept up to date. */
-const usualLimits = {
+const usualStreamLimits = {
   /** Live pages at a time. */
   readers: 16,
   /** How often the bridge is looked at while a page is open, in ms. */
@@ -27,7 +27,7 @@ const maxShare = 0.05;
 /** After how long a browser that was disconnected comes back, in ms. */
 const comeBackMs = 2_000;
 
-interface Reader {
+interface PageReader {
   readonly response: ServerResponse;
   readonly page: PageRequest;
   /** The document that it has. */
@@ -44,8 +44,8 @@ export class LiveStatus {
   readonly #flows: Pick<FlowHistory, 'of'>;
   readonly #hide: (text: string) => string;
   readonly #clock: Clock;
-  readonly #limits: typeof usualLimits;
-  readonly #readers = new Set<Reader>();
+  readonly #limits: typeof usualStreamLimits;
+  readonly #readers = new Set<PageReader>();
   #cancelLook: () => void = () => {};
   #pages: ReturnType<typeof statusPages> | null = null;
   /** The pages that somebody has asked for. */
@@ -56,7 +56,7 @@ export class LiveStatus {
     flows: Pick<FlowHistory, 'of'>,
     hide: (text: string) => string,
     clock: Clock,
-    limits = usualLimits,
+    limits = usualStreamLimits,
   ) {
     this.#gather = gather;
     this.#flows = flows;
@@ -80,7 +80,7 @@ export class LiveStatus {
     // nginx would collect the events.
     const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
     response.writeHead(200, { ...commonHeaders, ...headers }).write(`retry: ${comeBackMs}\n\n`);
-    const reader: Reader = { response, page, text: '', sentAt: 0 };
+    const reader: PageReader = { response, page, text: '', sentAt: 0 };
     this.#readers.add(reader);
     response.once('close', () => {
       this.#readers.delete(reader);
@@ -100,7 +100,7 @@ export class LiveStatus {
   }
 
   /** A client that does not take what it has gets no more, and is disconnected by the server's idle timeout. */
-  #update(reader: Reader): void {
+  #update(reader: PageReader): void {
     const { response, page } = reader;
     if (response.writableNeedDrain) return;
     const now = this.#clock.monotonic();

@@ -16,7 +16,7 @@ import { measurementOf } from '../model/telemetry.ts';
 import { type Valve, valveShown } from '../model/valve.ts';
 import { type Alert, alertsOf, byUrgency } from './alerts.ts';
 import type { FlowDay, FlowHistory } from './flowHistory.ts';
-import { type Headline, type HeadlineValve, headlineOf, type Place } from './headline.ts';
+import { type DeviceTitle, type Headline, type HeadlineValve, headlineOf } from './headline.ts';
 import { type ShownUsage, todayOf, usageOf } from './usage.ts';
 
 /** Hubs and sonics: more is not read by anybody at once, the rest is on other pages. */
@@ -62,7 +62,7 @@ export interface ShownHub extends WithAlerts {
 }
 
 /** The parts of a property that can have alerts. */
-const sections = ['alerts', 'sonics', 'hubs'] as const;
+const alertSections = ['alerts', 'sonics', 'hubs'] as const;
 
 /** What is in a property; or in none that is known. Its own alerts are those that name no device in it. */
 export interface ShownProperty extends WithAlerts {
@@ -71,7 +71,7 @@ export interface ShownProperty extends WithAlerts {
   /** Whether no other alert is open in it. */
   readonly areAlertsKnown: boolean;
   /** The part with the most urgent alert first. */
-  readonly sections: readonly (typeof sections)[number][];
+  readonly sections: readonly (typeof alertSections)[number][];
   /** Those on this page. */
   readonly hubs: readonly ShownHub[];
   readonly sonics: readonly ShownSonic[];
@@ -130,12 +130,12 @@ interface ShownHalf {
   readonly workedAt: number | null;
 }
 
-type Device = SignalView | SonicView;
+type CloudDevice = SignalView | SonicView;
 
 /** A property, or null for what is in none that is known, and what is in it, its hubs first. */
-interface Household {
+interface PropertyGroup {
   readonly view: PropertyView | null;
-  readonly devices: readonly Device[];
+  readonly devices: readonly CloudDevice[];
 }
 
 /** What a browser asks for. */
@@ -177,7 +177,7 @@ export function statusPages(
     }),
     page({ number, query }: PageRequest): StatusDocument {
       const lines = find(query);
-      const onPage = new Map<Household, Device[]>();
+      const onPage = new Map<PropertyGroup, CloudDevice[]>();
       for (const { household, device } of lines.slice((number - 1) * devicesAPage, number * devicesAPage)) {
         const shown = onPage.get(household) ?? [];
         onPage.set(household, device ? [...shown, device] : shown);
@@ -192,12 +192,12 @@ export function statusPages(
 }
 
 interface Line {
-  readonly household: Household;
-  readonly device: Device | null;
+  readonly household: PropertyGroup;
+  readonly device: CloudDevice | null;
 }
 
 function isNamed({ household, device }: Line, query: string): boolean {
-  const names = [household.view && nameOf(household.view.property), device && deviceName(device)];
+  const names = [household.view && displayName(household.view.property), device && deviceName(device)];
   const wanted = query.toLowerCase();
   return names.some((name) => name?.toLowerCase().includes(wanted));
 }
@@ -205,7 +205,7 @@ function isNamed({ household, device }: Line, query: string): boolean {
 /** What is the same on all pages. The devices come in the order of the pages. */
 function commonPart(
   snapshot: StatusSnapshot,
-  devices: readonly Device[],
+  devices: readonly CloudDevice[],
   hide: (text: string) => string,
 ): Omit<StatusDocument, 'page' | 'properties'> {
   const { startedAt, status, reason, readiness, polls, progress, isWhole, incidents } = snapshot;
@@ -239,7 +239,7 @@ function commonPart(
 
 function headlineFacts(
   snapshot: StatusSnapshot,
-  devices: readonly Device[],
+  devices: readonly CloudDevice[],
 ): Parameters<typeof headlineOf>[0] {
   const { readiness, status: health, isWhole, signals, sonics, properties, polls } = snapshot;
   const isFresh = isPresent(snapshot);
@@ -248,7 +248,7 @@ function headlineFacts(
   const known = new Map([...signals, ...sonics].map((device) => [idKey(recordOf(device).id), device]));
   const homes = new Map(
     properties.flatMap(({ property, incidents }) =>
-      incidents.map(({ id }) => [id, { name: nameOf(property), property: null }]),
+      incidents.map(({ id }) => [id, { name: displayName(property), property: null }]),
     ),
   );
   const positions = new Map(devices.map((device, index) => [device, index]));
@@ -258,7 +258,7 @@ function headlineFacts(
     const place = device ? placeOf(device) : (homes.get(incident.id) ?? null);
     const valve = (device && isSonic(device) && valves.get(device)) || null;
     const position = (device && positions.get(device)) ?? -1;
-    return alertsOf([incident], shortened).map((alert) => ({ alert, place, valve, position }));
+    return alertsOf([incident], shortenedName).map((alert) => ({ alert, place, valve, position }));
   });
   return {
     ...readiness,
@@ -277,10 +277,10 @@ function headlineFacts(
 
 /** What a device is called: with its property if another one has the same name. */
 function placesOf(
-  devices: readonly Device[],
+  devices: readonly CloudDevice[],
   properties: readonly PropertyView[],
-): (device: Device) => Place {
-  const homes = new Map(properties.map(({ property }) => [property.id, nameOf(property)]));
+): (device: CloudDevice) => DeviceTitle {
+  const homes = new Map(properties.map(({ property }) => [property.id, displayName(property)]));
   const counts = new Map<string, number>();
   for (const name of devices.map(deviceName)) counts.set(name, (counts.get(name) ?? 0) + 1);
   return (device) => {
@@ -290,7 +290,7 @@ function placesOf(
   };
 }
 
-function headlineValve(view: SonicView, place: Place, isFresh: boolean): HeadlineValve {
+function headlineValve(view: SonicView, place: DeviceTitle, isFresh: boolean): HeadlineValve {
   const { sonic, valve } = view;
   const doubt = doubtOf(view, isFresh);
   const isSure = doubt === null;
@@ -310,15 +310,15 @@ function isPresent({ readiness: { cloud } }: StatusSnapshot): boolean {
 }
 
 /** What has a problem first, then by name; what is in no known property comes after those that are as well. */
-function householdsOf({ properties, signals, sonics }: StatusSnapshot, ranks: Ranks): Household[] {
-  const inside = new Map<string | null, Device[]>(properties.map(({ property }) => [property.id, []]));
-  const unassigned: Device[] = [];
+function householdsOf({ properties, signals, sonics }: StatusSnapshot, ranks: Ranks): PropertyGroup[] {
+  const inside = new Map<string | null, CloudDevice[]>(properties.map(({ property }) => [property.id, []]));
+  const unassigned: CloudDevice[] = [];
   for (const device of [...signals, ...sonics]) (inside.get(device.propertyId) ?? unassigned).push(device);
-  const inOrder = (one: Device, other: Device) =>
+  const inOrder = (one: CloudDevice, other: CloudDevice) =>
     compareRanks(ranks.get(one), ranks.get(other)) ||
     Number(isSonic(other)) - Number(isSonic(one)) ||
     byName(deviceName(one), deviceName(other));
-  const homes = properties.map((view): Household => {
+  const homes = properties.map((view): PropertyGroup => {
     return { view, devices: (inside.get(view.property.id) ?? []).toSorted(inOrder) };
   });
   if (unassigned.length > 0) homes.push({ view: null, devices: unassigned.toSorted(inOrder) });
@@ -326,7 +326,7 @@ function householdsOf({ properties, signals, sonics }: StatusSnapshot, ranks: Ra
     const own = home.view ? rankOf(home.view.incidents) : fine;
     const worst = home.devices[0] && ranks.get(home.devices[0]);
     const rank = compareRanks(worst, own) < 0 ? worst : own;
-    return { home, rank, name: home.view && nameOf(home.view.property) };
+    return { home, rank, name: home.view && displayName(home.view.property) };
   });
   sorted.sort(
     (one, other) =>
@@ -343,14 +343,14 @@ interface Rank {
   readonly worst: Alert | null;
 }
 
-type Ranks = ReadonlyMap<Device, Rank>;
+type Ranks = ReadonlyMap<CloudDevice, Rank>;
 const grades = { alarm: 0, warning: 1, notice: 3 } as const;
-const troubled: Rank = { grade: 2, worst: null };
+const troubledRank: Rank = { grade: 2, worst: null };
 const fine: Rank = { grade: 4, worst: null };
 
 function rankDevices(snapshot: StatusSnapshot): Ranks {
   const isFresh = isPresent(snapshot);
-  const isTroubled = (device: Device) =>
+  const isTroubled = (device: CloudDevice) =>
     isSonic(device)
       ? device.valve === null || doubtOf(device, true) !== null
       : device.isStale || cloudLinkOf(device) !== true;
@@ -358,14 +358,14 @@ function rankDevices(snapshot: StatusSnapshot): Ranks {
     [...snapshot.signals, ...snapshot.sonics].map((device) => {
       const rank = rankOf(device.incidents);
       // In an outage everything is old, which is no reason to look at one before another.
-      const isWorse = isFresh && isTroubled(device) && compareRanks(troubled, rank) < 0;
-      return [device, isWorse ? troubled : rank];
+      const isWorse = isFresh && isTroubled(device) && compareRanks(troubledRank, rank) < 0;
+      return [device, isWorse ? troubledRank : rank];
     }),
   );
 }
 
 function rankOf(incidents: readonly Incident[]): Rank {
-  const [worst] = alertsOf(incidents, shortened);
+  const [worst] = alertsOf(incidents, shortenedName);
   return worst ? { grade: grades[worst.urgency], worst } : fine;
 }
 
@@ -375,7 +375,7 @@ function compareRanks(one: Rank = fine, other: Rank = fine): number {
 
 /** The most urgent alerts, and how many there are. */
 function withAlerts(incidents: readonly Incident[]): WithAlerts {
-  return { alerts: alertsOf(incidents, shortened).slice(0, maxAlerts), alertsInAll: incidents.length };
+  return { alerts: alertsOf(incidents, shortenedName).slice(0, maxAlerts), alertsInAll: incidents.length };
 }
 
 /** What neither a device nor a property shows. */
@@ -387,13 +387,13 @@ function unplacedAlerts(snapshot: StatusSnapshot): StatusDocument['unplaced'] {
   return { ...withAlerts(here), isFirst: compareRanks(rankOf(here), rankOf(elsewhere)) <= 0 };
 }
 
-function idsOf(views: readonly (PropertyView | Device)[]): Set<string> {
+function idsOf(views: readonly (PropertyView | CloudDevice)[]): Set<string> {
   return new Set(views.flatMap(({ incidents }) => incidents.map(({ id }) => id)));
 }
 
 function shownProperty(
-  { view, devices }: Household,
-  shown: readonly Device[],
+  { view, devices }: PropertyGroup,
+  shown: readonly CloudDevice[],
   ranks: Ranks,
   snapshot: StatusSnapshot,
   flows: Pick<FlowHistory, 'of'>,
@@ -404,20 +404,20 @@ function shownProperty(
   const usage = view
     ? [usageOf(null, sonics, isFresh)]
     : // What is in no known property has no water in common.
-      shownSonics.map((each) => usageOf(nameOf(each.sonic), [each], isFresh));
+      shownSonics.map((each) => usageOf(displayName(each.sonic), [each], isFresh));
   const placed = idsOf(devices);
   const own = view ? view.incidents.filter(({ id }) => !placed.has(id)) : [];
-  const rankOfFirst = ([first]: readonly Device[]) => first && ranks.get(first);
+  const rankOfFirst = ([first]: readonly CloudDevice[]) => first && ranks.get(first);
   const worst = {
     alerts: rankOf(own),
     sonics: rankOfFirst(shownSonics),
     hubs: rankOfFirst(shown.filter((device) => !isSonic(device))),
   };
   return {
-    name: view && nameOf(view.property),
+    name: view && displayName(view.property),
     ...withAlerts(own),
     areAlertsKnown: isFresh && (view ? openCount(view) !== null : snapshot.areIncidentsKnown),
-    sections: sections.toSorted((one, other) => compareRanks(worst[one], worst[other])),
+    sections: alertSections.toSorted((one, other) => compareRanks(worst[one], worst[other])),
     hubs: shown.flatMap((device) => (isSonic(device) ? [] : shownHub(device, isFresh))),
     sonics: shownSonics.map((each) => shownSonic(each, isFresh, snapshot.readAt, flows)),
     hubsInAll: devices.length - sonics.length,
@@ -426,13 +426,13 @@ function shownProperty(
   };
 }
 
-function isSonic(device: Device): device is SonicView {
+function isSonic(device: CloudDevice): device is SonicView {
   return device.kind === 'sonic';
 }
 
 function shownHub(view: SignalView, isFresh: boolean): ShownHub {
   return {
-    name: nameOf(view.signal),
+    name: displayName(view.signal),
     ...withAlerts(view.incidents),
     isConnected: isFresh ? cloudLinkOf(view) : null,
   };
@@ -448,10 +448,10 @@ function shownSonic(
   const doubt = doubtOf(view, isFresh);
   const measured = telemetry && doubt === null ? measurementOf(telemetry) : null;
   return {
-    name: nameOf(sonic),
+    name: displayName(sonic),
     ...withAlerts(incidents),
     valve,
-    word: valveShown(sonic.valve_state, null) === null ? shortened(sonic.valve_state) : null,
+    word: valveShown(sonic.valve_state, null) === null ? shortenedName(sonic.valve_state) : null,
     doubt,
     readAt: doubt === 'old' ? readAt(sonic.id) : null,
     battery: batteryOption(sonic.battery),
@@ -481,19 +481,19 @@ function countValves(snapshot: StatusSnapshot): StatusDocument['valves'] {
   return counts;
 }
 
-function recordOf(device: Device): Sonic | Signal {
+function recordOf(device: CloudDevice): Sonic | Signal {
   return isSonic(device) ? device.sonic : device.signal;
 }
 
-function deviceName(device: Device): string {
-  return nameOf(recordOf(device));
+function deviceName(device: CloudDevice): string {
+  return displayName(recordOf(device));
 }
 
-function nameOf(record: { readonly name: string | null } | undefined): string {
-  return shortened(record?.name?.trim() ?? null) ?? '';
+function displayName(record: { readonly name: string | null } | undefined): string {
+  return shortenedName(record?.name?.trim() ?? null) ?? '';
 }
 
-function shortened(text: string | null): string | null {
+function shortenedName(text: string | null): string | null {
   return text !== null && text.length > maxNameLength ? `${text.slice(0, maxNameLength)}…` : text;
 }
 

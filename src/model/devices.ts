@@ -24,6 +24,10 @@ import type { Valve } from './valve.ts';
 export const deviceKinds = ['bridge', 'property', 'signal', 'sonic'] as const;
 export type DeviceKind = (typeof deviceKinds)[number];
 
+/** Those that the cloud has; parents first: Home Assistant makes a nameless device of one that it does not know. */
+export const cloudKinds = ['property', 'signal', 'sonic'] as const;
+export type CloudDeviceKind = (typeof cloudKinds)[number];
+
 /** Why there is no signal to show for a sonic: it has none, or no list that was read has the one that it names. */
 export type NoSignal = 'none' | 'unknown';
 

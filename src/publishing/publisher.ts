@@ -13,9 +13,9 @@ import {
   planUnread,
 } from '../homeassistant/plan.ts';
 import { statesPath } from '../homeassistant/topics.ts';
-import { type DeviceKind, type DeviceView, kindLabels } from '../model/devices.ts';
+import { cloudKinds, type DeviceKind, type DeviceView, kindLabels } from '../model/devices.ts';
 import type { StateFile } from '../state/stateFile.ts';
-import { cloudKinds, type DeviceKey, type Dirty } from '../store/changes.ts';
+import type { DeviceKey, Dirty } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
 import type { BridgeState } from './bridgeState.ts';
 import type { Cleanup } from './cleanup.ts';

@@ -8,10 +8,10 @@ import {
   type Target,
   type Topics,
 } from '../homeassistant/topics.ts';
-import { namedProperty } from '../model/devices.ts';
+import { cloudKinds, namedProperty } from '../model/devices.ts';
 import { isHeir, isOurs, isShared, type Shard } from '../model/shard.ts';
 import { recordFromShown, type UsageRecord } from '../model/usage.ts';
-import { cloudKinds, type DeviceKey } from '../store/changes.ts';
+import type { DeviceKey } from '../store/changes.ts';
 
 /** Exact topics that are read at a time. */
 export const maxTopicsAtOnce = 100;

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { type OperationName, operationNames, operationRow } from '../cloud/operations.ts';
-import { bodies, queries } from './document.ts';
+import { bodySchemas, queries } from './document.ts';
 import type { Faults } from './faults.ts';
 import { handlers, Rejection } from './handlers.ts';
 import type { Sessions } from './sessions.ts';
@@ -147,7 +147,8 @@ function readQuery(name: OperationName, target: string): Record<string, unknown>
 }
 
 function acceptedBody(name: OperationName, { contentType, text }: CloudRequest): unknown {
-  const schema: z.ZodType | undefined = name in bodies ? bodies[name as keyof typeof bodies] : undefined;
+  const schema: z.ZodType | undefined =
+    name in bodySchemas ? bodySchemas[name as keyof typeof bodySchemas] : undefined;
   if (!schema) return undefined;
   if (text === '') return accepted(schema, {});
   if (!/^application\/json\b/i.test(contentType ?? '')) {

@@ -49,7 +49,7 @@ const name = anyOf({ name: text });
 const valveCommand = z.strictObject({ action: z.enum(['open', 'close']) });
 
 /** The body of each operation that takes one. */
-export const bodies = {
+export const bodySchemas = {
   sign_in: anyOf({ email: text.regex(emailPattern, 'must be an e-mail address'), password: text }),
   refresh_token: anyOf({ refresh_token: text }),
   act_on_incident: anyOf({ action: text }),
@@ -77,8 +77,8 @@ export const bodies = {
 } as const satisfies { readonly [Name in OperationName]?: z.ZodType };
 
 /** What a body is, once it was judged. */
-export type DocumentBody<Name extends OperationName> = Name extends keyof typeof bodies
-  ? z.output<(typeof bodies)[Name]>
+export type DocumentBody<Name extends OperationName> = Name extends keyof typeof bodySchemas
+  ? z.output<(typeof bodySchemas)[Name]>
   : undefined;
 
 const number = text.regex(/^\d+$/, 'must be a whole number').transform(Number);

@@ -3,7 +3,7 @@ import { emailPattern } from '../base/email.ts';
 import type { ListName, OperationName, ParamsOf, RecordOf } from '../cloud/operations.ts';
 import type { Incident, Property, Sonic, Telemetry } from '../model/records.ts';
 import type { ValveAction } from '../model/valve.ts';
-import { bodies, type DocumentBody, type DocumentQuery } from './document.ts';
+import { bodySchemas, type DocumentBody, type DocumentQuery } from './document.ts';
 import { isKnownTimezone } from './localTime.ts';
 import { startPressureTest, testsByDay } from './pressureTests.ts';
 import { blankProperty, type Records, type SomeFields } from './records.ts';
@@ -32,12 +32,12 @@ interface ValidRequest<Name extends OperationName> {
 }
 
 /** All of a record but the webhook's address, which the interface document has in no answer. */
-type Shown<T> = T extends { readonly webhook_url: unknown } ? Omit<T, 'webhook_url'> : T;
+type ShownRecord<T> = T extends { readonly webhook_url: unknown } ? Omit<T, 'webhook_url'> : T;
 
 /** What a handler gives: all records of a list, a record, or null for an answer without a body. */
 type Result<Name extends OperationName> = Name extends ListName
   ? readonly RecordOf<Name>[]
-  : Shown<RecordOf<Name>>;
+  : ShownRecord<RecordOf<Name>>;
 
 type Handlers = { readonly [Name in OperationName]: (request: ValidRequest<Name>) => Result<Name> };
 
@@ -269,7 +269,7 @@ function withoutWebhookUrl<T extends { readonly webhook_url: unknown }>({ webhoo
 
 /** What is kept of the fields that come with a property: additional ones may be anything, its own must fit. */
 function propertyFieldsOf(given: Readonly<Record<string, unknown>>): SomeFields<Property> {
-  const own: ReadonlyMap<string, z.ZodType> = new Map(Object.entries(bodies.update_property.shape));
+  const own: ReadonlyMap<string, z.ZodType> = new Map(Object.entries(bodySchemas.update_property.shape));
   const fits = ([field, value]: [string, unknown]) =>
     field !== 'id' && (own.get(field)?.safeParse(value).success ?? true);
   return Object.fromEntries(Object.entries(given).filter(fits));

@@ -22,7 +22,7 @@ export const systemDisk: Disk = {
   read: (path) => readFile(path, 'utf8'),
   async write(path, text) {
     await makeFolder(dirname(path));
-    const target = await targetOf(path);
+    const target = await linkTarget(path);
     // What a process that was killed has left half-written is replaced.
     const temporary = `${target}.tmp`;
     await rm(temporary, { force: true });
@@ -44,7 +44,7 @@ export const systemDisk: Disk = {
     await syncFolder(dirname(target));
   },
   async rename(from, to) {
-    if ((await targetOf(from)) === from) await rename(from, to);
+    if ((await linkTarget(from)) === from) await rename(from, to);
     else await copyFile(from, to);
   },
   async lock(folder) {
@@ -73,7 +73,7 @@ async function makeFolder(path: string): Promise<void> {
 }
 
 /** The file that a symbolic link names, whether or not there is one; the path itself if it is no link. */
-async function targetOf(path: string): Promise<string> {
+async function linkTarget(path: string): Promise<string> {
   const link = await readlink(path).catch(() => null);
   if (link === null) return path;
   return realpath(path).catch(() => resolve(dirname(path), link));

@@ -13,7 +13,7 @@ import { type Disk, describeDiskError, systemDisk } from './disk.ts';
 import { readState, type State, sections } from './stateSchema.ts';
 
 /** Whose session it is. */
-export interface Account {
+export interface SessionOwner {
   readonly baseUrl: string;
   readonly email: string;
 }
@@ -50,7 +50,7 @@ const unreadableCodes = ['EISDIR', 'EIO', 'ELOOP', 'ERR_STRING_TOO_LONG'];
  */
 export class StateFile {
   readonly #directory: string;
-  readonly #account: Account;
+  readonly #account: SessionOwner;
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #disk: Disk;
@@ -95,7 +95,7 @@ export class StateFile {
 
   constructor(
     directory: string,
-    account: Account,
+    account: SessionOwner,
     log: Log,
     clock: Clock = systemClock,
     disk: Disk = systemDisk,

@@ -1,3 +1,4 @@
+import type { CloudDeviceKind } from '../model/devices.ts';
 import type { PollName } from '../model/polls.ts';
 import { type PressureTestDays, withoutToday } from '../model/pressureTests.ts';
 import type {
@@ -11,7 +12,7 @@ import type {
 import { withoutSettings } from '../model/settings.ts';
 import type { Shard } from '../model/shard.ts';
 import { type Usage, withoutPresent } from '../model/usage.ts';
-import type { Changes, CloudDeviceKind, PlannedKind } from './changes.ts';
+import type { Changes, PlannedKind } from './changes.ts';
 import { DetailTable, TelemetryTable } from './details.ts';
 import { OpenIncidents } from './incidents.ts';
 import { LinkFlaps } from './links.ts';

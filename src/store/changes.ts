@@ -1,6 +1,4 @@
-/** Kinds of devices that the cloud has; parents first: Home Assistant makes a nameless device of one that it does not know. */
-export const cloudKinds = ['property', 'signal', 'sonic'] as const;
-export type CloudDeviceKind = (typeof cloudKinds)[number];
+import { type CloudDeviceKind, cloudKinds } from '../model/devices.ts';
 
 /** A device of the cloud. */
 export interface DeviceKey {

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { CloudDeviceKind } from '../model/devices.ts';
 import { idKey } from '../model/ids.ts';
 import { isAboutHub, isOpen, isTypeUnknown } from '../model/incidents.ts';
 import type { Incident } from '../model/records.ts';
-import type { Changes, CloudDeviceKind } from './changes.ts';
+import type { Changes } from './changes.ts';
 import { type Reading, Table } from './table.ts';
 import type { ReadonlyDevices, ReadonlyTopology } from './topology.ts';
 
@@ -19,7 +20,7 @@ export interface IncidentEvent {
 }
 
 /** An open incident, where it is, and who shows it. */
-interface Place {
+interface PlacedIncident {
   readonly record: Incident;
   /** Its sonic if the account has it, else its signal if it has that. */
   readonly device: AnnouncingDevice | null;
@@ -37,14 +38,14 @@ interface Place {
 export class OpenIncidents {
   /** A list that is complete closes what it is without: what it misses was read by itself before. */
   readonly #table = new Table<Incident>(1);
-  readonly #places = new Map<string, Place>();
+  readonly #places = new Map<string, PlacedIncident>();
   readonly #devices: ReadonlyDevices;
   readonly #topology: ReadonlyTopology;
   readonly #changes: Changes;
   /** Those that a device or property shows, by `kind/id`. */
   readonly #shownBy = new Map<string, Incident[]>();
   /** Those of which it is not known at which sonic, or in which property they are. */
-  #unplaced: readonly Place[] = [];
+  #unplaced: readonly PlacedIncident[] = [];
   /**
    * Hubs that have lost the cloud, by an open incident that names them and no sonic, with the time of the reading that
    * first had it, in ms of the monotonic clock. Ids are in small letters.
@@ -188,7 +189,7 @@ export class OpenIncidents {
   /** Those that may be at a device which does not show them. */
   possibleAt(kind: CloudDeviceKind, id: string): readonly Incident[] {
     const home = this.#topology.propertyOf(kind, id);
-    const isPossible = (place: Place) => {
+    const isPossible = (place: PlacedIncident) => {
       const { device, propertyId } = place;
       // The list of its signals shows which are not in a property.
       const mayBeAnywhere =
@@ -202,13 +203,13 @@ export class OpenIncidents {
 
   /** Those that name no device of the account, are in no property that is known, and that this bridge shows. */
   get unassigned(): readonly Incident[] {
-    const isUnassigned = ({ device, propertyId, isShown }: Place) =>
+    const isUnassigned = ({ device, propertyId, isShown }: PlacedIncident) =>
       isShown && !device && propertyId === null;
     return this.#unplaced.filter(isUnassigned).map(({ record }) => record);
   }
 
   /** Those that make incident entities of this bridge unknown, each with the device that shows it, if any. */
-  get uncertain(): readonly Pick<Place, 'record' | 'device'>[] {
+  get uncertain(): readonly Pick<PlacedIncident, 'record' | 'device'>[] {
     return [...this.#places.values()].filter((place) => {
       const isNear = place.isShown || (place.device === null && place.propertyId === null);
       return isNear && (isWithoutSonic(place) || isTypeUnknown(place.record));
@@ -260,7 +261,7 @@ export class OpenIncidents {
     for (const sonicId of this.#topology.sonicsOn(signalId)) mark('sonic', sonicId);
   }
 
-  #placeOf(incident: Incident): Place {
+  #placeOf(incident: Incident): PlacedIncident {
     const device = this.#deviceOf(incident);
     const propertyId = this.#topology.propertyOfIncident(incident);
     const { isOurs, isShown } = this.#whose(incident, device, propertyId);
@@ -295,7 +296,7 @@ export class OpenIncidents {
     if (this.#table.remove(id).length > 0) this.#closed.set(id, { ...record, id });
   }
 
-  #index({ record, device, propertyId }: Place): void {
+  #index({ record, device, propertyId }: PlacedIncident): void {
     const keys = [device && `${device.kind}/${device.id}`, propertyId && `property/${propertyId}`];
     for (const key of keys) {
       if (key === null) continue;
@@ -305,7 +306,7 @@ export class OpenIncidents {
     }
   }
 
-  #mark(id: string, { device, propertyId, isShown }: Place): void {
+  #mark(id: string, { device, propertyId, isShown }: PlacedIncident): void {
     if (!isShown) return;
     this.#changes.mark('incident', id);
     if (device) this.#changes.mark(device.kind, device.id);
@@ -320,6 +321,6 @@ export type ReadonlyIncidents = Omit<
 >;
 
 /** Whether it names no sonic of the account, and is not about its hub either. */
-function isWithoutSonic({ device, record }: Place): boolean {
+function isWithoutSonic({ device, record }: PlacedIncident): boolean {
   return device === null || (device.kind === 'signal' && !isAboutHub(record));
 }

@@ -1,5 +1,6 @@
+import { type CloudDeviceKind, cloudKinds } from '../model/devices.ts';
 import type { Property, Signal, Sonic } from '../model/records.ts';
-import { type Changes, type CloudDeviceKind, cloudKinds } from './changes.ts';
+import type { Changes } from './changes.ts';
 import type { ReadonlyDevices, ReadonlyTopology } from './topology.ts';
 
 /** A device was added or removed. Devices of the first list do not count as added. */

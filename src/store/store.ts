@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
-import type { PropertyView, SignalView, SonicView } from '../model/devices.ts';
+import type { CloudDeviceKind, PropertyView, SignalView, SonicView } from '../model/devices.ts';
 import { idKey } from '../model/ids.ts';
 import type { PollName } from '../model/polls.ts';
 import type { PressureTestDays } from '../model/pressureTests.ts';
@@ -21,7 +21,7 @@ import { type Shard, wholeAccount } from '../model/shard.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ValveAction } from '../model/valve.ts';
 import { Account } from './account.ts';
-import { Changes, type CloudDeviceKind, type Dirty, type PlannedKind, plannedKinds } from './changes.ts';
+import { Changes, type Dirty, type PlannedKind, plannedKinds } from './changes.ts';
 import type { ReadonlyDetails, TelemetryTable } from './details.ts';
 import type { IncidentEvent, ReadonlyIncidents } from './incidents.ts';
 import type { ReadonlyFilter } from './propertyFilter.ts';

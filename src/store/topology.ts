@@ -1,8 +1,7 @@
-import { namedProperty } from '../model/devices.ts';
+import { type CloudDeviceKind, namedProperty } from '../model/devices.ts';
 import { idKey, isSameId } from '../model/ids.ts';
 import type { Incident, Property, Signal, Sonic } from '../model/records.ts';
 import { bridgeName, bridgeOf, isOurs, isShared, type Shard } from '../model/shard.ts';
-import type { CloudDeviceKind } from './changes.ts';
 import type { PropertyFilter } from './propertyFilter.ts';
 import { type Reading, type ReadonlyTable, Table } from './table.ts';
 

@@ -20,7 +20,7 @@ const logAgainMs = 3_600_000;
 const statuses = { accepted: 202, not_found: 404, unauthorized: 401, too_large: 413 };
 export type DeliveryOutcome = keyof typeof statuses;
 
-interface Refusal {
+interface RefusedDelivery {
   readonly outcome: Exclude<DeliveryOutcome, 'accepted'>;
   readonly reason: string;
 }
@@ -74,8 +74,8 @@ export class WebhookReceiver extends EventEmitter<WebhookEvents> {
     };
   }
 
-  async #refusalOf(ending: string, request: IncomingMessage): Promise<Refusal | null> {
-    if (!isSameSecret(decoded(ending), this.#secret)) {
+  async #refusalOf(ending: string, request: IncomingMessage): Promise<RefusedDelivery | null> {
+    if (!isSameSecret(decodedPart(ending), this.#secret)) {
       return { outcome: 'not_found', reason: 'the address does not end with http.webhook.secret' };
     }
     const body = await readBody(request, maxBodyBytes);
@@ -86,7 +86,7 @@ export class WebhookReceiver extends EventEmitter<WebhookEvents> {
     return reason === null ? null : { outcome: 'unauthorized', reason };
   }
 
-  #logRefusal({ outcome, reason }: Refusal): void {
+  #logRefusal({ outcome, reason }: RefusedDelivery): void {
     const now = this.#clock.monotonic();
     const isNews = now - (this.#loggedAt.get(outcome) ?? Number.NEGATIVE_INFINITY) >= logAgainMs;
     if (isNews) this.#loggedAt.set(outcome, now);
@@ -95,7 +95,7 @@ export class WebhookReceiver extends EventEmitter<WebhookEvents> {
 }
 
 /** The text decoded. If it is not encoded correctly, it cannot be the secret. */
-function decoded(part: string): string {
+function decodedPart(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {

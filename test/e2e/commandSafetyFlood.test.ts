@@ -1,12 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type CommandOutcome, fault, hourly, type TestBridge } from '../support/bridge.ts';
-import {
-  fence,
-  outcomes,
-  type SafetyCommand,
-  startBridgeForCommands,
-} from '../support/commandTable.ts';
+import { fence, outcomes, type SafetyCommand, startBridgeForCommands } from '../support/commandTable.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const calm = { schedules: hourly, cloud: { request_timeout: '20s' } };

@@ -5,7 +5,7 @@ import {
   healthFingerprint,
   healthPayload,
 } from '../../../src/health/health.ts';
-import { problem } from '../../../src/health/problem.ts';
+import { healthProblem } from '../../../src/health/problem.ts';
 import { byPoll } from '../../../src/model/polls.ts';
 import {
   cloudAnsweredAt,
@@ -54,7 +54,7 @@ describe('health', () => {
   });
 
   it('is degraded by another problem, which is no reason of the cloud', () => {
-    const problems = [problem('broker', 'degraded', 'No connection to the MQTT broker: refused')];
+    const problems = [healthProblem('broker', 'degraded', 'No connection to the MQTT broker: refused')];
     expect(evaluateHealth({ ...well, problems })).toMatchObject({
       status: 'degraded',
       reason: 'No connection to the MQTT broker: refused',
@@ -101,7 +101,9 @@ describe('health', () => {
   });
 
   it('is degraded, and the broker not ready, by a problem that says so', () => {
-    const problems = [problem('broker', 'degraded', 'The MQTT broker rejects messages', 'key', 'broker')];
+    const problems = [
+      healthProblem('broker', 'degraded', 'The MQTT broker rejects messages', 'key', 'broker'),
+    ];
     expect(evaluateHealth({ ...well, problems })).toMatchObject({
       status: 'degraded',
       cloudReason: null,
@@ -186,8 +188,10 @@ describe('health', () => {
   });
 
   it('shows ten problems at most, information last', () => {
-    const information = problem('account', 'ok', 'No hub in Shop');
-    const problems = Array.from({ length: 20 }, (_, index) => problem('data', 'degraded', `Oddity ${index}`));
+    const information = healthProblem('account', 'ok', 'No hub in Shop');
+    const problems = Array.from({ length: 20 }, (_, index) =>
+      healthProblem('data', 'degraded', `Oddity ${index}`),
+    );
     const { reason } = evaluateHealth({ ...well, problems: [information, ...problems] });
     expect(reason).toMatch(/^Oddity 0\. Oddity 1\. .*Oddity 9$/);
     expect(evaluateHealth({ ...well, problems: [information] })).toMatchObject({
