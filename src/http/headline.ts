@@ -85,9 +85,13 @@ export function headlineOf(facts: HeadlineFacts): Headline {
   if (cloud.status === 'connecting') return say('unknown', [['connecting_cloud']]);
   if (isLoading && !(isWhole && areAlertsKnown)) return say('unknown', [['reading_account']]);
   if (!isWhole) return say('unknown', [['incomplete']], extras(facts));
+  const trouble = troubledHeadline(facts);
+  // An offline valve reports no alert, so it comes with this.
+  if (!areAlertsKnown && trouble)
+    return { ...trouble, details: [sentence(['alerts_unknown']), ...trouble.details] };
   if (!areAlertsKnown) return say('unknown', [['alerts_unknown']], extras(facts));
   if (valves.length === 0) return say('unknown', [['no_valve']], extras(facts));
-  return troubledHeadline(facts) ?? moving(facts) ?? allWell(facts);
+  return trouble ?? moving(facts) ?? allWell(facts);
 }
 
 /** After an outage, old readings are not shown as current, but an alarm stays one. */

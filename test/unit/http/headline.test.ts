@@ -87,6 +87,11 @@ describe('the headline', () => {
     ['in a pressure test', { valves: [testing] }, 'moving: valve_testing'],
     ['in a pressure test of a closed valve', { valves: [testedWhileClosed] }, 'moving: valve_testing'],
     ['with a valve that is offline', { valves: [offline] }, 'warning: valve_offline'],
+    [
+      'with a valve that is offline, and so can report no alert',
+      { valves: [offline], areAlertsKnown: false },
+      'warning: valve_offline / alerts_unknown',
+    ],
     ['with two valves offline', { valves: [open, offline, offline] }, 'warning: valves_offline'],
     ['with a valve of which there is no update', { valves: [stale] }, 'unknown: valve_unknown'],
     ['with a valve without a position', { valves: [wordless, closed] }, 'unknown: valve_unknown'],

@@ -434,7 +434,10 @@ describe('the headline', () => {
     expect(words({ properties: [propertyView({ areIncidentsKnown: false })] })).toEqual(['alerts_unknown']);
     expect(words({ sonics: [sonicView({ valve: 'closed', isStale: true })] })).toEqual(['valve_unknown']);
     const silent = aSonic({ radio_connection: 'disconnected' });
-    expect(words({ sonics: [sonicView({ sonic: silent, valve: 'closed' })] })).toEqual(['valve_offline']);
+    const withSilent = { properties: [propertyView({ incidents: [], isReporting: false })] };
+    expect(words({ ...withSilent, sonics: [sonicView({ sonic: silent, valve: 'closed' })] })).toEqual([
+      'valve_offline',
+    ]);
     const tested = aSonic({ valve_state: 'pressure_test' });
     expect(words({ sonics: [sonicView({ sonic: tested, valve: 'closed' })] })).toEqual(['valve_testing']);
     const broken = aSonic({ valve_state: 'faulty' });
