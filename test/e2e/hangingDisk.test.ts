@@ -5,7 +5,8 @@ import { expect, it } from 'vitest';
 import { startDiskBridge } from '../support/diskBridge.ts';
 import { temporaryFolder } from '../support/program.ts';
 
-it('a disk that hangs keeps no bridge from stopping within five seconds', async () => {
+// Half a second is left of the five, which a busy machine may take for itself.
+it('a disk that hangs keeps no bridge from stopping within five seconds', { retry: 2 }, async () => {
   const disk = await startDiskBridge();
   const dataDir = join(temporaryFolder(), 'data');
   mkdirSync(dataDir);

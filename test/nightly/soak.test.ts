@@ -151,6 +151,7 @@ it.skipIf(!mosquittoAvailable() || process.platform !== 'linux')(
       console.info(`round ${round}: ${JSON.stringify(seen.at(-1))}`);
       // What was heard would be most of the memory of this process.
       bridge.mqtt.forget();
+      bridge.events();
       bridge.cloud.requests.clear();
     }
     expect(bridge.program.stderr).not.toMatch(/ ERROR: | FATAL: /);

@@ -116,6 +116,9 @@ export class TestBridge {
   readonly mqtt: MqttWatcher;
   readonly config: Sections;
   readonly #folder: string;
+  // A test that waits for an event asks for all of them again and again: each is read once.
+  readonly #events: Record<string, unknown>[] = [];
+  #readTo = 0;
   #program: RunningProgram | undefined;
 
   constructor(cloud: Simulator, broker: TestBroker, mqtt: MqttWatcher, config: Sections, folder: string) {
@@ -178,10 +181,13 @@ export class TestBridge {
 
   /** What was published on `bridge/event`. */
   events(name?: string): Record<string, unknown>[] {
-    return this.mqtt.messages
-      .filter(({ topic }) => topic === 'sonic2mqtt/bridge/event')
-      .map(({ text }) => JSON.parse(text))
-      .filter(({ event }) => name === undefined || event === name);
+    const { messages } = this.mqtt;
+    // They were forgotten meanwhile.
+    if (messages.length < this.#readTo) this.#readTo = 0;
+    for (const { topic, text } of messages.slice(this.#readTo))
+      if (topic === 'sonic2mqtt/bridge/event') this.#events.push(JSON.parse(text));
+    this.#readTo = messages.length;
+    return this.#events.filter(({ event }) => name === undefined || event === name);
   }
 
   /** How the commands on this topic below `sonic2mqtt/` ended, or all of them, the oldest first. */

@@ -18,6 +18,9 @@ export function readEvents(url: string): Promise<EventStream> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(url, { agent: false }, (response) => {
       let text = '';
+      // A test that waits for one asks for them again and again: each is read once.
+      const documents: unknown[] = [];
+      let readTo = 0;
       let isOver = false;
       const end = () => {
         isOver = true;
@@ -36,8 +39,13 @@ export function readEvents(url: string): Promise<EventStream> {
           return isOver;
         },
         get documents() {
-          const events = [...text.matchAll(/^event: status\ndata: (.*)\n\n/gm)];
-          return events.map(([, data = '']) => JSON.parse(data).status);
+          const events = text.slice(readTo).matchAll(/event: status\ndata: (.*)\n\n/g);
+          const from = readTo;
+          for (const { 0: whole, 1: data = '', index } of events) {
+            documents.push(JSON.parse(data).status);
+            readTo = from + index + whole.length;
+          }
+          return documents;
         },
       });
     });

@@ -8,7 +8,8 @@ import { waitFor } from '../../support/waitFor.ts';
 const onMosquitto = it.skipIf(!mosquittoAvailable());
 const retained = { retain: true } as const;
 
-describe('a connection stops within a second or so', () => {
+// A machine that is busy at that moment measures itself.
+describe('a connection stops within a second or so', { retry: 2 }, () => {
   /** Stops and returns how long that took, in ms. */
   async function timeToStop(stop: () => Promise<void>): Promise<number> {
     const before = performance.now();
