@@ -9,6 +9,7 @@ interface Sample {
   readonly startMs: number;
   readonly today: number | null;
   readonly yesterday: number | null;
+  readonly dayBefore: number | null;
 }
 
 /** Whether an entity shows water that a day has used, of which there is no record that changes. */
@@ -47,7 +48,12 @@ export class WaterSamples {
       Number(days.find((each) => each.date === day)?.liters ?? 0);
     const samples = this.#samples.get(id) ?? [];
     const [today, yesterday] = [litersOn(month, date), litersOn(monthBefore, before)];
-    samples.push({ at: now, startMs, today, yesterday });
+    const twoBefore = new Date(Date.parse(before) - 86_400_000).toISOString().slice(0, 10);
+    const dayBefore = litersOn(
+      before.slice(0, 7) === twoBefore.slice(0, 7) ? monthBefore : read(twoBefore),
+      twoBefore,
+    );
+    samples.push({ at: now, startMs, today, yesterday, dayBefore });
     if (samples.length > 400) samples.splice(0, 200);
     this.#samples.set(id, samples);
   }
@@ -70,9 +76,11 @@ export class WaterSamples {
       if (sample[key] === shown) return true;
       // A new day has begun since then, by which what was of today is of yesterday.
       if (key === 'yesterday' && sample.today === shown) return true;
-      // A clock that is behind has not come to the midnight at which that was of today.
-      if (key === 'today' && sample.yesterday === shown && sample.startMs >= from) return true;
-      if ((sample.yesterday === shown || sample.today === shown) && hasOtherDays()) return true;
+      const { startMs, today, yesterday, dayBefore } = sample;
+      // A clock that is behind has not come to the midnight at which that was of the day before.
+      if (shown === (key === 'today' ? yesterday : dayBefore) && startMs >= from) return true;
+      // West of there it is still the day before.
+      if ([today, yesterday, dayBefore].includes(Number(shown)) && hasOtherDays()) return true;
     }
     // Nothing is used on a day that has just begun.
     return shown === 0;
