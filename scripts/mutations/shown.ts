@@ -264,7 +264,7 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'health is not ok before the account was read',
     file: 'src/health/health.ts',
-    text: "isFirstReading ? [problem('start', 'degraded', readingReason)] : []",
+    text: "isFirstReading ? [healthProblem('start', 'degraded', readingReason)] : []",
     replacement: '[]',
     tests: accountTests,
   },
