@@ -49,7 +49,7 @@ export type PerDevice<View, Name> = Name | ((view: View) => Name);
 /** A command: its topic below the device's, and what it does. */
 export interface Command<View, Input> {
   readonly path: string;
-  /** If `control` forbids this operation or the cloud does not offer it, there is no entity. */
+  /** A change. If `control` forbids it or the cloud does not offer it, there is no entity. */
   readonly operation: PerDevice<View, OperationName | null>;
   readonly action: (view: View, input: Input) => CommandAction | Refusal;
 }

@@ -7,6 +7,7 @@ import { exampleHome } from '../../scripts/docs/exampleHome.ts';
 import { commandTopics, retainedTopics } from '../../scripts/docs/topics.ts';
 import { exitStatus } from '../../src/cli/context.ts';
 import { configSchema } from '../../src/config/schema.ts';
+import { plainCommands } from '../../src/entities/commands.ts';
 import { entityTable } from '../../src/entities/tables.ts';
 import { commandFilters } from '../../src/homeassistant/command.ts';
 import { Topics } from '../../src/homeassistant/topics.ts';
@@ -59,6 +60,20 @@ describe('the references', () => {
     const documented = commandTopics().map(({ topic }) => `sonic2mqtt/${topic.replaceAll(/\{\w+\}/g, '+')}`);
     expect(documented.toSorted()).toEqual(commandFilters(topics).toSorted());
     expect(commandTopics().filter(({ words }) => words === '')).toEqual([]);
+  });
+
+  it('let Home Assistant publish every command in the access list', () => {
+    const topics = new Topics('sonic2mqtt', 'homeassistant');
+    const patterns = [...read('docs/security.md').matchAll(/^topic write (.+)$/gm)].map(
+      ([, filter = '']) => new RegExp(`^${filter.replaceAll('+', '[^/]+')}$`),
+    );
+    const isCovered = (filter: string) => patterns.some((pattern) => pattern.test(filter));
+    // Whoever sets several fields at once is another program.
+    const severalFields = plainCommands.property.flatMap((command) =>
+      'hasFieldTopics' in command ? `sonic2mqtt/property/+/${command.path}` : [],
+    );
+    const wanted = commandFilters(topics).filter((filter) => !severalFields.includes(filter));
+    expect(wanted.filter((filter) => !isCovered(filter))).toEqual([]);
   });
 
   it('show a configuration that can be used', () => {

@@ -8,6 +8,8 @@ import { atSignalAlone, atSonic, openIncidents, recordTruths, type Shown } from 
 import type { Entity } from './fakeHomeAssistant.ts';
 import type { Home } from './home.ts';
 
+// What an entity shows of a field of a record is in recordTruths, where the oracle judges it too. The rest is here.
+
 /** A device of the home, and the world in which it is. */
 export interface Place {
   readonly home: Home;
