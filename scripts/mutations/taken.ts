@@ -50,10 +50,10 @@ export const commandMutations: readonly Mutation[] = [
     tests: storedTests,
   },
   {
-    promise: 'no broker delivers a message again',
+    promise: 'what the broker delivers again is not taken again',
     file: 'src/broker/mqttSession.ts',
-    text: 'qos: 0 as const',
-    replacement: 'qos: 1 as const',
+    text: 'return dup && isTaken;',
+    replacement: 'return false;',
     tests: ['test/stories/commands.test.ts'],
   },
   {

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { Socket } from 'node:net';
-import type { IConnackPacket, MqttClient, Packet } from 'mqtt';
+import type { IConnackPacket, IPublishPacket, MqttClient, Packet } from 'mqtt';
 import { backoffMs, type Random } from '../base/backoff.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import { closedMessage } from '../base/systemErrors.ts';
@@ -109,6 +109,8 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   #reader: ((message: BrokerMessage) => void) | null = null;
   /** The last reading, which the next one waits for. */
   #reading: Promise<unknown> = Promise.resolve();
+  /** The packet ids of messages that have come. */
+  readonly #takenIds = new Set<number>();
   /** Of what is subscribed to as long as the connection lasts. */
   #refused = noneRefused;
   #cancelRetry: () => void = () => {};
@@ -150,6 +152,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     if (client.stream instanceof Socket) client.stream.setNoDelay(true);
     client.on('connect', (connack) => this.#onConnack(connack));
     client.on('message', (topic, payload, packet) => {
+      if (this.#isRedelivery(packet)) return;
       const message = messageOf(topic, payload, packet, this.#pings.sentAfter, this.#stored.doubt);
       this.#stored.received(message);
       this.#onMessage(message);
@@ -379,6 +382,17 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
         (error) => this.#giveUp(describeError(error)),
       );
     });
+  }
+
+  /**
+   * Whether the broker sends a message again that it has sent on this connection: with a clean session it is no other one.
+   * At QoS 0 no message has a packet id. This is for a broker that sends at a higher QoS than it was asked to.
+   */
+  #isRedelivery({ messageId, dup }: IPublishPacket): boolean {
+    if (messageId === undefined) return false;
+    const isTaken = this.#takenIds.has(messageId);
+    this.#takenIds.add(messageId);
+    return dup && isTaken;
   }
 
   #onMessage(message: BrokerMessage): void {

@@ -18,8 +18,8 @@ import { type CommandParts, reasonFor, reasons, type ValveCall } from './outcome
  * 1. Only a message moves a valve. `move` below is the only way of a valve call to the cloud. It has two callers, and
  *    both give it the message that asked: the router for `sonic/{id}/valve/set`, and the requests for `bridge/request/…`.
  * 2. A retained message is refused (`messageProblem`, which the router asks before it reads any message, and `move`
- *    again), and so is one that the broker may have stored without that flag (`broker/storedMessages.ts`). None is
- *    delivered twice: all subscriptions are at QoS 0 (`broker/mqttSession.ts`).
+ *    again), and so is one that the broker may have stored without that flag (`broker/storedMessages.ts`). What it
+ *    delivers twice on one connection is dropped where it arrives (`broker/mqttSession.ts`).
  * 3. While a second bridge runs by mistake, no valve is moved (`move`).
  * 4. An old message is not carried out. Its time, `cloud.request_timeout`, begins when the last ping was sent that the
  *    broker answered before it (`broker/pings.ts`), and is measured by a clock that goes on while the machine sleeps

@@ -94,6 +94,8 @@ class BrokersEnd implements Peer, Way {
   readonly #parser = codec.parser({});
   readonly #filters = new Map<string, { readonly isFlagKept: boolean; readonly isNotEchoed: boolean }>();
   readonly #forgetDeath: () => void;
+  /** Numbers of packets with a message that the bridge was sent. */
+  readonly #delivered = new Set<number>();
   #isOver = false;
 
   constructor(wire: Wire, broker: VirtualBroker, clock: ProcessClock, options: IClientOptions) {
@@ -126,8 +128,10 @@ class BrokersEnd implements Peer, Way {
 
   toBridge(packet: Packet | Buffer): void {
     if (!Buffer.isBuffer(packet) && packet.cmd === 'publish') {
-      const { topic, payload, retain } = packet;
-      const publishedAt = retain ? null : this.#broker.now;
+      const { topic, payload, retain, dup, messageId = 0 } = packet;
+      const isAgain = dup && this.#delivered.has(messageId);
+      this.#delivered.add(messageId);
+      const publishedAt = retain || isAgain ? null : this.#broker.now;
       this.#broker.tap.delivered(topic, String(payload), retain, publishedAt);
     }
     const bytes = Buffer.isBuffer(packet)
