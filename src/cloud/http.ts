@@ -191,7 +191,7 @@ class Answer implements Dispatcher.DispatchHandler {
     return this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
   }
 
-  /** Waits no longer. Before there is a connection, undici cannot be told; then it is told when there is one. */
+  /** Gives the request up. Without a connection, undici cannot cancel it, so it is cancelled once there is one. */
   giveUp(reason: unknown): void {
     if (this.error !== null) return;
     this.#fail(reason);

@@ -125,7 +125,7 @@ interface SharedText {
   readonly pieces: readonly string[];
 }
 
-/** An account has about a dozen shapes. Writing a message anew takes ten times as long as joining these texts. */
+/** An account has about a dozen shapes. To write a whole message takes ten times as long as to join these texts. */
 const sharedTexts = new WeakMap<DiscoveryOrigin, Map<string, SharedText>>();
 const mostShapes = 50;
 

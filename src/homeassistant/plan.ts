@@ -31,7 +31,7 @@ import {
 import { type DocumentPath, statesPath, type Topics } from './topics.ts';
 
 /*
- * How Home Assistant is told, and told by. `planDevice` says which messages of a device should be retained, from a view of it
+ * What Home Assistant receives and sends. `planDevice` says which messages of a device should be retained, from a view of it
  * and the rows in `entities`: the discovery message (`discovery.ts`), the states of its entities, and the documents for other
  * programs. `parseCommand` (`command.ts`) finds the row of a command, and says what it does. All topics are made in `topics.ts`.
  * Nothing here has a clock, a connection or a memory of what it has said.
