@@ -10,6 +10,23 @@ function announced(home: Home, id: string, ...paths: readonly string[]): readonl
   return [told.length, ...paths.map((path) => home.published(`${path}/incident`).filter(isOfIt).length)];
 }
 
+describe('an incident that opens', () => {
+  it('is shown although the cloud does not answer for another that its list misses', async () => {
+    const home = new Home();
+    const { id: closing } = home.world.openIncident({ type: 'low_battery_level', sonicId: home.sonicId });
+    await home.start();
+    await home.pass(minuteMs);
+    home.strike = ({ operation }) => (operation === 'read_incident' ? 'hang-before' : null);
+    home.world.incidents.change(closing, { open: false });
+    home.world.openIncident({ type, sonicId: home.sonicId });
+    const listed = home.asked('list_incidents').length;
+    await home.until(() => home.asked('list_incidents').length > listed, 'the next list');
+    await home.pass(secondMs);
+    expect(home.entity(home.sonicId, `binary_sensor_incident_${type}`)?.state).toBe('ON');
+    home.bridge.kill();
+  });
+});
+
 describe('an incident is announced once at its device', () => {
   it('that becomes known only after a restart, and not again after the next', async () => {
     const home = new Home();
