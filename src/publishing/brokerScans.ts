@@ -83,9 +83,9 @@ export class BrokerScans {
   readonly #onlineAt = new Map<string, number>();
   /** How many discovery messages were checked. */
   #checked = 0;
-  /** Topics of discovery messages that the last check has missed for the first time. */
+  /** Topics at which the last check has found no discovery message, or another one, for the first time. */
   #missed: ReadonlySet<string> = new Set();
-  /** Whether the broker has shown this client a message of its own. */
+  /** Whether the broker has shown this client any of these messages. */
   #isShown = false;
   #restoredAt = Number.NEGATIVE_INFINITY;
   #cancelCheck: () => void = () => {};
@@ -292,8 +292,8 @@ export class BrokerScans {
     try {
       if (some.length > 0) {
         await readRetained(connection, some, (topic, payload) => {
-          missing.delete(topic);
-          if (retained.has(topic, payload)) this.#isShown = true;
+          this.#isShown = true;
+          if (retained.has(topic, payload)) missing.delete(topic);
           else isReplaced = true;
         });
       }
@@ -311,7 +311,9 @@ export class BrokerScans {
     this.#missed = new Set([...missing].filter((topic) => !this.#missed.has(topic)));
     if (!isDeleted || now < this.#restoredAt + rescanMs) return;
     this.#restoredAt = now;
-    log.warn('Another client has deleted discovery messages of this bridge. Publishing all devices');
+    log.warn(
+      'Another client has deleted or replaced discovery messages of this bridge. Publishing all devices',
+    );
     publisher.publishAll();
   }
 }

@@ -58,14 +58,21 @@ describe('a broker', () => {
     home.bridge.kill();
   });
 
-  it('from which somebody has deleted a discovery message has it again', async () => {
+  it.each([
+    ['deleted a discovery message', ''],
+    [
+      'replaced a discovery message by that of a bridge that has stopped',
+      JSON.stringify({ availability: [{ topic: 'trial/bridge/state' }], components: {} }),
+    ],
+  ])('in which somebody has %s has it again', async (_, payload) => {
     const home = await startHome();
     await home.pass(5 * minuteMs);
     const before = pictureOf(home);
-    home.broker.forge(`homeassistant/device/sonic2mqtt_${home.sonicId}/config`, '');
+    home.broker.forge(`homeassistant/device/sonic2mqtt_${home.sonicId}/config`, payload);
     await home.pass(7 * minuteMs);
     expectWhole(home, before);
-    expect(home.linesFrom(0).filter((line) => /has deleted discovery messages/.test(line))).toHaveLength(1);
+    const lines = home.linesFrom(0).filter((line) => /has deleted or replaced discovery/.test(line));
+    expect(lines).toHaveLength(1);
     home.bridge.kill();
   });
 
