@@ -256,6 +256,7 @@ export class Poller extends EventEmitter<PollerEvents> {
       if (poll === 'sonics' && before.lastSuccessAt === null) {
         for (const each of sonicPolls) void this.runNow(each);
       }
+      if (poll === 'signals' && before.lastSuccessAt === null) void this.#details.hubsAndCategories();
     }
     store.setAging(statuses.isCloudAnswering);
     this.emit('ended', poll, failure === null);

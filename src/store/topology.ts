@@ -33,6 +33,8 @@ export class Topology {
   /** The properties that this bridge shows. */
   #shown: ReadonlySet<string> = new Set();
   #isDecided: boolean;
+  /** The only property, when the properties changed last. */
+  #only: string | null = null;
   /** By the key of a signal. */
   readonly #sonicsOn = new Map<string, Set<string>>();
   /** Keys of sonics. */
@@ -49,6 +51,8 @@ export class Topology {
 
   /** Follows a change of the properties or of their names. */
   propertiesChanged(): void {
+    if (this.#only !== null && this.onlyProperty === null) this.#keepIn(this.#only);
+    this.#only = this.onlyProperty;
     this.#filter.update(this.#devices.property.records);
     const { ids } = this.#devices.property;
     this.#shown = new Set(ids.filter((id) => this.#filter.isSelected(id) && this.isOurs(id)));
@@ -264,6 +268,17 @@ export class Topology {
   #decisiveId(kind: CloudDeviceKind, id: string): string {
     const signalId = kind === 'sonic' ? this.#devices.sonic.get(id)?.signal_id : null;
     return this.propertyOf(kind, id) ?? signalId ?? id;
+  }
+
+  /** Signals that were in the only property stay there until its lists miss them, though it is not the only one any more. */
+  #keepIn(propertyId: string): void {
+    const list = this.#lists.get(propertyId) ?? new Map<string, number>();
+    this.#lists.set(propertyId, list);
+    for (const key of this.#devices.signal.ids.map(idKey)) {
+      if (this.#owners.has(key)) continue;
+      this.#owners.set(key, propertyId);
+      list.set(key, 0);
+    }
   }
 
   #decide(): void {

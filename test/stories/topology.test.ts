@@ -165,6 +165,34 @@ describe('a house in which things come, move and go', () => {
     home.bridge.kill();
   });
 
+  it('reads the status of hubs whose list is read late at once', async () => {
+    const home = new Home({ config: { schedules: { properties: '12h', signals: '5m' } } });
+    home.strike = ({ operation }) => (operation === 'list_signals' ? 'error-500' : null);
+    await home.start();
+    await home.pass(2 * minuteMs);
+    home.strike = () => null;
+    await home.pass(6 * minuteMs);
+    for (const id of home.world.signals.ids)
+      expect(home.json(`signal/${id}`)).toMatchObject({ hub_status: expect.any(String) });
+    home.bridge.kill();
+  });
+
+  it('removes no hub of a chosen property because there is a second one', async () => {
+    const home = new ShownHome({ cloud: { properties: 1, signals: 1, sonics: 1 } });
+    const { world } = home;
+    const [chosen = ''] = world.properties.ids;
+    await home.start();
+    await home.restartWith([chosen], { schedules: { ...schedules, properties: '10m' } });
+    // The list of hubs is read before those that tell in which property each is.
+    const added = world.addSignal(chosen);
+    await home.pass(3 * minuteMs);
+    expect(home.happened('device_added')).toEqual([`signal ${added.id}`]);
+    world.addProperty();
+    await home.pass(30 * minuteMs);
+    expect(home.happened('device_removed')).toEqual([]);
+    home.bridge.kill();
+  });
+
   it('forgets what two complete readings have missed, with all its topics; its open incident stays', async () => {
     const home = new ShownHome();
     const { world, homeAssistant, sonicId: sonic, signalId: signal } = home;
