@@ -80,8 +80,8 @@ export class Oracle {
   #isLinked = false;
   #linkedSince = 0;
   #isMuteUntil = 0;
-  /** How many bridges hear the commands. */
-  bridges = 1;
+  #bridges = 1;
+  #othersUntil = Number.NEGATIVE_INFINITY;
   /** Whether no other bridge has the same topics, and shows what it has read itself. */
   isAlone = true;
   /** Whether another account has the device, which a bridge of its own shows at the same topics. */
@@ -143,6 +143,17 @@ export class Oracle {
   /** Another bridge works too, or the same by another configuration: the most patient of them counts. */
   widen(bounds: Bounds): void {
     this.#bounds = widest(this.#bounds, bounds);
+  }
+
+  /** How many bridges hear the commands. */
+  get bridges(): number {
+    return this.#bridges;
+  }
+
+  set bridges(count: number) {
+    // The broker may take what a bridge has sent just after it has ended.
+    if (count < this.#bridges) this.#othersUntil = this.#options.time.now + 60_000;
+    this.#bridges = count;
   }
 
   /** A run of the bridge begins, knowing nothing. */
@@ -219,6 +230,7 @@ export class Oracle {
       this.#forged.delete(topic);
       this.#glance();
       if (!retain) return;
+      if (payload === '') this.#forgiveGone(topic);
       if (topic.startsWith(`${this.#base}/`)) {
         this.#shown.take(topic, payload);
         this.#takeTotal(topic, payload);
@@ -272,6 +284,14 @@ export class Oracle {
     for (const [pattern, sources] of sourcesOf) if (pattern.test(operation)) this.misled(...sources);
   }
 
+  /** Of a device that is gone nothing is owed that the broker has never had. */
+  #forgiveGone(topic: string): void {
+    const id = /^[^/]+\/(?:property|signal|sonic)\/([^/]+)$/.exec(topic)?.[1];
+    if (id === undefined) return;
+    for (const refused of this.#refused.keys())
+      if (refused.includes(id) && !this.#options.retained.has(refused)) this.#refused.delete(refused);
+  }
+
   #sampleWater({ operation, params }: SeenRequest): void {
     if (operation !== 'read_daily_usage') return;
     const { simulator, time, epochMs } = this.#options;
@@ -287,7 +307,8 @@ export class Oracle {
     const [, id] = /\/sonic\/([^/]+)\/(?:usage|homeassistant)$/.exec(topic) ?? [];
     if (id === undefined) return;
     const [, total] = /"(?:water_)?total":([\d.]+)/.exec(payload) ?? [];
-    const isJudged = payload !== '' && this.isAlone && this.bridges === 1;
+    const areOthers = this.bridges > 1 || this.#options.time.now < this.#othersUntil;
+    const isJudged = payload !== '' && this.isAlone && !areOthers;
     if (!isJudged) this.#totals.forget(topic);
     else if (total !== undefined) this.#totals.show(topic, id, Number(total));
   }

@@ -116,8 +116,9 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
       isSelected: (id) => {
         const { world } = simulator;
         const incident = world.incidents.get(id);
-        // To which of several properties a sonic on Wi-Fi belongs nobody can tell.
-        const isNowhere = world.properties.size > 1 && world.wifiSonics.has(incident?.sonic_id ?? id);
+        // To which of several properties a sonic on Wi-Fi belongs nobody can tell, and that there are several, or are
+        // no longer, is known only from lists that are read more rarely.
+        const isNowhere = world.wifiSonics.has(incident?.sonic_id ?? id);
         if (selection.length > 0 && isNowhere) return false;
         return isSelected(
           world,

@@ -128,7 +128,6 @@ function fewIds(record: Fields, random: Random): Fields {
     { signal_id: null },
     { type: null },
     { type: 3 },
-    { type: 'a_type_of_tomorrow' },
     { severity: null },
   ]);
   return { ...record, ...changes };

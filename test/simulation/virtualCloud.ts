@@ -137,13 +137,12 @@ export class VirtualCloud extends Dispatcher {
       over();
       handler.onResponseError?.(controller, Object.assign(new Error(code), { code }));
     };
+    let isSent = false;
     const over = () => {
       isOver = true;
-      this.inFlight -= 1;
+      if (isSent) this.inFlight -= 1;
       this.#tap.ended?.(request);
     };
-    this.inFlight += 1;
-    this.mostInFlight = Math.max(this.mostInFlight, this.inFlight);
     controller.onAbort = () => fail('UND_ERR_ABORTED');
     // Nothing is written before there is a connection, and whoever has changed his mind by then says so at that moment.
     clock.after(fault === 'slow-connect' ? 500 + 11_000 * this.#random() : 1, () => {
@@ -154,6 +153,10 @@ export class VirtualCloud extends Dispatcher {
       }
       handler.onRequestStart?.(controller, {});
       if (controller.aborted) return;
+      // What has waited for a connection for too long was given up before.
+      isSent = true;
+      this.inFlight += 1;
+      this.mostInFlight = Math.max(this.mostInFlight, this.inFlight);
       this.#tap.sent(request);
       if (fault === 'hang-before') return;
       // Not by the clock of the process: what it has sent arrives although it dies.
