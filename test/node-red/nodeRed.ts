@@ -80,7 +80,7 @@ export async function startNodeRed(entered: Entered): Promise<NodeRed> {
     telemetry: { enabled: false, updateNotification: false },
     editorTheme: { tours: false },
   };
-  const settingsFile = join(userFolder, 'settings.js');
+  const settingsFile = join(userFolder, 'settings.cjs');
   writeFileSync(settingsFile, `module.exports = ${JSON.stringify(settings)};`);
   const flows = flowsOf(entered.files ?? usualFiles)
     .map((node) => withEntered(node, entered))
