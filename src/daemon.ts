@@ -137,6 +137,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     connection,
     store,
     poller,
+    memory: state,
     bridge: bridgeState,
     otherBridges,
     outcomes,
@@ -293,7 +294,7 @@ export class Daemon {
    */
   async start(): Promise<void> {
     const { state, client, connection, poller, firstReading, clock } = this.#parts;
-    const { health, bridgeState, publisher, scans } = this.#parts;
+    const { health, bridgeState, commands, publisher, scans } = this.#parts;
     if (this.#config.mqtt.embedded.enabled) await this.#startEmbedded();
     const started = this.#untilStarted();
     await this.#serveHeartbeat(started);
@@ -301,6 +302,7 @@ export class Daemon {
     void reportToSystemd({ started, isAlive, stopping: this.#stopping.signal }, clock, this.#log);
     await state.open();
     client.start(this.#stopping.signal);
+    commands.start();
     connection.start();
     if (this.#config.http.listen) await this.#serveHttp(this.#config.http.listen);
     firstReading.start();

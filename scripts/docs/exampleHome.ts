@@ -2,6 +2,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import { dayAt, monthAfter, monthOf } from '../../src/model/calendar.ts';
 import type { PropertyView, SignalView, SonicView } from '../../src/model/devices.ts';
 import { isOpen } from '../../src/model/incidents.ts';
+import { defaultPauseMinutes, noPause } from '../../src/model/pause.ts';
 import { type PressureTestDays, pressureTestsOn } from '../../src/model/pressureTests.ts';
 import { type Usage, type UsageRecord, usageOn, withReading } from '../../src/model/usage.ts';
 import { settledValve, valveShown } from '../../src/model/valve.ts';
@@ -38,6 +39,8 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       // The cloud does not show the webhook's address.
       settings: { ...present(world.settings.get(propertyId)), webhook_url: null },
       notifications: present(world.notifications.get(propertyId)),
+      pause: noPause,
+      pauseMinutes: defaultPauseMinutes,
       accepted: { leak_protection_enabled: true, push_enabled: false },
       incidents,
       possibleIncidents: [],

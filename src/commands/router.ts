@@ -16,6 +16,7 @@ import { kindLabels } from '../model/devices.ts';
 import { isSameId } from '../model/ids.ts';
 import { messageProblem, timeLeftMs } from './messageRules.ts';
 import { type CommandParts, isValveCall, reasonFor, reasons } from './outcome.ts';
+import { Pauses } from './pauses.ts';
 import { Requests } from './requests.ts';
 import { Updates } from './updates.ts';
 import { ValveQueue } from './valveQueue.ts';
@@ -38,11 +39,23 @@ export class CommandRouter {
   readonly #valveQueue: ValveQueue;
   readonly #updates: Updates;
   readonly #requests: Requests;
+  readonly #pauses: Pauses;
   #incidentReads = 0;
 
   constructor(parts: CommandParts) {
     this.#parts = parts;
-    const { topics, control, statusTopic, client, connection, store, poller, otherBridges, outcomes } = parts;
+    const {
+      topics,
+      control,
+      statusTopic,
+      client,
+      connection,
+      store,
+      poller,
+      memory,
+      otherBridges,
+      outcomes,
+    } = parts;
     const { requestTimeoutMs, confirmTimeoutMs, confirmIntervalMs, clock, log } = parts;
     const stopping = this.#stopping.signal;
     this.#valveQueue = new ValveQueue({
@@ -85,7 +98,24 @@ export class CommandRouter {
       clock,
       log,
     });
+    this.#pauses = new Pauses({
+      client,
+      store,
+      poller,
+      memory,
+      otherBridges,
+      updates: this.#updates,
+      requestTimeoutMs,
+      stopping,
+      clock,
+      log,
+    });
     connection.on('message', (message) => this.#handle(message));
+  }
+
+  /** Takes up the pauses of an earlier run. */
+  start(): void {
+    this.#pauses.start();
   }
 
   /** Ends the commands in progress, and refuses later ones. */
@@ -149,6 +179,10 @@ export class CommandRouter {
     }
     const { action } = parsed;
     if ('kind' in action) {
+      if (action.kind === 'pause') {
+        this.#pauses.handle(message, action.propertyId, action.minutes);
+        return;
+      }
       this.#carryOut(action);
       this.#parts.outcomes.record(topic, 'ok', null, null);
     } else if ('operation' in action && isValveCall(action)) {
@@ -158,9 +192,12 @@ export class CommandRouter {
 
   /** A command for the bridge itself. */
   #carryOut(action: BridgeAction): void {
-    const { poller, outcomes, log } = this.#parts;
+    const { poller, store, memory, outcomes, log } = this.#parts;
     if (action.kind === 'refresh') poller.refresh();
-    else {
+    else if (action.kind !== 'set_log_level') {
+      memory.recordPauseMinutes(action.propertyId, action.minutes);
+      store.showPause(action.propertyId);
+    } else {
       log.level = action.level;
       outcomes.emit('showAgain', 'bridge', '');
     }

@@ -26,6 +26,12 @@ const translations = {
     'Automatisch afsluiten ingeschakeld',
     'Automatyczne odcięcie włączone',
   ),
+  'Automatic shut-off paused until': row(
+    'Automatische Absperrung pausiert bis',
+    'Coupure automatique en pause jusqu’à',
+    'Automatisch afsluiten gepauzeerd tot',
+    'Automatyczne odcięcie wstrzymane do',
+  ),
   'Backup battery in use': row(
     'Notbatterie in Betrieb',
     'Batterie de secours utilisée',
@@ -242,6 +248,13 @@ const translations = {
   ),
   Name: row('Name', 'Nom', 'Naam', 'Nazwa'),
   'Open incidents': row('Offene Vorfälle', 'Incidents ouverts', 'Open incidenten', 'Otwarte incydenty'),
+  'Pause automatic shut-off': row(
+    'Automatische Absperrung pausieren',
+    'Suspendre la coupure automatique',
+    'Automatisch afsluiten pauzeren',
+    'Wstrzymaj automatyczne odcięcie',
+  ),
+  'Pause duration': row('Dauer der Pause', 'Durée de la pause', 'Duur van de pauze', 'Czas wstrzymania'),
   'Pressure test aborted': row(
     'Drucktest abgebrochen',
     'Test de pression interrompu',
@@ -303,6 +316,12 @@ const translations = {
     'Résoudre les incidents',
     'Incidenten oplossen',
     'Zamknij incydenty',
+  ),
+  'Resume automatic shut-off': row(
+    'Automatische Absperrung fortsetzen',
+    'Reprendre la coupure automatique',
+    'Automatisch afsluiten hervatten',
+    'Wznów automatyczne odcięcie',
   ),
   'Shut-off time limit': row(
     'Zeitgrenze bis zur Absperrung',

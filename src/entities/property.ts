@@ -3,6 +3,7 @@ import { hasOpen, highestSeverity } from '../model/incidents.ts';
 import { severities } from '../model/records.ts';
 import { newestAttributes, openIncidents, resolveIncidents } from './incidents.ts';
 import { notificationEntities } from './notifications.ts';
+import { pauseEntities } from './pause.ts';
 import type { EntityRow } from './row.ts';
 import { settingEntities } from './settings.ts';
 
@@ -29,6 +30,7 @@ export const propertyEntities: readonly EntityRow<PropertyView>[] = [
   },
   resolveIncidents,
   ...settingEntities,
+  ...pauseEntities,
   ...notificationEntities,
   {
     component: 'sensor',

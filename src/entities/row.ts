@@ -18,7 +18,9 @@ export type AvailabilitySource = 'device' | 'cloud' | 'bridge';
 /** An action of the bridge itself. */
 export type BridgeAction =
   | { readonly kind: 'refresh' }
-  | { readonly kind: 'set_log_level'; readonly level: string };
+  | { readonly kind: 'set_log_level'; readonly level: string }
+  /** No minutes end a pause of the automatic shut-off. */
+  | { readonly kind: 'pause' | 'set_pause_minutes'; readonly propertyId: string; readonly minutes: number };
 
 /** What a command does: calls of the cloud, or an action of the bridge. */
 export type CommandAction = Call | readonly Call[] | BridgeAction;
@@ -172,6 +174,16 @@ export type SwitchRow<View> = Common<View> & {
   readonly command: FieldCommand<View>;
 };
 
+export type NumberRow<View> = Common<View> & {
+  readonly component: 'number';
+  readonly deviceClass?: 'duration';
+  readonly unit: 'min';
+  readonly min: number;
+  readonly max: number;
+  readonly value: (view: View) => number;
+  readonly command: Command<View, string>;
+};
+
 export type TextRow<View> = Common<View> & {
   readonly component: 'text';
   /** A regular expression that Python and JavaScript both read. Home Assistant does not show a value that does not match. */
@@ -186,6 +198,7 @@ export type CommandRow<View> =
   | ButtonRow<View>
   | SelectRow<View>
   | SwitchRow<View>
+  | NumberRow<View>
   | TextRow<View>;
 
 /** An entity: one row, from which its discovery, state, command and documentation come. */

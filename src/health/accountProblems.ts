@@ -84,6 +84,18 @@ export function settingsRefused(names: string): string {
   return `The cloud does not show the settings of ${names} to this account. Their controls are missing. Days begin by the last known time zone, or else by schedules.timezone`;
 }
 
+/** Pauses of the automatic shut-off that have ended, and that could not be undone so far. */
+export function pauseProblems(store: Store): HealthProblem[] {
+  const failed = [...store.pauses].filter(([, { state }]) => state === 'failed');
+  return failed.map(([id, { reason }]) => {
+    const told = `The automatic shut-off of ${store.label('property', id)} is still off after a pause: ${reason}`;
+    // Nobody can mend that of a property that the account has no more.
+    const isGone = store.devices.property.isComplete && !store.has('property', id);
+    if (isGone) return healthProblem('pause', 'ok', told);
+    return healthProblem('pause', 'degraded', `${told}. Retrying. Turn it on in the vendor's app`);
+  });
+}
+
 function harmlessFacts(store: Store): (string | null)[] {
   const { properties, signals } = store.counts();
   const { devices, filter, topology } = store;

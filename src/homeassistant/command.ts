@@ -137,6 +137,7 @@ function readPayload(handler: CommandHandler, view: DeviceView, payload: string)
         : handler.command.action(view, option);
     }
     case 'button':
+    case 'number':
     case 'word':
       return handler.command.action(view, payload);
     case 'switch':

@@ -60,7 +60,7 @@ export interface DevicePlan {
   readonly messages: readonly Message[];
   /** Topics at which nothing should be. */
   readonly unwanted: readonly string[];
-  /** Topics that stay as they are, since what they hold is nowhere else: running totals, and settings that the cloud never shows. */
+  /** Topics that stay as they are, since what they hold is nowhere else: running totals, pauses, and settings that the cloud never shows. */
   readonly undecided: readonly string[];
 }
 
@@ -125,6 +125,7 @@ function documents(view: DeviceView): readonly Document[] {
         ['notifications', view.notifications === undefined ? unknownNotifications : view.notifications],
         ['leak_protection', flagWord(view.accepted.leak_protection_enabled)],
         ['push', flagWord(view.accepted.push_enabled)],
+        ['pause', view.pause],
         ['incidents', newestOpen(view)],
       ];
     case 'signal':
@@ -170,6 +171,7 @@ function unreadDocuments(
         ['notifications', unknownNotifications],
         ['leak_protection', undefined],
         ['push', undefined],
+        ['pause', undefined],
         ['incidents', newestOpen(unknownIncidents)],
       ];
     case 'signal':

@@ -1,4 +1,5 @@
 import type { WithIncidents } from './incidents.ts';
+import type { ShownPause } from './pause.ts';
 import type { PressureTestDays } from './pressureTests.ts';
 import type {
   ApplianceCategories,
@@ -94,6 +95,10 @@ export interface PropertyView extends WithIncidents {
   readonly settings: PropertySettings | null | undefined;
   readonly notifications: NotificationSettings | null | undefined;
   readonly accepted: AcceptedSettings;
+  /** Of the automatic shut-off; undefined while the pauses of an earlier run are not known. */
+  readonly pause: ShownPause | undefined;
+  /** How long a pause is that is not given a time. */
+  readonly pauseMinutes: number;
 }
 
 /** The status of the bridge, worst last. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { maxPauseMinutes, minPauseMinutes } from '../model/pause.ts';
 
 /** A month, YYYY-MM. */
 const month = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/);
@@ -47,6 +48,18 @@ const schema = z.object({
   baseTopics: z.array(z.string()).default([]),
   /** The settings that the cloud has shown, as `settings/id` and `notifications/id` of their properties. */
   shownSettings: z.array(z.string()).default([]),
+  /**
+   * By the property's id: see `Pause`. `leftMs`: how long the pause could last when the file was written, since the monotonic
+   * clock does not outlive the process.
+   */
+  pauses: z
+    .record(
+      z.string(),
+      z.object({ until: z.number(), leftMs: z.number().nonnegative(), isOver: z.boolean() }),
+    )
+    .default({}),
+  /** By the property's id: how long a pause is that is not given a time, in minutes. */
+  pauseMinutes: z.record(z.string(), z.int().min(minPauseMinutes).max(maxPauseMinutes)).default({}),
   /** Ids of the sonics without a hub that the cloud listed last. */
   wifiSonics: z.array(z.string()).default([]),
   /** Whether more water may have been read and shown than is in here. It is so unless all was written at a stop. */

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import type { CloudDeviceKind, PropertyView, SignalView, SonicView } from '../model/devices.ts';
 import { idKey } from '../model/ids.ts';
+import { defaultPauseMinutes, noPause, type ShownPause } from '../model/pause.ts';
 import type { PollName } from '../model/polls.ts';
 import type { PressureTestDays } from '../model/pressureTests.ts';
 import type {
@@ -30,8 +31,10 @@ import type { Change, Reading } from './table.ts';
 import type { ReadonlyDevices, ReadonlyTopology } from './topology.ts';
 import { propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
 
-/** What is kept over a restart of what the cloud accepted and does not show. */
-export interface AcceptedMemory {
+/** What is kept over a restart of what the cloud accepted and does not show, and of the pauses of the automatic shut-off. */
+export interface PropertyMemory {
+  readonly arePausesKnown: boolean;
+  readonly pauseMinutesOf: (propertyId: string) => number;
   readonly acceptedBy: (propertyId: string) => AcceptedSettings;
   readonly recordAccepted: (propertyId: string, settings: AcceptedSettings) => void;
   readonly forgetAccepted: (propertyId: string) => void;
@@ -43,7 +46,7 @@ export interface StoreOptions {
   /** Which part of the properties is this bridge's; all unless given. */
   readonly shard?: Shard;
   /** Keeps what the cloud accepted and does not show; not over a restart unless given. */
-  readonly memory?: AcceptedMemory;
+  readonly memory?: PropertyMemory;
   readonly clock: Clock;
 }
 
@@ -52,6 +55,8 @@ interface StoreEvents {
   readonly change: [];
   readonly device: [DeviceEvent];
   readonly incident: [IncidentEvent];
+  /** The settings of a property were read, by a request that was sent at that time. Answers to changes do not count. */
+  readonly settingsRead: [propertyId: string, settings: PropertySettings, sentAt: number];
 }
 
 /** A timer may go off a little before its time, in ms. */
@@ -79,7 +84,8 @@ export class Store extends EventEmitter<StoreEvents> {
   readonly #shown: ShownDevices;
   #applianceCategories: ApplianceCategories['categories'] | null | undefined;
   readonly #accepted = new Map<string, AcceptedSettings>();
-  readonly #memory: AcceptedMemory | undefined;
+  readonly #pauses = new Map<string, ShownPause>();
+  readonly #memory: PropertyMemory | undefined;
   readonly #clock: Clock;
   #isAging = false;
   #cancelExpiry: () => void = () => {};
@@ -187,6 +193,7 @@ export class Store extends EventEmitter<StoreEvents> {
       notifications !== undefined &&
         knownNotifications.setUnlessRefusedOnce(id, notifications, sentAt, apartMs),
     ];
+    if (settings) this.emit('settingsRead', id, settings, sentAt);
     this.#shows('property', id, isNews.includes(true));
   }
 
@@ -302,6 +309,12 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#shows('property', propertyId);
   }
 
+  /** Shows the pause of a property's automatic shut-off, or how long the next one is to be. */
+  showPause(propertyId: string, pause = this.pauseOf(propertyId)): void {
+    if (pause) this.#pauses.set(propertyId, pause);
+    this.#shows('property', propertyId);
+  }
+
   // ---- valve commands -----------------------------------------------------------------------------------------
 
   /**
@@ -330,7 +343,18 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Null for a property that is not shown. */
   propertyView(id: string): PropertyView | null {
-    return propertyViewOf(this.#account, id, this.#acceptedBy(id));
+    const pauseMinutes = this.#memory?.pauseMinutesOf(id) ?? defaultPauseMinutes;
+    return propertyViewOf(this.#account, id, this.#acceptedBy(id), { pause: this.pauseOf(id), pauseMinutes });
+  }
+
+  /** The pause of a property's automatic shut-off, be the property shown or not; undefined while it is not known. */
+  pauseOf(propertyId: string): ShownPause | undefined {
+    return this.#pauses.get(propertyId) ?? (this.#memory?.arePausesKnown === false ? undefined : noPause);
+  }
+
+  /** The pauses that this run has shown, by property. */
+  get pauses(): ReadonlyMap<string, ShownPause> {
+    return this.#pauses;
   }
 
   /** Null for a signal that is not shown. */

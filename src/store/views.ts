@@ -14,6 +14,7 @@ export function propertyViewOf(
   account: Account,
   id: string,
   accepted: AcceptedSettings,
+  pause: Pick<PropertyView, 'pause' | 'pauseMinutes'>,
 ): PropertyView | null {
   const { devices, topology, incidents } = account;
   const property = devices.property.get(id);
@@ -25,6 +26,7 @@ export function propertyViewOf(
     settings: settingsOf(account, id, accepted),
     notifications: account.notifications.of(id),
     accepted,
+    ...pause,
     incidents: incidents.shownBy('property', id),
     possibleIncidents: incidents.possibleAt('property', id),
     // An incident at a signal that is not known to be in this property would be missing.

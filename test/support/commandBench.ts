@@ -85,6 +85,7 @@ export async function startCommands(
       readNewTest: async () => {},
       refresh: () => void orders.push('refresh'),
     },
+    memory: { pauses: new Map(), recordPause: async () => true, recordPauseMinutes: () => {} },
     bridge: { view: bridgeView() },
     otherBridges,
     outcomes,

@@ -2,6 +2,7 @@ import type { SupportedOperations } from '../../src/entities/row.ts';
 import type { PlanContext } from '../../src/homeassistant/plan.ts';
 import { Topics } from '../../src/homeassistant/topics.ts';
 import type { BridgeView, DeviceView, PropertyView, SignalView, SonicView } from '../../src/model/devices.ts';
+import { defaultPauseMinutes, noPause } from '../../src/model/pause.ts';
 import type { PressureTestDays } from '../../src/model/pressureTests.ts';
 import {
   type Incident,
@@ -206,6 +207,8 @@ export function propertyView(changes: Partial<PropertyView> = {}): PropertyView 
     settings: someSettings(),
     notifications: someNotifications(),
     accepted: { leak_protection_enabled: true, push_enabled: false },
+    pause: noPause,
+    pauseMinutes: defaultPauseMinutes,
     incidents: [anIncident()],
     possibleIncidents: [],
     areIncidentsKnown: true,
