@@ -52,6 +52,8 @@ const retainedWords: Readonly<Record<string, string>> = {
   'property/{id}/leak_protection':
     '`ON` or `OFF`: the value that the cloud accepted last, because it does not show this setting. Missing until the first one',
   'property/{id}/push': 'The same, for push messages',
+  'property/{id}/pause':
+    '[Pause of the automatic shut-off](../home-assistant.md#pause-the-automatic-shut-off). `state` is `none`, `paused`, `resuming` (being turned on again) or `failed` (the cloud has not turned it on yet, and `reason` shows why). `until` is the end of the pause',
   'property/{id}/incidents':
     'Open incidents of all its devices, newest first, at most 50. `open_count` is also null if the cloud does not report the hubs of the property',
   'incident/{id}':
@@ -207,6 +209,12 @@ const commandWords: Readonly<Record<string, readonly [payload: string, words: st
   'property/{id}/notifications/set': [fields, 'Changes several notification settings, all or none'],
   'property/{id}/leak_protection/set': [onOff, 'Turns leak protection on or off'],
   'property/{id}/push/set': [onOff, 'Turns push messages on or off'],
+  'property/{id}/pause/set': [
+    '1 to 1440, or 0',
+    'Turns the automatic shut-off off now, and on again after so many minutes. `0` ends the pause. Rejected if the automatic shut-off is off already',
+  ],
+  'property/{id}/pause/start': ['Anything', 'The same, for the minutes of *Pause duration*'],
+  'property/{id}/pause_minutes/set': ['1 to 1440', 'Sets *Pause duration*'],
   'incident/{id}/action': [
     'An action that the incident offers',
     'Applies the action to this incident. A closed incident is read first, and offers `reopen`',

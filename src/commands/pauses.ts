@@ -93,7 +93,8 @@ export class Pauses {
     const { updates } = this.#parts;
     const { topic } = message;
     const record = `property/${id}`;
-    if (minutes === 0) updates.enqueue(record, { topic, fields: 'resume', run: () => this.#resume(id) });
+    if (minutes === 0)
+      updates.enqueue(record, { topic, fields: 'resume', run: () => this.#resume(message, id) });
     else {
       // A later command that turns the shut-off on or off takes its place.
       const fields = changedFields([settingCall(id, false)]);
@@ -174,11 +175,17 @@ export class Pauses {
     return refused('the automatic shut-off is being turned on after a pause. Try again when it is on');
   }
 
-  async #resume(id: string): Promise<UpdateResult> {
+  /** The command ends in its time, and the work goes on until the shut-off is on. */
+  async #resume({ sentAfter }: BrokerMessage, id: string): Promise<UpdateResult> {
+    const { stopping, clock } = this.#parts;
     const each = this.#ongoing.get(id);
     if (!each) return refused('the automatic shut-off is not paused');
     this.#apply(id, 'ended');
-    const result = await this.#turnOn(id, each);
+    const timeout = sleep(clock, timeLeftMs(sentAfter, this.#parts) ?? 0, stopping).then(
+      () => failed('timeout: the cloud has not confirmed it yet'),
+      () => failed(reasons.unanswered),
+    );
+    const result = await Promise.race([this.#turnOn(id, each), timeout]);
     if (result.reason === null) return result;
     return { ...result, reason: `${result.reason}. Trying again until the automatic shut-off is on` };
   }

@@ -361,7 +361,7 @@ function fixedPart(row: EntityRow<never>): Component {
       max: maxStateLength,
       ...(row.pattern && { pattern: row.pattern }),
     }),
-    ...(row.component === 'number' && { min: row.min, max: row.max, mode: 'box' }),
+    ...(row.component === 'number' && { min: row.min, max: row.max, step: 1, mode: 'box' }),
     ...('deviceClass' in row && { device_class: row.deviceClass }),
     ...('unit' in row && { unit_of_measurement: row.unit }),
     ...('stateClass' in row && { state_class: row.stateClass }),

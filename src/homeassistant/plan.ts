@@ -15,6 +15,7 @@ import {
   openCount,
   type WithIncidents,
 } from '../model/incidents.ts';
+import type { ShownPause } from '../model/pause.ts';
 import type { Incident, Property, Telemetry } from '../model/records.ts';
 import { unknownNotifications, unknownSettings, withoutSettings } from '../model/settings.ts';
 import { measurementOf } from '../model/telemetry.ts';
@@ -78,6 +79,12 @@ export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
   return { discovery, messages: onlineLast(messages), ...others };
 }
 
+/** What the bridge itself knows of a device, of which this run has read nothing. */
+interface KnownOfUnread {
+  readonly usage?: Usage | null | undefined;
+  readonly pause?: ShownPause | undefined;
+}
+
 /**
  * The retained messages of a device that an earlier run or another bridge has shown, and this run has not read: it may be
  * there, and nothing is known of it. Its entities stay.
@@ -85,11 +92,11 @@ export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
 export function planUnread(
   kind: CloudDeviceKind,
   id: string,
-  usage: Usage | null | undefined,
+  known: KnownOfUnread,
   { topics, isDiscoveryOn }: Pick<PlanContext, 'topics' | 'isDiscoveryOn'>,
 ): Omit<DevicePlan, 'discovery'> {
   const states = isDiscoveryOn ? unknownStates[kind] : null;
-  return planDocuments(kind, id, [...unreadDocuments(kind, id, usage), [statesPath, states]], topics);
+  return planDocuments(kind, id, [...unreadDocuments(kind, id, known), [statesPath, states]], topics);
 }
 
 function planDocuments(kind: DeviceKind, id: string, documentsOf: readonly Document[], topics: Topics) {
@@ -161,7 +168,7 @@ function withMore(record: object, more: object): object {
 function unreadDocuments(
   kind: CloudDeviceKind,
   id: string,
-  usage: Usage | null | undefined,
+  { usage, pause }: KnownOfUnread,
 ): readonly Document[] {
   switch (kind) {
     case 'property':
@@ -171,7 +178,7 @@ function unreadDocuments(
         ['notifications', unknownNotifications],
         ['leak_protection', undefined],
         ['push', undefined],
-        ['pause', undefined],
+        ['pause', pause],
         ['incidents', newestOpen(unknownIncidents)],
       ];
     case 'signal':

@@ -77,6 +77,10 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     store.on('change', () => {
       if (this.isShowingDevices) this.wake();
     });
+    store.on('pause', () => {
+      this.#isUnreadWanted = true;
+      this.wake();
+    });
     bridgeState.on('changed', () => this.wake());
     connection.on('connected', () => {
       if (this.#hasShownDevices) cleanup.hearAnew();
@@ -219,7 +223,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   #publishUnreadDevice({ kind, id }: DeviceKey): void {
     const { context, state, retained, store, cleanup } = this.#parts;
     const usage = kind === 'sonic' ? store.usage.of(id) : undefined;
-    const { messages, ...others } = planUnread(kind, id, usage, context);
+    const { messages, ...others } = planUnread(kind, id, { usage, pause: store.pauses.get(id) }, context);
     // A device that only the broker names gets no more topics than a scan has found.
     const isAnnounced = state.devices.has(`${kind}/${id}`);
     const there = messages.filter(({ topic }) => isAnnounced || retained.mayHave(topic));

@@ -55,6 +55,8 @@ interface StoreEvents {
   readonly change: [];
   readonly device: [DeviceEvent];
   readonly incident: [IncidentEvent];
+  /** A pause of the automatic shut-off has changed, be its property shown or not. */
+  readonly pause: [];
   /** The settings of a property were read, by a request that was sent at that time. Answers to changes do not count. */
   readonly settingsRead: [propertyId: string, settings: PropertySettings, sentAt: number];
 }
@@ -309,10 +311,11 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#shows('property', propertyId);
   }
 
-  /** Shows the pause of a property's automatic shut-off, or how long the next one is to be. */
+  /** Shows the pause of a property's automatic shut-off, or how long the next one is to be; also before the property is read. */
   showPause(propertyId: string, pause = this.pauseOf(propertyId)): void {
     if (pause) this.#pauses.set(propertyId, pause);
     this.#shows('property', propertyId);
+    this.emit('pause');
   }
 
   // ---- valve commands -----------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import { Eyes } from './eyes.ts';
 import { HealthJudge } from './healthJudge.ts';
 import { LeakJudge } from './leakJudge.ts';
 import { MoveJudge, moveOf } from './moveJudge.ts';
+import { PauseJudge } from './pauseJudge.ts';
 import type { Shown } from './recordTruths.ts';
 import { type Circumstances, ShownJudge } from './shownJudge.ts';
 import { TotalJudge } from './totalJudge.ts';
@@ -61,6 +62,7 @@ export class Oracle {
   readonly #shown: ShownJudge;
   readonly #leak: LeakJudge;
   readonly #move: MoveJudge;
+  readonly pauses: PauseJudge;
   readonly #health: HealthJudge;
   readonly #totals: TotalJudge;
   /** Answers as the cloud gave them, by the number of their request. */
@@ -84,6 +86,8 @@ export class Oracle {
   #othersUntil = Number.NEGATIVE_INFINITY;
   /** Whether no other bridge has the same topics, and shows what it has read itself. */
   isAlone = true;
+  /** Whether what the bridge writes on its disk is there after a restart. */
+  canRemember: () => boolean = () => true;
   /** Whether another account has the device, which a bridge of its own shows at the same topics. */
   isOfOtherAccount: (id: string) => boolean = () => false;
 
@@ -107,9 +111,10 @@ export class Oracle {
       counted: (check) => this.#count(check),
       violated: (words) => this.#violated(words),
     };
-    const history: WorldHistory = new WorldHistory(simulator.world, 12 * hourMs, () =>
-      this.#shown?.worldChanged(),
-    );
+    const history: WorldHistory = new WorldHistory(simulator.world, 12 * hourMs, () => {
+      this.#shown?.worldChanged();
+      this.pauses?.worldChanged(simulator.world);
+    });
     this.#history = history;
     this.eyes = new Eyes(retained, (entity) => this.#shown.judge(entity));
     this.#base = options.base ?? 'sonic2mqtt';
@@ -122,6 +127,12 @@ export class Oracle {
     const leak = { ...common, isHeard, isHealthRefused, atEpoch, base: this.#base };
     this.#leak = new LeakJudge(history, this.eyes, retained, leak);
     this.#totals = new TotalJudge(common);
+    this.pauses = new PauseJudge(retained, this.#base, {
+      ...common,
+      now: () => time.now,
+      isHeard: () => isHeard() && this.isAlone && this.bridges === 1 && this.#hasRunFor(90_000),
+      canRemember: () => this.canRemember(),
+    });
     this.#move = new MoveJudge({
       ...common,
       now: () => time.now,
@@ -161,6 +172,7 @@ export class Oracle {
     this.#runningSince = this.#options.time.now;
     this.#totals.runBegan(this.#options.retained);
     this.#move.forget();
+    this.pauses.runBegan();
     this.#crawls.forget();
     this.#health.forget();
   }
@@ -200,6 +212,7 @@ export class Oracle {
       this.#given.set(request.number, text);
       this.#sampleWater(request);
       this.#noteAccepted(request, status);
+      this.pauses.judged(request, status);
     },
     answered: (request, answer) => this.#answered(request, answer),
     torn: (request, status) => this.#health.answered(request, status, null),
@@ -234,6 +247,7 @@ export class Oracle {
       if (topic.startsWith(`${this.#base}/`)) {
         this.#shown.take(topic, payload);
         this.#takeTotal(topic, payload);
+        this.pauses.taken(topic, payload);
       }
       this.eyes.take(topic, payload);
     },
@@ -244,8 +258,11 @@ export class Oracle {
       if (retain && !this.#refused.has(topic)) this.#refused.set(topic, this.#options.time.now);
       if (topic === `${this.#base}/bridge/health`) this.#healthRefusedAt = this.#options.time.now;
     },
-    delivered: (topic, payload, isFlagged, publishedAt) =>
-      this.#move.delivered({ topic, payload, isFlagged, publishedAt, at: this.#options.time.now }),
+    delivered: (topic, payload, isFlagged, publishedAt) => {
+      const message = { topic, payload, isFlagged, publishedAt, at: this.#options.time.now };
+      this.#move.delivered(message);
+      this.pauses.delivered(message);
+    },
     deliveredToOther: (...message) => {
       // A bridge that is alone on a topic by then does as it is told.
       if (!this.#isLinked) this.broker.delivered(...message);
@@ -331,6 +348,10 @@ export class Oracle {
     return at !== undefined && this.#options.time.now - at <= this.#bounds.confirmTimeoutMs + slackMs / 2;
   }
 
+  #hasRunFor(ms: number): boolean {
+    return this.#runningSince !== null && this.#options.time.now - this.#runningSince > ms;
+  }
+
   #isHeard(): boolean {
     const { now } = this.#options.time;
     return this.#isLinked && now - this.#linkedSince > 30_000 && now >= this.#isMuteUntil;
@@ -342,6 +363,7 @@ export class Oracle {
     if (now - this.#lookedAt < 10_000) return;
     this.#lookedAt = now;
     this.#health.look();
+    this.pauses.look();
   }
 
   /** Looks where nothing happens, too. */

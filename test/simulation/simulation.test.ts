@@ -11,6 +11,7 @@ const everyCheck = [
   'a total falls by corrections alone',
   'a valve can be moved',
   'after a quiet time all is shown as it is',
+  'after a quiet time nothing is owed',
   'an incident is announced once',
   'an open incident has been announced',
   'an open incident is heard of',
@@ -24,6 +25,7 @@ const everyCheck = [
   'what is deleted is gone from the cloud',
   'what is shown was so',
   'what moves water was wanted, once, in time, and last',
+  'what was paused is on again in time, or it is said',
   'what waits is bounded',
 ];
 

@@ -1,5 +1,6 @@
 import { version } from '../../src/base/version.ts';
 import type { DeviceKind } from '../../src/model/devices.ts';
+import { defaultPauseMinutes } from '../../src/model/pause.ts';
 import type { Incident } from '../../src/model/records.ts';
 import { applianceCategories } from '../../src/simulator/handlers.ts';
 import { localTime } from '../../src/simulator/localTime.ts';
@@ -63,7 +64,12 @@ export const truths: Readonly<Record<DeviceKind, Readonly<Record<string, Truth>>
     select_log_level: () => 'info',
     sensor_appliance_categories: () => applianceCategories.length,
   },
-  property: recordTruths.property,
+  property: {
+    ...recordTruths.property,
+    number_pause_minutes: () => defaultPauseMinutes,
+    // The oracle judges it (`PauseJudge`).
+    sensor_paused_until: () => (shown) => shown === null || !Number.isNaN(Date.parse(String(shown))),
+  },
   signal: {
     ...recordTruths.signal,
     // What a sonic announced before it went is not announced again.

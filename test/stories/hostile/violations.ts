@@ -7,7 +7,7 @@ const id = '[A-Za-z0-9_-]{1,128}';
 const ownTopics = new RegExp(
   `^(homeassistant/device/sonic2mqtt_(bridge|${id})/config|sonic2mqtt/(${[
     'bridge/(state|cloud|info|health|incidents|homeassistant)',
-    `property/${id}(/(settings|notifications|leak_protection|push|incidents|homeassistant))?`,
+    `property/${id}(/(settings|notifications|leak_protection|push|pause|incidents|homeassistant))?`,
     `signal/${id}(/(availability|incidents|homeassistant))?`,
     `sonic/${id}(/(availability|telemetry|usage|pressure_tests|incidents|homeassistant))?`,
     `incident/${id}`,
