@@ -314,12 +314,13 @@ export class Pauses {
       httpStatus = status;
     };
     try {
-      if (this.#isGone(id)) throw new Error('the account does not have the property any more');
+      if (this.#isGone(id)) throw new Error('the property is no longer in the account');
       const timeoutMs = requestTimeoutMs;
       if (!each.isAccepted) await updates.send('', settingCall(id, true), { timeoutMs, onAnswer });
       await sleep(clock, Math.max(0, each.newsFrom - clock.monotonic()), stopping);
       if (each.phase !== 'none') await this.#read(id, timeoutMs);
-      if (each.phase !== 'none') throw new Error('the cloud accepted the change, but still shows it off');
+      if (each.phase !== 'none')
+        throw new Error('the cloud accepted the change, but still reports it as off');
       return { reason: null, httpStatus };
     } catch (error) {
       // Somebody may have turned it on meanwhile.

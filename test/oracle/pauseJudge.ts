@@ -45,6 +45,8 @@ export class PauseJudge {
   readonly #orders = new Map<string, { readonly minutes: number; readonly at: number }>();
   /** When somebody last asked to turn it off for good. */
   readonly #offAt = new Map<string, number>();
+  /** Whether the last message shows no pause. */
+  readonly #isOver = new Map<string, boolean>();
   /** When its pause was last shown as over; null while it may have one. */
   readonly #closedAt = new Map<string, number | null>();
 
@@ -96,12 +98,13 @@ export class PauseJudge {
       if (settings.get(id)?.auto_shut_off !== false) this.#debts.delete(id);
   }
 
-  /** The broker took a message, and had this one before. */
+  /** The broker took a message. */
   taken(topic: string, payload: string): void {
     const [, id] = new RegExp(`^${this.#base}/property/([^/]+)/pause$`).exec(topic) ?? [];
     if (id === undefined || !this.#closedAt.has(id)) return;
-    const isOver = parsed(payload)['state'] === 'none';
-    const wasOver = stateIn(this.#retained.get(topic)) === 'none';
+    const isOver = stateIn(payload) === 'none';
+    const wasOver = this.#isOver.get(id) ?? true;
+    this.#isOver.set(id, isOver);
     if (!isOver) this.#closedAt.set(id, null);
     else if (!wasOver && this.#circumstances.canRemember()) this.#closedAt.set(id, this.#circumstances.now());
   }

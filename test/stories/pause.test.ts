@@ -463,7 +463,7 @@ describe('a cloud that does not turn it on again', () => {
     home.strike = ({ operation }) => (operation === 'update_property_settings' ? answer(200) : null);
     await home.pass(61 * minuteMs);
     expect([isOn(), pause().state]).toEqual([false, 'failed']);
-    expect(pause().reason).toContain('still shows it off');
+    expect(pause().reason).toContain('still reports it as off');
     home.strike = () => null;
     await untilState('none', 2 * minuteMs);
     expect(isOn()).toBe(true);
@@ -503,7 +503,7 @@ describe('a cloud that does not turn it on again', () => {
     const before = asked();
     expect(home.json('bridge/health')).toMatchObject({
       status: 'ok',
-      reason: expect.stringContaining('the account does not have the property any more'),
+      reason: expect.stringContaining('the property is no longer in the account'),
     });
     await home.pass(4 * hourMs);
     expect(asked()).toBe(before);

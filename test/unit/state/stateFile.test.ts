@@ -465,6 +465,7 @@ describe('a state file that this process has not written', () => {
     const until = clock.now() + 3_600_000;
     const pause = { until, endsAt: clock.monotonic() + 3_600_000, isOver: false };
     expect(await state.recordPause('home', pause)).toBe(true);
+    state.recordUsage('one', recordOf(100), true);
     isFull = true;
     expect(await state.recordPause('away', pause)).toBe(false);
     isFull = false;
@@ -472,6 +473,9 @@ describe('a state file that this process has not written', () => {
     await clock.advance(600_000);
     await state.recordAnnounced(['incident-1']);
     await clock.advance(60_000);
+    // A pause of yesterday must not be ended again.
+    expect(json(join(directory, 'state.json.bak'))).toMatchObject({ usage: { one: {} } });
+    expect(json(join(directory, 'state.json.bak')).pauses).toEqual({});
     const { state: next } = await open(directory, { disk, clock });
     // The last time that it was written is the last that is known of the clock that goes on.
     expect([...next.pauses]).toEqual([
