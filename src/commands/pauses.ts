@@ -62,7 +62,7 @@ interface Ongoing {
 }
 
 export type PausesParts = MessageLimits &
-  Pick<CommandParts, 'client' | 'store' | 'poller' | 'memory' | 'otherBridges' | 'log'> & {
+  Pick<CommandParts, 'client' | 'store' | 'memory' | 'otherBridges' | 'log'> & {
     readonly updates: Updates;
   };
 
@@ -243,7 +243,7 @@ export class Pauses {
 
   /** Looks at the clocks: which pause has ended, and what is to be tried again. */
   #look(): void {
-    const { store, poller, memory, requestTimeoutMs, stopping, clock } = this.#parts;
+    const { store, memory, requestTimeoutMs, stopping, clock } = this.#parts;
     if (stopping.aborted) return;
     const now = clock.monotonic();
     // A disk may be readable only later. What an earlier run has sent may still be under way.
@@ -262,7 +262,7 @@ export class Pauses {
       else if (leftMs < waitMs) waitMs = leftMs;
       if (each.phase === 'paused' && !each.isVerified && now >= each.newsFrom) {
         each.isVerified = true;
-        void poller.runNow('properties');
+        void this.#read(id, requestTimeoutMs).catch(() => {});
       }
       const isOwed = each.phase === 'resuming' || each.phase === 'failed';
       if (isOwed && now >= each.retryAt && each.attempt === null) void this.#turnOn(id, each);

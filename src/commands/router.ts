@@ -101,7 +101,6 @@ export class CommandRouter {
     this.#pauses = new Pauses({
       client,
       store,
-      poller,
       memory,
       otherBridges,
       updates: this.#updates,

@@ -28,6 +28,7 @@ const mayBeUnknown: Readonly<Record<string, string>> = {
   event_incident: 'no incident has opened since Home Assistant started',
   switch_leak_protection: 'the cloud cannot read it back, and nothing was set',
   switch_push: 'the cloud cannot read it back, and nothing was set',
+  sensor_paused_until: 'the automatic shut-off is not paused',
   sensor_pressure_test_last_day: 'no test has run yet',
   sensor_valve_travel_time: 'no valve has been commanded yet',
   sensor_modem_boot_time: 'the cloud says 0, which is unknown',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { bridgeOf } from '../../src/model/shard.ts';
 import type { RequestFault } from '../simulation/virtualCloud.ts';
-import { Home, type HomeOptions, hourMs, minuteMs, secondMs } from './home.ts';
+import { Home, type HomeOptions, hourMs, minuteMs, newDisk, secondMs } from './home.ts';
 
 /** A home that is there with its shut-off on, and what one does and sees of its pause. */
 async function pausedHome(options: HomeOptions = {}, isOn = true) {
@@ -341,6 +342,56 @@ describe('a pause and a restart', () => {
     await home.pass(hourMs);
     expect(isOn()).toBe(true);
     home.bridge.kill();
+  });
+});
+
+describe('a pause and other bridges', () => {
+  it('is ended by the bridge that began it, and by no other, also where the property has moved to another', async () => {
+    const home = new Home();
+    const { propertyId, world } = home;
+    world.settings.change(propertyId, on);
+    const isOn = () => world.settings.get(propertyId)?.auto_shut_off;
+    const owner = bridgeOf(propertyId, 2);
+    const shard = (index: number, count: number) => ({
+      mqtt: { client_id: `bridge-${index}` },
+      shard: { index, count },
+    });
+    const [ownDisk, otherDisk] = [newDisk(), newDisk()];
+    const other = home.anotherBridge(shard(1 - owner, 2), { disk: otherDisk });
+    const own = home.anotherBridge(shard(owner, 2), { disk: ownDisk });
+    for (const bridge of [own, other]) bridge.start();
+    await home.pass(minuteMs);
+    home.broker.publish(`sonic2mqtt/property/${propertyId}/pause/set`, '10', false);
+    await home.pass(5 * secondMs);
+    expect([isOn(), home.json(`property/${propertyId}/pause`).state]).toEqual([false, 'paused']);
+    own.kill();
+    await home.pass(30 * minuteMs);
+    expect(isOn()).toBe(false);
+    // By another number of bridges the property is not this one's any more.
+    const count = [3, 4, 5, 6].find((each) => bridgeOf(propertyId, each) !== owner) ?? 0;
+    expect(count).toBeGreaterThan(2);
+    const moved = home.anotherBridge(shard(owner, count), { disk: ownDisk });
+    moved.start();
+    await home.pass(minuteMs);
+    expect(isOn()).toBe(true);
+    for (const bridge of [moved, other]) bridge.kill();
+  });
+
+  it('does not begin while a second bridge runs by mistake, and ends all the same', async () => {
+    const { home, command, isOn, sent } = await pausedHome();
+    await command('30');
+    const second = home.anotherBridge({ mqtt: { client_id: 'second' } });
+    second.start();
+    await home.pass(minuteMs);
+    await home.pass(30 * minuteMs);
+    expect(isOn()).toBe(true);
+    home.broker.publish(`sonic2mqtt/property/${home.propertyId}/pause/set`, '30', false);
+    await home.pass(minuteMs);
+    const outcomes = home.events('command').slice(1);
+    expect(outcomes.map(({ status }) => status)).toEqual(['refused', 'refused']);
+    expect(outcomes[0]?.['reason']).toContain('Another bridge');
+    expect(sent()).toEqual([off, on]);
+    for (const bridge of [home.bridge, second]) bridge.kill();
   });
 });
 
