@@ -2,7 +2,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import { dayAt, monthAfter, monthOf } from '../../src/model/calendar.ts';
 import type { PropertyView, SignalView, SonicView } from '../../src/model/devices.ts';
 import { isOpen } from '../../src/model/incidents.ts';
-import { defaultPauseMinutes, noPause } from '../../src/model/pause.ts';
+import { defaultPauseMinutes } from '../../src/model/pause.ts';
 import { type PressureTestDays, pressureTestsOn } from '../../src/model/pressureTests.ts';
 import { type Usage, type UsageRecord, usageOn, withReading } from '../../src/model/usage.ts';
 import { settledValve, valveShown } from '../../src/model/valve.ts';
@@ -39,7 +39,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       // The cloud does not show the webhook's address.
       settings: { ...present(world.settings.get(propertyId)), webhook_url: null },
       notifications: present(world.notifications.get(propertyId)),
-      pause: noPause,
+      pause: { until: '2026-11-20T08:30:00.000Z', state: 'paused', reason: null },
       pauseMinutes: defaultPauseMinutes,
       accepted: { leak_protection_enabled: true, push_enabled: false },
       incidents,
