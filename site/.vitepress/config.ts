@@ -14,6 +14,7 @@ const tasks = {
     'docs/home-assistant',
     'docs/blueprints',
     'docs/automations',
+    'docs/pause',
     'docs/status-page',
     'docs/webhook',
     'docs/node-red',
