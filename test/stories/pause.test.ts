@@ -508,6 +508,23 @@ describe('a cloud that does not turn it on again', () => {
     home.bridge.kill();
   });
 
+  it('from the start of a run on is said, although the property was not read yet', async () => {
+    const { home, command, pause, isOn, untilState } = await pausedHome();
+    await command('60');
+    home.bridge.kill();
+    home.strike = () => 'refused';
+    await home.pass(30 * minuteMs);
+    await home.start();
+    expect(pause().state).toBe('paused');
+    await home.pass(30 * minuteMs);
+    expect(pause()).toMatchObject({ state: 'failed', reason: expect.stringContaining('connection refused') });
+    expect(home.json('bridge/health').reason).toContain('still off after a pause');
+    home.strike = () => null;
+    await untilState('none', 2 * minuteMs);
+    expect(isOn()).toBe(true);
+    home.bridge.kill();
+  });
+
   it('although it accepts is not believed before it shows that', async () => {
     const { home, command, pause, isOn, untilState } = await pausedHome();
     await command('60');
