@@ -102,7 +102,7 @@ export function incidentSensor(type: IncidentType): BinarySensorRow<WithIncident
 export const incidentEvent: EventRow<WithIncidents> = {
   component: 'event',
   key: 'incident',
-  name: 'Incident',
+  name: 'New alert',
   needs: 'cloud',
   icon: 'mdi:bell-alert',
   path: 'incident',
@@ -120,7 +120,7 @@ export const newestAttributes: Attributes = {
 export const openIncidents: SensorRow<WithIncidents> = {
   component: 'sensor',
   key: 'open_incidents',
-  name: 'Open incidents',
+  name: 'Open alerts',
   needs: 'cloud',
   icon: 'mdi:alert-circle-outline',
   stateClass: 'measurement',
@@ -168,7 +168,7 @@ export function actOn(incidentId: string, action: string): Call<'act_on_incident
 export const resolveIncidents: ButtonRow<WithIncidents> = {
   component: 'button',
   key: 'resolve_incidents',
-  name: 'Resolve incidents',
+  name: 'Resolve alerts',
   needs: 'cloud',
   icon: 'mdi:bell-check',
   payload: 'resolve',
@@ -179,7 +179,7 @@ export const resolveIncidents: ButtonRow<WithIncidents> = {
 export const snoozeIncidents: ButtonRow<WithIncidents> = {
   component: 'button',
   key: 'snooze_incidents',
-  name: 'Snooze incidents',
+  name: 'Snooze alerts',
   needs: 'cloud',
   icon: 'mdi:bell-sleep',
   payload: 'snooze',

@@ -1,6 +1,7 @@
 import type { PropertyView } from '../model/devices.ts';
 import { hasOpen, highestSeverity } from '../model/incidents.ts';
 import { severities } from '../model/records.ts';
+import { summaryOf } from './headlineFacts.ts';
 import { newestAttributes, openIncidents, resolveIncidents } from './incidents.ts';
 import { notificationEntities } from './notifications.ts';
 import type { EntityRow } from './row.ts';
@@ -8,6 +9,14 @@ import { settingEntities } from './settings.ts';
 
 /** THE TABLE of a property's entities. */
 export const propertyEntities: readonly EntityRow<PropertyView>[] = [
+  {
+    component: 'sensor',
+    key: 'summary',
+    name: 'Summary',
+    needs: 'cloud',
+    icon: 'mdi:text-box-check-outline',
+    sentences: summaryOf,
+  },
   {
     component: 'binary_sensor',
     key: 'problem',

@@ -1,5 +1,8 @@
 import type { Call, OperationName } from '../cloud/operations.ts';
+import type { BridgeFacts } from '../model/devices.ts';
 import type { Valve } from '../model/valve.ts';
+import type { Alert } from './alerts.ts';
+import type { Sentence } from './headline.ts';
 import type { EntityName } from './names.ts';
 
 /*
@@ -112,12 +115,16 @@ type TimeSensor<View> = {
   readonly value: (view: View) => string | null;
 };
 type TextSensor<View> = { readonly value: (view: View) => string | null };
+/** Sentences of the headline in the chosen language, as many as fit into a state. */
+type SentenceSensor<View> = {
+  readonly sentences: (view: View, bridge: BridgeFacts) => readonly Sentence[];
+};
 
 export type SensorRow<View> = Common<View> & {
   readonly component: 'sensor';
   readonly category?: 'diagnostic';
   readonly attributes?: Attributes;
-} & (NumberSensor<View> | EnumSensor<View> | TimeSensor<View> | TextSensor<View>);
+} & (NumberSensor<View> | EnumSensor<View> | TimeSensor<View> | TextSensor<View> | SentenceSensor<View>);
 
 export type BinarySensorRow<View> = Common<View> & {
   readonly component: 'binary_sensor';
@@ -135,6 +142,8 @@ export type BinarySensorRow<View> = Common<View> & {
     | 'tamper';
   readonly value: (view: View) => boolean | null;
   readonly attributes?: Attributes;
+  /** Alerts, whose words in the chosen language are in the attribute `alerts`. */
+  readonly alerts?: (view: View) => readonly Alert[];
 };
 
 export type ValveRow<View> = Common<View> & {

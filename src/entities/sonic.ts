@@ -1,8 +1,13 @@
+import { isoFromUnixSeconds } from '../model/calendar.ts';
 import { isConnected, type SonicView } from '../model/devices.ts';
+import { hasOpen } from '../model/incidents.ts';
 import { batteryOption, batteryOptions, hasExternalPower, isBatteryLow } from '../model/power.ts';
+import { lastPressureTestResult, pressureTestResults } from '../model/pressureTests.ts';
 import { incidentTypes, type Sonic, valveStates } from '../model/records.ts';
 import { type Measurement, measurementOf } from '../model/telemetry.ts';
 import { valveStateKnown } from '../model/valve.ts';
+import { alertsOf } from './alerts.ts';
+import { shortenedName } from './headlineFacts.ts';
 import {
   incidentEvent,
   incidentSensor,
@@ -64,6 +69,17 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     precision: 1,
     exists: hasTelemetry,
     value: (view) => measured(view, 'flowLMin'),
+  },
+  {
+    // A flow that is too small to be measured is none.
+    component: 'sensor',
+    key: 'water_at_rest',
+    name: 'Water last at rest',
+    needs: 'device',
+    icon: 'mdi:water-pause',
+    deviceClass: 'timestamp',
+    exists: hasTelemetry,
+    value: (view) => isoFromUnixSeconds(view.restedAt),
   },
   {
     component: 'sensor',
@@ -136,6 +152,15 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     exists: hasUsage,
     value: (view) => view.usage?.totalL ?? null,
   },
+  {
+    component: 'binary_sensor',
+    key: 'alert',
+    name: 'Alert',
+    needs: 'cloud',
+    deviceClass: 'problem',
+    value: (view) => hasOpen(view),
+    alerts: ({ incidents }) => alertsOf(incidents, shortenedName),
+  },
   openIncidents,
   incidentEvent,
   resolveIncidents,
@@ -175,6 +200,17 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     category: 'diagnostic',
     deviceClass: 'running',
     value: ({ sonic }) => isInState(sonic, 'pressure_test'),
+  },
+  {
+    component: 'sensor',
+    key: 'pressure_test_result',
+    name: 'Pressure test result',
+    needs: 'device',
+    icon: 'mdi:clipboard-check-outline',
+    deviceClass: 'enum',
+    options: pressureTestResults,
+    exists: hasPressureTests,
+    value: (view) => lastPressureTestResult(view.pressureTests, view),
   },
   {
     component: 'sensor',
@@ -298,7 +334,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
   {
     component: 'binary_sensor',
     key: 'auto_shut_off_enabled',
-    name: 'Automatic shut-off enabled',
+    name: 'Shut-off limits set',
     needs: 'device',
     category: 'diagnostic',
     icon: 'mdi:water-off',

@@ -41,6 +41,16 @@ export class ShownDevices {
     return [...this.#shown[kind].keys()];
   }
 
+  /** The property of a device that is shown; null if it is in none that is known. */
+  propertyOf(kind: CloudDeviceKind, id: string): string | null {
+    return this.#shown[kind].get(id) ?? null;
+  }
+
+  /** Ids of the devices that are shown in a property. */
+  idsIn(kind: CloudDeviceKind, propertyId: string): string[] {
+    return [...this.#shown[kind]].flatMap(([id, home]) => (home === propertyId ? [id] : []));
+  }
+
   /** Devices may have come, left or moved: the next `place` looks at all of them. */
   markMoved(): void {
     this.#mayMove = true;

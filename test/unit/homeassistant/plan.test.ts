@@ -21,7 +21,7 @@ import {
 
 /** The states of a device's entities. */
 const statesOf = (view: DeviceView, offers = context.offers): Record<string, unknown> =>
-  JSON.parse(entityStates(view, { offers }));
+  JSON.parse(entityStates(view, { ...context, offers }));
 
 /** The retained messages of a device by the path below its topic, parsed where they are JSON. */
 function planned(view: DeviceView, changes: Partial<typeof context> = {}): Record<string, unknown> {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { Alert } from '../../../src/http/alerts.ts';
+import type { Alert } from '../../../src/entities/alerts.ts';
 import {
   type HeadlineFacts,
   type HeadlineValve,
   headlineOf,
   type PlacedAlert,
-} from '../../../src/http/headline.ts';
+} from '../../../src/entities/headline.ts';
 
 const up = { isWorking: true, status: 'up', reason: null, workedAt: null } as const;
 const starting = { isWorking: false, status: 'loading', reason: null, workedAt: null } as const;
