@@ -189,9 +189,11 @@ export class ShownJudge {
   /** Null where nothing is known of what it should show. */
   #wasSo(question: Question, { id, componentId, state }: SeenEntity, windowMs: number): boolean | null {
     const { kind, truth, isField, isMeasurement } = question;
-    if (!truth) return null;
     const now = this.#circumstances.now();
     const from = now - windowMs;
+    if (componentId === 'sensor_summary') return this.#isSummaryTrue(id, String(state), from);
+    if (componentId === 'sensor_water_at_rest') return this.#wasAtRest(id, String(state));
+    if (!truth) return null;
     if (componentId === availability) return state === 'offline' || this.#wasReachable(kind, id, from);
     if (question.allIsWell?.(state) && !this.#canTell(kind, id, from)) return false;
     for (const { moment } of this.#history.since(from)) {
@@ -205,7 +207,7 @@ export class ShownJudge {
       return typeof wanted === 'number' ? [wanted, Math.max(wanted, mostAt(kind, id, moment))] : [];
     });
     // An incident that was closed by a command is known to be so before a list tells of those that have opened since.
-    const ofIncidents = /^binary_sensor_(?:problem|incident_(\w+))$/.exec(componentId);
+    const ofIncidents = /^binary_sensor_(?:problem|alert|incident_(\w+))$/.exec(componentId);
     if (ofIncidents && state === 'OFF') return this.#steadyCount(kind, id, from, ofIncidents[1]) === 0;
     // A list is read in parts, each at another time, and an incident counts until it is known to be closed, though others
     // have opened since: a number may be one that never was.
@@ -215,6 +217,34 @@ export class ShownJudge {
     }
     if (componentId.endsWith('severity')) return null;
     return isValve(componentId) ? this.#wasBeforeTest(id, state, from, windowMs) : false;
+  }
+
+  /** The summary is water that is well, or an alert: neither may be said of a property where it was not so. */
+  #isSummaryTrue(id: string, summary: string, from: number): boolean | null {
+    if (/\bLeak\b/.test(summary))
+      return this.#wasOnce(from, (moment) => hasOpen(moment, id, 'water_presence_detected'));
+    if (!claimsNoLeak(summary)) return null;
+    if (!this.#canTell('property', id, from) || this.#steadyCount('property', id, from) > 0) return false;
+    const { now, bounds } = this.#circumstances;
+    const isOff = ({ world }: Pick<Place, 'world'>, thing: string) =>
+      world.valve(thing)?.settled === 'closed';
+    return (
+      !summary.includes('water off') ||
+      this.#wasOnce(now() - bounds().windowMs.sonics, (moment) =>
+        [...moment.thingsById.keys()].every(
+          (each) => moment.propertyOf(each) !== id || isOff({ world: moment }, each),
+        ),
+      )
+    );
+  }
+
+  /** Whether the valve measured no flow at that time; null where no moment has that measurement. */
+  #wasAtRest(id: string, at: string): boolean | null {
+    const flows = [...this.#history.since(Number.NEGATIVE_INFINITY)].flatMap(({ moment }) => {
+      const { probed_at: probedAt, water_flow: flow } = moment.telemetry(id) ?? {};
+      return probedAt === Date.parse(at) / 1_000 ? [flow] : [];
+    });
+    return flows.length === 0 ? null : flows.includes(0);
   }
 
   /** How many incidents, of that type where one is given, were open at the same place all the time since then. */
@@ -353,6 +383,15 @@ function questionOf({ stateTopic, componentId }: SeenEntity): Question | null {
   };
 }
 
+function claimsNoLeak(summary: Shown): boolean {
+  return /^(All good\. )?No leaks/.test(String(summary));
+}
+
+function hasOpen(moment: Moment, propertyId: string, type: string): boolean {
+  const isThere = isAt.property({ world: moment, id: propertyId });
+  return [...moment.incidents.values()].some((incident) => incident.type === type && isThere(incident));
+}
+
 function isKind(word: string): word is Kind {
   return word in recordTruths;
 }
@@ -360,7 +399,9 @@ function isKind(word: string): word is Kind {
 /** The cloud finds out that a link is lost; what else is wrong only a device itself can notice. */
 function allIsWell(componentId: string): Question['allIsWell'] {
   if (/^binary_sensor_incident_(radio|cloud)_disconnection$/.test(componentId)) return null;
-  if (/^binary_sensor_(incident_|problem$)/.test(componentId)) return (state) => state === 'OFF';
+  if (componentId === 'sensor_summary') return claimsNoLeak;
+  if (componentId === 'sensor_pressure_test_result') return (state) => state === 'no_problem';
+  if (/^binary_sensor_(incident_|problem$|alert$)/.test(componentId)) return (state) => state === 'OFF';
   if (/open_(incidents|count)$/.test(componentId)) return (state) => state === 0;
   return componentId.endsWith('severity') ? (state) => state === 'none' : null;
 }
@@ -384,7 +425,10 @@ function isFreshEnough(moment: Moment, id: string, from: number): boolean {
 
 /** What an entity or field is read with. */
 function sourceOf(kind: Kind, componentId: string): Source {
-  if (/incident|open_|severity|_problem$/.test(componentId) && componentId !== 'binary_sensor_valve_problem')
+  if (
+    /incident|open_|severity|_problem$|_alert$|_summary$/.test(componentId) &&
+    componentId !== 'binary_sensor_valve_problem'
+  )
     return 'incidents';
   // The status of hubs is read with what is least urgent.
   if (kind === 'property' || componentId === 'sensor_hub_status') return 'properties';
@@ -393,5 +437,7 @@ function sourceOf(kind: Kind, componentId: string): Source {
   if (/^sensor_(flow|pressure|water_temperature|telemetry_time)$|^telemetry#/.test(componentId))
     return 'telemetry';
   if (isWaterUse(componentId)) return 'usage';
-  return componentId.includes('pressure_tests') ? 'pressure_tests' : 'sonics';
+  return componentId.includes('pressure_test_result') || componentId.includes('pressure_tests')
+    ? 'pressure_tests'
+    : 'sonics';
 }

@@ -4,7 +4,14 @@ import type { Incident } from '../../src/model/records.ts';
 import { applianceCategories } from '../../src/simulator/handlers.ts';
 import { localTime } from '../../src/simulator/localTime.ts';
 import type { World } from '../../src/simulator/world.ts';
-import { atSignalAlone, atSonic, openIncidents, recordTruths, type Shown } from '../oracle/recordTruths.ts';
+import {
+  atSignalAlone,
+  atSonic,
+  isAt,
+  openIncidents,
+  recordTruths,
+  type Shown,
+} from '../oracle/recordTruths.ts';
 import type { Entity } from './fakeHomeAssistant.ts';
 import type { Home } from './home.ts';
 
@@ -63,7 +70,12 @@ export const truths: Readonly<Record<DeviceKind, Readonly<Record<string, Truth>>
     select_log_level: () => 'info',
     sensor_appliance_categories: () => applianceCategories.length,
   },
-  property: recordTruths.property,
+  property: {
+    ...recordTruths.property,
+    sensor_summary: (place) => (shown) =>
+      (openIncidents(place, isAt.property(place)).length === 0) ===
+      /^(All good\. )?(No leaks|\S+ is (closing|opening|offline)|.* valves )/.test(String(shown)),
+  },
   signal: {
     ...recordTruths.signal,
     // What a sonic announced before it went is not announced again.
@@ -71,6 +83,11 @@ export const truths: Readonly<Record<DeviceKind, Readonly<Record<string, Truth>>
   },
   sonic: {
     ...recordTruths.sonic,
+    // That it is the last one the oracle judges.
+    sensor_water_at_rest:
+      ({ world }) =>
+      (shown) =>
+        shown === null || Date.parse(String(shown)) <= world.now,
     event_incident: (place) => lastType(place, atSonic(place.id)),
     sensor_pressure_tests_today: (place) =>
       place.world

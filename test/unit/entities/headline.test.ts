@@ -69,7 +69,7 @@ describe('the headline', () => {
     ['while the broker is being connected', { broker: connecting }, 'good: no_leaks_on_today'],
     ['before health was judged', { health: null }, 'good: no_leaks_on_today'],
     ['without a broker', { broker: away }, 'warning: no_leaks_on_today / no_broker'],
-    ['with another problem', { health: 'degraded' }, 'warning: no_leaks_on_today / bridge_problem'],
+    ['with another problem', { health: 'degraded' }, 'warning: no_leaks_on_today / bridge_problem see_below'],
 
     ['at the start', { cloud: connecting, isLoading: true, isWhole: false }, 'unknown: connecting_cloud'],
     [
