@@ -82,6 +82,7 @@ export const bridgeEntities: readonly EntityRow<BridgeView>[] = [
     needs: 'bridge',
     category: 'diagnostic',
     icon: 'mdi:counter',
+    isDisabledByDefault: true,
     stateClass: 'measurement',
     value: (view) => view.requestsLastHour,
   },

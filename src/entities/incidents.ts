@@ -5,13 +5,15 @@ import { type Incident, type IncidentType, incidentTypes } from '../model/record
 import type { EntityName } from './names.ts';
 import type { Attributes, BinarySensorRow, ButtonRow, Command, EventRow, Refusal, SensorRow } from './row.ts';
 
-type ShownIncident = Pick<
-  BinarySensorRow<unknown>,
-  'name' | 'deviceClass' | 'category' | 'icon' | 'isHiddenByDefault'
->;
+type ShownIncident = Pick<BinarySensorRow<unknown>, 'name' | 'deviceClass' | 'icon'>;
 
-// The connectivity sensor of the device, or of its hub, says nearly the same.
-const doublesConnection = { isHiddenByDefault: true } as const;
+/** Those that everybody looks at. The alert of the valve is on for the others too. */
+const everydayTypes: readonly IncidentType[] = [
+  'water_presence_detected',
+  'long_flow_alert',
+  'high_volume_alert',
+  'device_handle_moved',
+];
 
 // `on` means open, for all of them: an automation need not know which are inverted.
 const shownByType: Readonly<Record<IncidentType, ShownIncident>> = {
@@ -21,63 +23,33 @@ const shownByType: Readonly<Record<IncidentType, ShownIncident>> = {
   battery_too_low_to_move_handle: {
     name: 'Battery too weak for valve',
     deviceClass: 'problem',
-    category: 'diagnostic',
     icon: 'mdi:battery-alert',
   },
   radio_disconnection: {
     name: 'Connection to hub lost',
     deviceClass: 'problem',
-    category: 'diagnostic',
     icon: 'mdi:access-point-off',
-    ...doublesConnection,
   },
   cloud_disconnection: {
     name: 'Connection to cloud lost',
     deviceClass: 'problem',
-    category: 'diagnostic',
     icon: 'mdi:cloud-off-outline',
-    ...doublesConnection,
   },
   pressure_test_failed: { name: 'Pressure test failed', deviceClass: 'problem', icon: 'mdi:gauge-low' },
-  pressure_test_skipped: {
-    name: 'Pressure test skipped',
-    deviceClass: 'problem',
-    category: 'diagnostic',
-    icon: 'mdi:gauge-empty',
-  },
-  pressure_test_aborted: {
-    name: 'Pressure test aborted',
-    deviceClass: 'problem',
-    category: 'diagnostic',
-    icon: 'mdi:gauge-empty',
-  },
-  health_check_failed: { name: 'Health check failed', deviceClass: 'problem', category: 'diagnostic' },
+  pressure_test_skipped: { name: 'Pressure test skipped', deviceClass: 'problem', icon: 'mdi:gauge-empty' },
+  pressure_test_aborted: { name: 'Pressure test aborted', deviceClass: 'problem', icon: 'mdi:gauge-empty' },
+  health_check_failed: { name: 'Health check failed', deviceClass: 'problem' },
   // Not of the class battery: Home Assistant takes the sensor of that class for the device's battery, which is battery_low.
-  low_battery_level: {
-    name: 'Low battery reported',
-    deviceClass: 'problem',
-    category: 'diagnostic',
-    icon: 'mdi:battery-alert',
-  },
-  legionella_risk: { name: 'Legionella risk', deviceClass: 'safety' },
-  legionella_high_risk: { name: 'High legionella risk', deviceClass: 'safety' },
+  low_battery_level: { name: 'Low battery reported', deviceClass: 'problem', icon: 'mdi:battery-alert' },
+  legionella_risk: { name: 'Legionella risk', deviceClass: 'safety', icon: 'mdi:bacteria-outline' },
+  legionella_high_risk: { name: 'High legionella risk', deviceClass: 'safety', icon: 'mdi:bacteria' },
   low_water_temperature: { name: 'Low water temperature', deviceClass: 'cold' },
   water_presence_detected: { name: 'Leak', deviceClass: 'moisture' },
   low_temperature: { name: 'Low temperature', deviceClass: 'cold' },
   high_temperature: { name: 'High temperature', deviceClass: 'heat' },
   high_humidity: { name: 'High humidity', deviceClass: 'problem', icon: 'mdi:water-percent-alert' },
-  advanced_valve_misalignment: {
-    name: 'Valve misaligned',
-    deviceClass: 'problem',
-    category: 'diagnostic',
-    icon: 'mdi:valve',
-  },
-  backup_battery_usage: {
-    name: 'Backup battery in use',
-    deviceClass: 'problem',
-    category: 'diagnostic',
-    icon: 'mdi:battery-sync',
-  },
+  advanced_valve_misalignment: { name: 'Valve misaligned', deviceClass: 'problem', icon: 'mdi:valve' },
+  backup_battery_usage: { name: 'Backup battery in use', deviceClass: 'problem', icon: 'mdi:battery-sync' },
 };
 
 /** What an incident is called by the name of its sensor; null for a type that has none. */
@@ -93,6 +65,7 @@ export function incidentSensor(type: IncidentType): BinarySensorRow<WithIncident
     key: `incident_${type}`,
     needs: 'cloud',
     ...shownByType[type],
+    ...(!everydayTypes.includes(type) && { category: 'diagnostic', isDisabledByDefault: true }),
     value: (view) => hasOpenOf(view, type),
     attributes: { path: 'incidents', expression: `value_json.open.${type} or {}` },
   };

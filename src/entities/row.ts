@@ -40,8 +40,6 @@ interface Common<View> {
   readonly category?: 'config' | 'diagnostic';
   readonly icon?: `mdi:${string}`;
   readonly isDisabledByDefault?: true;
-  /** Available to automations, but not on generated dashboards. Home Assistant before 2026 ignores this. */
-  readonly isHiddenByDefault?: true;
   /** Whether this device has the entity; unless given, it has. */
   readonly exists?: (view: View) => boolean;
 }

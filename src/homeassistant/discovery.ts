@@ -354,7 +354,6 @@ function fixedPart(row: EntityRow<never>): Component {
     ...(row.category && { entity_category: row.category }),
     ...(row.icon && { icon: row.icon }),
     ...(row.isDisabledByDefault && { enabled_by_default: false }),
-    ...(row.isHiddenByDefault && { visible_by_default: false }),
     ...(('value' in row || 'sentences' in row) && { value_template: `{{ value_json.${row.key} }}` }),
     ...('path' in row && { event_types: row.eventTypes }),
     ...('command' in row && { retain: false }),

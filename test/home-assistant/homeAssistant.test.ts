@@ -20,21 +20,20 @@ import {
   version,
 } from './household.ts';
 
-// Older versions drop `visible_by_default` and show such an entity.
-const hidesEntities = !version.startsWith('2024.');
-
 /** Components that may show "unknown" although all is well, and why; a button does until it is pressed. */
 const mayBeUnknown: Readonly<Record<string, string>> = {
   event_incident: 'no incident has opened since Home Assistant started',
   switch_leak_protection: 'the cloud cannot read it back, and nothing was set',
   switch_push: 'the cloud cannot read it back, and nothing was set',
   sensor_pressure_test_last_day: 'no test has run yet',
+  sensor_pressure_test_result: 'no test has run yet',
+  sensor_water_at_rest: 'water may run since the start',
   sensor_valve_travel_time: 'no valve has been commanded yet',
   sensor_modem_boot_time: 'the cloud says 0, which is unknown',
 };
 
 /** What says whether a device has incidents. */
-const ofIncidents = /^binary_sensor_(incident_|problem)|^sensor_(open_incidents|highest_severity)$/;
+const ofIncidents = /^binary_sensor_(incident_|problem|alert)|^sensor_(open_incidents|highest_severity)$/;
 
 const availability = z.array(z.object({ topic: z.string() }));
 const discovery = z.object({
@@ -52,7 +51,6 @@ const discovery = z.object({
       default_entity_id: z.string().optional(),
       name: z.string().nullable(),
       enabled_by_default: z.boolean().optional(),
-      visible_by_default: z.boolean().optional(),
       availability: availability.optional(),
     }),
   ),
@@ -185,10 +183,9 @@ describe(`Home Assistant ${version}, met for the first time`, () => {
   test('has enabled and shown what was announced so', async () => {
     const registered = new Map((await home.entities()).map((entity) => [entity.unique_id, entity]));
     for (const component of announced().flatMap(({ components }) => Object.values(components))) {
-      const isHidden = component.visible_by_default === false && hidesEntities;
       expect(registered.get(component.unique_id)).toMatchObject({
         disabled_by: component.enabled_by_default === false ? 'integration' : null,
-        hidden_by: isHidden ? 'integration' : null,
+        hidden_by: null,
       });
     }
   });
@@ -233,9 +230,7 @@ describe(`Home Assistant ${version}, met for the first time`, () => {
         identifiers.some(([, id]) => id === identifier),
       );
       const names = Object.values(described?.components ?? {})
-        .filter(
-          (component) => component.enabled_by_default !== false && component.visible_by_default !== false,
-        )
+        .filter((component) => component.enabled_by_default !== false)
         .map((component) => component.name ?? device?.name ?? '');
       expect(names).not.toEqual([]);
       mkdirSync(pictures, { recursive: true });
