@@ -118,17 +118,17 @@ function actOnAll(
   if (calls.length > 0) return calls;
   const offered = offeredActions(incidents);
   if (offered.length > 0)
-    return { refusal: `no open incident offers this action. Possible actions: ${offered.join(', ')}` };
-  if (incidents.length > 0) return { refusal: 'the open incidents offer no action' };
+    return { refusal: `no open alert offers this action. Possible actions: ${offered.join(', ')}` };
+  if (incidents.length > 0) return { refusal: 'the open alerts offer no action' };
   if (possibleIncidents.length > 0) {
     return {
-      refusal: 'the open incident may be at another device. Use its topic incident/{id}/action',
+      refusal: 'the open alert may be at another device. Use its topic incident/{id}/action',
     };
   }
   return {
     refusal: areIncidentsKnown
-      ? 'there is no open incident'
-      : 'there is no open incident. The cloud was not read completely yet',
+      ? 'there is no open alert'
+      : 'there is no open alert. The cloud was not read completely yet',
   };
 }
 

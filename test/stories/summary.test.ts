@@ -62,7 +62,9 @@ describe('the summary of a property', () => {
     home.strike = ({ operation }) => (operation === 'list_incidents' ? 'error-500' : null);
     home.bridge.start();
     await home.pass(10 * minuteMs);
-    expect(summaryOf(home)).toMatch(/^(No connection to the cloud|Not (everything|all alerts) could be read)\./);
+    expect(summaryOf(home)).toMatch(
+      /^(No connection to the cloud|Not (everything|all alerts) could be read)\./,
+    );
     expect(alertOf(home)).toMatchObject({ state: null, words: [] });
     const said = home.messages
       .filter(
