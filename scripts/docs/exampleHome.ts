@@ -43,7 +43,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       possibleIncidents: [],
       areIncidentsKnown: true,
       isReporting: true,
-      contents: () => ({ signals: [], sonics: [] }),
+      contents: () => ({ signals: [], sonics: [], mayHaveMore: false }),
     },
     signal: {
       kind: 'signal',

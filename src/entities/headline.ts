@@ -53,6 +53,8 @@ export interface PlacedAlert {
 
 export interface HeadlineFacts extends BridgeFacts {
   readonly valves: readonly HeadlineValve[];
+  /** Whether there may be more valves: then nothing is said of all the water. */
+  readonly mayHaveMore: boolean;
   readonly alerts: readonly PlacedAlert[];
   /** Whether no other alert is open. */
   readonly areAlertsKnown: boolean;
@@ -137,10 +139,11 @@ function about(
 
 /** Every valve is known to be open or closed, and no alert is open. */
 function allWell(facts: HeadlineFacts): Headline {
-  const { valves, broker, cloud, health, isLoading, todayL } = facts;
+  const { valves, mayHaveMore, broker, cloud, health, isLoading, todayL } = facts;
   const areAllUp = cloud.status === 'up' && broker.status === 'up' && health === 'ok' && !isLoading;
   const open = valves.filter(({ valve }) => valve === 'open').length;
-  const water = open === valves.length ? 'no_leaks_on' : open === 0 ? 'no_leaks_off' : 'no_leaks_some';
+  const isMixed = mayHaveMore || (open > 0 && open < valves.length);
+  const water = isMixed ? 'no_leaks_some' : open === 0 ? 'no_leaks_off' : 'no_leaks_on';
   const values = { count: open, of: valves.length, litres: todayL };
   const more = extras(facts);
   return say(
@@ -158,10 +161,10 @@ function extras({ broker, health, isLoading }: HeadlineFacts): Parts[] {
 }
 
 /** Whether the water runs where an alert is. */
-function waterOf(own: HeadlineValve | null, { valves, isWhole }: HeadlineFacts): Parts[] {
+function waterOf(own: HeadlineValve | null, { valves, mayHaveMore, isWhole }: HeadlineFacts): Parts[] {
   const isKnown = (each: HeadlineValve) => each.isSure && !each.isTesting && each.valve !== null;
   const first = valves[0]?.valve;
-  if (isWhole && valves.every((each) => isKnown(each) && each.valve === first)) {
+  if (isWhole && !mayHaveMore && valves.every((each) => isKnown(each) && each.valve === first)) {
     if (first === 'open') return [['water_on']];
     if (first === 'closed') return [['water_off']];
   }

@@ -26,6 +26,8 @@ export type CloudDevice = SignalView | SonicView;
 interface Surveyed extends BridgeFacts {
   readonly properties: readonly PropertyView[];
   readonly sonics: readonly SonicView[];
+  /** Whether there may be more valves. */
+  readonly mayHaveMore?: boolean;
   readonly incidents: readonly Incident[];
   /** Whether no other incident is open. */
   readonly areIncidentsKnown: boolean;
@@ -39,16 +41,16 @@ const maxNameLength = 120;
 
 /** The sentences of a property's summary. The status page shows the same ones if the account has no other property. */
 export function summaryOf(view: PropertyView, bridge: BridgeFacts): readonly Sentence[] {
-  const { signals, sonics } = view.contents();
+  const { signals, sonics, mayHaveMore } = view.contents();
   const { incidents, areIncidentsKnown } = view;
-  const surveyed = { ...bridge, properties: [view], sonics, incidents, areIncidentsKnown };
+  const surveyed = { ...bridge, properties: [view], sonics, mayHaveMore, incidents, areIncidentsKnown };
   const { sentences, details } = headlineOf(headlineFacts(surveyed, [...signals, ...sonics]));
   return [...sentences, ...details].filter(({ text }) => text !== 'see_below');
 }
 
 /** The facts of the headline. The devices come in the order in which they are shown. */
 export function headlineFacts(surveyed: Surveyed, devices: readonly CloudDevice[]): HeadlineFacts {
-  const { cloud, broker, health, isLoading, isWhole, properties, sonics } = surveyed;
+  const { cloud, broker, health, isLoading, isWhole, properties, sonics, mayHaveMore = false } = surveyed;
   const isFresh = isPresent(surveyed);
   const placeOf = placesOf(properties);
   const valves = new Map(sonics.map((view) => [view, headlineValve(view, placeOf(view), isFresh)]));
@@ -70,6 +72,7 @@ export function headlineFacts(surveyed: Surveyed, devices: readonly CloudDevice[
   return {
     ...{ cloud, broker, health, isLoading, isWhole },
     valves: [...valves.values()],
+    mayHaveMore,
     // Of those that are as urgent, the headline names the one that the page shows first.
     alerts: found.toSorted((one, other) => one.position - other.position),
     // One that names no device, or is at a hub whose property is unknown, may be anywhere.

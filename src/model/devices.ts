@@ -100,6 +100,8 @@ export interface PropertyView extends WithIncidents {
   readonly contents: () => {
     readonly signals: readonly SignalView[];
     readonly sonics: readonly SonicView[];
+    /** Whether more valves may be in it: those that are in no property that is known. */
+    readonly mayHaveMore: boolean;
   };
 }
 

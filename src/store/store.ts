@@ -347,6 +347,7 @@ export class Store extends EventEmitter<StoreEvents> {
     return propertyViewOf(this.#account, id, this.#acceptedBy(id), () => ({
       signals: this.#shown.idsIn('signal', id).flatMap((each) => this.signalView(each) ?? []),
       sonics: this.#shown.idsIn('sonic', id).flatMap((each) => this.sonicView(each) ?? []),
+      mayHaveMore: this.#shown.hasStraySonics,
     }));
   }
 

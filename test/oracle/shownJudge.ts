@@ -66,6 +66,8 @@ export class ShownJudge {
   /** Null where nothing is asked of it. */
   readonly #questions = new WeakMap<SeenEntity, Question | null>();
   readonly #toCome = new Set<string>();
+  /** By valve, when it measured no flow by an answer of the cloud, in Unix seconds. */
+  readonly #rests = new Map<string, Set<unknown>>();
   /** The last word of whether the cloud's data is fresh. */
   #cloud = 'offline';
   #cloudBackAt = Number.NEGATIVE_INFINITY;
@@ -192,7 +194,8 @@ export class ShownJudge {
     const now = this.#circumstances.now();
     const from = now - windowMs;
     if (componentId === 'sensor_summary') return this.#isSummaryTrue(id, String(state), from);
-    if (componentId === 'sensor_water_at_rest') return this.#wasAtRest(id, String(state));
+    if (componentId === 'sensor_water_at_rest')
+      return this.#rests.get(id)?.has(Date.parse(String(state)) / 1_000) === true;
     if (!truth) return null;
     if (componentId === availability) return state === 'offline' || this.#wasReachable(kind, id, from);
     if (question.allIsWell?.(state) && !this.#canTell(kind, id, from)) return false;
@@ -219,32 +222,29 @@ export class ShownJudge {
     return isValve(componentId) ? this.#wasBeforeTest(id, state, from, windowMs) : false;
   }
 
-  /** The summary is water that is well, or an alert: neither may be said of a property where it was not so. */
+  /** The cloud has answered with what a valve measured. */
+  measured(id: string, answer: string): void {
+    const { probed_at: probedAt, water_flow: flow } = parsed(answer);
+    if (flow === 0) this.#rests.set(id, (this.#rests.get(id) ?? new Set()).add(probedAt));
+  }
+
+  /** The summary tells of a leak, of none, and that the water is off: none of it may be said where it was not so. */
   #isSummaryTrue(id: string, summary: string, from: number): boolean | null {
     if (/\bLeak\b/.test(summary))
       return this.#wasOnce(from, (moment) => hasOpen(moment, id, 'water_presence_detected'));
     if (!claimsNoLeak(summary)) return null;
     if (!this.#canTell('property', id, from) || this.#steadyCount('property', id, from) > 0) return false;
     const { now, bounds } = this.#circumstances;
-    const isOff = ({ world }: Pick<Place, 'world'>, thing: string) =>
-      world.valve(thing)?.settled === 'closed';
+    const windowMs = bounds().windowMs.sonics;
+    const wasClosed = (each: string) =>
+      this.#wasOnce(now() - windowMs, (moment) => isClosed({ world: moment, id: each })) ||
+      this.#wasBeforeTest(each, 'closed', now() - windowMs, windowMs);
     return (
       !summary.includes('water off') ||
-      this.#wasOnce(now() - bounds().windowMs.sonics, (moment) =>
-        [...moment.thingsById.keys()].every(
-          (each) => moment.propertyOf(each) !== id || isOff({ world: moment }, each),
-        ),
+      [...this.#history.latest.thingsById.keys()].every(
+        (each) => !this.#isSteadyIn(each, id) || wasClosed(each),
       )
     );
-  }
-
-  /** Whether the valve measured no flow at that time; null where no moment has that measurement. */
-  #wasAtRest(id: string, at: string): boolean | null {
-    const flows = [...this.#history.since(Number.NEGATIVE_INFINITY)].flatMap(({ moment }) => {
-      const { probed_at: probedAt, water_flow: flow } = moment.telemetry(id) ?? {};
-      return probedAt === Date.parse(at) / 1_000 ? [flow] : [];
-    });
-    return flows.length === 0 ? null : flows.includes(0);
   }
 
   /** How many incidents, of that type where one is given, were open at the same place all the time since then. */
@@ -385,6 +385,10 @@ function questionOf({ stateTopic, componentId }: SeenEntity): Question | null {
 
 function claimsNoLeak(summary: Shown): boolean {
   return /^(All good\. )?No leaks/.test(String(summary));
+}
+
+function isClosed(place: Place): boolean {
+  return recordTruths.sonic['valve_valve']?.(place) === 'closed';
 }
 
 function hasOpen(moment: Moment, propertyId: string, type: string): boolean {

@@ -213,7 +213,7 @@ export function propertyView(changes: Partial<PropertyView> = {}): PropertyView 
     settings: someSettings(),
     notifications: someNotifications(),
     accepted: { leak_protection_enabled: true, push_enabled: false },
-    contents: () => ({ signals: [signalView()], sonics: [sonicView()] }),
+    contents: () => ({ signals: [signalView()], sonics: [sonicView()], mayHaveMore: false }),
     incidents: [anIncident()],
     possibleIncidents: [],
     areIncidentsKnown: true,

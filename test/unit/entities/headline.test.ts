@@ -52,7 +52,7 @@ const lowBattery = { name: 'Low battery', type: 'low_battery_level', urgency: 'n
 function headline(changes: Partial<HeadlineFacts>) {
   const { tone, sentences, details } = headlineOf({
     ...{ cloud: up, broker: up, health: 'ok', isLoading: false, isWhole: true },
-    ...{ valves: [open], alerts: [], areAlertsKnown: true, todayL: 142 },
+    ...{ valves: [open], mayHaveMore: false, alerts: [], areAlertsKnown: true, todayL: 142 },
     ...changes,
   });
   const words = [sentences, details].map((each) => each.map(({ text }) => text).join(' '));
@@ -64,6 +64,11 @@ describe('the headline', () => {
     ['where all is well', {}, 'good: all_good no_leaks_on_today'],
     ['whose water is off', { valves: [closed, closed] }, 'good: all_good no_leaks_off_today'],
     ['with one valve closed', { valves: [open, closed] }, 'good: all_good no_leaks_some_today'],
+    [
+      'that may have more valves',
+      { valves: [closed], mayHaveMore: true },
+      'good: all_good no_leaks_some_today',
+    ],
     ['whose usage is not known', { todayL: null }, 'good: all_good no_leaks_on'],
     ['while usage is read for the first time', { isLoading: true, todayL: null }, 'good: no_leaks_on'],
     ['while the broker is being connected', { broker: connecting }, 'good: no_leaks_on_today'],
@@ -97,6 +102,11 @@ describe('the headline', () => {
     ['with a valve without a position', { valves: [wordless, closed] }, 'unknown: valve_unknown'],
     ['with a faulty valve', { valves: [faulty, offline] }, 'warning: valve_faulty'],
 
+    [
+      'with a leak, which may have more valves',
+      { valves: [closed], mayHaveMore: true, alerts: [alertAt(closed)] },
+      'alarm: alert_at_since its_valve_closed',
+    ],
     ['with a leak, whose valve is open', { alerts: [alertAt(open)] }, 'alarm: alert_at_since water_on'],
     [
       'with a leak, whose valve is closed',
