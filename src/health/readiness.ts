@@ -82,11 +82,11 @@ export function cloudFacts(
   poller: Pick<Poller, 'statuses'>,
   store: Pick<Store, 'isResolved'>,
 ): Omit<BridgeFacts, 'broker'> {
-  const cloud = cloudReadiness(health, poller.statuses.records);
+  const { status, workedAt } = cloudReadiness(health, poller.statuses.records);
   return {
-    cloud,
+    cloud: { status, workedAt },
     health: health.status,
-    isLoading: cloud.status !== 'down' && pollNames.some((poll) => isPending(poll, poller)),
+    isLoading: status !== 'down' && pollNames.some((poll) => isPending(poll, poller)),
     isWhole: store.isResolved,
   };
 }

@@ -236,15 +236,13 @@ export class ShownJudge {
     if (!this.#canTell('property', id, from) || this.#steadyCount('property', id, from) > 0) return false;
     const { now, bounds } = this.#circumstances;
     const windowMs = bounds().windowMs.sonics;
-    const wasClosed = (each: string) =>
-      this.#wasOnce(now() - windowMs, (moment) => isClosed({ world: moment, id: each })) ||
-      this.#wasBeforeTest(each, 'closed', now() - windowMs, windowMs);
-    return (
-      !summary.includes('water off') ||
-      [...this.#history.latest.thingsById.keys()].every(
-        (each) => !this.#isSteadyIn(each, id) || wasClosed(each),
-      )
-    );
+    const [, position] = /water (on|off)/.exec(summary) ?? [];
+    const wanted = position === 'on' ? 'open' : 'closed';
+    const wasThere = (each: string) =>
+      this.#wasOnce(now() - windowMs, (moment) => isIn({ world: moment, id: each }, wanted)) ||
+      this.#wasBeforeTest(each, wanted, now() - windowMs, windowMs);
+    const steady = [...this.#history.latest.thingsById.keys()].filter((each) => this.#isSteadyIn(each, id));
+    return position === undefined || steady.every(wasThere);
   }
 
   /** How many incidents, of that type where one is given, were open at the same place all the time since then. */
@@ -387,8 +385,8 @@ function claimsNoLeak(summary: Shown): boolean {
   return /^(All good\. )?No leaks/.test(String(summary));
 }
 
-function isClosed(place: Place): boolean {
-  return recordTruths.sonic['valve_valve']?.(place) === 'closed';
+function isIn(place: Place, position: string): boolean {
+  return recordTruths.sonic['valve_valve']?.(place) === position;
 }
 
 function hasOpen(moment: Moment, propertyId: string, type: string): boolean {

@@ -79,6 +79,14 @@ describe('the summary of a property', () => {
     home.bridge.kill();
   });
 
+  it('says nothing of all the water while a valve is in no property that is known', async () => {
+    const home = await dryHome({ cloud: { properties: 2, signals: 2, sonics: 2, wifiSonics: 1 } });
+    for (const id of home.world.thingIds) home.world.setValve(id, 'closed');
+    await home.pass(3 * minuteMs);
+    expect(summaryOf(home)).toMatch(/^All good\. No leaks, 0 of 1 valves open, /);
+    home.bridge.kill();
+  });
+
   it('says in its language that a valve is offline', async () => {
     const home = await dryHome({ config: { homeassistant: { language: 'de' } } });
     home.world.sonics.change(home.sonicId, { radio_connection: 'disconnected' });

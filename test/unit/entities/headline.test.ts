@@ -234,7 +234,7 @@ describe('the headline', () => {
   it('has the names and figures that its sentences need', () => {
     const facts: HeadlineFacts = {
       ...{ cloud: up, broker: up, health: 'ok', isLoading: false, isWhole: true },
-      ...{ valves: [open, closed], alerts: [], areAlertsKnown: true, todayL: 142 },
+      ...{ valves: [open, closed], alerts: [], areAlertsKnown: true, mayHaveMore: false, todayL: 142 },
     };
     expect(headlineOf(facts).sentences[1]?.values).toEqual({ count: 1, of: 2, litres: 142 });
     const leak = headlineOf({ ...facts, alerts: [alertAt(open)] });
