@@ -1,20 +1,15 @@
 import type { BridgeFacts } from '../model/devices.ts';
 import type { Valve } from '../model/valve.ts';
 import { type Alert, byUrgency, type Urgency } from './alerts.ts';
-import type { HeadlineText } from './headlineTexts.ts';
+import type { HeadlineText, Sentence } from './headlineTexts.ts';
 
 // The first thing that the page says: one coloured sentence on the water of the home, and what belongs to it. A property's
-// summary in Home Assistant is the same of one property. "Water is off" may make somebody leave the home while it floods. So the sentence names a position only for valves that surely
-// have it now, and speaks of "the water" only if all valves are known.
+// summary in Home Assistant is the same of one property. "Water is off" may make somebody leave the home while it floods.
+// So the sentence names a position only for valves that surely have it now, and speaks of "the water" only if all valves
+// are known.
 
 /** The colour of the page, the gravest first. `unknown`: the state is not known. */
 export type Tone = Urgency | 'unknown' | 'moving' | 'good';
-
-/** A text, and what stands in its gaps: names, numbers, and moments in ms. */
-export interface Sentence {
-  readonly text: HeadlineText;
-  readonly values?: Readonly<Record<string, string | number | null>>;
-}
 
 export interface Headline {
   readonly tone: Tone;

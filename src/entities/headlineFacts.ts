@@ -9,13 +9,8 @@ import { idKey } from '../model/ids.ts';
 import { openCount } from '../model/incidents.ts';
 import type { Incident, Signal, Sonic } from '../model/records.ts';
 import { alertsOf } from './alerts.ts';
-import {
-  type DeviceTitle,
-  type HeadlineFacts,
-  type HeadlineValve,
-  headlineOf,
-  type Sentence,
-} from './headline.ts';
+import { type DeviceTitle, type HeadlineFacts, type HeadlineValve, headlineOf } from './headline.ts';
+import type { Sentence } from './headlineTexts.ts';
 
 // What the headline is made of: for the whole account on the status page, and for one property in its summary.
 

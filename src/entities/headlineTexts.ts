@@ -342,3 +342,9 @@ export const headlineTexts = {
 
 /** A text of the headline. */
 export type HeadlineText = keyof typeof headlineTexts;
+
+/** A text, and what stands in its gaps: names, numbers, and moments in ms. */
+export interface Sentence {
+  readonly text: HeadlineText;
+  readonly values?: Readonly<Record<string, string | number | null>>;
+}

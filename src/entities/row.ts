@@ -1,8 +1,8 @@
 import type { Call, OperationName } from '../cloud/operations.ts';
 import type { BridgeFacts } from '../model/devices.ts';
+import type { Incident } from '../model/records.ts';
 import type { Valve } from '../model/valve.ts';
-import type { Alert } from './alerts.ts';
-import type { Sentence } from './headline.ts';
+import type { Sentence } from './headlineTexts.ts';
 import type { EntityName } from './names.ts';
 
 /*
@@ -140,8 +140,8 @@ export type BinarySensorRow<View> = Common<View> & {
     | 'tamper';
   readonly value: (view: View) => boolean | null;
   readonly attributes?: Attributes;
-  /** Alerts, whose words in the chosen language are in the attribute `alerts`. */
-  readonly alerts?: (view: View) => readonly Alert[];
+  /** Open incidents, whose words in the chosen language are in the attribute `alerts`. */
+  readonly alerts?: (view: View) => readonly Incident[];
 };
 
 export type ValveRow<View> = Common<View> & {

@@ -6,8 +6,6 @@ import { lastPressureTestResult, pressureTestResults } from '../model/pressureTe
 import { incidentTypes, type Sonic, valveStates } from '../model/records.ts';
 import { type Measurement, measurementOf } from '../model/telemetry.ts';
 import { valveStateKnown } from '../model/valve.ts';
-import { alertsOf } from './alerts.ts';
-import { shortenedName } from './headlineFacts.ts';
 import {
   incidentEvent,
   incidentSensor,
@@ -160,7 +158,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     needs: 'cloud',
     deviceClass: 'problem',
     value: (view) => hasOpen(view),
-    alerts: ({ incidents }) => alertsOf(incidents, shortenedName),
+    alerts: ({ incidents }) => incidents,
   },
   openIncidents,
   incidentEvent,

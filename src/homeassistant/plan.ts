@@ -1,4 +1,5 @@
-import type { Alert } from '../entities/alerts.ts';
+import { alertsOf } from '../entities/alerts.ts';
+import { shortenedName } from '../entities/headlineFacts.ts';
 import { type EntityRow, hasEntity, type SupportedOperations, type TextRow } from '../entities/row.ts';
 import { entityTable } from '../entities/tables.ts';
 import {
@@ -319,8 +320,8 @@ function statesOf(
       text += `,"${row.key}":${stateWord(words ?? null)}`;
     }
     if ('alerts' in row) {
-      const alerts = (view && row.alerts?.(view)) ?? [];
-      const words = alerts.length > 0 && wording ? alertsInWords(alerts, wording()) : [];
+      const open = (view && row.alerts?.(view)) ?? [];
+      const words = open.length > 0 && wording ? alertsInWords(open, wording()) : [];
       text += `,"${alertsKey}":${JSON.stringify(words)}`;
     }
     // Home Assistant skips an empty one, and warns of any other word that is no time.
@@ -329,8 +330,9 @@ function statesOf(
   return `{${text.slice(1)}}`;
 }
 
-function alertsInWords(alerts: readonly Alert[], wording: Wording): readonly string[] {
-  return alerts.slice(0, mostAlertsInWords).map((alert) => alertInWords(alert, wording));
+function alertsInWords(open: readonly Incident[], wording: Wording): readonly string[] {
+  const alerts = alertsOf(open, shortenedName).slice(0, mostAlertsInWords);
+  return alerts.map((alert) => alertInWords(alert, wording));
 }
 
 function stateWord(value: string | number | boolean | null): string {

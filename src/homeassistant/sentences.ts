@@ -1,6 +1,5 @@
 import type { Alert } from '../entities/alerts.ts';
-import type { Sentence } from '../entities/headline.ts';
-import { headlineTexts } from '../entities/headlineTexts.ts';
+import { headlineTexts, type Sentence } from '../entities/headlineTexts.ts';
 import { incidentName } from '../entities/incidents.ts';
 import { nameIn } from '../entities/names.ts';
 import type { BridgeFacts } from '../model/devices.ts';

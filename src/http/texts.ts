@@ -741,8 +741,6 @@ const table = {
   },
 } as const satisfies TextTable;
 
-export type TextKey = keyof typeof table;
-
 const alertNames = incidentTypes.flatMap((type) => {
   const name = incidentName({ type });
   return name === null ? [] : [[`alert_${type}`, entity(name)]];

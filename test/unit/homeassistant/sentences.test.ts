@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Sentence } from '../../../src/entities/headline.ts';
+import type { Sentence } from '../../../src/entities/headlineTexts.ts';
 import { entityStates } from '../../../src/homeassistant/plan.ts';
 import { alertInWords, inWords, type Moment } from '../../../src/homeassistant/sentences.ts';
 import type { BridgeFacts, PropertyView, SonicView } from '../../../src/model/devices.ts';
