@@ -170,6 +170,11 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
       language,
       statusPage: statusPageUrl(config),
       isDiscoveryOn: isHomeAssistantOn,
+      moment: (propertyId) => ({
+        bridge: bridgeState.facts,
+        now: clock.now(),
+        timezone: store.timezoneOf(propertyId) ?? schedules.timezone,
+      }),
       offers: (operation) => missingPermission(operation, control) === null && client.isOffered(operation),
     },
     state,

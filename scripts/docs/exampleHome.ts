@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/base/clock.ts';
-import { dayAt, monthAfter, monthOf } from '../../src/model/calendar.ts';
+import { dayAt, monthAfter, monthOf, startOfDay } from '../../src/model/calendar.ts';
 import type { PropertyView, SignalView, SonicView } from '../../src/model/devices.ts';
 import { isOpen } from '../../src/model/incidents.ts';
 import { defaultPauseMinutes } from '../../src/model/pause.ts';
@@ -46,6 +46,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       possibleIncidents: [],
       areIncidentsKnown: true,
       isReporting: true,
+      contents: () => ({ signals: [], sonics: [], mayHaveMore: false }),
     },
     signal: {
       kind: 'signal',
@@ -71,6 +72,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       valve: valveShown(sonic.valve_state, settledValve(sonic.valve_state)),
       isStale: false,
       travelTimeS: 6.1,
+      restedAt: null,
       telemetry: present(world.telemetry(sonic.id)),
       usage: exampleUsage(world, sonic.id),
       pressureTests: examplePressureTests(world, sonic.id),
@@ -102,5 +104,5 @@ function examplePressureTests(world: World, sonicId: string): PressureTestDays {
   const timezone = world.timezoneOf(world.propertyOf(sonicId));
   world.addPressureTest(sonicId, { source: 'schedule' });
   const tests = testsByDay(world.pressureTestsOf(sonicId), timezone);
-  return pressureTestsOn(dayAt(world.now, timezone).date, tests);
+  return pressureTestsOn(dayAt(world.now, timezone).date, tests, (date) => startOfDay(date, timezone));
 }

@@ -118,6 +118,9 @@ function info(): object {
   };
 }
 
+const side = { status: 'up', workedAt: null } as const;
+const up = { cloud: side, broker: side };
+
 /** Every retained topic, with what the simulated cloud makes of it. */
 export function retainedTopics(): readonly PublishedTopic[] {
   const context = {
@@ -128,6 +131,11 @@ export function retainedTopics(): readonly PublishedTopic[] {
     statusPage: null,
     homepage: null,
     isDiscoveryOn: true,
+    moment: () => ({
+      bridge: { ...up, health: 'ok' as const, isLoading: false, isWhole: true },
+      now: Date.parse(exampleTime),
+      timezone: 'UTC',
+    }),
   };
   const messages = [
     ...[home.sonic, home.signal, home.property, bridge].flatMap((view) => planDevice(view, context).messages),

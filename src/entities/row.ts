@@ -1,5 +1,8 @@
 import type { Call, OperationName } from '../cloud/operations.ts';
+import type { BridgeFacts } from '../model/devices.ts';
+import type { Incident } from '../model/records.ts';
 import type { Valve } from '../model/valve.ts';
+import type { Sentence } from './headlineTexts.ts';
 import type { EntityName } from './names.ts';
 
 /*
@@ -39,8 +42,6 @@ interface Common<View> {
   readonly category?: 'config' | 'diagnostic';
   readonly icon?: `mdi:${string}`;
   readonly isDisabledByDefault?: true;
-  /** Available to automations, but not on generated dashboards. Home Assistant before 2026 ignores this. */
-  readonly isHiddenByDefault?: true;
   /** Whether this device has the entity; unless given, it has. */
   readonly exists?: (view: View) => boolean;
 }
@@ -114,12 +115,16 @@ type TimeSensor<View> = {
   readonly value: (view: View) => string | null;
 };
 type TextSensor<View> = { readonly value: (view: View) => string | null };
+/** Sentences of the headline in the chosen language, as many as fit into a state. */
+type SentenceSensor<View> = {
+  readonly sentences: (view: View, bridge: BridgeFacts) => readonly Sentence[];
+};
 
 export type SensorRow<View> = Common<View> & {
   readonly component: 'sensor';
   readonly category?: 'diagnostic';
   readonly attributes?: Attributes;
-} & (NumberSensor<View> | EnumSensor<View> | TimeSensor<View> | TextSensor<View>);
+} & (NumberSensor<View> | EnumSensor<View> | TimeSensor<View> | TextSensor<View> | SentenceSensor<View>);
 
 export type BinarySensorRow<View> = Common<View> & {
   readonly component: 'binary_sensor';
@@ -137,6 +142,8 @@ export type BinarySensorRow<View> = Common<View> & {
     | 'tamper';
   readonly value: (view: View) => boolean | null;
   readonly attributes?: Attributes;
+  /** Open incidents, whose words in the chosen language are in the attribute `alerts`. */
+  readonly alerts?: (view: View) => readonly Incident[];
 };
 
 export type ValveRow<View> = Common<View> & {

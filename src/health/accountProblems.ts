@@ -48,12 +48,12 @@ function uncertainIncidents(store: Store): string[] {
   const messages = uncertain.map(({ record, device }) => {
     const name = incidentName(record) ?? (isTypeUnknown(record) ? 'unknown type' : String(record.type));
     if (!device) {
-      return `Open incident without a known valve or hub: ${name}. Its alerts are unknown. Check all valves`;
+      return `Open alert without a known valve or hub: ${name}. It may be at any valve. Check all valves`;
     }
     const label = store.label(device.kind, device.id);
     return device.kind === 'signal'
-      ? `Open incident at hub ${label} without a known valve: ${name}. Its alerts are unknown. Check all valves of the hub`
-      : `Open incident of an unknown type at valve ${label}. Its alerts are unknown. Check the valve`;
+      ? `Open alert at hub ${label} without a known valve: ${name}. It may be at any valve of the hub. Check all of them`
+      : `Open alert of an unknown type at valve ${label}. It may be any alert. Check the valve`;
   });
   return [...new Set(messages)];
 }

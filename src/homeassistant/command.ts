@@ -101,7 +101,7 @@ export function parseIncidentCommand(
   if (action !== null) return withPermission(actOn(incident.id, action), control);
   const offered = incident.possible_actions;
   return offered.length === 0
-    ? { refusal: 'the incident offers no action' }
+    ? { refusal: 'the alert offers no action' }
     : { refusal: `must be one of ${offered.join(', ')}. Got ${quote(payload)}` };
 }
 

@@ -1,3 +1,5 @@
+import { alertsOf } from '../entities/alerts.ts';
+import { shortenedName } from '../entities/headlineFacts.ts';
 import { type EntityRow, hasEntity, type SupportedOperations, type TextRow } from '../entities/row.ts';
 import { entityTable } from '../entities/tables.ts';
 import {
@@ -21,6 +23,7 @@ import { unknownNotifications, unknownSettings, withoutSettings } from '../model
 import { measurementOf } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
 import {
+  alertsKey,
   type DiscoveryOrigin,
   type DiscoveryPlan,
   lastResetKey,
@@ -29,6 +32,7 @@ import {
   shortened,
   viewId,
 } from './discovery.ts';
+import { alertInWords, inWords, type Moment, type Wording } from './sentences.ts';
 import { type DocumentPath, statesPath, type Topics } from './topics.ts';
 
 /*
@@ -48,6 +52,8 @@ export interface Message {
 export interface PlanContext extends DiscoveryOrigin {
   readonly offers: SupportedOperations;
   readonly isDiscoveryOn: boolean;
+  /** The moment at a property; null for what is in none that is known. */
+  readonly moment: (propertyId: string | null) => Moment;
 }
 
 /** Everything that a device should have retained. */
@@ -64,6 +70,9 @@ export interface DevicePlan {
   /** Topics that stay as they are, since what they hold is nowhere else: running totals, pauses, and settings that the cloud never shows. */
   readonly undecided: readonly string[];
 }
+
+/** So many alerts at most are in words: the recorder refuses attributes above 16 KB. */
+const mostAlertsInWords = 20;
 
 /** So many open incidents at most are in one message. */
 const mostOpenIncidents = 50;
@@ -282,28 +291,57 @@ function pressureTestsShown({ pressureTests: tests, pressureTestJobId }: SonicVi
  * device does not have are there too: Home Assistant warns of a missing key until it has withdrawn its entity. It is
  * written as JSON at once: an object with so many keys takes ten times as long.
  */
-export function entityStates(view: DeviceView, { offers }: Pick<PlanContext, 'offers'>): string {
-  return statesOf(view.kind, (row) => (hasEntity(row, view, offers) ? view : null));
+export function entityStates(
+  view: DeviceView,
+  { offers, language, moment }: Pick<PlanContext, 'offers' | 'language' | 'moment'>,
+): string {
+  // Few states have words, and to find out the moment takes its time.
+  const wording = () => ({ language, ...moment(propertyIdOf(view)) });
+  return statesOf(view.kind, (row) => (hasEntity(row, view, offers) ? view : null), wording);
+}
+
+function propertyIdOf(view: DeviceView): string | null {
+  if (view.kind === 'bridge') return null;
+  return view.kind === 'property' ? view.property.id : view.propertyId;
 }
 
 /** The states by kind of a device of which nothing was read. */
 const unknownStates: Readonly<Record<CloudDeviceKind, string>> = {
-  property: statesOf('property', () => null),
-  signal: statesOf('signal', () => null),
-  sonic: statesOf('sonic', () => null),
+  property: statesOf('property', () => null, null),
+  signal: statesOf('signal', () => null, null),
+  sonic: statesOf('sonic', () => null, null),
 };
 
 /** The states of a kind of device as JSON. A row without a view is unknown. */
-function statesOf(kind: DeviceKind, viewOf: (row: EntityRow<DeviceView>) => DeviceView | null): string {
+function statesOf(
+  kind: DeviceKind,
+  viewOf: (row: EntityRow<DeviceView>) => DeviceView | null,
+  wording: (() => Wording) | null,
+): string {
   let text = '';
   for (const row of entityTable(kind)) {
     const view = viewOf(row);
     if (row.component === 'text') text += `,"${row.key}":${view ? shownText(row, view) : '""'}`;
     else if ('value' in row) text += `,"${row.key}":${view ? stateWord(row.value(view)) : 'null'}`;
+    else if ('sentences' in row) {
+      const now = view && wording?.();
+      const words = now && inWords(row.sentences(view, now.bridge), now, maxStateLength);
+      text += `,"${row.key}":${stateWord(words ?? null)}`;
+    }
+    if ('alerts' in row) {
+      const open = (view && row.alerts?.(view)) ?? [];
+      const words = open.length > 0 && wording ? alertsInWords(open, wording()) : [];
+      text += `,"${alertsKey}":${JSON.stringify(words)}`;
+    }
     // Home Assistant skips an empty one, and warns of any other word that is no time.
     if ('lastReset' in row) text += `,"${lastResetKey}":"${(view && row.lastReset?.(view)) || ''}"`;
   }
   return `{${text.slice(1)}}`;
+}
+
+function alertsInWords(open: readonly Incident[], wording: Wording): readonly string[] {
+  const alerts = alertsOf(open, shortenedName).slice(0, mostAlertsInWords);
+  return alerts.map((alert) => alertInWords(alert, wording));
 }
 
 function stateWord(value: string | number | boolean | null): string {

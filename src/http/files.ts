@@ -1,12 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import { type Language, languages } from '../model/language.ts';
+import { type Language, languages, type TextTable } from '../model/language.ts';
 import { type Route, send } from './httpServer.ts';
-
-/** `{name}` is a gap. A text that depends on `{count}` has the plural forms of its language (`Intl.PluralRules`). */
-export type Text = string | ({ readonly other: string } & Partial<Record<Intl.LDMLPluralRule, string>>);
-
-/** The texts of a page: a row for each, with a column for each language. */
-export type TextTable = Readonly<Record<string, Readonly<Record<Language, Text>>>>;
 
 /** The language that a browser likes best of those that the pages have (`Accept-Language`); English if it likes none. */
 export function languageOf(accepted = ''): Language {

@@ -1,12 +1,12 @@
 import type { Clock } from '../base/clock.ts';
 import type { Secrets } from '../base/secrets.ts';
 import { version } from '../base/version.ts';
+import type { Tone } from '../entities/headline.ts';
 import type { ComponentStatus } from '../health/readiness.ts';
 import type { Snapshots } from '../health/snapshots.ts';
 import type { WebhookReceiver } from '../webhook/webhookReceiver.ts';
 import { file, filledIn, textsModule } from './files.ts';
 import type { FlowHistory } from './flowHistory.ts';
-import type { Tone } from './headline.ts';
 import { type Route, send, sendJson } from './httpServer.ts';
 import { LiveStatus } from './liveStatus.ts';
 import icon from './page/icon.svg?raw';

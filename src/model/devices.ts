@@ -59,6 +59,8 @@ export interface SonicView extends WithIncidents {
   readonly travelTimeS: number | null;
   /** Null where the cloud has none, undefined as long as it could not be asked. */
   readonly telemetry: Telemetry | null | undefined;
+  /** When it last measured that no water runs, in Unix seconds, in this run or an earlier one; null if it never did. */
+  readonly restedAt: number | null;
   /** Null where the cloud has none, undefined as long as it could not be asked. */
   readonly usage: Usage | null | undefined;
   readonly pressureTests: PressureTestDays | null | undefined;
@@ -99,11 +101,40 @@ export interface PropertyView extends WithIncidents {
   readonly pause: ShownPause | undefined;
   /** How long a pause is that is not given a time. */
   readonly pauseMinutes: number;
+  /** What is in it, looked up when it is called. */
+  readonly contents: () => {
+    readonly signals: readonly SignalView[];
+    readonly sonics: readonly SonicView[];
+    /** Whether more valves may be in it: those that are in no property that is known. */
+    readonly mayHaveMore: boolean;
+  };
 }
 
 /** The status of the bridge, worst last. */
 export const healthStatuses = ['ok', 'degraded', 'cloud_unreachable', 'auth_failed'] as const;
 export type HealthStatus = (typeof healthStatuses)[number];
+
+/** One of the two sides of the bridge: the cloud, or the broker. */
+export interface SideStatus {
+  /**
+   * Its status now. `connecting`: it has neither worked nor failed since the start. `loading`: it answers, and the first
+   * reading or publishing goes on.
+   */
+  readonly status: 'connecting' | 'loading' | 'up' | 'down';
+  /** Wall clock, ms, when it last worked; null while it works, and if it never did. */
+  readonly workedAt: number | null;
+}
+
+/** What decides, besides the devices, how much is known of the water. */
+export interface BridgeFacts {
+  readonly cloud: SideStatus;
+  readonly broker: SideStatus;
+  readonly health: HealthStatus | null;
+  /** Whether the first reading of anything is still under way. */
+  readonly isLoading: boolean;
+  /** Whether every list was once read completely, so that there are no other valves. */
+  readonly isWhole: boolean;
+}
 
 /** The bridge itself, with the open incidents that are in no property that is known. */
 export interface BridgeView extends WithIncidents {

@@ -63,6 +63,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   #isUnreadWanted = false;
   #isWanted = false;
   #running: Promise<void> | null = null;
+  /** What the summaries were made of, besides the devices. */
+  #summedUp = '';
   #refusals = 0;
   #cancelRetry: (() => void) | null = null;
 
@@ -171,6 +173,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       const { isShowingDevices } = this;
       const { payload: cloudBefore } = bridgeState.cloud;
       this.#publishBridge();
+      this.#touchSummaries();
       await this.#publishUnread();
       if (isShowingDevices) await this.#publishDirty(store.takeDirty());
       await retained.waitForAnswers();
@@ -189,6 +192,14 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     if (!this.isShowingDevices || cloud.payload === 'offline') retained.put(cloud.topic, 'offline');
     for (const { topic, payload } of documents) retained.put(topic, payload);
     this.#publishDevice(view);
+  }
+
+  /** The summary of each property doubts what the bridge doubts. */
+  #touchSummaries(): void {
+    const { store, bridgeState } = this.#parts;
+    const facts = JSON.stringify(bridgeState.facts);
+    if (facts !== this.#summedUp) store.touchAll(['property']);
+    this.#summedUp = facts;
   }
 
   /**

@@ -75,6 +75,8 @@ export class StateFile {
   readonly #usage = new Map<string, UsageRecord>();
   /** Sonics whose usage this run has read. */
   readonly #usageRead = new Set<string>();
+  /** By sonic, in Unix seconds. */
+  readonly #rested = new Map<string, number>();
   readonly #baseTopics = new Set<string>();
   /** Sonics whose usage was read from the file or written to it. */
   readonly #remembered = new Set<string>();
@@ -311,6 +313,25 @@ export class StateFile {
     return this.#usage;
   }
 
+  // ---- water at rest ------------------------------------------------------------------------------------------
+
+  /** When a sonic last measured that no water runs, in Unix seconds; null if that is not kept. */
+  restedAt(sonicId: string): number | null {
+    return this.#rested.get(sonicId) ?? null;
+  }
+
+  /** Keeps when a sonic measured that no water runs: on disk with whatever is written next, as water is that runs again. */
+  recordRest(sonicId: string, at: number): void {
+    this.#isDirty = true;
+    if (!this.#rested.has(sonicId)) this.#saveIn(laterMs);
+    this.#rested.set(sonicId, at);
+  }
+
+  /** Forgets a sonic that is gone. */
+  forgetRest(sonicId: string): void {
+    if (this.#rested.delete(sonicId)) this.#isDirty = true;
+  }
+
   // ---- announced devices --------------------------------------------------------------------------------------
 
   /** Keeps that something of the device, named `kind/id`, is on the broker. */
@@ -515,6 +536,7 @@ export class StateFile {
       pauses: Object.fromEntries([...this.pauses].map(([id, pause]) => [id, this.#keptPause(pause)])),
       pauseMinutes: Object.fromEntries(this.#pauseMinutes),
       usage: Object.fromEntries(this.#usage),
+      rested: Object.fromEntries(this.#rested),
       devices: [...this.#devices],
       baseTopics: [...this.#baseTopics],
       wifiSonics: [...this.#wifiSonics],
@@ -603,6 +625,10 @@ export class StateFile {
       for (const [id, minutes] of Object.entries(state.pauseMinutes)) {
         this.#pauseMinutes.set(id, this.#pauseMinutes.get(id) ?? minutes);
       }
+    }
+    if (wanted.includes('rested')) {
+      for (const [id, at] of Object.entries(state.rested))
+        this.#rested.set(id, Math.max(at, this.#rested.get(id) ?? at));
     }
     if (wanted.includes('baseTopics')) for (const topic of state.baseTopics) this.#baseTopics.add(topic);
     if (wanted.includes('devices')) for (const key of state.devices) this.#devices.add(key);

@@ -42,6 +42,8 @@ const schema = z.object({
     .default({}),
   /** By the sonic's id. */
   usage: z.record(z.string(), usageRecord.readonly()).readonly().default({}),
+  /** By the sonic's id: when it last measured that no water runs, in Unix seconds. */
+  rested: z.record(z.string(), z.number()).default({}),
   /** Devices that were announced, as `kind/id`. */
   devices: z.array(z.string()).default([]),
   /** Base topics below which a bridge with this file has published. */

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
+import { isTimezone } from '../model/calendar.ts';
 import type { CloudDeviceKind, PropertyView, SignalView, SonicView } from '../model/devices.ts';
 import { idKey } from '../model/ids.ts';
 import { defaultPauseMinutes, noPause, type ShownPause } from '../model/pause.ts';
@@ -19,6 +20,7 @@ import type {
 } from '../model/records.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
 import { type Shard, wholeAccount } from '../model/shard.ts';
+import { restedAt } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ValveAction } from '../model/valve.ts';
 import { Account } from './account.ts';
@@ -31,13 +33,17 @@ import type { Change, Reading } from './table.ts';
 import type { ReadonlyDevices, ReadonlyTopology } from './topology.ts';
 import { propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
 
-/** What is kept over a restart of what the cloud accepted and does not show, and of the pauses of the automatic shut-off. */
-export interface PropertyMemory {
+/** What is kept over a restart: what the cloud accepted and does not show, pauses, and when no water ran. */
+export interface StoreMemory {
   readonly arePausesKnown: boolean;
   readonly pauseMinutesOf: (propertyId: string) => number;
   readonly acceptedBy: (propertyId: string) => AcceptedSettings;
   readonly recordAccepted: (propertyId: string, settings: AcceptedSettings) => void;
   readonly forgetAccepted: (propertyId: string) => void;
+  /** In Unix seconds; null if that is not kept. */
+  readonly restedAt: (sonicId: string) => number | null;
+  readonly recordRest: (sonicId: string, at: number) => void;
+  readonly forgetRest: (sonicId: string) => void;
 }
 
 export interface StoreOptions {
@@ -45,8 +51,8 @@ export interface StoreOptions {
   readonly selection: readonly string[];
   /** Which part of the properties is this bridge's; all unless given. */
   readonly shard?: Shard;
-  /** Keeps what the cloud accepted and does not show; not over a restart unless given. */
-  readonly memory?: PropertyMemory;
+  /** Nothing is kept over a restart unless given. */
+  readonly memory?: StoreMemory;
   readonly clock: Clock;
 }
 
@@ -87,7 +93,9 @@ export class Store extends EventEmitter<StoreEvents> {
   #applianceCategories: ApplianceCategories['categories'] | null | undefined;
   readonly #accepted = new Map<string, AcceptedSettings>();
   readonly #pauses = new Map<string, ShownPause>();
-  readonly #memory: PropertyMemory | undefined;
+  readonly #memory: StoreMemory | undefined;
+  /** By sonic, when it last measured in this run that no water runs, in Unix seconds. */
+  readonly #rested = new Map<string, number>();
   readonly #clock: Clock;
   #isAging = false;
   #cancelExpiry: () => void = () => {};
@@ -213,7 +221,13 @@ export class Store extends EventEmitter<StoreEvents> {
     const table = this.#telemetry(this.topology.isWifi(sonicId));
     const now = this.#clock.monotonic();
     const { isPresent, isNews } = table.setMeasured(sonicId, telemetry, now, ageMs, maxAgeMs);
-    this.#shows('sonic', sonicId, isNews);
+    const at = telemetry && restedAt(telemetry, ageMs, this.#clock.now());
+    const isRest = at !== null && at > (this.#restedAt(sonicId) ?? 0);
+    if (isRest) {
+      this.#rested.set(sonicId, at);
+      this.#memory?.recordRest(sonicId, at);
+    }
+    this.#shows('sonic', sonicId, isNews || isRest);
     return isPresent;
   }
 
@@ -347,7 +361,12 @@ export class Store extends EventEmitter<StoreEvents> {
   /** Null for a property that is not shown. */
   propertyView(id: string): PropertyView | null {
     const pauseMinutes = this.#memory?.pauseMinutesOf(id) ?? defaultPauseMinutes;
-    return propertyViewOf(this.#account, id, this.#acceptedBy(id), { pause: this.pauseOf(id), pauseMinutes });
+    const pause = { pause: this.pauseOf(id), pauseMinutes };
+    return propertyViewOf(this.#account, id, this.#acceptedBy(id), pause, () => ({
+      signals: this.#shown.idsIn('signal', id).flatMap((each) => this.signalView(each) ?? []),
+      sonics: this.#shown.idsIn('sonic', id).flatMap((each) => this.sonicView(each) ?? []),
+      mayHaveMore: this.#shown.hasStraySonics,
+    }));
   }
 
   /** The pause of a property's automatic shut-off, be the property shown or not; undefined while it is not known. */
@@ -367,7 +386,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Null for a sonic that is not shown. */
   sonicView(id: string): SonicView | null {
-    return sonicViewOf(this.#account, id);
+    return sonicViewOf(this.#account, id, this.#restedAt(id));
   }
 
   /** The view of a device, whose id may be spelled otherwise; null for one that is not shown. */
@@ -385,6 +404,12 @@ export class Store extends EventEmitter<StoreEvents> {
   /** The categories of appliances: null if the cloud has none, undefined until they are read. */
   get applianceCategories(): ApplianceCategories['categories'] | null | undefined {
     return this.#applianceCategories;
+  }
+
+  /** The time zone of a property that was read last, however long ago; null if none ever was. */
+  timezoneOf(propertyId: string | null): string | null {
+    const timezone = propertyId === null ? null : (this.settings.record(propertyId)?.timezone ?? null);
+    return timezone !== null && isTimezone(timezone) ? timezone : null;
   }
 
   /** Ids of all devices of a kind, or of all open incidents, that are shown. */
@@ -436,9 +461,13 @@ export class Store extends EventEmitter<StoreEvents> {
 
   // ---- what is to be published --------------------------------------------------------------------------------
 
-  /** What was marked since the last call. */
+  /** What was marked since the last call, and the properties of these devices, which sum them up. */
   takeDirty(): Dirty {
-    return this.#changes.take();
+    const dirty = this.#changes.take();
+    const homes = (['signal', 'sonic'] as const).flatMap((kind) =>
+      [...dirty[kind]].flatMap((id) => this.#shown.propertyOf(kind, id) ?? []),
+    );
+    return { ...dirty, property: new Set([...dirty.property, ...homes]) };
   }
 
   /** Marks a shown device or incident, so that it is planned again. */
@@ -447,9 +476,9 @@ export class Store extends EventEmitter<StoreEvents> {
       this.#changes.mark(kind, id);
   }
 
-  /** Marks everything that is shown. */
-  touchAll(): void {
-    for (const kind of plannedKinds) {
+  /** Marks everything of these kinds that is shown. */
+  touchAll(kinds: readonly PlannedKind[] = plannedKinds): void {
+    for (const kind of kinds) {
       for (const id of this.ids(kind)) this.#changes.mark(kind, id);
     }
   }
@@ -460,6 +489,10 @@ export class Store extends EventEmitter<StoreEvents> {
     return { ...this.#memory?.acceptedBy(propertyId), ...this.#accepted.get(propertyId) };
   }
 
+  #restedAt(sonicId: string): number | null {
+    return this.#rested.get(sonicId) ?? this.#memory?.restedAt(sonicId) ?? null;
+  }
+
   #telemetry(isWifi: boolean): TelemetryTable {
     return this.#account.telemetry[isWifi ? 'wifi' : 'hub'];
   }
@@ -468,7 +501,11 @@ export class Store extends EventEmitter<StoreEvents> {
   #settle(): void {
     const { incidents } = this.#account;
     const { events: deviceEvents, haveMoved } = this.#shown.place();
-    if (haveMoved) incidents.markMoved();
+    if (haveMoved) {
+      incidents.markMoved();
+      // The former property of a device no longer sums it up.
+      this.touchAll(['property']);
+    }
     for (const { event, kind, record } of deviceEvents) {
       if (event === 'device_removed') this.#forgetDetails(kind, record.id);
     }
@@ -585,6 +622,10 @@ export class Store extends EventEmitter<StoreEvents> {
   /** Forgets the details of a device that is no longer shown. They are not read again. */
   #forgetDetails(kind: CloudDeviceKind, id: string): void {
     this.#account.forgetDetails(kind, id);
+    if (kind === 'sonic') {
+      this.#rested.delete(id);
+      this.#memory?.forgetRest(id);
+    }
     if (kind !== 'property') return;
     this.#accepted.delete(id);
     this.#memory?.forgetAccepted(id);

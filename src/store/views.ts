@@ -15,6 +15,7 @@ export function propertyViewOf(
   id: string,
   accepted: AcceptedSettings,
   pause: Pick<PropertyView, 'pause' | 'pauseMinutes'>,
+  contents: PropertyView['contents'],
 ): PropertyView | null {
   const { devices, topology, incidents } = account;
   const property = devices.property.get(id);
@@ -27,6 +28,7 @@ export function propertyViewOf(
     notifications: account.notifications.of(id),
     accepted,
     ...pause,
+    contents,
     incidents: incidents.shownBy('property', id),
     possibleIncidents: incidents.possibleAt('property', id),
     // An incident at a signal that is not known to be in this property would be missing.
@@ -76,7 +78,7 @@ export function signalViewOf(account: Account, id: string): SignalView | null {
 }
 
 /** A sonic with all that is known around it; null where it is not shown. */
-export function sonicViewOf(account: Account, id: string): SonicView | null {
+export function sonicViewOf(account: Account, id: string, restedAt: number | null): SonicView | null {
   const { devices, topology, incidents, flaps, valves } = account;
   const sonic = devices.sonic.get(id);
   if (!sonic || !topology.isShown('sonic', id)) return null;
@@ -97,6 +99,7 @@ export function sonicViewOf(account: Account, id: string): SonicView | null {
     valve: valves.shown(sonic),
     travelTimeS: valves.travelTimeS(id),
     telemetry: account.telemetry[isWifi ? 'wifi' : 'hub'].of(id),
+    restedAt,
     usage: account.usage.of(id),
     pressureTests: account.pressureTests.of(id),
     pressureTestJobId: account.pressureTestJobs.get(id) ?? null,

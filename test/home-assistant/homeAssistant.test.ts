@@ -20,9 +20,6 @@ import {
   version,
 } from './household.ts';
 
-// Older versions drop `visible_by_default` and show such an entity.
-const hidesEntities = !version.startsWith('2024.');
-
 /** Components that may show "unknown" although all is well, and why; a button does until it is pressed. */
 const mayBeUnknown: Readonly<Record<string, string>> = {
   event_incident: 'no incident has opened since Home Assistant started',
@@ -30,12 +27,14 @@ const mayBeUnknown: Readonly<Record<string, string>> = {
   switch_push: 'the cloud cannot read it back, and nothing was set',
   sensor_paused_until: 'the automatic shut-off is not paused',
   sensor_pressure_test_last_day: 'no test has run yet',
+  sensor_pressure_test_result: 'no test has run yet',
+  sensor_water_at_rest: 'water may run since the start',
   sensor_valve_travel_time: 'no valve has been commanded yet',
   sensor_modem_boot_time: 'the cloud says 0, which is unknown',
 };
 
 /** What says whether a device has incidents. */
-const ofIncidents = /^binary_sensor_(incident_|problem)|^sensor_(open_incidents|highest_severity)$/;
+const ofIncidents = /^binary_sensor_(incident_|problem|alert)|^sensor_(open_incidents|highest_severity)$/;
 
 const availability = z.array(z.object({ topic: z.string() }));
 const discovery = z.object({
@@ -53,7 +52,6 @@ const discovery = z.object({
       default_entity_id: z.string().optional(),
       name: z.string().nullable(),
       enabled_by_default: z.boolean().optional(),
-      visible_by_default: z.boolean().optional(),
       availability: availability.optional(),
     }),
   ),
@@ -186,10 +184,9 @@ describe(`Home Assistant ${version}, met for the first time`, () => {
   test('has enabled and shown what was announced so', async () => {
     const registered = new Map((await home.entities()).map((entity) => [entity.unique_id, entity]));
     for (const component of announced().flatMap(({ components }) => Object.values(components))) {
-      const isHidden = component.visible_by_default === false && hidesEntities;
       expect(registered.get(component.unique_id)).toMatchObject({
         disabled_by: component.enabled_by_default === false ? 'integration' : null,
-        hidden_by: isHidden ? 'integration' : null,
+        hidden_by: null,
       });
     }
   });
@@ -234,9 +231,7 @@ describe(`Home Assistant ${version}, met for the first time`, () => {
         identifiers.some(([, id]) => id === identifier),
       );
       const names = Object.values(described?.components ?? {})
-        .filter(
-          (component) => component.enabled_by_default !== false && component.visible_by_default !== false,
-        )
+        .filter((component) => component.enabled_by_default !== false)
         .map((component) => component.name ?? device?.name ?? '');
       expect(names).not.toEqual([]);
       mkdirSync(pictures, { recursive: true });
@@ -271,21 +266,15 @@ async function use(
   expect(await settled(problem)).toEqual([]);
 }
 
-describe('used as a householder uses it', () => {
-  const propertyId = () => cloud.world.properties.ids[0] ?? '';
+const propertyId = () => cloud.world.properties.ids[0] ?? '';
 
+describe('used as a householder uses it', () => {
   test('a switch changes a setting', async () => {
     const isOn = () => cloud.world.settings.get(propertyId())?.auto_shut_off;
     expect(isOn()).toBe(false);
     const switched = `sonic2mqtt_${propertyId()}_auto_shut_off`;
     await use(switched, ['switch', 'turn_on'], () => isOn() === true, 'on');
     await use(switched, ['switch', 'turn_off'], () => isOn() === false, 'off');
-  });
-
-  test('a select changes a threshold', async () => {
-    const litres = () => cloud.world.notifications.get(propertyId())?.high_volume_threshold_litres;
-    const select = `sonic2mqtt_${propertyId()}_high_volume_threshold_litres`;
-    await use(select, ['select', 'select_option', { option: '250' }], () => litres() === 250, '250');
   });
 
   test('a text changes the time of the pressure tests', async () => {
@@ -325,13 +314,13 @@ describe('used as a householder uses it', () => {
     const states = [
       `${sonicId}_valve`,
       `${sonicId}_radio_connection`,
-      `${sonicId}_incident_radio_disconnection`,
+      `${sonicId}_alert`,
       `${sonicId}_incident_high_volume_alert`,
     ];
     expect(await Promise.all(states.map(async (id) => (await stateOf(`sonic2mqtt_${id}`))?.state))).toEqual([
       'unavailable',
       'off',
-      'off',
+      'unknown',
       'unknown',
     ]);
     cloud.world.changeSonic(sonicId, { radio_connection: 'connected' });
@@ -416,6 +405,12 @@ describe('after a restart of Home Assistant, with all entities enabled', () => {
   test('every entity has a value, also those that are off by default', async () => {
     expect((await home.entities()).filter((entity) => entity.disabled_by !== null)).toEqual([]);
     expect(await settled(wrongStates)).toEqual([]);
+  });
+
+  test('a select changes a threshold', async () => {
+    const litres = () => cloud.world.notifications.get(propertyId())?.high_volume_threshold_litres;
+    const select = `sonic2mqtt_${propertyId()}_high_volume_threshold_litres`;
+    await use(select, ['select', 'select_option', { option: '250' }], () => litres() === 250, '250');
   });
 
   test('a name that is changed renames the device', async () => {

@@ -289,6 +289,8 @@ export class Oracle {
     const pauseMs = retryAfterMs(answer, this.#options.epochMs + time.now);
     this.#health.answered(request, answer.status, pauseMs, text);
     if (answer.status === 401 || answer.status === 429) this.#move.givenBack(request);
+    if (operation === 'read_telemetry' || operation === 'read_wifi_telemetry')
+      this.#shown.measured(request.params['sonic_id'] ?? '', text);
     if (operation === 'read_daily_usage') this.#totals.heard(request.params['thing_id'] ?? '', text);
     const crawl = this.#crawls.answered(
       request,

@@ -66,6 +66,8 @@ export class ShownJudge {
   /** Null where nothing is asked of it. */
   readonly #questions = new WeakMap<SeenEntity, Question | null>();
   readonly #toCome = new Set<string>();
+  /** By valve, when it measured no flow by an answer of the cloud, in Unix seconds. */
+  readonly #rests = new Map<string, Set<unknown>>();
   /** The last word of whether the cloud's data is fresh. */
   #cloud = 'offline';
   #cloudBackAt = Number.NEGATIVE_INFINITY;
@@ -189,9 +191,12 @@ export class ShownJudge {
   /** Null where nothing is known of what it should show. */
   #wasSo(question: Question, { id, componentId, state }: SeenEntity, windowMs: number): boolean | null {
     const { kind, truth, isField, isMeasurement } = question;
-    if (!truth) return null;
     const now = this.#circumstances.now();
     const from = now - windowMs;
+    if (componentId === 'sensor_summary') return this.#isSummaryTrue(id, String(state), from);
+    if (componentId === 'sensor_water_at_rest')
+      return this.#rests.get(id)?.has(Date.parse(String(state)) / 1_000) === true;
+    if (!truth) return null;
     if (componentId === availability) return state === 'offline' || this.#wasReachable(kind, id, from);
     if (question.allIsWell?.(state) && !this.#canTell(kind, id, from)) return false;
     for (const { moment } of this.#history.since(from)) {
@@ -205,7 +210,7 @@ export class ShownJudge {
       return typeof wanted === 'number' ? [wanted, Math.max(wanted, mostAt(kind, id, moment))] : [];
     });
     // An incident that was closed by a command is known to be so before a list tells of those that have opened since.
-    const ofIncidents = /^binary_sensor_(?:problem|incident_(\w+))$/.exec(componentId);
+    const ofIncidents = /^binary_sensor_(?:problem|alert|incident_(\w+))$/.exec(componentId);
     if (ofIncidents && state === 'OFF') return this.#steadyCount(kind, id, from, ofIncidents[1]) === 0;
     // A list is read in parts, each at another time, and an incident counts until it is known to be closed, though others
     // have opened since: a number may be one that never was.
@@ -215,6 +220,29 @@ export class ShownJudge {
     }
     if (componentId.endsWith('severity')) return null;
     return isValve(componentId) ? this.#wasBeforeTest(id, state, from, windowMs) : false;
+  }
+
+  /** The cloud has answered with what a valve measured. */
+  measured(id: string, answer: string): void {
+    const { probed_at: probedAt, water_flow: flow } = parsed(answer);
+    if (flow === 0) this.#rests.set(id, (this.#rests.get(id) ?? new Set()).add(probedAt));
+  }
+
+  /** The summary tells of a leak, of none, and that the water is off: none of it may be said where it was not so. */
+  #isSummaryTrue(id: string, summary: string, from: number): boolean | null {
+    if (/\bLeak\b/.test(summary))
+      return this.#wasOnce(from, (moment) => hasOpen(moment, id, 'water_presence_detected'));
+    if (!claimsNoLeak(summary)) return null;
+    if (!this.#canTell('property', id, from) || this.#steadyCount('property', id, from) > 0) return false;
+    const { now, bounds } = this.#circumstances;
+    const windowMs = bounds().windowMs.sonics;
+    const [, position] = /water (on|off)/.exec(summary) ?? [];
+    const wanted = position === 'on' ? 'open' : 'closed';
+    const wasThere = (each: string) =>
+      this.#wasOnce(now() - windowMs, (moment) => isIn({ world: moment, id: each }, wanted)) ||
+      this.#wasBeforeTest(each, wanted, now() - windowMs, windowMs);
+    const steady = [...this.#history.latest.thingsById.keys()].filter((each) => this.#isSteadyIn(each, id));
+    return position === undefined || steady.every(wasThere);
   }
 
   /** How many incidents, of that type where one is given, were open at the same place all the time since then. */
@@ -353,6 +381,19 @@ function questionOf({ stateTopic, componentId }: SeenEntity): Question | null {
   };
 }
 
+function claimsNoLeak(summary: Shown): boolean {
+  return /^(All good\. )?No leaks/.test(String(summary));
+}
+
+function isIn(place: Place, position: string): boolean {
+  return recordTruths.sonic['valve_valve']?.(place) === position;
+}
+
+function hasOpen(moment: Moment, propertyId: string, type: string): boolean {
+  const isThere = isAt.property({ world: moment, id: propertyId });
+  return [...moment.incidents.values()].some((incident) => incident.type === type && isThere(incident));
+}
+
 function isKind(word: string): word is Kind {
   return word in recordTruths;
 }
@@ -360,7 +401,9 @@ function isKind(word: string): word is Kind {
 /** The cloud finds out that a link is lost; what else is wrong only a device itself can notice. */
 function allIsWell(componentId: string): Question['allIsWell'] {
   if (/^binary_sensor_incident_(radio|cloud)_disconnection$/.test(componentId)) return null;
-  if (/^binary_sensor_(incident_|problem$)/.test(componentId)) return (state) => state === 'OFF';
+  if (componentId === 'sensor_summary') return claimsNoLeak;
+  if (componentId === 'sensor_pressure_test_result') return (state) => state === 'no_problem';
+  if (/^binary_sensor_(incident_|problem$|alert$)/.test(componentId)) return (state) => state === 'OFF';
   if (/open_(incidents|count)$/.test(componentId)) return (state) => state === 0;
   return componentId.endsWith('severity') ? (state) => state === 'none' : null;
 }
@@ -384,7 +427,10 @@ function isFreshEnough(moment: Moment, id: string, from: number): boolean {
 
 /** What an entity or field is read with. */
 function sourceOf(kind: Kind, componentId: string): Source {
-  if (/incident|open_|severity|_problem$/.test(componentId) && componentId !== 'binary_sensor_valve_problem')
+  if (
+    /incident|open_|severity|_problem$|_alert$|_summary$/.test(componentId) &&
+    componentId !== 'binary_sensor_valve_problem'
+  )
     return 'incidents';
   // The status of hubs is read with what is least urgent.
   if (kind === 'property' || componentId === 'sensor_hub_status') return 'properties';
@@ -393,5 +439,7 @@ function sourceOf(kind: Kind, componentId: string): Source {
   if (/^sensor_(flow|pressure|water_temperature|telemetry_time)$|^telemetry#/.test(componentId))
     return 'telemetry';
   if (isWaterUse(componentId)) return 'usage';
-  return componentId.includes('pressure_tests') ? 'pressure_tests' : 'sonics';
+  return componentId.includes('pressure_test_result') || componentId.includes('pressure_tests')
+    ? 'pressure_tests'
+    : 'sonics';
 }

@@ -23,6 +23,7 @@ export interface WorldView {
   readonly push: ReadonlyMap<string, boolean>;
   valve(id: string): { readonly settled: 'open' | 'closed'; readonly testing: boolean } | undefined;
   telemetry(id: string): Telemetry | undefined;
+  pressureTestsOf(id: string): readonly { readonly started_at: string }[];
   propertyOf(id: string | null): string | undefined;
   propertyOfIncident(incident: Incident): string | undefined;
   timezoneOf(propertyId: string | undefined): string;
@@ -32,6 +33,7 @@ interface Thing {
   readonly record: Sonic;
   readonly valve: { readonly settled: 'open' | 'closed'; readonly testing: boolean };
   readonly telemetry: Telemetry | undefined;
+  readonly pressureTests: ReturnType<World['pressureTestsOf']>;
   readonly propertyId: string | undefined;
 }
 
@@ -69,6 +71,7 @@ export class Moment implements WorldView {
         record,
         valve: { settled, testing },
         telemetry: world.telemetry(id),
+        pressureTests: world.pressureTestsOf(id).slice(-1),
         propertyId,
       });
     }
@@ -80,6 +83,11 @@ export class Moment implements WorldView {
 
   telemetry(id: string): Telemetry | undefined {
     return this.thingsById.get(id)?.telemetry;
+  }
+
+  /** The last one, or none. */
+  pressureTestsOf(id: string): Thing['pressureTests'] {
+    return this.thingsById.get(id)?.pressureTests ?? [];
   }
 
   propertyOf(id: string | null): string | undefined {

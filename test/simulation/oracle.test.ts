@@ -194,6 +194,27 @@ describe('shown is true', () => {
     ['leak', 'sonic', 'binary_sensor_incident_water_presence_detected', () => 'ON'],
     ['number of incidents', 'sonic', 'sensor_open_incidents', () => 1],
     ['problem', 'property', 'binary_sensor_problem', () => 'ON'],
+    ['alert', 'sonic', 'binary_sensor_alert', () => 'ON'],
+    ['leak in a summary', 'property', 'sensor_summary', () => 'Leak at Kitchen, since 07:41. Water is on.'],
+    ['water in a summary', 'property', 'sensor_summary', () => 'All good. No leaks, water off.'],
+    [
+      'rest',
+      'sonic',
+      'sensor_water_at_rest',
+      ({ simulator: { world }, sonicId }) => {
+        world.openIncident({ type: 'long_flow_alert', sonicId });
+        return new Date((world.telemetry(sonicId)?.probed_at ?? 0) * 1_000).toISOString();
+      },
+    ],
+    [
+      'result of a test',
+      'sonic',
+      'sensor_pressure_test_result',
+      ({ simulator: { world }, sonicId }) => {
+        world.addPressureTest(sonicId, {});
+        return 'failed';
+      },
+    ],
     ['radio link', 'sonic', 'binary_sensor_radio_connection', () => 'OFF'],
     ['radio strength', 'sonic', 'sensor_radio_rssi', () => -1],
     ['cloud link', 'signal', 'binary_sensor_cloud_connection', () => 'OFF'],
@@ -226,6 +247,17 @@ describe('shown is true', () => {
     stage.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: stage.sonicId });
     await stage.pass(9 * minuteMs);
     expect(stage.violations).toHaveLength(1);
+  });
+
+  it('finds a summary of a property, and an alert of a valve, that have missed a leak for too long', async () => {
+    const stage = new Stage();
+    stage.announce('binary_sensor_alert');
+    stage.announceDevice('property', 'sensor_summary');
+    stage.show({ alert: 'OFF' });
+    stage.say(`property/${stage.propertyId}/homeassistant`, { summary: 'All good. No leaks, water on.' });
+    stage.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: stage.sonicId });
+    await stage.pass(9 * minuteMs);
+    expect(stage.violations).toHaveLength(2);
   });
 
   it.each([

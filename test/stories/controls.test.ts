@@ -249,7 +249,9 @@ describe('Home Assistant', () => {
       'property switch_leak_protection',
       'property switch_push',
       'sonic sensor_pressure_test_last_day',
+      'sonic sensor_pressure_test_result',
       'sonic sensor_valve_travel_time',
+      'sonic sensor_water_at_rest',
     ]);
     // And each that there can be is there.
     const shown = homeAssistant.entities().filter(({ component }) => component['platform'] !== 'button');

@@ -5,7 +5,14 @@ import type { Incident } from '../../src/model/records.ts';
 import { applianceCategories } from '../../src/simulator/handlers.ts';
 import { localTime } from '../../src/simulator/localTime.ts';
 import type { World } from '../../src/simulator/world.ts';
-import { atSignalAlone, atSonic, openIncidents, recordTruths, type Shown } from '../oracle/recordTruths.ts';
+import {
+  atSignalAlone,
+  atSonic,
+  isAt,
+  openIncidents,
+  recordTruths,
+  type Shown,
+} from '../oracle/recordTruths.ts';
 import type { Entity } from './fakeHomeAssistant.ts';
 import type { Home } from './home.ts';
 
@@ -69,6 +76,10 @@ export const truths: Readonly<Record<DeviceKind, Readonly<Record<string, Truth>>
     number_pause_minutes: () => defaultPauseMinutes,
     // The oracle judges it (`PauseJudge`).
     sensor_paused_until: () => (shown) => shown === null || !Number.isNaN(Date.parse(String(shown))),
+    // It tells of an alert only while one is open. What else it tells the oracle judges.
+    sensor_summary: (place) => (shown) =>
+      openIncidents(place, isAt.property(place)).length > 0 ===
+      / since |place is not known/.test(String(shown)),
   },
   signal: {
     ...recordTruths.signal,
@@ -77,6 +88,11 @@ export const truths: Readonly<Record<DeviceKind, Readonly<Record<string, Truth>>
   },
   sonic: {
     ...recordTruths.sonic,
+    // That it is the last one the oracle judges.
+    sensor_water_at_rest:
+      ({ world }) =>
+      (shown) =>
+        shown === null || Date.parse(String(shown)) <= world.now,
     event_incident: (place) => lastType(place, atSonic(place.id)),
     sensor_pressure_tests_today: (place) =>
       place.world

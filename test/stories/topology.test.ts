@@ -329,7 +329,7 @@ const restingOnCloud: Readonly<Record<'signal' | 'sonic', RegExp>> = {
   signal:
     /^(binary_sensor_cloud_connection|binary_sensor_incident_cloud_disconnection|event_incident|sensor_open_incidents)$/,
   sonic:
-    /^(binary_sensor_radio_connection|binary_sensor_incident_\w+|event_incident|sensor_open_incidents|button_(resolve|snooze)_incidents)$/,
+    /^(binary_sensor_radio_connection|binary_sensor_alert|binary_sensor_incident_\w+|event_incident|sensor_open_incidents|button_(resolve|snooze)_incidents)$/,
 };
 
 function restsOn(kind: DeviceKind, id: string): Rests {
@@ -453,7 +453,12 @@ describe('what Home Assistant can use', () => {
     expect(home.entity('bridge', 'sensor_status').state).toBe('cloud_unreachable');
     const after = states();
     const changed = [...before.keys()].filter((key) => before.get(key) !== after.get(key));
-    expect(changed.filter((key) => !key.startsWith('sonic2mqtt_bridge '))).toEqual([]);
+    // The summary says so before anything becomes unavailable.
+    const summary = `sonic2mqtt_${home.propertyId} sensor_summary`;
+    expect(changed.filter((key) => !key.startsWith('sonic2mqtt_bridge '))).toEqual([summary]);
+    expect(after.get(summary)).toMatch(
+      /^(.+ )?No connection to the cloud\..+ It is not known whether the water is on\./,
+    );
     home.strike = () => null;
     await home.pass(hourMs);
     await expectWeather({});

@@ -1,4 +1,4 @@
-import type { TextTable } from '../../http/files.ts';
+import type { TextTable } from '../../model/language.ts';
 
 /** THE TEXTS of the setup page. What the checks find is in the words of the program, in English. */
 export const setupTexts: TextTable = {

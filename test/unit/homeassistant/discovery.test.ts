@@ -124,6 +124,8 @@ describe('a component', () => {
       platform: 'binary_sensor',
       unique_id: 'sonic2mqtt_sonic-1_incident_low_temperature',
       name: 'Low temperature',
+      entity_category: 'diagnostic',
+      enabled_by_default: false,
       device_class: 'cold',
       availability: [{ topic: 'sonic2mqtt/bridge/state' }, { topic: 'sonic2mqtt/bridge/cloud' }],
       value_template: '{{ value_json.incident_low_temperature }}',

@@ -1,21 +1,15 @@
-import type { ComponentStatus } from '../health/readiness.ts';
-import type { HealthStatus } from '../model/devices.ts';
+import type { BridgeFacts } from '../model/devices.ts';
 import type { Valve } from '../model/valve.ts';
 import { type Alert, byUrgency, type Urgency } from './alerts.ts';
-import type { TextKey } from './texts.ts';
+import type { HeadlineText, Sentence } from './headlineTexts.ts';
 
-// The first thing that the page says: one coloured sentence on the water of the home, and what belongs to it. "Water is
-// off" may make somebody leave the home while it floods. So the sentence names a position only for valves that surely
-// have it now, and speaks of "the water" only if all valves are known.
+// The first thing that the page says: one coloured sentence on the water of the home, and what belongs to it. A property's
+// summary in Home Assistant is the same of one property. "Water is off" may make somebody leave the home while it floods.
+// So the sentence names a position only for valves that surely have it now, and speaks of "the water" only if all valves
+// are known.
 
 /** The colour of the page, the gravest first. `unknown`: the state is not known. */
 export type Tone = Urgency | 'unknown' | 'moving' | 'good';
-
-/** A text of the page, and what stands in its gaps: names, numbers, and moments in ms. */
-export interface Sentence {
-  readonly text: TextKey;
-  readonly values?: Readonly<Record<string, string | number | null>>;
-}
 
 export interface Headline {
   readonly tone: Tone;
@@ -52,15 +46,10 @@ export interface PlacedAlert {
   readonly valve: HeadlineValve | null;
 }
 
-export interface HeadlineFacts {
-  readonly cloud: ComponentStatus;
-  readonly broker: ComponentStatus;
-  readonly health: HealthStatus | null;
-  /** Whether the first reading of anything is still under way. */
-  readonly isLoading: boolean;
-  /** Whether every list was once read completely, so that there are no other valves. */
-  readonly isWhole: boolean;
+export interface HeadlineFacts extends BridgeFacts {
   readonly valves: readonly HeadlineValve[];
+  /** Whether there may be more valves: then nothing is said of all the water. */
+  readonly mayHaveMore: boolean;
   readonly alerts: readonly PlacedAlert[];
   /** Whether no other alert is open. */
   readonly areAlertsKnown: boolean;
@@ -134,8 +123,8 @@ function moving(facts: HeadlineFacts): Headline | null {
 function about(
   some: readonly HeadlineValve[],
   tone: Tone,
-  one: TextKey,
-  several: TextKey,
+  one: HeadlineText,
+  several: HeadlineText,
   facts: HeadlineFacts,
 ): Headline {
   const [first] = some;
@@ -145,10 +134,11 @@ function about(
 
 /** Every valve is known to be open or closed, and no alert is open. */
 function allWell(facts: HeadlineFacts): Headline {
-  const { valves, broker, cloud, health, isLoading, todayL } = facts;
+  const { valves, mayHaveMore, broker, cloud, health, isLoading, todayL } = facts;
   const areAllUp = cloud.status === 'up' && broker.status === 'up' && health === 'ok' && !isLoading;
   const open = valves.filter(({ valve }) => valve === 'open').length;
-  const water = open === valves.length ? 'no_leaks_on' : open === 0 ? 'no_leaks_off' : 'no_leaks_some';
+  const isMixed = mayHaveMore || (open > 0 && open < valves.length);
+  const water = isMixed ? 'no_leaks_some' : open === 0 ? 'no_leaks_off' : 'no_leaks_on';
   const values = { count: open, of: valves.length, litres: todayL };
   const more = extras(facts);
   return say(
@@ -162,14 +152,14 @@ function allWell(facts: HeadlineFacts): Headline {
 function extras({ broker, health, isLoading }: HeadlineFacts): Parts[] {
   if (broker.status === 'down') return [['no_broker']];
   // While something is read for the first time, what is missing is no problem.
-  return health === 'degraded' && !isLoading ? [['bridge_problem']] : [];
+  return health === 'degraded' && !isLoading ? [['bridge_problem'], ['see_below']] : [];
 }
 
 /** Whether the water runs where an alert is. */
-function waterOf(own: HeadlineValve | null, { valves, isWhole }: HeadlineFacts): Parts[] {
+function waterOf(own: HeadlineValve | null, { valves, mayHaveMore, isWhole }: HeadlineFacts): Parts[] {
   const isKnown = (each: HeadlineValve) => each.isSure && !each.isTesting && each.valve !== null;
   const first = valves[0]?.valve;
-  if (isWhole && valves.every((each) => isKnown(each) && each.valve === first)) {
+  if (isWhole && !mayHaveMore && valves.every((each) => isKnown(each) && each.valve === first)) {
     if (first === 'open') return [['water_on']];
     if (first === 'closed') return [['water_off']];
   }
@@ -194,7 +184,7 @@ function moreAlerts(count: number): Parts[] {
   return count > 0 ? [['more_alerts', { count }]] : [];
 }
 
-type Parts = readonly [text: TextKey, values?: Sentence['values']];
+type Parts = readonly [text: HeadlineText, values?: Sentence['values']];
 
 function say(tone: Tone, lead: readonly Parts[], details: readonly Parts[] = []): Headline {
   return { tone, sentences: lead.map(sentence), details: details.map(sentence) };
