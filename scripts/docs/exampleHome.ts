@@ -68,6 +68,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       valve: valveShown(sonic.valve_state, settledValve(sonic.valve_state)),
       isStale: false,
       travelTimeS: 6.1,
+      valveRecord: { command: null, failed: null, movement: null },
       telemetry: present(world.telemetry(sonic.id)),
       usage: exampleUsage(world, sonic.id),
       pressureTests: examplePressureTests(world, sonic.id),

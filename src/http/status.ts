@@ -14,9 +14,11 @@ import { batteryOption } from '../model/power.ts';
 import type { Incident, Signal, Sonic } from '../model/records.ts';
 import { measurementOf } from '../model/telemetry.ts';
 import { type Valve, valveShown } from '../model/valve.ts';
+import { failureKind } from '../model/valveCommand.ts';
 import { type Alert, alertsOf, byUrgency } from './alerts.ts';
 import type { FlowDay, FlowHistory } from './flowHistory.ts';
 import { type DeviceTitle, type Headline, type HeadlineValve, headlineOf } from './headline.ts';
+import type { TextKey } from './texts.ts';
 import { type ShownUsage, todayOf, usageOf } from './usage.ts';
 
 /** Hubs and sonics: more is not read by anybody at once, the rest is on other pages. */
@@ -47,6 +49,8 @@ export interface ShownSonic extends WithAlerts {
   readonly doubt: 'old' | 'unreachable' | 'unsure' | null;
   /** When it was last read, in ms; told where it is old. */
   readonly readAt: number | null;
+  /** A command that failed; null without one. */
+  readonly failed: ShownFailure | null;
   readonly battery: string | null;
   readonly flowLMin: number | null;
   readonly pressureBar: number | null;
@@ -54,6 +58,16 @@ export interface ShownSonic extends WithAlerts {
   readonly todayL: number | null;
   /** The flow of the last day; null where none was measured. */
   readonly flowDay: FlowDay | null;
+}
+
+/** A failed command: the texts of its sentence and of its details, and what stands in their gaps. */
+export interface ShownFailure {
+  readonly text: TextKey;
+  readonly details: TextKey;
+  /** When it was sent, in ms. */
+  readonly at: number;
+  /** How long the valve was read in vain, in s. */
+  readonly count: number | null;
 }
 
 export interface ShownHub extends WithAlerts {
@@ -301,6 +315,7 @@ function headlineValve(view: SonicView, place: DeviceTitle, isFresh: boolean): H
     isReachable: doubt !== 'unreachable',
     isTesting: isSure && sonic.valve_state === 'pressure_test',
     isFaulty: isSure && sonic.valve_state === 'faulty',
+    failed: failureOf(view),
   };
 }
 
@@ -352,7 +367,7 @@ function rankDevices(snapshot: StatusSnapshot): Ranks {
   const isFresh = isPresent(snapshot);
   const isTroubled = (device: CloudDevice) =>
     isSonic(device)
-      ? device.valve === null || doubtOf(device, true) !== null
+      ? device.valve === null || doubtOf(device, true) !== null || device.valveRecord.failed !== null
       : device.isStale || cloudLinkOf(device) !== true;
   return new Map(
     [...snapshot.signals, ...snapshot.sonics].map((device) => {
@@ -454,6 +469,7 @@ function shownSonic(
     word: valveShown(sonic.valve_state, null) === null ? shortenedName(sonic.valve_state) : null,
     doubt,
     readAt: doubt === 'old' ? readAt(sonic.id) : null,
+    failed: failureOf(view),
     battery: batteryOption(sonic.battery),
     flowLMin: measured?.flowLMin ?? null,
     pressureBar: measured?.pressureBar ?? null,
@@ -461,6 +477,17 @@ function shownSonic(
     todayL: isFresh ? (usage?.todayL ?? null) : null,
     flowDay: flows.of(sonic.id),
   };
+}
+
+function failureOf({ valveRecord: { failed } }: SonicView): ShownFailure | null {
+  return (
+    failed && {
+      text: `${failureKind(failed)}_${failed.action}`,
+      details: failed.waited_s === null ? 'command_asked_at' : 'command_waited',
+      at: Date.parse(failed.asked_at),
+      count: failed.waited_s,
+    }
+  );
 }
 
 function doubtOf(view: SonicView, isFresh: boolean): ShownSonic['doubt'] {

@@ -219,7 +219,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   #publishUnreadDevice({ kind, id }: DeviceKey): void {
     const { context, state, retained, store, cleanup } = this.#parts;
     const usage = kind === 'sonic' ? store.usage.of(id) : undefined;
-    const { messages, ...others } = planUnread(kind, id, usage, context);
+    const record = kind === 'sonic' ? store.valveRecord(id) : null;
+    const { messages, ...others } = planUnread(kind, id, usage, record, context);
     // A device that only the broker names gets no more topics than a scan has found.
     const isAnnounced = state.devices.has(`${kind}/${id}`);
     const there = messages.filter(({ topic }) => isAnnounced || retained.mayHave(topic));

@@ -9,6 +9,7 @@ import type { StoredSession } from '../cloud/session.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
 import { bridgeName, type Shard, wholeAccount } from '../model/shard.ts';
 import { mergedRecords, type UsageRecord } from '../model/usage.ts';
+import type { ValveRecord } from '../model/valveCommand.ts';
 import { type Disk, describeDiskError, systemDisk } from './disk.ts';
 import { readState, type State, sections } from './stateSchema.ts';
 
@@ -60,6 +61,7 @@ export class StateFile {
   readonly #announced = new Set<string>();
   readonly #pending = new Set<string>();
   readonly #accepted = new Map<string, AcceptedSettings>();
+  readonly #valves = new Map<string, ValveRecord>();
   readonly #devices = new Set<string>();
   #wifiSonics: readonly string[] = [];
   readonly #shownSettings = new Set<string>();
@@ -217,6 +219,30 @@ export class StateFile {
   /** Forgets a property that is gone. */
   forgetAccepted(propertyId: string): void {
     if (this.#accepted.delete(propertyId)) this.#saveSoon();
+  }
+
+  // ---- valves -------------------------------------------------------------------------------------------------
+
+  /** What is kept of a valve's commands and movements; null if nothing is. */
+  valveRecord(sonicId: string): ValveRecord | null {
+    return this.#valves.get(sonicId) ?? null;
+  }
+
+  /** Keeps it. */
+  recordValve(sonicId: string, record: ValveRecord): void {
+    if (isDeepStrictEqual(this.#valves.get(sonicId), record)) return;
+    this.#valves.set(sonicId, record);
+    this.#saveSoon();
+  }
+
+  /** Forgets a valve that is gone. */
+  forgetValve(sonicId: string): void {
+    if (this.#valves.delete(sonicId)) this.#saveSoon();
+  }
+
+  /** Whether an earlier run, or this one, has told of the incident. */
+  isKnownIncident(incidentId: string): boolean {
+    return this.#announced.has(incidentId) || this.#pending.has(incidentId);
   }
 
   // ---- usage --------------------------------------------------------------------------------------------------
@@ -473,6 +499,7 @@ export class StateFile {
       waiting: [...this.#pending],
       accepted: Object.fromEntries(this.#accepted),
       usage: Object.fromEntries(this.#usage),
+      valves: Object.fromEntries(this.#valves),
       devices: [...this.#devices],
       baseTopics: [...this.#baseTopics],
       wifiSonics: [...this.#wifiSonics],
@@ -550,6 +577,11 @@ export class StateFile {
     if (wanted.includes('accepted')) {
       for (const [id, kept] of Object.entries(accepted)) {
         this.#accepted.set(id, { ...withoutSecrets(kept), ...this.#accepted.get(id) });
+      }
+    }
+    if (wanted.includes('valves')) {
+      for (const [id, kept] of Object.entries(state.valves)) {
+        if (!this.#valves.has(id)) this.#valves.set(id, kept);
       }
     }
     if (wanted.includes('baseTopics')) for (const topic of state.baseTopics) this.#baseTopics.add(topic);

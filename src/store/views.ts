@@ -94,6 +94,7 @@ export function sonicViewOf(account: Account, id: string): SonicView | null {
     isStale: devices.sonic.isStale(id),
     valve: valves.shown(sonic),
     travelTimeS: valves.travelTimeS(id),
+    valveRecord: account.valveRecords.of(id),
     telemetry: account.telemetry[isWifi ? 'wifi' : 'hub'].of(id),
     usage: account.usage.of(id),
     pressureTests: account.pressureTests.of(id),
