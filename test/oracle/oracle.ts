@@ -8,6 +8,7 @@ import { Eyes } from './eyes.ts';
 import { HealthJudge } from './healthJudge.ts';
 import { LeakJudge } from './leakJudge.ts';
 import { MoveJudge, moveOf } from './moveJudge.ts';
+import { RecordJudge } from './recordJudge.ts';
 import type { Shown } from './recordTruths.ts';
 import { type Circumstances, ShownJudge } from './shownJudge.ts';
 import { TotalJudge } from './totalJudge.ts';
@@ -63,6 +64,9 @@ export class Oracle {
   readonly #move: MoveJudge;
   readonly #health: HealthJudge;
   readonly #totals: TotalJudge;
+  readonly #records: RecordJudge;
+  /** When the cloud may last have received a request to move a valve, by sonic and action, in ms since 1970. */
+  readonly #requestedAt = new Map<string, number>();
   /** Answers as the cloud gave them, by the number of their request. */
   readonly #given = new Map<number, string>();
   /** When the cloud last told something else than the truth, by what it is read with. */
@@ -122,6 +126,20 @@ export class Oracle {
     const leak = { ...common, isHeard, isHealthRefused, atEpoch, base: this.#base };
     this.#leak = new LeakJudge(history, this.eyes, retained, leak);
     this.#totals = new TotalJudge(common);
+    this.#records = new RecordJudge({
+      ...common,
+      requestedAt: (id, action) => this.#requestedAt.get(`${id.toLowerCase()} ${action}`) ?? null,
+      longestMs: () => this.#bounds.confirmTimeoutMs + 6 * this.#bounds.requestTimeoutMs + slackMs,
+      hasIncident: (id, types, incidentId) => {
+        const incident = simulator.world.incidents.get(incidentId);
+        return incident?.sonic_id === id && types.includes(incident.type ?? '');
+      },
+      isHeardFor: (ms) =>
+        this.isAlone &&
+        isHeard() &&
+        this.#refused.size === 0 &&
+        time.now - Math.max(this.#linkedSince, this.#runningSince ?? time.now) > ms,
+    });
     this.#move = new MoveJudge({
       ...common,
       now: () => time.now,
@@ -183,7 +201,7 @@ export class Oracle {
   }
 
   readonly cloud: CloudTap = {
-    sent: (request) => this.#move.sent(request),
+    sent: (request) => this.#sent(request),
     judged: (request, { status, text }) => {
       this.#crawls.judged(request, this.#options.time.now);
       this.#given.set(request.number, text);
@@ -200,7 +218,7 @@ export class Oracle {
 
   /** What another bridge of the same account says to the cloud. */
   readonly cloudOfOther: CloudTap = {
-    sent: (request) => this.#move.sent(request),
+    sent: (request) => this.#sent(request),
     judged: (request, { status }) => {
       this.#sampleWater(request);
       this.#noteAccepted(request, status);
@@ -222,6 +240,7 @@ export class Oracle {
       if (topic.startsWith(`${this.#base}/`)) {
         this.#shown.take(topic, payload);
         this.#takeTotal(topic, payload);
+        if (this.isAlone) this.#records.take(topic, payload);
       }
       this.eyes.take(topic, payload);
     },
@@ -270,6 +289,14 @@ export class Oracle {
     if (crawl && operation === 'list_incidents') this.#leak.listRead(crawl);
     if (isTrue || answer.status !== 200 || answer.isHonest === true || operation === null) return;
     for (const [pattern, sources] of sourcesOf) if (pattern.test(operation)) this.misled(...sources);
+  }
+
+  #sent(request: SeenRequest): void {
+    this.#move.sent(request);
+    const move = moveOf(request);
+    if (!move || move.isTest) return;
+    const { epochMs, time } = this.#options;
+    this.#requestedAt.set(`${move.thingId.toLowerCase()} ${move.action}`, epochMs + time.now);
   }
 
   #sampleWater({ operation, params }: SeenRequest): void {
