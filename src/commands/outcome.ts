@@ -154,9 +154,10 @@ export class Outcomes extends EventEmitter<OutcomeEvents> {
   }
 
   #logFailure(topic: string, status: Outcome['status'], reason: string | null): void {
-    // A request has an answer that says why it failed, unless the valve does not follow afterwards. Many requests must not
-    // fill the log.
-    if (this.#topics.operationOf(topic) !== null && reason !== 'not_confirmed') {
+    // The valve queue has said so in words.
+    if (reason === 'not_confirmed') return;
+    // A request has an answer that says why it failed. Many requests must not fill the log.
+    if (this.#topics.operationOf(topic) !== null) {
       this.#log.debug({ topic, status }, `Request failed: ${reason}`);
       return;
     }

@@ -10,6 +10,7 @@ import {
   parseCommand,
   parseIncidentCommand,
   permissionMessage,
+  valveAction,
 } from '../homeassistant/command.ts';
 import type { Target } from '../homeassistant/topics.ts';
 import { kindLabels } from '../model/devices.ts';
@@ -19,7 +20,7 @@ import { type CommandParts, isValveCall, reasonFor, reasons } from './outcome.ts
 import { Pauses } from './pauses.ts';
 import { Requests } from './requests.ts';
 import { Updates } from './updates.ts';
-import { ValveQueue } from './valveQueue.ts';
+import { askedBy, ValveQueue } from './valveQueue.ts';
 
 /*
  * How a command travels: each message of the connection comes to `#handle`. It finds out whether the topic is that of a
@@ -137,8 +138,12 @@ export class CommandRouter {
     const stopping = this.#stopping.signal;
     const problem = messageProblem(message, { requestTimeoutMs, stopping, clock });
     if (operation !== null) this.#requests.handle(message, operation, problem);
-    else if (problem) this.#refuse(topic, problem.reason);
-    else if (target) this.#handleCommand(message, target);
+    else if (problem) {
+      // What the broker may have stored is no wish of now.
+      if (target)
+        this.#noteRefusedMove(message, target, problem.reason, !message.isRetained && !message.doubt);
+      this.#refuse(topic, problem.reason);
+    } else if (target) this.#handleCommand(message, target);
   }
 
   /** The target of a command; null for any other topic, and for a command that another bridge answers. */
@@ -170,9 +175,11 @@ export class CommandRouter {
     else this.#refuse(message.topic, this.#unknownTarget(target));
   }
 
-  #dispatch(message: BrokerMessage, { kind, id }: Target, parsed: ParsedCommand): void {
+  #dispatch(message: BrokerMessage, target: Target, parsed: ParsedCommand): void {
+    const { kind, id } = target;
     const { topic } = message;
     if ('refusal' in parsed) {
+      this.#noteRefusedMove(message, target, parsed.refusal, true);
       this.#refuse(topic, parsed.refusal);
       return;
     }
@@ -239,6 +246,19 @@ export class CommandRouter {
     } finally {
       this.#incidentReads -= 1;
     }
+  }
+
+  /** The valve keeps its newest command, also one that does not come to the queue. */
+  #noteRefusedMove(
+    message: BrokerMessage,
+    { kind, id, path }: Target,
+    reason: string,
+    isFailure: boolean,
+  ): void {
+    if (kind !== 'sonic' || path !== 'valve/set') return;
+    const action = valveAction(message.payload);
+    const asked = askedBy(message, typeof action === 'string' ? action : null, this.#parts.clock);
+    this.#parts.store.recordCommand(id, asked, 'refused', reason, { isFailure });
   }
 
   #unknownTarget({ kind, id }: Target): string {

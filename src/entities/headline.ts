@@ -26,6 +26,16 @@ export interface DeviceTitle {
   readonly property: string | null;
 }
 
+/** A failed command: the texts of its sentence and of its details, and what stands in their gaps. */
+export interface ShownFailure {
+  readonly text: HeadlineText;
+  readonly details: HeadlineText;
+  /** When it was sent, in ms. */
+  readonly at: number;
+  /** How long the valve was read in vain, in s. */
+  readonly count: number | null;
+}
+
 /** A valve as far as the headline goes. */
 export interface HeadlineValve extends DeviceTitle {
   readonly valve: Valve | null;
@@ -35,6 +45,8 @@ export interface HeadlineValve extends DeviceTitle {
   /** A pressure test closes a valve for a while, whatever position it is shown in. */
   readonly isTesting: boolean;
   readonly isFaulty: boolean;
+  /** A command that failed; null without one. */
+  readonly failed: ShownFailure | null;
 }
 
 /** An alert, and where it is. */
@@ -69,7 +81,11 @@ export function headlineOf(facts: HeadlineFacts): Headline {
     if (trouble)
       return { ...trouble, details: [...moreAlerts(alerts.length).map(sentence), ...trouble.details] };
     const lead = [alertSentence(worst), ...waterOf(worst.valve, facts)];
-    return say(worst.alert.urgency, lead, [...moreAlerts(alerts.length - 1), ...extras(facts)]);
+    const failed = facts.valves.flatMap((each): Parts[] =>
+      each.failed ? [[each.failed.text, placeValues(each)]] : [],
+    );
+    const details = [...failed.slice(0, 1), ...moreAlerts(alerts.length - 1), ...extras(facts)];
+    return say(worst.alert.urgency, lead, details);
   }
   if (cloud.status === 'connecting') return say('unknown', [['connecting_cloud']]);
   if (isLoading && !(isWhole && areAlertsKnown)) return say('unknown', [['reading_account']]);
@@ -96,16 +112,28 @@ function outage({ cloud, health, valves }: HeadlineFacts, alerts: readonly Place
   return say(tone, [alertSentence(worst), cause], [...moreAlerts(alerts.length - 1), ...rest]);
 }
 
-/** A valve that is faulty, offline or unknown; null if none is. */
+/** A valve that failed to obey, is faulty, offline or unknown; null if none is. */
 function troubledHeadline(facts: HeadlineFacts): Headline | null {
   const { valves } = facts;
   const faulty = valves.filter(({ isFaulty }) => isFaulty);
   const away = valves.filter(({ isReachable }) => !isReachable);
   const unsure = valves.filter(({ isSure, valve }) => !isSure || valve === null);
+  const failed = failedHeadline(facts);
+  if (failed) return failed;
   if (faulty.length > 0) return about(faulty, 'warning', 'valve_faulty', 'valves_faulty', facts);
   if (away.length > 0) return about(away, 'warning', 'valve_offline', 'valves_offline', facts);
   if (unsure.length > 0) return about(unsure, 'unknown', 'valve_unknown', 'valves_unknown', facts);
   return null;
+}
+
+/** A valve that did not do as it was told; null if none is known. */
+function failedHeadline(facts: HeadlineFacts): Headline | null {
+  const [first, ...others] = facts.valves.filter(({ failed }) => failed !== null);
+  if (!first?.failed) return null;
+  const { text, details, at, count } = first.failed;
+  const more: Parts[] = others.length > 0 ? [['more_failed', { count: others.length }]] : [];
+  const about: Parts[] = [[details, { at, count }], ['command_advice'], ...more];
+  return say('warning', [[text, placeValues(first)]], [...about, ...extras(facts)]);
 }
 
 /** A valve that moves or is tested; null if none is. */

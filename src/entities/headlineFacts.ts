@@ -8,8 +8,15 @@ import {
 import { idKey } from '../model/ids.ts';
 import { openCount } from '../model/incidents.ts';
 import type { Incident, Signal, Sonic } from '../model/records.ts';
+import { failureKind } from '../model/valveCommand.ts';
 import { alertsOf } from './alerts.ts';
-import { type DeviceTitle, type HeadlineFacts, type HeadlineValve, headlineOf } from './headline.ts';
+import {
+  type DeviceTitle,
+  type HeadlineFacts,
+  type HeadlineValve,
+  headlineOf,
+  type ShownFailure,
+} from './headline.ts';
 import type { Sentence } from './headlineTexts.ts';
 
 // What the headline is made of: for the whole account on the status page, and for one property in its summary.
@@ -97,7 +104,20 @@ function headlineValve(view: SonicView, place: DeviceTitle, isFresh: boolean): H
     isReachable: doubt !== 'unreachable',
     isTesting: isSure && sonic.valve_state === 'pressure_test',
     isFaulty: isSure && sonic.valve_state === 'faulty',
+    failed: failureOf(view),
   };
+}
+
+/** A command that failed, as the headline and the page tell of it; null without one. */
+export function failureOf({ valveRecord: { failed } }: SonicView): ShownFailure | null {
+  return (
+    failed && {
+      text: `${failureKind(failed)}_${failed.action}`,
+      details: failed.waited_s === null ? 'command_asked_at' : 'command_waited',
+      at: Date.parse(failed.asked_at),
+      count: failed.waited_s,
+    }
+  );
 }
 
 /** Why what is shown of a valve may be different now. `isFresh`: what was read last counts as the present. */

@@ -1,4 +1,5 @@
 import type { TextTable } from '../model/language.ts';
+import { failureAdvice, failureTexts } from '../model/valveCommand.ts';
 
 /** THE TEXTS of the headline, of the status page and of the summary of a property, but for the names of alerts. */
 export const headlineTexts = {
@@ -160,6 +161,37 @@ export const headlineTexts = {
     fr: 'On ne sait pas si la vanne concernée est fermée.',
     nl: 'Het is niet bekend of de betreffende klep dicht is.',
     pl: 'Nie wiadomo, czy zawór w tym miejscu jest zamknięty.',
+  },
+  not_confirmed_close: failureTexts.not_confirmed.close,
+  not_confirmed_open: failureTexts.not_confirmed.open,
+  failed_close: failureTexts.failed.close,
+  failed_open: failureTexts.failed.open,
+  command_advice: failureAdvice,
+  command_asked_at: {
+    en: 'Asked at {at}.',
+    de: 'Befehl um {at}.',
+    fr: 'Commande de {at}.',
+    nl: 'Opdracht om {at}.',
+    pl: 'Polecenie z {at}.',
+  },
+  command_waited: {
+    en: 'Asked at {at}, no movement within {count} s.',
+    de: 'Befehl um {at}, keine Bewegung innerhalb von {count} s.',
+    fr: 'Commande de {at}, aucun mouvement en {count} s.',
+    nl: 'Opdracht om {at}, geen beweging binnen {count} s.',
+    pl: 'Polecenie z {at}, brak ruchu w ciągu {count} s.',
+  },
+  more_failed: {
+    en: { one: 'One more failed command.', other: '{count} more failed commands.' },
+    de: { one: 'Ein weiterer fehlgeschlagener Befehl.', other: '{count} weitere fehlgeschlagene Befehle.' },
+    fr: { one: 'Une autre commande en échec.', other: '{count} autres commandes en échec.' },
+    nl: { one: 'Nog één mislukte opdracht.', other: 'Nog {count} mislukte opdrachten.' },
+    pl: {
+      one: 'Jeszcze jedno nieudane polecenie.',
+      few: 'Jeszcze {count} nieudane polecenia.',
+      many: 'Jeszcze {count} nieudanych poleceń.',
+      other: 'Jeszcze {count} nieudanego polecenia.',
+    },
   },
   valve_faulty: {
     en: '{place}: the valve reports a fault.',

@@ -47,6 +47,12 @@ const translations = {
     'Melding cloudverbinding',
     'Alert o utracie połączenia z chmurą',
   ),
+  'Command failed': row(
+    'Befehl fehlgeschlagen',
+    'Échec de la commande',
+    'Opdracht mislukt',
+    'Polecenie nie powiodło się',
+  ),
   Connection: row('Verbindung', 'Connexion', 'Verbinding', 'Połączenie'),
   'Connection to cloud': row(
     'Verbindung zur Cloud',
@@ -196,6 +202,7 @@ const translations = {
     'Melding batterij bijna leeg',
     'Alert o słabej baterii',
   ),
+  'Last movement': row('Letzte Bewegung', 'Dernier mouvement', 'Laatste beweging', 'Ostatni ruch'),
   'Low battery reported': row(
     'Schwache Batterie gemeldet',
     'Batterie faible signalée',
@@ -240,6 +247,7 @@ const translations = {
     'Melding bewogen hendel',
     'Alert o poruszeniu dźwigni',
   ),
+  'Moved by': row('Bewegt durch', 'Actionnée par', 'Bewogen door', 'Poruszony przez'),
   Name: row('Name', 'Nom', 'Naam', 'Nazwa'),
   'Pause automatic shut-off': row(
     'Automatische Absperrung pausieren',

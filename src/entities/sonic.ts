@@ -6,6 +6,7 @@ import { lastPressureTestResult, pressureTestResults } from '../model/pressureTe
 import { incidentTypes, type Sonic, valveStates } from '../model/records.ts';
 import { type Measurement, measurementOf } from '../model/telemetry.ts';
 import { valveStateKnown } from '../model/valve.ts';
+import { movers } from '../model/valveCommand.ts';
 import {
   incidentEvent,
   incidentSensor,
@@ -182,6 +183,35 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     },
   },
   nameText(renaming, 'device', ({ sonic }) => sonic.name),
+  {
+    // Needs only the bridge: a command fails when the cloud or the valve is not reached, and then it must be seen.
+    component: 'binary_sensor',
+    key: 'command_failed',
+    name: 'Command failed',
+    needs: 'bridge',
+    icon: 'mdi:alert-circle',
+    deviceClass: 'problem',
+    value: ({ valveRecord }) => valveRecord.failed !== null,
+    attributes: { path: 'last_command', expression: 'value_json.failed or {}' },
+  },
+  {
+    component: 'sensor',
+    key: 'moved_at',
+    name: 'Last movement',
+    needs: 'cloud',
+    deviceClass: 'timestamp',
+    value: ({ valveRecord }) => valveRecord.movement?.at ?? null,
+  },
+  {
+    component: 'sensor',
+    key: 'moved_by',
+    name: 'Moved by',
+    needs: 'cloud',
+    icon: 'mdi:account-question',
+    deviceClass: 'enum',
+    options: movers,
+    value: ({ valveRecord }) => valveRecord.movement?.by ?? null,
+  },
   {
     component: 'binary_sensor',
     key: 'valve_problem',

@@ -208,7 +208,7 @@ export function movesValve({ operation, body }: UncheckedCall): boolean {
 const valveWords = 'OPEN or CLOSE, or {"action":"open"}';
 
 /** A payload that is only partly understood must not move a valve: it has no other key, and no key twice. */
-function valveAction(payload: string): 'open' | 'close' | Refusal {
+export function valveAction(payload: string): 'open' | 'close' | Refusal {
   const text = payload.trim();
   const read = text.startsWith('{') ? readObject(text, valveWords) : { object: { action: text } };
   if ('refusal' in read) return read;

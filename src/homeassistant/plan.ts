@@ -17,11 +17,13 @@ import {
   openCount,
   type WithIncidents,
 } from '../model/incidents.ts';
+import type { Language } from '../model/language.ts';
 import type { ShownPause } from '../model/pause.ts';
 import type { Incident, Property, Telemetry } from '../model/records.ts';
 import { unknownNotifications, unknownSettings, withoutSettings } from '../model/settings.ts';
 import { measurementOf } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
+import { failureText, type ValveRecord } from '../model/valveCommand.ts';
 import {
   alertsKey,
   type DiscoveryOrigin,
@@ -83,7 +85,12 @@ export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
   const { kind } = view;
   const id = viewId(view);
   const states = isDiscoveryOn ? entityStates(view, context) : null;
-  const { messages, ...others } = planDocuments(kind, id, [...documents(view), [statesPath, states]], topics);
+  const { messages, ...others } = planDocuments(
+    kind,
+    id,
+    [...documents(view, context.language), [statesPath, states]],
+    topics,
+  );
   const discovery = isDiscoveryOn ? planDiscovery(view, context.offers, context) : null;
   return { discovery, messages: onlineLast(messages), ...others };
 }
@@ -92,6 +99,7 @@ export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
 interface KnownOfUnread {
   readonly usage?: Usage | null | undefined;
   readonly pause?: ShownPause | undefined;
+  readonly record?: ValveRecord | undefined;
 }
 
 /**
@@ -102,10 +110,11 @@ export function planUnread(
   kind: CloudDeviceKind,
   id: string,
   known: KnownOfUnread,
-  { topics, isDiscoveryOn }: Pick<PlanContext, 'topics' | 'isDiscoveryOn'>,
+  { topics, isDiscoveryOn, language }: Pick<PlanContext, 'topics' | 'isDiscoveryOn' | 'language'>,
 ): Omit<DevicePlan, 'discovery'> {
   const states = isDiscoveryOn ? unknownStates[kind] : null;
-  return planDocuments(kind, id, [...unreadDocuments(kind, id, known), [statesPath, states]], topics);
+  const documents = unreadDocuments(kind, id, known, language);
+  return planDocuments(kind, id, [...documents, [statesPath, states]], topics);
 }
 
 function planDocuments(kind: DeviceKind, id: string, documentsOf: readonly Document[], topics: Topics) {
@@ -130,7 +139,7 @@ function onlineLast(messages: readonly Message[]): readonly Message[] {
 /** What belongs at a path below a device: a word, a record, null for nothing, or undefined for what stays as it is. */
 type Document = readonly [path: DocumentPath, content: string | object | null | undefined];
 
-function documents(view: DeviceView): readonly Document[] {
+function documents(view: DeviceView, language: Language): readonly Document[] {
   switch (view.kind) {
     case 'bridge':
       return [['incidents', newestOpen(view)]];
@@ -164,6 +173,8 @@ function documents(view: DeviceView): readonly Document[] {
         ['telemetry', view.telemetry === null ? null : telemetryShown(view.telemetry)],
         ['usage', view.usage && usageShown(view.usage)],
         ['pressure_tests', pressureTestsShown(view)],
+        ['last_command', commandShown(view.valveRecord, view.sonic.name?.trim() || 'Sonic', language)],
+        ['movement', view.valveRecord.movement ?? noMovement],
         ['incidents', openByType(view)],
       ];
   }
@@ -177,7 +188,8 @@ function withMore(record: object, more: object): object {
 function unreadDocuments(
   kind: CloudDeviceKind,
   id: string,
-  { usage, pause }: KnownOfUnread,
+  { usage, pause, record }: KnownOfUnread,
+  language: Language,
 ): readonly Document[] {
   switch (kind) {
     case 'property':
@@ -203,6 +215,8 @@ function unreadDocuments(
         ['telemetry', telemetryShown(undefined)],
         ['usage', usage ? usageShown(usage) : undefined],
         ['pressure_tests', unknownTests],
+        ['last_command', record?.command ? commandShown(record, id, language) : undefined],
+        ['movement', record?.movement ?? undefined],
         ['incidents', openByType(unknownIncidents)],
       ];
   }
@@ -276,6 +290,21 @@ function usageShown(usage: Usage) {
     days: usage.days,
     updated_at: usage.updatedAt,
   };
+}
+
+const noCommand = { action: null, asked_at: null, status: null, reason: null };
+const noMovement = { valve: null, at: null, by: null, topic: null, incident_id: null };
+
+/** The newest command. `failed` is the one that Home Assistant shows as a problem, with its words. */
+function commandShown({ command, failed }: ValveRecord, name: string, language: Language) {
+  const { action, asked_at, status, reason } = command ?? noCommand;
+  const words = failed && {
+    action: failed.action,
+    reason: failed.reason,
+    asked_at: failed.asked_at,
+    text: failureText(failed, name, language),
+  };
+  return { action, asked_at, status, reason, failed: words };
 }
 
 /** Where the cloud tells of no tests, one that was started here is still worth a message. */

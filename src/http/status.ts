@@ -1,12 +1,13 @@
 import { version } from '../base/version.ts';
 import { type Alert, alertsOf, byUrgency } from '../entities/alerts.ts';
-import { type Headline, headlineOf } from '../entities/headline.ts';
+import { type Headline, headlineOf, type ShownFailure } from '../entities/headline.ts';
 import {
   type CloudDevice,
   type Doubt,
   deviceName,
   displayName,
   doubtOf,
+  failureOf,
   headlineFacts,
   isPresent,
   isSonic,
@@ -53,6 +54,8 @@ export interface ShownSonic extends WithAlerts {
   readonly doubt: Doubt;
   /** When it was last read, in ms; told where it is old. */
   readonly readAt: number | null;
+  /** A command that failed; null without one. */
+  readonly failed: ShownFailure | null;
   readonly battery: string | null;
   readonly flowLMin: number | null;
   readonly pressureBar: number | null;
@@ -290,7 +293,7 @@ function rankDevices(snapshot: StatusSnapshot): Ranks {
   const isFresh = isPresent(snapshot.readiness);
   const isTroubled = (device: CloudDevice) =>
     isSonic(device)
-      ? device.valve === null || doubtOf(device, true) !== null
+      ? device.valve === null || doubtOf(device, true) !== null || device.valveRecord.failed !== null
       : device.isStale || cloudLinkOf(device) !== true;
   return new Map(
     [...snapshot.signals, ...snapshot.sonics].map((device) => {
@@ -388,6 +391,7 @@ function shownSonic(
     word: valveShown(sonic.valve_state, null) === null ? shortenedName(sonic.valve_state) : null,
     doubt,
     readAt: doubt === 'old' ? readAt(sonic.id) : null,
+    failed: failureOf(view),
     battery: batteryOption(sonic.battery),
     flowLMin: measured?.flowLMin ?? null,
     pressureBar: measured?.pressureBar ?? null,

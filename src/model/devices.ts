@@ -14,6 +14,7 @@ import type {
 import type { AcceptedSettings } from './settings.ts';
 import type { Usage } from './usage.ts';
 import type { Valve } from './valve.ts';
+import type { ValveRecord } from './valveCommand.ts';
 
 /*
  * What everything else speaks about: the records of the cloud (`records.ts`), what the bridge makes of them, a file for each
@@ -57,6 +58,7 @@ export interface SonicView extends WithIncidents {
   readonly valve: Valve | null;
   /** Seconds from the last confirmed command to its confirmation; null before the first. */
   readonly travelTimeS: number | null;
+  readonly valveRecord: ValveRecord;
   /** Null where the cloud has none, undefined as long as it could not be asked. */
   readonly telemetry: Telemetry | null | undefined;
   /** When it last measured that no water runs, in Unix seconds, in this run or an earlier one; null if it never did. */

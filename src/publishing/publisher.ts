@@ -234,7 +234,9 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   #publishUnreadDevice({ kind, id }: DeviceKey): void {
     const { context, state, retained, store, cleanup } = this.#parts;
     const usage = kind === 'sonic' ? store.usage.of(id) : undefined;
-    const { messages, ...others } = planUnread(kind, id, { usage, pause: store.pauses.get(id) }, context);
+    const record = kind === 'sonic' ? store.valveRecord(id) : undefined;
+    const known = { usage, pause: store.pauses.get(id), record };
+    const { messages, ...others } = planUnread(kind, id, known, context);
     // A device that only the broker names gets no more topics than a scan has found.
     const isAnnounced = state.devices.has(`${kind}/${id}`);
     const there = messages.filter(({ topic }) => isAnnounced || retained.mayHave(topic));

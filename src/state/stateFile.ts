@@ -10,6 +10,7 @@ import { defaultPauseMinutes, type Pause } from '../model/pause.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
 import { bridgeName, type Shard, wholeAccount } from '../model/shard.ts';
 import { mergedRecords, type UsageRecord } from '../model/usage.ts';
+import type { ValveRecord } from '../model/valveCommand.ts';
 import { type Disk, describeDiskError, systemDisk } from './disk.ts';
 import { readState, type State, sections } from './stateSchema.ts';
 
@@ -69,6 +70,7 @@ export class StateFile {
   readonly #pauseMinutes = new Map<string, number>();
   /** What the file has of them by this process. */
   readonly #writtenPauses = new WeakSet<Pause>();
+  readonly #valves = new Map<string, ValveRecord>();
   readonly #devices = new Set<string>();
   #wifiSonics: readonly string[] = [];
   readonly #shownSettings = new Set<string>();
@@ -257,6 +259,30 @@ export class StateFile {
   recordPauseMinutes(propertyId: string, minutes: number): void {
     this.#pauseMinutes.set(propertyId, minutes);
     this.#saveSoon();
+  }
+
+  // ---- valves -------------------------------------------------------------------------------------------------
+
+  /** What is kept of a valve's commands and movements; null if nothing is. */
+  valveRecord(sonicId: string): ValveRecord | null {
+    return this.#valves.get(sonicId) ?? null;
+  }
+
+  /** Keeps it. */
+  recordValve(sonicId: string, record: ValveRecord): void {
+    if (isDeepStrictEqual(this.#valves.get(sonicId), record)) return;
+    this.#valves.set(sonicId, record);
+    this.#saveSoon();
+  }
+
+  /** Forgets a valve that is gone. */
+  forgetValve(sonicId: string): void {
+    if (this.#valves.delete(sonicId)) this.#saveSoon();
+  }
+
+  /** Whether an earlier run, or this one, has told of the incident. */
+  isKnownIncident(incidentId: string): boolean {
+    return this.#announced.has(incidentId) || this.#pending.has(incidentId);
   }
 
   // ---- usage --------------------------------------------------------------------------------------------------
@@ -537,6 +563,7 @@ export class StateFile {
       pauseMinutes: Object.fromEntries(this.#pauseMinutes),
       usage: Object.fromEntries(this.#usage),
       rested: Object.fromEntries(this.#rested),
+      valves: Object.fromEntries(this.#valves),
       devices: [...this.#devices],
       baseTopics: [...this.#baseTopics],
       wifiSonics: [...this.#wifiSonics],
@@ -629,6 +656,11 @@ export class StateFile {
     if (wanted.includes('rested')) {
       for (const [id, at] of Object.entries(state.rested))
         this.#rested.set(id, Math.max(at, this.#rested.get(id) ?? at));
+    }
+    if (wanted.includes('valves')) {
+      for (const [id, kept] of Object.entries(state.valves)) {
+        if (!this.#valves.has(id)) this.#valves.set(id, kept);
+      }
     }
     if (wanted.includes('baseTopics')) for (const topic of state.baseTopics) this.#baseTopics.add(topic);
     if (wanted.includes('devices')) for (const key of state.devices) this.#devices.add(key);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { maxPauseMinutes, minPauseMinutes } from '../model/pause.ts';
+import { commandStatuses, movers } from '../model/valveCommand.ts';
 
 /** A month, YYYY-MM. */
 const month = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/);
@@ -17,6 +18,35 @@ const usageRecord = z
     timezone: z.string().optional(),
   })
   .refine(({ frozenThrough, months }) => Object.keys(months).every((each) => each > frozenThrough));
+
+const asked = {
+  action: z.enum(['open', 'close']),
+  asked_at: z.iso.datetime(),
+  status: z.enum(commandStatuses),
+  reason: z.string().nullable(),
+};
+
+/** See `ValveRecord`. */
+const valveRecord = z.object({
+  command: z
+    .object({ ...asked, action: asked.action.nullable(), topic: z.string() })
+    .readonly()
+    .nullable(),
+  failed: z
+    .object({ ...asked, waited_s: z.number().nullable(), at: z.number() })
+    .readonly()
+    .nullable(),
+  movement: z
+    .object({
+      valve: z.enum(['open', 'closed']),
+      at: z.iso.datetime().nullable(),
+      by: z.enum(movers).nullable(),
+      topic: z.string().nullable(),
+      incident_id: z.string().nullable(),
+    })
+    .readonly()
+    .nullable(),
+});
 
 /** What outlives the process, section by section. A section that is missing was not known to the version that wrote the file. */
 const schema = z.object({
@@ -44,6 +74,8 @@ const schema = z.object({
   usage: z.record(z.string(), usageRecord.readonly()).readonly().default({}),
   /** By the sonic's id: when it last measured that no water runs, in Unix seconds. */
   rested: z.record(z.string(), z.number()).default({}),
+  /** By the sonic's id: its last commands and its last movement. */
+  valves: z.record(z.string(), valveRecord.readonly()).default({}),
   /** Devices that were announced, as `kind/id`. */
   devices: z.array(z.string()).default([]),
   /** Base topics below which a bridge with this file has published. */

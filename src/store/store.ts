@@ -23,6 +23,7 @@ import { type Shard, wholeAccount } from '../model/shard.ts';
 import { restedAt } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ValveAction } from '../model/valve.ts';
+import type { CommandStatus, ValveRecord } from '../model/valveCommand.ts';
 import { Account } from './account.ts';
 import { Changes, type Dirty, type PlannedKind, plannedKinds } from './changes.ts';
 import type { ReadonlyDetails, TelemetryTable } from './details.ts';
@@ -31,10 +32,11 @@ import type { ReadonlyFilter } from './propertyFilter.ts';
 import { type DeviceEvent, ShownDevices } from './shownDevices.ts';
 import type { Change, Reading } from './table.ts';
 import type { ReadonlyDevices, ReadonlyTopology } from './topology.ts';
+import type { AskedCommand, ValveMemory } from './valveRecords.ts';
 import { propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
 
-/** What is kept over a restart: what the cloud accepted and does not show, pauses, and when no water ran. */
-export interface StoreMemory {
+/** What is kept over a restart: what the cloud accepted and does not show, pauses, of valves, and when no water ran. */
+export interface StoreMemory extends ValveMemory {
   readonly arePausesKnown: boolean;
   readonly pauseMinutesOf: (propertyId: string) => number;
   readonly acceptedBy: (propertyId: string) => AcceptedSettings;
@@ -56,6 +58,12 @@ export interface StoreOptions {
   readonly clock: Clock;
 }
 
+type CommandEnding = [
+  status: CommandStatus,
+  reason: string | null,
+  failure?: { readonly isFailure?: boolean; readonly waitedMs?: number | null },
+];
+
 interface StoreEvents {
   /** Devices or incidents must be planned again. */
   readonly change: [];
@@ -69,6 +77,9 @@ interface StoreEvents {
 
 /** A timer may go off a little before its time, in ms. */
 const timerToleranceMs = 2;
+
+/** A timer stands still while the machine sleeps: after so many ms at most it is looked at again. */
+const maxFailureTimerMs = 10 * 60_000;
 
 /**
  * All that is known of the account. The polls put whole lists into tables (`Account`), one for each kind of record. The
@@ -99,12 +110,13 @@ export class Store extends EventEmitter<StoreEvents> {
   readonly #clock: Clock;
   #isAging = false;
   #cancelExpiry: () => void = () => {};
+  #cancelFailureExpiry: () => void = () => {};
 
   constructor({ selection, shard = wholeAccount, memory, clock }: StoreOptions) {
     super();
     this.#clock = clock;
     this.#memory = memory;
-    const account = new Account(selection, shard, this.#changes);
+    const account = new Account(selection, shard, this.#changes, memory, clock);
     this.#account = account;
     this.#shown = new ShownDevices(account.devices, account.topology, this.#changes);
     ({
@@ -350,6 +362,30 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#shows('sonic', sonicId, this.#account.valves.forgetAccepted(sonicId));
   }
 
+  /** Records how far a valve command is, or how it ended. */
+  recordCommand(sonicId: string, asked: AskedCommand, ...ending: CommandEnding): void {
+    if (!this.#shown.has('sonic', this.devices.sonic.idOf(sonicId))) return;
+    const id = this.devices.sonic.idOf(sonicId);
+    this.#account.valveRecords.recordCommand(id, asked, ...ending);
+    this.#expireFailures();
+    this.#shows('sonic', id);
+  }
+
+  /** Records that the cloud may carry out a command from now on. */
+  commandFlies(sonicId: string, asked: AskedCommand): void {
+    this.#account.valveRecords.commandFlies(sonicId, asked);
+  }
+
+  /** Records until when a sent command may move the valve; null, the cloud has not received it. */
+  commandLanded(sonicId: string, asked: AskedCommand, until: number | null): void {
+    this.#account.valveRecords.commandLanded(sonicId, asked, until);
+  }
+
+  /** What is kept of a valve, read in this run or not. */
+  valveRecord(sonicId: string): ValveRecord {
+    return this.#account.valveRecords.of(sonicId);
+  }
+
   /** Notes how long a valve took from command to confirmation, in s. */
   recordTravelTime(sonicId: string, seconds: number): void {
     this.#account.valves.recordTravelTime(sonicId, seconds);
@@ -511,10 +547,38 @@ export class Store extends EventEmitter<StoreEvents> {
     }
     const { events: incidentEvents, isAllAffected } = incidents.place();
     if (isAllAffected) this.touchAll();
+    for (const { event, record } of incidentEvents) {
+      const device = event === 'incident_opened' ? incidents.announcerOf(record) : null;
+      if (device?.kind === 'sonic') this.#account.valveRecords.incidentOpened(device.id, record);
+    }
+    this.#findTellers();
     this.#recordSilence();
     for (const event of deviceEvents) this.emit('device', event);
     for (const event of incidentEvents) this.emit('incident', event);
     if (this.#changes.wasMarked()) this.emit('change');
+  }
+
+  /** Marks the valves of whose movement an incident tells now. */
+  #findTellers(): void {
+    const { valveRecords, settings } = this.#account;
+    for (const id of valveRecords.open) {
+      const home = this.topology.propertyOf('sonic', id);
+      const isShutOffOn = home !== null && settings.of(home)?.auto_shut_off === true;
+      if (valveRecords.findTeller(id, isShutOffOn)) this.touch('sonic', id);
+    }
+  }
+
+  /** Marks the valves whose failure is a day old, and looks again when the next one is. */
+  #expireFailures(): void {
+    this.#cancelFailureExpiry();
+    const { expired, nextMs } = this.#account.valveRecords.expireFailures();
+    for (const id of expired) this.touch('sonic', id);
+    if (nextMs === null) return;
+    const waitMs = Math.min(nextMs + timerToleranceMs, maxFailureTimerMs);
+    this.#cancelFailureExpiry = this.#clock.after(waitMs, () => {
+      this.#expireFailures();
+      this.#settle();
+    });
   }
 
   /** Marks the properties in which the first sonic has become silent, or none is any more. */
@@ -582,6 +646,7 @@ export class Store extends EventEmitter<StoreEvents> {
     }
     // A reading without a change matters to a valve with an open command.
     for (const id of this.#account.valves.awaited) this.#recordValve(id);
+    this.#expireFailures();
   }
 
   /** Passes the present record of a sonic to `valves`. */
@@ -590,7 +655,10 @@ export class Store extends EventEmitter<StoreEvents> {
     const sonic = table.get(id);
     const readAt = table.readAt(id);
     if (!sonic || readAt === undefined) return;
-    if (this.#account.valves.record(sonic, readAt, table.formerReadAt(id))) this.touch('sonic', id);
+    const { valves, valveRecords } = this.#account;
+    const hasEnded = valves.record(sonic, readAt, table.formerReadAt(id));
+    const hasMoved = valveRecords.record(sonic, readAt, table.formerReadAt(id));
+    if (hasEnded || hasMoved) this.touch('sonic', id);
   }
 
   /** Marks everything that shows something of devices that have changed, come or gone. */
@@ -637,6 +705,7 @@ export class Store extends EventEmitter<StoreEvents> {
     if (kind === 'property') this.#account.topology.forgetProperty(id);
     else this.#account.flaps[kind].forget(id);
     if (kind === 'sonic') this.#account.topology.setWifi(id, false);
+    if (kind === 'sonic') this.#account.valveRecords.forget(id);
   }
 }
 

@@ -98,6 +98,7 @@ export function sonicViewOf(account: Account, id: string, restedAt: number | nul
     isStale: devices.sonic.isStale(id),
     valve: valves.shown(sonic),
     travelTimeS: valves.travelTimeS(id),
+    valveRecord: account.valveRecords.of(id),
     telemetry: account.telemetry[isWifi ? 'wifi' : 'hub'].of(id),
     restedAt,
     usage: account.usage.of(id),

@@ -66,6 +66,35 @@ describe('the blueprint for a valve that closes by itself', () => {
   });
 });
 
+describe('the blueprint for a valve that does not obey', () => {
+  test('tells of a command that the valve does not carry out', async () => {
+    const valve = household.cloud.world.valve(sonicId());
+    if (!valve) throw new Error('there is no valve');
+    await commandValve('open');
+    await useBlueprint('valve_does_not_obey', {
+      failures: ['binary_sensor.kitchen_command_failed'],
+      phones: [phone.deviceId],
+    });
+    const from = phone.messages.length;
+    valve.weak = true;
+    // The household waits 90 seconds for a valve, and the message comes after them.
+    await household.home.callService('valve', 'close_valve', 'valve.kitchen');
+    await waitFor(
+      async () => (await household.home.states()).get('binary_sensor.kitchen_command_failed')?.state === 'on',
+      {
+        what: 'the failed command',
+        timeoutMs: 110_000,
+      },
+    );
+    const told = await message(/Kitchen does not obey/, from);
+    expect(told.message).toContain('Kitchen did not close. Look at the valve');
+    valve.weak = false;
+    await commandValve('close');
+    await expectState('binary_sensor.kitchen_command_failed', 'off');
+    await household.home.callService('automation', 'turn_off', 'automation.valve_does_not_obey');
+  });
+});
+
 describe('the blueprint for strict alerts while nobody is home', () => {
   const volume = () => household.cloud.world.notifications.get(propertyId())?.high_volume_threshold_litres;
   const minutes = () =>

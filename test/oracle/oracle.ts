@@ -9,6 +9,7 @@ import { HealthJudge } from './healthJudge.ts';
 import { LeakJudge } from './leakJudge.ts';
 import { MoveJudge, moveOf } from './moveJudge.ts';
 import { PauseJudge } from './pauseJudge.ts';
+import { RecordJudge } from './recordJudge.ts';
 import type { Shown } from './recordTruths.ts';
 import { type Circumstances, ShownJudge } from './shownJudge.ts';
 import { TotalJudge } from './totalJudge.ts';
@@ -65,6 +66,9 @@ export class Oracle {
   readonly pauses: PauseJudge;
   readonly #health: HealthJudge;
   readonly #totals: TotalJudge;
+  readonly #records: RecordJudge;
+  /** When the cloud may last have received a request to move a valve, by sonic and action, in ms since 1970. */
+  readonly #requestedAt = new Map<string, number>();
   /** Answers as the cloud gave them, by the number of their request. */
   readonly #given = new Map<number, string>();
   /** When the cloud last told something else than the truth, by what it is read with. */
@@ -132,6 +136,20 @@ export class Oracle {
       now: () => time.now,
       isHeard: () => isHeard() && this.isAlone && this.bridges === 1 && this.#hasRunFor(90_000),
       canRemember: () => this.canRemember(),
+    });
+    this.#records = new RecordJudge({
+      ...common,
+      requestedAt: (id, action) => this.#requestedAt.get(`${id.toLowerCase()} ${action}`) ?? null,
+      longestMs: () => this.#bounds.confirmTimeoutMs + 6 * this.#bounds.requestTimeoutMs + slackMs,
+      hasIncident: (id, types, incidentId) => {
+        const incident = simulator.world.incidents.get(incidentId);
+        return incident?.sonic_id === id && types.includes(incident.type ?? '');
+      },
+      isHeardFor: (ms) =>
+        this.isAlone &&
+        isHeard() &&
+        this.#refused.size === 0 &&
+        time.now - Math.max(this.#linkedSince, this.#runningSince ?? time.now) > ms,
     });
     this.#move = new MoveJudge({
       ...common,
@@ -206,7 +224,7 @@ export class Oracle {
   }
 
   readonly cloud: CloudTap = {
-    sent: (request) => this.#move.sent(request),
+    sent: (request) => this.#sent(request),
     judged: (request, { status, text }) => {
       this.#crawls.judged(request, this.#options.time.now);
       this.#given.set(request.number, text);
@@ -224,7 +242,7 @@ export class Oracle {
 
   /** What another bridge of the same account says to the cloud. */
   readonly cloudOfOther: CloudTap = {
-    sent: (request) => this.#move.sent(request),
+    sent: (request) => this.#sent(request),
     judged: (request, { status }) => {
       this.#sampleWater(request);
       this.#noteAccepted(request, status);
@@ -248,6 +266,7 @@ export class Oracle {
         this.#shown.take(topic, payload);
         this.#takeTotal(topic, payload);
         this.pauses.taken(topic, payload);
+        if (this.isAlone) this.#records.take(topic, payload);
       }
       this.eyes.take(topic, payload);
     },
@@ -309,6 +328,14 @@ export class Oracle {
     if (id === undefined) return;
     for (const refused of this.#refused.keys())
       if (refused.includes(id) && !this.#options.retained.has(refused)) this.#refused.delete(refused);
+  }
+
+  #sent(request: SeenRequest): void {
+    this.#move.sent(request);
+    const move = moveOf(request);
+    if (!move || move.isTest) return;
+    const { epochMs, time } = this.#options;
+    this.#requestedAt.set(`${move.thingId.toLowerCase()} ${move.action}`, epochMs + time.now);
   }
 
   #sampleWater({ operation, params }: SeenRequest): void {

@@ -475,6 +475,31 @@ describe('moved is wanted', () => {
   });
 });
 
+describe('what is told of commands and movements is true', () => {
+  const movement = { valve: 'closed', at: '1970-01-01T00:00:00.000Z', topic: null, incident_id: null };
+
+  it.each([
+    ['movement', { ...movement, by: 'command', topic: 'sonic2mqtt/sonic/x/valve/set' }],
+    ['movement', { ...movement, by: 'by_hand', incident_id: 'none' }],
+    ['movement', { ...movement, by: 'automatic_shut_off', incident_id: 'none' }],
+    ['last_command', { action: 'close', status: 'confirmed', failed: null }],
+  ])('finds a false %s: %o', (path, document) => {
+    const stage = new Stage();
+    stage.announce();
+    stage.say(`sonic/${stage.sonicId}/${path}`, document);
+    expect(stage.violations).toHaveLength(1);
+  });
+
+  it('finds a command that is under way for ever', async () => {
+    const stage = new Stage();
+    stage.announce();
+    await stage.pass(minuteMs);
+    stage.say(`sonic/${stage.sonicId}/last_command`, { action: 'close', status: 'sent', failed: null });
+    await stage.pass(10 * minuteMs);
+    expect(stage.violations.filter((words) => words.includes('still under way'))).toHaveLength(1);
+  });
+});
+
 describe('health is true', () => {
   const listsEvery = async (
     stage: Stage,

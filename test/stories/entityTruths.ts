@@ -109,6 +109,19 @@ export const truths: Readonly<Record<DeviceKind, Readonly<Record<string, Truth>>
       return sum([...days(place)].filter(([date]) => date.startsWith(month)).map(([, litres]) => litres));
     },
     sensor_water_total: (place) => sum(days(place).values()),
+    // Nobody but the bridge keeps these; the oracle judges them by the documents.
+    binary_sensor_command_failed:
+      ({ home, id }) =>
+      (shown) =>
+        shown === (home.json(`sonic/${id}/last_command`).failed === null ? 'OFF' : 'ON'),
+    sensor_moved_at:
+      ({ home, id }) =>
+      (shown) =>
+        shown === home.json(`sonic/${id}/movement`).at,
+    sensor_moved_by:
+      ({ home, id }) =>
+      (shown) =>
+        shown === home.json(`sonic/${id}/movement`).by,
     // Nobody but the bridge measures it; unknown before the first command.
     sensor_valve_travel_time:
       ({ home, id }) =>

@@ -197,6 +197,15 @@ function alertItems({ alerts, alertsInAll }) {
   return make('ul', { class: 'alerts' }, items, more);
 }
 
+/** A command that failed, as an alert. */
+function failedItem({ name, failed }) {
+  if (failed === null) return null;
+  const { text, details, at: since, count } = failed;
+  const words = make('strong', null, say(text, { place: name || texts.unnamed }));
+  const more = make('p', null, say(details, { at: since, count }), ' ', say('command_advice'));
+  return make('ul', { class: 'alerts' }, make('li', { class: 'alert', 'data-tone': 'warning' }, words, more));
+}
+
 function unplacedParts(unplaced) {
   const items = alertItems(unplaced);
   return items === null
@@ -320,13 +329,14 @@ function valveParts({ sonic, areHubsPending }, row) {
         : make('span', { class: battery === 'low' ? 'low' : null }, texts[`battery_${battery}`] ?? battery),
     ],
   ].map(dotted);
-  row.classList.toggle('has-alert', sonic.alerts.length > 0);
+  row.classList.toggle('has-alert', sonic.alerts.length > 0 || sonic.failed !== null);
   return [
     make('h3', null, name || texts.unnamed),
     valveState(sonic),
     make('p', { class: 'figures' }, lines[0]),
     spark(sonic),
     lines[1].length === 0 ? null : make('p', { class: 'faint' }, lines[1]),
+    failedItem(sonic),
     alertItems(sonic),
   ];
 }

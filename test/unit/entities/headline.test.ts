@@ -24,6 +24,7 @@ const open: HeadlineValve = {
     isReachable: true,
     isTesting: false,
     isFaulty: false,
+    failed: null,
   },
 };
 const closed: HeadlineValve = { ...open, name: 'Garden', valve: 'closed' };

@@ -63,6 +63,8 @@ describe('the messages of a sonic', () => {
         days: { '2025-02-01': ['test-1', 'test-2'] },
         job_id: 'job-1',
       },
+      '/last_command': { action: null, asked_at: null, status: null, reason: null, failed: null },
+      '/movement': { valve: null, at: null, by: null, topic: null, incident_id: null },
       '/incidents': { open_count: 1, open: { ...noIncident, high_volume_alert: anIncident() } },
     });
   });
@@ -215,6 +217,8 @@ describe('the states of entities', () => {
       ['version', '1.2.3'],
       ['summary', 'Not all alerts could be read.'],
       ['alert_words', []],
+      // What the bridge itself has done it knows.
+      ['command_failed', 'OFF'],
     ]);
   });
 
