@@ -247,7 +247,8 @@ export class Oracle {
       this.#sampleWater(request);
       this.#noteAccepted(request, status);
     },
-    answered: (request, { status }) => {
+    answered: (request, { status, text }) => {
+      this.#noteMeasured(request, String(text));
       if (status === 401 || status === 429) this.#move.givenBack(request);
       this.#noteAccepted(request, status);
     },
@@ -308,8 +309,7 @@ export class Oracle {
     const pauseMs = retryAfterMs(answer, this.#options.epochMs + time.now);
     this.#health.answered(request, answer.status, pauseMs, text);
     if (answer.status === 401 || answer.status === 429) this.#move.givenBack(request);
-    if (operation === 'read_telemetry' || operation === 'read_wifi_telemetry')
-      this.#shown.measured(request.params['sonic_id'] ?? '', text);
+    this.#noteMeasured(request, text);
     if (operation === 'read_daily_usage') this.#totals.heard(request.params['thing_id'] ?? '', text);
     const crawl = this.#crawls.answered(
       request,
@@ -336,6 +336,11 @@ export class Oracle {
     if (!move || move.isTest) return;
     const { epochMs, time } = this.#options;
     this.#requestedAt.set(`${move.thingId.toLowerCase()} ${move.action}`, epochMs + time.now);
+  }
+
+  #noteMeasured({ operation, params }: SeenRequest, text: string): void {
+    const isMeasured = operation === 'read_telemetry' || operation === 'read_wifi_telemetry';
+    if (isMeasured) this.#shown.measured(params['sonic_id'] ?? '', text);
   }
 
   #sampleWater({ operation, params }: SeenRequest): void {

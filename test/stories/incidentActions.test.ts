@@ -198,7 +198,7 @@ describe('an action', () => {
     await home.pass(5 * minuteMs);
     expect([home.told('incident_opened'), home.told('incident_closed')]).toEqual([[leak], [leak]]);
     const words = `High water use at "${home.world.sonics.get(home.first)?.name}", severity high`;
-    expect(home.linesFrom(0).filter((line) => line.includes('Incident '))).toEqual([
+    expect(home.linesFrom(0).filter((line) => line.includes('Alert '))).toEqual([
       `info: Alert opened: ${words}`,
       `info: Alert closed: ${words}`,
     ]);
