@@ -75,6 +75,8 @@ async function judgeOutage(trouble: RequestFault | SimulatedAnswer, expected: Ex
   const settled = expected.isActedOn ? 'closed' : 'open';
   expect(world.valve(told)?.settled).toBe(settled);
   expect(home.json(`sonic/${told}`).valve).toBe(settled);
+  const { status } = home.json(`sonic/${told}/last_command`);
+  expect(isAccepted ? ['not_confirmed'] : ['error', 'confirmed']).toContain(status);
   // Not sent again, and nothing is told later.
   await home.pass(6 * minuteMs);
   expect(world.valve(told)?.settled).toBe(settled);
@@ -106,7 +108,10 @@ function expectNothingElseShown(
   );
   for (const { topic, payload } of shown) {
     const isMoving = closing !== null && topic.startsWith(`sonic2mqtt/sonic/${closing}`);
-    const known = isMoving ? payload.replaceAll('"closing"', '"open"') : payload;
+    // That the command failed is news, and is to be shown.
+    if (topic.endsWith('/last_command')) continue;
+    const text = payload.replace('"command_failed":"ON"', '"command_failed":"OFF"');
+    const known = isMoving ? text.replaceAll('"closing"', '"open"') : text;
     expect({ topic, text: known }).toEqual({ topic, text: before.get(topic) });
   }
 }
