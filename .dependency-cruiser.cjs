@@ -53,7 +53,7 @@ const packages = {
   zod: ['cloud', 'config', 'state', 'simulator'],
   mqtt: ['broker'],
   aedes: ['broker'],
-  yaml: ['config'],
+  yaml: ['config', 'homeassistant'],
   'node-cron': ['polling', 'config'],
   pino: ['base'],
   'pino-pretty': ['base'],

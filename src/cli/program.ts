@@ -154,6 +154,17 @@ async function createProgram(
       onEnd(await cleanup(contextOf(), options));
     });
 
+  add('dashboard', 'Print a Home Assistant dashboard of your valves')
+    .addHelpText(
+      'after',
+      '\nsonic2mqtt must be running. Paste the text into the raw configuration editor of a new dashboard.\n' +
+        'A tap shows details. The buttons ask before they move water.',
+    )
+    .action(async () => {
+      const { dashboard } = await import('./dashboard.ts');
+      onEnd(await dashboard(contextOf()));
+    });
+
   add('schema', 'Print the JSON Schema of the configuration, for editors').action(async () => {
     const { configurationSchema } = await import('./schema.ts');
     given.print(configurationSchema());
