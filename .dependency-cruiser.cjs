@@ -50,6 +50,7 @@ const rooms = {
 // Each npm package lives in the rooms named here and nowhere else.
 const packages = {
   undici: ['cloud'],
+  ws: ['cli'],
   zod: ['cloud', 'config', 'state', 'simulator'],
   mqtt: ['broker'],
   aedes: ['broker'],
