@@ -189,7 +189,6 @@ export function dashboardText(devices: readonly DiscoveredDevice[], language: La
   const views = [...valvesOf].map(([property, valves], index) => ({
     title: property?.name ?? say('water'),
     path: index === 0 ? 'water' : `water-${index + 1}`,
-    icon: 'mdi:water',
     type: 'sections',
     max_columns: 3,
     sections: [property ? propertyCards(property) : [], ...valves.map(valveCards), chart(valves)]
@@ -264,7 +263,7 @@ const tile = (entity: string, name: string) => ({
 
 /** Does something with an entity, after a question that names the place. */
 const button = (entity: string, name: string, icon: string | undefined, action: string, place: string) => ({
-  ...{ type: 'button', entity, name, ...(icon && { icon }), show_state: false },
+  ...{ type: 'button', entity, name, ...(icon && { icon }), show_state: false, icon_height: '40px' },
   tap_action: {
     ...{ action: 'perform-action', perform_action: action, target: { entity_id: entity } },
     confirmation: { text: `${place}: ${name}?` },
