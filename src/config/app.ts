@@ -132,7 +132,11 @@ function treeOf(options: Tree, env: NodeJS.ProcessEnv): { tree: Tree; problems: 
     http: { listen: appListens, only_from: [ingressFrom] },
   };
   for (const [key, value] of Object.entries(options)) {
-    if (appSwitches.some((each) => each.key === key)) continue;
+    if (appSwitches.some((each) => each.key === key)) {
+      if (![true, false, '', null].some((each) => each === value))
+        problems.push({ path: [key], message: 'must be true or false' });
+      continue;
+    }
     const option = appOptions.find((each) => each.key === key);
     if (!option) {
       const near = nearest(
@@ -178,6 +182,8 @@ function numberOf(path: Path): number | undefined {
 /** With the label, for those who use the form, and the key, for those who edit YAML. */
 function tell({ path, message }: ConfigProblem): string {
   const option = optionAt(path);
+  const own = appSwitches.find(({ key }) => key === path[0]);
+  if (own) return `${own.key} (${own.label}): ${message}`;
   if (!option) return `${path.join('.')}: ${inWords(message)}`;
   const inside = path.slice(option.path.split('.').length).map(placeIn);
   return [`${option.key} (${option.label})`, ...inside, inWords(message)].join(': ');

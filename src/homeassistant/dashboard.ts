@@ -56,8 +56,10 @@ const words = {
 
 const head = [
   'The dashboard of sonic2mqtt for Home Assistant. Replace the text in the raw configuration editor of a new dashboard by this.',
-  'If you have changed entity IDs in Home Assistant, change them here too.',
+  'If you have changed entity IDs in Home Assistant, or renamed a device, change the IDs here too.',
 ];
+/** Home Assistant then makes the IDs of the names in that language. */
+const noteOfLanguages = 'Home Assistant before 2025.10 has other entity IDs, in the language of the names.';
 
 /** THE TILES, by component, in the order in which they are shown. A device has those that its message has. */
 const valveTiles = [
@@ -198,7 +200,12 @@ export function dashboardText(devices: readonly DiscoveredDevice[], language: La
   if (views.length === 0) return null;
   // By the rules of version 1.1, more texts are quoted: other readers would take them for dates, or `on` for true.
   const document = new Document({ views }, { version: '1.1', aliasDuplicateObjects: false });
-  const notes = [...head, ...[...doubled].map(doubledNote), ...devices.filter(isUnspelt).map(unspeltNote)];
+  const notes = [
+    ...head,
+    ...(language === 'en' ? [] : [noteOfLanguages]),
+    ...[...doubled].map(doubledNote),
+    ...devices.filter(isUnspelt).map(unspeltNote),
+  ];
   document.commentBefore = notes.map((note) => ` ${sanitize(note)}`).join('\n');
   return document.toString({ lineWidth: 0, directives: false });
 }
