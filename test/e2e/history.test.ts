@@ -2,9 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocketServer } from 'ws';
+import { stringify } from 'yaml';
+import { importInApp } from '../../src/cli/appHistory.ts';
+import { readConfiguration } from '../../src/cli/configuration.ts';
 import { dateAt } from '../../src/model/calendar.ts';
 import { fault } from '../support/bridge.ts';
 import { runProgram, startCallableCloud } from '../support/callProgram.ts';
+import { logLines } from '../support/logLines.ts';
 import { temporaryFolder } from '../support/program.ts';
 
 const dayMs = 86_400_000;
@@ -144,5 +148,25 @@ describe('sonic2mqtt history --home-assistant', () => {
     const litres = rows.reduce((sum, row) => sum + Number(row.split(',')[1]), 0);
     expect((stats[0]?.sum ?? 0) * 3.785411784).toBeCloseTo(-litres, 3);
     expect(stats.at(-1)?.sum).toBe(0);
+  });
+
+  it('imports once from the app, and asks the cloud for nothing at the next start', async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'config.yaml'), stringify(config));
+    const context = {
+      ...{ env: {}, cwd, configFile: undefined, logLevel: undefined, print: () => {}, complain: () => {} },
+      signal: new AbortController().signal,
+    };
+    const configuration = { ...(await readConfiguration(context)), log: logLines().log };
+    const { port } = server.address() as { port: number };
+    const access = { url: `ws://127.0.0.1:${port}/ha/api/websocket`, token: 'right' };
+    const start = () => importInApp(configuration, access, context.signal, { firstMs: 1, nextMs: 1 });
+    sums.clear();
+    imports.length = 0;
+    await start();
+    expect(imports).toHaveLength(1);
+    const requests = simulator.requests.count();
+    await start();
+    expect([imports.length, simulator.requests.count()]).toEqual([1, requests]);
   });
 });
