@@ -52,6 +52,13 @@ const words = {
     nl: 'Liter per dag',
     pl: 'Litry na dobę',
   },
+  unknownIds: {
+    en: 'The entity IDs of this valve are not known: another device has the same name, or its name has unusual letters. Give it a name of its own. Then open the device in Home Assistant, choose *Recreate entity IDs*, and copy the dashboard again.',
+    de: 'Die Entitäts-IDs dieses Ventils sind nicht bekannt: Ein anderes Gerät heißt genauso, oder der Name hat ungewöhnliche Zeichen. Einen eigenen Namen geben, dann in Home Assistant auf der Seite des Geräts die Entitäts-IDs neu erstellen und das Dashboard noch einmal kopieren.',
+    fr: 'Les identifiants des entités de cette vanne ne sont pas connus\u00a0: un autre appareil a le même nom, ou son nom contient des lettres inhabituelles. Donnez-lui un nom unique, recréez les identifiants sur la page de l’appareil dans Home Assistant, puis copiez de nouveau le tableau de bord.',
+    nl: 'De entiteits-ID’s van deze klep zijn niet bekend: een ander apparaat heeft dezelfde naam, of de naam heeft ongewone letters. Geef de klep een eigen naam, maak op de pagina van het apparaat in Home Assistant de entiteits-ID’s opnieuw aan, en kopieer het dashboard opnieuw.',
+    pl: 'Identyfikatory encji tego zaworu nie są znane: inne urządzenie ma tę samą nazwę albo nazwa ma nietypowe litery. Nadaj zaworowi własną nazwę, odtwórz identyfikatory encji na stronie urządzenia w Home Assistant i skopiuj dashboard ponownie.',
+  },
 } as const satisfies Record<string, Words>;
 
 const head = [
@@ -118,7 +125,7 @@ function entityOf(component: Readonly<Record<string, unknown>>, device: string):
  * valve. The devices come in the order in which they were announced.
  */
 export function dashboardText(devices: readonly DiscoveredDevice[], language: Language): string | null {
-  const { ids, doubled } = entityIds(devices);
+  const ids = entityIds(devices);
   const say = (key: keyof typeof words) => words[key][language];
   const idOf = (device: DiscoveredDevice, component: string) => {
     const entity = device.entities.get(component);
@@ -135,8 +142,13 @@ export function dashboardText(devices: readonly DiscoveredDevice[], language: La
       return entity === undefined ? [] : [card(entity, device.entities.get(component)?.name ?? device.name)];
     });
 
+  /** Whether the entities of a valve have IDs that only Home Assistant knows. */
+  const isNameless = ({ entities }: DiscoveredDevice) =>
+    ![...entities.values()].some((entity) => ids.has(entity));
+
   const valveCards = (valve: DiscoveredDevice): readonly object[] => [
     heading(valve.name, 'mdi:pipe-valve'),
+    ...(isNameless(valve) ? [{ type: 'markdown', content: say('unknownIds'), ...wholeLine }] : []),
     // Only while there is something to see.
     ...cards(valve, ['binary_sensor_command_failed'], (entity, name) => ({
       ...tile(entity, name),
@@ -200,41 +212,32 @@ export function dashboardText(devices: readonly DiscoveredDevice[], language: La
   if (views.length === 0) return null;
   // By the rules of version 1.1, more texts are quoted: other readers would take them for dates, or `on` for true.
   const document = new Document({ views }, { version: '1.1', aliasDuplicateObjects: false });
-  const notes = [
-    ...head,
-    ...(language === 'en' ? [] : [noteOfLanguages]),
-    ...[...doubled].map(doubledNote),
-    ...devices.filter(isUnspelt).map(unspeltNote),
-  ];
+  const known = (device: DiscoveredDevice) =>
+    [...device.entities.values()].every((entity) => ids.has(entity));
+  const unknown = new Set(devices.filter((device) => !known(device)).map(({ name }) => name));
+  const notes = [...head, ...(language === 'en' ? [] : [noteOfLanguages]), ...[...unknown].map(missingNote)];
   document.commentBefore = notes.map((note) => ` ${sanitize(note)}`).join('\n');
   return document.toString({ lineWidth: 0, directives: false });
 }
 
 /**
- * The entity ID of each entity, as Home Assistant gives them: the first that wants an ID has it, and the next one has `_2` at
- * its end. With the first of the IDs that came twice, by the name of the device.
+ * The entity ID of each entity, unless two want the same one. Home Assistant then numbers them in the order in which it sets
+ * them up, so `valve.kitchen` may belong to one valve and `sensor.kitchen_water_flow` to the other: nobody else can know.
  */
-function entityIds(devices: readonly DiscoveredDevice[]) {
+function entityIds(devices: readonly DiscoveredDevice[]): ReadonlyMap<Entity, string> {
   const ids = new Map<Entity, string>();
-  const taken = new Set<string>();
-  /** Where the search for a free ID ended: ten thousand valves may have one name. */
-  const lastNumbers = new Map<string, number>();
-  const doubled = new Map<string, readonly [id: string, nextId: string]>();
-  for (const device of devices) {
-    for (const entity of device.entities.values()) {
-      const { wantedId } = entity;
-      if (wantedId === null) continue;
-      let id = wantedId;
-      for (let number = lastNumbers.get(id) ?? 1; taken.has(id); lastNumbers.set(wantedId, number)) {
-        number += 1;
-        id = `${wantedId}_${number}`;
-      }
-      taken.add(id);
-      ids.set(entity, id);
-      if (id !== wantedId && !doubled.has(device.name)) doubled.set(device.name, [wantedId, id]);
+  const wanting = new Map<string, Entity>();
+  for (const entity of devices.flatMap(({ entities }) => [...entities.values()])) {
+    const { wantedId } = entity;
+    if (wantedId === null) continue;
+    const other = wanting.get(wantedId);
+    if (other) ids.delete(other);
+    else {
+      wanting.set(wantedId, entity);
+      ids.set(entity, wantedId);
     }
   }
-  return { ids, doubled };
+  return ids;
 }
 
 /** The property of a valve, above its hub or above itself; null if there is none. */
@@ -247,15 +250,8 @@ function propertyOf(
   return above?.kind === 'property' ? above : null;
 }
 
-const isUnspelt = ({ kind, entities }: DiscoveredDevice) =>
-  (kind === 'property' || kind === 'sonic') &&
-  [...entities.values()].some(({ wantedId }) => wantedId === null);
-
-const doubledNote = ([name, [id, nextId]]: readonly [string, readonly [string, string]]) =>
-  `Several devices are called “${name}”. If a card shows the wrong one, exchange their IDs, for example ${id} and ${nextId}.`;
-
-const unspeltNote = ({ name }: DiscoveredDevice) =>
-  `The entities of “${name}” are missing: only Home Assistant knows their IDs. Add them by hand.`;
+const missingNote = (name: string) =>
+  `Entities of “${name}” are missing: another device has the same name, or only Home Assistant can spell it.`;
 
 const wholeLine = { grid_options: { columns: 'full' } };
 

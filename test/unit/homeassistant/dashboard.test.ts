@@ -127,20 +127,30 @@ describe('the dashboard for Home Assistant', () => {
     expect(entities).toContain(`binary_sensor.${id}_leak`);
   });
 
-  it('numbers doubled names in the order of the messages, and says so', () => {
+  it('names no entity whose ID may be that of another one, and says so', () => {
     const one = sonicView({ sonic: aSonic({ id: 'a', name: 'Kitchen' }) });
-    const other = sonicView({ sonic: aSonic({ id: 'b', name: 'Kitchen' }) });
-    const third = sonicView({ sonic: aSonic({ id: 'c', name: 'Kitchen 2' }) });
+    const other = sonicView({ sonic: aSonic({ id: 'b', name: 'kitchen' }) });
+    const third = sonicView({ sonic: aSonic({ id: 'c', name: 'Garden' }) });
     const text = made([one, other, third]);
-    const valves = entitiesIn(text).filter((entity) => entity.startsWith('valve.'));
-    expect([...new Set(valves)]).toEqual(['valve.kitchen', 'valve.kitchen_2', 'valve.kitchen_2_2']);
-    expect(text).toContain('# Several devices are called “Kitchen”.');
-    expect(made([one])).not.toContain('Several');
+    expect(entitiesIn(text).length).toBeGreaterThan(5);
+    expect(entitiesIn(text).filter((entity) => !entity.includes('.garden'))).toEqual([]);
+    for (const name of ['Kitchen', 'kitchen']) {
+      expect(text).toContain(`# Entities of “${name}” are missing`);
+      const [section] =
+        viewsIn(text)[0]?.sections.filter(({ cards }) => cards[0]?.['heading'] === name) ?? [];
+      expect(section?.cards.slice(1)).toMatchObject([{ type: 'markdown' }]);
+    }
+    expect(made([one, third])).not.toContain('missing');
+    // A property with the name of a valve shares only some IDs with it.
+    const property = propertyView({ property: aProperty({ name: 'Kitchen' }) });
+    const some = entitiesIn(made([property, one]));
+    expect(some).toContain('valve.kitchen');
+    expect(some).not.toContain('sensor.kitchen_open_incidents');
   });
 
   it('leaves out what only Home Assistant can spell, and says so', () => {
     const text = made([called('北京'), called('Kitchen')]);
-    expect(text).toContain('# The entities of “北京” are missing');
+    expect(text).toContain('# Entities of “北京” are missing');
     expect(entitiesIn(text).every((entity) => entity.includes('.kitchen'))).toBe(true);
   });
 
