@@ -87,6 +87,9 @@ export class HomeAssistantSocket {
   async ask(type: string, fields: object = {}): Promise<unknown> {
     this.#lastId += 1;
     const id = this.#lastId;
+    if (this.#socket.readyState !== WebSocket.OPEN) {
+      throw new HomeAssistantError('closed', 'Home Assistant has closed the connection');
+    }
     const answer = await new Promise<Answer>((resolve) => {
       const error = { code: 'timeout', message: 'Home Assistant does not answer' };
       const timer = setTimeout(() => resolve({ id, type: 'result', success: false, error }), answerTimeoutMs);
@@ -99,7 +102,8 @@ export class HomeAssistantSocket {
     this.#waiting.delete(id);
     if (answer.success) return answer.result;
     const { code = 'unknown', message = 'no reason' } = answer.error ?? {};
-    throw new HomeAssistantError(code, `Home Assistant rejects ${type}: ${message}`);
+    const isOwn = code === 'closed' || code === 'timeout';
+    throw new HomeAssistantError(code, isOwn ? message : `Home Assistant rejects ${type}: ${message}`);
   }
 
   close(): void {
