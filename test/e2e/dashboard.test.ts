@@ -17,14 +17,20 @@ describe('sonic2mqtt dashboard', () => {
     const notRunning = await runBuilt(['dashboard'], { config });
     expect(notRunning).toMatchObject({ code: 1, stdout: '' });
     expect(notRunning.stderr.trim().split('\n')).toEqual([
-      expect.stringMatching(/sonic2mqtt does not run: sonic2mqtt\/bridge\/state is not there\. Start it first$/),
+      expect.stringMatching(
+        /sonic2mqtt does not run: sonic2mqtt\/bridge\/state is not there\. Start it first$/,
+      ),
     ]);
     const url = `mqtt://127.0.0.1:${await freePort()}`;
     const unreachable = await runBuilt(['dashboard'], { config: { ...config, mqtt: { url } } });
     expect(unreachable).toMatchObject({ code: 1, stdout: '' });
     expect(unreachable.stderr.trim().split('\n')).toEqual([expect.stringMatching(/^MQTT broker: .*refused/)]);
     const off = await runBuilt(['dashboard'], { config: { ...config, homeassistant: { enabled: false } } });
-    expect(off).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('homeassistant.enabled') });
+    expect(off).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('homeassistant.enabled'),
+    });
   });
 
   it('prints what the status page gives, of the devices of the running bridge', async () => {
