@@ -62,10 +62,11 @@ const rooms = {
 // Each npm package lives in the rooms named here and nowhere else.
 const packages = {
   undici: ['cloud'],
+  ws: ['cli'],
   zod: ['cloud', 'config', 'state', 'simulator'],
   mqtt: ['broker'],
   aedes: ['broker'],
-  yaml: ['config'],
+  yaml: ['config', 'homeassistant'],
   'node-cron': ['polling', 'config'],
   pino: ['base'],
   'pino-pretty': ['base'],

@@ -12,6 +12,7 @@ const tasks = {
   Start: ['index', 'docs/quick-start', 'docs/install', 'home-assistant-app/DOCS', 'docs/migrate'],
   Use: [
     'docs/home-assistant',
+    'docs/history',
     'docs/blueprints',
     'docs/automations',
     'docs/pause',

@@ -11,6 +11,7 @@ import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
 import type { Warning } from '../config/warnings.ts';
 import type { CommandContext } from './context.ts';
+import type { HomeAssistantAccess } from './homeAssistantSocket.ts';
 
 /** What every command that uses the configuration starts from. */
 export interface Configuration {
@@ -21,6 +22,8 @@ export interface Configuration {
   readonly secrets: Secrets;
   /** Where the broker is, if that is not for the configuration to say. */
   readonly findBroker?: BrokerFinder | undefined;
+  /** Home Assistant, if the app imports past days there. */
+  readonly historyTarget?: HomeAssistantAccess | undefined;
   /** What is odd about a valid configuration, with options as the user knows them. */
   readonly warnings: readonly Warning[];
 }
@@ -45,6 +48,7 @@ export async function readConfiguration(
     log: createLog({ level: logLevel ?? quiet.level ?? log.level, format: log.format, secrets }),
     secrets,
     findBroker: app?.broker.isWanted ? await brokerFinder(app, env, secrets) : undefined,
+    historyTarget: app?.importsHistory ? await homeAssistant(env, secrets) : undefined,
     warnings: loaded.warnings.map(({ about, message }) => ({
       about,
       message: app?.given.inWords(message) ?? message,
@@ -75,10 +79,21 @@ async function brokerFinder(
   env: CommandContext['env'],
   secrets: Secrets,
 ): Promise<BrokerFinder> {
-  const { askForBroker, supervisorUrl } = await import('../config/supervisor.ts');
-  const token = env[tokenVariable] ?? '';
-  secrets.add(token);
-  const url = (env['SUPERVISOR_URL'] || supervisorUrl).replace(/\/+$/, '');
+  const { askForBroker } = await import('../config/supervisor.ts');
+  const { url, token } = await supervisor(env, secrets);
   const learned = (password: string) => secrets.add(password);
   return (stopping) => askForBroker({ url, token, hasOwnUser: broker.hasOwnUser, learned }, stopping);
+}
+
+/** The WebSocket of Home Assistant, behind the Supervisor. */
+async function homeAssistant(env: CommandContext['env'], secrets: Secrets): Promise<HomeAssistantAccess> {
+  const { url, token } = await supervisor(env, secrets);
+  return { url: `${url.replace(/^http/, 'ws')}/core/websocket`, token };
+}
+
+async function supervisor(env: CommandContext['env'], secrets: Secrets) {
+  const { supervisorUrl } = await import('../config/supervisor.ts');
+  const token = env[tokenVariable] ?? '';
+  secrets.add(token);
+  return { token, url: (env['SUPERVISOR_URL'] || supervisorUrl).replace(/\/+$/, '') };
 }

@@ -14,7 +14,8 @@ import { aborted, type CommandContext, exitStatus } from './context.ts';
 /** `sonic2mqtt run`: the bridge, until a signal stops it. */
 export async function run(context: CommandContext): Promise<number> {
   if (!(await isSetUp(context))) return context.signal.aborted ? exitStatus.done : exitStatus.failed;
-  const { config, file, log, secrets, findBroker, warnings } = await readConfiguration(context);
+  const configuration = await readConfiguration(context);
+  const { config, file, log, secrets, findBroker, historyTarget, warnings } = configuration;
   log.info(`sonic2mqtt ${version}, configured by ${file ?? 'the environment'}`);
   for (const { message } of warnings) log.warn(message);
   endOnMistake(log);
@@ -25,6 +26,10 @@ export async function run(context: CommandContext): Promise<number> {
     log.fatal(`sonic2mqtt cannot start: ${errorMessage(error)}`);
     await daemon.stop();
     return exitStatus.failed;
+  }
+  if (historyTarget) {
+    const { importInApp } = await import('./appHistory.ts');
+    void importInApp(configuration, historyTarget, context.signal);
   }
   await aborted(context.signal);
   log.info('Stopping');

@@ -67,6 +67,11 @@ export const appOptions: readonly AppOption[] = [
   row('webhook_register', 'http.webhook.register', 'Register the webhook'),
 ];
 
+/** THE OPTIONS OF THE APP ALONE, after the others in its form: what they switch on is no option of the bridge. */
+export const appSwitches: readonly Omit<AppOption, 'path'>[] = [
+  { key: 'import_history', label: 'Import past days' },
+];
+
 /** Where it listens; inside its container every network is that of Home Assistant's apps. */
 export const appListens = '0.0.0.0:8099';
 
@@ -81,11 +86,14 @@ export interface App {
   readonly given: Given;
   /** Whether the Supervisor names the broker, and whether the user gave other credentials than the Supervisor's. */
   readonly broker: { readonly isWanted: boolean; readonly hasOwnUser: boolean };
+  /** Whether past days go into the statistics of Home Assistant. */
+  readonly importsHistory: boolean;
 }
 
 /** Reads the options that the Supervisor has written; throws a ConfigError that names them as in the form. */
 export function readApp(file: string, env: NodeJS.ProcessEnv): App {
-  const { tree, problems } = treeOf(readOptions(file), env);
+  const options = readOptions(file);
+  const { tree, problems } = treeOf(options, env);
   const hasUrl = isGiven(tree, 'mqtt.url') || Boolean(env[variableOf('mqtt.url')]);
   const hasOwnUser = ['mqtt.username', 'mqtt.password'].some((path) => isGiven(tree, path));
   const value = hasUrl ? tree : withValueAt(tree, ['mqtt', 'url'], brokerOfSupervisor);
@@ -97,6 +105,7 @@ export function readApp(file: string, env: NodeJS.ProcessEnv): App {
       inWords,
     },
     broker: { isWanted: !hasUrl, hasOwnUser },
+    importsHistory: options['import_history'] === true,
   };
 }
 
@@ -123,11 +132,16 @@ function treeOf(options: Tree, env: NodeJS.ProcessEnv): { tree: Tree; problems: 
     http: { listen: appListens, only_from: [ingressFrom] },
   };
   for (const [key, value] of Object.entries(options)) {
+    if (appSwitches.some((each) => each.key === key)) {
+      if (![true, false, '', null].some((each) => each === value))
+        problems.push({ path: [key], message: 'must be true or false' });
+      continue;
+    }
     const option = appOptions.find((each) => each.key === key);
     if (!option) {
       const near = nearest(
         key,
-        appOptions.map((each) => each.key),
+        [...appOptions, ...appSwitches].map((each) => each.key),
       );
       problems.push({ path: [key], message: `unknown option${didYouMean(near)}` });
     } else if (value !== '' && value !== null) {
@@ -168,6 +182,8 @@ function numberOf(path: Path): number | undefined {
 /** With the label, for those who use the form, and the key, for those who edit YAML. */
 function tell({ path, message }: ConfigProblem): string {
   const option = optionAt(path);
+  const own = appSwitches.find(({ key }) => key === path[0]);
+  if (own) return `${own.key} (${own.label}): ${message}`;
   if (!option) return `${path.join('.')}: ${inWords(message)}`;
   const inside = path.slice(option.path.split('.').length).map(placeIn);
   return [`${option.key} (${option.label})`, ...inside, inWords(message)].join(': ');

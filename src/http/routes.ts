@@ -51,6 +51,7 @@ export function createRoutes(
   webhook: WebhookReceiver | null,
   clock: Clock,
   secrets: Secrets,
+  dashboard: () => Promise<string | null> = () => Promise.resolve(null),
 ): Route[] {
   const hide = (text: string) => secrets.hide(text);
   const live = new LiveStatus(() => snapshots.status(), flows, hide, clock);
@@ -71,6 +72,15 @@ export function createRoutes(
         send(response, 200, 'application/json; charset=utf-8', live.document(pageOf(url))),
     },
     { path: '/events', methods: get, answer: (response, url) => live.follow(response, pageOf(url)) },
+    {
+      path: '/dashboard.yaml',
+      methods: get,
+      answer: async (response) => {
+        const text = await dashboard();
+        if (text === null) sendJson(response, 503, { status: 'no_dashboard' });
+        else send(response, 200, 'text/yaml; charset=utf-8', text);
+      },
+    },
     {
       path: '/healthz',
       methods: get,

@@ -685,6 +685,27 @@ const table = {
     pl: 'Wersja {version}, działa od {at}. Tylko do odczytu: ta strona nie może poruszyć zaworu.',
   },
   documents: same(`${homepage}/blob/main`),
+  copy_dashboard: {
+    en: 'Copy dashboard for Home Assistant',
+    de: 'Dashboard für Home Assistant kopieren',
+    fr: 'Copier le tableau de bord pour Home Assistant',
+    nl: 'Dashboard voor Home Assistant kopiëren',
+    pl: 'Kopiuj dashboard dla Home Assistanta',
+  },
+  dashboard_copied: {
+    en: 'Copied. Paste it into a new dashboard.',
+    de: 'Kopiert. In ein neues Dashboard einfügen.',
+    fr: 'Copié. Collez-le dans un nouveau tableau de bord.',
+    nl: 'Gekopieerd. Plak het in een nieuw dashboard.',
+    pl: 'Skopiowano. Wklej do nowego dashboardu.',
+  },
+  dashboard_failed: {
+    en: 'The dashboard is not ready. Try again later.',
+    de: 'Das Dashboard ist noch nicht fertig. Später noch einmal versuchen.',
+    fr: 'Le tableau de bord n’est pas prêt. Réessayez plus tard.',
+    nl: 'Het dashboard is nog niet klaar. Probeer het later opnieuw.',
+    pl: 'Dashboard nie jest jeszcze gotowy. Spróbuj później.',
+  },
   about_page: {
     en: 'What this page shows',
     de: 'Was diese Seite zeigt',

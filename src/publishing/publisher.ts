@@ -140,6 +140,19 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.wake();
   }
 
+  /** The discovery messages of all devices that are shown, in the order in which they are published. */
+  *discoveryMessages(): Generator<string> {
+    const { context, store, bridgeState } = this.#parts;
+    const views = [
+      bridgeState.view,
+      ...cloudKinds.flatMap((kind) => store.ids(kind).map((id) => store.view(kind, id))),
+    ];
+    for (const view of views) {
+      const plan = view && planDevice(view, context).discovery;
+      if (plan) yield plan.write().text;
+    }
+  }
+
   /** Publishes what changed. */
   wake(): void {
     this.#isWanted = true;

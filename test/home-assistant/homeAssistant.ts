@@ -45,6 +45,8 @@ export type EntityState = z.infer<typeof entityState>;
 /** A running Home Assistant, asked over its WebSocket. */
 export interface HomeAssistant {
   readonly url: string;
+  /** Lets in for 30 minutes. */
+  readonly token: string;
   readonly version: string;
   /** What MQTT discovery has put into the entity registry. */
   entities(): Promise<RegisteredEntity[]>;
@@ -122,6 +124,7 @@ export async function startHomeAssistant(options: {
   };
   return {
     url: started.url,
+    token: started.token,
     version: started.version,
     changes,
     entities: async () =>

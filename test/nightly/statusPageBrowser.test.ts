@@ -592,6 +592,25 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     expect(await text(tab)).toContain('No leaks, water on.');
   });
 
+  it.each(['a clipboard', 'the older way'])('copies the dashboard with %s', async (way) => {
+    const { bridge, url } = await startShown();
+    await bridge.untilShown();
+    const tab = await openTab(url, phone);
+    await waitInTab(tab, `!document.querySelector('#copy-dashboard').hidden`);
+    const fake = `(() => {
+      const isNew = ${way === 'a clipboard'};
+      const clipboard = isNew ? { writeText: async (text) => { window.copied = text; } } : undefined;
+      Object.defineProperty(navigator, 'clipboard', { value: clipboard });
+      document.execCommand = () => { window.copied = document.activeElement.value; return true; };
+      document.querySelector('#copy-dashboard').click();
+      return true;
+    })()`;
+    await tab.evaluate(fake);
+    await waitInTab(tab, `document.querySelector('#copy-dashboard').innerText.startsWith('Copied.')`);
+    expect(await tab.evaluate('window.copied')).toBe((await httpRequest(`${url}/dashboard.yaml`)).text);
+    await tab.close();
+  });
+
   it('says without its script where the same can be read', async () => {
     const { url } = await startWithHttp({}, { cloud: { properties: 1, signals: 1, sonics: 1 } });
     const tab = await openTab(`${url}/`, { ...desktop, isScriptOff: true });

@@ -656,6 +656,34 @@ at('search').addEventListener('input', () => {
   searchSoon = setTimeout(search, 250);
 });
 
+// ---- the dashboard ----------------------------------------------------------------------------------------------
+
+async function copyDashboard({ target }) {
+  try {
+    const answer = await fetch('dashboard.yaml', { cache: 'no-store', signal: AbortSignal.timeout(8_000) });
+    if (!answer.ok) throw new Error(String(answer.status));
+    await copy(await answer.text());
+    write(target, texts.dashboard_copied);
+  } catch {
+    write(target, texts.dashboard_failed);
+  }
+}
+
+/** Browsers have a clipboard for pages over https, and an older way for others. */
+async function copy(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const area = make('textarea', { class: 'copied' });
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  const isCopied = document.execCommand('copy');
+  area.remove();
+  if (!isCopied) throw new Error('the browser does not copy');
+}
+
+at('copy-dashboard').hidden = false;
+at('copy-dashboard').addEventListener('click', copyDashboard);
+
 // ---- the whole --------------------------------------------------------------------------------------------------
 
 function show(status) {
