@@ -21,6 +21,8 @@ export interface Configuration {
   readonly secrets: Secrets;
   /** Where the broker is, if that is not for the configuration to say. */
   readonly findBroker?: BrokerFinder | undefined;
+  /** Whether the app of Home Assistant shall have simulated valves instead. */
+  readonly isDemo: boolean;
   /** What is odd about a valid configuration, with options as the user knows them. */
   readonly warnings: readonly Warning[];
 }
@@ -44,6 +46,7 @@ export async function readConfiguration(
     ...loaded,
     log: createLog({ level: logLevel ?? quiet.level ?? log.level, format: log.format, secrets }),
     secrets,
+    isDemo: app?.isDemo ?? false,
     findBroker: app?.broker.isWanted ? await brokerFinder(app, env, secrets) : undefined,
     warnings: loaded.warnings.map(({ about, message }) => ({
       about,

@@ -14,10 +14,14 @@ import { aborted, type CommandContext, exitStatus } from './context.ts';
 /** `sonic2mqtt run`: the bridge, until a signal stops it. */
 export async function run(context: CommandContext): Promise<number> {
   if (!(await isSetUp(context))) return context.signal.aborted ? exitStatus.done : exitStatus.failed;
-  const { config, file, log, secrets, findBroker, warnings } = await readConfiguration(context);
+  const configuration = await readConfiguration(context);
+  const { file, log, secrets, findBroker, warnings } = configuration;
   log.info(`sonic2mqtt ${version}, configured by ${file ?? 'the environment'}`);
   for (const { message } of warnings) log.warn(message);
   endOnMistake(log);
+  const config = isApp(context.env)
+    ? await (await import('./appDemo.ts')).withDemo(configuration, context.signal)
+    : configuration.config;
   const daemon = new Daemon(config, log, secrets, { findBroker });
   try {
     await Promise.race([daemon.start(), aborted(context.signal)]);

@@ -14,7 +14,7 @@ interface AppOption {
   readonly key: string;
   /** As Home Assistant shows it in the form. */
   readonly label: string;
-  /** Which option of the bridge it is. */
+  /** Which option of the bridge it is. The demo is none. */
   readonly path: string;
 }
 
@@ -32,6 +32,7 @@ export const appOptions: readonly AppOption[] = [
   row('control_account', 'control.account', 'Control account'),
   row('http', 'http.only_from', 'Health, metrics and webhook'),
   row('log_level', 'log.level', 'Log level'),
+  row('demo', 'demo', 'Demo'),
   row('mqtt_url', 'mqtt.url', 'Broker address'),
   row('mqtt_username', 'mqtt.username', 'Broker user'),
   row('mqtt_password', 'mqtt.password', 'Broker password'),
@@ -79,13 +80,16 @@ const brokerOfSupervisor = 'mqtts://supervisor';
 /** The options on the app's page in Home Assistant, for `loadConfig`. */
 export interface App {
   readonly given: Given;
+  /** Whether simulated valves are wanted instead of those of the account. */
+  readonly isDemo: boolean;
   /** Whether the Supervisor names the broker, and whether the user gave other credentials than the Supervisor's. */
   readonly broker: { readonly isWanted: boolean; readonly hasOwnUser: boolean };
 }
 
 /** Reads the options that the Supervisor has written; throws a ConfigError that names them as in the form. */
 export function readApp(file: string, env: NodeJS.ProcessEnv): App {
-  const { tree, problems } = treeOf(readOptions(file), env);
+  const options = readOptions(file);
+  const { tree, problems } = treeOf(options, env);
   const hasUrl = isGiven(tree, 'mqtt.url') || Boolean(env[variableOf('mqtt.url')]);
   const hasOwnUser = ['mqtt.username', 'mqtt.password'].some((path) => isGiven(tree, path));
   const value = hasUrl ? tree : withValueAt(tree, ['mqtt', 'url'], brokerOfSupervisor);
@@ -96,6 +100,7 @@ export function readApp(file: string, env: NodeJS.ProcessEnv): App {
       tell,
       inWords,
     },
+    isDemo: options['demo'] === true,
     broker: { isWanted: !hasUrl, hasOwnUser },
   };
 }
@@ -130,7 +135,9 @@ function treeOf(options: Tree, env: NodeJS.ProcessEnv): { tree: Tree; problems: 
         appOptions.map((each) => each.key),
       );
       problems.push({ path: [key], message: `unknown option${didYouMean(near)}` });
-    } else if (value !== '' && value !== null) {
+    } else if (key === 'demo' && value !== '' && typeof value !== 'boolean') {
+      problems.push({ path: [key], message: 'must be true or false' });
+    } else if (key !== 'demo' && value !== '' && value !== null) {
       tree = withValueAt(tree, option.path.split('.'), meantBy(option, value));
     }
   }
