@@ -382,7 +382,14 @@ export class Daemon {
     const webhook = await this.#createWebhook();
     const flows = new FlowHistory(store, clock);
     flows.start(this.#stopping.signal);
-    const routes = createRoutes(snapshots, flows, webhook, clock, this.#secrets);
+    const routes = createRoutes(
+      snapshots,
+      flows,
+      webhook,
+      clock,
+      this.#secrets,
+      !this.#config.control.valves,
+    );
     this.#http = new HttpServer(
       { option: 'http.listen', host, port, onlyFrom },
       routes,

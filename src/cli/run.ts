@@ -18,6 +18,12 @@ export async function run(context: CommandContext): Promise<number> {
   const { file, log, secrets, findBroker, warnings } = configuration;
   log.info(`sonic2mqtt ${version}, configured by ${file ?? 'the environment'}`);
   for (const { message } of warnings) log.warn(message);
+  if (!configuration.config.control.valves) {
+    const option = isApp(context.env)
+      ? 'control_valves in the app'
+      : `control.valves in ${file ?? 'the environment'}`;
+    log.info(`Watch only: nobody can move a valve. To end this, set ${option} to true, and restart`);
+  }
   endOnMistake(log);
   const config = isApp(context.env)
     ? await (await import('./appDemo.ts')).withDemo(configuration, context.signal)

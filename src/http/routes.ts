@@ -13,6 +13,7 @@ import icon from './page/icon.svg?raw';
 import smallIcon from './page/icon-192.png?inline';
 import largeIcon from './page/icon-512.png?inline';
 import manifest from './page/manifest.json?raw';
+import next from './page/next.html?raw';
 import style from './page/page.css?raw';
 import html from './page/page.html?raw';
 import script from './page/page.js?raw';
@@ -51,15 +52,19 @@ export function createRoutes(
   webhook: WebhookReceiver | null,
   clock: Clock,
   secrets: Secrets,
+  isWatchOnly = false,
 ): Route[] {
   const hide = (text: string) => secrets.hide(text);
   const live = new LiveStatus(() => snapshots.status(), flows, hide, clock);
+  const whole = html.replace('{{next_steps}}', next);
+  const page = isWatchOnly ? whole.replace('id="watch-only" hidden', 'id="watch-only"') : whole;
   const routes: Route[] = [
-    file('/', 'text/html', filledIn(html, pageTexts)),
+    file('/', 'text/html', filledIn(page, pageTexts)),
     file('/page.css', 'text/css', style),
     file('/page.js', 'text/javascript', script),
     file('/texts.js', 'text/javascript', textsModule(pageTexts)),
     file('/icon.svg', 'image/svg+xml', icon),
+    file('/favicon.ico', 'image/svg+xml', icon),
     ...tones.map((tone) => file(`/icon-${tone}.svg`, 'image/svg+xml', tonedIcon(tone))),
     picture('/icon-192.png', smallIcon),
     picture('/icon-512.png', largeIcon),
