@@ -42,8 +42,8 @@ export function probedReading({
   const temperature = 9 + house() * 6;
   const habit = seededRandom(seed + Math.floor(probedAt / (probesPerHabit * probeMs)) * 31);
   const probe = seededRandom(seed + Math.floor(probedAt / probeMs) * 37);
-  const isHabit = habit() < 0.25;
-  const flow = valveIsOpen && (isLeaking || (runs ?? isHabit)) ? 2_000 + habit() * 8_000 + probe() * 400 : 0;
+  const isRunning = isLeaking || (runs ?? habit() < 0.25);
+  const flow = valveIsOpen && isRunning ? 2_000 + habit() * 8_000 + probe() * 400 : 0;
   const drop = flow > 0 ? 150 + flow / 25 : 0;
   const wobble = valveIsOpen ? (probe() - 0.5) * 20 : 0;
   return {
