@@ -117,10 +117,14 @@ fetch('broker')
       if (field.type === 'checkbox') {
         field.disabled = true;
         field.parentElement.append(` (${words})`);
-      } else if (name !== 'language') {
-        field.readOnly = true;
-        field.placeholder = words;
+        continue;
       }
+      const note = document.createElement('small');
+      note.textContent = words;
+      field.after(note);
+      field.placeholder = '';
+      // The language is also that of this page.
+      field.readOnly = name !== 'language';
     }
   })
   .catch(() => {});
