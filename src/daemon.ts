@@ -393,10 +393,12 @@ export class Daemon {
     const { store, health, snapshots, clock, random } = this.#parts;
     const { only_from: onlyFrom } = this.#config.http;
     const webhook = await this.#createWebhook();
-    const dashboard = singleFlight(() => this.#dashboard());
     const flows = new FlowHistory(store, clock);
     flows.start(this.#stopping.signal);
-    const routes = createRoutes(snapshots, flows, webhook, clock, this.#secrets, dashboard);
+    const routes = createRoutes(snapshots, flows, webhook, clock, this.#secrets, {
+      dashboard: singleFlight(() => this.#dashboard()),
+      isWatchOnly: !this.#config.control.valves,
+    });
     this.#http = new HttpServer(
       { option: 'http.listen', host, port, onlyFrom },
       routes,

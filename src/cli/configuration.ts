@@ -24,6 +24,8 @@ export interface Configuration {
   readonly findBroker?: BrokerFinder | undefined;
   /** Home Assistant, if the app imports past days there. */
   readonly historyTarget?: HomeAssistantAccess | undefined;
+  /** Whether the app of Home Assistant shall have simulated valves instead. */
+  readonly isDemo: boolean;
   /** What is odd about a valid configuration, with options as the user knows them. */
   readonly warnings: readonly Warning[];
 }
@@ -47,6 +49,7 @@ export async function readConfiguration(
     ...loaded,
     log: createLog({ level: logLevel ?? quiet.level ?? log.level, format: log.format, secrets }),
     secrets,
+    isDemo: app?.isDemo ?? false,
     findBroker: app?.broker.isWanted ? await brokerFinder(app, env, secrets) : undefined,
     historyTarget: app?.importsHistory ? await homeAssistant(env, secrets) : undefined,
     warnings: loaded.warnings.map(({ about, message }) => ({

@@ -15,10 +15,19 @@ import { aborted, type CommandContext, exitStatus } from './context.ts';
 export async function run(context: CommandContext): Promise<number> {
   if (!(await isSetUp(context))) return context.signal.aborted ? exitStatus.done : exitStatus.failed;
   const configuration = await readConfiguration(context);
-  const { config, file, log, secrets, findBroker, historyTarget, warnings } = configuration;
+  const { file, log, secrets, findBroker, historyTarget, isDemo, warnings } = configuration;
   log.info(`sonic2mqtt ${version}, configured by ${file ?? 'the environment'}`);
   for (const { message } of warnings) log.warn(message);
+  if (!configuration.config.control.valves) {
+    const option = isApp(context.env)
+      ? 'control_valves in the app'
+      : `control.valves in ${file ?? 'the environment'}`;
+    log.info(`Watch only: nobody can move a valve. To end this, set ${option} to true, and restart`);
+  }
   endOnMistake(log);
+  const config = isApp(context.env)
+    ? await (await import('./appDemo.ts')).withDemo(configuration, context.signal)
+    : configuration.config;
   const daemon = new Daemon(config, log, secrets, { findBroker });
   try {
     await Promise.race([daemon.start(), aborted(context.signal)]);
@@ -27,7 +36,7 @@ export async function run(context: CommandContext): Promise<number> {
     await daemon.stop();
     return exitStatus.failed;
   }
-  if (historyTarget) {
+  if (historyTarget && !isDemo) {
     const { importInApp } = await import('./appHistory.ts');
     void importInApp(configuration, historyTarget, context.signal);
   }

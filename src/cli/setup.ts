@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { emailPattern } from '../base/email.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import { fileVariable } from '../config/environment.ts';
 import { describeDiskError } from '../state/disk.ts';
@@ -29,7 +30,7 @@ export async function setup(context: CommandContext): Promise<number> {
     complain(`${file} cannot be written (${describeDiskError(error)}).`);
     return exitStatus.failed;
   }
-  print('Setup prompts for your account and your MQTT broker, and tests both. Press Ctrl+C to stop.');
+  print('Setup prompts for your account and your MQTT broker, and tests each of them. Press Ctrl+C to stop.');
   const terminal = openTerminal(signal);
   try {
     const answers = await askForAll(terminal, context, file);
@@ -71,10 +72,13 @@ async function askForAll(terminal: Terminal, context: CommandContext, file: stri
   let outcome: TestResult;
   do {
     print('\nYour account, as in the vendor’s app:');
-    const email = await askFor(terminal, 'E-mail', answers.email);
+    const email = await askForEmail(terminal, context, answers.email);
     const password = await terminal.askHidden('Password');
     answers = { ...answers, email, password };
-  } while ((await test('account', answers)) !== 'passed');
+    outcome = await test('account', answers);
+    // It may be the e-mail that is wrong.
+    if (outcome === 'rejected') answers = nothing;
+  } while (outcome !== 'passed');
 
   let broker = (await findUsualBroker()) ?? '';
   print('\nThe MQTT broker that Home Assistant uses, for example mqtt://192.168.1.2:1883:');
@@ -88,6 +92,14 @@ async function askForAll(terminal: Terminal, context: CommandContext, file: stri
     // The broker may start later than this.
   } while (outcome !== 'passed' && !(outcome === 'failed' && (await isKept(terminal))));
   return answers;
+}
+
+/** Asks again until it is one, before anything else is asked. */
+async function askForEmail(terminal: Terminal, context: CommandContext, proposal: string): Promise<string> {
+  const email = await askFor(terminal, 'E-mail', proposal);
+  if (emailPattern.test(email)) return email;
+  context.print('FAIL account: E-mail: must be an e-mail address');
+  return askForEmail(terminal, context, proposal);
 }
 
 /** Asks again until there is an answer. */

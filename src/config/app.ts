@@ -70,6 +70,7 @@ export const appOptions: readonly AppOption[] = [
 /** THE OPTIONS OF THE APP ALONE, after the others in its form: what they switch on is no option of the bridge. */
 export const appSwitches: readonly Omit<AppOption, 'path'>[] = [
   { key: 'import_history', label: 'Import past days' },
+  { key: 'demo', label: 'Demo' },
 ];
 
 /** Where it listens; inside its container every network is that of Home Assistant's apps. */
@@ -84,6 +85,8 @@ const brokerOfSupervisor = 'mqtts://supervisor';
 /** The options on the app's page in Home Assistant, for `loadConfig`. */
 export interface App {
   readonly given: Given;
+  /** Whether simulated valves are wanted instead of those of the account. */
+  readonly isDemo: boolean;
   /** Whether the Supervisor names the broker, and whether the user gave other credentials than the Supervisor's. */
   readonly broker: { readonly isWanted: boolean; readonly hasOwnUser: boolean };
   /** Whether past days go into the statistics of Home Assistant. */
@@ -104,6 +107,7 @@ export function readApp(file: string, env: NodeJS.ProcessEnv): App {
       tell,
       inWords,
     },
+    isDemo: options['demo'] === true,
     broker: { isWanted: !hasUrl, hasOwnUser },
     importsHistory: options['import_history'] === true,
   };

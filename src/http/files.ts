@@ -39,13 +39,16 @@ function zip(text: string): Buffer {
   return bytes;
 }
 
-/** A file of a page. What depends on the language comes in that of the browser, and compressed if it takes that. */
+/**
+ * A file of a page, compressed if the browser takes that. What depends on the language comes in the one that the address names,
+ * or that of the browser.
+ */
 export function file(path: string, type: string, text: string | ((language: Language) => string)): Route {
   return {
     path,
     methods: ['GET', 'HEAD'],
-    answer: (response, _url, { headers }) => {
-      const language = languageOf(headers['accept-language']);
+    answer: (response, url, { headers }) => {
+      const language = languageOf(url.searchParams.get('language') ?? headers['accept-language']);
       const plain = typeof text === 'string' ? text : text(language);
       const isZipped =
         plain.length >= minZippedLength && /\bgzip\b(?!\s*;\s*q=0)/.test(`${headers['accept-encoding']}`);

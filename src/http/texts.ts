@@ -526,6 +526,44 @@ const table = {
     pl: 'Następna strona',
   },
 
+  // ---- after the setup
+  next: { en: 'Next:', de: 'Als Nächstes:', fr: 'Ensuite\u00a0:', nl: 'Vervolgens:', pl: 'Co dalej:' },
+  next_mqtt: {
+    en: 'add MQTT in Home Assistant',
+    de: 'MQTT in Home Assistant hinzufügen',
+    fr: 'ajouter MQTT dans Home Assistant',
+    nl: 'MQTT toevoegen in Home Assistant',
+    pl: 'dodaj MQTT w Home Assistant',
+  },
+  next_dashboard: {
+    en: 'dashboard',
+    de: 'Übersicht anlegen',
+    fr: 'tableau de bord',
+    nl: 'dashboard maken',
+    pl: 'pulpit',
+  },
+  next_leak: {
+    en: 'close at a leak',
+    de: 'bei einem Leck schließen',
+    fr: 'fermer en cas de fuite',
+    nl: 'sluiten bij een lek',
+    pl: 'zamknij przy wycieku',
+  },
+  next_phone: {
+    en: 'add to home screen',
+    de: 'zum Startbildschirm hinzufügen',
+    fr: 'ajouter à l’écran d’accueil',
+    nl: 'toevoegen aan beginscherm',
+    pl: 'dodaj do ekranu głównego',
+  },
+  watch_only: {
+    en: 'Watch only: nobody can move a valve through sonic2mqtt. To end this, set control.valves (app: control_valves) to true, and restart.',
+    de: 'Nur zusehen: Niemand kann ein Ventil über sonic2mqtt bewegen. Zum Beenden control.valves (App: control_valves) auf true setzen und neu starten.',
+    fr: 'Observation seule\u00a0: personne ne peut actionner une vanne avec sonic2mqtt. Pour y mettre fin, réglez control.valves (application\u00a0: control_valves) sur true et redémarrez.',
+    nl: 'Alleen meekijken: niemand kan een klep bewegen via sonic2mqtt. Zet control.valves (app: control_valves) op true en herstart om dit te beëindigen.',
+    pl: 'Tylko obserwacja: nikt nie może poruszyć zaworem przez sonic2mqtt. Aby to zakończyć, ustaw control.valves (aplikacja: control_valves) na true i uruchom ponownie.',
+  },
+
   // ---- connections
   live: { en: 'Live', de: 'Live', fr: 'En direct', nl: 'Live', pl: 'Na żywo' },
   updates_every: {

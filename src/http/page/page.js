@@ -618,6 +618,8 @@ function pollTable(polls) {
 // ---- search and pages -------------------------------------------------------------------------------------------
 
 let query = new URLSearchParams(location.search);
+// The setup page leads here.
+at('next').hidden = query.get('setup') !== 'done';
 
 function pageLinks({ number: page, of, query: words }) {
   if (of === 1) return [];

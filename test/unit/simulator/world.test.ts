@@ -188,7 +188,12 @@ describe('a world that lives', () => {
   it('has less pressure while water runs, and hardly another from reading to reading while none does', () => {
     const readings = Array.from({ length: 12 * 60 }, (_, minute) => {
       const at = { seed: 1, probedAt: Date.UTC(2025, 0, 15) + minute * minuteMs, probeMs: minuteMs };
-      const { pressure, water_flow } = probedReading({ ...at, valveIsOpen: true, isLeaking: false });
+      const { pressure, water_flow } = probedReading({
+        ...at,
+        valveIsOpen: true,
+        isLeaking: false,
+        runs: null,
+      });
       return { pressure: pressure ?? 0, flow: water_flow ?? 0 };
     });
     const resting = readings.filter(({ flow }) => flow === 0).map(({ pressure }) => pressure);
