@@ -147,7 +147,10 @@ describe('the options of the app', () => {
         .map(({ path }) => path)
         .toSorted(),
     ).toEqual(
-      paths.filter((path) => !['cloud.base_url', 'cloud.email', 'cloud.password'].includes(path)).toSorted(),
+      appOptions
+        .map(({ path }) => path)
+        .filter((path) => !['cloud.base_url', 'cloud.email', 'cloud.password'].includes(path))
+        .toSorted(),
     );
     expect(config).toMatchObject({
       cloud: {

@@ -81,7 +81,7 @@ describe('the dashboard for Home Assistant', () => {
       expect(others).not.toHaveProperty('double_tap_action');
     }
     const types = new Set(cards.map(({ type }) => type));
-    expect(types).toEqual(new Set(['heading', 'tile', 'button', 'statistics-graph']));
+    expect(types).toEqual(new Set(['heading', 'markdown', 'tile', 'button', 'statistics-graph']));
   });
 
   it('closes and opens the valve that it names', () => {
