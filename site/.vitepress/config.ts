@@ -19,6 +19,7 @@ const tasks = {
     'docs/node-red',
     'docs/other-programs',
     'docs/grafana',
+    'docs/several-accounts',
     'docs/large-installations',
   ],
   Help: [
