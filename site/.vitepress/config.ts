@@ -20,6 +20,7 @@ const tasks = {
     'docs/other-programs',
     'docs/grafana',
     'docs/several-accounts',
+    'docs/used-with',
     'docs/large-installations',
   ],
   Help: [
