@@ -9,6 +9,7 @@ import { fileVariable } from '../config/environment.ts';
 import { type Given, loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
+import { isTree, valueAt, withValueAt } from '../config/tree.ts';
 import type { Warning } from '../config/warnings.ts';
 import type { CommandContext } from './context.ts';
 
@@ -31,12 +32,13 @@ const operations = Object.fromEntries(
 
 /** Reads the configuration, or takes these answers in place of the file, and makes the log; throws ConfigError. */
 export async function readConfiguration(
-  { configFile: file, logLevel, env, cwd }: CommandContext,
+  { configFile: file, logLevel, env, cwd, signal }: CommandContext,
   quiet: { readonly level?: LogLevel } = {},
   answers?: Given,
 ): Promise<Configuration> {
   const app = answers ? null : await readAppOf(file, env, cwd);
-  const loaded = loadConfig({ file, env, cwd, operations, given: answers ?? app?.given });
+  const given = answers ?? (app && (await inLanguageOfHomeAssistant(app, env, signal)));
+  const loaded = loadConfig({ file, env, cwd, operations, given: given ?? undefined });
   const secrets = new Secrets();
   for (const secret of secretsOf(loaded.config)) secrets.add(secret);
   const { log } = loaded.config;
@@ -52,11 +54,9 @@ export async function readConfiguration(
   };
 }
 
-const tokenVariable = 'SUPERVISOR_TOKEN';
-
 /** Whether this is the app of Home Assistant OS, which has a form of its own. */
 export function isApp(env: NodeJS.ProcessEnv): boolean {
-  return Boolean(env[tokenVariable]);
+  return Boolean(env['SUPERVISOR_TOKEN']);
 }
 
 /** What the app's page in Home Assistant says, where the program runs as an app; else null. Loaded only there. */
@@ -70,15 +70,29 @@ async function readAppOf(
   return isApp(env) && hasOptions ? (await import('../config/app.ts')).readApp(options, env) : null;
 }
 
+/** The options of the app, which name the language of Home Assistant unless the user has chosen one. */
+async function inLanguageOfHomeAssistant(
+  { given }: App,
+  env: CommandContext['env'],
+  signal: AbortSignal,
+): Promise<Given> {
+  const { askForLanguage, supervisorAccess } = await import('../config/supervisor.ts');
+  const path = ['homeassistant', 'language'];
+  const { value } = given.parsed;
+  if (!isTree(value) || valueAt(value, path) !== undefined) return given;
+  const language = await askForLanguage(supervisorAccess(env), signal);
+  if (language === null) return given;
+  return { ...given, parsed: { ...given.parsed, value: withValueAt(value, path, language) } };
+}
+
 async function brokerFinder(
   { broker }: App,
   env: CommandContext['env'],
   secrets: Secrets,
 ): Promise<BrokerFinder> {
-  const { askForBroker, supervisorUrl } = await import('../config/supervisor.ts');
-  const token = env[tokenVariable] ?? '';
+  const { askForBroker, supervisorAccess } = await import('../config/supervisor.ts');
+  const { url, token } = supervisorAccess(env);
   secrets.add(token);
-  const url = (env['SUPERVISOR_URL'] || supervisorUrl).replace(/\/+$/, '');
   const learned = (password: string) => secrets.add(password);
   return (stopping) => askForBroker({ url, token, hasOwnUser: broker.hasOwnUser, learned }, stopping);
 }

@@ -88,6 +88,24 @@ describe('the app', () => {
     }
   });
 
+  it('names entities in the language of Home Assistant, unless the option language names another', async () => {
+    const supervisor = await newSupervisor();
+    supervisor.language = 'de';
+    await supervisor.start();
+    const names = async (changes: object) => {
+      const from = mqtt.messages.length;
+      const app = startApp({ ...options, ...changes }, supervisor);
+      const { text } = await mqtt.waitForMessage(
+        ({ topic }) => topic === `homeassistant/device/sonic2mqtt_${sonic}/config`,
+        { what: 'the device of the valve', from },
+      );
+      await app.stop();
+      return JSON.parse(text).components.sensor_water_today.name;
+    };
+    expect(await names({})).toBe('Wasser heute');
+    expect(await names({ language: 'fr' })).not.toBe('Wasser heute');
+  });
+
   it('says why the Supervisor does not name the broker, and asks again', async () => {
     const supervisor = await newSupervisor();
     supervisor.mood = { status: 403 };

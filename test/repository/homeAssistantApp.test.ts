@@ -46,7 +46,17 @@ describe('config.yaml of the app', () => {
     const known = [...described, 'arch', 'homeassistant', 'startup', 'boot'];
     const others = Object.keys(app).filter((key) => !known.includes(key));
     expect(others).toEqual([
-      ...['services', 'map', 'ingress', 'ingress_port', 'panel_icon', 'ports', 'options', 'schema'],
+      ...[
+        'services',
+        'homeassistant_api',
+        'map',
+        'ingress',
+        'ingress_port',
+        'panel_icon',
+        'ports',
+        'options',
+        'schema',
+      ],
     ]);
     expect(app['map']).toEqual([{ type: 'ssl', read_only: true }]);
   });
