@@ -30,7 +30,7 @@ export const appOptions: readonly AppOption[] = [
   row('control_pressure_tests', 'control.pressure_tests', 'Control pressure tests'),
   row('control_settings', 'control.settings', 'Control settings'),
   row('control_account', 'control.account', 'Control account'),
-  row('http', 'http.only_from', 'Health, metrics and webhook'),
+  row('http', 'http.only_from', 'Status page without sign-in, metrics, webhook'),
   row('log_level', 'log.level', 'Log level'),
   row('mqtt_url', 'mqtt.url', 'Broker address'),
   row('mqtt_username', 'mqtt.username', 'Broker user'),
