@@ -20,6 +20,8 @@ export interface Configuration {
   readonly file: string | null;
   readonly log: Log;
   readonly secrets: Secrets;
+  /** Whether the app of Home Assistant deletes its messages from the broker instead of running. */
+  readonly isToCleanUp: boolean;
   /** Where the broker is, if that is not for the configuration to say. */
   readonly findBroker?: BrokerFinder | undefined;
   /** What is odd about a valid configuration, with options as the user knows them. */
@@ -46,6 +48,7 @@ export async function readConfiguration(
     ...loaded,
     log: createLog({ level: logLevel ?? quiet.level ?? log.level, format: log.format, secrets }),
     secrets,
+    isToCleanUp: app?.isToCleanUp ?? false,
     findBroker: app?.broker.isWanted ? await brokerFinder(app, env, secrets) : undefined,
     warnings: loaded.warnings.map(({ about, message }) => ({
       about,

@@ -106,6 +106,24 @@ describe('the app', () => {
     expect(await names({ language: 'fr' })).not.toBe('Wasser heute');
   });
 
+  it('deletes its messages from the broker and stops, if the option cleanup is on', async () => {
+    const supervisor = await newSupervisor();
+    await supervisor.start();
+    const from = mqtt.messages.length;
+    const app = startApp(options, supervisor);
+    await untilOnline(from);
+    await app.stop();
+    const clean = startApp({ ...options, cleanup: true }, supervisor);
+    expect((await clean.ended()).code, clean.output).toBe(0);
+    expect(clean.output).toMatch(/Deleted \d+ retained messages/);
+    expect(clean.output).toMatch(
+      /WARN: The option cleanup is on, so the app stops now\. Uninstall it, or turn off/,
+    );
+    const again = startApp({ ...options, cleanup: true }, supervisor);
+    expect((await again.ended()).code).toBe(0);
+    expect(again.output).toContain('Deleted 0 retained messages');
+  });
+
   it('says why the Supervisor does not name the broker, and asks again', async () => {
     const supervisor = await newSupervisor();
     supervisor.mood = { status: 403 };
