@@ -14,10 +14,19 @@ import { aborted, type CommandContext, exitStatus } from './context.ts';
 /** `sonic2mqtt run`: the bridge, until a signal stops it. */
 export async function run(context: CommandContext): Promise<number> {
   if (!(await isSetUp(context))) return context.signal.aborted ? exitStatus.done : exitStatus.failed;
-  const { config, file, log, secrets, findBroker, warnings } = await readConfiguration(context);
+  const { config, file, log, secrets, findBroker, warnings, isToCleanUp } = await readConfiguration(context);
   log.info(`sonic2mqtt ${version}, configured by ${file ?? 'the environment'}`);
   for (const { message } of warnings) log.warn(message);
   endOnMistake(log);
+  if (isToCleanUp) {
+    const { cleanup } = await import('./cleanup.ts');
+    const status = await cleanup(context, {});
+    if (status === exitStatus.done)
+      log.warn(
+        'The option cleanup is on, so the app stops now. Uninstall it, or turn off cleanup and start it again',
+      );
+    return status;
+  }
   const daemon = new Daemon(config, log, secrets, { findBroker });
   try {
     await Promise.race([daemon.start(), aborted(context.signal)]);

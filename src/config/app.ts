@@ -14,7 +14,7 @@ interface AppOption {
   readonly key: string;
   /** As Home Assistant shows it in the form. */
   readonly label: string;
-  /** Which option of the bridge it is. */
+  /** Which option of the bridge it is; below `app` if only the app has it. */
   readonly path: string;
 }
 
@@ -30,7 +30,7 @@ export const appOptions: readonly AppOption[] = [
   row('control_pressure_tests', 'control.pressure_tests', 'Control pressure tests'),
   row('control_settings', 'control.settings', 'Control settings'),
   row('control_account', 'control.account', 'Control account'),
-  row('http', 'http.only_from', 'Health, metrics and webhook'),
+  row('http', 'http.only_from', 'Status page without sign-in, metrics, webhook'),
   row('log_level', 'log.level', 'Log level'),
   row('mqtt_url', 'mqtt.url', 'Broker address'),
   row('mqtt_username', 'mqtt.username', 'Broker user'),
@@ -65,6 +65,7 @@ export const appOptions: readonly AppOption[] = [
   row('webhook_signing_secret', 'http.webhook.signing_secret', 'Webhook signing secret'),
   row('webhook_public_url', 'http.webhook.public_url', 'Webhook address'),
   row('webhook_register', 'http.webhook.register', 'Register the webhook'),
+  row('cleanup', 'app.cleanup', 'Delete everything on the broker'),
 ];
 
 /** Where it listens; inside its container every network is that of Home Assistant's apps. */
@@ -81,11 +82,14 @@ export interface App {
   readonly given: Given;
   /** Whether the Supervisor names the broker, and whether the user gave other credentials than the Supervisor's. */
   readonly broker: { readonly isWanted: boolean; readonly hasOwnUser: boolean };
+  /** Whether it deletes its messages from the broker instead of running: who has no terminal cannot run `cleanup`. */
+  readonly isToCleanUp: boolean;
 }
 
 /** Reads the options that the Supervisor has written; throws a ConfigError that names them as in the form. */
 export function readApp(file: string, env: NodeJS.ProcessEnv): App {
-  const { tree, problems } = treeOf(readOptions(file), env);
+  const options = readOptions(file);
+  const { tree, problems } = treeOf(options, env);
   const hasUrl = isGiven(tree, 'mqtt.url') || Boolean(env[variableOf('mqtt.url')]);
   const hasOwnUser = ['mqtt.username', 'mqtt.password'].some((path) => isGiven(tree, path));
   const value = hasUrl ? tree : withValueAt(tree, ['mqtt', 'url'], brokerOfSupervisor);
@@ -97,6 +101,7 @@ export function readApp(file: string, env: NodeJS.ProcessEnv): App {
       inWords,
     },
     broker: { isWanted: !hasUrl, hasOwnUser },
+    isToCleanUp: options['cleanup'] === true,
   };
 }
 
@@ -130,6 +135,9 @@ function treeOf(options: Tree, env: NodeJS.ProcessEnv): { tree: Tree; problems: 
         appOptions.map((each) => each.key),
       );
       problems.push({ path: [key], message: `unknown option${didYouMean(near)}` });
+    } else if (option.path.startsWith('app.')) {
+      if (typeof (value || false) !== 'boolean')
+        problems.push({ path: option.path.split('.'), message: 'must be true or false' });
     } else if (value !== '' && value !== null) {
       tree = withValueAt(tree, option.path.split('.'), meantBy(option, value));
     }

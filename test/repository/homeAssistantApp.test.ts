@@ -46,7 +46,17 @@ describe('config.yaml of the app', () => {
     const known = [...described, 'arch', 'homeassistant', 'startup', 'boot'];
     const others = Object.keys(app).filter((key) => !known.includes(key));
     expect(others).toEqual([
-      ...['services', 'map', 'ingress', 'ingress_port', 'panel_icon', 'ports', 'options', 'schema'],
+      ...[
+        'services',
+        'homeassistant_api',
+        'map',
+        'ingress',
+        'ingress_port',
+        'panel_icon',
+        'ports',
+        'options',
+        'schema',
+      ],
     ]);
     expect(app['map']).toEqual([{ type: 'ssl', read_only: true }]);
   });
@@ -97,10 +107,11 @@ describe.each(readdirSync(join(folder, 'translations')))('translations/%s', (fil
         true: 'on an activé aan włączone',
         false: 'off aus désactivé uit wyłączone',
       };
-      // That of the time zone is Home Assistant's.
-      if (written !== undefined && key !== 'timezone')
+      // Home Assistant has these.
+      const isOfHomeAssistant = ['timezone', 'language'].includes(key);
+      if (written !== undefined && !isOfHomeAssistant)
         expect((words[String(usual)] ?? String(usual)).split(' '), key).toContain(written);
-      else if (!(key in app.options) && key !== 'timezone')
+      else if (!(key in app.options) && !isOfHomeAssistant)
         expect([undefined, null, '{}']).toContain(usual && JSON.stringify(usual));
     }
   });

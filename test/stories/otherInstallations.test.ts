@@ -136,6 +136,32 @@ describe('two accounts on one broker', () => {
     expect(home.entity('bridge', 'sensor_status')).toMatchObject({ isAvailable: true });
   });
 
+  it('each carry out only their own commands, and no command ever reaches the valve of the other', async () => {
+    const home = new Home();
+    const simulator = home.anotherAccount({ seed: 2, properties: 1, signals: 1, sonics: 1 });
+    await home.start();
+    const holiday = home.anotherBridge(
+      { mqtt: { base_topic: 'holiday', client_id: 'holiday' } },
+      { simulator },
+    );
+    holiday.start();
+    await home.pass(minuteMs);
+    const [other = ''] = simulator.world.sonics.ids;
+    const valveOf = (base: string, id: string) =>
+      JSON.parse(home.broker.retained.get(`${base}/sonic/${id}`) ?? '{}').valve;
+    expect([valveOf('sonic2mqtt', home.sonicId), valveOf('holiday', other)]).toEqual(['open', 'open']);
+    home.broker.publish(`holiday/sonic/${other}/valve/set`, 'CLOSE', false);
+    // Each rejects the valve of the other account.
+    home.broker.publish(`holiday/sonic/${home.sonicId}/valve/set`, 'CLOSE', false);
+    home.broker.publish(`sonic2mqtt/sonic/${other}/valve/set`, 'CLOSE', false);
+    await home.pass(minuteMs);
+    expect([valveOf('sonic2mqtt', home.sonicId), valveOf('holiday', other)]).toEqual(['open', 'closed']);
+    expect(await closeValve(home)).toEqual(['ok']);
+    expect(home.valveCommands).toHaveLength(1);
+    expectNoProblem(home);
+    expectNoProblem(home, 'holiday');
+  });
+
   it('lose the name that an earlier version gave the second bridge device, and only that', async () => {
     const home = new Home({ config: { mqtt: { base_topic: 'holiday' } } });
     const left = (base: string) =>
