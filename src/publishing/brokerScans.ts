@@ -83,9 +83,9 @@ export class BrokerScans {
   readonly #onlineAt = new Map<string, number>();
   /** How many discovery messages were checked. */
   #checked = 0;
-  /** Topics at which the last check has found no discovery message, or another one, for the first time. */
+  /** Topics at which the last check has found no discovery message, or a stranger's, for the first time. */
   #missed: ReadonlySet<string> = new Set();
-  /** Whether the broker has shown this client any of these messages. */
+  /** Whether the broker has shown this client a message of its own. */
   #isShown = false;
   #restoredAt = Number.NEGATIVE_INFINITY;
   #cancelCheck: () => void = () => {};
@@ -288,13 +288,17 @@ export class BrokerScans {
     this.#checked += some.length;
     some.push(...this.#missed);
     const missing = new Set(some);
+    const found = new RetainedScan(this.#parts.topics, this.#parts.shard);
     let isReplaced = false;
     try {
       if (some.length > 0) {
         await readRetained(connection, some, (topic, payload) => {
-          this.#isShown = true;
-          if (retained.has(topic, payload)) missing.delete(topic);
+          const isOwn = retained.has(topic, payload);
+          found.add(topic, payload);
+          if (isOwn) this.#isShown = true;
           else isReplaced = true;
+          // What a bridge with this base topic has replaced belongs to it: each has other devices.
+          if (isOwn || !found.strangers().has(topic)) missing.delete(topic);
         });
       }
     } catch (error) {
