@@ -113,17 +113,23 @@ it.each([
   await home.stop();
 });
 
+/** A bridge for each of two accounts, at one broker. */
+async function startTwoAccounts() {
+  const home = new Home();
+  const simulator = home.anotherAccount({ seed: 2, properties: 1, signals: 1, sonics: 1 });
+  await home.start();
+  const holiday = home.anotherBridge(
+    { mqtt: { base_topic: 'holiday', client_id: 'holiday' } },
+    { simulator },
+  );
+  holiday.start();
+  await home.pass(minuteMs);
+  return { home, simulator, holiday };
+}
+
 describe('two accounts on one broker', () => {
   it('have a bridge device each, and the stop of one changes nothing of the other', async () => {
-    const home = new Home();
-    const simulator = home.anotherAccount({ seed: 2, properties: 1, signals: 1, sonics: 1 });
-    await home.start();
-    const holiday = home.anotherBridge(
-      { mqtt: { base_topic: 'holiday', client_id: 'holiday' } },
-      { simulator },
-    );
-    holiday.start();
-    await home.pass(minuteMs);
+    const { home, simulator, holiday } = await startTwoAccounts();
     expect(announcerOf(home, 'bridge')).toBe('sonic2mqtt');
     expect(announcerOf(home, 'holiday_bridge')).toBe('holiday');
     const { device, components } = home.discovery('holiday_bridge');
@@ -137,15 +143,7 @@ describe('two accounts on one broker', () => {
   });
 
   it('each carry out only their own commands, and no command ever reaches the valve of the other', async () => {
-    const home = new Home();
-    const simulator = home.anotherAccount({ seed: 2, properties: 1, signals: 1, sonics: 1 });
-    await home.start();
-    const holiday = home.anotherBridge(
-      { mqtt: { base_topic: 'holiday', client_id: 'holiday' } },
-      { simulator },
-    );
-    holiday.start();
-    await home.pass(minuteMs);
+    const { home, simulator } = await startTwoAccounts();
     const [other = ''] = simulator.world.sonics.ids;
     const valveOf = (base: string, id: string) =>
       JSON.parse(home.broker.retained.get(`${base}/sonic/${id}`) ?? '{}').valve;
