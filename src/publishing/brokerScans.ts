@@ -4,7 +4,7 @@ import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
-import type { Topics } from '../homeassistant/topics.ts';
+import { readDiscovery, type Topics } from '../homeassistant/topics.ts';
 import type { Shard } from '../model/shard.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { StateFile } from '../state/stateFile.ts';
@@ -83,7 +83,7 @@ export class BrokerScans {
   readonly #onlineAt = new Map<string, number>();
   /** How many discovery messages were checked. */
   #checked = 0;
-  /** Topics at which the last check has found no discovery message, or a stranger's, for the first time. */
+  /** Topics at which the last check has found no discovery message of this base topic, for the first time. */
   #missed: ReadonlySet<string> = new Set();
   /** Whether the broker has shown this client a message of its own. */
   #isShown = false;
@@ -288,17 +288,17 @@ export class BrokerScans {
     this.#checked += some.length;
     some.push(...this.#missed);
     const missing = new Set(some);
-    const found = new RetainedScan(this.#parts.topics, this.#parts.shard);
     let isReplaced = false;
     try {
       if (some.length > 0) {
         await readRetained(connection, some, (topic, payload) => {
           const isOwn = retained.has(topic, payload);
-          found.add(topic, payload);
           if (isOwn) this.#isShown = true;
           else isReplaced = true;
-          // What a bridge with this base topic has replaced belongs to it: each has other devices.
-          if (isOwn || !found.strangers().has(topic)) missing.delete(topic);
+          // A bridge that shares this base topic has replaced only what it shows now: the shards have changed.
+          const stateTopic = readDiscovery(payload)?.stateTopic;
+          const isShared = stateTopic !== undefined && this.#parts.topics.bridgeNamed(stateTopic) !== null;
+          if (isOwn || isShared) missing.delete(topic);
         });
       }
     } catch (error) {
