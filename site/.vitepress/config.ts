@@ -21,6 +21,8 @@ const tasks = {
     'docs/node-red',
     'docs/other-programs',
     'docs/grafana',
+    'docs/several-accounts',
+    'docs/used-with',
     'docs/large-installations',
   ],
   Help: [

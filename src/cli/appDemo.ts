@@ -15,11 +15,11 @@ const tryAgainMs = 60_000;
  */
 export async function withDemo(configuration: Configuration, signal: AbortSignal): Promise<Config> {
   const { config, log, isDemo } = configuration;
-  const demo = demoOf(config);
   if (!isDemo) {
-    if (existsSync(demo.data_dir)) void removeDemo({ ...configuration, config: demo }, signal);
+    for (const left of leftByDemo(configuration)) void removeDemo(left, signal);
     return config;
   }
+  const demo = demoOf(config);
   const { Simulator } = await import('../simulator/simulator.ts');
   const { startStory } = await import('../simulator/story.ts');
   const { email, password } = demo.cloud;
@@ -27,6 +27,12 @@ export async function withDemo(configuration: Configuration, signal: AbortSignal
   await simulator.start();
   log.warn('The option demo is on. All valves are simulated. Turn it off to see your own');
   return { ...demo, cloud: { ...demo.cloud, base_url: simulator.url } };
+}
+
+/** What has messages on the broker after a demo: its configuration, or none. */
+export function leftByDemo(configuration: Configuration): readonly Configuration[] {
+  const config = demoOf(configuration.config);
+  return existsSync(config.data_dir) ? [{ ...configuration, config }] : [];
 }
 
 /** The same with nothing of the account: other credentials, and topics, a client ID and a folder of its own. */

@@ -2,16 +2,24 @@ import { CloudError } from '../cloud/errors.ts';
 import { ConfigError } from '../config/problems.ts';
 import { brokerChecks } from './brokerChecks.ts';
 import { reportTo, runChecks } from './checks.ts';
-import { cloudChecks } from './cloudChecks.ts';
+import { type CheckedAccount, cloudChecks } from './cloudChecks.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
+import { foundReport, readEverything } from './foundReport.ts';
 import { machineChecks } from './machineChecks.ts';
 import { ownClient, signOutAndClose } from './ownSession.ts';
 
-/** `sonic2mqtt check`: whether the configuration, the cloud, the account and the broker work; a line for each finding. */
-export async function check(context: CommandContext): Promise<number> {
-  const { print, signal } = context;
-  const report = reportTo(print);
+/**
+ * `sonic2mqtt check`: whether the configuration, the cloud, the account and the broker work; a line for each finding. With
+ * `--report`, it then prints what was found, without anything that says whose it is.
+ */
+export async function check(
+  context: CommandContext,
+  { report: isReported }: { readonly report?: true } = {},
+): Promise<number> {
+  const { print, complain, signal } = context;
+  // The lines name what is private, so they are no part of a report.
+  const report = reportTo(isReported ? complain : print);
   const { found } = report;
   let configuration: Configuration;
   try {
@@ -28,14 +36,20 @@ export async function check(context: CommandContext): Promise<number> {
   for (const { message } of warnings) found({ check: 'configuration', outcome: 'WARN', words: message });
 
   const client = ownClient(configuration);
+  const account: CheckedAccount = {};
   // Checks in one row need those before them.
   const rows = [
     ...machineChecks(config).map((each) => [each]),
-    cloudChecks(config, client),
+    cloudChecks(config, client, account),
     ...brokerChecks(configuration, 'check', signal).map((each) => [each]),
   ];
   const errors: unknown[] = [];
   for (const row of rows) if (!signal.aborted) errors.push(await runChecks(row, report, signal));
+  if (isReported && !signal.aborted) {
+    const answers = account.sonics ? await readEverything(client, account, signal) : [];
+    const own = [config.cloud.email, config.cloud.password, ...config.filters.properties];
+    if (!signal.aborted) print(JSON.stringify(foundReport(account, answers, own), null, 2));
+  }
   await signOutAndClose(client, signal);
   if (signal.aborted) return exitStatus.failed;
   if (errors.some((error) => error instanceof CloudError && error.kind === 'auth'))

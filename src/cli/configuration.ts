@@ -9,6 +9,7 @@ import { fileVariable } from '../config/environment.ts';
 import { type Given, loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
+import { isTree, valueAt, withValueAt } from '../config/tree.ts';
 import type { Warning } from '../config/warnings.ts';
 import type { CommandContext } from './context.ts';
 import type { HomeAssistantAccess } from './homeAssistantSocket.ts';
@@ -20,6 +21,8 @@ export interface Configuration {
   readonly file: string | null;
   readonly log: Log;
   readonly secrets: Secrets;
+  /** Whether the app of Home Assistant deletes its messages from the broker instead of running. */
+  readonly isToCleanUp: boolean;
   /** Where the broker is, if that is not for the configuration to say. */
   readonly findBroker?: BrokerFinder | undefined;
   /** Home Assistant, if the app imports past days there. */
@@ -36,12 +39,13 @@ const operations = Object.fromEntries(
 
 /** Reads the configuration, or takes these answers in place of the file, and makes the log; throws ConfigError. */
 export async function readConfiguration(
-  { configFile: file, logLevel, env, cwd }: CommandContext,
+  { configFile: file, logLevel, env, cwd, signal }: CommandContext,
   quiet: { readonly level?: LogLevel } = {},
   answers?: Given,
 ): Promise<Configuration> {
   const app = answers ? null : await readAppOf(file, env, cwd);
-  const loaded = loadConfig({ file, env, cwd, operations, given: answers ?? app?.given });
+  const given = answers ?? (app && (await inLanguageOfHomeAssistant(app, env, signal)));
+  const loaded = loadConfig({ file, env, cwd, operations, given: given ?? undefined });
   const secrets = new Secrets();
   for (const secret of secretsOf(loaded.config)) secrets.add(secret);
   const { log } = loaded.config;
@@ -50,6 +54,7 @@ export async function readConfiguration(
     log: createLog({ level: logLevel ?? quiet.level ?? log.level, format: log.format, secrets }),
     secrets,
     isDemo: app?.isDemo ?? false,
+    isToCleanUp: app?.isToCleanUp ?? false,
     findBroker: app?.broker.isWanted ? await brokerFinder(app, env, secrets) : undefined,
     historyTarget: app?.importsHistory ? await homeAssistant(env, secrets) : undefined,
     warnings: loaded.warnings.map(({ about, message }) => ({
@@ -59,11 +64,9 @@ export async function readConfiguration(
   };
 }
 
-const tokenVariable = 'SUPERVISOR_TOKEN';
-
 /** Whether this is the app of Home Assistant OS, which has a form of its own. */
 export function isApp(env: NodeJS.ProcessEnv): boolean {
-  return Boolean(env[tokenVariable]);
+  return Boolean(env['SUPERVISOR_TOKEN']);
 }
 
 /** What the app's page in Home Assistant says, where the program runs as an app; else null. Loaded only there. */
@@ -75,6 +78,21 @@ async function readAppOf(
   const options = resolve(cwd, 'options.json');
   const hasOptions = file === undefined && !env[fileVariable] && existsSync(options);
   return isApp(env) && hasOptions ? (await import('../config/app.ts')).readApp(options, env) : null;
+}
+
+/** The options of the app, which name the language of Home Assistant unless the user has chosen one. */
+async function inLanguageOfHomeAssistant(
+  { given }: App,
+  env: CommandContext['env'],
+  signal: AbortSignal,
+): Promise<Given> {
+  const { askForLanguage, supervisorAccess } = await import('../config/supervisor.ts');
+  const path = ['homeassistant', 'language'];
+  const { value } = given.parsed;
+  if (!isTree(value) || valueAt(value, path) !== undefined) return given;
+  const language = await askForLanguage(supervisorAccess(env), signal);
+  if (language === null) return given;
+  return { ...given, parsed: { ...given.parsed, value: withValueAt(value, path, language) } };
 }
 
 async function brokerFinder(
@@ -95,8 +113,8 @@ async function homeAssistant(env: CommandContext['env'], secrets: Secrets): Prom
 }
 
 async function supervisor(env: CommandContext['env'], secrets: Secrets) {
-  const { supervisorUrl } = await import('../config/supervisor.ts');
-  const token = env[tokenVariable] ?? '';
-  secrets.add(token);
-  return { token, url: (env['SUPERVISOR_URL'] || supervisorUrl).replace(/\/+$/, '') };
+  const { supervisorAccess } = await import('../config/supervisor.ts');
+  const access = supervisorAccess(env);
+  secrets.add(access.token);
+  return access;
 }

@@ -107,9 +107,10 @@ async function createProgram(
       '\nPrints OK, WARN or FAIL for each step. Signs in to the cloud and connects to the broker, but changes\n' +
         'nothing there. You can run it while sonic2mqtt runs.',
     )
-    .action(async () => {
+    .option('--report', 'also print what your account contains, anonymised, as JSON')
+    .action(async (options) => {
       const { check } = await import('./check.ts');
-      onEnd(await check(contextOf()));
+      onEnd(await check(contextOf(), options));
     });
 
   add('setup', 'Prompt for account and broker, write the configuration').action(async () => {

@@ -15,7 +15,7 @@ import { aborted, type CommandContext, exitStatus } from './context.ts';
 export async function run(context: CommandContext): Promise<number> {
   if (!(await isSetUp(context))) return context.signal.aborted ? exitStatus.done : exitStatus.failed;
   const configuration = await readConfiguration(context);
-  const { file, log, secrets, findBroker, historyTarget, isDemo, warnings } = configuration;
+  const { file, log, secrets, findBroker, historyTarget, isDemo, isToCleanUp, warnings } = configuration;
   log.info(`sonic2mqtt ${version}, configured by ${file ?? 'the environment'}`);
   for (const { message } of warnings) log.warn(message);
   if (!configuration.config.control.valves) {
@@ -25,6 +25,17 @@ export async function run(context: CommandContext): Promise<number> {
     log.info(`Watch only: nobody can move a valve. To end this, set ${option} to true, and restart`);
   }
   endOnMistake(log);
+  if (isToCleanUp) {
+    const { deleteMessages } = await import('./cleanup.ts');
+    const demo = (await import('./appDemo.ts')).leftByDemo(configuration);
+    let status: number = exitStatus.done;
+    for (const each of [configuration, ...demo]) status ||= await deleteMessages(each, context, {});
+    if (status === exitStatus.done)
+      log.warn(
+        'The option cleanup is on, so the app stops now. Uninstall it, or turn off cleanup and start it again',
+      );
+    return status;
+  }
   const config = isApp(context.env)
     ? await (await import('./appDemo.ts')).withDemo(configuration, context.signal)
     : configuration.config;

@@ -168,21 +168,51 @@ const longestText = 1_000;
 
 type KnownValues = Readonly<Record<string, readonly string[]>>;
 
+/** The words that are known of the fields of a record that have a choice of words. */
+const knownWords: Readonly<Record<'incident' | 'signal' | 'sonic', KnownValues>> = {
+  incident: { type: incidentTypes, severity: severities },
+  signal: { cloud_connection: connectionStates },
+  sonic: {
+    valve_state: [...valveStates, unknownState],
+    battery: batteryWords,
+    radio_connection: connectionStates,
+  },
+};
+
+/** The fields of a kind of record that the program knows, and their words. */
+interface KnownRecord {
+  readonly fields: readonly string[];
+  readonly words: KnownValues;
+}
+
+const known = ({ shape }: z.ZodObject, words: KnownValues = {}): KnownRecord => ({
+  fields: Object.keys(shape),
+  words,
+});
+
+/** What the program knows of the records that it reads, by the names of their decoders. */
+export const knownRecords: ReadonlyMap<string, KnownRecord> = new Map([
+  ['property', known(property)],
+  ['settings', known(settings)],
+  ['notifications', known(notifications)],
+  ['signal', known(signal, knownWords.signal)],
+  ['sonic', known(sonic, knownWords.sonic)],
+  ['telemetry', known(telemetry)],
+  ['incident', known(incident, knownWords.incident)],
+  ['hub', known(hub)],
+]);
+
 /** Decoders of one record or answer each. */
 export const decoders = {
-  incident: decoder<Incident>(incident, { type: incidentTypes, severity: severities }),
+  incident: decoder<Incident>(incident, knownWords.incident),
   property: decoder<Property>(property),
   notifications: ofItsKind<NotificationSettings>(notifications),
   settings: ofItsKind<PropertySettings>(settings),
   // The answer to a change need not hold the changed fields.
   changedNotifications: decoder<NotificationSettings>(notifications),
   changedSettings: decoder<PropertySettings>(settings),
-  signal: decoder<Signal>(signal, { cloud_connection: connectionStates }),
-  sonic: decoder<Sonic>(sonic, {
-    valve_state: [...valveStates, unknownState],
-    battery: batteryWords,
-    radio_connection: connectionStates,
-  }),
+  signal: decoder<Signal>(signal, knownWords.signal),
+  sonic: decoder<Sonic>(sonic, knownWords.sonic),
   telemetry: ofItsKind<Telemetry>(telemetry),
   // None of it is shown.
   session: decoder<SessionReply>(session, null),

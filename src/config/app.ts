@@ -14,7 +14,7 @@ interface AppOption {
   readonly key: string;
   /** As Home Assistant shows it in the form. */
   readonly label: string;
-  /** Which option of the bridge it is. */
+  /** Which option of the bridge it is; below `app` if only the app has it. */
   readonly path: string;
 }
 
@@ -30,7 +30,7 @@ export const appOptions: readonly AppOption[] = [
   row('control_pressure_tests', 'control.pressure_tests', 'Control pressure tests'),
   row('control_settings', 'control.settings', 'Control settings'),
   row('control_account', 'control.account', 'Control account'),
-  row('http', 'http.only_from', 'Health, metrics and webhook'),
+  row('http', 'http.only_from', 'Status page without sign-in, metrics, webhook'),
   row('log_level', 'log.level', 'Log level'),
   row('mqtt_url', 'mqtt.url', 'Broker address'),
   row('mqtt_username', 'mqtt.username', 'Broker user'),
@@ -65,12 +65,9 @@ export const appOptions: readonly AppOption[] = [
   row('webhook_signing_secret', 'http.webhook.signing_secret', 'Webhook signing secret'),
   row('webhook_public_url', 'http.webhook.public_url', 'Webhook address'),
   row('webhook_register', 'http.webhook.register', 'Register the webhook'),
-];
-
-/** THE OPTIONS OF THE APP ALONE, after the others in its form: what they switch on is no option of the bridge. */
-export const appSwitches: readonly Omit<AppOption, 'path'>[] = [
-  { key: 'import_history', label: 'Import past days' },
-  { key: 'demo', label: 'Demo' },
+  row('import_history', 'app.import_history', 'Import past days'),
+  row('demo', 'app.demo', 'Demo'),
+  row('cleanup', 'app.cleanup', 'Delete everything on the broker'),
 ];
 
 /** Where it listens; inside its container every network is that of Home Assistant's apps. */
@@ -91,6 +88,8 @@ export interface App {
   readonly broker: { readonly isWanted: boolean; readonly hasOwnUser: boolean };
   /** Whether past days go into the statistics of Home Assistant. */
   readonly importsHistory: boolean;
+  /** Whether it deletes its messages from the broker instead of running: who has no terminal cannot run `cleanup`. */
+  readonly isToCleanUp: boolean;
 }
 
 /** Reads the options that the Supervisor has written; throws a ConfigError that names them as in the form. */
@@ -110,6 +109,7 @@ export function readApp(file: string, env: NodeJS.ProcessEnv): App {
     isDemo: options['demo'] === true,
     broker: { isWanted: !hasUrl, hasOwnUser },
     importsHistory: options['import_history'] === true,
+    isToCleanUp: options['cleanup'] === true,
   };
 }
 
@@ -136,18 +136,16 @@ function treeOf(options: Tree, env: NodeJS.ProcessEnv): { tree: Tree; problems: 
     http: { listen: appListens, only_from: [ingressFrom] },
   };
   for (const [key, value] of Object.entries(options)) {
-    if (appSwitches.some((each) => each.key === key)) {
-      if (![true, false, '', null].some((each) => each === value))
-        problems.push({ path: [key], message: 'must be true or false' });
-      continue;
-    }
     const option = appOptions.find((each) => each.key === key);
     if (!option) {
       const near = nearest(
         key,
-        [...appOptions, ...appSwitches].map((each) => each.key),
+        appOptions.map((each) => each.key),
       );
       problems.push({ path: [key], message: `unknown option${didYouMean(near)}` });
+    } else if (option.path.startsWith('app.')) {
+      if (typeof (value || false) !== 'boolean')
+        problems.push({ path: option.path.split('.'), message: 'must be true or false' });
     } else if (value !== '' && value !== null) {
       tree = withValueAt(tree, option.path.split('.'), meantBy(option, value));
     }
@@ -186,8 +184,6 @@ function numberOf(path: Path): number | undefined {
 /** With the label, for those who use the form, and the key, for those who edit YAML. */
 function tell({ path, message }: ConfigProblem): string {
   const option = optionAt(path);
-  const own = appSwitches.find(({ key }) => key === path[0]);
-  if (own) return `${own.key} (${own.label}): ${message}`;
   if (!option) return `${path.join('.')}: ${inWords(message)}`;
   const inside = path.slice(option.path.split('.').length).map(placeIn);
   return [`${option.key} (${option.label})`, ...inside, inWords(message)].join(': ');

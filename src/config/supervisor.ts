@@ -1,12 +1,17 @@
 import { errorMessage } from '../base/errorMessage.ts';
 import { connectionMessage } from '../base/systemErrors.ts';
+import { type Language, languages } from '../model/language.ts';
 import { isTree } from './tree.ts';
 
-/** How to ask Home Assistant's Supervisor. */
-export interface SupervisorOptions {
+/** Where Home Assistant's Supervisor is. */
+export interface SupervisorAccess {
   /** Without a slash at its end. */
   readonly url: string;
   readonly token: string;
+}
+
+/** How to ask Home Assistant's Supervisor for the broker. */
+export interface SupervisorOptions extends SupervisorAccess {
   /** Leaves out the credentials that the Supervisor knows, since others are given. */
   readonly hasOwnUser: boolean;
   /** Is called with each password, so that it can be hidden. */
@@ -14,7 +19,13 @@ export interface SupervisorOptions {
 }
 
 /** The Supervisor's name in the network of the apps. */
-export const supervisorUrl = 'http://supervisor';
+const supervisorUrl = 'http://supervisor';
+
+/** The Supervisor of the app that has this environment. */
+export function supervisorAccess(env: NodeJS.ProcessEnv): SupervisorAccess {
+  const url = (env['SUPERVISOR_URL'] || supervisorUrl).replace(/\/+$/, '');
+  return { url, token: env['SUPERVISOR_TOKEN'] ?? '' };
+}
 
 const answerTimeoutMs = 10_000;
 
@@ -26,7 +37,7 @@ const noBroker =
  * with the credentials in it. Rejects with a message for people.
  */
 export async function askForBroker(options: SupervisorOptions, stopping: AbortSignal): Promise<string> {
-  const { status, body } = await ask(options, stopping);
+  const { status, body } = await ask('/services/mqtt', options, stopping);
   if (status === 401 || status === 403) {
     throw new Error(`the Supervisor rejects the request for the MQTT broker (HTTP ${status})`);
   }
@@ -38,9 +49,28 @@ export async function askForBroker(options: SupervisorOptions, stopping: AbortSi
   return url;
 }
 
-async function ask({ url, token }: SupervisorOptions, stopping: AbortSignal) {
+/**
+ * Asks for the language of Home Assistant. Resolves to null if the Supervisor does not report it, or if there are no names in
+ * that language: nothing has to wait for names.
+ */
+export async function askForLanguage(
+  access: SupervisorAccess,
+  stopping: AbortSignal,
+): Promise<Language | null> {
   try {
-    const response = await fetch(`${url}/services/mqtt`, {
+    const { status, body } = await ask('/core/api/config', access, stopping);
+    const { language } = Object(status === 200 ? JSON.parse(body) : null);
+    // Some have a region, for example en-GB.
+    const [word] = String(language).toLowerCase().split(/[-_]/);
+    return languages.find((each) => each === word) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+async function ask(path: string, { url, token }: SupervisorAccess, stopping: AbortSignal) {
+  try {
+    const response = await fetch(`${url}${path}`, {
       headers: { authorization: `Bearer ${token}` },
       redirect: 'manual',
       signal: AbortSignal.any([stopping, AbortSignal.timeout(answerTimeoutMs)]),

@@ -4,7 +4,7 @@ import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
-import type { Topics } from '../homeassistant/topics.ts';
+import { readDiscovery, type Topics } from '../homeassistant/topics.ts';
 import type { Shard } from '../model/shard.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { StateFile } from '../state/stateFile.ts';
@@ -83,9 +83,9 @@ export class BrokerScans {
   readonly #onlineAt = new Map<string, number>();
   /** How many discovery messages were checked. */
   #checked = 0;
-  /** Topics at which the last check has found no discovery message, or another one, for the first time. */
+  /** Topics at which the last check has found no discovery message of this base topic, for the first time. */
   #missed: ReadonlySet<string> = new Set();
-  /** Whether the broker has shown this client any of these messages. */
+  /** Whether the broker has shown this client a message of its own. */
   #isShown = false;
   #restoredAt = Number.NEGATIVE_INFINITY;
   #cancelCheck: () => void = () => {};
@@ -292,9 +292,13 @@ export class BrokerScans {
     try {
       if (some.length > 0) {
         await readRetained(connection, some, (topic, payload) => {
-          this.#isShown = true;
-          if (retained.has(topic, payload)) missing.delete(topic);
+          const isOwn = retained.has(topic, payload);
+          if (isOwn) this.#isShown = true;
           else isReplaced = true;
+          // A bridge that shares this base topic has replaced only what it shows now: the shards have changed.
+          const stateTopic = readDiscovery(payload)?.stateTopic;
+          const isShared = stateTopic !== undefined && this.#parts.topics.bridgeNamed(stateTopic) !== null;
+          if (isOwn || isShared) missing.delete(topic);
         });
       }
     } catch (error) {

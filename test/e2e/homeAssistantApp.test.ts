@@ -93,6 +93,42 @@ describe('the app', () => {
     }
   });
 
+  it('names entities in the language of Home Assistant, unless the option language names another', async () => {
+    const supervisor = await newSupervisor();
+    supervisor.language = 'de';
+    await supervisor.start();
+    const names = async (changes: object) => {
+      const from = mqtt.messages.length;
+      const app = startApp({ ...options, ...changes }, supervisor);
+      const { text } = await mqtt.waitForMessage(
+        ({ topic }) => topic === `homeassistant/device/sonic2mqtt_${sonic}/config`,
+        { what: 'the device of the valve', from },
+      );
+      await app.stop();
+      return JSON.parse(text).components.sensor_water_today.name;
+    };
+    expect(await names({})).toBe('Wasser heute');
+    expect(await names({ language: 'fr' })).not.toBe('Wasser heute');
+  });
+
+  it('deletes its messages from the broker and stops, if the option cleanup is on', async () => {
+    const supervisor = await newSupervisor();
+    await supervisor.start();
+    const from = mqtt.messages.length;
+    const app = startApp(options, supervisor);
+    await untilOnline(from);
+    await app.stop();
+    const clean = startApp({ ...options, cleanup: true }, supervisor);
+    expect((await clean.ended()).code, clean.output).toBe(0);
+    expect(clean.output).toMatch(/Deleted \d+ retained messages/);
+    expect(clean.output).toMatch(
+      /WARN: The option cleanup is on, so the app stops now\. Uninstall it, or turn off/,
+    );
+    const again = startApp({ ...options, cleanup: true }, supervisor);
+    expect((await again.ended()).code).toBe(0);
+    expect(again.output).toContain('Deleted 0 retained messages');
+  });
+
   it('says why the Supervisor does not name the broker, and asks again', async () => {
     const supervisor = await newSupervisor();
     supervisor.mood = { status: 403 };

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { logLevels } from '../../src/base/log.ts';
-import { appListens, appOptions, appSwitches } from '../../src/config/app.ts';
+import { appListens, appOptions } from '../../src/config/app.ts';
 import { optionRows, secretPaths } from '../../src/config/schema.ts';
 import { languages } from '../../src/model/language.ts';
 
@@ -20,7 +20,7 @@ interface AppConfig {
 }
 
 const app: AppConfig = parse(read('config.yaml'));
-const keys = [...appOptions, ...appSwitches].map(({ key }) => key);
+const keys = appOptions.map(({ key }) => key);
 const typeOf = (key: string) => [app.schema[key]].flat().join();
 describe('config.yaml of the app', () => {
   it('has what Home Assistant asks for', () => {
@@ -46,8 +46,17 @@ describe('config.yaml of the app', () => {
     const known = [...described, 'arch', 'homeassistant', 'startup', 'boot'];
     const others = Object.keys(app).filter((key) => !known.includes(key));
     expect(others).toEqual([
-      ...['services', 'map', 'ingress', 'ingress_port', 'panel_icon'],
-      ...['homeassistant_api', 'ports', 'options', 'schema'],
+      ...[
+        'services',
+        'homeassistant_api',
+        'map',
+        'ingress',
+        'ingress_port',
+        'panel_icon',
+        'ports',
+        'options',
+        'schema',
+      ],
     ]);
     expect(app['map']).toEqual([{ type: 'ssl', read_only: true }]);
   });
@@ -98,10 +107,11 @@ describe.each(readdirSync(join(folder, 'translations')))('translations/%s', (fil
         true: 'on an activé aan włączone',
         false: 'off aus désactivé uit wyłączone',
       };
-      // That of the time zone is Home Assistant's.
-      if (written !== undefined && key !== 'timezone')
+      // Home Assistant has these.
+      const isOfHomeAssistant = ['timezone', 'language'].includes(key);
+      if (written !== undefined && !isOfHomeAssistant)
         expect((words[String(usual)] ?? String(usual)).split(' '), key).toContain(written);
-      else if (!(key in app.options) && key !== 'timezone')
+      else if (!(key in app.options) && !isOfHomeAssistant)
         expect([undefined, null, '{}']).toContain(usual && JSON.stringify(usual));
     }
   });
@@ -111,7 +121,7 @@ describe('the folder of the app', () => {
   it('calls the options in English as the program does', () => {
     const { configuration } = parse(read('translations/en.yaml'));
     const names = keys.map((key) => [key, configuration[key].name]);
-    expect(names).toEqual([...appOptions, ...appSwitches].map(({ key, label }) => [key, label]));
+    expect(names).toEqual(appOptions.map(({ key, label }) => [key, label]));
   });
 
   it.each([

@@ -60,6 +60,7 @@ describe('a broker', () => {
 
   it.each([
     ['deleted a discovery message', ''],
+    ['replaced a discovery message by something else', 'gone'],
     [
       'replaced a discovery message by that of a bridge that has stopped',
       JSON.stringify({ availability: [{ topic: 'trial/bridge/state' }], components: {} }),

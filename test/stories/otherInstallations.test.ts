@@ -113,17 +113,23 @@ it.each([
   await home.stop();
 });
 
+/** A bridge for each of two accounts, at one broker. */
+async function startTwoAccounts() {
+  const home = new Home();
+  const simulator = home.anotherAccount({ seed: 2, properties: 1, signals: 1, sonics: 1 });
+  await home.start();
+  const holiday = home.anotherBridge(
+    { mqtt: { base_topic: 'holiday', client_id: 'holiday' } },
+    { simulator },
+  );
+  holiday.start();
+  await home.pass(minuteMs);
+  return { home, simulator, holiday };
+}
+
 describe('two accounts on one broker', () => {
   it('have a bridge device each, and the stop of one changes nothing of the other', async () => {
-    const home = new Home();
-    const simulator = home.anotherAccount({ seed: 2, properties: 1, signals: 1, sonics: 1 });
-    await home.start();
-    const holiday = home.anotherBridge(
-      { mqtt: { base_topic: 'holiday', client_id: 'holiday' } },
-      { simulator },
-    );
-    holiday.start();
-    await home.pass(minuteMs);
+    const { home, simulator, holiday } = await startTwoAccounts();
     expect(announcerOf(home, 'bridge')).toBe('sonic2mqtt');
     expect(announcerOf(home, 'holiday_bridge')).toBe('holiday');
     const { device, components } = home.discovery('holiday_bridge');
@@ -134,6 +140,24 @@ describe('two accounts on one broker', () => {
     await home.stop(holiday);
     await home.pass(5 * minuteMs);
     expect(home.entity('bridge', 'sensor_status')).toMatchObject({ isAvailable: true });
+  });
+
+  it('each carry out only their own commands, and no command ever reaches the valve of the other', async () => {
+    const { home, simulator } = await startTwoAccounts();
+    const [other = ''] = simulator.world.sonics.ids;
+    const valveOf = (base: string, id: string) =>
+      JSON.parse(home.broker.retained.get(`${base}/sonic/${id}`) ?? '{}').valve;
+    expect([valveOf('sonic2mqtt', home.sonicId), valveOf('holiday', other)]).toEqual(['open', 'open']);
+    home.broker.publish(`holiday/sonic/${other}/valve/set`, 'CLOSE', false);
+    // Each rejects the valve of the other account.
+    home.broker.publish(`holiday/sonic/${home.sonicId}/valve/set`, 'CLOSE', false);
+    home.broker.publish(`sonic2mqtt/sonic/${other}/valve/set`, 'CLOSE', false);
+    await home.pass(minuteMs);
+    expect([valveOf('sonic2mqtt', home.sonicId), valveOf('holiday', other)]).toEqual(['open', 'closed']);
+    expect(await closeValve(home)).toEqual(['ok']);
+    expect(home.valveCommands).toHaveLength(1);
+    expectNoProblem(home);
+    expectNoProblem(home, 'holiday');
   });
 
   it('lose the name that an earlier version gave the second bridge device, and only that', async () => {

@@ -20,6 +20,8 @@ export interface Supervisor {
   /** Null while no app offers a broker. */
   service: MqttService | null;
   mood: Mood;
+  /** The language of Home Assistant. */
+  language: string;
   /** How often it was asked. */
   readonly asked: number;
   start(): Promise<void>;
@@ -33,6 +35,7 @@ export function supervisorAt(port: number, service: MqttService | null): Supervi
     token: 'token of the supervisor',
     service,
     mood: 'well',
+    language: 'en',
     get asked() {
       return asked;
     },
@@ -70,13 +73,14 @@ function answer(
   authorization: string | undefined,
   supervisor: Supervisor,
 ): [number, unknown] {
-  const { mood, service, token } = supervisor;
+  const { mood, service, token, language } = supervisor;
   const refused = (status: number, message: string): [number, unknown] => [
     status,
     { result: 'error', message },
   ];
   if (typeof mood === 'object') return 'text' in mood ? [200, mood.text] : refused(mood.status, 'no');
   if (authorization !== `Bearer ${token}`) return [401, '401: Unauthorized'];
+  if (path === '/core/api/config') return [200, { language, time_zone: 'Europe/London' }];
   if (path !== '/services/mqtt') return refused(404, 'Service does not exist');
   if (!service) return refused(400, 'Service not enabled');
   return [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { askForBroker } from '../../../src/config/supervisor.ts';
+import { askForBroker, askForLanguage } from '../../../src/config/supervisor.ts';
 import { freePort } from '../../support/ports.ts';
 import { type MqttService, supervisorAt } from '../../support/supervisor.ts';
 import { waitFor } from '../../support/waitFor.ts';
@@ -69,4 +69,28 @@ describe('the Supervisor', () => {
     stopping.abort();
     expect(await answer).toMatch(/the Supervisor does not answer: .*abort/);
   });
+});
+
+describe('the language of Home Assistant', () => {
+  const never = new AbortController().signal;
+
+  it.each([
+    ['de', 'de'],
+    ['en-GB', 'en'],
+    ['pt-BR', null],
+    ['', null],
+  ])('%s is %s', async (language, expected) => {
+    const { supervisor } = await standIn(core);
+    supervisor.language = language;
+    expect(await askForLanguage(supervisor, never)).toBe(expected);
+  });
+
+  it.each([{ status: 403 }, { status: 502 }, { text: '<html>' }, { text: 'null' }])(
+    'is not known after %o',
+    async (mood) => {
+      const { supervisor } = await standIn(core);
+      supervisor.mood = mood;
+      expect(await askForLanguage(supervisor, never)).toBeNull();
+    },
+  );
 });
