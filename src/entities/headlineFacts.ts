@@ -41,14 +41,28 @@ export type Doubt = 'old' | 'unreachable' | 'unsure' | null;
 /** Names are of any length in the cloud. */
 const maxNameLength = 120;
 
-/** The sentences of a property's summary. The status page shows the same ones if the account has no other property. */
+/**
+ * The sentences of a property's summary. The status page shows the same ones if the account has no other property, except in
+ * an outage of the cloud: that changes no value in Home Assistant, where all of the property is unavailable then.
+ */
 export function summaryOf(view: PropertyView, bridge: BridgeFacts): readonly Sentence[] {
   const { signals, sonics, mayHaveMore } = view.contents();
   const { incidents, areIncidentsKnown } = view;
-  const surveyed = { ...bridge, properties: [view], sonics, mayHaveMore, incidents, areIncidentsKnown };
+  const isDown = bridge.cloud.status === 'down';
+  const surveyed = {
+    ...bridge,
+    ...(isDown && asBeforeOutage),
+    properties: [view],
+    sonics,
+    mayHaveMore,
+    incidents,
+    areIncidentsKnown,
+  };
   const { sentences, details } = headlineOf(headlineFacts(surveyed, [...signals, ...sonics]));
   return [...sentences, ...details].filter(({ text }) => text !== 'see_below');
 }
+
+const asBeforeOutage = { cloud: { status: 'up', workedAt: null }, health: 'ok' } as const;
 
 /** The facts of the headline. The devices come in the order in which they are shown. */
 export function headlineFacts(surveyed: Surveyed, devices: readonly CloudDevice[]): HeadlineFacts {

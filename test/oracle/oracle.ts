@@ -92,6 +92,8 @@ export class Oracle {
   isAlone = true;
   /** Whether what the bridge writes on its disk is there after a restart. */
   canRemember: () => boolean = () => true;
+  /** How far the bridge's wall clock may be off, in ms. */
+  wallErrorMs = 0;
   /** Whether another account has the device, which a bridge of its own shows at the same topics. */
   isOfOtherAccount: (id: string) => boolean = () => false;
 
@@ -115,9 +117,11 @@ export class Oracle {
       counted: (check) => this.#count(check),
       violated: (words) => this.#violated(words),
     };
-    const history: WorldHistory = new WorldHistory(simulator.world, 12 * hourMs, () => {
+    // Once, since asking the simulator for it lets happen what is due, and in the middle of a change that is too early.
+    const { world } = simulator;
+    const history: WorldHistory = new WorldHistory(world, 12 * hourMs, () => {
       this.#shown?.worldChanged();
-      this.pauses?.worldChanged(simulator.world);
+      this.pauses?.worldChanged(world);
     });
     this.#history = history;
     this.eyes = new Eyes(retained, (entity) => this.#shown.judge(entity));
@@ -139,6 +143,7 @@ export class Oracle {
     });
     this.#records = new RecordJudge({
       ...common,
+      wallErrorMs: () => this.wallErrorMs,
       requestedAt: (id, action) => this.#requestedAt.get(`${id.toLowerCase()} ${action}`) ?? null,
       longestMs: () => this.#bounds.confirmTimeoutMs + 6 * this.#bounds.requestTimeoutMs + slackMs,
       hasIncident: (id, types, incidentId) => {

@@ -4,6 +4,8 @@ import { parsed } from './eyes.ts';
 export interface RecordCircumstances {
   /** Ms since 1970. */
   now(): number;
+  /** How far the bridge's wall clock may have been off, in ms. */
+  wallErrorMs(): number;
   /** When the cloud may last have received a request to move that valve there, in ms since 1970; null, never. */
   requestedAt(id: string, action: string): number | null;
   /** How long a command may be under way before it has ended, in ms. */
@@ -52,19 +54,24 @@ export class RecordJudge {
     id: string,
     { valve, by, at, incident_id: incidentId, topic }: Record<string, unknown>,
   ): void {
-    const { counted, violated, requestedAt, hasIncident, longestMs, now } = this.#circumstances;
+    const { counted, violated, requestedAt, hasIncident, longestMs, now, wallErrorMs } = this.#circumstances;
     if (typeof by !== 'string') return;
     counted('who moved a valve is told truly');
     const words = `sonic ${id} was moved to ${valve} by ${by}`;
     if (by === 'command') {
       const requested = requestedAt(id, valve === 'open' ? 'open' : 'close');
       const noticedMs = Date.parse(String(at));
-      if (requested === null || noticedMs - requested > longestMs() + restartMs || typeof topic !== 'string')
+      if (
+        requested === null ||
+        noticedMs - requested > longestMs() + restartMs + wallErrorMs() ||
+        typeof topic !== 'string'
+      )
         violated(`${words}, and no command has asked for it`);
     }
     const types = tellers[by];
     if (types && !hasIncident(id, types, String(incidentId))) violated(`${words}, and no incident tells so`);
-    if (Date.parse(String(at)) > now() + 60_000 && by !== 'by_hand') violated(`${words} in the future`);
+    if (Date.parse(String(at)) > now() + 60_000 + wallErrorMs() && by !== 'by_hand')
+      violated(`${words} in the future`);
   }
 
   #judgeCommand(

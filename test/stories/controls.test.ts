@@ -248,6 +248,8 @@ describe('Home Assistant', () => {
       'property sensor_paused_until',
       'property switch_leak_protection',
       'property switch_push',
+      'sonic sensor_moved_at',
+      'sonic sensor_moved_by',
       'sonic sensor_pressure_test_last_day',
       'sonic sensor_pressure_test_result',
       'sonic sensor_valve_travel_time',

@@ -9,7 +9,7 @@ const ownTopics = new RegExp(
     'bridge/(state|cloud|info|health|incidents|homeassistant)',
     `property/${id}(/(settings|notifications|leak_protection|push|pause|incidents|homeassistant))?`,
     `signal/${id}(/(availability|incidents|homeassistant))?`,
-    `sonic/${id}(/(availability|telemetry|usage|pressure_tests|incidents|homeassistant))?`,
+    `sonic/${id}(/(availability|telemetry|usage|pressure_tests|incidents|last_command|movement|homeassistant))?`,
     `incident/${id}`,
   ].join('|')}))$`,
   'u',
@@ -130,7 +130,8 @@ const passing = new Set([
   ],
   ...['leak_protection', 'push'],
 ]);
-const passingTopics = /^sonic2mqtt\/bridge\/(info|health|incidents|homeassistant)$|\/(usage|telemetry)$/;
+const passingTopics =
+  /^sonic2mqtt\/bridge\/(info|health|incidents|homeassistant)$|\/(usage|telemetry|last_command|movement)$/;
 
 /** What is retained, without what passes: the same of the same cloud, whatever happened before. */
 export function picture({ broker: { retained } }: HostileHome): Map<string, string> {

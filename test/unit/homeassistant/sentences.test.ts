@@ -83,16 +83,8 @@ describe('the summary of a property', () => {
       [[{}], {}, { health: 'degraded' }],
       'No leaks, water on, 42 L today. sonic2mqtt reports a problem.',
     ],
-    [
-      'the cloud is away',
-      [[{}], {}, away],
-      'No connection to the cloud. The data is from 11:00. It is not known whether the water is on.',
-    ],
-    [
-      'water leaks and the cloud is away',
-      [[wet], wet, away],
-      'Leak at Kitchen, since 07:41. No connection to the cloud. The data is from 11:00. It is not known whether the water is on.',
-    ],
+    ['the cloud is away, as before', [[{}], {}, away], 'All good. No leaks, water on, 42 L today.'],
+    ['water leaks and the cloud is away', [[wet], wet, away], 'Leak at Kitchen, since 07:41. Water is on.'],
     ['it has no valve', [[]], 'There is no valve to show.'],
     [
       'the leak names no device',
