@@ -2,6 +2,7 @@ import type { Alert } from '../entities/alerts.ts';
 import { headlineTexts, type Sentence } from '../entities/headlineTexts.ts';
 import { incidentName } from '../entities/incidents.ts';
 import { nameIn } from '../entities/names.ts';
+import { dateAt } from '../model/calendar.ts';
 import type { BridgeFacts } from '../model/devices.ts';
 import type { Language, Text } from '../model/language.ts';
 
@@ -38,9 +39,12 @@ export function alertInWords({ type, at }: Alert, wording: Wording): string {
 }
 
 function filledIn(text: Text, values: Values, wording: Wording): string {
-  const plural = new Intl.PluralRules(wording.language).select(Number(values['count'] ?? 0));
-  const form = typeof text === 'string' ? text : (text[plural] ?? text.other);
+  const form = typeof text === 'string' ? text : pluralOf(text, Number(values['count'] ?? 0), wording);
   return form.replace(/\{(\w+)\}/g, (_, gap: string) => valueInWords(gap, values, wording));
+}
+
+function pluralOf(text: Exclude<Text, string>, count: number, { language }: Wording): string {
+  return text[new Intl.PluralRules(language).select(count)] ?? text.other;
 }
 
 function valueInWords(gap: string, values: Values, wording: Wording): string {
@@ -64,10 +68,31 @@ function alertName(type: string | number | null, language: Language): string {
 }
 
 /** The time, and its date unless that is today at the property. */
-function timeOrDate(at: number, { language, now, timezone: timeZone }: Wording): string {
-  const day = new Intl.DateTimeFormat(localeOf(language), { dateStyle: 'medium', timeZone });
-  const time = new Intl.DateTimeFormat(localeOf(language), { timeStyle: 'short', timeZone }).format(at);
-  return day.format(at) === day.format(now) ? time : `${day.format(at)}, ${time}`;
+function timeOrDate(at: number, { language, now, timezone }: Wording): string {
+  const { date, time } = formatsOf(language, timezone);
+  const isToday = dateAt(at, timezone) === dateAt(now, timezone);
+  return isToday ? time.format(at) : `${date.format(at)}, ${time.format(at)}`;
+}
+
+interface Formats {
+  readonly date: Intl.DateTimeFormat;
+  readonly time: Intl.DateTimeFormat;
+}
+
+/** By language and time zone. To make one takes a hundred times as long as to use it. */
+const formats = new Map<string, Formats>();
+
+function formatsOf(language: Language, timeZone: string): Formats {
+  const key = `${language} ${timeZone}`;
+  const known = formats.get(key);
+  if (known) return known;
+  const locale = localeOf(language);
+  const made = {
+    date: new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone }),
+    time: new Intl.DateTimeFormat(locale, { timeStyle: 'short', timeZone }),
+  };
+  formats.set(key, made);
+  return made;
 }
 
 /** Dates as British readers write them are clear to all readers of English. */

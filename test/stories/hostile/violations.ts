@@ -124,11 +124,12 @@ const passing = new Set([
     'water_total',
     'last_reset',
     'telemetry_time',
+    'water_at_rest',
     'flow',
     'pressure',
     'water_temperature',
   ],
-  ...['leak_protection', 'push'],
+  ...['leak_protection', 'push', 'moved_at', 'moved_by'],
 ]);
 const passingTopics =
   /^sonic2mqtt\/bridge\/(info|health|incidents|homeassistant)$|\/(usage|telemetry|last_command|movement)$/;

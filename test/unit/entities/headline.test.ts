@@ -35,6 +35,8 @@ const stale: HeadlineValve = { ...closed, isSure: false };
 const wordless: HeadlineValve = { ...open, valve: null };
 const faulty: HeadlineValve = { ...wordless, isFaulty: true };
 const testing: HeadlineValve = { ...open, isTesting: true };
+const failure = { text: 'not_confirmed_close', details: 'command_waited', at: 9_000, count: 90 } as const;
+const disobedient: HeadlineValve = { ...open, failed: failure };
 const testedWhileClosed: HeadlineValve = { ...closed, isTesting: true };
 
 function alertAt(valve: HeadlineValve | null, changes: Partial<Alert> = {}): PlacedAlert {
@@ -102,6 +104,27 @@ describe('the headline', () => {
     ['with a valve of which there is no update', { valves: [stale] }, 'unknown: valve_unknown'],
     ['with a valve without a position', { valves: [wordless, closed] }, 'unknown: valve_unknown'],
     ['with a faulty valve', { valves: [faulty, offline] }, 'warning: valve_faulty'],
+
+    [
+      'with a valve that did not close',
+      { valves: [disobedient, offline] },
+      'warning: not_confirmed_close / command_waited command_advice',
+    ],
+    [
+      'with two valves that did not close',
+      { valves: [disobedient, disobedient] },
+      'warning: not_confirmed_close / command_waited command_advice more_failed',
+    ],
+    [
+      'with a leak whose valve did not close',
+      { valves: [disobedient], alerts: [alertAt(disobedient)] },
+      'alarm: alert_at_since water_on / not_confirmed_close',
+    ],
+    [
+      'with a low battery in a valve that did not close',
+      { valves: [disobedient], alerts: [alertAt(disobedient, lowBattery)] },
+      'warning: not_confirmed_close / more_alerts command_waited command_advice',
+    ],
 
     [
       'with a leak, which may have more valves',
