@@ -22,11 +22,13 @@ const everyCheck = [
   'sign-ins keep to their cap',
   'sign-ins that fail keep to a back-off',
   'the bridge stops in time',
+  'what became of a command is told truly',
   'what is deleted is gone from the cloud',
   'what is shown was so',
   'what moves water was wanted, once, in time, and last',
-  'what was paused is on again in time, or it is said',
   'what waits is bounded',
+  'what was paused is on again in time, or it is said',
+  'who moved a valve is told truly',
 ];
 
 const groups = Array.from({ length: seeds / atATime }, (_, index) => index * atATime + 1);
