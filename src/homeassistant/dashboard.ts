@@ -139,9 +139,12 @@ export function dashboardText(devices: readonly DiscoveredDevice[], language: La
       return entity === undefined ? [] : [card(entity, device.entities.get(component)?.name ?? device.name)];
     });
 
-  /** Whether the entities of a valve have IDs that only Home Assistant knows. */
+  /** Whether a valve has entities to show whose IDs only Home Assistant knows. */
   const isNameless = ({ entities }: DiscoveredDevice) =>
-    ![...entities.values()].some((entity) => ids.has(entity));
+    ['valve_valve', ...valveTiles].some((component) => {
+      const entity = entities.get(component);
+      return entity?.isEnabled && !ids.has(entity);
+    });
 
   const valveCards = (valve: DiscoveredDevice): readonly object[] => [
     heading(valve.name, 'mdi:pipe-valve'),

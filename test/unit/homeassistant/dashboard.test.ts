@@ -156,6 +156,9 @@ describe('the dashboard for Home Assistant', () => {
       expect(section?.cards.slice(1)).toMatchObject([{ type: 'markdown' }]);
     }
     expect(made([one, third])).not.toContain('missing');
+    // What only one of them has is no reason to leave out the note.
+    const lesser = { ...other, telemetry: null };
+    expect(cardsIn(made([one, lesser])).filter(({ type }) => type === 'markdown')).toHaveLength(2);
     // A property with the name of a valve shares only some IDs with it.
     const property = propertyView({ property: aProperty({ name: 'Kitchen' }) });
     const some = entitiesIn(made([property, one]));
