@@ -171,15 +171,17 @@ export function dashboardText(devices: readonly DiscoveredDevice[], language: La
       button(entity, name, undefined, 'button.press', device.name),
     );
 
-  /** Each only while it can be of use. */
-  const pauseCards = (property: DiscoveredDevice): readonly object[] => {
+  /** What can be done at a property. What is about a pause is there only while it can be of use. */
+  const propertyButtons = (property: DiscoveredDevice): readonly object[] => {
     const until = idOf(property, 'sensor_paused_until');
     const whilePaused = { condition: 'state', entity: until, state_not: ['unknown', 'unavailable'] };
     const whileOn = { condition: 'state', entity: idOf(property, 'switch_auto_shut_off'), state: 'on' };
     const only = (condition: object) => (card: object) => ({ ...card, visibility: [condition] });
     const shown = cards(property, ['sensor_paused_until'], (...of) => ({ ...tile(...of), ...wholeLine }));
     return [
-      ...[...shown, ...pressed(property, 'button_resume')].map(only(whilePaused)),
+      ...shown.map(only(whilePaused)),
+      ...pressed(property, 'button_resolve_incidents'),
+      ...pressed(property, 'button_resume').map(only(whilePaused)),
       ...pressed(property, 'button_pause').map(only(whileOn)),
     ];
   };
@@ -192,8 +194,7 @@ export function dashboardText(devices: readonly DiscoveredDevice[], language: La
       ...wholeLine,
     })),
     ...cards(property, propertyTiles, tile),
-    ...pressed(property, 'button_resolve_incidents'),
-    ...pauseCards(property),
+    ...propertyButtons(property),
     ...devices
       .filter(({ kind }) => kind === 'bridge')
       .flatMap((bridge) => cards(bridge, ['binary_sensor_cloud'], tile)),
