@@ -80,7 +80,7 @@ export const pauseEntities: readonly EntityRow<PropertyView>[] = [
     value: ({ pause }) => pause?.until ?? null,
     attributes: {
       path: 'pause',
-      expression: "{'state': value_json.state, 'reason': value_json.reason}",
+      expression: "{'status': value_json.state, 'reason': value_json.reason}",
     },
   },
 ];

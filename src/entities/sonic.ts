@@ -70,13 +70,14 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     value: (view) => measured(view, 'flowLMin'),
   },
   {
-    // A flow that is too small to be measured is none.
+    // A flow that is too small to be measured is none. While no water runs, each measurement is an entry in the log book.
     component: 'sensor',
     key: 'water_at_rest',
     name: 'Water last at rest',
     needs: 'device',
     category: 'diagnostic',
     icon: 'mdi:water-check-outline',
+    isDisabledByDefault: true,
     deviceClass: 'timestamp',
     exists: hasTelemetry,
     value: (view) => isoFromUnixSeconds(view.restedAt),
@@ -189,7 +190,6 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     key: 'command_failed',
     name: 'Command failed',
     needs: 'bridge',
-    icon: 'mdi:alert-circle',
     deviceClass: 'problem',
     value: ({ valveRecord }) => valveRecord.failed !== null,
     attributes: { path: 'last_command', expression: 'value_json.failed or {}' },

@@ -87,11 +87,8 @@ const propertyTiles = [
   'binary_sensor_problem',
   'sensor_open_incidents',
   'switch_auto_shut_off',
-  'sensor_paused_until',
   'switch_pressure_tests_enabled',
 ];
-/** The buttons of a property. Each asks first. */
-const propertyButtons = ['button_resolve_incidents', 'button_pause', 'button_resume'];
 
 /** Reads the discovery message of a device of this bridge; null for anything else. */
 export function readDiscovered(payload: string, topics: Topics): DiscoveredDevice | null {
@@ -142,9 +139,12 @@ export function dashboardText(devices: readonly DiscoveredDevice[], language: La
       return entity === undefined ? [] : [card(entity, device.entities.get(component)?.name ?? device.name)];
     });
 
-  /** Whether the entities of a valve have IDs that only Home Assistant knows. */
+  /** Whether a valve has entities to show whose IDs only Home Assistant knows. */
   const isNameless = ({ entities }: DiscoveredDevice) =>
-    ![...entities.values()].some((entity) => ids.has(entity));
+    ['valve_valve', ...valveTiles].some((component) => {
+      const entity = entities.get(component);
+      return entity?.isEnabled && !ids.has(entity);
+    });
 
   const valveCards = (valve: DiscoveredDevice): readonly object[] => [
     heading(valve.name, 'mdi:pipe-valve'),
@@ -165,6 +165,27 @@ export function dashboardText(devices: readonly DiscoveredDevice[], language: La
     ...cards(valve, valveTiles, tile),
   ];
 
+  /** A button of a device. */
+  const pressed = (device: DiscoveredDevice, component: string) =>
+    cards(device, [component], (entity, name) =>
+      button(entity, name, undefined, 'button.press', device.name),
+    );
+
+  /** What can be done at a property. What is about a pause is there only while it can be of use. */
+  const propertyButtons = (property: DiscoveredDevice): readonly object[] => {
+    const until = idOf(property, 'sensor_paused_until');
+    const whilePaused = { condition: 'state', entity: until, state_not: ['unknown', 'unavailable'] };
+    const whileOn = { condition: 'state', entity: idOf(property, 'switch_auto_shut_off'), state: 'on' };
+    const only = (condition: object) => (card: object) => ({ ...card, visibility: [condition] });
+    const shown = cards(property, ['sensor_paused_until'], (...of) => ({ ...tile(...of), ...wholeLine }));
+    return [
+      ...shown.map(only(whilePaused)),
+      ...pressed(property, 'button_resolve_incidents'),
+      ...pressed(property, 'button_resume').map(only(whilePaused)),
+      ...pressed(property, 'button_pause').map(only(whileOn)),
+    ];
+  };
+
   const propertyCards = (property: DiscoveredDevice): readonly object[] => [
     heading(property.name, 'mdi:home'),
     ...cards(property, ['sensor_summary'], (entity) => ({
@@ -173,9 +194,7 @@ export function dashboardText(devices: readonly DiscoveredDevice[], language: La
       ...wholeLine,
     })),
     ...cards(property, propertyTiles, tile),
-    ...cards(property, propertyButtons, (entity, name) =>
-      button(entity, name, undefined, 'button.press', property.name),
-    ),
+    ...propertyButtons(property),
     ...devices
       .filter(({ kind }) => kind === 'bridge')
       .flatMap((bridge) => cards(bridge, ['binary_sensor_cloud'], tile)),

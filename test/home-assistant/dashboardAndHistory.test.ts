@@ -71,6 +71,8 @@ describe(`sonic2mqtt dashboard, with Home Assistant ${version}`, () => {
     for (const id of ['valve.kuche', 'valve.lazienka']) expect(text).toContain(`entity: ${id}\n`);
     expect(text).not.toMatch(/entity: \w+\.bad/);
     expect(text).toContain('# Entities of “Bad” are missing');
+    const notes = sections().filter(({ cards }) => cards.some(({ type }) => type === 'markdown'));
+    expect(notes.map(({ cards }) => cards[0]?.heading)).toContain('Bad');
     const registered = new Map(
       (await household.home.entities()).map((each) => [each.entity_id, each.unique_id]),
     );

@@ -115,6 +115,21 @@ describe('the dashboard for Home Assistant', () => {
     });
   });
 
+  it('offers to pause the automatic shut-off while it is on, and to resume it while it is paused', () => {
+    const until = 'sensor.holiday_home_automatic_shut_off_paused_until';
+    const whilePaused = { condition: 'state', entity: until, state_not: ['unknown', 'unavailable'] };
+    const whileOn = { condition: 'state', entity: 'switch.holiday_home_automatic_shut_off', state: 'on' };
+    const shown = cardsIn(made(home))
+      .filter(({ visibility }) => visibility)
+      .map(({ type, entity, visibility }) => [type, entity, visibility]);
+    expect(shown).toEqual([
+      ['tile', until, [whilePaused]],
+      ['button', 'button.holiday_home_resume_automatic_shut_off', [whilePaused]],
+      ['button', 'button.holiday_home_pause_automatic_shut_off', [whileOn]],
+      ['tile', 'binary_sensor.kitchen_command_failed', expect.anything()],
+    ]);
+  });
+
   it.each<[name: string, language: Language, id: string]>([
     ['Küche', 'en', 'kuche'],
     ['Küche', 'de', 'kuche'],
@@ -141,6 +156,9 @@ describe('the dashboard for Home Assistant', () => {
       expect(section?.cards.slice(1)).toMatchObject([{ type: 'markdown' }]);
     }
     expect(made([one, third])).not.toContain('missing');
+    // What only one of them has is no reason to leave out the note.
+    const lesser = { ...other, telemetry: null };
+    expect(cardsIn(made([one, lesser])).filter(({ type }) => type === 'markdown')).toHaveLength(2);
     // A property with the name of a valve shares only some IDs with it.
     const property = propertyView({ property: aProperty({ name: 'Kitchen' }) });
     const some = entitiesIn(made([property, one]));

@@ -135,6 +135,18 @@ describe('a component', () => {
     });
   });
 
+  it('names no attribute that Home Assistant drops', () => {
+    const attributes = wholeHouse
+      .flatMap((view) => Object.values(announced(view).components))
+      .flatMap(({ json_attributes_template: template }) =>
+        [...String(template ?? '').matchAll(/'(\w+)':/g)].map(([, key]) => key),
+      );
+    expect(attributes).toContain('reason');
+    // A part of `MQTT_ATTRIBUTES_BLOCKED` in homeassistant/components/mqtt/entity.py.
+    for (const dropped of ['available', 'device_class', 'icon', 'name', 'state', 'unique_id'])
+      expect(attributes).not.toContain(dropped);
+  });
+
   it('of the incident event reads its own topic', () => {
     expect(announced(signalView()).components['event_incident']).toMatchObject({
       state_topic: 'sonic2mqtt/signal/signal-1/incident',
