@@ -73,9 +73,12 @@ async function deleteFiles({ print }: CommandContext, terminal: Terminal): Promi
     print(`Kept ${found.join(' and ')}`);
     return;
   }
-  await rm(config, { force: true });
-  await removeIfEmpty(dirname(config), print);
-  if (!existsSync(data)) return;
+  if (found.includes(config)) {
+    await rm(config);
+    print(`Deleted ${config}`);
+    await removeIfEmpty(dirname(config), print);
+  }
+  if (!found.includes(data)) return;
   const names = (await readdir(data)).filter((name) => isStateFile(name) || name === 'lock');
   for (const name of names) await rm(join(data, name));
   // systemd keeps the folder of such a user elsewhere, behind a link.
@@ -89,7 +92,6 @@ async function removeIfEmpty(folder: string, print: (line: string) => void): Pro
     print(`Deleted ${folder}`);
     return true;
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return false;
     if (errorCode(error) !== 'ENOTEMPTY') throw error;
     print(`Kept ${folder}, because other files are in it`);
     return false;
