@@ -28,7 +28,7 @@ export async function uninstall(context: CommandContext): Promise<number> {
   try {
     if (existsSync(unit)) {
       await systemctl(['disable', '--now', '--quiet', 'sonic2mqtt'], { signal });
-      print('Stopped the service.');
+      print('Stopped the service. Deleting its messages on the broker …');
     }
     if (!(await hasCleanBroker(context, terminal))) {
       complain('Uninstalling was stopped. The service is stopped, and everything else is left.');

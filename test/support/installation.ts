@@ -68,7 +68,7 @@ export function startInstallation(user: {
   symlinkSync(join(project, 'node_modules'), join(checkout, 'node_modules'));
   // What `git clone` would make is there already.
   symlinkSync('.', join(checkout, 'sonic2mqtt'));
-  for (const each of ['bin', 'local/bin', 'etc/systemd/system', 'var/lib', 'home', 'run', 'npm', 'asked']) {
+  for (const each of ['bin', 'local/bin', 'etc/systemd/system', 'var/lib', 'run', 'npm', 'asked']) {
     mkdirSync(join(folder, each), { recursive: true });
   }
   writeFileSync(join(folder, 'typed'), `${user.typed}\n`);
@@ -80,13 +80,15 @@ export function startInstallation(user: {
       for word; do shift; set -- "$@" "$(echo "$word" | sed 's|^https://.*/releases/latest/download/|${folder}/release/|')"; done
       exec '${npm}' "$@"`,
     sudo: 'exec "$@"',
+    curl: `cp "${folder}/release/$(basename "$2")" .`,
     nano: `cp '${folder}/typed' "$1"`,
   };
   for (const each of ['journalctl', 'docker', 'git', 'apt-get']) {
     programs[each] =
       `for word; do printf '%s\\t' "$word"; done >>'${folder}/asked/${each}'; echo >>'${folder}/asked/${each}'`;
   }
-  programs['systemctl'] = `exec '${process.execPath}' '${project}test/support/fakeSystemctl.mjs' "$@"`;
+  cpSync(join(project, 'test/support/fakeSystemctl.mjs'), join(folder, 'fakeSystemctl.mjs'));
+  programs['systemctl'] = `exec node '${folder}/fakeSystemctl.mjs' "$@"`;
   programs['journalctl'] += `\ncase "$*" in *follow*) exec tail -n +1 -F '${folder}/run/journal' ;; esac`;
   for (const [name, script] of Object.entries(programs)) {
     writeFileSync(join(folder, 'bin', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
@@ -157,11 +159,11 @@ function systemdOf(folder: string): Record<string, string> {
   return { MACHINE: folder, MACHINE_SYSTEMD: '252', ...(isRoot && { MACHINE_UID: '61184' }) };
 }
 
-/** What runs a command where /etc, /var/lib and /home are those of the machine, and its Node.js is there for all users. */
+/** What runs a command where /etc and /var/lib are those of the machine, and its Node.js is there for all users. */
 function inside(folder: string): string[] {
-  const mounts = [
-    ...['/etc host', 'etc /etc', 'var/lib /var/lib', 'home /home', `${process.execPath} local/bin/node`],
-  ].map((each) => `mount --rbind ${each}`);
+  const mounts = [...['/etc host', 'etc /etc', 'var/lib /var/lib', `${process.execPath} local/bin/node`]].map(
+    (each) => `mount --rbind ${each}`,
+  );
   return [...unshare, 'sh', '-euc', `cd '${folder}'; ${mounts.join('; ')}; cd "$OLDPWD"; exec "$@"`, 'sh'];
 }
 
