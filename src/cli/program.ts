@@ -113,10 +113,17 @@ async function createProgram(
       onEnd(await check(contextOf(), options));
     });
 
-  add('setup', 'Prompt for account and broker, write the configuration').action(async () => {
-    const { setup } = await import('./setup.ts');
-    onEnd(await setup(contextOf()));
-  });
+  add('setup', 'Prompt for account and broker, write the configuration')
+    .option('--service', 'also install a service of systemd, start it and show its log (Linux, as root)')
+    .addHelpText(
+      'after',
+      '\nWith --service, the configuration is /etc/sonic2mqtt/config.yaml. If it exists, setup prompts for nothing,\n' +
+        'renews the service and restarts it.',
+    )
+    .action(async (options) => {
+      const { setup } = await import('./setup.ts');
+      onEnd(await setup(contextOf(), options));
+    });
 
   const call = add('call', 'Call one cloud operation. Some operations move a valve');
   if (argv.includes('call')) {
@@ -153,6 +160,17 @@ async function createProgram(
     .action(async (options) => {
       const { cleanup } = await import('./cleanup.ts');
       onEnd(await cleanup(contextOf(), options));
+    });
+
+  add('uninstall', 'Remove the service that setup --service has made')
+    .addHelpText(
+      'after',
+      '\nStops and deletes the service, and deletes its messages on the broker as cleanup does.\n' +
+        'Asks before it deletes /etc/sonic2mqtt/config.yaml and the data in /var/lib/sonic2mqtt.',
+    )
+    .action(async () => {
+      const { uninstall } = await import('./uninstall.ts');
+      onEnd(await uninstall(contextOf()));
     });
 
   add('dashboard', 'Print a Home Assistant dashboard of your valves')

@@ -52,6 +52,11 @@ export function openTerminal(signal: AbortSignal): Terminal {
   };
 }
 
+/** Asks whether something shall be done. Enter means no. */
+export async function isYes(terminal: Terminal, question: string): Promise<boolean> {
+  return /^y/i.test(await terminal.ask(question, 'n'));
+}
+
 /**
  * Reads a terminal key by key until the signal aborts or the process ends, and gives it back then, or when the returned function
  * is called. Null without a terminal.

@@ -23,6 +23,11 @@ export interface SessionOwner {
 /** The name of the file in the data directory. */
 export const stateFileName = 'state.json';
 
+/** Whether a file in `data_dir` is one of the state, also of an earlier version, or a copy that was put aside. */
+export function isStateFile(name: string): boolean {
+  return /^(state|ledger(_\d+)?)\.json(\.bak|\.unreadable|\.tmp)*$/.test(name);
+}
+
 /** What can be learned again need not wear out a memory card. */
 const laterMs = 60_000;
 
