@@ -69,6 +69,8 @@ export class Oracle {
   readonly #misledAt = new Map<Source, number>();
   /** When the cloud last accepted a movement, by sonic and word. */
   readonly #acceptedAt = new Map<string, number>();
+  /** When the bridge first asked for an incident by itself, by id. */
+  readonly #askedForAlone = new Map<string, number>();
   readonly #refused = new Map<string, number>();
   /** Topics of the bridge at which somebody else has written last. */
   readonly #forged = new Set<string>();
@@ -103,6 +105,8 @@ export class Oracle {
       isMisled: (source) => this.#isMisled(source),
       areIncidentsUnread: () =>
         time.now - (this.#crawls.last('list_incidents')?.askedAt ?? 0) > this.#bounds.windowMs.incidents,
+      askedForAlone: () =>
+        [...this.#askedForAlone].filter(([, at]) => time.now - at < slackMs).map(([id]) => id),
       isTravelling: (id, shown) => this.#isTravelling(id, shown),
       counted: (check) => this.#count(check),
       violated: (words) => this.#violated(words),
@@ -191,6 +195,7 @@ export class Oracle {
   asked(request: SeenRequest): void {
     this.#glance();
     this.#health.asked(request);
+    if (request.operation === 'read_incident') this.#noteInDoubt(request.params['incident_id'] ?? '');
   }
 
   readonly cloud: CloudTap = {
@@ -319,6 +324,13 @@ export class Oracle {
     if (!move || status >= 300 || move.isTest) return;
     const word = move.action === 'open' ? 'opening' : 'closing';
     this.#acceptedAt.set(`${move.thingId} ${word}`, this.#options.time.now);
+  }
+
+  /** Asking again does not prolong it. */
+  #noteInDoubt(incidentId: string): void {
+    const { now } = this.#options.time;
+    const at = this.#askedForAlone.get(incidentId) ?? Number.NEGATIVE_INFINITY;
+    if (now - at > this.#bounds.windowMs.incidents) this.#askedForAlone.set(incidentId, now);
   }
 
   #isMisled(source: Source): boolean {

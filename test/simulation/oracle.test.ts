@@ -13,6 +13,7 @@ const minuteMs = 60 * secondMs;
 
 type Asked =
   | 'list_incidents'
+  | 'read_incident'
   | 'list_sonics'
   | 'command_valve'
   | 'sign_in'
@@ -90,10 +91,11 @@ class Stage {
   }
 
   /** Asks the cloud, whose answer arrives at once. */
-  ask(operation: Asked, body = '', status = 200): void {
+  ask(operation: Asked, body = '', status = 200, incidentId = ''): void {
+    const params = { sonic_id: this.sonicId, thing_id: this.sonicId, incident_id: incidentId };
     const request: SeenRequest = {
       ...{ origin: '', method: operation === 'command_valve' ? 'PUT' : 'GET', target: '/', operation },
-      ...{ params: { sonic_id: this.sonicId, thing_id: this.sonicId }, body, number: ++this.#numbers },
+      ...{ params, body, number: ++this.#numbers },
     };
     const { world } = this.simulator;
     const records =
@@ -227,6 +229,37 @@ describe('shown is true', () => {
     await stage.pass(9 * minuteMs);
     expect(stage.violations).toHaveLength(1);
   });
+
+  it.each([
+    ['shows it while the cloud is asked for it by itself', true, 'ON', 1, 0],
+    ['counts it besides a new one while the cloud is asked for it by itself', true, null, 2, 0],
+    ['counts more than that', true, null, 3, 1],
+    ['shows it and asks for none', false, 'ON', 1, 1],
+  ])(
+    'knows of an incident that closed in an outage, where the bridge %s',
+    async (...[, asks, word, open, count]) => {
+      const stage = new Stage();
+      const { simulator } = stage;
+      stage.announce('binary_sensor_incident_legionella_risk', 'sensor_open_incidents');
+      const { id } = simulator.world.openIncident({ type: 'legionella_risk', sonicId: stage.sonicId });
+      stage.say('bridge/cloud', 'offline');
+      await stage.pass(minuteMs);
+      simulator.world.closeIncident(id);
+      await stage.pass(60 * minuteMs);
+      if (open > 1) simulator.world.openIncident({ type: 'high_volume_alert', sonicId: stage.sonicId });
+      stage.ask('list_incidents');
+      if (asks) stage.ask('read_incident', '', 503, id);
+      stage.show({ incident_legionella_risk: word, open_incidents: word === null ? open : null });
+      stage.say('bridge/cloud', 'online');
+      expect(stage.violations).toEqual(Array(count).fill(expect.anything()));
+      for (let minute = 0; minute < 3; minute++) {
+        await stage.pass(minuteMs);
+        stage.ask('list_incidents');
+        if (asks) stage.ask('read_incident', '', 503, id);
+      }
+      expect(stage.violations.length).toBeGreaterThan(count);
+    },
+  );
 
   it.each([
     ['low_battery_level', 1],
