@@ -155,6 +155,8 @@ export class Oracle {
   }
 
   set bridges(count: number) {
+    // Until both have read the cloud and heard of each other, the broker has what either of them says.
+    if (count > this.#bridges) this.mute(10_000);
     // The broker may take what a bridge has sent just after it has ended.
     if (count < this.#bridges) this.#othersUntil = this.#options.time.now + 60_000;
     this.#bridges = count;

@@ -268,12 +268,15 @@ export class ShownJudge {
   #canTell(kind: Kind, id: string, from: number): boolean {
     // Whether it can is known from two readings of its link and of that of its hub, which is read more rarely.
     const { now, bounds } = this.#circumstances;
-    const since = Math.min(from, now() - bounds().windowMs.signals);
+    const { windowMs, selection } = bounds();
+    const since = Math.min(from, now() - windowMs.signals);
     if (kind === 'sonic') return this.#wasReachable('sonic', id, since);
     const { latest } = this.#history;
-    return [...latest.thingsById.keys()].every(
-      (each) =>
+    return [...latest.thingsById].every(
+      ([each, { record }]) =>
         latest.propertyOf(each) !== id ||
+        // To which of several properties a sonic on Wi-Fi belongs the cloud does not tell, so no filter selects it.
+        (record.signal_id === null && selection.length > 0 && latest.properties.size > 1) ||
         this.#wasReachable('sonic', each, since) ||
         !this.#isSteadyIn(each, id),
     );

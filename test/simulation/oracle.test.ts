@@ -285,6 +285,24 @@ describe('shown is true', () => {
     expect(stage.violationsOfStates).toHaveLength(3);
   });
 
+  it.each([
+    ['with a filter, which cannot select it', ['Willow Cottage'], 0],
+    ['without a filter', [], 1],
+  ])(
+    'knows of an offline valve on Wi-Fi whose property nobody can tell, %s',
+    async (_, properties, count) => {
+      const stage = new Stage({ filters: { properties } });
+      const { world } = stage.simulator;
+      world.addProperty();
+      const { id } = world.addWifiSonic(stage.propertyId);
+      world.changeSonic(id, { radio_connection: 'disconnected' });
+      stage.announceDevice('property', 'binary_sensor_problem');
+      await stage.pass(130 * minuteMs);
+      stage.say(`property/${stage.propertyId}/homeassistant`, { problem: 'OFF' });
+      expect(stage.violationsOfStates).toHaveLength(count);
+    },
+  );
+
   it('finds water of today that the cloud never told of, and takes what it did', async () => {
     const stage = new Stage();
     stage.announce('sensor_water_today');
@@ -380,6 +398,27 @@ describe('a leak is heard', () => {
     await stage.pass(61 * secondMs);
     expect(stage.violations.slice(before)).toHaveLength(count);
   });
+
+  it.each([
+    [20, 1],
+    [2, 0],
+  ])(
+    'unless a second bridge began %i s ago, of whose words the broker has the first',
+    async (seconds, count) => {
+      const stage = new Stage();
+      stage.announce(...sensors);
+      stage.say('bridge/health', { status: 'ok' });
+      stage.show({ incident_water_presence_detected: null, open_incidents: null });
+      await stage.pass(40 * secondMs);
+      stage.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: stage.sonicId });
+      await stage.pass(secondMs);
+      stage.ask('list_incidents');
+      await stage.pass((60 - seconds) * secondMs);
+      stage.oracle.bridges = 2;
+      await stage.pass((seconds + 1) * secondMs);
+      expect(stage.violations).toHaveLength(count);
+    },
+  );
 
   it.each([
     ['has just come into a property of the filter, since that is read more rarely', 30, 0],
