@@ -221,6 +221,7 @@ export class World {
   removeSonic(sonicId: string): void {
     this.sonics.delete(sonicId);
     this.wifiSonics.delete(sonicId);
+    this.#propertyOf.delete(sonicId);
     this.valve(sonicId)?.stop();
     this.#devices.delete(sonicId);
   }

@@ -75,6 +75,8 @@ export class Oracle {
   readonly #misledAt = new Map<Source, number>();
   /** When the cloud last accepted a movement, by sonic and word. */
   readonly #acceptedAt = new Map<string, number>();
+  /** When the bridge first asked for an incident by itself, by id. */
+  readonly #askedForAlone = new Map<string, number>();
   readonly #refused = new Map<string, number>();
   /** Topics of the bridge at which somebody else has written last. */
   readonly #forged = new Set<string>();
@@ -113,6 +115,8 @@ export class Oracle {
       isMisled: (source) => this.#isMisled(source),
       areIncidentsUnread: () =>
         time.now - (this.#crawls.last('list_incidents')?.askedAt ?? 0) > this.#bounds.windowMs.incidents,
+      askedForAlone: () =>
+        [...this.#askedForAlone].filter(([, at]) => time.now - at < slackMs).map(([id]) => id),
       isTravelling: (id, shown) => this.#isTravelling(id, shown),
       counted: (check) => this.#count(check),
       violated: (words) => this.#violated(words),
@@ -185,6 +189,8 @@ export class Oracle {
   }
 
   set bridges(count: number) {
+    // Until both have read the cloud and heard of each other, the broker has what either of them says.
+    if (count > this.#bridges) this.mute(10_000);
     // The broker may take what a bridge has sent just after it has ended.
     if (count < this.#bridges) this.#othersUntil = this.#options.time.now + 60_000;
     this.#bridges = count;
@@ -226,6 +232,7 @@ export class Oracle {
   asked(request: SeenRequest): void {
     this.#glance();
     this.#health.asked(request);
+    if (request.operation === 'read_incident') this.#noteInDoubt(request.params['incident_id'] ?? '');
   }
 
   readonly cloud: CloudTap = {
@@ -375,6 +382,13 @@ export class Oracle {
     if (!move || status >= 300 || move.isTest) return;
     const word = move.action === 'open' ? 'opening' : 'closing';
     this.#acceptedAt.set(`${move.thingId} ${word}`, this.#options.time.now);
+  }
+
+  /** Asking again does not prolong it. */
+  #noteInDoubt(incidentId: string): void {
+    const { now } = this.#options.time;
+    const at = this.#askedForAlone.get(incidentId) ?? Number.NEGATIVE_INFINITY;
+    if (now - at > this.#bounds.windowMs.incidents) this.#askedForAlone.set(incidentId, now);
   }
 
   #isMisled(source: Source): boolean {

@@ -46,6 +46,8 @@ export interface Circumstances {
   isMisled(source: Source): boolean;
   /** Whether the list of incidents could not be read for longer than what it tells may be shown. */
   areIncidentsUnread(): boolean;
+  /** The incidents for each of which the bridge has just asked by itself. */
+  askedForAlone(): readonly string[];
   /** Whether the cloud has accepted that this valve moves to there, so that it may be shown on its way. */
   isTravelling(id: string, shown: Shown): boolean;
   counted(check: string): void;
@@ -150,7 +152,7 @@ export class ShownJudge {
     counted('what is shown was so');
     if (isTrue || this.#wasSoElsewhere(question, entity) || isMisled(source) || this.#isRefused(entity))
       return;
-    if (this.#isBeingReadAgain(source)) return;
+    if (this.#isBeingReadAgain(source) || this.#isInDoubt(question, entity)) return;
     // No leak is hidden because nothing can be read: an alarm stays until a list is without its incident.
     if (source === 'incidents' && state === 'ON' && this.#circumstances.areIncidentsUnread()) return;
     if (componentId.endsWith('valve') && this.#circumstances.isTravelling(id, state)) return;
@@ -170,6 +172,21 @@ export class ShownJudge {
     const { windowMs } = this.#circumstances.bounds();
     this.#judgeLater(readAgainMs - sinceMs + 1, windowMs[source]);
     return true;
+  }
+
+  /**
+   * An incident that a list is without for the first time counts as open until the cloud was asked for it by itself,
+   * however long ago it closed: the list may have come after an outage, and with others that have opened since.
+   */
+  #isInDoubt(question: Question, { id, state }: SeenEntity): boolean {
+    const { truth, source } = question;
+    if (source !== 'incidents' || !truth) return false;
+    const inDoubt = this.#circumstances
+      .askedForAlone()
+      .flatMap((incidentId) => this.#history.lastOpen(incidentId) ?? []);
+    const isSo = inDoubt.length > 0 && truth({ world: this.#history.latest.withOpen(inDoubt), id }) === state;
+    if (isSo) this.#judgeLater(slackMs, this.#circumstances.bounds().windowMs[source]);
+    return isSo;
   }
 
   #judgeLater(delayMs: number, windowMs: number): void {
@@ -279,12 +296,15 @@ export class ShownJudge {
   #canTell(kind: Kind, id: string, from: number): boolean {
     // Whether it can is known from two readings of its link and of that of its hub, which is read more rarely.
     const { now, bounds } = this.#circumstances;
-    const since = Math.min(from, now() - bounds().windowMs.signals);
+    const { windowMs, selection } = bounds();
+    const since = Math.min(from, now() - windowMs.signals);
     if (kind === 'sonic') return this.#wasReachable('sonic', id, since);
     const { latest } = this.#history;
-    return [...latest.thingsById.keys()].every(
-      (each) =>
+    return [...latest.thingsById].every(
+      ([each, { record }]) =>
         latest.propertyOf(each) !== id ||
+        // To which of several properties a sonic on Wi-Fi belongs the cloud does not tell, so no filter selects it.
+        (record.signal_id === null && selection.length > 0 && latest.properties.size > 1) ||
         this.#wasReachable('sonic', each, since) ||
         !this.#isSteadyIn(each, id),
     );

@@ -103,6 +103,19 @@ export class Moment implements WorldView {
     return this.settings.get(propertyId ?? '')?.timezone ?? 'UTC';
   }
 
+  /** The same with these incidents open besides. */
+  withOpen(more: readonly Incident[]): WorldView {
+    return {
+      ...this,
+      incidents: new Map([...this.incidents, ...more.map((incident) => [incident.id, incident] as const)]),
+      valve: (id) => this.valve(id),
+      telemetry: (id) => this.telemetry(id),
+      propertyOf: (id) => this.propertyOf(id),
+      propertyOfIncident: (incident) => this.propertyOfIncident(incident),
+      timezoneOf: (propertyId) => this.timezoneOf(propertyId),
+    };
+  }
+
   /** In which property each device is, as one word. */
   get homes(): string {
     const things = [...this.thingsById].map(([id, { record }]) => [id, record.signal_id]);
@@ -155,6 +168,11 @@ export class WorldHistory {
       yield { moment, endedAt };
       endedAt = moment.now;
     }
+  }
+
+  /** An incident as it was when it was last open. */
+  lastOpen(id: string): Incident | undefined {
+    return this.#moments.findLast(({ incidents }) => incidents.has(id))?.incidents.get(id);
   }
 
   #prune(): void {

@@ -13,6 +13,7 @@ const minuteMs = 60 * secondMs;
 
 type Asked =
   | 'list_incidents'
+  | 'read_incident'
   | 'list_sonics'
   | 'command_valve'
   | 'sign_in'
@@ -90,10 +91,11 @@ class Stage {
   }
 
   /** Asks the cloud, whose answer arrives at once. */
-  ask(operation: Asked, body = '', status = 200): void {
+  ask(operation: Asked, body = '', status = 200, incidentId = ''): void {
+    const params = { sonic_id: this.sonicId, thing_id: this.sonicId, incident_id: incidentId };
     const request: SeenRequest = {
       ...{ origin: '', method: operation === 'command_valve' ? 'PUT' : 'GET', target: '/', operation },
-      ...{ params: { sonic_id: this.sonicId, thing_id: this.sonicId }, body, number: ++this.#numbers },
+      ...{ params, body, number: ++this.#numbers },
     };
     const { world } = this.simulator;
     const records =
@@ -261,6 +263,37 @@ describe('shown is true', () => {
   });
 
   it.each([
+    ['shows it while the cloud is asked for it by itself', true, 'ON', 1, 0],
+    ['counts it besides a new one while the cloud is asked for it by itself', true, null, 2, 0],
+    ['counts more than that', true, null, 3, 1],
+    ['shows it and asks for none', false, 'ON', 1, 1],
+  ])(
+    'knows of an incident that closed in an outage, where the bridge %s',
+    async (...[, asks, word, open, count]) => {
+      const stage = new Stage();
+      const { simulator } = stage;
+      stage.announce('binary_sensor_incident_legionella_risk', 'sensor_open_incidents');
+      const { id } = simulator.world.openIncident({ type: 'legionella_risk', sonicId: stage.sonicId });
+      stage.say('bridge/cloud', 'offline');
+      await stage.pass(minuteMs);
+      simulator.world.closeIncident(id);
+      await stage.pass(60 * minuteMs);
+      if (open > 1) simulator.world.openIncident({ type: 'high_volume_alert', sonicId: stage.sonicId });
+      stage.ask('list_incidents');
+      if (asks) stage.ask('read_incident', '', 503, id);
+      stage.show({ incident_legionella_risk: word, open_incidents: word === null ? open : null });
+      stage.say('bridge/cloud', 'online');
+      expect(stage.violations).toEqual(Array(count).fill(expect.anything()));
+      for (let minute = 0; minute < 3; minute++) {
+        await stage.pass(minuteMs);
+        stage.ask('list_incidents');
+        if (asks) stage.ask('read_incident', '', 503, id);
+      }
+      expect(stage.violations.length).toBeGreaterThan(count);
+    },
+  );
+
+  it.each([
     ['low_battery_level', 1],
     ['device_handle_moved', 1],
     ['radio_disconnection', 0],
@@ -283,6 +316,24 @@ describe('shown is true', () => {
     stage.say(`property/${stage.propertyId}/homeassistant`, { problem: 'OFF', open_incidents: 0 });
     expect(stage.violationsOfStates).toHaveLength(3);
   });
+
+  it.each([
+    ['with a filter, which cannot select it', ['Willow Cottage'], 0],
+    ['without a filter', [], 1],
+  ])(
+    'knows of an offline valve on Wi-Fi whose property nobody can tell, %s',
+    async (_, properties, count) => {
+      const stage = new Stage({ filters: { properties } });
+      const { world } = stage.simulator;
+      world.addProperty();
+      const { id } = world.addWifiSonic(stage.propertyId);
+      world.changeSonic(id, { radio_connection: 'disconnected' });
+      stage.announceDevice('property', 'binary_sensor_problem');
+      await stage.pass(130 * minuteMs);
+      stage.say(`property/${stage.propertyId}/homeassistant`, { problem: 'OFF' });
+      expect(stage.violationsOfStates).toHaveLength(count);
+    },
+  );
 
   it('finds water of today that the cloud never told of, and takes what it did', async () => {
     const stage = new Stage();
@@ -379,6 +430,27 @@ describe('a leak is heard', () => {
     await stage.pass(61 * secondMs);
     expect(stage.violations.slice(before)).toHaveLength(count);
   });
+
+  it.each([
+    [20, 1],
+    [2, 0],
+  ])(
+    'unless a second bridge began %i s ago, of whose words the broker has the first',
+    async (seconds, count) => {
+      const stage = new Stage();
+      stage.announce(...sensors);
+      stage.say('bridge/health', { status: 'ok' });
+      stage.show({ incident_water_presence_detected: null, open_incidents: null });
+      await stage.pass(40 * secondMs);
+      stage.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: stage.sonicId });
+      await stage.pass(secondMs);
+      stage.ask('list_incidents');
+      await stage.pass((60 - seconds) * secondMs);
+      stage.oracle.bridges = 2;
+      await stage.pass((seconds + 1) * secondMs);
+      expect(stage.violations).toHaveLength(count);
+    },
+  );
 
   it.each([
     ['has just come into a property of the filter, since that is read more rarely', 30, 0],

@@ -64,6 +64,14 @@ describe('a world', () => {
     expect([...without.incidents]).toEqual([...world.incidents]);
   });
 
+  it('has a sonic that is removed in no property any more', () => {
+    const { world } = simulate({ quiet: true, wifiSonics: 1 }).simulator;
+    for (const id of world.thingIds) {
+      world.removeSonic(id);
+      expect(world.propertyOf(id)).toBeUndefined();
+    }
+  });
+
   it('holds exactly as many of each as asked, in turn, with different ids and names', () => {
     const { world } = simulate({ properties: 3, signals: 5, sonics: 37, wifiSonics: 4 }).simulator;
     expect([world.properties.size, world.signals.size, world.sonics.size]).toEqual([3, 5, 37]);
