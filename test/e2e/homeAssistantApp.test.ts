@@ -231,7 +231,7 @@ describe('the app', () => {
     });
     const { last } = await watchTopics(bridge.broker.url, '#', user);
     expect([...last].flat().filter((text) => text.includes('sonic2mqtt_demo'))).toEqual([]);
-    expect(existsSync(join(cwd, 'data', 'demo'))).toBe(false);
+    await waitFor(() => !existsSync(join(cwd, 'data', 'demo')), { what: 'its folder to go' });
     expect(await app.stop()).toMatchObject({ code: 0 });
   });
 
