@@ -44,16 +44,29 @@ const rooms = {
     'commands',
   ],
   webhook: ['base', 'model', 'cloud', 'store', 'polling', 'commands'],
-  http: ['base', 'model', 'entities/incidents.ts', 'entities/names.ts', 'health', 'store', 'webhook'],
+  http: [
+    'base',
+    'model',
+    'entities/alerts.ts',
+    'entities/headline.ts',
+    'entities/headlineFacts.ts',
+    'entities/headlineTexts.ts',
+    'entities/incidents.ts',
+    'entities/names.ts',
+    'health',
+    'store',
+    'webhook',
+  ],
 };
 
 // Each npm package lives in the rooms named here and nowhere else.
 const packages = {
   undici: ['cloud'],
+  ws: ['cli'],
   zod: ['cloud', 'config', 'state', 'simulator'],
   mqtt: ['broker'],
   aedes: ['broker'],
-  yaml: ['config'],
+  yaml: ['config', 'homeassistant'],
   'node-cron': ['polling', 'config'],
   pino: ['base'],
   'pino-pretty': ['base'],

@@ -3,7 +3,7 @@
  * installed with it: the packed package.json names none of them, and dist/sbom.cdx.json names all.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { billOfMaterials } from './build/bill.ts';
@@ -18,11 +18,9 @@ try {
   const { dependencies: _, devDependencies: __, scripts: ___, private: ____, ...shipped } = manifest;
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(shipped, null, 2)}\n`);
   writeBill();
-  // The instructions name the package by a pattern, which must not match an older one too.
-  for (const each of readdirSync(destination)) {
-    if (/^sonic2mqtt-.*\.tgz$/.test(each)) rmSync(join(destination, each));
-  }
   execFileSync('npm', ['pack', folder, '--pack-destination', destination], { stdio: 'inherit' });
+  // The address of the newest release's file stays the same, and so do the instructions.
+  renameSync(join(destination, `sonic2mqtt-${manifest.version}.tgz`), join(destination, 'sonic2mqtt.tgz'));
 } finally {
   rmSync(folder, { recursive: true });
 }

@@ -1,16 +1,30 @@
 // Records the status page of `sonic2mqtt demo` into site/pages/public/demo: the page as the program serves it, one answer of
-// status.json, and what /events sends for half a minute. On the site, replay.js sends the recorded events to the page.
+// status.json, and what /events sends while the story of the demo is told: all is well, a tap runs, the kitchen leaks, its
+// valve is closed, and all is well again. On the site, replay.js sends the recorded events to the page.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { languages } from '../src/model/language.ts';
+import { connectAsync } from 'mqtt';
+import { type Language, languages } from '../src/model/language.ts';
 
 const folder = fileURLToPath(new URL('pages/public/demo', import.meta.url));
 const program = fileURLToPath(new URL('../dist/main.js', import.meta.url));
-const recordMs = 30_000;
+const recordMs = 65_000;
+
+/** The leak is read before its valve is closed. */
+const leakShownMs = 10_000;
+
+/** What the page says instead of "Live". */
+const recording: Readonly<Record<Language, string>> = {
+  en: 'Recording',
+  de: 'Aufzeichnung',
+  fr: 'Enregistrement',
+  nl: 'Opname',
+  pl: 'Nagranie',
+};
 
 interface RecordedEvent {
   readonly afterMs: number;
@@ -36,6 +50,7 @@ try {
   mkdirSync(folder, { recursive: true });
   await saveAll(['index.html', 'status.json']);
   await saveTexts();
+  await closeAtLeak();
   writeFileSync(join(folder, 'events.json'), JSON.stringify(await recordEvents()));
   cpSync(new URL('replay.js', import.meta.url), join(folder, 'replay.js'));
 } finally {
@@ -63,7 +78,8 @@ async function saveAll(names: readonly string[]): Promise<void> {
 async function saveTexts(): Promise<void> {
   for (const language of languages) {
     const answer = await fetch(`${address}texts.js`, { headers: { 'accept-language': language } });
-    writeFileSync(join(folder, `texts-${language}.js`), await answer.text());
+    const texts = (await answer.text()).replace(/"live":"[^"]*"/, `"live":"${recording[language]}"`);
+    writeFileSync(join(folder, `texts-${language}.js`), texts);
   }
   const choice = `const languages = ${JSON.stringify(languages)};
 const wanted = navigator.languages.map((each) => each.split('-')[0]);
@@ -85,6 +101,16 @@ function onSite(page: string): string {
     );
 }
 
+/** Closes the valve of the leak, once somebody has had the time to read of it. */
+async function closeAtLeak(): Promise<void> {
+  const mqtt = await connectAsync(`mqtt://127.0.0.1:${port}`);
+  mqtt.on('message', (topic, payload) => {
+    if (JSON.parse(String(payload)).open.water_presence_detected === null) return;
+    setTimeout(() => mqtt.publish(topic.replace('incidents', 'valve/set'), 'CLOSE').end(), leakShownMs);
+  });
+  await mqtt.subscribeAsync('sonic2mqtt/sonic/+/incidents');
+}
+
 async function recordEvents(): Promise<RecordedEvent[]> {
   const events: RecordedEvent[] = [];
   const startedAt = Date.now();
@@ -103,7 +129,9 @@ async function recordEvents(): Promise<RecordedEvent[]> {
   } catch (error) {
     if (!(error instanceof Error && error.name === 'TimeoutError')) throw error;
   }
-  if (events.length < 2) throw new Error('The demo has sent no events to record');
+  const tones = events.flatMap(({ data }) => JSON.parse(data).status?.headline.tone ?? []);
+  const isStory = tones[0] === 'good' && tones.includes('alarm') && tones.at(-1) === 'good';
+  if (!isStory) throw new Error(`The recording does not end as it should: ${tones.join(', ')}`);
   return events;
 }
 

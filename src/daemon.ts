@@ -1,8 +1,10 @@
 import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Random } from './base/backoff.ts';
 import { type Clock, sleep, systemClock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
 import type { Secrets } from './base/secrets.ts';
+import { singleFlight } from './base/singleFlight.ts';
 import { listenMessage } from './base/systemErrors.ts';
 import { homepage, version } from './base/version.ts';
 import type { BrokerFinder } from './broker/clientOptions.ts';
@@ -22,6 +24,7 @@ import { OtherBridges } from './health/otherBridges.ts';
 import { Snapshots } from './health/snapshots.ts';
 import { reportToSystemd } from './health/systemd.ts';
 import { missingPermission } from './homeassistant/command.ts';
+import type { DiscoveredDevice } from './homeassistant/dashboard.ts';
 import type { HttpServer } from './http/httpServer.ts';
 import { bridgeOptions, cloudOptions, topicsOf } from './partOptions.ts';
 import { FirstReading } from './polling/firstReading.ts';
@@ -42,6 +45,9 @@ import type { WebhookReceiver } from './webhook/webhookReceiver.ts';
 
 /** After this time the bridge counts as started, although its cloud or its broker may be away. */
 const startingMs = 10_000;
+
+/** To write the dashboard of a valve takes a millisecond, and nothing else happens meanwhile. */
+const maxDevicesOnDashboard = 200;
 
 /** Replaces the machine's own clock, disk and network, as a simulation does. */
 export interface Surroundings {
@@ -137,6 +143,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     connection,
     store,
     poller,
+    memory: state,
     bridge: bridgeState,
     otherBridges,
     outcomes,
@@ -169,6 +176,11 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
       language,
       statusPage: statusPageUrl(config),
       isDiscoveryOn: isHomeAssistantOn,
+      moment: (propertyId) => ({
+        bridge: bridgeState.facts,
+        now: clock.now(),
+        timezone: store.timezoneOf(propertyId) ?? schedules.timezone,
+      }),
       offers: (operation) => missingPermission(operation, control) === null && client.isOffered(operation),
     },
     state,
@@ -293,7 +305,7 @@ export class Daemon {
    */
   async start(): Promise<void> {
     const { state, client, connection, poller, firstReading, clock } = this.#parts;
-    const { health, bridgeState, publisher, scans } = this.#parts;
+    const { health, bridgeState, commands, publisher, scans } = this.#parts;
     if (this.#config.mqtt.embedded.enabled) await this.#startEmbedded();
     const started = this.#untilStarted();
     await this.#serveHeartbeat(started);
@@ -301,6 +313,7 @@ export class Daemon {
     void reportToSystemd({ started, isAlive, stopping: this.#stopping.signal }, clock, this.#log);
     await state.open();
     client.start(this.#stopping.signal);
+    commands.start();
     connection.start();
     if (this.#config.http.listen) await this.#serveHttp(this.#config.http.listen);
     firstReading.start();
@@ -382,7 +395,10 @@ export class Daemon {
     const webhook = await this.#createWebhook();
     const flows = new FlowHistory(store, clock);
     flows.start(this.#stopping.signal);
-    const routes = createRoutes(snapshots, flows, webhook, clock, this.#secrets);
+    const routes = createRoutes(snapshots, flows, webhook, clock, this.#secrets, {
+      dashboard: singleFlight(() => this.#dashboard()),
+      isWatchOnly: !this.#config.control.valves,
+    });
     this.#http = new HttpServer(
       { option: 'http.listen', host, port, onlyFrom },
       routes,
@@ -392,6 +408,25 @@ export class Daemon {
     );
     this.#http.on('problem', (message) => health.setHttpProblem(message));
     await this.#http.start();
+  }
+
+  /**
+   * The dashboard for Home Assistant; null while there is nothing to show, and of a large account, which has the command for
+   * it: a visitor of the page must not hold up the bridge.
+   */
+  async #dashboard(): Promise<string | null> {
+    const { dashboardText, readDiscovered } = await import('./homeassistant/dashboard.ts');
+    const { topics, store, publisher } = this.#parts;
+    const { properties, signals, sonics } = store.counts();
+    if (properties + signals + sonics > maxDevicesOnDashboard) return null;
+    const devices: DiscoveredDevice[] = [];
+    for (const text of publisher.discoveryMessages()) {
+      const device = readDiscovered(text, topics);
+      if (device) devices.push(device);
+      // Commands do not wait for it.
+      if (devices.length % 20 === 0) await nextTurn();
+    }
+    return dashboardText(devices, this.#config.homeassistant.language);
   }
 
   /** Null without a secret. */

@@ -29,7 +29,7 @@ function entityLine(row: EntityRow<never>): string[] {
     row.name ?? '*the name of the device*',
     kinds.filter((kind) => kind !== undefined).join(', '),
     row.category ?? '',
-    row.isDisabledByDefault ? 'no' : row.isHiddenByDefault ? 'hidden' : 'yes',
+    row.isDisabledByDefault ? 'no' : 'yes',
     needs[row.needs],
   ];
 }
@@ -53,9 +53,12 @@ Home Assistant 2024.12 or newer is required (device-based discovery).`,
     `- The **key** never changes. The unique ID is \`sonic2mqtt_{id}_{key}\`, and \`sonic2mqtt_bridge_{key}\` for the bridge. If \`mqtt.base_topic\` is not \`sonic2mqtt\`, the bridge has \`sonic2mqtt_{base_topic}_bridge_{key}\`.
 - Home Assistant builds the **entity ID** from the names of the device and the entity. The sensor "Water flow" of the valve "Kitchen" is \`sensor.kitchen_water_flow\`, and the valve is \`valve.kitchen\`. You can rename both.
 - **Enabled** *no*: the entity is off by default. Turn it on in its settings.
-- **Enabled** *hidden*: the entity works, but automatic dashboards do not show it. Home Assistant applies this since 2026, and only to new entities.
 - **Needs** lists what must work, otherwise the entity is unavailable: the *bridge*, fresh data from the *cloud*, and the *link* of the device. The link of a valve is its connection to the hub, and the hub's connection to the cloud.
-- An \`incident_…\` sensor is on while an incident of this type is open. Its attributes are the record. The \`incident\` event fires once for each new incident.
+- An alert of an owner is an *incident* of the cloud. An \`incident_…\` sensor is on while an alert of this type is open. Its attributes are the record. The \`incident\` event fires once for each new alert.
+- \`alert\` is on while an alert of any type is open. Its attribute \`alerts\` lists them in words, in the [language](options.md#homeassistant) of the names.
+- \`summary\` is the headline of the [status page](../status-page.md) for the property. It also reports what is unknown. It changes even if the cloud becomes unreachable.
+- \`pressure_test_result\` is the newest open alert about a test, from the day of the last test on. A closed alert no longer counts. It is unknown while such an alert may be open.
+- \`water_at_rest\` is the time of the last measurement without flow. It is kept over a restart. A flow that is too small to be measured counts as none. It changes with each measurement, so it is off by default.
 - Flow, pressure, temperature and the limits of the automatic shut-off exist if the cloud offers them.
 - An entity does not exist if [\`control\`](options.md#control) forbids it.`,
     ...sections,

@@ -1,7 +1,8 @@
 import type { Clock } from '../../src/base/clock.ts';
-import { dayAt, monthAfter, monthOf } from '../../src/model/calendar.ts';
+import { dayAt, monthAfter, monthOf, startOfDay } from '../../src/model/calendar.ts';
 import type { PropertyView, SignalView, SonicView } from '../../src/model/devices.ts';
 import { isOpen } from '../../src/model/incidents.ts';
+import { defaultPauseMinutes } from '../../src/model/pause.ts';
 import { type PressureTestDays, pressureTestsOn } from '../../src/model/pressureTests.ts';
 import { type Usage, type UsageRecord, usageOn, withReading } from '../../src/model/usage.ts';
 import { settledValve, valveShown } from '../../src/model/valve.ts';
@@ -38,11 +39,14 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       // The cloud does not show the webhook's address.
       settings: { ...present(world.settings.get(propertyId)), webhook_url: null },
       notifications: present(world.notifications.get(propertyId)),
+      pause: { until: '2026-11-20T08:30:00.000Z', state: 'paused', reason: null },
+      pauseMinutes: defaultPauseMinutes,
       accepted: { leak_protection_enabled: true, push_enabled: false },
       incidents,
       possibleIncidents: [],
       areIncidentsKnown: true,
       isReporting: true,
+      contents: () => ({ signals: [], sonics: [], mayHaveMore: false }),
     },
     signal: {
       kind: 'signal',
@@ -68,6 +72,8 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       valve: valveShown(sonic.valve_state, settledValve(sonic.valve_state)),
       isStale: false,
       travelTimeS: 6.1,
+      restedAt: null,
+      valveRecord: { command: null, failed: null, movement: null },
       telemetry: present(world.telemetry(sonic.id)),
       usage: exampleUsage(world, sonic.id),
       pressureTests: examplePressureTests(world, sonic.id),
@@ -99,5 +105,5 @@ function examplePressureTests(world: World, sonicId: string): PressureTestDays {
   const timezone = world.timezoneOf(world.propertyOf(sonicId));
   world.addPressureTest(sonicId, { source: 'schedule' });
   const tests = testsByDay(world.pressureTestsOf(sonicId), timezone);
-  return pressureTestsOn(dayAt(world.now, timezone).date, tests);
+  return pressureTestsOn(dayAt(world.now, timezone).date, tests, (date) => startOfDay(date, timezone));
 }

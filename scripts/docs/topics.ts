@@ -38,6 +38,10 @@ const retainedWords: Readonly<Record<string, string>> = {
     'Water use in litres, if the cloud offers it. `today`, `yesterday` and `month` follow the calendar of the property, whose day began at `last_reset`. `total` is the sum since the first day read, and follows corrections of past days. It is null until this month and last month were read once, and while `data_dir` cannot be used. `days` are this month and last month. `updated_at` is the time of the last change',
   'sonic/{id}/pressure_tests':
     'Pressure tests, if the cloud offers them: `last_day` with a test, `today_count`, and the IDs of the last 60 days by date. `job_id` is the last test that sonic2mqtt started',
+  'sonic/{id}/last_command':
+    'The newest valve command: `action`, `asked_at`, `status` and `reason` in words. `status` is `sent`, `confirmed`, `not_confirmed`, `error`, `refused` or `superseded`. `failed` is the failed command that the entity *Command failed* shows, with its words in `text`. It is null once a newer command is confirmed, and after 24 hours. All of it is kept over restarts',
+  'sonic/{id}/movement':
+    'How the valve came to its position `valve`: the time `at`, and `by`. `command`: a command through sonic2mqtt, which came at `topic`. `by_hand`: the incident `incident_id` reports that the handle was moved. `automatic_shut_off`: the valve closed with a new leak, long flow or high flow, and the automatic shut-off of the property is on. `elsewhere`: the app of the vendor, or nobody knows. An incident that is read up to five minutes later corrects it. Null after the first read of a valve. A pressure test is no movement. Kept over restarts',
   'sonic/{id}/incidents':
     'Open incidents: the newest of each type, or null. Unknown types are added to the known twenty. `open_count` is null if not all open incidents could be read, or if one names no known device',
   'signal/{id}':
@@ -52,6 +56,8 @@ const retainedWords: Readonly<Record<string, string>> = {
   'property/{id}/leak_protection':
     '`ON` or `OFF`: the value that the cloud accepted last, because it does not show this setting. Missing until the first one',
   'property/{id}/push': 'The same, for push messages',
+  'property/{id}/pause':
+    '[Pause of the automatic shut-off](../pause.md). `state` is `none`, `paused`, `resuming` (being turned on again) or `failed` (the cloud has not turned it on yet, and `reason` shows why). `until` is the end of the pause, or null',
   'property/{id}/incidents':
     'Open incidents of all its devices, newest first, at most 50. `open_count` is also null if the cloud does not report the hubs of the property',
   'incident/{id}':
@@ -116,6 +122,9 @@ function info(): object {
   };
 }
 
+const side = { status: 'up', workedAt: null } as const;
+const up = { cloud: side, broker: side };
+
 /** Every retained topic, with what the simulated cloud makes of it. */
 export function retainedTopics(): readonly PublishedTopic[] {
   const context = {
@@ -126,6 +135,11 @@ export function retainedTopics(): readonly PublishedTopic[] {
     statusPage: null,
     homepage: null,
     isDiscoveryOn: true,
+    moment: () => ({
+      bridge: { ...up, health: 'ok' as const, isLoading: false, isWhole: true },
+      now: Date.parse(exampleTime),
+      timezone: 'UTC',
+    }),
   };
   const messages = [
     ...[home.sonic, home.signal, home.property, bridge].flatMap((view) => planDevice(view, context).messages),
@@ -207,6 +221,12 @@ const commandWords: Readonly<Record<string, readonly [payload: string, words: st
   'property/{id}/notifications/set': [fields, 'Changes several notification settings, all or none'],
   'property/{id}/leak_protection/set': [onOff, 'Turns leak protection on or off'],
   'property/{id}/push/set': [onOff, 'Turns push messages on or off'],
+  'property/{id}/pause/set': [
+    '1 to 1440, or 0',
+    'Turns the automatic shut-off off now, and on again after so many minutes. `0` ends the pause. Rejected if the automatic shut-off is off already',
+  ],
+  'property/{id}/pause/start': ['Anything', 'The same, for the minutes of *Pause duration*'],
+  'property/{id}/pause_minutes/set': ['1 to 1440', 'Sets *Pause duration*'],
   'incident/{id}/action': [
     'An action that the incident offers',
     'Applies the action to this incident. A closed incident is read first, and offers `reopen`',

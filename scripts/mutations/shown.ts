@@ -10,6 +10,27 @@ const accountTests = ['test/unit/health/health.test.ts'];
 /** What is shown. */
 export const showingMutations: readonly Mutation[] = [
   {
+    promise: 'a command that was sent when the process died is not shown as sent for ever',
+    file: 'src/store/valveRecords.ts',
+    text: "if (kept?.command?.status === 'sent') {",
+    replacement: 'if (false) {',
+    tests: ['test/unit/store/valveRecords.test.ts'],
+  },
+  {
+    promise: 'a failed command is shown until a newer one is confirmed',
+    file: 'src/store/valveRecords.ts',
+    text: "if (isFailure && action !== null && (entry.newest === asked || status === 'refused')) {",
+    replacement: 'if (false) {',
+    tests: ['test/unit/store/valveRecords.test.ts'],
+  },
+  {
+    promise: 'a movement is by a command only if one was at work',
+    file: 'src/store/valveRecords.ts',
+    text: 'else if (mover && from < mover.until)',
+    replacement: 'else if (mover)',
+    tests: ['test/unit/store/valveRecords.test.ts'],
+  },
+  {
     promise: 'a pressure test is no closed valve',
     file: 'src/model/valve.ts',
     text: "if (valveState === 'pressure_test') return lastSettled;",

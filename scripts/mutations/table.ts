@@ -1,5 +1,6 @@
 import type { Mutation } from './mutation.ts';
 import { otherMutations } from './others.ts';
+import { pauseMutations } from './pauses.ts';
 import { sendingMutations } from './sent.ts';
 import { showingMutations } from './shown.ts';
 import { surroundingMutations } from './surroundings.ts';
@@ -9,6 +10,7 @@ import { commandMutations } from './taken.ts';
 export const mutations: readonly Mutation[] = [
   ...commandMutations,
   ...sendingMutations,
+  ...pauseMutations,
   ...showingMutations,
   ...surroundingMutations,
   ...otherMutations,

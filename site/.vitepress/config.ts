@@ -12,8 +12,10 @@ const tasks = {
   Start: ['index', 'docs/quick-start', 'docs/install', 'home-assistant-app/DOCS', 'docs/migrate'],
   Use: [
     'docs/home-assistant',
+    'docs/history',
     'docs/blueprints',
     'docs/automations',
+    'docs/pause',
     'docs/status-page',
     'docs/webhook',
     'docs/node-red',

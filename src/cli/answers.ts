@@ -4,13 +4,14 @@ import type { Given } from '../config/load.ts';
 import { newConfigFile } from '../config/newFile.ts';
 import { ConfigError } from '../config/problems.ts';
 import type { Tree } from '../config/tree.ts';
+import type { Language } from '../model/language.ts';
 import { systemDisk } from '../state/disk.ts';
 import { brokerChecks } from './brokerChecks.ts';
 import { type Check, type Reporter, runChecks } from './checks.ts';
 import { cloudChecks } from './cloudChecks.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import type { CommandContext } from './context.ts';
-import { ownClient, signOutAndClose } from './ownSession.ts';
+import { ownClient, rejectionText, signOutAndClose } from './ownSession.ts';
 
 /** What somebody who sets sonic2mqtt up is asked for. Empty: no user name, no password of the broker. */
 export interface Answers {
@@ -20,13 +21,21 @@ export interface Answers {
   readonly broker: string;
   readonly brokerUsername: string;
   readonly brokerPassword: string;
+  /** Of the names of entities; English unless given. */
+  readonly language?: Language;
+  /** Where the status page is; nowhere unless given. */
+  readonly listen?: string | undefined;
+  /** Whether no valve can be moved. */
+  readonly isWatchOnly?: boolean;
 }
 
 /** Their names. */
 export const answerNames = ['email', 'password', 'broker', 'brokerUsername', 'brokerPassword'] as const;
 
 /** The answers as the configuration file will have them. */
-function configurationOf({ email, password, broker, brokerUsername, brokerPassword }: Answers): Tree {
+function configurationOf(answers: Answers): Tree {
+  const { email, password, broker, brokerUsername, brokerPassword } = answers;
+  const { language = 'en', listen, isWatchOnly } = answers;
   return {
     cloud: { email, password },
     mqtt: {
@@ -34,6 +43,9 @@ function configurationOf({ email, password, broker, brokerUsername, brokerPasswo
       ...(brokerUsername !== '' && { username: brokerUsername }),
       ...(brokerPassword !== '' && { password: brokerPassword }),
     },
+    ...(language !== 'en' && { homeassistant: { language } }),
+    ...(isWatchOnly && { control: { valves: false } }),
+    ...(listen !== undefined && { http: { listen } }),
   };
 }
 
@@ -63,8 +75,8 @@ function givenBy(answers: Answers, file: string): Given {
 /** Whose answers are tested: those about the account, or those about the broker. */
 export type Part = 'account' | 'broker';
 
-/** Invalid: no configuration can have these answers. */
-export type TestResult = 'passed' | 'failed' | 'invalid';
+/** Invalid: no configuration can have these answers. Rejected: the cloud knows no such e-mail with this password. */
+export type TestResult = 'passed' | 'failed' | 'rejected' | 'invalid';
 
 /** Tests answers as `check` does, and reports what was found. */
 export async function testAnswers(
@@ -91,17 +103,31 @@ export async function testAnswers(
   const client = ownClient(configuration);
   const error = await run(cloudChecks(configuration.config, client));
   await signOutAndClose(client, signal);
-  return outcomeOf(error);
+  return rejectionText(error) === null ? outcomeOf(error) : 'rejected';
 }
+
+/** What the environment sets, which has priority: the variable of each answer. */
+export function setElsewhere(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
+  const set = Object.entries(variables).map(([answer, names]) => [answer, names.find((each) => env[each])]);
+  return Object.fromEntries(set.filter(([, variable]) => variable !== undefined));
+}
+
+const variables: Readonly<Record<string, readonly string[]>> = {
+  brokerUsername: ['SONIC2MQTT_MQTT__USERNAME'],
+  brokerPassword: ['SONIC2MQTT_MQTT__PASSWORD', 'SONIC2MQTT_MQTT__PASSWORD_FILE'],
+  language: ['SONIC2MQTT_HOMEASSISTANT__LANGUAGE'],
+  keepPage: ['SONIC2MQTT_HTTP__LISTEN'],
+  watchOnly: ['SONIC2MQTT_CONTROL__VALVES'],
+};
 
 /** What somebody entered in vain, as with Docker Compose, whose broker has a user of its own. */
 function unusedAnswers({ brokerUsername, brokerPassword }: Answers, env: NodeJS.ProcessEnv): string[] {
+  const set = setElsewhere(env);
   const rivals = [
-    ['mqtt.username', brokerUsername, ['SONIC2MQTT_MQTT__USERNAME']],
-    ['mqtt.password', brokerPassword, ['SONIC2MQTT_MQTT__PASSWORD', 'SONIC2MQTT_MQTT__PASSWORD_FILE']],
+    ['mqtt.username', brokerUsername, set['brokerUsername']],
+    ['mqtt.password', brokerPassword, set['brokerPassword']],
   ] as const;
-  return rivals.flatMap(([option, answer, variables]) => {
-    const variable = variables.find((each) => env[each]);
+  return rivals.flatMap(([option, answer, variable]) => {
     if (answer === '' || variable === undefined) return [];
     return `${questions[option]}: ${variable} is set and has priority. Leave this empty, or remove that variable`;
   });

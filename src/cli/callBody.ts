@@ -41,7 +41,8 @@ export async function readTypedBody(typed: string, context: CommandContext): Pro
   }
 }
 
-async function typedText(
+/** The text that an option gives: itself, from standard input (`-`) or from a file (`@FILE`). */
+export async function typedText(
   typed: string,
   { cwd, signal }: CommandContext,
 ): Promise<{ readonly text: string } | { readonly fault: string }> {

@@ -12,7 +12,7 @@ import { brokerOptions, topicsOf } from '../partOptions.ts';
 import { RetainedScan } from '../publishing/retainedScan.ts';
 import { stateFileName } from '../state/stateFile.ts';
 import { readState } from '../state/stateSchema.ts';
-import { readConfiguration } from './configuration.ts';
+import { type Configuration, readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 
 /** Readings in a row that find only what was deleted before. A cluster may need a moment, but no more of them. */
@@ -21,15 +21,20 @@ const maxInVain = 2;
 /** Topics that are read at a time. */
 const maxReadAtOnce = 500;
 
+/** `sonic2mqtt cleanup`. */
+export async function cleanup(context: CommandContext, options: { readonly force?: true }): Promise<number> {
+  return deleteMessages(await readConfiguration(context, { level: 'warn' }), context, options);
+}
+
 /**
- * `sonic2mqtt cleanup`: deletes every retained message of this bridge from the broker, and fails unless none is left;
- * where several share an account, what it has made and none of the others has taken over.
+ * Deletes every retained message of this bridge from the broker, and fails unless none is left; where several share an
+ * account, what it has made and none of the others has taken over.
  */
-export async function cleanup(
-  context: CommandContext,
+export async function deleteMessages(
+  { config, log, secrets, findBroker }: Configuration,
+  context: Pick<CommandContext, 'print' | 'signal'>,
   { force }: { readonly force?: true },
 ): Promise<number> {
-  const { config, log, secrets, findBroker } = await readConfiguration(context, { level: 'warn' });
   const topics = topicsOf(config);
   const isOneOfSeveral = isShared(config.shard);
 

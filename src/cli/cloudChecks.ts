@@ -190,7 +190,7 @@ function findingsOn(account: CheckedAccount, config: Config): CheckResult[] {
   const words = [
     ...[all, countOf(signals.length, 'hub'), countOf(sonics.length, 'valve')],
     ...(wifiSonics.length > 0 ? [countOf(wifiSonics.length, 'Wi-Fi valve')] : []),
-    countOf(openIncidents.length, 'open incident'),
+    countOf(openIncidents.length, 'open alert'),
     ...(filters.properties.length > 0 ? [`filters.properties selects ${selected.length} of ${all}`] : []),
     ...(isShared(shard) ? [`shard.index ${shard.index} has ${ours.length} of ${all}`] : []),
   ];

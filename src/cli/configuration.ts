@@ -12,6 +12,7 @@ import { secretsOf } from '../config/secrets.ts';
 import { isTree, valueAt, withValueAt } from '../config/tree.ts';
 import type { Warning } from '../config/warnings.ts';
 import type { CommandContext } from './context.ts';
+import type { HomeAssistantAccess } from './homeAssistantSocket.ts';
 
 /** What every command that uses the configuration starts from. */
 export interface Configuration {
@@ -24,6 +25,10 @@ export interface Configuration {
   readonly isToCleanUp: boolean;
   /** Where the broker is, if that is not for the configuration to say. */
   readonly findBroker?: BrokerFinder | undefined;
+  /** Home Assistant, if the app imports past days there. */
+  readonly historyTarget?: HomeAssistantAccess | undefined;
+  /** Whether the app of Home Assistant shall have simulated valves instead. */
+  readonly isDemo: boolean;
   /** What is odd about a valid configuration, with options as the user knows them. */
   readonly warnings: readonly Warning[];
 }
@@ -48,8 +53,10 @@ export async function readConfiguration(
     ...loaded,
     log: createLog({ level: logLevel ?? quiet.level ?? log.level, format: log.format, secrets }),
     secrets,
+    isDemo: app?.isDemo ?? false,
     isToCleanUp: app?.isToCleanUp ?? false,
     findBroker: app?.broker.isWanted ? await brokerFinder(app, env, secrets) : undefined,
+    historyTarget: app?.importsHistory ? await homeAssistant(env, secrets) : undefined,
     warnings: loaded.warnings.map(({ about, message }) => ({
       about,
       message: app?.given.inWords(message) ?? message,
@@ -93,9 +100,21 @@ async function brokerFinder(
   env: CommandContext['env'],
   secrets: Secrets,
 ): Promise<BrokerFinder> {
-  const { askForBroker, supervisorAccess } = await import('../config/supervisor.ts');
-  const { url, token } = supervisorAccess(env);
-  secrets.add(token);
+  const { askForBroker } = await import('../config/supervisor.ts');
+  const { url, token } = await supervisor(env, secrets);
   const learned = (password: string) => secrets.add(password);
   return (stopping) => askForBroker({ url, token, hasOwnUser: broker.hasOwnUser, learned }, stopping);
+}
+
+/** The WebSocket of Home Assistant, behind the Supervisor. */
+async function homeAssistant(env: CommandContext['env'], secrets: Secrets): Promise<HomeAssistantAccess> {
+  const { url, token } = await supervisor(env, secrets);
+  return { url: `${url.replace(/^http/, 'ws')}/core/websocket`, token };
+}
+
+async function supervisor(env: CommandContext['env'], secrets: Secrets) {
+  const { supervisorAccess } = await import('../config/supervisor.ts');
+  const access = supervisorAccess(env);
+  secrets.add(access.token);
+  return access;
 }

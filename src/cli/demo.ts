@@ -1,33 +1,38 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sleep, systemClock } from '../base/clock.ts';
+import { systemClock } from '../base/clock.ts';
 import { createLog } from '../base/log.ts';
 import { Secrets } from '../base/secrets.ts';
+import type { Connection } from '../broker/connection.ts';
+import { probeBroker } from '../broker/probeBroker.ts';
 import { configSchema } from '../config/schema.ts';
+import type { Tree } from '../config/tree.ts';
 import { Daemon } from '../daemon.ts';
-import type { ShownSonic, StatusDocument } from '../http/status.ts';
+import { incidentName } from '../entities/incidents.ts';
+import type { Topics } from '../homeassistant/topics.ts';
+import { brokerOptions, topicsOf } from '../partOptions.ts';
 import { demoCredentials, Simulator } from '../simulator/simulator.ts';
+import { leak, startStory } from '../simulator/story.ts';
 import { aborted, type CommandContext, exitStatus } from './context.ts';
 import { tryPort } from './ports.ts';
+import { parsedTree } from './published.ts';
+import { readKeys } from './terminal.ts';
 
 const usualPort = 1883;
 const usualHttpPort = 8099;
 
-/** How many times as often as usual something happens by itself, so that a minute of watching is enough. */
-const speed = 12;
-
-/** How often the terminal shows the valves and their water. */
-const showEveryMs = 5_000;
+/** Water is measured so many times as often as usual: every two seconds. */
+const speed = 30;
 
 /** `sonic2mqtt demo`: a simulated cloud, a broker and the bridge between them, on this machine only. */
 export async function demo(
-  { logLevel: level = 'info', print, signal }: CommandContext,
+  { logLevel: level = 'warn', print, signal }: CommandContext,
   wanted: { readonly port?: number; readonly httpPort?: number },
 ): Promise<number> {
   const secrets = new Secrets();
   const log = createLog({ level, format: 'pretty', secrets });
-  const simulator = new Simulator({ speed });
+  const simulator = new Simulator({ speed, happenings: startStory });
   await simulator.start();
   const port = await freePort('port', wanted.port, usualPort);
   const httpPort = await freePort('http-port', wanted.httpPort, usualHttpPort);
@@ -36,17 +41,32 @@ export async function demo(
     const config = configSchema.parse({
       cloud: { base_url: simulator.url, ...demoCredentials },
       mqtt: { embedded: { enabled: true, port } },
-      schedules: { incidents: '5s', sonics: '5s', telemetry: '5s', signals: '5s' },
+      schedules: { incidents: '2s', sonics: '2s', telemetry: '2s', signals: '5s' },
       valve: { confirm_interval: '500ms' },
+      stale_after: '10s',
       http: { listen: `127.0.0.1:${httpPort}` },
       data_dir: directory,
     });
     const daemon = new Daemon(config, log, secrets);
     await Promise.race([daemon.start().then(() => daemon.shown), aborted(signal)]);
-    const [sonic] = simulator.world.sonics.values();
-    if (!signal.aborted && sonic) {
-      print(welcome(port, httpPort, sonic.id, sonic.name ?? ''));
-      await showValves(httpPort, print, signal);
+    const [kitchen] = simulator.world.sonics.ids;
+    if (!signal.aborted && kitchen) {
+      const topics = topicsOf(config);
+      const topic = topics.below('sonic', kitchen, 'valve/set');
+      print(welcome(port, httpPort, topic));
+      // The terminal reads and publishes what any other client of the broker can.
+      const options = { ...brokerOptions(config, secrets), subscriptions: [`${topics.base}/#`] };
+      const parts = { clock: systemClock, log, stopping: signal };
+      await probeBroker(options, 'terminal', parts, async (connection) => {
+        printChanges(connection, topics, print);
+        const keys = keysOf({ connection, topic, simulator, kitchen, print });
+        const giveBack = readKeys((key) => keys[key]?.does(), signal);
+        if (giveBack) print(`Keys: ${keyWords(keys)}\n`);
+        await aborted(signal);
+        giveBack?.();
+      }).catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      });
     }
     await aborted(signal);
     await daemon.stop();
@@ -58,29 +78,83 @@ export async function demo(
   return exitStatus.done;
 }
 
-/** Prints a line with every valve and its water, again and again, as the status page has them. */
-async function showValves(
-  httpPort: number,
-  print: CommandContext['print'],
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    await sleep(systemClock, showEveryMs, signal).catch(() => {});
-    if (signal.aborted) return;
-    const { properties } = await readStatus(httpPort);
-    print(`Valves: ${properties.flatMap(({ sonics }) => sonics.map(sonicLine)).join(', ')}`);
-  }
+interface Stage {
+  readonly connection: Connection;
+  /** Of the kitchen valve's commands. */
+  readonly topic: string;
+  readonly simulator: Simulator;
+  readonly kitchen: string;
+  readonly print: CommandContext['print'];
 }
 
-async function readStatus(httpPort: number): Promise<StatusDocument> {
-  const answer = await fetch(`http://127.0.0.1:${httpPort}/status.json`);
-  return ((await answer.json()) as { status: StatusDocument }).status;
+interface Key {
+  /** What it does, for people. */
+  readonly words: string;
+  readonly does: () => void;
 }
 
-/** As in "Kitchen open 4.2 L/min"; without its water while none flows. */
-function sonicLine({ name, valve, flowLMin }: ShownSonic): string {
-  const flow = flowLMin ? ` ${flowLMin.toFixed(1)} L/min` : '';
-  return `${name} ${valve ?? 'unknown'}${flow}`;
+/** THE KEYS of the demo. */
+function keysOf({ connection, topic, simulator, kitchen, print }: Stage): Readonly<Record<string, Key>> {
+  let isCut = false;
+  const send = (payload: string) => {
+    print(`Sent ${payload} to ${topic}`);
+    connection.publish(topic, payload, { retain: false }).catch(({ message }: Error) => print(message));
+  };
+  return {
+    c: { words: 'close the kitchen valve', does: () => send('CLOSE') },
+    o: { words: 'open it', does: () => send('OPEN') },
+    l: {
+      words: 'a leak in the kitchen',
+      does: () => {
+        if (!leak(simulator.world, kitchen)) print('The kitchen leaks already, or its valve is closed');
+      },
+    },
+    x: {
+      words: 'cut the cloud, and restore it',
+      does: () => {
+        isCut = !isCut;
+        simulator.setFaults(isCut ? [{ kind: 'reset' }] : []);
+        print(isCut ? 'The cloud is cut' : 'The cloud is restored');
+      },
+    },
+    q: { words: 'quit', does: () => void process.kill(process.pid, 'SIGINT') },
+  };
+}
+
+function keyWords(keys: Readonly<Record<string, Key>>): string {
+  return Object.entries(keys)
+    .map(([key, { words }]) => `${key} ${words}`)
+    .join(', ');
+}
+
+/** What the messages of a kind say, for people; null for nothing. */
+const wordsOf: Readonly<Record<string, (document: Tree, payload: string) => string | null>> = {
+  'bridge/cloud': (_, payload) => payload,
+  'sonic/': ({ valve }) => String(valve ?? 'unknown'),
+  'sonic/telemetry': ({ flow_l_min: flow }) =>
+    typeof flow === 'number' ? `${flow > 0 ? '' : 'no '}water runs` : null,
+  'sonic/incidents': ({ open }) => {
+    const types = Object.entries(Object(open)).flatMap(([type, incident]) => (incident ? [type] : []));
+    const alerts = types.map((type) => incidentName({ type }) ?? type);
+    return alerts.length === 0 ? 'no alert' : `ALERT: ${alerts.join(', ')}`;
+  },
+};
+
+/** Prints a line for each change that a person can see. */
+function printChanges(connection: Connection, topics: Topics, print: CommandContext['print']): void {
+  const names = new Map<string, string>();
+  const before = new Map<string, string>();
+  connection.on('message', ({ topic, payload }) => {
+    const { kind, id, path } = topics.parse(topic) ?? { kind: '', id: '', path: '' };
+    const document = parsedTree(payload);
+    if (`${kind}/${path}` === 'sonic/') names.set(id, String(document['name']));
+    const words = wordsOf[`${kind}/${path}`]?.(document, payload) ?? null;
+    if (words === null) return;
+    const isNews = (before.get(topic) ?? words) !== words;
+    before.set(topic, words);
+    const time = new Date().toTimeString().slice(0, 8);
+    if (isNews) print(`${time} ${names.get(id) ?? 'Cloud'}: ${words}`);
+  });
 }
 
 /** The wanted port, or the usual one, or any other if that is taken. Throws if the wanted port is taken. */
@@ -91,24 +165,19 @@ function freePort(option: string, wanted: number | undefined, usual: number): Pr
   });
 }
 
-function welcome(port: number, httpPort: number, sonicId: string, name: string): string {
-  const topic = `sonic2mqtt/sonic/${sonicId}`;
+function welcome(port: number, httpPort: number, topic: string): string {
   const at = `-h 127.0.0.1 -p ${port}`;
   return `
-The demo is running: a simulated cloud with a few properties, sonic2mqtt, and an MQTT broker on 127.0.0.1:${port}.
+The demo is running: four simulated valves, sonic2mqtt, and an MQTT broker on 127.0.0.1:${port}.
 
 Open the status page:
   http://127.0.0.1:${httpPort}/
 
-Watch the valves, in another terminal:
-  mosquitto_sub ${at} -v -t 'sonic2mqtt/sonic/+' -t 'sonic2mqtt/sonic/+/telemetry' -t 'sonic2mqtt/bridge/event'
+All is well at first. After 20 seconds somebody opens a tap, and after 40 seconds the kitchen leaks.
+Close its valve, in another terminal. That ends the leak within 10 seconds:
+  mosquitto_pub ${at} -t ${topic} -m CLOSE
 
-Close the valve "${name}":
-  mosquitto_pub ${at} -t ${topic}/valve/set -m CLOSE
-
-It shows "valve":"closing", and about 6 seconds later "valve":"closed". The demo also simulates water flow, incidents
-and lost radio links by itself. All topics are under sonic2mqtt/#, and Home Assistant discovery is under
-homeassistant/#. If you do not have the Mosquitto clients, "npx mqtt sub" and "npx mqtt pub" take the same options.
-Press Ctrl+C to stop.
+If you do not have the Mosquitto clients, "npx mqtt pub" takes the same options. All topics are under sonic2mqtt/#,
+and Home Assistant discovery is under homeassistant/#. Press Ctrl+C to stop.
 `;
 }

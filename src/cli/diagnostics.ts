@@ -10,6 +10,7 @@ import { optionRows } from '../config/schema.ts';
 import { type Tree, valueAt } from '../config/tree.ts';
 import { incidentTypes } from '../model/records.ts';
 import { topicsOf } from '../partOptions.ts';
+import { isStateFile } from '../state/stateFile.ts';
 import { readState } from '../state/stateSchema.ts';
 import { brokerChecks } from './brokerChecks.ts';
 import { type Finding, runChecks } from './checks.ts';
@@ -177,9 +178,8 @@ interface KeptFile {
 
 /** The state files of the bridge: sizes and numbers, nothing of what is in them. */
 async function keptFiles(folder: string): Promise<KeptFile[]> {
-  const isOwn = (name: string) => /^(state|ledger(_\d+)?)\.json(\.bak|\.unreadable|\.tmp)*$/.test(name);
   try {
-    const names = (await readdir(folder)).filter(isOwn).toSorted();
+    const names = (await readdir(folder)).filter(isStateFile).toSorted();
     return await Promise.all(names.map((name) => describeFile(folder, name)));
   } catch (error) {
     return [{ code: codeOf(error) ?? 'unknown' }];

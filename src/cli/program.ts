@@ -113,10 +113,17 @@ async function createProgram(
       onEnd(await check(contextOf(), options));
     });
 
-  add('setup', 'Prompt for account and broker, write the configuration').action(async () => {
-    const { setup } = await import('./setup.ts');
-    onEnd(await setup(contextOf()));
-  });
+  add('setup', 'Prompt for account and broker, write the configuration')
+    .option('--service', 'also install a service of systemd, start it and show its log (Linux, as root)')
+    .addHelpText(
+      'after',
+      '\nWith --service, the configuration is /etc/sonic2mqtt/config.yaml. If it exists, setup prompts for nothing,\n' +
+        'renews the service and restarts it.',
+    )
+    .action(async (options) => {
+      const { setup } = await import('./setup.ts');
+      onEnd(await setup(contextOf(), options));
+    });
 
   const call = add('call', 'Call one cloud operation. Some operations move a valve');
   if (argv.includes('call')) {
@@ -153,6 +160,59 @@ async function createProgram(
     .action(async (options) => {
       const { cleanup } = await import('./cleanup.ts');
       onEnd(await cleanup(contextOf(), options));
+    });
+
+  add('uninstall', 'Remove the service that setup --service has made')
+    .addHelpText(
+      'after',
+      '\nStops and deletes the service, and deletes its messages on the broker as cleanup does.\n' +
+        'Asks before it deletes /etc/sonic2mqtt/config.yaml and the data in /var/lib/sonic2mqtt.',
+    )
+    .action(async () => {
+      const { uninstall } = await import('./uninstall.ts');
+      onEnd(await uninstall(contextOf()));
+    });
+
+  add('dashboard', 'Print a Home Assistant dashboard of your valves')
+    .addHelpText(
+      'after',
+      '\nsonic2mqtt must be running. Paste the text into the raw configuration editor of a new dashboard.\n' +
+        'A tap shows details. The buttons ask before they move water.',
+    )
+    .action(async () => {
+      const { dashboard } = await import('./dashboard.ts');
+      onEnd(await dashboard(contextOf()));
+    });
+
+  add('history', 'Print the litres of each past day, or import them')
+    .addOption(
+      textOption(
+        '--from <month>',
+        'first month, YYYY-MM (default: as far back as the cloud has days)',
+        /^20\d\d-(0[1-9]|1[0-2])$/,
+        'a month such as 2025-01',
+      ),
+    )
+    .option('--csv', 'print for programs, as CSV')
+    .addOption(
+      textOption(
+        '--home-assistant <url>',
+        'import into the statistics of Water total there',
+        /^https?:\/\/[^\s/]+/,
+        'an address such as http://homeassistant.local:8123',
+      ),
+    )
+    .addOption(
+      textOption('--token-file <file>', 'long-lived access token of an administrator there; - is stdin'),
+    )
+    .addHelpText(
+      'after',
+      '\nReads every month of every valve from the cloud. Without --home-assistant, it changes nothing.\n' +
+        'An import adds the days before the first hour that Home Assistant has. A second import changes nothing.',
+    )
+    .action(async (_options, command) => {
+      const { history } = await import('./history.ts');
+      onEnd(await history(contextOf(), command));
     });
 
   add('schema', 'Print the JSON Schema of the configuration, for editors').action(async () => {

@@ -62,7 +62,8 @@ function httpStatus(error: unknown): number | null {
   return status === undefined ? null : Number(status);
 }
 
-function parsedTree(text = ''): Tree {
+/** The object in a payload; empty if it cannot be read. */
+export function parsedTree(text = ''): Tree {
   try {
     const value: unknown = JSON.parse(text);
     return isTree(value) ? value : {};

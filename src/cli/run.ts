@@ -14,19 +14,31 @@ import { aborted, type CommandContext, exitStatus } from './context.ts';
 /** `sonic2mqtt run`: the bridge, until a signal stops it. */
 export async function run(context: CommandContext): Promise<number> {
   if (!(await isSetUp(context))) return context.signal.aborted ? exitStatus.done : exitStatus.failed;
-  const { config, file, log, secrets, findBroker, warnings, isToCleanUp } = await readConfiguration(context);
+  const configuration = await readConfiguration(context);
+  const { file, log, secrets, findBroker, historyTarget, isDemo, isToCleanUp, warnings } = configuration;
   log.info(`sonic2mqtt ${version}, configured by ${file ?? 'the environment'}`);
   for (const { message } of warnings) log.warn(message);
+  if (!configuration.config.control.valves) {
+    const option = isApp(context.env)
+      ? 'control_valves in the app'
+      : `control.valves in ${file ?? 'the environment'}`;
+    log.info(`Watch only: nobody can move a valve. To end this, set ${option} to true, and restart`);
+  }
   endOnMistake(log);
   if (isToCleanUp) {
-    const { cleanup } = await import('./cleanup.ts');
-    const status = await cleanup(context, {});
+    const { deleteMessages } = await import('./cleanup.ts');
+    const demo = (await import('./appDemo.ts')).leftByDemo(configuration);
+    let status: number = exitStatus.done;
+    for (const each of [configuration, ...demo]) status ||= await deleteMessages(each, context, {});
     if (status === exitStatus.done)
       log.warn(
         'The option cleanup is on, so the app stops now. Uninstall it, or turn off cleanup and start it again',
       );
     return status;
   }
+  const config = isApp(context.env)
+    ? await (await import('./appDemo.ts')).withDemo(configuration, context.signal)
+    : configuration.config;
   const daemon = new Daemon(config, log, secrets, { findBroker });
   try {
     await Promise.race([daemon.start(), aborted(context.signal)]);
@@ -34,6 +46,10 @@ export async function run(context: CommandContext): Promise<number> {
     log.fatal(`sonic2mqtt cannot start: ${errorMessage(error)}`);
     await daemon.stop();
     return exitStatus.failed;
+  }
+  if (historyTarget && !isDemo) {
+    const { importInApp } = await import('./appHistory.ts');
+    void importInApp(configuration, historyTarget, context.signal);
   }
   await aborted(context.signal);
   log.info('Stopping');

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { emailPattern } from '../base/email.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import { fileVariable } from '../config/environment.ts';
 import { describeDiskError } from '../state/disk.ts';
@@ -13,34 +14,66 @@ import {
 } from './answers.ts';
 import { reportTo } from './checks.ts';
 import { type CommandContext, exitStatus } from './context.ts';
-import { InputEnded, openTerminal, type Terminal } from './terminal.ts';
+import { hiddenProgram, logCommand, serviceFiles, serviceProblem, startService } from './service.ts';
+import { InputEnded, isYes, openTerminal, type Terminal } from './terminal.ts';
 
 /** `sonic2mqtt setup`: asks for the account and the broker, tests both, and writes the configuration file. */
-export async function setup(context: CommandContext): Promise<number> {
-  const { print, complain, signal, env, cwd, configFile } = context;
+export async function setup(context: CommandContext, options: { readonly service?: true }): Promise<number> {
+  if (options.service) return setUpService(context);
+  const { print, complain, env, cwd, configFile } = context;
   const file = resolve(cwd, configFile ?? (env[fileVariable] || 'config.yaml'));
   if (existsSync(file)) {
     complain(`${file} exists already. Edit it, or move it away and start setup again.`);
     return exitStatus.badUsage;
   }
+  if (!(await writeConfiguration(context, file))) return exitStatus.failed;
+  const run = configFile === undefined ? 'sonic2mqtt run' : `sonic2mqtt run --config ${file}`;
+  print(`Start sonic2mqtt as a service, or with: ${run}`);
+  return exitStatus.done;
+}
+
+/** `sonic2mqtt setup --service`: the same for a service of systemd, which it makes or renews, and starts. */
+async function setUpService(context: CommandContext): Promise<number> {
+  const { print, complain, signal } = context;
+  const { config } = serviceFiles;
+  const problem = (await serviceProblem(context, 'setup --service')) ?? hiddenProgram();
+  if (problem !== null) {
+    complain(problem);
+    return exitStatus.failed;
+  }
+  if (existsSync(config)) print(`Using ${config}, which exists already.`);
+  else if (!(await writeConfiguration(context, config))) return exitStatus.failed;
+  print('Starting the service. This is its log:\n');
+  if (!(await startService(signal))) {
+    complain(`\nThe service did not start. Its log shows why: ${logCommand}`);
+    return exitStatus.failed;
+  }
+  print(`\nThe service runs, and starts with this computer. Its log: ${logCommand}`);
+  print(`Options: ${config}. After a change: sudo systemctl restart sonic2mqtt`);
+  print('To remove everything again: sudo sonic2mqtt uninstall');
+  return exitStatus.done;
+}
+
+/** Asks, tests and writes; whether the file is written. */
+async function writeConfiguration(context: CommandContext, file: string): Promise<boolean> {
+  const { print, complain, signal } = context;
   try {
     accessSync(nearestFolder(file), constants.W_OK);
   } catch (error) {
     complain(`${file} cannot be written (${describeDiskError(error)}).`);
-    return exitStatus.failed;
+    return false;
   }
-  print('Setup prompts for your account and your MQTT broker, and tests both. Press Ctrl+C to stop.');
+  print('Setup prompts for your account and your MQTT broker, and tests each of them. Press Ctrl+C to stop.');
   const terminal = openTerminal(signal);
   try {
     const answers = await askForAll(terminal, context, file);
     await saveAnswers(answers, file);
-    const run = configFile === undefined ? 'sonic2mqtt run' : `sonic2mqtt run --config ${file}`;
-    print(`\nSaved ${file}. Only you can read it.\nStart sonic2mqtt as a service, or with: ${run}`);
-    return exitStatus.done;
+    print(`\nSaved ${file}. Only you can read it.`);
+    return true;
   } catch (error) {
     const isStopped = signal.aborted || error instanceof InputEnded;
     complain(isStopped ? 'Setup was stopped. Nothing was saved.' : errorMessage(error));
-    return exitStatus.failed;
+    return false;
   } finally {
     terminal.close();
   }
@@ -71,10 +104,13 @@ async function askForAll(terminal: Terminal, context: CommandContext, file: stri
   let outcome: TestResult;
   do {
     print('\nYour account, as in the vendor’s app:');
-    const email = await askFor(terminal, 'E-mail', answers.email);
+    const email = await askForEmail(terminal, context, answers.email);
     const password = await terminal.askHidden('Password');
     answers = { ...answers, email, password };
-  } while ((await test('account', answers)) !== 'passed');
+    outcome = await test('account', answers);
+    // It may be the e-mail that is wrong.
+    if (outcome === 'rejected') answers = nothing;
+  } while (outcome !== 'passed');
 
   let broker = (await findUsualBroker()) ?? '';
   print('\nThe MQTT broker that Home Assistant uses, for example mqtt://192.168.1.2:1883:');
@@ -86,15 +122,22 @@ async function askForAll(terminal: Terminal, context: CommandContext, file: stri
     answers = { ...answers, broker, brokerUsername, brokerPassword };
     outcome = await test('broker', answers);
     // The broker may start later than this.
-  } while (outcome !== 'passed' && !(outcome === 'failed' && (await isKept(terminal))));
+  } while (
+    outcome !== 'passed' &&
+    !(outcome === 'failed' && (await isYes(terminal, 'Use this broker anyway? y or n')))
+  );
   return answers;
+}
+
+/** Asks again until it is one, before anything else is asked. */
+async function askForEmail(terminal: Terminal, context: CommandContext, proposal: string): Promise<string> {
+  const email = await askFor(terminal, 'E-mail', proposal);
+  if (emailPattern.test(email)) return email;
+  context.print('FAIL account: E-mail: must be an e-mail address');
+  return askForEmail(terminal, context, proposal);
 }
 
 /** Asks again until there is an answer. */
 async function askFor(terminal: Terminal, question: string, proposal: string): Promise<string> {
   return (await terminal.ask(question, proposal)) || askFor(terminal, question, proposal);
-}
-
-async function isKept(terminal: Terminal): Promise<boolean> {
-  return /^y/i.test(await terminal.ask('Use this broker anyway? y or n', 'n'));
 }

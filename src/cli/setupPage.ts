@@ -1,11 +1,17 @@
 import { randomInt } from 'node:crypto';
+import { hostname } from 'node:os';
 import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { readBody } from '../base/readBody.ts';
+import { isLoopback } from '../config/addresses.ts';
 import { setupVariable } from '../config/environment.ts';
 import { serveLiveness } from '../health/liveness.ts';
 import { filledIn, file as pageFile, textsModule } from '../http/files.ts';
 import { HttpServer, type Route, sendJson } from '../http/httpServer.ts';
+import icon from '../http/page/icon.svg?raw';
+import next from '../http/page/next.html?raw';
+import { pageTexts } from '../http/texts.ts';
+import { languages } from '../model/language.ts';
 import { describeDiskError } from '../state/disk.ts';
 import {
   type Answers,
@@ -13,6 +19,7 @@ import {
   findUsualBroker,
   type Part,
   saveAnswers,
+  setElsewhere,
   testAnswers,
 } from './answers.ts';
 import type { Finding } from './checks.ts';
@@ -31,6 +38,8 @@ interface Sent extends Answers {
   readonly code: string;
   /** Whether a broker that fails its check is taken all the same. */
   readonly keepBroker: boolean;
+  /** Whether the status page shall be where this page is. */
+  readonly keepPage: boolean;
 }
 
 /**
@@ -74,7 +83,7 @@ export async function serveSetup(
     const isGood = account.outcome === 'passed' && broker.outcome === 'passed';
     if (!isSaved && (isGood || (canKeepBroker && sent.keepBroker))) {
       try {
-        await saveAnswers(sent, file);
+        await saveAnswers({ ...sent, listen: sent.keepPage ? listen() : undefined }, file);
         isSaved = true;
       } catch (error) {
         findings.push({
@@ -84,18 +93,25 @@ export async function serveSetup(
         });
       }
     }
-    return { status: 200, body: { isSaved, canKeepBroker, findings } };
+    const hasPage = isSaved && sent.keepPage;
+    return { status: 200, body: { isSaved, hasPage, canKeepBroker, findings } };
   };
 
   const routes: Route[] = [
-    pageFile('/', 'text/html', filledIn(html, setupTexts)),
+    pageFile('/', 'text/html', filledIn(htmlFor(context.env), { ...pageTexts, ...setupTexts })),
     pageFile('/page.css', 'text/css', style),
     pageFile('/page.js', 'text/javascript', script),
     pageFile('/texts.js', 'text/javascript', textsModule(setupTexts)),
+    pageFile('/icon.svg', 'image/svg+xml', icon),
+    pageFile('/favicon.ico', 'image/svg+xml', icon),
     {
       path: '/broker',
       methods: ['GET'],
-      answer: async (response) => sendJson(response, 200, { broker: await usualBroker }),
+      answer: async (response) => {
+        // Only on this computer, the page shows nothing to others.
+        const keepPage = isLoopback(host);
+        sendJson(response, 200, { broker: await usualBroker, keepPage, set: setElsewhere(context.env) });
+      },
     },
     {
       path: '/setup',
@@ -116,6 +132,7 @@ export async function serveSetup(
   ];
   const options = { option: setupVariable, host, port, onlyFrom: [] };
   const server = new HttpServer(options, routes, systemClock, Math.random, log);
+  const listen = () => `${host.includes(':') ? `[${host}]` : host}:${server.port ?? port}`;
   const invite = () => {
     const local = `http://${host === '0.0.0.0' ? 'localhost' : host}:${server.port ?? port}`;
     const address = host === '0.0.0.0' ? `${local} (or use the address of this computer)` : local;
@@ -144,6 +161,22 @@ async function testPart(part: Part, sent: Sent, file: string, context: CommandCo
   return { outcome: await testAnswers(part, sent, file, context, report), findings };
 }
 
+/** The page for the way in which this program runs: with the command that shows its log, if it has no terminal. */
+function htmlFor(env: NodeJS.ProcessEnv): string {
+  const command = logCommand(env);
+  return html
+    .replace('{{next_steps}}', next)
+    .replace('{{code_hint}}', command === '' ? '{{code_in_terminal}}' : '{{code_hint}}')
+    .replace('{{command}}', command);
+}
+
+/** The name of a container is its ID, unless somebody has given it another. */
+function logCommand(env: NodeJS.ProcessEnv): string {
+  if (env['HEARTBEAT_SOCKET'])
+    return `docker logs ${/^[0-9a-f]{12}$/.test(hostname()) ? hostname() : 'sonic2mqtt'}`;
+  return env['INVOCATION_ID'] ? 'journalctl -u sonic2mqtt' : '';
+}
+
 /** What a form has sent; null if it is none. */
 function readSent(body: Buffer | null): Sent | null {
   let sent: Readonly<Record<string, unknown>>;
@@ -154,7 +187,14 @@ function readSent(body: Buffer | null): Sent | null {
   }
   const isForm = ['code', ...answerNames].every((name) => typeof sent[name] === 'string');
   if (!isForm) return null;
-  const form = { ...sent, keepBroker: sent['keepBroker'] === true } as Sent;
+  const isTrue = (name: string) => sent[name] === true;
+  const choices = {
+    keepBroker: isTrue('keepBroker'),
+    keepPage: isTrue('keepPage'),
+    isWatchOnly: isTrue('watchOnly'),
+  };
+  const language = languages.find((each) => each === sent['language']) ?? 'en';
+  const form = { ...sent, ...choices, language } as Sent;
   // Keyboards of phones add a space to a word that they propose.
   const { email, broker, brokerUsername } = form;
   return { ...form, email: email.trim(), broker: broker.trim(), brokerUsername: brokerUsername.trim() };

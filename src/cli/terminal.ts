@@ -51,3 +51,31 @@ export function openTerminal(signal: AbortSignal): Terminal {
     close: () => reader.close(),
   };
 }
+
+/** Asks whether something shall be done. Enter means no. */
+export async function isYes(terminal: Terminal, question: string): Promise<boolean> {
+  return /^y/i.test(await terminal.ask(question, 'n'));
+}
+
+/**
+ * Reads a terminal key by key until the signal aborts or the process ends, and gives it back then, or when the returned function
+ * is called. Null without a terminal.
+ */
+export function readKeys(onKey: (key: string) => void, signal: AbortSignal): (() => void) | null {
+  const { stdin } = process;
+  if (!stdin.isTTY) return null;
+  const read = (keys: Buffer) => {
+    // Such a terminal sends no signals.
+    for (const key of String(keys)) key === '\x03' ? process.kill(process.pid, 'SIGINT') : onKey(key);
+  };
+  const giveBack = () => {
+    stdin.off('data', read).setRawMode(false).pause();
+    process.off('exit', giveBack);
+    signal.removeEventListener('abort', giveBack);
+  };
+  // A program that ends by a mistake emits this too.
+  process.on('exit', giveBack);
+  signal.addEventListener('abort', giveBack);
+  stdin.setRawMode(true).on('data', read).resume();
+  return giveBack;
+}

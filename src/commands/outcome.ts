@@ -9,6 +9,7 @@ import { CloudError } from '../cloud/errors.ts';
 import type { Call } from '../cloud/operations.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import type { BridgeView, DeviceKind } from '../model/devices.ts';
+import type { Pause } from '../model/pause.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { Store } from '../store/store.ts';
 
@@ -34,6 +35,14 @@ interface OutcomeEvents {
   offersChanged: [];
 }
 
+/** What outlives the process of the pauses of the automatic shut-off. */
+export interface PauseMemory {
+  readonly pauses: ReadonlyMap<string, Pause>;
+  /** Resolves to whether that is on disk. */
+  recordPause(propertyId: string, pause: Pause | null): Promise<boolean>;
+  recordPauseMinutes(propertyId: string, minutes: number): void;
+}
+
 /** What commands work with. Each part of this room is given what it uses of it. */
 export interface CommandParts {
   readonly topics: Topics;
@@ -45,6 +54,7 @@ export interface CommandParts {
   readonly connection: Connection;
   readonly store: Store;
   readonly poller: Pick<Poller, 'runNow' | 'readNewTest' | 'refresh'>;
+  readonly memory: PauseMemory;
   /** The bridge as a device. */
   readonly bridge: { readonly view: BridgeView };
   /** Why no valve is moved while another bridge runs, in words; null while none runs. */
@@ -144,9 +154,10 @@ export class Outcomes extends EventEmitter<OutcomeEvents> {
   }
 
   #logFailure(topic: string, status: Outcome['status'], reason: string | null): void {
-    // A request has an answer that says why it failed, unless the valve does not follow afterwards. Many requests must not
-    // fill the log.
-    if (this.#topics.operationOf(topic) !== null && reason !== 'not_confirmed') {
+    // The valve queue has said so in words.
+    if (reason === 'not_confirmed') return;
+    // A request has an answer that says why it failed. Many requests must not fill the log.
+    if (this.#topics.operationOf(topic) !== null) {
       this.#log.debug({ topic, status }, `Request failed: ${reason}`);
       return;
     }

@@ -21,7 +21,7 @@ import {
 import { isTopicName } from '../homeassistant/topics.ts';
 import { type MessageLimits, type MessageProblem, payloadProblem, timeLeftMs } from './messageRules.ts';
 import { type CommandParts, isValveCall, reasonFor, shortenedReason, type ValveCall } from './outcome.ts';
-import type { Updates } from './updates.ts';
+import { pausedRefusal, type Updates } from './updates.ts';
 import { type ValveQueue, type ValveResult, valveOf } from './valveQueue.ts';
 
 /** What went wrong with a request, in a word for programs. */
@@ -221,7 +221,8 @@ export class Requests {
     const { message, call } = request;
     const isChange = operationRow(call.operation).retry === 'never';
     const timeoutMs = timeLeftMs(message.sentAfter, this.#parts) ?? 0;
-    const failure = this.#notSent(isChange, timeoutMs);
+    const paused = pausedRefusal(this.#parts.store, call);
+    const failure = this.#notSent(isChange, timeoutMs) ?? (paused && rejection('invalid_request', paused));
     if (failure) {
       this.#fail(request, failure);
       return;

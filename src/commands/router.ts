@@ -10,15 +10,17 @@ import {
   parseCommand,
   parseIncidentCommand,
   permissionMessage,
+  valveAction,
 } from '../homeassistant/command.ts';
 import type { Target } from '../homeassistant/topics.ts';
 import { kindLabels } from '../model/devices.ts';
 import { isSameId } from '../model/ids.ts';
 import { messageProblem, timeLeftMs } from './messageRules.ts';
 import { type CommandParts, isValveCall, reasonFor, reasons } from './outcome.ts';
+import { Pauses } from './pauses.ts';
 import { Requests } from './requests.ts';
 import { Updates } from './updates.ts';
-import { ValveQueue } from './valveQueue.ts';
+import { askedBy, ValveQueue } from './valveQueue.ts';
 
 /*
  * How a command travels: each message of the connection comes to `#handle`. It finds out whether the topic is that of a
@@ -38,11 +40,23 @@ export class CommandRouter {
   readonly #valveQueue: ValveQueue;
   readonly #updates: Updates;
   readonly #requests: Requests;
+  readonly #pauses: Pauses;
   #incidentReads = 0;
 
   constructor(parts: CommandParts) {
     this.#parts = parts;
-    const { topics, control, statusTopic, client, connection, store, poller, otherBridges, outcomes } = parts;
+    const {
+      topics,
+      control,
+      statusTopic,
+      client,
+      connection,
+      store,
+      poller,
+      memory,
+      otherBridges,
+      outcomes,
+    } = parts;
     const { requestTimeoutMs, confirmTimeoutMs, confirmIntervalMs, clock, log } = parts;
     const stopping = this.#stopping.signal;
     this.#valveQueue = new ValveQueue({
@@ -85,7 +99,23 @@ export class CommandRouter {
       clock,
       log,
     });
+    this.#pauses = new Pauses({
+      client,
+      store,
+      memory,
+      otherBridges,
+      updates: this.#updates,
+      requestTimeoutMs,
+      stopping,
+      clock,
+      log,
+    });
     connection.on('message', (message) => this.#handle(message));
+  }
+
+  /** Takes up the pauses of an earlier run. */
+  start(): void {
+    this.#pauses.start();
   }
 
   /** Ends the commands in progress, and refuses later ones. */
@@ -108,8 +138,12 @@ export class CommandRouter {
     const stopping = this.#stopping.signal;
     const problem = messageProblem(message, { requestTimeoutMs, stopping, clock });
     if (operation !== null) this.#requests.handle(message, operation, problem);
-    else if (problem) this.#refuse(topic, problem.reason);
-    else if (target) this.#handleCommand(message, target);
+    else if (problem) {
+      // What the broker may have stored is no wish of now.
+      if (target)
+        this.#noteRefusedMove(message, target, problem.reason, !message.isRetained && !message.doubt);
+      this.#refuse(topic, problem.reason);
+    } else if (target) this.#handleCommand(message, target);
   }
 
   /** The target of a command; null for any other topic, and for a command that another bridge answers. */
@@ -141,14 +175,20 @@ export class CommandRouter {
     else this.#refuse(message.topic, this.#unknownTarget(target));
   }
 
-  #dispatch(message: BrokerMessage, { kind, id }: Target, parsed: ParsedCommand): void {
+  #dispatch(message: BrokerMessage, target: Target, parsed: ParsedCommand): void {
+    const { kind, id } = target;
     const { topic } = message;
     if ('refusal' in parsed) {
+      this.#noteRefusedMove(message, target, parsed.refusal, true);
       this.#refuse(topic, parsed.refusal);
       return;
     }
     const { action } = parsed;
     if ('kind' in action) {
+      if (action.kind === 'pause') {
+        this.#pauses.handle(message, action.propertyId, action.minutes);
+        return;
+      }
       this.#carryOut(action);
       this.#parts.outcomes.record(topic, 'ok', null, null);
     } else if ('operation' in action && isValveCall(action)) {
@@ -158,9 +198,12 @@ export class CommandRouter {
 
   /** A command for the bridge itself. */
   #carryOut(action: BridgeAction): void {
-    const { poller, outcomes, log } = this.#parts;
+    const { poller, store, memory, outcomes, log } = this.#parts;
     if (action.kind === 'refresh') poller.refresh();
-    else {
+    else if (action.kind !== 'set_log_level') {
+      memory.recordPauseMinutes(action.propertyId, action.minutes);
+      store.showPause(action.propertyId);
+    } else {
       log.level = action.level;
       outcomes.emit('showAgain', 'bridge', '');
     }
@@ -203,6 +246,19 @@ export class CommandRouter {
     } finally {
       this.#incidentReads -= 1;
     }
+  }
+
+  /** The valve keeps its newest command, also one that does not come to the queue. */
+  #noteRefusedMove(
+    message: BrokerMessage,
+    { kind, id, path }: Target,
+    reason: string,
+    isFailure: boolean,
+  ): void {
+    if (kind !== 'sonic' || path !== 'valve/set') return;
+    const action = valveAction(message.payload);
+    const asked = askedBy(message, typeof action === 'string' ? action : null, this.#parts.clock);
+    this.#parts.store.recordCommand(id, asked, 'refused', reason, { isFailure });
   }
 
   #unknownTarget({ kind, id }: Target): string {

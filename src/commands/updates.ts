@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { forEachLimit } from '../base/forEachLimit.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import type { Answered } from '../cloud/client.ts';
@@ -6,6 +7,7 @@ import { type Call, type OperationName, operationRow, type RecordOf } from '../c
 import type { CallOptions } from '../cloud/requestPipeline.ts';
 import { movesValve } from '../homeassistant/command.ts';
 import { isSameId } from '../model/ids.ts';
+import { noPause } from '../model/pause.ts';
 import type {
   Incident,
   NotificationSettings,
@@ -19,16 +21,26 @@ import type { Store } from '../store/store.ts';
 import { type MessageLimits, timeLeftMs } from './messageRules.ts';
 import { type CommandParts, reasonFor } from './outcome.ts';
 
-/** A command that makes one or several calls for one record. */
+/** A command for one record. */
 interface Update {
-  readonly message: BrokerMessage;
-  readonly calls: readonly Call[];
+  readonly topic: string;
+  /** What it sets: of the waiting commands that set the same, the newest wins. */
+  readonly fields: string;
+  /** Carries it out when its turn has come; never rejects. */
+  readonly run: () => Promise<UpdateResult>;
 }
 
-/** How one call of a command ended; the reason is null if it succeeded. */
-interface CallResult {
+/** How a command ended, or one call of it; the reason is null if it succeeded. */
+export interface UpdateResult {
   readonly reason: string | null;
   readonly httpStatus: number | null;
+  /** Whether it was refused before anything was sent. */
+  readonly isRefused?: boolean;
+}
+
+interface UpdatesEvents {
+  /** The cloud has accepted a change. */
+  readonly accepted: [call: Call];
 }
 
 /** Further commands for one record are refused, because they would not be sent in time. */
@@ -45,16 +57,17 @@ export type UpdatesParts = MessageLimits &
  * fields, the newest wins. Each call is sent once and in time. Its answer goes into the store, and the poll that reads the
  * change runs early.
  */
-export class Updates {
+export class Updates extends EventEmitter<UpdatesEvents> {
   readonly #parts: UpdatesParts;
   /** By record, while a command to it is being sent: the commands that wait, by the fields that they set. */
   readonly #waiting = new Map<string, Map<string, Update>>();
 
   constructor(parts: UpdatesParts) {
+    super();
     this.#parts = parts;
   }
 
-  /** Carries a command out when those before it for the same record have ended, and records its outcome. */
+  /** Makes the calls of a command, see `enqueue`. */
   apply(message: BrokerMessage, record: string, calls: readonly Call[]): void {
     const { otherBridges, outcomes } = this.#parts;
     const { topic } = message;
@@ -64,13 +77,18 @@ export class Updates {
       outcomes.record(topic, 'refused', problem, null);
       return;
     }
-    const update = { message, calls };
+    this.enqueue(record, { topic, fields: changedFields(calls), run: () => this.#runCalls(message, calls) });
+  }
+
+  /** Carries a command out when those before it for the same record have ended, and records its outcome. */
+  enqueue(record: string, update: Update): void {
+    const { outcomes } = this.#parts;
+    const { topic, fields } = update;
     const waiting = this.#waiting.get(record);
     if (!waiting) {
       void this.#drain(record, update);
       return;
     }
-    const fields = changedFields(calls);
     const before = waiting.get(fields);
     if (!before && waiting.size >= maxWaiting) {
       const reason = `${maxWaiting} commands for this device are already waiting`;
@@ -80,7 +98,7 @@ export class Updates {
     waiting.delete(fields);
     waiting.set(fields, update);
     if (before) {
-      outcomes.record(before.message.topic, 'superseded', 'a newer command for this setting arrived', null);
+      outcomes.record(before.topic, 'superseded', 'a newer command for this setting arrived', null);
     }
   }
 
@@ -98,6 +116,7 @@ export class Updates {
     try {
       const answer = await client.callRaw(call, { ...options, signal: stopping });
       this.#takeAnswer(call, answer.reply, startedAt);
+      this.emit('accepted', call);
       return answer;
     } catch (error) {
       const { operation } = call;
@@ -121,22 +140,29 @@ export class Updates {
     this.#waiting.delete(record);
   }
 
-  async #run({ message, calls }: Update): Promise<void> {
-    const { topic } = message;
-    const results: CallResult[] = [];
+  async #run({ topic, run }: Update): Promise<void> {
+    const { reason, httpStatus, isRefused = false } = await run();
+    const failure = isRefused ? 'refused' : 'error';
+    this.#parts.outcomes.record(topic, reason === null ? 'ok' : failure, reason, httpStatus);
+  }
+
+  async #runCalls(message: BrokerMessage, calls: readonly Call[]): Promise<UpdateResult> {
+    const results: UpdateResult[] = [];
     await forEachLimit(maxCallsAtOnce, calls, async (call) => {
       results.push(await this.#runCall(message, call));
     });
     const failures = results.filter(({ reason }) => reason !== null);
-    const { reason, httpStatus } = failures[0] ?? results[0] ?? { reason: null, httpStatus: null };
-    const isOneOfSeveral = reason !== null && calls.length > 1;
-    const words = isOneOfSeveral ? `${failures.length} of ${calls.length} failed: ${reason}` : reason;
-    this.#parts.outcomes.record(topic, reason === null ? 'ok' : 'error', words, httpStatus);
+    const result = failures[0] ?? results[0] ?? { reason: null, httpStatus: null };
+    const isOneOfSeveral = result.reason !== null && calls.length > 1;
+    if (!isOneOfSeveral) return result;
+    return { ...result, reason: `${failures.length} of ${calls.length} failed: ${result.reason}` };
   }
 
   /** Never rejects. */
-  async #runCall({ topic, sentAfter }: BrokerMessage, call: Call): Promise<CallResult> {
+  async #runCall({ topic, sentAfter }: BrokerMessage, call: Call): Promise<UpdateResult> {
     const { operation, body } = call as Call & { readonly body?: object };
+    const refusal = pausedRefusal(this.#parts.store, call);
+    if (refusal !== null) return { reason: refusal, httpStatus: null, isRefused: true };
     const timeoutMs = timeLeftMs(sentAfter, this.#parts);
     if (timeoutMs === null) {
       return { reason: 'timeout: earlier commands took too long. This one was not sent', httpStatus: null };
@@ -176,8 +202,20 @@ export class Updates {
   }
 }
 
+/**
+ * Why a call is refused that would turn off the automatic shut-off for good while it is paused; null for any other call. It is
+ * off already, and a scene or a script that sets what it finds must not cancel that it is turned on again.
+ */
+export function pausedRefusal(store: Store, call: Call): string | null {
+  if (call.operation !== 'update_property_settings' || call.body.auto_shut_off !== false) return null;
+  const { state } = store.pauseOf(store.devices.property.idOf(call.params.property_id)) ?? noPause;
+  return state === 'none'
+    ? null
+    : 'the automatic shut-off is paused, and is turned on again after the pause. To turn it off permanently, end the pause first';
+}
+
 /** The fields that a command sets, of each record. */
-function changedFields(calls: readonly Call[]): string {
+export function changedFields(calls: readonly Call[]): string {
   const fields = calls.map((call) => {
     const { operation, params, body } = call as { operation: string; params?: object; body?: object };
     return [operation, ...Object.values(params ?? {}), ...Object.keys(body ?? {}).toSorted()].join('/');

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { sleep } from '../base/clock.ts';
+import { type Clock, sleep } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import type { Answered } from '../cloud/client.ts';
@@ -8,7 +8,9 @@ import { CloudError } from '../cloud/errors.ts';
 import type { Call } from '../cloud/operations.ts';
 import { provablyNotExecuted } from '../cloud/retry.ts';
 import { settledValve, targetOf, type ValveAction } from '../model/valve.ts';
+import type { CommandStatus } from '../model/valveCommand.ts';
 import type { Store } from '../store/store.ts';
+import type { AskedCommand } from '../store/valveRecords.ts';
 import { type MessageLimits, messageProblem, timeLeftMs } from './messageRules.ts';
 import { type CommandParts, reasonFor, reasons, type ValveCall } from './outcome.ts';
 
@@ -59,6 +61,8 @@ interface ValveCommand {
   /** A command at the valve's own topic goes before any number of requests. */
   readonly priority: 'valve' | 'command';
   readonly id: string;
+  /** As the records of the valve know it. */
+  readonly asked: AskedCommand;
   /** Ends it, whatever it is doing. */
   readonly giveUp: AbortController;
   /** Whether the cloud may have received it: it has passed the gate, and is not answered. */
@@ -119,7 +123,8 @@ export class ValveQueue {
       const id = valveOf(call);
       const giveUp = new AbortController();
       const state = { isInFlight: false, isOvertaken: false, cancelGiveUp: () => {} };
-      this.#enqueue({ message, call, priority, id, giveUp, ...state, onEnd });
+      const asked = askedBy(message, actionOf(call), this.#parts.clock);
+      this.#enqueue({ message, call, priority, id, asked, giveUp, ...state, onEnd });
     });
   }
 
@@ -135,6 +140,7 @@ export class ValveQueue {
       { device: id, topic: message.topic, operation: call.operation },
       lineOf(call, store.label('sonic', id)),
     );
+    this.#note(command, 'sent', null);
     const valve = keyOf(id);
     const before = this.#waiting.get(valve);
     this.#waiting.set(valve, command);
@@ -186,6 +192,7 @@ export class ValveQueue {
     };
     const onFlight = (isInFlight: boolean) => {
       command.isInFlight = isInFlight;
+      if (isInFlight) store.commandFlies(id, command.asked);
       // It must not be sent again.
       if (!isInFlight && command.isOvertaken) giveUp.abort(overtaken);
     };
@@ -197,10 +204,13 @@ export class ValveQueue {
       // Without the newer command it would still be sent, or sent again.
       const hasGivenWay = command.isOvertaken && error instanceof CloudError && provablyNotExecuted(error);
       this.#end(command, hasGivenWay ? superseded : { status: 'error', httpStatus, error });
+      const mayMove = error instanceof CloudError && error.mayHaveActed;
+      store.commandLanded(id, command.asked, mayMove ? this.#confirmUntil() : null);
       // The cloud may have accepted it, so the valve is read.
       if (error instanceof CloudError && error.mayHaveActed) void this.#follow(command, stateBefore, false);
       return;
     }
+    store.commandLanded(id, command.asked, this.#confirmUntil());
     this.#end(command, { status: 'ok', httpStatus, answer });
     log.info(
       { device: id, topic, operation: call.operation },
@@ -257,6 +267,7 @@ export class ValveQueue {
       if (isRead && settledValve(view ? view.sonic.valve_state : stateRead) === targetOf[action]) {
         const tookMs = clock.monotonic() - sentAt;
         this.#following.delete(id);
+        this.#note(command, 'confirmed', null);
         if (!isAccepted) return;
         if (settledValve(stateBefore) !== targetOf[action]) {
           store.recordTravelTime(id, Math.round(tookMs / 100) / 10);
@@ -273,12 +284,37 @@ export class ValveQueue {
     if (!isAccepted) return;
     // From now on the state of the cloud is shown.
     store.commandSettled(id);
+    const waited = describeDuration(confirmTimeoutMs);
+    log.warn(
+      { device: id, topic },
+      `Valve ${store.label('sonic', id)} did not ${action} within ${waited}. Look at it, then check its battery and its hub`,
+    );
+    this.#note(command, 'not_confirmed', `no movement within ${waited}`, confirmTimeoutMs);
     outcomes.record(topic, 'error', 'not_confirmed', null);
   }
 
-  #end({ message, onEnd }: ValveCommand, result: ValveResult): void {
+  #confirmUntil(): number {
+    return this.#parts.clock.monotonic() + this.#parts.confirmTimeoutMs;
+  }
+
+  /** Records how far a command is; one that names neither position is none that could be confirmed. */
+  #note(
+    { id, asked }: ValveCommand,
+    status: CommandStatus,
+    reason: string | null,
+    waitedMs: number | null = null,
+  ) {
+    const isFailure = status === 'error' || status === 'refused' || status === 'not_confirmed';
+    if (asked.action !== null)
+      this.#parts.store.recordCommand(id, asked, status, reason, { isFailure, waitedMs });
+  }
+
+  #end(command: ValveCommand, result: ValveResult): void {
+    const { message, onEnd } = command;
     const { topic } = message;
     const { outcomes } = this.#parts;
+    if (result.status === 'error') this.#note(command, 'error', reasonFor(result.error));
+    else if (result.status !== 'ok') this.#note(command, result.status, result.reason);
     if (result.status === 'ok') outcomes.record(topic, 'ok', null, result.httpStatus);
     else if (result.status !== 'error') outcomes.record(topic, result.status, result.reason, null);
     else outcomes.record(topic, 'error', reasonFor(result.error), result.httpStatus);
@@ -294,6 +330,11 @@ export function valveOf(call: ValveCall): string {
 /** A cloud may accept two spellings of an id for one valve. */
 function keyOf(id: string): string {
   return id.toLowerCase();
+}
+
+/** A message as the records of its valve know it. */
+export function askedBy({ topic }: BrokerMessage, action: ValveAction | null, clock: Clock): AskedCommand {
+  return { action, topic, askedAt: new Date(clock.now()).toISOString() };
 }
 
 /** The action of a call; null for any other word, which `change_thing_state` may have. */

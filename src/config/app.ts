@@ -65,6 +65,8 @@ export const appOptions: readonly AppOption[] = [
   row('webhook_signing_secret', 'http.webhook.signing_secret', 'Webhook signing secret'),
   row('webhook_public_url', 'http.webhook.public_url', 'Webhook address'),
   row('webhook_register', 'http.webhook.register', 'Register the webhook'),
+  row('import_history', 'app.import_history', 'Import past days'),
+  row('demo', 'app.demo', 'Demo'),
   row('cleanup', 'app.cleanup', 'Delete everything on the broker'),
 ];
 
@@ -80,8 +82,12 @@ const brokerOfSupervisor = 'mqtts://supervisor';
 /** The options on the app's page in Home Assistant, for `loadConfig`. */
 export interface App {
   readonly given: Given;
+  /** Whether simulated valves are wanted instead of those of the account. */
+  readonly isDemo: boolean;
   /** Whether the Supervisor names the broker, and whether the user gave other credentials than the Supervisor's. */
   readonly broker: { readonly isWanted: boolean; readonly hasOwnUser: boolean };
+  /** Whether past days go into the statistics of Home Assistant. */
+  readonly importsHistory: boolean;
   /** Whether it deletes its messages from the broker instead of running: who has no terminal cannot run `cleanup`. */
   readonly isToCleanUp: boolean;
 }
@@ -100,7 +106,9 @@ export function readApp(file: string, env: NodeJS.ProcessEnv): App {
       tell,
       inWords,
     },
+    isDemo: options['demo'] === true,
     broker: { isWanted: !hasUrl, hasOwnUser },
+    importsHistory: options['import_history'] === true,
     isToCleanUp: options['cleanup'] === true,
   };
 }

@@ -36,7 +36,7 @@ export const bridgeEntities: readonly EntityRow<BridgeView>[] = [
     // A leak at an unknown place must not look like no leak.
     component: 'binary_sensor',
     key: 'unassigned_incidents',
-    name: 'Unassigned incidents',
+    name: 'Unassigned alerts',
     needs: 'bridge',
     deviceClass: 'problem',
     value: (view) => hasOpen(view),
@@ -82,6 +82,7 @@ export const bridgeEntities: readonly EntityRow<BridgeView>[] = [
     needs: 'bridge',
     category: 'diagnostic',
     icon: 'mdi:counter',
+    isDisabledByDefault: true,
     stateClass: 'measurement',
     value: (view) => view.requestsLastHour,
   },

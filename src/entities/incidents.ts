@@ -5,13 +5,15 @@ import { type Incident, type IncidentType, incidentTypes } from '../model/record
 import type { EntityName } from './names.ts';
 import type { Attributes, BinarySensorRow, ButtonRow, Command, EventRow, Refusal, SensorRow } from './row.ts';
 
-type ShownIncident = Pick<
-  BinarySensorRow<unknown>,
-  'name' | 'deviceClass' | 'category' | 'icon' | 'isHiddenByDefault'
->;
+type ShownIncident = Pick<BinarySensorRow<unknown>, 'name' | 'deviceClass' | 'icon'>;
 
-// The connectivity sensor of the device, or of its hub, says nearly the same.
-const doublesConnection = { isHiddenByDefault: true } as const;
+/** Those that everybody looks at. The alert of the valve is on for the others too. */
+const everydayTypes: readonly IncidentType[] = [
+  'water_presence_detected',
+  'long_flow_alert',
+  'high_volume_alert',
+  'device_handle_moved',
+];
 
 // `on` means open, for all of them: an automation need not know which are inverted.
 const shownByType: Readonly<Record<IncidentType, ShownIncident>> = {
@@ -21,63 +23,33 @@ const shownByType: Readonly<Record<IncidentType, ShownIncident>> = {
   battery_too_low_to_move_handle: {
     name: 'Battery too weak for valve',
     deviceClass: 'problem',
-    category: 'diagnostic',
     icon: 'mdi:battery-alert',
   },
   radio_disconnection: {
     name: 'Connection to hub lost',
     deviceClass: 'problem',
-    category: 'diagnostic',
     icon: 'mdi:access-point-off',
-    ...doublesConnection,
   },
   cloud_disconnection: {
     name: 'Connection to cloud lost',
     deviceClass: 'problem',
-    category: 'diagnostic',
     icon: 'mdi:cloud-off-outline',
-    ...doublesConnection,
   },
   pressure_test_failed: { name: 'Pressure test failed', deviceClass: 'problem', icon: 'mdi:gauge-low' },
-  pressure_test_skipped: {
-    name: 'Pressure test skipped',
-    deviceClass: 'problem',
-    category: 'diagnostic',
-    icon: 'mdi:gauge-empty',
-  },
-  pressure_test_aborted: {
-    name: 'Pressure test aborted',
-    deviceClass: 'problem',
-    category: 'diagnostic',
-    icon: 'mdi:gauge-empty',
-  },
-  health_check_failed: { name: 'Health check failed', deviceClass: 'problem', category: 'diagnostic' },
+  pressure_test_skipped: { name: 'Pressure test skipped', deviceClass: 'problem', icon: 'mdi:gauge-empty' },
+  pressure_test_aborted: { name: 'Pressure test aborted', deviceClass: 'problem', icon: 'mdi:gauge-empty' },
+  health_check_failed: { name: 'Health check failed', deviceClass: 'problem' },
   // Not of the class battery: Home Assistant takes the sensor of that class for the device's battery, which is battery_low.
-  low_battery_level: {
-    name: 'Low battery reported',
-    deviceClass: 'problem',
-    category: 'diagnostic',
-    icon: 'mdi:battery-alert',
-  },
-  legionella_risk: { name: 'Legionella risk', deviceClass: 'safety' },
-  legionella_high_risk: { name: 'High legionella risk', deviceClass: 'safety' },
+  low_battery_level: { name: 'Low battery reported', deviceClass: 'problem', icon: 'mdi:battery-alert' },
+  legionella_risk: { name: 'Legionella risk', deviceClass: 'safety', icon: 'mdi:bacteria-outline' },
+  legionella_high_risk: { name: 'High legionella risk', deviceClass: 'safety', icon: 'mdi:bacteria' },
   low_water_temperature: { name: 'Low water temperature', deviceClass: 'cold' },
   water_presence_detected: { name: 'Leak', deviceClass: 'moisture' },
   low_temperature: { name: 'Low temperature', deviceClass: 'cold' },
   high_temperature: { name: 'High temperature', deviceClass: 'heat' },
   high_humidity: { name: 'High humidity', deviceClass: 'problem', icon: 'mdi:water-percent-alert' },
-  advanced_valve_misalignment: {
-    name: 'Valve misaligned',
-    deviceClass: 'problem',
-    category: 'diagnostic',
-    icon: 'mdi:valve',
-  },
-  backup_battery_usage: {
-    name: 'Backup battery in use',
-    deviceClass: 'problem',
-    category: 'diagnostic',
-    icon: 'mdi:battery-sync',
-  },
+  advanced_valve_misalignment: { name: 'Valve misaligned', deviceClass: 'problem', icon: 'mdi:valve' },
+  backup_battery_usage: { name: 'Backup battery in use', deviceClass: 'problem', icon: 'mdi:battery-sync' },
 };
 
 /** What an incident is called by the name of its sensor; null for a type that has none. */
@@ -93,6 +65,7 @@ export function incidentSensor(type: IncidentType): BinarySensorRow<WithIncident
     key: `incident_${type}`,
     needs: 'cloud',
     ...shownByType[type],
+    ...(!everydayTypes.includes(type) && { category: 'diagnostic', isDisabledByDefault: true }),
     value: (view) => hasOpenOf(view, type),
     attributes: { path: 'incidents', expression: `value_json.open.${type} or {}` },
   };
@@ -102,7 +75,7 @@ export function incidentSensor(type: IncidentType): BinarySensorRow<WithIncident
 export const incidentEvent: EventRow<WithIncidents> = {
   component: 'event',
   key: 'incident',
-  name: 'Incident',
+  name: 'New alert',
   needs: 'cloud',
   icon: 'mdi:bell-alert',
   path: 'incident',
@@ -120,7 +93,7 @@ export const newestAttributes: Attributes = {
 export const openIncidents: SensorRow<WithIncidents> = {
   component: 'sensor',
   key: 'open_incidents',
-  name: 'Open incidents',
+  name: 'Open alerts',
   needs: 'cloud',
   icon: 'mdi:alert-circle-outline',
   stateClass: 'measurement',
@@ -145,17 +118,17 @@ function actOnAll(
   if (calls.length > 0) return calls;
   const offered = offeredActions(incidents);
   if (offered.length > 0)
-    return { refusal: `no open incident offers this action. Possible actions: ${offered.join(', ')}` };
-  if (incidents.length > 0) return { refusal: 'the open incidents offer no action' };
+    return { refusal: `no open alert offers this action. Possible actions: ${offered.join(', ')}` };
+  if (incidents.length > 0) return { refusal: 'the open alerts offer no action' };
   if (possibleIncidents.length > 0) {
     return {
-      refusal: 'the open incident may be at another device. Use its topic incident/{id}/action',
+      refusal: 'the open alert may be at another device. Use its topic incident/{id}/action',
     };
   }
   return {
     refusal: areIncidentsKnown
-      ? 'there is no open incident'
-      : 'there is no open incident. The cloud was not read completely yet',
+      ? 'there is no open alert'
+      : 'there is no open alert. The cloud was not read completely yet',
   };
 }
 
@@ -168,7 +141,7 @@ export function actOn(incidentId: string, action: string): Call<'act_on_incident
 export const resolveIncidents: ButtonRow<WithIncidents> = {
   component: 'button',
   key: 'resolve_incidents',
-  name: 'Resolve incidents',
+  name: 'Resolve alerts',
   needs: 'cloud',
   icon: 'mdi:bell-check',
   payload: 'resolve',
@@ -179,7 +152,7 @@ export const resolveIncidents: ButtonRow<WithIncidents> = {
 export const snoozeIncidents: ButtonRow<WithIncidents> = {
   component: 'button',
   key: 'snooze_incidents',
-  name: 'Snooze incidents',
+  name: 'Snooze alerts',
   needs: 'cloud',
   icon: 'mdi:bell-sleep',
   payload: 'snooze',

@@ -8,6 +8,7 @@ const row = (de: string, fr: string, nl: string, pl: string): Translations => ({
 const translations = {
   Active: row('Aktiv', 'Actif', 'Actief', 'Aktywny'),
   Address: row('Adresse', 'Adresse', 'Adres', 'Adres'),
+  Alert: row('Meldung', 'Alerte', 'Waarschuwing', 'Alert'),
   'Appliance categories': row(
     'Gerätekategorien',
     'Catégories d’appareils',
@@ -20,11 +21,11 @@ const translations = {
     'Automatisch afsluiten',
     'Automatyczne odcięcie',
   ),
-  'Automatic shut-off enabled': row(
-    'Automatische Absperrung eingeschaltet',
-    'Coupure automatique activée',
-    'Automatisch afsluiten ingeschakeld',
-    'Automatyczne odcięcie włączone',
+  'Automatic shut-off paused until': row(
+    'Automatische Absperrung pausiert bis',
+    'Coupure automatique en pause jusqu’à',
+    'Automatisch afsluiten gepauzeerd tot',
+    'Automatyczne odcięcie wstrzymane do',
   ),
   'Backup battery in use': row(
     'Notbatterie in Betrieb',
@@ -45,6 +46,12 @@ const translations = {
     'Alerte de connexion au cloud',
     'Melding cloudverbinding',
     'Alert o utracie połączenia z chmurą',
+  ),
+  'Command failed': row(
+    'Befehl fehlgeschlagen',
+    'Échec de la commande',
+    'Opdracht mislukt',
+    'Polecenie nie powiodło się',
   ),
   Connection: row('Verbindung', 'Connexion', 'Verbinding', 'Połączenie'),
   'Connection to cloud': row(
@@ -161,7 +168,6 @@ const translations = {
     'Alert o utracie połączenia z hubem',
   ),
   'Hub status': row('Hub-Status', 'État du hub', 'Hubstatus', 'Stan huba'),
-  Incident: row('Vorfall', 'Incident', 'Incident', 'Incydent'),
   'Last measurement': row('Letzte Messung', 'Dernière mesure', 'Laatste meting', 'Ostatni pomiar'),
   'Last pressure test': row(
     'Letzter Drucktest',
@@ -196,6 +202,7 @@ const translations = {
     'Melding batterij bijna leeg',
     'Alert o słabej baterii',
   ),
+  'Last movement': row('Letzte Bewegung', 'Dernier mouvement', 'Laatste beweging', 'Ostatni ruch'),
   'Low battery reported': row(
     'Schwache Batterie gemeldet',
     'Batterie faible signalée',
@@ -240,8 +247,17 @@ const translations = {
     'Melding bewogen hendel',
     'Alert o poruszeniu dźwigni',
   ),
+  'Moved by': row('Bewegt durch', 'Actionnée par', 'Bewogen door', 'Poruszony przez'),
   Name: row('Name', 'Nom', 'Naam', 'Nazwa'),
-  'Open incidents': row('Offene Vorfälle', 'Incidents ouverts', 'Open incidenten', 'Otwarte incydenty'),
+  'Pause automatic shut-off': row(
+    'Automatische Absperrung pausieren',
+    'Suspendre la coupure automatique',
+    'Automatisch afsluiten pauzeren',
+    'Wstrzymaj automatyczne odcięcie',
+  ),
+  'Pause duration': row('Dauer der Pause', 'Durée de la pause', 'Duur van de pauze', 'Czas wstrzymania'),
+  'New alert': row('Neue Meldung', 'Nouvelle alerte', 'Nieuwe waarschuwing', 'Nowy alert'),
+  'Open alerts': row('Offene Meldungen', 'Alertes ouvertes', 'Open waarschuwingen', 'Otwarte alerty'),
   'Pressure test aborted': row(
     'Drucktest abgebrochen',
     'Test de pression interrompu',
@@ -253,6 +269,12 @@ const translations = {
     'Échec du test de pression',
     'Druktest niet doorstaan',
     'Test ciśnienia niezaliczony',
+  ),
+  'Pressure test result': row(
+    'Ergebnis des Drucktests',
+    'Résultat du test de pression',
+    'Resultaat van de druktest',
+    'Wynik testu ciśnienia',
   ),
   'Pressure test running': row(
     'Drucktest läuft',
@@ -298,11 +320,23 @@ const translations = {
     'Verzoeken in het laatste uur',
     'Zapytania w ostatniej godzinie',
   ),
-  'Resolve incidents': row(
-    'Vorfälle erledigen',
-    'Résoudre les incidents',
-    'Incidenten oplossen',
-    'Zamknij incydenty',
+  'Resolve alerts': row(
+    'Meldungen erledigen',
+    'Résoudre les alertes',
+    'Waarschuwingen oplossen',
+    'Zamknij alerty',
+  ),
+  'Resume automatic shut-off': row(
+    'Automatische Absperrung fortsetzen',
+    'Reprendre la coupure automatique',
+    'Automatisch afsluiten hervatten',
+    'Wznów automatyczne odcięcie',
+  ),
+  'Shut-off limits set': row(
+    'Grenzen für Absperrung gesetzt',
+    'Limites de coupure définies',
+    'Limieten voor afsluiten ingesteld',
+    'Limity odcięcia ustawione',
   ),
   'Shut-off time limit': row(
     'Zeitgrenze bis zur Absperrung',
@@ -322,11 +356,11 @@ const translations = {
     'Melding overgeslagen druktest',
     'Alert o pominiętym teście ciśnienia',
   ),
-  'Snooze incidents': row(
-    'Vorfälle zurückstellen',
-    'Reporter les incidents',
-    'Incidenten uitstellen',
-    'Odłóż incydenty',
+  'Snooze alerts': row(
+    'Meldungen zurückstellen',
+    'Reporter les alertes',
+    'Waarschuwingen uitstellen',
+    'Odłóż alerty',
   ),
   'Start pressure test': row(
     'Drucktest starten',
@@ -335,12 +369,13 @@ const translations = {
     'Rozpocznij test ciśnienia',
   ),
   Started: row('Gestartet', 'Démarrage', 'Gestart', 'Uruchomienie'),
+  Summary: row('Zusammenfassung', 'Résumé', 'Samenvatting', 'Podsumowanie'),
   'Time zone': row('Zeitzone', 'Fuseau horaire', 'Tijdzone', 'Strefa czasowa'),
-  'Unassigned incidents': row(
-    'Nicht zugeordnete Vorfälle',
-    'Incidents non attribués',
-    'Niet-toegewezen incidenten',
-    'Nieprzypisane incydenty',
+  'Unassigned alerts': row(
+    'Nicht zugeordnete Meldungen',
+    'Alertes non attribuées',
+    'Niet-toegewezen waarschuwingen',
+    'Nieprzypisane alerty',
   ),
   'Valve misaligned': row(
     'Ventil falsch ausgerichtet',
@@ -358,6 +393,12 @@ const translations = {
   ),
   Version: row('Version', 'Version', 'Versie', 'Wersja'),
   'Water flow': row('Wasserdurchfluss', 'Débit d’eau', 'Waterstroom', 'Przepływ wody'),
+  'Water last at rest': row(
+    'Wasser zuletzt in Ruhe',
+    'Dernier moment sans débit',
+    'Laatste moment zonder waterstroom',
+    'Ostatnia chwila bez przepływu',
+  ),
   'Water pressure': row('Wasserdruck', 'Pression de l’eau', 'Waterdruk', 'Ciśnienie wody'),
   'Water problem': row('Wasserproblem', 'Problème d’eau', 'Waterprobleem', 'Problem z wodą'),
   'Water running too long': row(

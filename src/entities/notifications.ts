@@ -13,14 +13,14 @@ const shownFlags: Readonly<Record<FlagField, Shown>> = {
   device_handle_moved: { name: 'Moved handle alert' },
   health_check_failed: { name: 'Failed health check alert' },
   high_humidity: { name: 'High humidity alert' },
-  high_humidity_threshold: { name: 'High humidity threshold', isDisabledByDefault: true },
+  high_humidity_threshold: { name: 'High humidity threshold' },
   high_temperature: { name: 'High temperature alert' },
-  high_temperature_threshold: { name: 'High temperature threshold', isDisabledByDefault: true },
+  high_temperature_threshold: { name: 'High temperature threshold' },
   // More than a notification: by the interface document it has the checks run every day.
   legionella_risk: { name: 'Daily legionella check', icon: 'mdi:bacteria-outline' },
   low_battery_level: { name: 'Low battery alert' },
   low_temperature: { name: 'Low temperature alert' },
-  low_temperature_threshold: { name: 'Low temperature threshold', isDisabledByDefault: true },
+  low_temperature_threshold: { name: 'Low temperature threshold' },
   low_water_temperature: { name: 'Low water temperature alert' },
   pressure_test_failed: { name: 'Failed pressure test alert' },
   pressure_test_skipped: { name: 'Skipped pressure test alert' },
@@ -32,6 +32,7 @@ function flagSwitch([field, shown]: [FlagField, Shown]): SwitchRow<PropertyView>
   return {
     component: 'switch',
     icon: 'mdi:bell-cog-outline',
+    isDisabledByDefault: true,
     ...settingRow('notifications', field),
     ...shown,
     value: ({ notifications }) => notifications?.[field] ?? null,
@@ -41,6 +42,7 @@ function flagSwitch([field, shown]: [FlagField, Shown]): SwitchRow<PropertyView>
 function numberSelect(field: NumberField, shown: Shown, values: readonly number[]): SelectRow<PropertyView> {
   return {
     component: 'select',
+    isDisabledByDefault: true,
     ...settingRow('notifications', field),
     ...shown,
     options: values.map(String),
@@ -52,7 +54,7 @@ function numberSelect(field: NumberField, shown: Shown, values: readonly number[
 export const notificationEntities: readonly (SwitchRow<PropertyView> | SelectRow<PropertyView>)[] = [
   acceptedSwitch(
     'push',
-    { name: 'Push notifications', icon: 'mdi:cellphone-message' },
+    { name: 'Push notifications', icon: 'mdi:cellphone-message', isDisabledByDefault: true },
     'update_customer_notifications',
     'push_enabled',
   ),

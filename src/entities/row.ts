@@ -1,5 +1,8 @@
 import type { Call, OperationName } from '../cloud/operations.ts';
+import type { BridgeFacts } from '../model/devices.ts';
+import type { Incident } from '../model/records.ts';
 import type { Valve } from '../model/valve.ts';
+import type { Sentence } from './headlineTexts.ts';
 import type { EntityName } from './names.ts';
 
 /*
@@ -18,7 +21,9 @@ export type AvailabilitySource = 'device' | 'cloud' | 'bridge';
 /** An action of the bridge itself. */
 export type BridgeAction =
   | { readonly kind: 'refresh' }
-  | { readonly kind: 'set_log_level'; readonly level: string };
+  | { readonly kind: 'set_log_level'; readonly level: string }
+  /** No minutes end a pause of the automatic shut-off. */
+  | { readonly kind: 'pause' | 'set_pause_minutes'; readonly propertyId: string; readonly minutes: number };
 
 /** What a command does: calls of the cloud, or an action of the bridge. */
 export type CommandAction = Call | readonly Call[] | BridgeAction;
@@ -37,8 +42,6 @@ interface Common<View> {
   readonly category?: 'config' | 'diagnostic';
   readonly icon?: `mdi:${string}`;
   readonly isDisabledByDefault?: true;
-  /** Available to automations, but not on generated dashboards. Home Assistant before 2026 ignores this. */
-  readonly isHiddenByDefault?: true;
   /** Whether this device has the entity; unless given, it has. */
   readonly exists?: (view: View) => boolean;
 }
@@ -112,12 +115,16 @@ type TimeSensor<View> = {
   readonly value: (view: View) => string | null;
 };
 type TextSensor<View> = { readonly value: (view: View) => string | null };
+/** Sentences of the headline in the chosen language, as many as fit into a state. */
+type SentenceSensor<View> = {
+  readonly sentences: (view: View, bridge: BridgeFacts) => readonly Sentence[];
+};
 
 export type SensorRow<View> = Common<View> & {
   readonly component: 'sensor';
   readonly category?: 'diagnostic';
   readonly attributes?: Attributes;
-} & (NumberSensor<View> | EnumSensor<View> | TimeSensor<View> | TextSensor<View>);
+} & (NumberSensor<View> | EnumSensor<View> | TimeSensor<View> | TextSensor<View> | SentenceSensor<View>);
 
 export type BinarySensorRow<View> = Common<View> & {
   readonly component: 'binary_sensor';
@@ -135,6 +142,8 @@ export type BinarySensorRow<View> = Common<View> & {
     | 'tamper';
   readonly value: (view: View) => boolean | null;
   readonly attributes?: Attributes;
+  /** Open incidents, whose words in the chosen language are in the attribute `alerts`. */
+  readonly alerts?: (view: View) => readonly Incident[];
 };
 
 export type ValveRow<View> = Common<View> & {
@@ -172,6 +181,16 @@ export type SwitchRow<View> = Common<View> & {
   readonly command: FieldCommand<View>;
 };
 
+export type NumberRow<View> = Common<View> & {
+  readonly component: 'number';
+  readonly deviceClass?: 'duration';
+  readonly unit: 'min';
+  readonly min: number;
+  readonly max: number;
+  readonly value: (view: View) => number;
+  readonly command: Command<View, string>;
+};
+
 export type TextRow<View> = Common<View> & {
   readonly component: 'text';
   /** A regular expression that Python and JavaScript both read. Home Assistant does not show a value that does not match. */
@@ -186,6 +205,7 @@ export type CommandRow<View> =
   | ButtonRow<View>
   | SelectRow<View>
   | SwitchRow<View>
+  | NumberRow<View>
   | TextRow<View>;
 
 /** An entity: one row, from which its discovery, state, command and documentation come. */

@@ -35,7 +35,7 @@ export const settingEntities: readonly (SwitchRow<PropertyView> | TextRow<Proper
   settingSwitch('auto_shut_off', { name: 'Automatic shut-off', icon: 'mdi:water-off' }),
   acceptedSwitch(
     'leak_protection',
-    { name: 'Leak protection', icon: 'mdi:shield-home' },
+    { name: 'Leak protection', icon: 'mdi:shield-home', isDisabledByDefault: true },
     'update_property_configuration',
     'leak_protection_enabled',
   ),

@@ -36,6 +36,7 @@ export const signalEntities: readonly EntityRow<SignalView>[] = [
     name: 'Started',
     needs: 'device',
     category: 'diagnostic',
+    isDisabledByDefault: true,
     deviceClass: 'timestamp',
     value: ({ signal }) => isoFromUnixSeconds(signal.boot_time),
   },

@@ -1,8 +1,12 @@
+import { isoFromUnixSeconds } from '../model/calendar.ts';
 import { isConnected, type SonicView } from '../model/devices.ts';
+import { hasOpen } from '../model/incidents.ts';
 import { batteryOption, batteryOptions, hasExternalPower, isBatteryLow } from '../model/power.ts';
+import { lastPressureTestResult, pressureTestResults } from '../model/pressureTests.ts';
 import { incidentTypes, type Sonic, valveStates } from '../model/records.ts';
 import { type Measurement, measurementOf } from '../model/telemetry.ts';
 import { valveStateKnown } from '../model/valve.ts';
+import { movers } from '../model/valveCommand.ts';
 import {
   incidentEvent,
   incidentSensor,
@@ -64,6 +68,19 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     precision: 1,
     exists: hasTelemetry,
     value: (view) => measured(view, 'flowLMin'),
+  },
+  {
+    // A flow that is too small to be measured is none. While no water runs, each measurement is an entry in the log book.
+    component: 'sensor',
+    key: 'water_at_rest',
+    name: 'Water last at rest',
+    needs: 'device',
+    category: 'diagnostic',
+    icon: 'mdi:water-check-outline',
+    isDisabledByDefault: true,
+    deviceClass: 'timestamp',
+    exists: hasTelemetry,
+    value: (view) => isoFromUnixSeconds(view.restedAt),
   },
   {
     component: 'sensor',
@@ -136,6 +153,15 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     exists: hasUsage,
     value: (view) => view.usage?.totalL ?? null,
   },
+  {
+    component: 'binary_sensor',
+    key: 'alert',
+    name: 'Alert',
+    needs: 'cloud',
+    deviceClass: 'problem',
+    value: (view) => hasOpen(view),
+    alerts: ({ incidents }) => incidents,
+  },
   openIncidents,
   incidentEvent,
   resolveIncidents,
@@ -159,6 +185,34 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
   },
   nameText(renaming, 'device', ({ sonic }) => sonic.name),
   {
+    // Needs only the bridge: a command fails when the cloud or the valve is not reached, and then it must be seen.
+    component: 'binary_sensor',
+    key: 'command_failed',
+    name: 'Command failed',
+    needs: 'bridge',
+    deviceClass: 'problem',
+    value: ({ valveRecord }) => valveRecord.failed !== null,
+    attributes: { path: 'last_command', expression: 'value_json.failed or {}' },
+  },
+  {
+    component: 'sensor',
+    key: 'moved_at',
+    name: 'Last movement',
+    needs: 'cloud',
+    deviceClass: 'timestamp',
+    value: ({ valveRecord }) => valveRecord.movement?.at ?? null,
+  },
+  {
+    component: 'sensor',
+    key: 'moved_by',
+    name: 'Moved by',
+    needs: 'cloud',
+    icon: 'mdi:account-question',
+    deviceClass: 'enum',
+    options: movers,
+    value: ({ valveRecord }) => valveRecord.movement?.by ?? null,
+  },
+  {
     component: 'binary_sensor',
     key: 'valve_problem',
     name: 'Valve problem',
@@ -178,11 +232,24 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
   },
   {
     component: 'sensor',
+    key: 'pressure_test_result',
+    name: 'Pressure test result',
+    needs: 'device',
+    category: 'diagnostic',
+    icon: 'mdi:clipboard-check-outline',
+    deviceClass: 'enum',
+    options: pressureTestResults,
+    exists: hasPressureTests,
+    value: (view) => lastPressureTestResult(view.pressureTests, view),
+  },
+  {
+    component: 'sensor',
     key: 'pressure_tests_today',
     name: 'Pressure tests today',
     needs: 'device',
     category: 'diagnostic',
     icon: 'mdi:gauge',
+    isDisabledByDefault: true,
     stateClass: 'measurement',
     exists: hasPressureTests,
     value: (view) => view.pressureTests?.todayCount ?? null,
@@ -220,6 +287,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     needs: 'device',
     category: 'diagnostic',
     icon: 'mdi:timer-outline',
+    isDisabledByDefault: true,
     deviceClass: 'duration',
     unit: 's',
     stateClass: 'measurement',
@@ -251,6 +319,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     name: 'External power',
     needs: 'device',
     category: 'diagnostic',
+    isDisabledByDefault: true,
     deviceClass: 'power',
     value: ({ sonic }) => hasExternalPower(sonic.battery),
   },
@@ -271,6 +340,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     needs: 'device',
     category: 'diagnostic',
     icon: 'mdi:access-point',
+    isDisabledByDefault: true,
     stateClass: 'measurement',
     value: ({ sonic }) => sonic.radio_rssi,
   },
@@ -298,10 +368,11 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
   {
     component: 'binary_sensor',
     key: 'auto_shut_off_enabled',
-    name: 'Automatic shut-off enabled',
+    name: 'Shut-off limits set',
     needs: 'device',
     category: 'diagnostic',
     icon: 'mdi:water-off',
+    isDisabledByDefault: true,
     exists: ({ sonic }) => sonic.auto_shut_off_enabled !== undefined,
     value: ({ sonic }) => sonic.auto_shut_off_enabled ?? null,
   },

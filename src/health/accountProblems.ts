@@ -48,12 +48,12 @@ function uncertainIncidents(store: Store): string[] {
   const messages = uncertain.map(({ record, device }) => {
     const name = incidentName(record) ?? (isTypeUnknown(record) ? 'unknown type' : String(record.type));
     if (!device) {
-      return `Open incident without a known valve or hub: ${name}. Its alerts are unknown. Check all valves`;
+      return `Open alert without a known valve or hub: ${name}. It may be at any valve. Check all valves`;
     }
     const label = store.label(device.kind, device.id);
     return device.kind === 'signal'
-      ? `Open incident at hub ${label} without a known valve: ${name}. Its alerts are unknown. Check all valves of the hub`
-      : `Open incident of an unknown type at valve ${label}. Its alerts are unknown. Check the valve`;
+      ? `Open alert at hub ${label} without a known valve: ${name}. It may be at any valve of the hub. Check all of them`
+      : `Open alert of an unknown type at valve ${label}. It may be any alert. Check the valve`;
   });
   return [...new Set(messages)];
 }
@@ -82,6 +82,18 @@ function renamedProperties(store: Store): string[] {
 /** That a guest, for example, may not read the settings of these properties. */
 export function settingsRefused(names: string): string {
   return `The cloud does not show the settings of ${names} to this account. Their controls are missing. Days begin by the last known time zone, or else by schedules.timezone`;
+}
+
+/** Pauses of the automatic shut-off that have ended, and that could not be undone so far. */
+export function pauseProblems(store: Store): HealthProblem[] {
+  const failed = [...store.pauses].filter(([, { state }]) => state === 'failed');
+  return failed.map(([id, { reason }]) => {
+    const told = `The automatic shut-off of ${store.label('property', id)} is still off after a pause: ${reason}`;
+    // Nobody can mend that of a property that the account has no more.
+    const isGone = store.devices.property.isComplete && !store.has('property', id);
+    if (isGone) return healthProblem('pause', 'ok', told);
+    return healthProblem('pause', 'degraded', `${told}. Retrying. Turn it on in the vendor's app`);
+  });
 }
 
 function harmlessFacts(store: Store): (string | null)[] {

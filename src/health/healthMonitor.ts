@@ -11,7 +11,7 @@ import type { Poller } from '../polling/poller.ts';
 import { cloudFreshUntil } from '../polling/pollStatus.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
-import { accountProblems } from './accountProblems.ts';
+import { accountProblems, pauseProblems } from './accountProblems.ts';
 import {
   evaluateHealth,
   type HealthInputs,
@@ -25,7 +25,15 @@ import type { OtherBridges } from './otherBridges.ts';
 import { type HealthProblem, healthProblem, type ProblemSource } from './problem.ts';
 
 /** Other parts log these problems. */
-const loggedElsewhere = new Set<ProblemSource>(['start', 'broker', 'data_dir', 'http', 'data', 'telemetry']);
+const loggedElsewhere = new Set<ProblemSource>([
+  'start',
+  'broker',
+  'data_dir',
+  'http',
+  'data',
+  'pause',
+  'telemetry',
+]);
 
 /** Health is published after this time, although the lists of the cloud were not read yet. */
 const firstAnswerMs = 2_000;
@@ -292,6 +300,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
         message === null ? [] : [healthProblem(source, 'degraded', message, key, stops)],
       ),
       ...(state.lockProblem === null ? [] : [healthProblem('data_dir', 'ok', state.lockProblem)]),
+      ...pauseProblems(store),
       ...accountProblems(store, poller.statuses.records.properties.lastSuccessAt !== null),
       ...unexpectedData(client, 'warn'),
       ...unexpectedData(client, 'info'),

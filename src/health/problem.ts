@@ -9,6 +9,7 @@ export type ProblemSource =
   | 'broker'
   | 'commands'
   | 'telemetry'
+  | 'pause'
   | 'data_dir'
   | 'http'
   | 'data';

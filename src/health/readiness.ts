@@ -1,22 +1,18 @@
 import type { Connection } from '../broker/connection.ts';
-import { pollNames, vitalPolls } from '../model/polls.ts';
+import type { BridgeFacts, SideStatus } from '../model/devices.ts';
+import { type PollName, pollNames, pollTable, vitalPolls } from '../model/polls.ts';
+import type { Poller } from '../polling/poller.ts';
 import { isJudged, type StatusByPoll, wasPolled } from '../polling/pollStatus.ts';
+import type { Store } from '../store/store.ts';
 import { readingReason, staleReason, waitingReason } from './health.ts';
 import type { HealthMonitor } from './healthMonitor.ts';
 
 /** One of the two sides of the bridge. */
-export interface ComponentStatus {
+export interface ComponentStatus extends SideStatus {
   /** Whether it has worked, and its data is fresh or published. */
   readonly isWorking: boolean;
-  /**
-   * Its status now. `connecting`: it has neither worked nor failed since the start. `loading`: it answers, and the first
-   * reading or publishing goes on.
-   */
-  readonly status: 'connecting' | 'loading' | 'up' | 'down';
   /** Why it is not up, in words; null if it is. */
   readonly reason: string | null;
-  /** Wall clock, ms, when it last worked; null while it works, and if it never did. */
-  readonly workedAt: number | null;
 }
 
 /** The two sides of the bridge. */
@@ -78,4 +74,29 @@ export function brokerReadiness(
   return isTried
     ? { isWorking: false, status: 'down', reason, workedAt: brokerLostAt }
     : starting('connecting', reason);
+}
+
+/** What the headline says of the bridge, but for the broker. */
+export function cloudFacts(
+  health: HealthMonitor,
+  poller: Pick<Poller, 'statuses'>,
+  store: Pick<Store, 'isResolved'>,
+): Omit<BridgeFacts, 'broker'> {
+  const { status, workedAt } = cloudReadiness(health, poller.statuses.records);
+  return {
+    cloud: { status, workedAt },
+    health: health.status,
+    isLoading: status !== 'down' && pollNames.some((poll) => isPending(poll, poller)),
+    isWhole: store.isResolved,
+  };
+}
+
+/** Whether the first reading goes on, and has not failed: data of single valves is read once the valves are known. */
+export function isPending(
+  poll: PollName,
+  { statuses: { records, progress } }: Pick<Poller, 'statuses'>,
+): boolean {
+  const { sonics } = records;
+  const isBarred = pollTable[poll].isBySonic && sonics.failure !== null && sonics.lastSuccessAt === null;
+  return progress.some(({ slice }) => slice === poll) && records[poll].failure === null && !isBarred;
 }

@@ -3,13 +3,18 @@ import type { Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { Outcomes } from '../commands/outcome.ts';
-import { type PollName, pollNames, pollTable } from '../model/polls.ts';
+import { type PollName, pollNames } from '../model/polls.ts';
 import type { Poller } from '../polling/poller.ts';
-import type { StatusByPoll } from '../polling/pollStatus.ts';
 import type { Store } from '../store/store.ts';
 import { emptyAccount } from './accountProblems.ts';
 import type { HealthMonitor } from './healthMonitor.ts';
-import { brokerReadiness, cloudReadiness, type PublishingProgress, type Readiness } from './readiness.ts';
+import {
+  brokerReadiness,
+  cloudReadiness,
+  isPending,
+  type PublishingProgress,
+  type Readiness,
+} from './readiness.ts';
 
 /** What the snapshots are taken of. */
 export interface SnapshotParts {
@@ -103,14 +108,13 @@ export class Snapshots {
       readiness: this.readiness(),
       polls: pollNames.map((slice) => {
         const { lastSuccessAt, failure, consecutiveFailures } = records[slice];
-        const isFirst = progress.some((each) => each.slice === slice);
         return {
           slice,
           lastSuccessAt,
           failure: failure?.message ?? null,
           failures: consecutiveFailures,
           /** Whether the first reading goes on, and has not failed. */
-          isPending: isFirst && isUnhindered(slice, records),
+          isPending: isPending(slice, poller),
           /** Null if it is read valve by valve. */
           records: found[slice] ?? null,
         };
@@ -132,11 +136,4 @@ export class Snapshots {
       readAt: (sonicId: string) => this.#readAt(sonicId),
     };
   }
-}
-
-/** Whether the first reading can go on: data of single valves is read once the valves are known. */
-function isUnhindered(slice: PollName, records: StatusByPoll): boolean {
-  const { sonics } = records;
-  const isBarred = pollTable[slice].isBySonic && sonics.failure !== null && sonics.lastSuccessAt === null;
-  return records[slice].failure === null && !isBarred;
 }

@@ -101,7 +101,7 @@ export function parseIncidentCommand(
   if (action !== null) return withPermission(actOn(incident.id, action), control);
   const offered = incident.possible_actions;
   return offered.length === 0
-    ? { refusal: 'the incident offers no action' }
+    ? { refusal: 'the alert offers no action' }
     : { refusal: `must be one of ${offered.join(', ')}. Got ${quote(payload)}` };
 }
 
@@ -137,6 +137,7 @@ function readPayload(handler: CommandHandler, view: DeviceView, payload: string)
         : handler.command.action(view, option);
     }
     case 'button':
+    case 'number':
     case 'word':
       return handler.command.action(view, payload);
     case 'switch':
@@ -207,7 +208,7 @@ export function movesValve({ operation, body }: UncheckedCall): boolean {
 const valveWords = 'OPEN or CLOSE, or {"action":"open"}';
 
 /** A payload that is only partly understood must not move a valve: it has no other key, and no key twice. */
-function valveAction(payload: string): 'open' | 'close' | Refusal {
+export function valveAction(payload: string): 'open' | 'close' | Refusal {
   const text = payload.trim();
   const read = text.startsWith('{') ? readObject(text, valveWords) : { object: { action: text } };
   if ('refusal' in read) return read;

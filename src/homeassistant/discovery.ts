@@ -55,6 +55,9 @@ const needOfRoot: Readonly<Record<DeviceKind, AvailabilitySource>> = {
 /** The key, among the states, of the time from which on a row counts. */
 export const lastResetKey = 'last_reset';
 
+/** The key, among the states, of the words of the open alerts. */
+export const alertsKey = 'alert_words';
+
 /** Home Assistant shows no more of a state. */
 export const maxStateLength = 255;
 
@@ -214,6 +217,7 @@ const platforms = [
   'binary_sensor',
   'button',
   'event',
+  'number',
   'select',
   'sensor',
   'switch',
@@ -340,6 +344,7 @@ function component(row: EntityRow<DeviceView>, view: DeviceView, id: string, top
   if ('attributes' in row && row.attributes) {
     made['json_attributes_topic'] = topics.below(kind, id, row.attributes.path);
   }
+  if ('alerts' in row) made['json_attributes_topic'] = topics.below(kind, id, statesPath);
   return made;
 }
 
@@ -350,8 +355,7 @@ function fixedPart(row: EntityRow<never>): Component {
     ...(row.category && { entity_category: row.category }),
     ...(row.icon && { icon: row.icon }),
     ...(row.isDisabledByDefault && { enabled_by_default: false }),
-    ...(row.isHiddenByDefault && { visible_by_default: false }),
-    ...('value' in row && { value_template: `{{ value_json.${row.key} }}` }),
+    ...(('value' in row || 'sentences' in row) && { value_template: `{{ value_json.${row.key} }}` }),
     ...('path' in row && { event_types: row.eventTypes }),
     ...('command' in row && { retain: false }),
     ...('payload' in row && { payload_press: row.payload }),
@@ -360,6 +364,7 @@ function fixedPart(row: EntityRow<never>): Component {
       max: maxStateLength,
       ...(row.pattern && { pattern: row.pattern }),
     }),
+    ...(row.component === 'number' && { min: row.min, max: row.max, step: 1, mode: 'box' }),
     ...('deviceClass' in row && { device_class: row.deviceClass }),
     ...('unit' in row && { unit_of_measurement: row.unit }),
     ...('stateClass' in row && { state_class: row.stateClass }),
@@ -368,6 +373,9 @@ function fixedPart(row: EntityRow<never>): Component {
     ...('options' in row && { options: row.options }),
     ...('attributes' in row &&
       row.attributes && { json_attributes_template: `{{ (${row.attributes.expression}) | tojson }}` }),
+    ...('alerts' in row && {
+      json_attributes_template: `{{ ({'alerts': value_json.${alertsKey}}) | tojson }}`,
+    }),
     // At 1, Home Assistant would send a command again that got lost with its connection, and the valve would move hours later.
     // It takes none from the root before 2026.
     qos: 'command' in row ? 0 : 1,

@@ -1,3 +1,5 @@
+import { alertsOf } from '../entities/alerts.ts';
+import { shortenedName } from '../entities/headlineFacts.ts';
 import { type EntityRow, hasEntity, type SupportedOperations, type TextRow } from '../entities/row.ts';
 import { entityTable } from '../entities/tables.ts';
 import {
@@ -15,11 +17,15 @@ import {
   openCount,
   type WithIncidents,
 } from '../model/incidents.ts';
+import type { Language } from '../model/language.ts';
+import type { ShownPause } from '../model/pause.ts';
 import type { Incident, Property, Telemetry } from '../model/records.ts';
 import { unknownNotifications, unknownSettings, withoutSettings } from '../model/settings.ts';
 import { measurementOf } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
+import { failureText, type ValveRecord } from '../model/valveCommand.ts';
 import {
+  alertsKey,
   type DiscoveryOrigin,
   type DiscoveryPlan,
   lastResetKey,
@@ -28,6 +34,7 @@ import {
   shortened,
   viewId,
 } from './discovery.ts';
+import { alertInWords, inWords, type Moment, type Wording } from './sentences.ts';
 import { type DocumentPath, statesPath, type Topics } from './topics.ts';
 
 /*
@@ -47,6 +54,8 @@ export interface Message {
 export interface PlanContext extends DiscoveryOrigin {
   readonly offers: SupportedOperations;
   readonly isDiscoveryOn: boolean;
+  /** The moment at a property; null for what is in none that is known. */
+  readonly moment: (propertyId: string | null) => Moment;
 }
 
 /** Everything that a device should have retained. */
@@ -60,9 +69,12 @@ export interface DevicePlan {
   readonly messages: readonly Message[];
   /** Topics at which nothing should be. */
   readonly unwanted: readonly string[];
-  /** Topics that stay as they are, since what they hold is nowhere else: running totals, and settings that the cloud never shows. */
+  /** Topics that stay as they are, since what they hold is nowhere else: running totals, pauses, and settings that the cloud never shows. */
   readonly undecided: readonly string[];
 }
+
+/** So many alerts at most are in words: the recorder refuses attributes above 16 KB. */
+const mostAlertsInWords = 20;
 
 /** So many open incidents at most are in one message. */
 const mostOpenIncidents = 50;
@@ -73,9 +85,21 @@ export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
   const { kind } = view;
   const id = viewId(view);
   const states = isDiscoveryOn ? entityStates(view, context) : null;
-  const { messages, ...others } = planDocuments(kind, id, [...documents(view), [statesPath, states]], topics);
+  const { messages, ...others } = planDocuments(
+    kind,
+    id,
+    [...documents(view, context.language), [statesPath, states]],
+    topics,
+  );
   const discovery = isDiscoveryOn ? planDiscovery(view, context.offers, context) : null;
   return { discovery, messages: onlineLast(messages), ...others };
+}
+
+/** What the bridge itself knows of a device, of which this run has read nothing. */
+interface KnownOfUnread {
+  readonly usage?: Usage | null | undefined;
+  readonly pause?: ShownPause | undefined;
+  readonly record?: ValveRecord | undefined;
 }
 
 /**
@@ -85,11 +109,12 @@ export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
 export function planUnread(
   kind: CloudDeviceKind,
   id: string,
-  usage: Usage | null | undefined,
-  { topics, isDiscoveryOn }: Pick<PlanContext, 'topics' | 'isDiscoveryOn'>,
+  known: KnownOfUnread,
+  { topics, isDiscoveryOn, language }: Pick<PlanContext, 'topics' | 'isDiscoveryOn' | 'language'>,
 ): Omit<DevicePlan, 'discovery'> {
   const states = isDiscoveryOn ? unknownStates[kind] : null;
-  return planDocuments(kind, id, [...unreadDocuments(kind, id, usage), [statesPath, states]], topics);
+  const documents = unreadDocuments(kind, id, known, language);
+  return planDocuments(kind, id, [...documents, [statesPath, states]], topics);
 }
 
 function planDocuments(kind: DeviceKind, id: string, documentsOf: readonly Document[], topics: Topics) {
@@ -114,7 +139,7 @@ function onlineLast(messages: readonly Message[]): readonly Message[] {
 /** What belongs at a path below a device: a word, a record, null for nothing, or undefined for what stays as it is. */
 type Document = readonly [path: DocumentPath, content: string | object | null | undefined];
 
-function documents(view: DeviceView): readonly Document[] {
+function documents(view: DeviceView, language: Language): readonly Document[] {
   switch (view.kind) {
     case 'bridge':
       return [['incidents', newestOpen(view)]];
@@ -125,6 +150,7 @@ function documents(view: DeviceView): readonly Document[] {
         ['notifications', view.notifications === undefined ? unknownNotifications : view.notifications],
         ['leak_protection', flagWord(view.accepted.leak_protection_enabled)],
         ['push', flagWord(view.accepted.push_enabled)],
+        ['pause', view.pause],
         ['incidents', newestOpen(view)],
       ];
     case 'signal':
@@ -147,6 +173,8 @@ function documents(view: DeviceView): readonly Document[] {
         ['telemetry', view.telemetry === null ? null : telemetryShown(view.telemetry)],
         ['usage', view.usage && usageShown(view.usage)],
         ['pressure_tests', pressureTestsShown(view)],
+        ['last_command', commandShown(view.valveRecord, view.sonic.name?.trim() || 'Sonic', language)],
+        ['movement', view.valveRecord.movement ?? noMovement],
         ['incidents', openByType(view)],
       ];
   }
@@ -160,7 +188,8 @@ function withMore(record: object, more: object): object {
 function unreadDocuments(
   kind: CloudDeviceKind,
   id: string,
-  usage: Usage | null | undefined,
+  { usage, pause, record }: KnownOfUnread,
+  language: Language,
 ): readonly Document[] {
   switch (kind) {
     case 'property':
@@ -170,6 +199,7 @@ function unreadDocuments(
         ['notifications', unknownNotifications],
         ['leak_protection', undefined],
         ['push', undefined],
+        ['pause', pause],
         ['incidents', newestOpen(unknownIncidents)],
       ];
     case 'signal':
@@ -185,6 +215,8 @@ function unreadDocuments(
         ['telemetry', telemetryShown(undefined)],
         ['usage', usage ? usageShown(usage) : undefined],
         ['pressure_tests', unknownTests],
+        ['last_command', record?.command ? commandShown(record, id, language) : undefined],
+        ['movement', record?.movement ?? undefined],
         ['incidents', openByType(unknownIncidents)],
       ];
   }
@@ -260,6 +292,21 @@ function usageShown(usage: Usage) {
   };
 }
 
+const noCommand = { action: null, asked_at: null, status: null, reason: null };
+const noMovement = { valve: null, at: null, by: null, topic: null, incident_id: null };
+
+/** The newest command. `failed` is the one that Home Assistant shows as a problem, with its words. */
+function commandShown({ command, failed }: ValveRecord, name: string, language: Language) {
+  const { action, asked_at, status, reason } = command ?? noCommand;
+  const words = failed && {
+    action: failed.action,
+    reason: failed.reason,
+    asked_at: failed.asked_at,
+    text: failureText(failed, name, language),
+  };
+  return { action, asked_at, status, reason, failed: words };
+}
+
 /** Where the cloud tells of no tests, one that was started here is still worth a message. */
 function pressureTestsShown({ pressureTests: tests, pressureTestJobId }: SonicView) {
   if (tests === undefined) return { ...unknownTests, job_id: pressureTestJobId };
@@ -273,28 +320,57 @@ function pressureTestsShown({ pressureTests: tests, pressureTestJobId }: SonicVi
  * device does not have are there too: Home Assistant warns of a missing key until it has withdrawn its entity. It is
  * written as JSON at once: an object with so many keys takes ten times as long.
  */
-export function entityStates(view: DeviceView, { offers }: Pick<PlanContext, 'offers'>): string {
-  return statesOf(view.kind, (row) => (hasEntity(row, view, offers) ? view : null));
+export function entityStates(
+  view: DeviceView,
+  { offers, language, moment }: Pick<PlanContext, 'offers' | 'language' | 'moment'>,
+): string {
+  // Few states have words, and to find out the moment takes its time.
+  const wording = () => ({ language, ...moment(propertyIdOf(view)) });
+  return statesOf(view.kind, (row) => (hasEntity(row, view, offers) ? view : null), wording);
+}
+
+function propertyIdOf(view: DeviceView): string | null {
+  if (view.kind === 'bridge') return null;
+  return view.kind === 'property' ? view.property.id : view.propertyId;
 }
 
 /** The states by kind of a device of which nothing was read. */
 const unknownStates: Readonly<Record<CloudDeviceKind, string>> = {
-  property: statesOf('property', () => null),
-  signal: statesOf('signal', () => null),
-  sonic: statesOf('sonic', () => null),
+  property: statesOf('property', () => null, null),
+  signal: statesOf('signal', () => null, null),
+  sonic: statesOf('sonic', () => null, null),
 };
 
 /** The states of a kind of device as JSON. A row without a view is unknown. */
-function statesOf(kind: DeviceKind, viewOf: (row: EntityRow<DeviceView>) => DeviceView | null): string {
+function statesOf(
+  kind: DeviceKind,
+  viewOf: (row: EntityRow<DeviceView>) => DeviceView | null,
+  wording: (() => Wording) | null,
+): string {
   let text = '';
   for (const row of entityTable(kind)) {
     const view = viewOf(row);
     if (row.component === 'text') text += `,"${row.key}":${view ? shownText(row, view) : '""'}`;
     else if ('value' in row) text += `,"${row.key}":${view ? stateWord(row.value(view)) : 'null'}`;
+    else if ('sentences' in row) {
+      const now = view && wording?.();
+      const words = now && inWords(row.sentences(view, now.bridge), now, maxStateLength);
+      text += `,"${row.key}":${stateWord(words ?? null)}`;
+    }
+    if ('alerts' in row) {
+      const open = (view && row.alerts?.(view)) ?? [];
+      const words = open.length > 0 && wording ? alertsInWords(open, wording()) : [];
+      text += `,"${alertsKey}":${JSON.stringify(words)}`;
+    }
     // Home Assistant skips an empty one, and warns of any other word that is no time.
     if ('lastReset' in row) text += `,"${lastResetKey}":"${(view && row.lastReset?.(view)) || ''}"`;
   }
   return `{${text.slice(1)}}`;
+}
+
+function alertsInWords(open: readonly Incident[], wording: Wording): readonly string[] {
+  const alerts = alertsOf(open, shortenedName).slice(0, mostAlertsInWords);
+  return alerts.map((alert) => alertInWords(alert, wording));
 }
 
 function stateWord(value: string | number | boolean | null): string {

@@ -18,9 +18,19 @@ export const statesPath = 'homeassistant';
 /** The paths at which each kind has retained messages, besides its discovery message; the empty path is its record. */
 export const documentPaths = {
   bridge: ['state', 'cloud', 'health', 'info', 'incidents', statesPath],
-  property: ['', 'settings', 'notifications', 'leak_protection', 'push', 'incidents', statesPath],
+  property: ['', 'settings', 'notifications', 'leak_protection', 'push', 'pause', 'incidents', statesPath],
   signal: ['', 'availability', 'incidents', statesPath],
-  sonic: ['', 'availability', 'telemetry', 'usage', 'pressure_tests', 'incidents', statesPath],
+  sonic: [
+    '',
+    'availability',
+    'telemetry',
+    'usage',
+    'pressure_tests',
+    'last_command',
+    'movement',
+    'incidents',
+    statesPath,
+  ],
   incident: [''],
 } as const satisfies Readonly<Record<TargetKind, readonly string[]>>;
 

@@ -1,12 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import { type Language, languages } from '../model/language.ts';
+import { type Language, languages, type TextTable } from '../model/language.ts';
 import { type Route, send } from './httpServer.ts';
-
-/** `{name}` is a gap. A text that depends on `{count}` has the plural forms of its language (`Intl.PluralRules`). */
-export type Text = string | ({ readonly other: string } & Partial<Record<Intl.LDMLPluralRule, string>>);
-
-/** The texts of a page: a row for each, with a column for each language. */
-export type TextTable = Readonly<Record<string, Readonly<Record<Language, Text>>>>;
 
 /** The language that a browser likes best of those that the pages have (`Accept-Language`); English if it likes none. */
 export function languageOf(accepted = ''): Language {
@@ -45,13 +39,16 @@ function zip(text: string): Buffer {
   return bytes;
 }
 
-/** A file of a page. What depends on the language comes in that of the browser, and compressed if it takes that. */
+/**
+ * A file of a page, compressed if the browser takes that. What depends on the language comes in the one that the address names,
+ * or that of the browser.
+ */
 export function file(path: string, type: string, text: string | ((language: Language) => string)): Route {
   return {
     path,
     methods: ['GET', 'HEAD'],
-    answer: (response, _url, { headers }) => {
-      const language = languageOf(headers['accept-language']);
+    answer: (response, url, { headers }) => {
+      const language = languageOf(url.searchParams.get('language') ?? headers['accept-language']);
       const plain = typeof text === 'string' ? text : text(language);
       const isZipped =
         plain.length >= minZippedLength && /\bgzip\b(?!\s*;\s*q=0)/.test(`${headers['accept-encoding']}`);

@@ -1,18 +1,19 @@
 import type { Clock } from '../base/clock.ts';
 import type { Secrets } from '../base/secrets.ts';
 import { version } from '../base/version.ts';
+import type { Tone } from '../entities/headline.ts';
 import type { ComponentStatus } from '../health/readiness.ts';
 import type { Snapshots } from '../health/snapshots.ts';
 import type { WebhookReceiver } from '../webhook/webhookReceiver.ts';
 import { file, filledIn, textsModule } from './files.ts';
 import type { FlowHistory } from './flowHistory.ts';
-import type { Tone } from './headline.ts';
 import { type Route, send, sendJson } from './httpServer.ts';
 import { LiveStatus } from './liveStatus.ts';
 import icon from './page/icon.svg?raw';
 import smallIcon from './page/icon-192.png?inline';
 import largeIcon from './page/icon-512.png?inline';
 import manifest from './page/manifest.json?raw';
+import next from './page/next.html?raw';
 import style from './page/page.css?raw';
 import html from './page/page.html?raw';
 import script from './page/page.js?raw';
@@ -44,6 +45,14 @@ const iconColours: Readonly<Record<Tone, string>> = {
 const tones = Object.keys(iconColours) as Tone[];
 const usualColour = /#0b6e99/g;
 
+/** What the page offers besides what is known of the account. */
+interface PageOptions {
+  /** The dashboard for Home Assistant; null if there is none at the moment. */
+  readonly dashboard?: () => Promise<string | null>;
+  /** Whether the bridge moves no valve. */
+  readonly isWatchOnly?: boolean;
+}
+
 /** THE ROUTES: everything that is served. */
 export function createRoutes(
   snapshots: Pick<Snapshots, 'status' | 'readiness' | 'metrics'>,
@@ -51,15 +60,19 @@ export function createRoutes(
   webhook: WebhookReceiver | null,
   clock: Clock,
   secrets: Secrets,
+  { dashboard, isWatchOnly }: PageOptions = {},
 ): Route[] {
   const hide = (text: string) => secrets.hide(text);
   const live = new LiveStatus(() => snapshots.status(), flows, hide, clock);
+  const whole = html.replace('{{next_steps}}', next);
+  const page = isWatchOnly ? whole.replace('id="watch-only" hidden', 'id="watch-only"') : whole;
   const routes: Route[] = [
-    file('/', 'text/html', filledIn(html, pageTexts)),
+    file('/', 'text/html', filledIn(page, pageTexts)),
     file('/page.css', 'text/css', style),
     file('/page.js', 'text/javascript', script),
     file('/texts.js', 'text/javascript', textsModule(pageTexts)),
     file('/icon.svg', 'image/svg+xml', icon),
+    file('/favicon.ico', 'image/svg+xml', icon),
     ...tones.map((tone) => file(`/icon-${tone}.svg`, 'image/svg+xml', tonedIcon(tone))),
     picture('/icon-192.png', smallIcon),
     picture('/icon-512.png', largeIcon),
@@ -71,6 +84,15 @@ export function createRoutes(
         send(response, 200, 'application/json; charset=utf-8', live.document(pageOf(url))),
     },
     { path: '/events', methods: get, answer: (response, url) => live.follow(response, pageOf(url)) },
+    {
+      path: '/dashboard.yaml',
+      methods: get,
+      answer: async (response) => {
+        const text = (await dashboard?.()) ?? null;
+        if (text === null) sendJson(response, 503, { status: 'no_dashboard' });
+        else send(response, 200, 'text/yaml; charset=utf-8', text);
+      },
+    },
     {
       path: '/healthz',
       methods: get,

@@ -1,32 +1,40 @@
 import { version } from '../base/version.ts';
+import { type Alert, alertsOf, byUrgency } from '../entities/alerts.ts';
+import { type Headline, headlineOf, type ShownFailure } from '../entities/headline.ts';
+import {
+  type CloudDevice,
+  type Doubt,
+  deviceName,
+  displayName,
+  doubtOf,
+  failureOf,
+  headlineFacts,
+  isPresent,
+  isSonic,
+  shortenedName,
+} from '../entities/headlineFacts.ts';
 import type { ComponentStatus } from '../health/readiness.ts';
 import type { StatusSnapshot } from '../health/snapshots.ts';
 import {
+  type BridgeFacts,
   cloudLinkOf,
-  isSonicReachable,
   type PropertyView,
   type SignalView,
   type SonicView,
 } from '../model/devices.ts';
-import { idKey } from '../model/ids.ts';
 import { openCount } from '../model/incidents.ts';
 import { batteryOption } from '../model/power.ts';
-import type { Incident, Signal, Sonic } from '../model/records.ts';
+import type { Incident } from '../model/records.ts';
 import { measurementOf } from '../model/telemetry.ts';
 import { type Valve, valveShown } from '../model/valve.ts';
-import { type Alert, alertsOf, byUrgency } from './alerts.ts';
 import type { FlowDay, FlowHistory } from './flowHistory.ts';
-import { type DeviceTitle, type Headline, type HeadlineValve, headlineOf } from './headline.ts';
-import { type ShownUsage, todayOf, usageOf } from './usage.ts';
+import { type ShownUsage, usageOf } from './usage.ts';
 
 /** Hubs and sonics: more is not read by anybody at once, the rest is on other pages. */
 export const devicesAPage = 100;
 
 /** More alerts of a device are counted and not named. */
 const maxAlerts = 5;
-
-/** Names are of any length in the cloud. */
-const maxNameLength = 120;
 
 /** Open incidents of one device, of a property, or of no device that is known. */
 interface WithAlerts {
@@ -43,10 +51,11 @@ export interface ShownSonic extends WithAlerts {
   readonly valve: Valve | null;
   /** The cloud's own word where it names no position. */
   readonly word: string | null;
-  /** Why what is shown may not be so any more; null where it is the present. `unsure`: its hub could not be read. */
-  readonly doubt: 'old' | 'unreachable' | 'unsure' | null;
+  readonly doubt: Doubt;
   /** When it was last read, in ms; told where it is old. */
   readonly readAt: number | null;
+  /** A command that failed; null without one. */
+  readonly failed: ShownFailure | null;
   readonly battery: string | null;
   readonly flowLMin: number | null;
   readonly pressureBar: number | null;
@@ -130,8 +139,6 @@ interface ShownHalf {
   readonly workedAt: number | null;
 }
 
-type CloudDevice = SignalView | SonicView;
-
 /** A property, or null for what is in none that is known, and what is in it, its hubs first. */
 interface PropertyGroup {
   readonly view: PropertyView | null;
@@ -208,7 +215,8 @@ function commonPart(
   devices: readonly CloudDevice[],
   hide: (text: string) => string,
 ): Omit<StatusDocument, 'page' | 'properties'> {
-  const { startedAt, status, reason, readiness, polls, progress, isWhole, incidents } = snapshot;
+  const { startedAt, reason, readiness, polls, progress, incidents } = snapshot;
+  const facts = factsOf(snapshot);
   const hidden = (message: string | null) => (message === null ? null : hide(message));
   const half = ({ status: stage, reason: why, workedAt }: ComponentStatus) => ({
     status: stage,
@@ -218,16 +226,16 @@ function commonPart(
   return {
     version,
     startedAt,
-    headline: headlineOf(headlineFacts(snapshot, devices)),
-    health: { status, reason: hidden(reason) },
+    headline: headlineOf(headlineFacts({ ...snapshot, ...facts }, devices)),
+    health: { status: facts.health, reason: hidden(reason) },
     cloud: half(readiness.cloud),
     broker: half(readiness.broker),
-    isLoading: readiness.cloud.status !== 'down' && polls.some(({ isPending }) => isPending),
-    isWhole,
+    isLoading: facts.isLoading,
+    isWhole: facts.isWhole,
     emptiness: hidden(snapshot.emptiness),
     valves: countValves(snapshot),
     incidents: {
-      areKnown: isPresent(snapshot) && snapshot.areIncidentsKnown,
+      areKnown: isPresent(snapshot.readiness) && snapshot.areIncidentsKnown,
       readAt: snapshot.incidentsReadAt,
       inAll: incidents.length,
     },
@@ -237,76 +245,9 @@ function commonPart(
   };
 }
 
-function headlineFacts(
-  snapshot: StatusSnapshot,
-  devices: readonly CloudDevice[],
-): Parameters<typeof headlineOf>[0] {
-  const { readiness, status: health, isWhole, signals, sonics, properties, polls } = snapshot;
-  const isFresh = isPresent(snapshot);
-  const placeOf = placesOf(devices, properties);
-  const valves = new Map(sonics.map((view) => [view, headlineValve(view, placeOf(view), isFresh)]));
-  const known = new Map([...signals, ...sonics].map((device) => [idKey(recordOf(device).id), device]));
-  const homes = new Map(
-    properties.flatMap(({ property, incidents }) =>
-      incidents.map(({ id }) => [id, { name: displayName(property), property: null }]),
-    ),
-  );
-  const positions = new Map(devices.map((device, index) => [device, index]));
-  const found = snapshot.incidents.flatMap((incident) => {
-    const [sonic, signal] = [incident.sonic_id, incident.signal_id].map((id) => known.get(idKey(id ?? '')));
-    const device = sonic && isSonic(sonic) ? sonic : signal;
-    const place = device ? placeOf(device) : (homes.get(incident.id) ?? null);
-    const valve = (device && isSonic(device) && valves.get(device)) || null;
-    const position = (device && positions.get(device)) ?? -1;
-    return alertsOf([incident], shortenedName).map((alert) => ({ alert, place, valve, position }));
-  });
-  return {
-    ...readiness,
-    health,
-    isLoading: readiness.cloud.status !== 'down' && polls.some(({ isPending }) => isPending),
-    isWhole,
-    valves: [...valves.values()],
-    // Of those that are as urgent, the headline names the one that the page shows first.
-    alerts: found.toSorted((one, other) => one.position - other.position),
-    // One that names no device, or is at a hub whose property is unknown, may be anywhere.
-    areAlertsKnown:
-      isFresh && snapshot.areIncidentsKnown && properties.every((view) => openCount(view) !== null),
-    todayL: todayOf(sonics),
-  };
-}
-
-/** What a device is called: with its property if another one has the same name. */
-function placesOf(
-  devices: readonly CloudDevice[],
-  properties: readonly PropertyView[],
-): (device: CloudDevice) => DeviceTitle {
-  const homes = new Map(properties.map(({ property }) => [property.id, displayName(property)]));
-  const counts = new Map<string, number>();
-  for (const name of devices.map(deviceName)) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return (device) => {
-    const name = deviceName(device);
-    const isTwin = (counts.get(name) ?? 0) > 1;
-    return { name, property: (isTwin && homes.get(device.propertyId ?? '')) || null };
-  };
-}
-
-function headlineValve(view: SonicView, place: DeviceTitle, isFresh: boolean): HeadlineValve {
-  const { sonic, valve } = view;
-  const doubt = doubtOf(view, isFresh);
-  const isSure = doubt === null;
-  return {
-    ...place,
-    valve,
-    isSure,
-    isReachable: doubt !== 'unreachable',
-    isTesting: isSure && sonic.valve_state === 'pressure_test',
-    isFaulty: isSure && sonic.valve_state === 'faulty',
-  };
-}
-
-/** Whether what was read is the present: not in an outage, of which the headline says that the water is not known. */
-function isPresent({ readiness: { cloud } }: StatusSnapshot): boolean {
-  return cloud.status !== 'down';
+function factsOf({ readiness, status: health, polls, isWhole }: StatusSnapshot): BridgeFacts {
+  const isLoading = isPresent(readiness) && polls.some(({ isPending }) => isPending);
+  return { ...readiness, health, isLoading, isWhole };
 }
 
 /** What has a problem first, then by name; what is in no known property comes after those that are as well. */
@@ -349,10 +290,10 @@ const troubledRank: Rank = { grade: 2, worst: null };
 const fine: Rank = { grade: 4, worst: null };
 
 function rankDevices(snapshot: StatusSnapshot): Ranks {
-  const isFresh = isPresent(snapshot);
+  const isFresh = isPresent(snapshot.readiness);
   const isTroubled = (device: CloudDevice) =>
     isSonic(device)
-      ? device.valve === null || doubtOf(device, true) !== null
+      ? device.valve === null || doubtOf(device, true) !== null || device.valveRecord.failed !== null
       : device.isStale || cloudLinkOf(device) !== true;
   return new Map(
     [...snapshot.signals, ...snapshot.sonics].map((device) => {
@@ -398,7 +339,7 @@ function shownProperty(
   snapshot: StatusSnapshot,
   flows: Pick<FlowHistory, 'of'>,
 ): ShownProperty {
-  const isFresh = isPresent(snapshot);
+  const isFresh = isPresent(snapshot.readiness);
   const sonics = devices.filter(isSonic);
   const shownSonics = shown.filter(isSonic);
   const usage = view
@@ -426,10 +367,6 @@ function shownProperty(
   };
 }
 
-function isSonic(device: CloudDevice): device is SonicView {
-  return device.kind === 'sonic';
-}
-
 function shownHub(view: SignalView, isFresh: boolean): ShownHub {
   return {
     name: displayName(view.signal),
@@ -454,6 +391,7 @@ function shownSonic(
     word: valveShown(sonic.valve_state, null) === null ? shortenedName(sonic.valve_state) : null,
     doubt,
     readAt: doubt === 'old' ? readAt(sonic.id) : null,
+    failed: failureOf(view),
     battery: batteryOption(sonic.battery),
     flowLMin: measured?.flowLMin ?? null,
     pressureBar: measured?.pressureBar ?? null,
@@ -463,38 +401,13 @@ function shownSonic(
   };
 }
 
-function doubtOf(view: SonicView, isFresh: boolean): ShownSonic['doubt'] {
-  if (!isFresh || view.isStale) return 'old';
-  if (isSonicReachable(view)) return null;
-  // Its own link may be all right.
-  return isSonicReachable({ ...view, isSignalReachable: view.isSignalReachable ?? true })
-    ? 'unsure'
-    : 'unreachable';
-}
-
 function countValves(snapshot: StatusSnapshot): StatusDocument['valves'] {
   const counts = { open: 0, opening: 0, closing: 0, closed: 0, unknown: 0 };
   for (const view of snapshot.sonics) {
-    const isSure = doubtOf(view, isPresent(snapshot)) === null;
+    const isSure = doubtOf(view, isPresent(snapshot.readiness)) === null;
     counts[(isSure && view.valve) || 'unknown'] += 1;
   }
   return counts;
-}
-
-function recordOf(device: CloudDevice): Sonic | Signal {
-  return isSonic(device) ? device.sonic : device.signal;
-}
-
-function deviceName(device: CloudDevice): string {
-  return displayName(recordOf(device));
-}
-
-function displayName(record: { readonly name: string | null } | undefined): string {
-  return shortenedName(record?.name?.trim() ?? null) ?? '';
-}
-
-function shortenedName(text: string | null): string | null {
-  return text !== null && text.length > maxNameLength ? `${text.slice(0, maxNameLength)}…` : text;
 }
 
 const order = new Intl.Collator('en', { numeric: true });

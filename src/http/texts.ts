@@ -1,9 +1,9 @@
 import { homepage } from '../base/version.ts';
+import { headlineTexts } from '../entities/headlineTexts.ts';
 import { incidentName } from '../entities/incidents.ts';
 import { type EntityName, nameIn } from '../entities/names.ts';
-import { type Language, languages } from '../model/language.ts';
+import { type Language, languages, type TextTable } from '../model/language.ts';
 import { incidentTypes } from '../model/records.ts';
-import type { TextTable } from './files.ts';
 
 const columns = (textIn: (language: Language) => string) =>
   Object.fromEntries(languages.map((language) => [language, textIn(language)])) as Record<Language, string>;
@@ -27,337 +27,9 @@ const table = {
     pl: 'Ta strona wymaga JavaScriptu. Te same dane są pod adresem',
   },
 
-  // ---- the headline
-  all_good: {
-    en: 'All good.',
-    de: 'Alles in Ordnung.',
-    fr: 'Tout va bien.',
-    nl: 'Alles in orde.',
-    pl: 'Wszystko w porządku.',
-  },
-  no_leaks_on: {
-    en: 'No leaks, water on.',
-    de: 'Keine Lecks, Wasserzufuhr offen.',
-    fr: 'Aucune fuite, arrivée d’eau ouverte.',
-    nl: 'Geen lekken, watertoevoer open.',
-    pl: 'Brak wycieków, dopływ wody otwarty.',
-  },
-  no_leaks_on_today: {
-    en: 'No leaks, water on, {litres} L today.',
-    de: 'Keine Lecks, Wasserzufuhr offen, heute {litres} L.',
-    fr: 'Aucune fuite, arrivée d’eau ouverte, {litres} L aujourd’hui.',
-    nl: 'Geen lekken, watertoevoer open, vandaag {litres} L.',
-    pl: 'Brak wycieków, dopływ wody otwarty, dziś {litres} L.',
-  },
-  no_leaks_off: {
-    en: 'No leaks, water off.',
-    de: 'Keine Lecks, Wasserzufuhr abgesperrt.',
-    fr: 'Aucune fuite, arrivée d’eau fermée.',
-    nl: 'Geen lekken, watertoevoer afgesloten.',
-    pl: 'Brak wycieków, dopływ wody zamknięty.',
-  },
-  no_leaks_off_today: {
-    en: 'No leaks, water off, {litres} L today.',
-    de: 'Keine Lecks, Wasserzufuhr abgesperrt, heute {litres} L.',
-    fr: 'Aucune fuite, arrivée d’eau fermée, {litres} L aujourd’hui.',
-    nl: 'Geen lekken, watertoevoer afgesloten, vandaag {litres} L.',
-    pl: 'Brak wycieków, dopływ wody zamknięty, dziś {litres} L.',
-  },
-  no_leaks_some: {
-    en: 'No leaks, {count} of {of} valves open.',
-    de: 'Keine Lecks, {count} von {of} Ventilen geöffnet.',
-    fr: 'Aucune fuite, vannes ouvertes\u00a0: {count} sur {of}.',
-    nl: 'Geen lekken, {count} van {of} kleppen open.',
-    pl: 'Brak wycieków, otwarte zawory: {count} z {of}.',
-  },
-  no_leaks_some_today: {
-    en: 'No leaks, {count} of {of} valves open, {litres} L today.',
-    de: 'Keine Lecks, {count} von {of} Ventilen geöffnet, heute {litres} L.',
-    fr: 'Aucune fuite, vannes ouvertes\u00a0: {count} sur {of}, {litres} L aujourd’hui.',
-    nl: 'Geen lekken, {count} van {of} kleppen open, vandaag {litres} L.',
-    pl: 'Brak wycieków, otwarte zawory: {count} z {of}, dziś {litres} L.',
-  },
-  alert: {
-    en: '{name}. The place is not known.',
-    de: '{name}. Der Ort ist nicht bekannt.',
-    fr: '{name}. L’endroit n’est pas connu.',
-    nl: '{name}. De plaats is niet bekend.',
-    pl: '{name}. Miejsce nie jest znane.',
-  },
-  alert_since: {
-    en: '{name} since {at}. The place is not known.',
-    de: '{name} seit {at}. Der Ort ist nicht bekannt.',
-    fr: '{name} depuis {at}. L’endroit n’est pas connu.',
-    nl: '{name} sinds {at}. De plaats is niet bekend.',
-    pl: '{name} od {at}. Miejsce nie jest znane.',
-  },
-  alert_at: {
-    en: '{name} at {place}.',
-    de: '{name} ({place}).',
-    fr: '{name} ({place}).',
-    nl: '{name} ({place}).',
-    pl: '{name} ({place}).',
-  },
-  alert_at_since: {
-    en: '{name} at {place} since {at}.',
-    de: '{name} ({place}) seit {at}.',
-    fr: '{name} ({place}) depuis {at}.',
-    nl: '{name} ({place}) sinds {at}.',
-    pl: '{name} ({place}) od {at}.',
-  },
-  more_alerts: {
-    en: { one: 'One more alert.', other: '{count} more alerts.' },
-    de: { one: 'Eine weitere Meldung.', other: '{count} weitere Meldungen.' },
-    fr: { one: 'Une autre alerte.', other: '{count} autres alertes.' },
-    nl: { one: 'Nog één waarschuwing.', other: 'Nog {count} waarschuwingen.' },
-    pl: {
-      one: 'Jeszcze jeden alert.',
-      few: 'Jeszcze {count} alerty.',
-      many: 'Jeszcze {count} alertów.',
-      other: 'Jeszcze {count} alertu.',
-    },
-  },
-  water_on: {
-    en: 'Water is on.',
-    de: 'Die Wasserzufuhr ist offen.',
-    fr: 'L’arrivée d’eau est ouverte.',
-    nl: 'De watertoevoer is open.',
-    pl: 'Dopływ wody jest otwarty.',
-  },
-  water_off: {
-    en: 'Water is off.',
-    de: 'Die Wasserzufuhr ist abgesperrt.',
-    fr: 'L’arrivée d’eau est fermée.',
-    nl: 'De watertoevoer is afgesloten.',
-    pl: 'Dopływ wody jest zamknięty.',
-  },
-  water_unknown: {
-    en: 'It is not known whether the water is on.',
-    de: 'Es ist nicht bekannt, ob die Wasserzufuhr offen ist.',
-    fr: 'On ne sait pas si l’arrivée d’eau est ouverte.',
-    nl: 'Het is niet bekend of de watertoevoer open is.',
-    pl: 'Nie wiadomo, czy dopływ wody jest otwarty.',
-  },
-  its_valve_open: {
-    en: 'Its valve is open.',
-    de: 'Das betroffene Ventil ist geöffnet.',
-    fr: 'La vanne concernée est ouverte.',
-    nl: 'De betreffende klep is open.',
-    pl: 'Zawór w tym miejscu jest otwarty.',
-  },
-  its_valve_closed: {
-    en: 'Its valve is closed.',
-    de: 'Das betroffene Ventil ist geschlossen.',
-    fr: 'La vanne concernée est fermée.',
-    nl: 'De betreffende klep is dicht.',
-    pl: 'Zawór w tym miejscu jest zamknięty.',
-  },
-  its_valve_opening: {
-    en: 'Its valve is opening.',
-    de: 'Das betroffene Ventil öffnet sich gerade.',
-    fr: 'La vanne concernée est en train de s’ouvrir.',
-    nl: 'De betreffende klep gaat open.',
-    pl: 'Zawór w tym miejscu właśnie się otwiera.',
-  },
-  its_valve_closing: {
-    en: 'Its valve is closing.',
-    de: 'Das betroffene Ventil schließt sich gerade.',
-    fr: 'La vanne concernée est en train de se fermer.',
-    nl: 'De betreffende klep gaat dicht.',
-    pl: 'Zawór w tym miejscu właśnie się zamyka.',
-  },
-  its_valve_testing: {
-    en: 'Its valve runs a pressure test.',
-    de: 'Am betroffenen Ventil läuft ein Drucktest.',
-    fr: 'Un test de pression est en cours sur la vanne concernée.',
-    nl: 'Op de betreffende klep loopt een druktest.',
-    pl: 'Na zaworze w tym miejscu trwa test ciśnienia.',
-  },
-  its_valve_faulty: {
-    en: 'Its valve reports a fault.',
-    de: 'Das betroffene Ventil meldet eine Störung.',
-    fr: 'La vanne concernée signale un défaut.',
-    nl: 'De betreffende klep meldt een storing.',
-    pl: 'Zawór w tym miejscu zgłasza usterkę.',
-  },
-  its_valve_unknown: {
-    en: 'It is not known whether its valve is closed.',
-    de: 'Es ist nicht bekannt, ob das betroffene Ventil geschlossen ist.',
-    fr: 'On ne sait pas si la vanne concernée est fermée.',
-    nl: 'Het is niet bekend of de betreffende klep dicht is.',
-    pl: 'Nie wiadomo, czy zawór w tym miejscu jest zamknięty.',
-  },
-  valve_faulty: {
-    en: '{place}: the valve reports a fault.',
-    de: '{place}: Das Ventil meldet eine Störung.',
-    fr: '{place}\u00a0: la vanne signale un défaut.',
-    nl: '{place}: de klep meldt een storing.',
-    pl: '{place}: zawór zgłasza usterkę.',
-  },
-  valves_faulty: {
-    en: '{count} of {of} valves report a fault.',
-    de: '{count} von {of} Ventilen melden eine Störung.',
-    fr: '{count} vannes sur {of} signalent un défaut.',
-    nl: '{count} van {of} kleppen melden een storing.',
-    pl: 'Zawory zgłaszające usterkę: {count} z {of}.',
-  },
-  valve_offline: {
-    en: '{place} is offline.',
-    de: '{place} ist offline.',
-    fr: '{place} est hors ligne.',
-    nl: '{place} is offline.',
-    pl: '{place}: zawór jest offline.',
-  },
-  valves_offline: {
-    en: '{count} of {of} valves are offline.',
-    de: '{count} von {of} Ventilen sind offline.',
-    fr: '{count} vannes sur {of} sont hors ligne.',
-    nl: '{count} van {of} kleppen zijn offline.',
-    pl: 'Zawory offline: {count} z {of}.',
-  },
-  valve_unknown: {
-    en: '{place}: the position of the valve is not known.',
-    de: '{place}: Es ist nicht bekannt, ob das Ventil geöffnet ist.',
-    fr: '{place}\u00a0: on ne sait pas si la vanne est ouverte.',
-    nl: '{place}: het is niet bekend of de klep open is.',
-    pl: '{place}: nie wiadomo, czy zawór jest otwarty.',
-  },
-  valves_unknown: {
-    en: 'The position of {count} of {of} valves is not known.',
-    de: 'Bei {count} von {of} Ventilen ist nicht bekannt, ob sie geöffnet sind.',
-    fr: 'Pour {count} vannes sur {of}, on ne sait pas si elles sont ouvertes.',
-    nl: 'Van {count} van de {of} kleppen is niet bekend of ze open zijn.',
-    pl: 'Zawory, o których nie wiadomo, czy są otwarte: {count} z {of}.',
-  },
-  valve_testing: {
-    en: '{place}: a pressure test is running.',
-    de: '{place}: Ein Drucktest läuft.',
-    fr: '{place}\u00a0: un test de pression est en cours.',
-    nl: '{place}: er loopt een druktest.',
-    pl: '{place}: trwa test ciśnienia.',
-  },
-  valves_testing: {
-    en: '{count} of {of} valves run a pressure test.',
-    de: 'Bei {count} von {of} Ventilen läuft ein Drucktest.',
-    fr: 'Un test de pression est en cours sur {count} vannes sur {of}.',
-    nl: 'Op {count} van {of} kleppen loopt een druktest.',
-    pl: 'Zawory w trakcie testu ciśnienia: {count} z {of}.',
-  },
-  valve_closing: {
-    en: '{place} is closing.',
-    de: '{place}: Das Ventil schließt sich gerade.',
-    fr: '{place}\u00a0: la vanne est en train de se fermer.',
-    nl: '{place}: de klep gaat dicht.',
-    pl: '{place}: zawór właśnie się zamyka.',
-  },
-  valves_closing: {
-    en: '{count} of {of} valves are closing.',
-    de: '{count} von {of} Ventilen schließen sich gerade.',
-    fr: '{count} vannes sur {of} sont en train de se fermer.',
-    nl: '{count} van {of} kleppen gaan dicht.',
-    pl: 'Zamykające się zawory: {count} z {of}.',
-  },
-  valve_opening: {
-    en: '{place} is opening.',
-    de: '{place}: Das Ventil öffnet sich gerade.',
-    fr: '{place}\u00a0: la vanne est en train de s’ouvrir.',
-    nl: '{place}: de klep gaat open.',
-    pl: '{place}: zawór właśnie się otwiera.',
-  },
-  valves_opening: {
-    en: '{count} of {of} valves are opening.',
-    de: '{count} von {of} Ventilen öffnen sich gerade.',
-    fr: '{count} vannes sur {of} sont en train de s’ouvrir.',
-    nl: '{count} van {of} kleppen gaan open.',
-    pl: 'Otwierające się zawory: {count} z {of}.',
-  },
-  no_valve: {
-    en: 'There is no valve to show.',
-    de: 'Es gibt kein Ventil anzuzeigen.',
-    fr: 'Il n’y a aucune vanne à afficher.',
-    nl: 'Er is geen klep om te tonen.',
-    pl: 'Nie ma zaworu do pokazania.',
-  },
-  alerts_unknown: {
-    en: 'Not all alerts could be read.',
-    de: 'Nicht alle Meldungen konnten gelesen werden.',
-    fr: 'Certaines alertes n’ont pas pu être lues.',
-    nl: 'Niet alle waarschuwingen konden worden gelezen.',
-    pl: 'Nie udało się odczytać wszystkich alertów.',
-  },
-  incomplete: {
-    en: 'Not everything could be read.',
-    de: 'Nicht alles konnte gelesen werden.',
-    fr: 'Certaines données n’ont pas pu être lues.',
-    nl: 'Niet alles kon worden gelezen.',
-    pl: 'Nie udało się odczytać wszystkiego.',
-  },
-  reading_account: {
-    en: 'Reading your account for the first time.',
-    de: 'Das Konto wird zum ersten Mal gelesen.',
-    fr: 'Première lecture de votre compte en cours.',
-    nl: 'Je account wordt voor het eerst gelezen.',
-    pl: 'Trwa pierwszy odczyt konta.',
-  },
-  connecting_cloud: {
-    en: 'Connecting to the cloud.',
-    de: 'Die Verbindung zur Cloud wird hergestellt.',
-    fr: 'Connexion au cloud en cours.',
-    nl: 'Er wordt verbinding gemaakt met de cloud.',
-    pl: 'Trwa łączenie z chmurą.',
-  },
-  no_cloud: {
-    en: 'No connection to the cloud.',
-    de: 'Keine Verbindung zur Cloud.',
-    fr: 'Pas de connexion au cloud.',
-    nl: 'Geen verbinding met de cloud.',
-    pl: 'Brak połączenia z chmurą.',
-  },
-  sign_in_rejected: {
-    en: 'The cloud rejects the sign-in.',
-    de: 'Die Cloud lehnt die Anmeldung ab.',
-    fr: 'Le cloud refuse l’authentification.',
-    nl: 'De cloud weigert de aanmelding.',
-    pl: 'Chmura odrzuca logowanie.',
-  },
-  data_from: {
-    en: 'This page shows data from {at}.',
-    de: 'Stand der Daten: {at}.',
-    fr: 'Dernières données\u00a0: {at}.',
-    nl: 'Deze pagina toont gegevens van {at}.',
-    pl: 'Ta strona pokazuje dane z {at}.',
-  },
-  nothing_read: {
-    en: 'Nothing was read yet.',
-    de: 'Es wurde noch nichts gelesen.',
-    fr: 'Rien n’a encore été lu.',
-    nl: 'Er is nog niets gelezen.',
-    pl: 'Nic jeszcze nie odczytano.',
-  },
-  no_broker: {
-    en: 'No connection to the MQTT broker: Home Assistant gets no updates.',
-    de: 'Keine Verbindung zum MQTT-Broker: Home Assistant erhält keine Aktualisierungen.',
-    fr: 'Pas de connexion au broker MQTT\u00a0: Home Assistant ne reçoit pas de mises à jour.',
-    nl: 'Geen verbinding met de MQTT-broker: Home Assistant krijgt geen updates.',
-    pl: 'Brak połączenia z brokerem MQTT: Home Assistant nie otrzymuje aktualizacji.',
-  },
-  bridge_problem: {
-    en: 'sonic2mqtt reports a problem. See the end of this page.',
-    de: 'sonic2mqtt meldet ein Problem, siehe Ende dieser Seite.',
-    fr: 'sonic2mqtt signale un problème, voir la fin de cette page.',
-    nl: 'sonic2mqtt meldt een probleem, zie het einde van deze pagina.',
-    pl: 'sonic2mqtt zgłasza problem, szczegóły na końcu strony.',
-  },
+  ...headlineTexts,
 
   // ---- alerts, and what to do
-  unknown_alert: {
-    en: 'Unknown alert',
-    de: 'Unbekannte Meldung',
-    fr: 'Alerte inconnue',
-    nl: 'Onbekende waarschuwing',
-    pl: 'Nieznany alert',
-  },
-  since: { en: 'since {at}', de: 'seit {at}', fr: 'depuis {at}', nl: 'sinds {at}', pl: 'od {at}' },
   unplaced_alerts: {
     en: 'Alerts without a known place',
     de: 'Meldungen ohne bekannten Ort',
@@ -514,7 +186,6 @@ const table = {
   },
 
   // ---- valves and hubs
-  unnamed: { en: 'Without a name', de: 'Ohne Namen', fr: 'Sans nom', nl: 'Zonder naam', pl: 'Bez nazwy' },
   valve_open: { en: 'Open', de: 'Geöffnet', fr: 'Ouverte', nl: 'Open', pl: 'Otwarty' },
   valve_opening_now: {
     en: 'Opening …',
@@ -855,6 +526,44 @@ const table = {
     pl: 'Następna strona',
   },
 
+  // ---- after the setup
+  next: { en: 'Next:', de: 'Als Nächstes:', fr: 'Ensuite\u00a0:', nl: 'Vervolgens:', pl: 'Co dalej:' },
+  next_mqtt: {
+    en: 'add MQTT in Home Assistant',
+    de: 'MQTT in Home Assistant hinzufügen',
+    fr: 'ajouter MQTT dans Home Assistant',
+    nl: 'MQTT toevoegen in Home Assistant',
+    pl: 'dodaj MQTT w Home Assistant',
+  },
+  next_dashboard: {
+    en: 'dashboard',
+    de: 'Übersicht anlegen',
+    fr: 'tableau de bord',
+    nl: 'dashboard maken',
+    pl: 'pulpit',
+  },
+  next_leak: {
+    en: 'close at a leak',
+    de: 'bei einem Leck schließen',
+    fr: 'fermer en cas de fuite',
+    nl: 'sluiten bij een lek',
+    pl: 'zamknij przy wycieku',
+  },
+  next_phone: {
+    en: 'add to home screen',
+    de: 'zum Startbildschirm hinzufügen',
+    fr: 'ajouter à l’écran d’accueil',
+    nl: 'toevoegen aan beginscherm',
+    pl: 'dodaj do ekranu głównego',
+  },
+  watch_only: {
+    en: 'Watch only: nobody can move a valve through sonic2mqtt. To end this, set control.valves (app: control_valves) to true, and restart.',
+    de: 'Nur zusehen: Niemand kann ein Ventil über sonic2mqtt bewegen. Zum Beenden control.valves (App: control_valves) auf true setzen und neu starten.',
+    fr: 'Observation seule\u00a0: personne ne peut actionner une vanne avec sonic2mqtt. Pour y mettre fin, réglez control.valves (application\u00a0: control_valves) sur true et redémarrez.',
+    nl: 'Alleen meekijken: niemand kan een klep bewegen via sonic2mqtt. Zet control.valves (app: control_valves) op true en herstart om dit te beëindigen.',
+    pl: 'Tylko obserwacja: nikt nie może poruszyć zaworem przez sonic2mqtt. Aby to zakończyć, ustaw control.valves (aplikacja: control_valves) na true i uruchom ponownie.',
+  },
+
   // ---- connections
   live: { en: 'Live', de: 'Live', fr: 'En direct', nl: 'Live', pl: 'Na żywo' },
   updates_every: {
@@ -1014,6 +723,27 @@ const table = {
     pl: 'Wersja {version}, działa od {at}. Tylko do odczytu: ta strona nie może poruszyć zaworu.',
   },
   documents: same(`${homepage}/blob/main`),
+  copy_dashboard: {
+    en: 'Copy dashboard for Home Assistant',
+    de: 'Dashboard für Home Assistant kopieren',
+    fr: 'Copier le tableau de bord pour Home Assistant',
+    nl: 'Dashboard voor Home Assistant kopiëren',
+    pl: 'Kopiuj dashboard dla Home Assistanta',
+  },
+  dashboard_copied: {
+    en: 'Copied. Paste it into a new dashboard.',
+    de: 'Kopiert. In ein neues Dashboard einfügen.',
+    fr: 'Copié. Collez-le dans un nouveau tableau de bord.',
+    nl: 'Gekopieerd. Plak het in een nieuw dashboard.',
+    pl: 'Skopiowano. Wklej do nowego dashboardu.',
+  },
+  dashboard_failed: {
+    en: 'The dashboard is not ready. Try again later.',
+    de: 'Das Dashboard ist noch nicht fertig. Später noch einmal versuchen.',
+    fr: 'Le tableau de bord n’est pas prêt. Réessayez plus tard.',
+    nl: 'Het dashboard is nog niet klaar. Probeer het later opnieuw.',
+    pl: 'Dashboard nie jest jeszcze gotowy. Spróbuj później.',
+  },
   about_page: {
     en: 'What this page shows',
     de: 'Was diese Seite zeigt',
@@ -1069,8 +799,6 @@ const table = {
     },
   },
 } as const satisfies TextTable;
-
-export type TextKey = keyof typeof table;
 
 const alertNames = incidentTypes.flatMap((type) => {
   const name = incidentName({ type });

@@ -66,13 +66,6 @@ export function usageOf(
   };
 }
 
-/** Litres of today of these sonics together; null where that is not known of one that has usage, or none has. */
-export function todayOf(sonics: readonly SonicView[]): number | null {
-  const having = sonics.flatMap(({ usage }) => (usage === null ? [] : [usage?.todayL ?? null]));
-  const known = having.filter((litres) => litres !== null);
-  return known.length === 0 || known.length < having.length ? null : rounded(sum(known));
-}
-
 /** The day in the property, whose start is told with its offset. */
 function dateOf({ lastReset }: Usage): string {
   return lastReset.slice(0, 10);

@@ -1,4 +1,5 @@
 import type { WithIncidents } from './incidents.ts';
+import type { ShownPause } from './pause.ts';
 import type { PressureTestDays } from './pressureTests.ts';
 import type {
   ApplianceCategories,
@@ -13,6 +14,7 @@ import type {
 import type { AcceptedSettings } from './settings.ts';
 import type { Usage } from './usage.ts';
 import type { Valve } from './valve.ts';
+import type { ValveRecord } from './valveCommand.ts';
 
 /*
  * What everything else speaks about: the records of the cloud (`records.ts`), what the bridge makes of them, a file for each
@@ -56,8 +58,11 @@ export interface SonicView extends WithIncidents {
   readonly valve: Valve | null;
   /** Seconds from the last confirmed command to its confirmation; null before the first. */
   readonly travelTimeS: number | null;
+  readonly valveRecord: ValveRecord;
   /** Null where the cloud has none, undefined as long as it could not be asked. */
   readonly telemetry: Telemetry | null | undefined;
+  /** When it last measured that no water runs, in Unix seconds, in this run or an earlier one; null if it never did. */
+  readonly restedAt: number | null;
   /** Null where the cloud has none, undefined as long as it could not be asked. */
   readonly usage: Usage | null | undefined;
   readonly pressureTests: PressureTestDays | null | undefined;
@@ -94,11 +99,44 @@ export interface PropertyView extends WithIncidents {
   readonly settings: PropertySettings | null | undefined;
   readonly notifications: NotificationSettings | null | undefined;
   readonly accepted: AcceptedSettings;
+  /** Of the automatic shut-off; undefined while the pauses of an earlier run are not known. */
+  readonly pause: ShownPause | undefined;
+  /** How long a pause is that is not given a time. */
+  readonly pauseMinutes: number;
+  /** What is in it, looked up when it is called. */
+  readonly contents: () => {
+    readonly signals: readonly SignalView[];
+    readonly sonics: readonly SonicView[];
+    /** Whether more valves may be in it: those that are in no property that is known. */
+    readonly mayHaveMore: boolean;
+  };
 }
 
 /** The status of the bridge, worst last. */
 export const healthStatuses = ['ok', 'degraded', 'cloud_unreachable', 'auth_failed'] as const;
 export type HealthStatus = (typeof healthStatuses)[number];
+
+/** One of the two sides of the bridge: the cloud, or the broker. */
+export interface SideStatus {
+  /**
+   * Its status now. `connecting`: it has neither worked nor failed since the start. `loading`: it answers, and the first
+   * reading or publishing goes on.
+   */
+  readonly status: 'connecting' | 'loading' | 'up' | 'down';
+  /** Wall clock, ms, when it last worked; null while it works, and if it never did. */
+  readonly workedAt: number | null;
+}
+
+/** What decides, besides the devices, how much is known of the water. */
+export interface BridgeFacts {
+  readonly cloud: SideStatus;
+  readonly broker: SideStatus;
+  readonly health: HealthStatus | null;
+  /** Whether the first reading of anything is still under way. */
+  readonly isLoading: boolean;
+  /** Whether every list was once read completely, so that there are no other valves. */
+  readonly isWhole: boolean;
+}
 
 /** The bridge itself, with the open incidents that are in no property that is known. */
 export interface BridgeView extends WithIncidents {

@@ -40,6 +40,13 @@ export function measurementAgeMs({ probed_at: probedAt }: Telemetry, now: number
   return ageMs < -maxAheadMs ? Number.POSITIVE_INFINITY : Math.max(0, ageMs);
 }
 
+/** When the device measured that no water runs, in Unix seconds; null if some runs, or the time is wrong. */
+export function restedAt(telemetry: Telemetry, ageMs: number, now: number): number | null {
+  const { water_flow: flow, probed_at: probedAt } = telemetry;
+  if (flow !== 0 || !Number.isFinite(ageMs)) return null;
+  return probedAt ?? Math.floor(now / 1_000);
+}
+
 /** The telemetry with nothing in it but its time. */
 export function withoutValues(telemetry: Telemetry): Telemetry {
   return { ...telemetry, pressure: null, water_flow: null, water_temp: null };

@@ -48,7 +48,7 @@ export class FirstReading {
     this.#isFoundSaid = true;
     const { properties, signals: hubs, sonics: valves, open_incidents: incidents } = this.#store.counts();
     this.#log.info(
-      `Found properties: ${properties}, hubs: ${hubs}, valves: ${valves}, open incidents: ${incidents}`,
+      `Found properties: ${properties}, hubs: ${hubs}, valves: ${valves}, open alerts: ${incidents}`,
     );
   }
 }

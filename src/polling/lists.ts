@@ -112,8 +112,9 @@ export class Lists {
       const { isComplete } = reading;
       const isChecked = isComplete || !store.incidents.areKnown;
       const missing = isChecked ? store.incidents.missingFrom(reading.records) : [];
-      // A leak that has opened does not wait until the cloud has told of another one that may have closed.
-      if (missing.length > 0) store.replaceIncidents({ ...reading, isComplete: false });
+      // The rest of the list does not wait until the cloud has told of those that may have closed.
+      if (missing.length > 0)
+        store.replaceIncidents({ ...reading, records: [...reading.records, ...missing] });
       const found = await this.#checkMissing(missing, isComplete);
       store.replaceIncidents({ ...reading, records: [...reading.records, ...found] });
     });

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import { type Day, dateAfter, dayAt, isTimezone, startOfDay } from '../model/calendar.ts';
+import { type Day, dateAfter, dayAt, startOfDay } from '../model/calendar.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 import type { PollProblem } from './pollStatus.ts';
@@ -60,16 +60,19 @@ export class LocalDays {
     return this.#currentDay(this.#timezoneOf(sonicId));
   }
 
+  /** When a date begins at a sonic, in ms since 1970. */
+  startOf(sonicId: string, date: string): number {
+    return startOfDay(date, this.#timezoneOf(sonicId));
+  }
+
   /**
    * The time zone of the sonic's property that was read last, however long ago; null if none ever was. Until another one is
    * read it stands, also over a restart: a property does not move, and in another zone yesterday's water would count as
    * today's.
    */
   ownTimezoneOf(sonicId: string): string | null {
-    const { topology, settings } = this.#store;
-    const propertyId = topology.propertyOf('sonic', sonicId);
-    const own = propertyId === null ? null : (settings.record(propertyId)?.timezone ?? null);
-    if (own !== null && isTimezone(own)) this.#known.set(sonicId, own);
+    const own = this.#store.timezoneOf(this.#store.topology.propertyOf('sonic', sonicId));
+    if (own !== null) this.#known.set(sonicId, own);
     return this.#known.get(sonicId) ?? this.#state.usageOf(sonicId)?.timezone ?? null;
   }
 

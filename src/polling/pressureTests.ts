@@ -78,6 +78,7 @@ export class PressureTestPoll {
 
   #update(sonicId: string, tests: PressureTests, sentAt: number): void {
     const { store, days } = this.#parts;
-    store.setPressureTests(sonicId, pressureTestsOn(days.of(sonicId).date, tests), sentAt);
+    const startOf = (date: string) => days.startOf(sonicId, date);
+    store.setPressureTests(sonicId, pressureTestsOn(days.of(sonicId).date, tests, startOf), sentAt);
   }
 }

@@ -6,9 +6,10 @@ import type { CloudClient } from '../cloud/client.ts';
 import { operationNames } from '../cloud/operations.ts';
 import type { HealthMonitor } from '../health/healthMonitor.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
+import { cloudFacts } from '../health/readiness.ts';
 import type { Message } from '../homeassistant/plan.ts';
 import type { Topics } from '../homeassistant/topics.ts';
-import type { BridgeView } from '../model/devices.ts';
+import type { BridgeFacts, BridgeView } from '../model/devices.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { Store } from '../store/store.ts';
 
@@ -81,6 +82,12 @@ export class BridgeState extends EventEmitter<BridgeStateEvents> {
       applianceCategories: store.applianceCategories,
       ...this.#figures,
     };
+  }
+
+  /** What the summary of a property depends on. Who reads it has it from the broker. */
+  get facts(): BridgeFacts {
+    const { store, poller, health } = this.#parts;
+    return { ...cloudFacts(health, poller, store), broker: { status: 'up', workedAt: null } };
   }
 
   /** Whether the data of the cloud is fresh: with `state` it makes all devices available. */

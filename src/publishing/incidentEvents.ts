@@ -134,7 +134,7 @@ export class IncidentEvents {
     const { state, log } = this.#parts;
     const { id } = incident;
     if (state.isAnnounced(id) || state.isPending(id)) {
-      log.info(this.#fieldsOf('incident_closed', incident), `Incident closed: ${this.#describe(incident)}`);
+      log.info(this.#fieldsOf('incident_closed', incident), `Alert closed: ${this.#describe(incident)}`);
     }
     this.#queue.delete(id);
     state.forgetIncident(id);
@@ -167,7 +167,7 @@ export class IncidentEvents {
       if (!incident || !state.isPending(id)) continue;
       if (!this.#canPublish) state.forgetIncident(id);
       else {
-        log.info(this.#fieldsOf('incident_opened', incident), `Incident opened: ${this.#describe(incident)}`);
+        log.info(this.#fieldsOf('incident_opened', incident), `Alert opened: ${this.#describe(incident)}`);
         events.publish('incident_opened', incident);
       }
     }
@@ -213,7 +213,7 @@ export class IncidentEvents {
     } catch (error) {
       if (error instanceof NotConnectedError && !error.wasSent) this.#takeBack(id);
       else {
-        const words = `Incident may be missing on the broker: ${this.#describe(incident)}: ${String(error)}`;
+        const words = `Alert may be missing on the broker: ${this.#describe(incident)}: ${String(error)}`;
         log.warn({ incident: id, device: device.id, topic }, words);
       }
     }
@@ -253,7 +253,11 @@ export class IncidentEvents {
     const { store } = this.#parts;
     const name = incidentName(incident) ?? incident.type ?? 'unknown';
     const device = store.incidents.announcerOf(incident);
-    const where = device ? ` at ${store.label(device.kind, device.id)}` : '';
+    const home = store.ids('property').length > 1 ? store.topology.propertyOfIncident(incident) : null;
+    const places = [device, home && { kind: 'property' as const, id: home }].flatMap((each) =>
+      each ? [store.label(each.kind, each.id)] : [],
+    );
+    const where = places.length > 0 ? ` at ${places.join(', ')}` : '';
     return `${name}${where}, severity ${incident.severity ?? 'unknown'}`;
   }
 }

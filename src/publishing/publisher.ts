@@ -63,6 +63,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   #isUnreadWanted = false;
   #isWanted = false;
   #running: Promise<void> | null = null;
+  /** What the summaries were made of, besides the devices. */
+  #summedUp = '';
   #refusals = 0;
   #cancelRetry: (() => void) | null = null;
 
@@ -76,6 +78,10 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     });
     store.on('change', () => {
       if (this.isShowingDevices) this.wake();
+    });
+    store.on('pause', () => {
+      this.#isUnreadWanted = true;
+      this.wake();
     });
     bridgeState.on('changed', () => this.wake());
     connection.on('connected', () => {
@@ -134,6 +140,19 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.wake();
   }
 
+  /** The discovery messages of all devices that are shown, in the order in which they are published. */
+  *discoveryMessages(): Generator<string> {
+    const { context, store, bridgeState } = this.#parts;
+    const views = [
+      bridgeState.view,
+      ...cloudKinds.flatMap((kind) => store.ids(kind).map((id) => store.view(kind, id))),
+    ];
+    for (const view of views) {
+      const plan = view && planDevice(view, context).discovery;
+      if (plan) yield plan.write().text;
+    }
+  }
+
   /** Publishes what changed. */
   wake(): void {
     this.#isWanted = true;
@@ -167,6 +186,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       const { isShowingDevices } = this;
       const { payload: cloudBefore } = bridgeState.cloud;
       this.#publishBridge();
+      this.#touchSummaries();
       await this.#publishUnread();
       if (isShowingDevices) await this.#publishDirty(store.takeDirty());
       await retained.waitForAnswers();
@@ -185,6 +205,14 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     if (!this.isShowingDevices || cloud.payload === 'offline') retained.put(cloud.topic, 'offline');
     for (const { topic, payload } of documents) retained.put(topic, payload);
     this.#publishDevice(view);
+  }
+
+  /** The summary of each property doubts what the bridge doubts. */
+  #touchSummaries(): void {
+    const { store, bridgeState } = this.#parts;
+    const facts = JSON.stringify(bridgeState.facts);
+    if (facts !== this.#summedUp) store.touchAll(['property']);
+    this.#summedUp = facts;
   }
 
   /**
@@ -219,7 +247,9 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   #publishUnreadDevice({ kind, id }: DeviceKey): void {
     const { context, state, retained, store, cleanup } = this.#parts;
     const usage = kind === 'sonic' ? store.usage.of(id) : undefined;
-    const { messages, ...others } = planUnread(kind, id, usage, context);
+    const record = kind === 'sonic' ? store.valveRecord(id) : undefined;
+    const known = { usage, pause: store.pauses.get(id), record };
+    const { messages, ...others } = planUnread(kind, id, known, context);
     // A device that only the broker names gets no more topics than a scan has found.
     const isAnnounced = state.devices.has(`${kind}/${id}`);
     const there = messages.filter(({ topic }) => isAnnounced || retained.mayHave(topic));

@@ -35,8 +35,10 @@ export interface SimulatorOptions {
   readonly tokenLifetimeMs?: number;
   /** What webhooks are signed with; unsigned unless given. */
   readonly signingSecret?: string;
-  /** How many times as often as usual things happen by themselves; 1 unless given. */
+  /** How many times as often as usual things happen by themselves, and water is measured; 1 unless given. */
   readonly speed?: number;
+  /** Begins what happens by itself: random things unless given. */
+  readonly happenings?: (world: World) => void;
   /** Nothing happens by itself, for tests: only commands and the world's methods change anything. */
   readonly quiet?: boolean;
 }
@@ -74,7 +76,7 @@ export class Simulator {
   #server: Server | null = null;
 
   constructor(options: SimulatorOptions = {}) {
-    const { seed = 1, clock = systemClock, speed = 1, quiet = false } = options;
+    const { seed = 1, clock = systemClock, speed = 1, quiet = false, happenings } = options;
     const { properties = 2, wifiSonics = 0 } = options;
     const { signals = properties === 0 ? 0 : Math.max(3, properties) } = options;
     const { sonics = signals === 0 ? 0 : Math.max(4, signals) } = options;
@@ -92,7 +94,8 @@ export class Simulator {
     this.#sessions = new Sessions(email, password, tokenLifetimeMs, () => this.#now());
     this.#faults = new Faults(seededRandom(seed + 2), () => this.#now());
     this.#webhooks = new Webhooks(this.#world, options.signingSecret, this.#stopping.signal);
-    if (!quiet) startRandomEvents(this.#world, seededRandom(seed + 3), speed);
+    if (happenings) happenings(this.#world);
+    else if (!quiet) startRandomEvents(this.#world, seededRandom(seed + 3), speed);
     this.setFaults(options.faults ?? []);
   }
 

@@ -16,6 +16,8 @@ export interface ReadingOptions {
   readonly valveIsOpen: boolean;
   /** Whether a leak or a forgotten tap lets water run all the time. */
   readonly isLeaking: boolean;
+  /** Whether somebody lets it run; null for the habits of the house. */
+  readonly runs: boolean | null;
   /** How often a reading is taken. */
   readonly probeMs: number;
 }
@@ -32,6 +34,7 @@ export function probedReading({
   probedAt,
   valveIsOpen,
   isLeaking,
+  runs,
   probeMs,
 }: ReadingOptions): Telemetry {
   const house = seededRandom(seed);
@@ -39,8 +42,8 @@ export function probedReading({
   const temperature = 9 + house() * 6;
   const habit = seededRandom(seed + Math.floor(probedAt / (probesPerHabit * probeMs)) * 31);
   const probe = seededRandom(seed + Math.floor(probedAt / probeMs) * 37);
-  const runs = isLeaking || habit() < 0.25;
-  const flow = valveIsOpen && runs ? 2_000 + habit() * 8_000 + probe() * 400 : 0;
+  const isRunning = isLeaking || (runs ?? habit() < 0.25);
+  const flow = valveIsOpen && isRunning ? 2_000 + habit() * 8_000 + probe() * 400 : 0;
   const drop = flow > 0 ? 150 + flow / 25 : 0;
   const wobble = valveIsOpen ? (probe() - 0.5) * 20 : 0;
   return {

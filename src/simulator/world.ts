@@ -74,6 +74,8 @@ interface HiddenState {
   readonly corrections: Map<string, number>;
   /** When the cloud last lost contact, in ms since 1970; null while it has contact. */
   lostAt: number | null;
+  /** Whether water runs while its valve is open; null as the habits of the household have it. */
+  runs: boolean | null;
 }
 
 const maxIncidents = 1_000;
@@ -194,7 +196,14 @@ export class World {
       onState: (valve_state) => this.changeSonic(id, { valve_state }),
       onStuck: () => this.openIncident({ type: 'battery_too_low_to_move_handle', sonicId: id }),
     });
-    this.#devices.set(id, { valve, seed, pressureTests: [], corrections: new Map(), lostAt: null });
+    this.#devices.set(id, {
+      valve,
+      seed,
+      pressureTests: [],
+      corrections: new Map(),
+      lostAt: null,
+      runs: null,
+    });
   }
 
   /** Moves a signal, with its sonics, or a Wi-Fi sonic to another property, or out of all. */
@@ -212,6 +221,7 @@ export class World {
   removeSonic(sonicId: string): void {
     this.sonics.delete(sonicId);
     this.wifiSonics.delete(sonicId);
+    this.#propertyOf.delete(sonicId);
     this.valve(sonicId)?.stop();
     this.#devices.delete(sonicId);
   }
@@ -282,10 +292,16 @@ export class World {
     this.valve(sonicId)?.put(state);
   }
 
+  /** Lets water run, or not, whatever the habits of the household. */
+  runWater(sonicId: string, runs: boolean): void {
+    const device = this.#devices.get(sonicId);
+    if (device) device.runs = runs;
+  }
+
   telemetry(sonicId: string): Telemetry | undefined {
     const device = this.#devices.get(sonicId);
     if (!device) return undefined;
-    const { valve, seed, lostAt } = device;
+    const { valve, seed, lostAt, runs } = device;
     const { quiet, probeMs } = this.#options;
     const heardAt = lostAt ?? this.now;
     const measuredAt = (everyMs: number) =>
@@ -293,7 +309,7 @@ export class World {
     const probedAt = quiet ? valve.changedAt : measuredAt(probeMs);
     const isLeaking = leakTypes.some((type) => this.openIncidentOf(type, sonicId));
     const valveIsOpen = valve.settled === 'open' && !valve.testing;
-    const reading = probedReading({ seed, probedAt, valveIsOpen, isLeaking, probeMs });
+    const reading = probedReading({ seed, probedAt, valveIsOpen, isLeaking, runs, probeMs });
     // While nothing happens, it is measured again and again all the same.
     return quiet ? { ...reading, probed_at: Math.floor(measuredAt(quietProbeMs) / 1_000) } : reading;
   }

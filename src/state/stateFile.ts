@@ -6,9 +6,11 @@ import { coalesce } from '../base/coalesce.ts';
 import type { Log } from '../base/log.ts';
 import { errorCode } from '../base/systemErrors.ts';
 import type { StoredSession } from '../cloud/session.ts';
+import { defaultPauseMinutes, type Pause } from '../model/pause.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
 import { bridgeName, type Shard, wholeAccount } from '../model/shard.ts';
 import { mergedRecords, type UsageRecord } from '../model/usage.ts';
+import type { ValveRecord } from '../model/valveCommand.ts';
 import { type Disk, describeDiskError, systemDisk } from './disk.ts';
 import { readState, type State, sections } from './stateSchema.ts';
 
@@ -20,6 +22,11 @@ export interface SessionOwner {
 
 /** The name of the file in the data directory. */
 export const stateFileName = 'state.json';
+
+/** Whether a file in `data_dir` is one of the state, also of an earlier version, or a copy that was put aside. */
+export function isStateFile(name: string): boolean {
+  return /^(state|ledger(_\d+)?)\.json(\.bak|\.unreadable|\.tmp)*$/.test(name);
+}
 
 /** What can be learned again need not wear out a memory card. */
 const laterMs = 60_000;
@@ -35,6 +42,9 @@ const otherWriterMs = 3_600_000;
 
 /** The sum of the months that the cloud has forgotten is nowhere else: one bad sector must not cost it. */
 const backupEveryMs = 86_400_000;
+
+/** A clock that is corrected a little now and then is not behind. */
+const maxClockErrorMs = 5_000;
 
 const sharedFile = 'another sonic2mqtt uses the same folder. Give each its own';
 
@@ -60,12 +70,20 @@ export class StateFile {
   readonly #announced = new Set<string>();
   readonly #pending = new Set<string>();
   readonly #accepted = new Map<string, AcceptedSettings>();
+  /** By property; null for a pause that was over in this run, and that a file of an earlier run does not bring back. */
+  readonly #pauses = new Map<string, Pause | null>();
+  readonly #pauseMinutes = new Map<string, number>();
+  /** What the file has of them by this process. */
+  readonly #writtenPauses = new WeakSet<Pause>();
+  readonly #valves = new Map<string, ValveRecord>();
   readonly #devices = new Set<string>();
   #wifiSonics: readonly string[] = [];
   readonly #shownSettings = new Set<string>();
   readonly #usage = new Map<string, UsageRecord>();
   /** Sonics whose usage this run has read. */
   readonly #usageRead = new Set<string>();
+  /** By sonic, in Unix seconds. */
+  readonly #rested = new Map<string, number>();
   readonly #baseTopics = new Set<string>();
   /** Sonics whose usage was read from the file or written to it. */
   readonly #remembered = new Set<string>();
@@ -80,7 +98,7 @@ export class StateFile {
   #isHanging = false;
   #unlock: (() => void) | null = null;
   #lockProblem: string | null = null;
-  /** Digests of what may be in the file by this process: what it read or wrote last, and what it is about to write. */
+  /** Digests of what may be in the file by this process: what it read or wrote last, then what it has tried to write since. */
   #ownTexts: readonly string[] = [];
   readonly #createdAt: number;
   /** When the file was found to be written by another process that runs now; of the monotonic clock. */
@@ -219,6 +237,59 @@ export class StateFile {
     if (this.#accepted.delete(propertyId)) this.#saveSoon();
   }
 
+  // ---- pauses of the automatic shut-off -----------------------------------------------------------------------
+
+  /** Whether the pauses of an earlier run are known: a disk may not be readable yet. */
+  get arePausesKnown(): boolean {
+    return this.#isRead || this.#isNew;
+  }
+
+  /** The pauses that have not ended, or whose end is not confirmed, by property. */
+  get pauses(): ReadonlyMap<string, Pause> {
+    return new Map([...this.#pauses].flatMap(([id, pause]) => (pause ? [[id, pause]] : [])));
+  }
+
+  /** Keeps a pause, or forgets it; resolves to whether it is on disk, where a power cut does not undo it. */
+  async recordPause(propertyId: string, pause: Pause | null): Promise<boolean> {
+    this.#pauses.set(propertyId, pause);
+    await this.#saveNow();
+    return this.#problem === null && (pause === null || this.#writtenPauses.has(pause));
+  }
+
+  /** How long a pause of the property is that is not given a time, in minutes. */
+  pauseMinutesOf(propertyId: string): number {
+    return this.#pauseMinutes.get(propertyId) ?? defaultPauseMinutes;
+  }
+
+  recordPauseMinutes(propertyId: string, minutes: number): void {
+    this.#pauseMinutes.set(propertyId, minutes);
+    this.#saveSoon();
+  }
+
+  // ---- valves -------------------------------------------------------------------------------------------------
+
+  /** What is kept of a valve's commands and movements; null if nothing is. */
+  valveRecord(sonicId: string): ValveRecord | null {
+    return this.#valves.get(sonicId) ?? null;
+  }
+
+  /** Keeps it. */
+  recordValve(sonicId: string, record: ValveRecord): void {
+    if (isDeepStrictEqual(this.#valves.get(sonicId), record)) return;
+    this.#valves.set(sonicId, record);
+    this.#saveSoon();
+  }
+
+  /** Forgets a valve that is gone. */
+  forgetValve(sonicId: string): void {
+    if (this.#valves.delete(sonicId)) this.#saveSoon();
+  }
+
+  /** Whether an earlier run, or this one, has told of the incident. */
+  isKnownIncident(incidentId: string): boolean {
+    return this.#announced.has(incidentId) || this.#pending.has(incidentId);
+  }
+
   // ---- usage --------------------------------------------------------------------------------------------------
 
   /** What was read of a sonic's water; null for one that was never read. */
@@ -271,6 +342,25 @@ export class StateFile {
   /** What is kept of all sonics, by their id. */
   usageRecords(): ReadonlyMap<string, UsageRecord> {
     return this.#usage;
+  }
+
+  // ---- water at rest ------------------------------------------------------------------------------------------
+
+  /** When a sonic last measured that no water runs, in Unix seconds; null if that is not kept. */
+  restedAt(sonicId: string): number | null {
+    return this.#rested.get(sonicId) ?? null;
+  }
+
+  /** Keeps when a sonic measured that no water runs: on disk with whatever is written next, as water is that runs again. */
+  recordRest(sonicId: string, at: number): void {
+    this.#isDirty = true;
+    if (!this.#rested.has(sonicId)) this.#saveIn(laterMs);
+    this.#rested.set(sonicId, at);
+  }
+
+  /** Forgets a sonic that is gone. */
+  forgetRest(sonicId: string): void {
+    if (this.#rested.delete(sonicId)) this.#isDirty = true;
   }
 
   // ---- announced devices --------------------------------------------------------------------------------------
@@ -390,11 +480,13 @@ export class StateFile {
     else await this.#adoptForeign();
     this.#isDirty = false;
     const state = this.#state();
+    const pauses = [...this.pauses.values()];
     const text = textOf(state);
-    this.#ownTexts = [...this.#ownTexts.slice(-1), digestOf(text)];
+    this.#ownTexts = [...this.#ownTexts.slice(0, 1), ...this.#ownTexts.slice(1).slice(-1), digestOf(text)];
     await this.#disk.write(this.#file, text);
     this.#ownTexts = [digestOf(text)];
     this.#isRead = true;
+    for (const pause of pauses) this.#writtenPauses.add(pause);
     if (!this.#hasWritten && this.#lockProblem !== null) this.#log.warn(this.#lockProblem);
     if (!this.#hasWritten && this.#isNew) {
       this.#log.info(
@@ -438,13 +530,13 @@ export class StateFile {
 
   /**
    * Once a day at most. It is no use to a thief of sessions, and is always a bit behind: what waits to be announced now
-   * has been announced when the backup is read, and an event is lost rather than repeated.
+   * has been announced when the backup is read, and an event is lost rather than repeated. A pause has ended by then.
    */
   async #writeBackup(state: State): Promise<void> {
     if (Object.keys(state.usage).length === 0 || this.#clock.monotonic() < this.#backupDueAt) return;
     try {
       const announced = [...state.announced, ...state.waiting];
-      const backup = { ...state, session: null, announced, waiting: [], isBehind: true };
+      const backup = { ...state, session: null, announced, waiting: [], pauses: {}, isBehind: true };
       await this.#disk.write(`${this.#file}.bak`, textOf(backup));
       this.#backupDueAt = this.#clock.monotonic() + backupEveryMs;
       this.#isBackupFailing = false;
@@ -472,7 +564,11 @@ export class StateFile {
       announced: [...this.#announced],
       waiting: [...this.#pending],
       accepted: Object.fromEntries(this.#accepted),
+      pauses: Object.fromEntries([...this.pauses].map(([id, pause]) => [id, this.#keptPause(pause)])),
+      pauseMinutes: Object.fromEntries(this.#pauseMinutes),
       usage: Object.fromEntries(this.#usage),
+      rested: Object.fromEntries(this.#rested),
+      valves: Object.fromEntries(this.#valves),
       devices: [...this.#devices],
       baseTopics: [...this.#baseTopics],
       wifiSonics: [...this.#wifiSonics],
@@ -480,6 +576,10 @@ export class StateFile {
       isBehind: !this.#isAtRest,
       writtenAt: new Date(this.#clock.now()).toISOString(),
     };
+  }
+
+  #keptPause({ until, endsAt, isOver }: Pause): State['pauses'][string] {
+    return { until, leftMs: Math.max(0, endsAt - this.#clock.monotonic()), isOver };
   }
 
   // ---- reading ------------------------------------------------------------------------------------------------
@@ -552,6 +652,21 @@ export class StateFile {
         this.#accepted.set(id, { ...withoutSecrets(kept), ...this.#accepted.get(id) });
       }
     }
+    if (wanted.includes('pauses')) this.#takePauses(state);
+    if (wanted.includes('pauseMinutes')) {
+      for (const [id, minutes] of Object.entries(state.pauseMinutes)) {
+        this.#pauseMinutes.set(id, this.#pauseMinutes.get(id) ?? minutes);
+      }
+    }
+    if (wanted.includes('rested')) {
+      for (const [id, at] of Object.entries(state.rested))
+        this.#rested.set(id, Math.max(at, this.#rested.get(id) ?? at));
+    }
+    if (wanted.includes('valves')) {
+      for (const [id, kept] of Object.entries(state.valves)) {
+        if (!this.#valves.has(id)) this.#valves.set(id, kept);
+      }
+    }
     if (wanted.includes('baseTopics')) for (const topic of state.baseTopics) this.#baseTopics.add(topic);
     if (wanted.includes('devices')) for (const key of state.devices) this.#devices.add(key);
     if (wanted.includes('shownSettings')) for (const id of state.shownSettings) this.#shownSettings.add(id);
@@ -563,6 +678,16 @@ export class StateFile {
       const record = isBehind ? { ...kept, isWhole: false } : kept;
       this.#usage.set(id, this.#withUsage(id, record, this.#usageRead.has(id)));
       this.#remembered.add(id);
+    }
+  }
+
+  /** With a clock that is behind the file, nobody knows how long a pause has lasted: it ends. */
+  #takePauses({ pauses, writtenAt }: State): void {
+    const isClockBehind = this.#clock.now() < Date.parse(writtenAt ?? '') - maxClockErrorMs;
+    for (const [id, { until, leftMs, isOver }] of Object.entries(pauses)) {
+      if (this.#pauses.has(id)) continue;
+      const endsAt = this.#clock.monotonic() + (isClockBehind ? 0 : leftMs);
+      this.#pauses.set(id, { until, endsAt, isOver });
     }
   }
 }

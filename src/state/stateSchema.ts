@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { maxPauseMinutes, minPauseMinutes } from '../model/pause.ts';
+import { commandStatuses, movers } from '../model/valveCommand.ts';
 
 /** A month, YYYY-MM. */
 const month = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/);
@@ -16,6 +18,35 @@ const usageRecord = z
     timezone: z.string().optional(),
   })
   .refine(({ frozenThrough, months }) => Object.keys(months).every((each) => each > frozenThrough));
+
+const asked = {
+  action: z.enum(['open', 'close']),
+  asked_at: z.iso.datetime(),
+  status: z.enum(commandStatuses),
+  reason: z.string().nullable(),
+};
+
+/** See `ValveRecord`. */
+const valveRecord = z.object({
+  command: z
+    .object({ ...asked, action: asked.action.nullable(), topic: z.string() })
+    .readonly()
+    .nullable(),
+  failed: z
+    .object({ ...asked, waited_s: z.number().nullable(), at: z.number() })
+    .readonly()
+    .nullable(),
+  movement: z
+    .object({
+      valve: z.enum(['open', 'closed']),
+      at: z.iso.datetime().nullable(),
+      by: z.enum(movers).nullable(),
+      topic: z.string().nullable(),
+      incident_id: z.string().nullable(),
+    })
+    .readonly()
+    .nullable(),
+});
 
 /** What outlives the process, section by section. A section that is missing was not known to the version that wrote the file. */
 const schema = z.object({
@@ -41,12 +72,28 @@ const schema = z.object({
     .default({}),
   /** By the sonic's id. */
   usage: z.record(z.string(), usageRecord.readonly()).readonly().default({}),
+  /** By the sonic's id: when it last measured that no water runs, in Unix seconds. */
+  rested: z.record(z.string(), z.number()).default({}),
+  /** By the sonic's id: its last commands and its last movement. */
+  valves: z.record(z.string(), valveRecord.readonly()).default({}),
   /** Devices that were announced, as `kind/id`. */
   devices: z.array(z.string()).default([]),
   /** Base topics below which a bridge with this file has published. */
   baseTopics: z.array(z.string()).default([]),
   /** The settings that the cloud has shown, as `settings/id` and `notifications/id` of their properties. */
   shownSettings: z.array(z.string()).default([]),
+  /**
+   * By the property's id: see `Pause`. `leftMs`: how long the pause could last when the file was written, since the monotonic
+   * clock does not outlive the process.
+   */
+  pauses: z
+    .record(
+      z.string(),
+      z.object({ until: z.number(), leftMs: z.number().nonnegative(), isOver: z.boolean() }),
+    )
+    .default({}),
+  /** By the property's id: how long a pause is that is not given a time, in minutes. */
+  pauseMinutes: z.record(z.string(), z.int().min(minPauseMinutes).max(maxPauseMinutes)).default({}),
   /** Ids of the sonics without a hub that the cloud listed last. */
   wifiSonics: z.array(z.string()).default([]),
   /** Whether more water may have been read and shown than is in here. It is so unless all was written at a stop. */

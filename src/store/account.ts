@@ -1,3 +1,4 @@
+import type { Clock } from '../base/clock.ts';
 import type { CloudDeviceKind } from '../model/devices.ts';
 import type { PollName } from '../model/polls.ts';
 import { type PressureTestDays, withoutToday } from '../model/pressureTests.ts';
@@ -20,6 +21,7 @@ import { PropertyFilter } from './propertyFilter.ts';
 import { SilentSonics } from './silentSonics.ts';
 import { Table } from './table.ts';
 import { Topology } from './topology.ts';
+import { type ValveMemory, ValveRecords } from './valveRecords.ts';
 import { Valves } from './valves.ts';
 
 /** What grows stale when its poll misses it. */
@@ -42,6 +44,7 @@ export class Account {
   readonly incidents: OpenIncidents;
   readonly flaps = { signal: new LinkFlaps(), sonic: new LinkFlaps() };
   readonly valves = new Valves();
+  readonly valveRecords: ValveRecords;
   readonly silentSonics = new SilentSonics();
   readonly settings = new DetailTable<PropertySettings>(withoutSettings);
   readonly notifications = new DetailTable<NotificationSettings>(withoutSettings);
@@ -54,7 +57,14 @@ export class Account {
   /** What each poll reads, by the kind of device that shows it. */
   readonly readBy: Readonly<Record<PollName, readonly (readonly [PlannedKind, readonly Aging[]])[]>>;
 
-  constructor(selection: readonly string[], shard: Shard, changes: Changes) {
+  constructor(
+    selection: readonly string[],
+    shard: Shard,
+    changes: Changes,
+    memory: ValveMemory | undefined,
+    clock: Clock,
+  ) {
+    this.valveRecords = new ValveRecords(memory, clock);
     this.filter = new PropertyFilter(selection);
     this.topology = new Topology(this.devices, this.filter, shard);
     this.incidents = new OpenIncidents(this.devices, this.topology, changes);
@@ -76,11 +86,21 @@ export class Account {
 
   /** Forgets what is known of a device besides its record. */
   forgetDetails(kind: CloudDeviceKind, id: string): void {
-    const { settings, notifications, hubs, telemetry, usage, pressureTests, pressureTestJobs, valves } = this;
+    const {
+      settings,
+      notifications,
+      hubs,
+      telemetry,
+      usage,
+      pressureTests,
+      pressureTestJobs,
+      valves,
+      valveRecords,
+    } = this;
     const details = {
       property: [settings, notifications],
       signal: [hubs],
-      sonic: [telemetry.hub, telemetry.wifi, usage, pressureTests, valves],
+      sonic: [telemetry.hub, telemetry.wifi, usage, pressureTests, valves, valveRecords],
     };
     for (const table of details[kind]) table.forget(id);
     if (kind === 'sonic') pressureTestJobs.delete(id);

@@ -24,6 +24,7 @@ export class ShownDevices {
   /** Kinds of which a complete list was placed, so that what comes now is new. */
   readonly #knownKinds = new Set<CloudDeviceKind>();
   #mayMove = false;
+  #hasStraySonics = false;
   /** What was removed since `place` ran last, by kind and id. */
   readonly #gone = new Map<string, Property | Signal | Sonic>();
 
@@ -39,6 +40,21 @@ export class ShownDevices {
 
   ids(kind: CloudDeviceKind): string[] {
     return [...this.#shown[kind].keys()];
+  }
+
+  /** The property of a device that is shown; null if it is in none that is known. */
+  propertyOf(kind: CloudDeviceKind, id: string): string | null {
+    return this.#shown[kind].get(id) ?? null;
+  }
+
+  /** Ids of the devices that are shown in a property. */
+  idsIn(kind: CloudDeviceKind, propertyId: string): string[] {
+    return [...this.#shown[kind]].flatMap(([id, home]) => (home === propertyId ? [id] : []));
+  }
+
+  /** Whether the account has sonics that are in no property that is known, shown or not. */
+  get hasStraySonics(): boolean {
+    return this.#hasStraySonics;
   }
 
   /** Devices may have come, left or moved: the next `place` looks at all of them. */
@@ -72,6 +88,12 @@ export class ShownDevices {
         else if (this.#knownKinds.has(kind)) events.push({ event: 'device_added', kind, record });
       }
     }
+    const { sonic } = this.#devices;
+    const hasStray = this.#mayMove
+      ? sonic.ids.some((id) => this.#topology.propertyOf('sonic', id) === null)
+      : this.#hasStraySonics;
+    haveMoved ||= hasStray !== this.#hasStraySonics;
+    this.#hasStraySonics = hasStray;
     this.#mayMove = false;
     this.#gone.clear();
     for (const kind of cloudKinds) if (this.#devices[kind].isComplete) this.#knownKinds.add(kind);

@@ -1,8 +1,10 @@
 import { EventEmitter } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
+import { isTimezone } from '../model/calendar.ts';
 import type { CloudDeviceKind, PropertyView, SignalView, SonicView } from '../model/devices.ts';
 import { idKey } from '../model/ids.ts';
+import { defaultPauseMinutes, noPause, type ShownPause } from '../model/pause.ts';
 import type { PollName } from '../model/polls.ts';
 import type { PressureTestDays } from '../model/pressureTests.ts';
 import type {
@@ -18,8 +20,10 @@ import type {
 } from '../model/records.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
 import { type Shard, wholeAccount } from '../model/shard.ts';
+import { restedAt } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ValveAction } from '../model/valve.ts';
+import type { CommandStatus, ValveRecord } from '../model/valveCommand.ts';
 import { Account } from './account.ts';
 import { Changes, type Dirty, type PlannedKind, plannedKinds } from './changes.ts';
 import type { ReadonlyDetails, TelemetryTable } from './details.ts';
@@ -28,13 +32,20 @@ import type { ReadonlyFilter } from './propertyFilter.ts';
 import { type DeviceEvent, ShownDevices } from './shownDevices.ts';
 import type { Change, Reading } from './table.ts';
 import type { ReadonlyDevices, ReadonlyTopology } from './topology.ts';
+import type { AskedCommand, ValveMemory } from './valveRecords.ts';
 import { propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
 
-/** What is kept over a restart of what the cloud accepted and does not show. */
-export interface AcceptedMemory {
+/** What is kept over a restart: what the cloud accepted and does not show, pauses, of valves, and when no water ran. */
+export interface StoreMemory extends ValveMemory {
+  readonly arePausesKnown: boolean;
+  readonly pauseMinutesOf: (propertyId: string) => number;
   readonly acceptedBy: (propertyId: string) => AcceptedSettings;
   readonly recordAccepted: (propertyId: string, settings: AcceptedSettings) => void;
   readonly forgetAccepted: (propertyId: string) => void;
+  /** In Unix seconds; null if that is not kept. */
+  readonly restedAt: (sonicId: string) => number | null;
+  readonly recordRest: (sonicId: string, at: number) => void;
+  readonly forgetRest: (sonicId: string) => void;
 }
 
 export interface StoreOptions {
@@ -42,20 +53,33 @@ export interface StoreOptions {
   readonly selection: readonly string[];
   /** Which part of the properties is this bridge's; all unless given. */
   readonly shard?: Shard;
-  /** Keeps what the cloud accepted and does not show; not over a restart unless given. */
-  readonly memory?: AcceptedMemory;
+  /** Nothing is kept over a restart unless given. */
+  readonly memory?: StoreMemory;
   readonly clock: Clock;
 }
+
+type CommandEnding = [
+  status: CommandStatus,
+  reason: string | null,
+  failure?: { readonly isFailure?: boolean; readonly waitedMs?: number | null },
+];
 
 interface StoreEvents {
   /** Devices or incidents must be planned again. */
   readonly change: [];
   readonly device: [DeviceEvent];
   readonly incident: [IncidentEvent];
+  /** A pause of the automatic shut-off has changed, be its property shown or not. */
+  readonly pause: [];
+  /** The settings of a property were read, by a request that was sent at that time. Answers to changes do not count. */
+  readonly settingsRead: [propertyId: string, settings: PropertySettings, sentAt: number];
 }
 
 /** A timer may go off a little before its time, in ms. */
 const timerToleranceMs = 2;
+
+/** A timer stands still while the machine sleeps: after so many ms at most it is looked at again. */
+const maxFailureTimerMs = 10 * 60_000;
 
 /**
  * All that is known of the account. The polls put whole lists into tables (`Account`), one for each kind of record. The
@@ -79,16 +103,20 @@ export class Store extends EventEmitter<StoreEvents> {
   readonly #shown: ShownDevices;
   #applianceCategories: ApplianceCategories['categories'] | null | undefined;
   readonly #accepted = new Map<string, AcceptedSettings>();
-  readonly #memory: AcceptedMemory | undefined;
+  readonly #pauses = new Map<string, ShownPause>();
+  readonly #memory: StoreMemory | undefined;
+  /** By sonic, when it last measured in this run that no water runs, in Unix seconds. */
+  readonly #rested = new Map<string, number>();
   readonly #clock: Clock;
   #isAging = false;
   #cancelExpiry: () => void = () => {};
+  #cancelFailureExpiry: () => void = () => {};
 
   constructor({ selection, shard = wholeAccount, memory, clock }: StoreOptions) {
     super();
     this.#clock = clock;
     this.#memory = memory;
-    const account = new Account(selection, shard, this.#changes);
+    const account = new Account(selection, shard, this.#changes, memory, clock);
     this.#account = account;
     this.#shown = new ShownDevices(account.devices, account.topology, this.#changes);
     ({
@@ -187,6 +215,7 @@ export class Store extends EventEmitter<StoreEvents> {
       notifications !== undefined &&
         knownNotifications.setUnlessRefusedOnce(id, notifications, sentAt, apartMs),
     ];
+    if (settings) this.emit('settingsRead', id, settings, sentAt);
     this.#shows('property', id, isNews.includes(true));
   }
 
@@ -204,7 +233,13 @@ export class Store extends EventEmitter<StoreEvents> {
     const table = this.#telemetry(this.topology.isWifi(sonicId));
     const now = this.#clock.monotonic();
     const { isPresent, isNews } = table.setMeasured(sonicId, telemetry, now, ageMs, maxAgeMs);
-    this.#shows('sonic', sonicId, isNews);
+    const at = telemetry && restedAt(telemetry, ageMs, this.#clock.now());
+    const isRest = at !== null && at > (this.#restedAt(sonicId) ?? 0);
+    if (isRest) {
+      this.#rested.set(sonicId, at);
+      this.#memory?.recordRest(sonicId, at);
+    }
+    this.#shows('sonic', sonicId, isNews || isRest);
     return isPresent;
   }
 
@@ -302,6 +337,13 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#shows('property', propertyId);
   }
 
+  /** Shows the pause of a property's automatic shut-off, or how long the next one is to be; also before the property is read. */
+  showPause(propertyId: string, pause = this.pauseOf(propertyId)): void {
+    if (pause) this.#pauses.set(propertyId, pause);
+    this.#shows('property', propertyId);
+    this.emit('pause');
+  }
+
   // ---- valve commands -----------------------------------------------------------------------------------------
 
   /**
@@ -320,6 +362,30 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#shows('sonic', sonicId, this.#account.valves.forgetAccepted(sonicId));
   }
 
+  /** Records how far a valve command is, or how it ended. */
+  recordCommand(sonicId: string, asked: AskedCommand, ...ending: CommandEnding): void {
+    if (!this.#shown.has('sonic', this.devices.sonic.idOf(sonicId))) return;
+    const id = this.devices.sonic.idOf(sonicId);
+    this.#account.valveRecords.recordCommand(id, asked, ...ending);
+    this.#expireFailures();
+    this.#shows('sonic', id);
+  }
+
+  /** Records that the cloud may carry out a command from now on. */
+  commandFlies(sonicId: string, asked: AskedCommand): void {
+    this.#account.valveRecords.commandFlies(sonicId, asked);
+  }
+
+  /** Records until when a sent command may move the valve; null, the cloud has not received it. */
+  commandLanded(sonicId: string, asked: AskedCommand, until: number | null): void {
+    this.#account.valveRecords.commandLanded(sonicId, asked, until);
+  }
+
+  /** What is kept of a valve, read in this run or not. */
+  valveRecord(sonicId: string): ValveRecord {
+    return this.#account.valveRecords.of(sonicId);
+  }
+
   /** Notes how long a valve took from command to confirmation, in s. */
   recordTravelTime(sonicId: string, seconds: number): void {
     this.#account.valves.recordTravelTime(sonicId, seconds);
@@ -330,7 +396,23 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Null for a property that is not shown. */
   propertyView(id: string): PropertyView | null {
-    return propertyViewOf(this.#account, id, this.#acceptedBy(id));
+    const pauseMinutes = this.#memory?.pauseMinutesOf(id) ?? defaultPauseMinutes;
+    const pause = { pause: this.pauseOf(id), pauseMinutes };
+    return propertyViewOf(this.#account, id, this.#acceptedBy(id), pause, () => ({
+      signals: this.#shown.idsIn('signal', id).flatMap((each) => this.signalView(each) ?? []),
+      sonics: this.#shown.idsIn('sonic', id).flatMap((each) => this.sonicView(each) ?? []),
+      mayHaveMore: this.#shown.hasStraySonics,
+    }));
+  }
+
+  /** The pause of a property's automatic shut-off, be the property shown or not; undefined while it is not known. */
+  pauseOf(propertyId: string): ShownPause | undefined {
+    return this.#pauses.get(propertyId) ?? (this.#memory?.arePausesKnown === false ? undefined : noPause);
+  }
+
+  /** The pauses that this run has shown, by property. */
+  get pauses(): ReadonlyMap<string, ShownPause> {
+    return this.#pauses;
   }
 
   /** Null for a signal that is not shown. */
@@ -340,7 +422,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Null for a sonic that is not shown. */
   sonicView(id: string): SonicView | null {
-    return sonicViewOf(this.#account, id);
+    return sonicViewOf(this.#account, id, this.#restedAt(id));
   }
 
   /** The view of a device, whose id may be spelled otherwise; null for one that is not shown. */
@@ -358,6 +440,12 @@ export class Store extends EventEmitter<StoreEvents> {
   /** The categories of appliances: null if the cloud has none, undefined until they are read. */
   get applianceCategories(): ApplianceCategories['categories'] | null | undefined {
     return this.#applianceCategories;
+  }
+
+  /** The time zone of a property that was read last, however long ago; null if none ever was. */
+  timezoneOf(propertyId: string | null): string | null {
+    const timezone = propertyId === null ? null : (this.settings.record(propertyId)?.timezone ?? null);
+    return timezone !== null && isTimezone(timezone) ? timezone : null;
   }
 
   /** Ids of all devices of a kind, or of all open incidents, that are shown. */
@@ -409,9 +497,13 @@ export class Store extends EventEmitter<StoreEvents> {
 
   // ---- what is to be published --------------------------------------------------------------------------------
 
-  /** What was marked since the last call. */
+  /** What was marked since the last call, and the properties of these devices, which sum them up. */
   takeDirty(): Dirty {
-    return this.#changes.take();
+    const dirty = this.#changes.take();
+    const homes = (['signal', 'sonic'] as const).flatMap((kind) =>
+      [...dirty[kind]].flatMap((id) => this.#shown.propertyOf(kind, id) ?? []),
+    );
+    return { ...dirty, property: new Set([...dirty.property, ...homes]) };
   }
 
   /** Marks a shown device or incident, so that it is planned again. */
@@ -420,9 +512,9 @@ export class Store extends EventEmitter<StoreEvents> {
       this.#changes.mark(kind, id);
   }
 
-  /** Marks everything that is shown. */
-  touchAll(): void {
-    for (const kind of plannedKinds) {
+  /** Marks everything of these kinds that is shown. */
+  touchAll(kinds: readonly PlannedKind[] = plannedKinds): void {
+    for (const kind of kinds) {
       for (const id of this.ids(kind)) this.#changes.mark(kind, id);
     }
   }
@@ -433,6 +525,10 @@ export class Store extends EventEmitter<StoreEvents> {
     return { ...this.#memory?.acceptedBy(propertyId), ...this.#accepted.get(propertyId) };
   }
 
+  #restedAt(sonicId: string): number | null {
+    return this.#rested.get(sonicId) ?? this.#memory?.restedAt(sonicId) ?? null;
+  }
+
   #telemetry(isWifi: boolean): TelemetryTable {
     return this.#account.telemetry[isWifi ? 'wifi' : 'hub'];
   }
@@ -441,16 +537,48 @@ export class Store extends EventEmitter<StoreEvents> {
   #settle(): void {
     const { incidents } = this.#account;
     const { events: deviceEvents, haveMoved } = this.#shown.place();
-    if (haveMoved) incidents.markMoved();
+    if (haveMoved) {
+      incidents.markMoved();
+      // The former property of a device no longer sums it up.
+      this.touchAll(['property']);
+    }
     for (const { event, kind, record } of deviceEvents) {
       if (event === 'device_removed') this.#forgetDetails(kind, record.id);
     }
     const { events: incidentEvents, isAllAffected } = incidents.place();
     if (isAllAffected) this.touchAll();
+    for (const { event, record } of incidentEvents) {
+      const device = event === 'incident_opened' ? incidents.announcerOf(record) : null;
+      if (device?.kind === 'sonic') this.#account.valveRecords.incidentOpened(device.id, record);
+    }
+    this.#findTellers();
     this.#recordSilence();
     for (const event of deviceEvents) this.emit('device', event);
     for (const event of incidentEvents) this.emit('incident', event);
     if (this.#changes.wasMarked()) this.emit('change');
+  }
+
+  /** Marks the valves of whose movement an incident tells now. */
+  #findTellers(): void {
+    const { valveRecords, settings } = this.#account;
+    for (const id of valveRecords.open) {
+      const home = this.topology.propertyOf('sonic', id);
+      const isShutOffOn = home !== null && settings.of(home)?.auto_shut_off === true;
+      if (valveRecords.findTeller(id, isShutOffOn)) this.touch('sonic', id);
+    }
+  }
+
+  /** Marks the valves whose failure is a day old, and looks again when the next one is. */
+  #expireFailures(): void {
+    this.#cancelFailureExpiry();
+    const { expired, nextMs } = this.#account.valveRecords.expireFailures();
+    for (const id of expired) this.touch('sonic', id);
+    if (nextMs === null) return;
+    const waitMs = Math.min(nextMs + timerToleranceMs, maxFailureTimerMs);
+    this.#cancelFailureExpiry = this.#clock.after(waitMs, () => {
+      this.#expireFailures();
+      this.#settle();
+    });
   }
 
   /** Marks the properties in which the first sonic has become silent, or none is any more. */
@@ -518,6 +646,7 @@ export class Store extends EventEmitter<StoreEvents> {
     }
     // A reading without a change matters to a valve with an open command.
     for (const id of this.#account.valves.awaited) this.#recordValve(id);
+    this.#expireFailures();
   }
 
   /** Passes the present record of a sonic to `valves`. */
@@ -526,7 +655,10 @@ export class Store extends EventEmitter<StoreEvents> {
     const sonic = table.get(id);
     const readAt = table.readAt(id);
     if (!sonic || readAt === undefined) return;
-    if (this.#account.valves.record(sonic, readAt, table.formerReadAt(id))) this.touch('sonic', id);
+    const { valves, valveRecords } = this.#account;
+    const hasEnded = valves.record(sonic, readAt, table.formerReadAt(id));
+    const hasMoved = valveRecords.record(sonic, readAt, table.formerReadAt(id));
+    if (hasEnded || hasMoved) this.touch('sonic', id);
   }
 
   /** Marks everything that shows something of devices that have changed, come or gone. */
@@ -558,6 +690,10 @@ export class Store extends EventEmitter<StoreEvents> {
   /** Forgets the details of a device that is no longer shown. They are not read again. */
   #forgetDetails(kind: CloudDeviceKind, id: string): void {
     this.#account.forgetDetails(kind, id);
+    if (kind === 'sonic') {
+      this.#rested.delete(id);
+      this.#memory?.forgetRest(id);
+    }
     if (kind !== 'property') return;
     this.#accepted.delete(id);
     this.#memory?.forgetAccepted(id);
@@ -569,6 +705,7 @@ export class Store extends EventEmitter<StoreEvents> {
     if (kind === 'property') this.#account.topology.forgetProperty(id);
     else this.#account.flaps[kind].forget(id);
     if (kind === 'sonic') this.#account.topology.setWifi(id, false);
+    if (kind === 'sonic') this.#account.valveRecords.forget(id);
   }
 }
 

@@ -37,6 +37,11 @@ export class Topology {
   #only: string | null = null;
   /** By the key of a signal. */
   readonly #sonicsOn = new Map<string, Set<string>>();
+  /**
+   * By the key of a sonic whose new signal is in no property that is known: the property in which the sonic was, and when it
+   * was first read with that signal. It stays there until the signals of all properties were read since.
+   */
+  readonly #formerHomes = new Map<string, { readonly propertyId: string; readonly since: number }>();
   /** Keys of sonics. */
   readonly #wifi = new Set<string>();
 
@@ -62,8 +67,15 @@ export class Topology {
   /** Stores the signals that these properties list. Returns whether any has moved to another property, or to none. */
   setSignals(lists: ReadonlyMap<string, Reading<Pick<Signal, 'id'>>>): boolean {
     const moves = [...lists].map(([propertyId, reading]) => this.#setList(propertyId, reading));
+    const left = [...this.#formerHomes].filter(([, { since }]) => this.#isSurveyedSince(since));
+    for (const [key] of left) this.#formerHomes.delete(key);
     this.#decide();
-    return moves.includes(true);
+    return moves.includes(true) || left.length > 0;
+  }
+
+  #isSurveyedSince(at: number): boolean {
+    const known = this.surveyedIds().filter((id) => this.isSurveyed(id));
+    return known.every((id) => (this.#surveys.readAt(id) ?? at) > at);
   }
 
   #setList(propertyId: string, { records, isComplete, startedAt }: Reading<Pick<Signal, 'id'>>): boolean {
@@ -95,10 +107,17 @@ export class Topology {
     this.#lists.delete(propertyId);
     this.#surveys.remove(propertyId);
     for (const [id, owner] of this.#owners) if (owner === propertyId) this.#setOwner(id, this.#lister(id));
+    for (const [id, home] of this.#formerHomes)
+      if (home.propertyId === propertyId) this.#formerHomes.delete(id);
   }
 
   /** Notes on which signal a sonic was and is. */
   moveSonic(id: string, before: string | null, after: string | null): void {
+    const home = this.#owners.get(idKey(before ?? '')) ?? this.#formerHomes.get(idKey(id))?.propertyId;
+    const isElsewhere = !isSameId(before, after) && !this.#owners.has(idKey(after ?? ''));
+    if (home !== undefined && isElsewhere) {
+      this.#formerHomes.set(idKey(id), { propertyId: home, since: this.#devices.sonic.readAt(id) ?? 0 });
+    }
     if (before !== null) this.#sonicsOn.get(idKey(before))?.delete(id);
     if (after === null) return;
     this.#sonicsOn.set(idKey(after), (this.#sonicsOn.get(idKey(after)) ?? new Set()).add(id));
@@ -132,7 +151,8 @@ export class Topology {
     if (kind === 'signal') return this.#owners.get(idKey(id)) ?? null;
     const sonic = this.#devices.sonic.get(id);
     if (!sonic) return null;
-    if (!this.isWifi(id)) return this.#owners.get(idKey(sonic.signal_id ?? '')) ?? null;
+    const owner = this.#owners.get(idKey(sonic.signal_id ?? ''));
+    if (!this.isWifi(id)) return owner ?? this.#formerHomes.get(idKey(id))?.propertyId ?? null;
     return this.#devices.property.get(namedProperty(sonic))?.id ?? null;
   }
 

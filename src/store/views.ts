@@ -14,6 +14,8 @@ export function propertyViewOf(
   account: Account,
   id: string,
   accepted: AcceptedSettings,
+  pause: Pick<PropertyView, 'pause' | 'pauseMinutes'>,
+  contents: PropertyView['contents'],
 ): PropertyView | null {
   const { devices, topology, incidents } = account;
   const property = devices.property.get(id);
@@ -25,6 +27,8 @@ export function propertyViewOf(
     settings: settingsOf(account, id, accepted),
     notifications: account.notifications.of(id),
     accepted,
+    ...pause,
+    contents,
     incidents: incidents.shownBy('property', id),
     possibleIncidents: incidents.possibleAt('property', id),
     // An incident at a signal that is not known to be in this property would be missing.
@@ -74,7 +78,7 @@ export function signalViewOf(account: Account, id: string): SignalView | null {
 }
 
 /** A sonic with all that is known around it; null where it is not shown. */
-export function sonicViewOf(account: Account, id: string): SonicView | null {
+export function sonicViewOf(account: Account, id: string, restedAt: number | null): SonicView | null {
   const { devices, topology, incidents, flaps, valves } = account;
   const sonic = devices.sonic.get(id);
   if (!sonic || !topology.isShown('sonic', id)) return null;
@@ -94,7 +98,9 @@ export function sonicViewOf(account: Account, id: string): SonicView | null {
     isStale: devices.sonic.isStale(id),
     valve: valves.shown(sonic),
     travelTimeS: valves.travelTimeS(id),
+    valveRecord: account.valveRecords.of(id),
     telemetry: account.telemetry[isWifi ? 'wifi' : 'hub'].of(id),
+    restedAt,
     usage: account.usage.of(id),
     pressureTests: account.pressureTests.of(id),
     pressureTestJobId: account.pressureTestJobs.get(id) ?? null,

@@ -217,7 +217,7 @@ describe.each(deviceKinds)('the entities of a %s', (kind) => {
 
   it('are among settings and diagnostics where few look at them', () => {
     for (const [id, component] of Object.entries(components)) {
-      const isRare = component['enabled_by_default'] === false || component['visible_by_default'] === false;
+      const isRare = component['enabled_by_default'] === false;
       expect([id, isRare && component['entity_category'] === undefined]).toEqual([id, false]);
     }
   });

@@ -13,7 +13,17 @@ const howToUpdate =
 
 /** Keys whose values depend on the moment at which the bridge polled. */
 const passing = new Set([
-  ...['instance_id', 'at', 'started_at', 'last_update', 'last_success', 'updated_at', 'snoozed_until'],
+  ...[
+    'instance_id',
+    'at',
+    'started_at',
+    'last_update',
+    'last_success',
+    'updated_at',
+    'snoozed_until',
+    'moved_at',
+    'asked_at',
+  ],
   ...['requests_last_hour', 'consecutive_failures', 'valve_travel_time', 'valve_travel_time_s'],
 ]);
 

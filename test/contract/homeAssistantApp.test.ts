@@ -45,6 +45,7 @@ const everything: Readonly<Record<string, unknown>> = {
   control_account: true,
   http: true,
   log_level: 'debug',
+  demo: true,
   language: 'nl',
   mqtt_url: 'mqtts://broker:8883',
   mqtt_username: 'me',
@@ -81,6 +82,7 @@ const everything: Readonly<Record<string, unknown>> = {
   webhook_signing_secret: 'another',
   webhook_public_url: 'https://home.example.com/webhook/x',
   webhook_register: true,
+  import_history: true,
   cleanup: false,
 };
 

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { homepage } from '../../src/base/version.ts';
 import { setupTexts } from '../../src/cli/setupPage/texts.ts';
-import { filledIn, type Text, type TextTable } from '../../src/http/files.ts';
+import { filledIn } from '../../src/http/files.ts';
 import html from '../../src/http/page/page.html?raw';
 import { pageTexts } from '../../src/http/texts.ts';
-import { type Language, languages } from '../../src/model/language.ts';
+import { type Language, languages, type Text, type TextTable } from '../../src/model/language.ts';
 
 /** What some other language says in the same words. */
 const alike = [

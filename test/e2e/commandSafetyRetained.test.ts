@@ -96,17 +96,21 @@ describe('on the broker inside the bridge a command that is retained', () => {
     const [id = ''] = bridge.cloud.world.sonics.ids;
     await watcher.waitForTopic(`sonic2mqtt/sonic/${id}`);
     const topic = `sonic2mqtt/sonic/${id}/valve/set`;
-    const outcomeAfter = async (options: { retain: boolean }) => {
+    // The bridge may meet the retained one again where it reads what the broker keeps, and refuses it again.
+    const outcomeAfter = async (options: { retain: boolean }, status: string) => {
       const from = watcher.messages.length;
       await watcher.publish(topic, 'CLOSE', options);
-      const isOutcome = ({ topic: at, text }: { topic: string; text: string }) =>
-        at === 'sonic2mqtt/bridge/event' && JSON.parse(text).event === 'command';
+      const isOutcome = ({ topic: at, text }: { topic: string; text: string }) => {
+        if (at !== 'sonic2mqtt/bridge/event') return false;
+        const told = JSON.parse(text);
+        return told.event === 'command' && told.status === status;
+      };
       return JSON.parse((await watcher.waitForMessage(isOutcome, { what: 'the outcome', from })).text);
     };
     const moves = () => bridge.cloud.requests.count('command_valve');
-    expect(await outcomeAfter({ retain: true })).toMatchObject(refused({ topic }));
+    expect(await outcomeAfter({ retain: true }, 'refused')).toMatchObject(refused({ topic }));
     expect(moves()).toBe(0);
-    expect(await outcomeAfter({ retain: false })).toMatchObject({ topic, status: 'ok' });
+    expect(await outcomeAfter({ retain: false }, 'ok')).toMatchObject({ topic });
     expect(moves()).toBe(1);
     expect((await program.stop()).code).toBe(0);
   });

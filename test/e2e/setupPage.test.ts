@@ -59,6 +59,55 @@ it('writes what was entered with the code from the log, and runs the bridge with
   expect(await program.stop()).toMatchObject({ code: 0 });
 });
 
+it('writes the choices too: language, status page, no control of valves, and goes on to that page', async () => {
+  const { program, url, send, code, file } = await startUnconfigured();
+  const { host } = new URL(url);
+  const typed = { ...answers, code, language: 'pl', keepPage: true, watchOnly: true };
+  expect((await send(typed)).body).toMatchObject({ isSaved: true, hasPage: true });
+  expect(parse(readFileSync(file, 'utf8'))).toEqual({
+    cloud: { email, password },
+    mqtt: { url: brokerUrl },
+    homeassistant: { language: 'pl' },
+    control: { valves: false },
+    http: { listen: host },
+  });
+  await program.waitForOutput(
+    /Watch only: nobody can move a valve\. To end this, set control\.valves in \S+ to true/,
+  );
+  const isThere = () =>
+    fetch(`${url}/status.json`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  await waitFor(isThere, { what: 'the status page' });
+  const page = await (await fetch(`${url}/?setup=done`)).text();
+  expect(page).toMatch(/<p id="watch-only" class="faint">Watch only/);
+  expect(page).not.toContain('{{');
+  expect(await program.stop()).toMatchObject({ code: 0 });
+});
+
+it('is in the chosen language, has an icon, and says what the environment has set and where the code is', async () => {
+  const variables = { SONIC2MQTT_MQTT__USERNAME: 'home', SONIC2MQTT_MQTT__PASSWORD_FILE: '/none' };
+  const inSystemd = { ...variables, INVOCATION_ID: '1' };
+  const { program, url } = await startUnconfigured(inSystemd);
+  const text = async (path: string) => (await fetch(`${url}${path}`)).text();
+  const page = await text('/?language=fr');
+  expect(page).toContain('Configurer sonic2mqtt');
+  expect(page).toContain('<code>journalctl -u sonic2mqtt</code>');
+  expect(page).toMatch(/autocomplete="username"[\s\S]*autocomplete="current-password"/);
+  expect(await text('/texts.js?language=fr')).toContain('"language":"fr"');
+  expect(await text('/icon.svg')).toContain('<svg');
+  expect(await text('/favicon.ico')).toContain('<svg');
+  expect(JSON.parse(await text('/broker'))).toMatchObject({
+    keepPage: true,
+    set: {
+      brokerUsername: 'SONIC2MQTT_MQTT__USERNAME',
+      brokerPassword: 'SONIC2MQTT_MQTT__PASSWORD_FILE',
+    },
+  });
+  expect(await program.stop()).toMatchObject({ code: 0 });
+});
+
 it('says that a user of the broker is not used where the environment names one', async () => {
   const { program, send, code, file } = await startUnconfigured({ SONIC2MQTT_MQTT__USERNAME: 'sonic2mqtt' });
   const typed = { ...answers, code, brokerUsername: ' home ', keepBroker: true };

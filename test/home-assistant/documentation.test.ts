@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { runBuilt } from '../support/callProgram.ts';
 import { chromiumAvailable } from '../support/chromium.ts';
 import { takePicture } from '../support/pictures.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -80,13 +81,9 @@ describe(`the pages on Home Assistant, with Home Assistant ${version}`, () => {
   });
 
   test('have a dashboard that Home Assistant takes', async () => {
-    const { home } = household;
-    const [example = {}] = examples('dashboard');
-    // As the page says for older versions.
-    const isFeature = (key: string) => key === 'features' && version !== newestVersion;
-    const dashboard = JSON.parse(
-      JSON.stringify(example, (key, value) => (isFeature(key) ? undefined : value)),
-    );
+    const { home, program } = household;
+    const { stdout } = await runBuilt(['dashboard'], { cwd: program.cwd });
+    const dashboard = parse(stdout);
     await home.ask('lovelace/dashboards/create', {
       url_path: 'water-house',
       title: 'Water',
@@ -97,10 +94,10 @@ describe(`the pages on Home Assistant, with Home Assistant ${version}`, () => {
     if (!chromiumAvailable()) return;
     const text = await takePicture({
       url: `${home.url}/water-house/water`,
-      texts: ['Kitchen', 'Usage', 'Willow Cottage', 'Shut-off'],
+      texts: ['Kitchen', 'Close the water', 'Willow Cottage', 'Automatic shut-off'],
       file: `${pictures}dashboard-${version}.png`,
-      width: 1400,
-      height: 700,
+      width: 412,
+      height: 900,
     });
     expect(text).not.toMatch(/unknown type|configuration error|not available/i);
   });

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { Simulator } from '../../src/simulator/simulator.ts';
 import { chromiumAvailable } from '../support/chromium.ts';
@@ -20,21 +20,23 @@ import {
   version,
 } from './household.ts';
 
-// Older versions drop `visible_by_default` and show such an entity.
-const hidesEntities = !version.startsWith('2024.');
-
 /** Components that may show "unknown" although all is well, and why; a button does until it is pressed. */
 const mayBeUnknown: Readonly<Record<string, string>> = {
   event_incident: 'no incident has opened since Home Assistant started',
   switch_leak_protection: 'the cloud cannot read it back, and nothing was set',
   switch_push: 'the cloud cannot read it back, and nothing was set',
+  sensor_moved_at: 'no valve has moved since it was first seen',
+  sensor_moved_by: 'no valve has moved since it was first seen',
+  sensor_paused_until: 'the automatic shut-off is not paused',
   sensor_pressure_test_last_day: 'no test has run yet',
+  sensor_pressure_test_result: 'no test has run yet',
+  sensor_water_at_rest: 'water may run since the start',
   sensor_valve_travel_time: 'no valve has been commanded yet',
   sensor_modem_boot_time: 'the cloud says 0, which is unknown',
 };
 
 /** What says whether a device has incidents. */
-const ofIncidents = /^binary_sensor_(incident_|problem)|^sensor_(open_incidents|highest_severity)$/;
+const ofIncidents = /^binary_sensor_(incident_|problem|alert)|^sensor_(open_incidents|highest_severity)$/;
 
 const availability = z.array(z.object({ topic: z.string() }));
 const discovery = z.object({
@@ -52,7 +54,6 @@ const discovery = z.object({
       default_entity_id: z.string().optional(),
       name: z.string().nullable(),
       enabled_by_default: z.boolean().optional(),
-      visible_by_default: z.boolean().optional(),
       availability: availability.optional(),
     }),
   ),
@@ -105,6 +106,17 @@ async function entityId(uniqueId: string): Promise<string> {
 
 async function stateOf(uniqueId: string): Promise<EntityState | undefined> {
   return (await home.states()).get(await entityId(uniqueId));
+}
+
+/** A time as Home Assistant shows it. */
+const aTime = expect.stringMatching(/^20\d\d-\d\d-\d\dT[\d:]{8}\+00:00$/);
+
+/** Waits until Home Assistant shows this of an entity. */
+async function becomes(uniqueId: string, wanted: object): Promise<void> {
+  await vi.waitFor(async () => expect(await stateOf(uniqueId)).toMatchObject(wanted), {
+    timeout: 60_000,
+    interval: 500,
+  });
 }
 
 /** What is wrong with the states of the enabled entities, in words. */
@@ -185,10 +197,9 @@ describe(`Home Assistant ${version}, met for the first time`, () => {
   test('has enabled and shown what was announced so', async () => {
     const registered = new Map((await home.entities()).map((entity) => [entity.unique_id, entity]));
     for (const component of announced().flatMap(({ components }) => Object.values(components))) {
-      const isHidden = component.visible_by_default === false && hidesEntities;
       expect(registered.get(component.unique_id)).toMatchObject({
         disabled_by: component.enabled_by_default === false ? 'integration' : null,
-        hidden_by: isHidden ? 'integration' : null,
+        hidden_by: null,
       });
     }
   });
@@ -222,6 +233,8 @@ describe(`Home Assistant ${version}, met for the first time`, () => {
     await waitFor(() => shown().includes('closed'), { what: `${valve} to close`, timeoutMs: 60_000 });
     expect(shown()).toEqual(['closing', 'closed']);
     expect(valveInTheCloud(sonicId)).toBe('closed');
+    await becomes(`sonic2mqtt_${sonicId}_moved_by`, { state: 'command' });
+    await becomes(`sonic2mqtt_${sonicId}_moved_at`, { state: aTime });
   });
 
   test.runIf(chromiumAvailable()).each(['Sonic', 'Signal', 'Property', 'Bridge'])(
@@ -233,9 +246,7 @@ describe(`Home Assistant ${version}, met for the first time`, () => {
         identifiers.some(([, id]) => id === identifier),
       );
       const names = Object.values(described?.components ?? {})
-        .filter(
-          (component) => component.enabled_by_default !== false && component.visible_by_default !== false,
-        )
+        .filter((component) => component.enabled_by_default !== false)
         .map((component) => component.name ?? device?.name ?? '');
       expect(names).not.toEqual([]);
       mkdirSync(pictures, { recursive: true });
@@ -270,21 +281,15 @@ async function use(
   expect(await settled(problem)).toEqual([]);
 }
 
-describe('used as a householder uses it', () => {
-  const propertyId = () => cloud.world.properties.ids[0] ?? '';
+const propertyId = () => cloud.world.properties.ids[0] ?? '';
 
+describe('used as a householder uses it', () => {
   test('a switch changes a setting', async () => {
     const isOn = () => cloud.world.settings.get(propertyId())?.auto_shut_off;
     expect(isOn()).toBe(false);
     const switched = `sonic2mqtt_${propertyId()}_auto_shut_off`;
     await use(switched, ['switch', 'turn_on'], () => isOn() === true, 'on');
     await use(switched, ['switch', 'turn_off'], () => isOn() === false, 'off');
-  });
-
-  test('a select changes a threshold', async () => {
-    const litres = () => cloud.world.notifications.get(propertyId())?.high_volume_threshold_litres;
-    const select = `sonic2mqtt_${propertyId()}_high_volume_threshold_litres`;
-    await use(select, ['select', 'select_option', { option: '250' }], () => litres() === 250, '250');
   });
 
   test('a text changes the time of the pressure tests', async () => {
@@ -313,6 +318,66 @@ describe('used as a householder uses it', () => {
     await waitFor(() => valveInTheCloud(last) === 'open', {
       what: 'the test to end',
     });
+    await becomes(`sonic2mqtt_${last}_pressure_test_result`, { state: 'no_problem' });
+    // The test is no movement.
+    await becomes(`sonic2mqtt_${last}_moved_by`, { state: 'unknown' });
+  });
+
+  test('a button pauses the automatic shut-off for the chosen minutes, and another one ends that', async () => {
+    const isOn = () => cloud.world.settings.get(propertyId())?.auto_shut_off;
+    const property = `sonic2mqtt_${propertyId()}`;
+    const minutes = `${property}_pause_minutes`;
+    await becomes(minutes, { state: '60' });
+    await home.callService('number', 'set_value', await entityId(minutes), { value: 30 });
+    await becomes(minutes, { state: '30' });
+    await use(`${property}_auto_shut_off`, ['switch', 'turn_on'], () => isOn() === true, 'on');
+    await use(`${property}_pause`, ['button', 'press'], () => isOn() === false);
+    await becomes(`${property}_auto_shut_off`, { state: 'off' });
+    await becomes(`${property}_paused_until`, { state: aTime, attributes: { status: 'paused' } });
+    const until = Date.parse((await stateOf(`${property}_paused_until`))?.state ?? '');
+    expect(until - Date.now()).toBeGreaterThan(28 * 60_000);
+    expect(until - Date.now()).toBeLessThan(30 * 60_000);
+    await use(`${property}_resume`, ['button', 'press'], () => isOn() === true);
+    await becomes(`${property}_auto_shut_off`, { state: 'on' });
+    await becomes(`${property}_paused_until`, { state: 'unknown', attributes: { status: 'none' } });
+    await use(`${property}_auto_shut_off`, ['switch', 'turn_off'], () => isOn() === false, 'off');
+  });
+
+  test('an alert is in words at its valve and its property', async () => {
+    const [sonicId = ''] = cloud.world.sonics.ids;
+    const { id } = cloud.world.openIncident({ type: 'water_presence_detected', sonicId });
+    const alert = `sonic2mqtt_${sonicId}_alert`;
+    await becomes(alert, { state: 'on' });
+    const { alerts } = z.object({ alerts: z.array(z.string()) }).parse((await stateOf(alert))?.attributes);
+    expect(alerts).toEqual([expect.stringMatching(/^Leak since \d\d:\d\d$/)]);
+    await becomes(`sonic2mqtt_${propertyId()}_summary`, { state: expect.stringMatching(/^Leak at Kitchen/) });
+    cloud.world.closeIncident(id);
+    await becomes(alert, { state: 'off', attributes: { alerts: [] } });
+  });
+
+  test('a command that fails is a problem of its valve, until one works', async () => {
+    const sonicId = cloud.world.sonics.ids.at(-1) ?? '';
+    const valve = await entityId(`sonic2mqtt_${sonicId}_valve`);
+    const failed = `sonic2mqtt_${sonicId}_command_failed`;
+    cloud.setFaults([{ kind: 'error', value: 500, operation: 'command_valve' }]);
+    await home.callService('valve', 'close_valve', valve);
+    await becomes(failed, {
+      state: 'on',
+      attributes: {
+        action: 'close',
+        asked_at: expect.any(String),
+        text: expect.stringContaining('failed. Look'),
+      },
+    });
+    cloud.setFaults([]);
+    await home.callService('valve', 'close_valve', valve);
+    await becomes(failed, { state: 'off' });
+    expect((await stateOf(failed))?.attributes).not.toHaveProperty('text');
+    await use(
+      `sonic2mqtt_${sonicId}_valve`,
+      ['valve', 'open_valve'],
+      () => valveInTheCloud(sonicId) === 'open',
+    );
   });
 
   test('a sonic that the hub cannot reach keeps what does not need its link', async () => {
@@ -324,13 +389,13 @@ describe('used as a householder uses it', () => {
     const states = [
       `${sonicId}_valve`,
       `${sonicId}_radio_connection`,
-      `${sonicId}_incident_radio_disconnection`,
+      `${sonicId}_alert`,
       `${sonicId}_incident_high_volume_alert`,
     ];
     expect(await Promise.all(states.map(async (id) => (await stateOf(`sonic2mqtt_${id}`))?.state))).toEqual([
       'unavailable',
       'off',
-      'off',
+      'unknown',
       'unknown',
     ]);
     cloud.world.changeSonic(sonicId, { radio_connection: 'connected' });
@@ -415,6 +480,12 @@ describe('after a restart of Home Assistant, with all entities enabled', () => {
   test('every entity has a value, also those that are off by default', async () => {
     expect((await home.entities()).filter((entity) => entity.disabled_by !== null)).toEqual([]);
     expect(await settled(wrongStates)).toEqual([]);
+  });
+
+  test('a select changes a threshold', async () => {
+    const litres = () => cloud.world.notifications.get(propertyId())?.high_volume_threshold_litres;
+    const select = `sonic2mqtt_${propertyId()}_high_volume_threshold_litres`;
+    await use(select, ['select', 'select_option', { option: '250' }], () => litres() === 250, '250');
   });
 
   test('a name that is changed renames the device', async () => {

@@ -45,6 +45,8 @@ export type EntityState = z.infer<typeof entityState>;
 /** A running Home Assistant, asked over its WebSocket. */
 export interface HomeAssistant {
   readonly url: string;
+  /** Lets in for 30 minutes. */
+  readonly token: string;
   readonly version: string;
   /** What MQTT discovery has put into the entity registry. */
   entities(): Promise<RegisteredEntity[]>;
@@ -74,10 +76,12 @@ const concerned =
 
 /**
  * What says nothing of the bridge: 2024.12 clears the topic of a device that is gone once more by itself, and then complains
- * of that. A busy machine is slow.
+ * of that. A busy machine is slow, and so is the broker on it: the acknowledgements are the broker's.
  */
 function isOfItself(message: string): boolean {
-  return /^No device components to cleanup|^Updating state for .* took [\d.]+ seconds/.test(message);
+  return /^No device components to cleanup|^Updating state for .* took [\d.]+ seconds|^No ACK from MQTT server/.test(
+    message,
+  );
 }
 
 /**
@@ -122,6 +126,7 @@ export async function startHomeAssistant(options: {
   };
   return {
     url: started.url,
+    token: started.token,
     version: started.version,
     changes,
     entities: async () =>

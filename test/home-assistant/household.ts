@@ -25,13 +25,17 @@ export interface Household {
   readonly startHome: () => Promise<HomeAssistant>;
 }
 
-/** Starts a household, whose names are those of the demo. */
-export async function startHousehold(): Promise<Household> {
+/** Starts a household, whose names are those of the demo unless they are changed before. */
+export async function startHousehold(
+  prepare: (cloud: Simulator) => void = () => {},
+  homeassistant: object = {},
+): Promise<Household> {
   const broker = await startMosquitto({ persistence: true });
   const watcher = await watchTopics(broker.url, '#');
   const cloud = new Simulator({ seed: 7, quiet: true, pressureTestMs: 3_000, valveTravelMs: 2_000 });
   await cloud.start();
-  const program = startBridge(cloud, broker, temporaryFolder());
+  prepare(cloud);
+  const program = startBridge(cloud, broker, temporaryFolder(), homeassistant);
   const homeOptions = { version, folder: temporaryFolder(), port: await freePort(), brokerPort: broker.port };
   const startHome = () => startHomeAssistant(homeOptions);
   return { broker, watcher, cloud, program, startHome, home: await startHome() };

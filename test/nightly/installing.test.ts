@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { demoCredentials } from '../../src/simulator/simulator.ts';
@@ -8,9 +8,9 @@ import type { RunningProcess } from '../support/childProcess.ts';
 import { composeIn, containerOf } from '../support/containers.ts';
 import {
   documentedCommands,
+  hasNamespaces,
   type Installation,
   startInstallation,
-  startUnit,
 } from '../support/installation.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { type MqttWatcher, watchTopics } from '../support/mqttWatcher.ts';
@@ -18,11 +18,12 @@ import { freePort } from '../support/ports.ts';
 import { serviceOf, supervisorAt } from '../support/supervisor.ts';
 
 /** A cloud and a broker, and a machine on which nothing is installed, whose user has an account there. */
-async function startHome() {
+async function startHome({ hasSystemd = false } = {}) {
   const cloud = { properties: 1, signals: 1, sonics: 1 };
   const { cloud: simulator, broker, mqtt } = await startBridge({ isStarted: false, cloud });
   const { email, password } = demoCredentials;
   const installation = startInstallation({
+    hasSystemd,
     // The variables that the page shows, as this user fills them in.
     typed: [
       `SONIC2MQTT_CLOUD__BASE_URL=${simulator.url}`,
@@ -85,13 +86,20 @@ async function closeValve(mqtt: MqttWatcher, sonicId: string): Promise<void> {
   await mqtt.waitForTopic(topic, (text) => JSON.parse(text).valve === 'closed');
 }
 
+/** Publishes a release of this version, which `npm` and `curl` find there. */
+async function release(installation: Installation): Promise<void> {
+  await installation.run(
+    'mkdir ../release && node --import ./scripts/typescript.mjs scripts/pack.ts ../release',
+  );
+}
+
 let startedAt = 0;
 
 /** Prints what a person types on a way, and how long it took without downloads. */
 function printEffort(way: string, commands: string, answers: string): void {
   const count = commands.replaceAll('\\\n', '').split('\n').filter(Boolean).length;
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-  console.log(`${way}: ${count} command lines; typed besides: ${answers}; ${seconds} s to a closed valve`);
+  console.log(`${way}: ${count} command lines; typed besides: ${answers}; ${seconds} s`);
 }
 
 /** The image as all pages and compose.yaml name it. */
@@ -118,6 +126,7 @@ describe.runIf(process.platform === 'linux')(
     ])('the demo of %s, %s', async (page, heading) => {
       const installation = startInstallation({});
       const commands = documentedCommands(page, heading);
+      if (commands.includes('/releases/')) await release(installation);
       const { before, last } = lastOf(commands);
       await installation.run(before);
       const demo = installation.start(`exec ${last}`);
@@ -135,30 +144,50 @@ describe.runIf(process.platform === 'linux')(
       await demo.ended();
     });
 
-    it('Raspberry Pi or Linux', async () => {
-      const { simulator, mqtt, installation, sonicId } = await startHome();
+    it.runIf(hasNamespaces)('Raspberry Pi or Linux, also its update, and back to nothing', async () => {
+      const { simulator, broker, mqtt, installation, sonicId } = await startHome({ hasSystemd: true });
+      await release(installation);
+      // As with `systemctl edit`: the service has no other way to learn where the simulated cloud is.
+      const own = installation.place('/etc/systemd/system/sonic2mqtt.service.d');
+      mkdirSync(own);
+      writeFileSync(
+        join(own, 'own.conf'),
+        `[Service]\nEnvironment=SONIC2MQTT_CLOUD__BASE_URL=${simulator.url}\n`,
+      );
+      startedAt = performance.now();
       const commands = documentedCommands('docs/quick-start.md', 'Raspberry Pi or Linux');
       const said = await installation.run(commands);
       expect(said).toContain('MQTT broker: connected to');
-      expect(installation.asked('systemctl')).toEqual([['daemon-reload'], ['enable', '--now', 'sonic2mqtt']]);
-      const file = installation.place('/etc/sonic2mqtt/config.yaml');
-      expect(statSync(file).mode & 0o777).toBe(0o600);
-      writeFileSync(
-        file,
-        readFileSync(file, 'utf8').replace('cloud:', `cloud:\n  base_url: ${simulator.url}`),
-      );
-      const service = startUnit(installation, 'sonic2mqtt');
-      await closeValve(mqtt, sonicId).catch((error: Error) => {
-        throw new Error(`${error.message}\n${service.output}`);
-      });
+      expect(said).toContain('\nThe service runs, and starts with this computer');
+      expect(statSync(installation.place('/etc/sonic2mqtt/config.yaml')).mode & 0o777).toBe(0o600);
+      await closeValve(mqtt, sonicId);
       printEffort('Raspberry Pi or Linux', commands, 'e-mail, password, broker');
-      expect(await service.stop('SIGTERM')).toMatchObject({ code: 0 });
-      await mqtt.settle();
-      expect(mqtt.last.get('sonic2mqtt/bridge/state')).toBe('offline');
       // What it remembers is where the documentation says, for nobody else to read.
-      const kept = readdirSync(service.stateFolder);
-      expect(kept).not.toEqual([]);
-      for (const file of kept) expect(statSync(join(service.stateFolder, file)).mode & 0o077, file).toBe(0);
+      const folder = installation.place('/var/lib/private/sonic2mqtt');
+      expect(readdirSync(folder)).toContain('state.json');
+      for (const file of readdirSync(folder)) {
+        expect(statSync(join(folder, file)).mode & 0o077, file).toBe(0);
+      }
+
+      const update = documentedCommands('docs/update.md', 'Update').split('\n');
+      const linux = update.slice(update.findIndex((line) => line.includes('npm install -g'))).slice(0, 2);
+      expect(await installation.run(linux.join('\n'), [])).toContain('\nThe service runs');
+
+      startedAt = performance.now();
+      const back = documentedCommands('docs/uninstall.md', 'Raspberry Pi or Linux');
+      expect(await installation.run(back, ['y'])).toMatch(/Deleted \d+ retained messages/);
+      printEffort('Uninstall, Raspberry Pi or Linux', back, 'y');
+      const stored = await watchTopics(broker.url, '#');
+      await stored.settle();
+      expect(stored.messages).toEqual([]);
+      const left = [
+        'local/bin/sonic2mqtt',
+        'etc/sonic2mqtt',
+        'var/lib/sonic2mqtt',
+        'var/lib/private/sonic2mqtt',
+      ];
+      expect(left.filter((each) => existsSync(installation.place(each)))).toEqual([]);
+      expect(readdirSync(installation.place('/etc/systemd/system'))).toEqual(['sonic2mqtt.service.d']);
     });
 
     it('Docker', async () => {

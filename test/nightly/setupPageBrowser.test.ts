@@ -1,4 +1,7 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { startBridge } from '../support/bridge.ts';
 import { chromiumAvailable, openTab, waitInTab } from '../support/chromium.ts';
 import { freePort } from '../support/ports.ts';
@@ -31,17 +34,56 @@ it.runIf(chromiumAvailable())(
     await fill({ code: '000', email, password: 'wrong', broker: broker.url });
     await said('This code is wrong.');
     await fill({ code });
-    await said('✗ sign-in');
+    await said('✗ The cloud rejects the e-mail or the password.');
     expect(await tab.evaluate('document.documentElement.scrollWidth')).toBe(390);
     if (process.env['PICTURE']) await tab.takePicture(process.env['PICTURE'], true);
+    // In another language, with the status page, and without valves that can be moved.
+    await tab.evaluate(`(() => {
+      const { language } = document.forms[0].elements;
+      language.value = 'de';
+      language.dispatchEvent(new Event('change'));
+    })()`);
+    await said('sonic2mqtt einrichten');
+    await waitInTab(tab, `document.forms[0].elements.keepPage.checked`);
+    await tab.evaluate(`document.forms[0].elements.watchOnly.checked = true`);
+    await fill({ code, email, password: 'wrong', broker: broker.url });
+    await said('✗ Die Cloud lehnt E-Mail oder Passwort ab.');
+    await said('✓ Der MQTT-Broker funktioniert.');
+    if (process.env['PICTURE']) await tab.takePicture(`${process.env['PICTURE']}.de.png`, true);
     await fill({ password });
-    await said('Saved.');
+    await waitInTab(tab, `location.search === '?setup=done' && document.body.innerText.includes('Kitchen')`);
+    // The browser is English, and so is this page.
+    await said('Next:');
+    await said('Watch only: nobody can move a valve');
+    if (process.env['PICTURE']) await tab.takePicture(`${process.env['PICTURE']}.saved.png`, true);
+    await tab.command('Page.reload');
+    await said('Next:');
+    const odd = tab.complaints.filter((each) => !each.includes('Failed to load resource'));
+    expect(odd).toEqual([]);
+    expect(tab.requests.filter((each) => each.includes('favicon'))).toEqual([]);
     await tab.close();
+    await program.waitForOutput(
+      /Watch only: nobody can move a valve\. To end this, set control\.valves in \S+config\.yaml/,
+    );
+    const file = join(program.cwd, 'config.yaml');
+    expect(parse(readFileSync(file, 'utf8'))).toMatchObject({
+      homeassistant: { language: 'de' },
+      control: { valves: false },
+      http: { listen: `127.0.0.1:${port}` },
+    });
+    expect(await program.stop()).toMatchObject({ code: 0 });
+    writeFileSync(file, readFileSync(file, 'utf8').replace('valves: false', 'valves: true'));
+    const from = mqtt.messages.length;
+    const again = startProgram(['run'], { cwd: program.cwd, env });
+    await mqtt.waitForMessage(({ topic, text }) => topic === 'sonic2mqtt/bridge/cloud' && text === 'online', {
+      what: 'the bridge',
+      from,
+    });
     const [sonicId = ''] = cloud.world.sonics.ids;
     const topic = `sonic2mqtt/sonic/${sonicId}`;
     await mqtt.waitForTopic(topic, (text) => JSON.parse(text).valve === 'open');
     await mqtt.publish(`${topic}/valve/set`, 'CLOSE');
     await mqtt.waitForTopic(topic, (text) => JSON.parse(text).valve === 'closed');
-    expect(await program.stop()).toMatchObject({ code: 0 });
+    expect(await again.stop()).toMatchObject({ code: 0 });
   },
 );

@@ -253,10 +253,10 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     const firstOnPage = (words: string) =>
       `[document.querySelector('#headline').innerText.startsWith(${JSON.stringify(words)}),
         document.querySelector('.alert').innerText.startsWith(${JSON.stringify(words.split(' at ')[0])})].every(Boolean)`;
-    await waitInTab(tab, firstOnPage(`Water running too long at Kitchen, ${homeOf(here)} since`));
+    await waitInTab(tab, firstOnPage(`Water running too long at Kitchen, ${homeOf(here)}, since`));
     expect(await tab.evaluate('document.title')).toContain(`Kitchen, ${homeOf(here)}`);
     world.openIncident({ type: 'water_presence_detected', sonicId: there, severity: 'low' });
-    await waitInTab(tab, firstOnPage(`Leak at Kitchen, ${homeOf(there)} since`));
+    await waitInTab(tab, firstOnPage(`Leak at Kitchen, ${homeOf(there)}, since`));
     expect(await tab.evaluate(`document.querySelector('h2').innerText`)).toBe(homeOf(there));
     // A headline breaks between its sentences, and not within one that has the room.
     const lines = `[...document.querySelectorAll('#headline span')].map((each) => each.offsetTop)`;
@@ -590,6 +590,25 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     expect(said).not.toMatch(/\b0 L|[Aa]verage/);
     expect(read).toMatch(/^Mon,? 2 Nov: no figure$/);
     expect(await text(tab)).toContain('No leaks, water on.');
+  });
+
+  it.each(['a clipboard', 'the older way'])('copies the dashboard with %s', async (way) => {
+    const { bridge, url } = await startShown();
+    await bridge.untilShown();
+    const tab = await openTab(url, phone);
+    await waitInTab(tab, `!document.querySelector('#copy-dashboard').hidden`);
+    const fake = `(() => {
+      const isNew = ${way === 'a clipboard'};
+      const clipboard = isNew ? { writeText: async (text) => { window.copied = text; } } : undefined;
+      Object.defineProperty(navigator, 'clipboard', { value: clipboard });
+      document.execCommand = () => { window.copied = document.activeElement.value; return true; };
+      document.querySelector('#copy-dashboard').click();
+      return true;
+    })()`;
+    await tab.evaluate(fake);
+    await waitInTab(tab, `document.querySelector('#copy-dashboard').innerText.startsWith('Copied.')`);
+    expect(await tab.evaluate('window.copied')).toBe((await httpRequest(`${url}/dashboard.yaml`)).text);
+    await tab.close();
   });
 
   it('says without its script where the same can be read', async () => {

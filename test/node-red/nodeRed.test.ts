@@ -300,7 +300,7 @@ describe('a request', () => {
     const { id } = world.openIncident({ type: 'water_presence_detected', sonicId });
     const forged = { status: 'ok', data: 'forged', transaction: 'toString' };
     await watcher.publish('node-red/sonic2mqtt/answers', JSON.stringify(forged));
-    await nodeRed.inject('Open incidents');
+    await nodeRed.inject('Open alerts');
     const { text } = await shownIn(nodeRed, 'Answer', /water_presence_detected/);
     expect(text).toContain(id);
     expect(nodeRed.debug.filter(({ name }) => name === 'Answer')).toHaveLength(1);
@@ -313,10 +313,10 @@ describe('a request', () => {
     const { bridge: program, nodeRed } = await startHome({
       config: { cloud: { routes: { list_incidents: null } } },
     });
-    await nodeRed.inject('Open incidents');
+    await nodeRed.inject('Open alerts');
     await shownIn(nodeRed, 'Refused', /unsupported/);
     await program.stop('SIGKILL');
-    await nodeRed.inject('Open incidents');
+    await nodeRed.inject('Open alerts');
     await shownIn(nodeRed, 'Nobody answered', /timeout/i, 25_000);
   });
 });
@@ -340,7 +340,7 @@ test('all of it follows another base topic, entered in one place', async () => {
   });
   world.openIncident({ type: 'water_presence_detected', sonicId });
   await becomes('closed');
-  await nodeRed.inject('Open incidents');
+  await nodeRed.inject('Open alerts');
   await shownIn(nodeRed, 'Answer', /water_presence_detected/);
 });
 

@@ -8,6 +8,8 @@ import { Eyes } from './eyes.ts';
 import { HealthJudge } from './healthJudge.ts';
 import { LeakJudge } from './leakJudge.ts';
 import { MoveJudge, moveOf } from './moveJudge.ts';
+import { PauseJudge } from './pauseJudge.ts';
+import { RecordJudge } from './recordJudge.ts';
 import type { Shown } from './recordTruths.ts';
 import { type Circumstances, ShownJudge } from './shownJudge.ts';
 import { TotalJudge } from './totalJudge.ts';
@@ -61,14 +63,20 @@ export class Oracle {
   readonly #shown: ShownJudge;
   readonly #leak: LeakJudge;
   readonly #move: MoveJudge;
+  readonly pauses: PauseJudge;
   readonly #health: HealthJudge;
   readonly #totals: TotalJudge;
+  readonly #records: RecordJudge;
+  /** When the cloud may last have received a request to move a valve, by sonic and action, in ms since 1970. */
+  readonly #requestedAt = new Map<string, number>();
   /** Answers as the cloud gave them, by the number of their request. */
   readonly #given = new Map<number, string>();
   /** When the cloud last told something else than the truth, by what it is read with. */
   readonly #misledAt = new Map<Source, number>();
   /** When the cloud last accepted a movement, by sonic and word. */
   readonly #acceptedAt = new Map<string, number>();
+  /** When the bridge first asked for an incident by itself, by id. */
+  readonly #askedForAlone = new Map<string, number>();
   readonly #refused = new Map<string, number>();
   /** Topics of the bridge at which somebody else has written last. */
   readonly #forged = new Set<string>();
@@ -84,6 +92,10 @@ export class Oracle {
   #othersUntil = Number.NEGATIVE_INFINITY;
   /** Whether no other bridge has the same topics, and shows what it has read itself. */
   isAlone = true;
+  /** Whether what the bridge writes on its disk is there after a restart. */
+  canRemember: () => boolean = () => true;
+  /** How far the bridge's wall clock may be off, in ms. */
+  wallErrorMs = 0;
   /** Whether another account has the device, which a bridge of its own shows at the same topics. */
   isOfOtherAccount: (id: string) => boolean = () => false;
 
@@ -103,13 +115,18 @@ export class Oracle {
       isMisled: (source) => this.#isMisled(source),
       areIncidentsUnread: () =>
         time.now - (this.#crawls.last('list_incidents')?.askedAt ?? 0) > this.#bounds.windowMs.incidents,
+      askedForAlone: () =>
+        [...this.#askedForAlone].filter(([, at]) => time.now - at < slackMs).map(([id]) => id),
       isTravelling: (id, shown) => this.#isTravelling(id, shown),
       counted: (check) => this.#count(check),
       violated: (words) => this.#violated(words),
     };
-    const history: WorldHistory = new WorldHistory(simulator.world, 12 * hourMs, () =>
-      this.#shown?.worldChanged(),
-    );
+    // Once, since asking the simulator for it lets happen what is due, and in the middle of a change that is too early.
+    const { world } = simulator;
+    const history: WorldHistory = new WorldHistory(world, 12 * hourMs, () => {
+      this.#shown?.worldChanged();
+      this.pauses?.worldChanged(world);
+    });
     this.#history = history;
     this.eyes = new Eyes(retained, (entity) => this.#shown.judge(entity));
     this.#base = options.base ?? 'sonic2mqtt';
@@ -122,6 +139,27 @@ export class Oracle {
     const leak = { ...common, isHeard, isHealthRefused, atEpoch, base: this.#base };
     this.#leak = new LeakJudge(history, this.eyes, retained, leak);
     this.#totals = new TotalJudge(common);
+    this.pauses = new PauseJudge(retained, this.#base, {
+      ...common,
+      now: () => time.now,
+      isHeard: () => isHeard() && this.isAlone && this.bridges === 1 && this.#hasRunFor(90_000),
+      canRemember: () => this.canRemember(),
+    });
+    this.#records = new RecordJudge({
+      ...common,
+      wallErrorMs: () => this.wallErrorMs,
+      requestedAt: (id, action) => this.#requestedAt.get(`${id.toLowerCase()} ${action}`) ?? null,
+      longestMs: () => this.#bounds.confirmTimeoutMs + 6 * this.#bounds.requestTimeoutMs + slackMs,
+      hasIncident: (id, types, incidentId) => {
+        const incident = simulator.world.incidents.get(incidentId);
+        return incident?.sonic_id === id && types.includes(incident.type ?? '');
+      },
+      isHeardFor: (ms) =>
+        this.isAlone &&
+        isHeard() &&
+        this.#refused.size === 0 &&
+        time.now - Math.max(this.#linkedSince, this.#runningSince ?? time.now) > ms,
+    });
     this.#move = new MoveJudge({
       ...common,
       now: () => time.now,
@@ -151,6 +189,8 @@ export class Oracle {
   }
 
   set bridges(count: number) {
+    // Until both have read the cloud and heard of each other, the broker has what either of them says.
+    if (count > this.#bridges) this.mute(10_000);
     // The broker may take what a bridge has sent just after it has ended.
     if (count < this.#bridges) this.#othersUntil = this.#options.time.now + 60_000;
     this.#bridges = count;
@@ -161,6 +201,7 @@ export class Oracle {
     this.#runningSince = this.#options.time.now;
     this.#totals.runBegan(this.#options.retained);
     this.#move.forget();
+    this.pauses.runBegan();
     this.#crawls.forget();
     this.#health.forget();
   }
@@ -191,15 +232,17 @@ export class Oracle {
   asked(request: SeenRequest): void {
     this.#glance();
     this.#health.asked(request);
+    if (request.operation === 'read_incident') this.#noteInDoubt(request.params['incident_id'] ?? '');
   }
 
   readonly cloud: CloudTap = {
-    sent: (request) => this.#move.sent(request),
+    sent: (request) => this.#sent(request),
     judged: (request, { status, text }) => {
       this.#crawls.judged(request, this.#options.time.now);
       this.#given.set(request.number, text);
       this.#sampleWater(request);
       this.#noteAccepted(request, status);
+      this.pauses.judged(request, status);
     },
     answered: (request, answer) => this.#answered(request, answer),
     torn: (request, status) => this.#health.answered(request, status, null),
@@ -211,12 +254,13 @@ export class Oracle {
 
   /** What another bridge of the same account says to the cloud. */
   readonly cloudOfOther: CloudTap = {
-    sent: (request) => this.#move.sent(request),
+    sent: (request) => this.#sent(request),
     judged: (request, { status }) => {
       this.#sampleWater(request);
       this.#noteAccepted(request, status);
     },
-    answered: (request, { status }) => {
+    answered: (request, { status, text }) => {
+      this.#noteMeasured(request, String(text));
       if (status === 401 || status === 429) this.#move.givenBack(request);
       this.#noteAccepted(request, status);
     },
@@ -234,6 +278,8 @@ export class Oracle {
       if (topic.startsWith(`${this.#base}/`)) {
         this.#shown.take(topic, payload);
         this.#takeTotal(topic, payload);
+        this.pauses.taken(topic, payload);
+        if (this.isAlone) this.#records.take(topic, payload);
       }
       this.eyes.take(topic, payload);
     },
@@ -244,8 +290,11 @@ export class Oracle {
       if (retain && !this.#refused.has(topic)) this.#refused.set(topic, this.#options.time.now);
       if (topic === `${this.#base}/bridge/health`) this.#healthRefusedAt = this.#options.time.now;
     },
-    delivered: (topic, payload, isFlagged, publishedAt) =>
-      this.#move.delivered({ topic, payload, isFlagged, publishedAt, at: this.#options.time.now }),
+    delivered: (topic, payload, isFlagged, publishedAt) => {
+      const message = { topic, payload, isFlagged, publishedAt, at: this.#options.time.now };
+      this.#move.delivered(message);
+      this.pauses.delivered(message);
+    },
     deliveredToOther: (...message) => {
       // A bridge that is alone on a topic by then does as it is told.
       if (!this.#isLinked) this.broker.delivered(...message);
@@ -272,6 +321,7 @@ export class Oracle {
     const pauseMs = retryAfterMs(answer, this.#options.epochMs + time.now);
     this.#health.answered(request, answer.status, pauseMs, text);
     if (answer.status === 401 || answer.status === 429) this.#move.givenBack(request);
+    this.#noteMeasured(request, text);
     if (operation === 'read_daily_usage') this.#totals.heard(request.params['thing_id'] ?? '', text);
     const crawl = this.#crawls.answered(
       request,
@@ -290,6 +340,19 @@ export class Oracle {
     if (id === undefined) return;
     for (const refused of this.#refused.keys())
       if (refused.includes(id) && !this.#options.retained.has(refused)) this.#refused.delete(refused);
+  }
+
+  #sent(request: SeenRequest): void {
+    this.#move.sent(request);
+    const move = moveOf(request);
+    if (!move || move.isTest) return;
+    const { epochMs, time } = this.#options;
+    this.#requestedAt.set(`${move.thingId.toLowerCase()} ${move.action}`, epochMs + time.now);
+  }
+
+  #noteMeasured({ operation, params }: SeenRequest, text: string): void {
+    const isMeasured = operation === 'read_telemetry' || operation === 'read_wifi_telemetry';
+    if (isMeasured) this.#shown.measured(params['sonic_id'] ?? '', text);
   }
 
   #sampleWater({ operation, params }: SeenRequest): void {
@@ -321,6 +384,13 @@ export class Oracle {
     this.#acceptedAt.set(`${move.thingId} ${word}`, this.#options.time.now);
   }
 
+  /** Asking again does not prolong it. */
+  #noteInDoubt(incidentId: string): void {
+    const { now } = this.#options.time;
+    const at = this.#askedForAlone.get(incidentId) ?? Number.NEGATIVE_INFINITY;
+    if (now - at > this.#bounds.windowMs.incidents) this.#askedForAlone.set(incidentId, now);
+  }
+
   #isMisled(source: Source): boolean {
     const at = this.#misledAt.get(source);
     return at !== undefined && this.#options.time.now - at <= this.#bounds.windowMs[source];
@@ -329,6 +399,10 @@ export class Oracle {
   #isTravelling(id: string, shown: Shown): boolean {
     const at = this.#acceptedAt.get(`${id} ${shown}`);
     return at !== undefined && this.#options.time.now - at <= this.#bounds.confirmTimeoutMs + slackMs / 2;
+  }
+
+  #hasRunFor(ms: number): boolean {
+    return this.#runningSince !== null && this.#options.time.now - this.#runningSince > ms;
   }
 
   #isHeard(): boolean {
@@ -342,6 +416,7 @@ export class Oracle {
     if (now - this.#lookedAt < 10_000) return;
     this.#lookedAt = now;
     this.#health.look();
+    this.pauses.look();
   }
 
   /** Looks where nothing happens, too. */

@@ -1,5 +1,6 @@
 import type { DeviceKind } from '../../src/model/devices.ts';
 import { type Incident, incidentTypes, valveStates } from '../../src/model/records.ts';
+import { localTime } from '../../src/simulator/localTime.ts';
 import type { WorldView } from './worldHistory.ts';
 
 /** What an entity shows; null is unknown. */
@@ -82,6 +83,22 @@ function valveShown(state: string | null | undefined, settled: Shown | undefined
   return (state === 'pressure_test' ? settled : positions[state ?? '']) ?? null;
 }
 
+/** By the newest open incident about a test, of the day of the last test or later. */
+function pressureTestResult(place: Place): Shown {
+  const { world, id } = place;
+  const dayOf = (at: string | null) =>
+    localTime(Date.parse(at ?? ''), world.timezoneOf(world.propertyOf(id))).date;
+  const last = world.pressureTestsOf(id).at(-1);
+  if (!last) return null;
+  const [newest] = openIncidents(place, atSonic(id))
+    .filter(
+      ({ type, detected_at }) =>
+        type?.startsWith('pressure_test_') && dayOf(detected_at) >= dayOf(last.started_at),
+    )
+    .toSorted((one, other) => Date.parse(other.detected_at ?? '') - Date.parse(one.detected_at ?? ''));
+  return newest?.type?.slice('pressure_test_'.length) ?? 'no_problem';
+}
+
 /** What each entity that shows a record of the cloud has to show, by component id. */
 export const recordTruths: Readonly<
   Record<Exclude<DeviceKind, 'bridge'>, Readonly<Record<string, (place: Place) => Shown>>>
@@ -149,7 +166,9 @@ export const recordTruths: Readonly<
         (place: Place) => onOff(openIncidents(place, atSonic(place.id)).some((each) => each.type === type)),
       ]),
     ),
+    binary_sensor_alert: (place) => onOff(openIncidents(place, atSonic(place.id)).length > 0),
     sensor_open_incidents: (place) => openIncidents(place, atSonic(place.id)).length,
+    sensor_pressure_test_result: pressureTestResult,
     sensor_flow: (place) => thousandth(telemetry(place)?.water_flow),
     sensor_pressure: (place) => thousandth(telemetry(place)?.pressure),
     sensor_water_temperature: (place) => telemetry(place)?.water_temp ?? null,

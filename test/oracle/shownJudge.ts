@@ -46,6 +46,8 @@ export interface Circumstances {
   isMisled(source: Source): boolean;
   /** Whether the list of incidents could not be read for longer than what it tells may be shown. */
   areIncidentsUnread(): boolean;
+  /** The incidents for each of which the bridge has just asked by itself. */
+  askedForAlone(): readonly string[];
   /** Whether the cloud has accepted that this valve moves to there, so that it may be shown on its way. */
   isTravelling(id: string, shown: Shown): boolean;
   counted(check: string): void;
@@ -66,6 +68,8 @@ export class ShownJudge {
   /** Null where nothing is asked of it. */
   readonly #questions = new WeakMap<SeenEntity, Question | null>();
   readonly #toCome = new Set<string>();
+  /** By valve, when it measured no flow by an answer of the cloud, in Unix seconds. */
+  readonly #rests = new Map<string, Set<unknown>>();
   /** The last word of whether the cloud's data is fresh. */
   #cloud = 'offline';
   #cloudBackAt = Number.NEGATIVE_INFINITY;
@@ -148,7 +152,7 @@ export class ShownJudge {
     counted('what is shown was so');
     if (isTrue || this.#wasSoElsewhere(question, entity) || isMisled(source) || this.#isRefused(entity))
       return;
-    if (this.#isBeingReadAgain(source)) return;
+    if (this.#isBeingReadAgain(source) || this.#isInDoubt(question, entity)) return;
     // No leak is hidden because nothing can be read: an alarm stays until a list is without its incident.
     if (source === 'incidents' && state === 'ON' && this.#circumstances.areIncidentsUnread()) return;
     if (componentId.endsWith('valve') && this.#circumstances.isTravelling(id, state)) return;
@@ -170,6 +174,21 @@ export class ShownJudge {
     return true;
   }
 
+  /**
+   * An incident that a list is without for the first time counts as open until the cloud was asked for it by itself,
+   * however long ago it closed: the list may have come after an outage, and with others that have opened since.
+   */
+  #isInDoubt(question: Question, { id, state }: SeenEntity): boolean {
+    const { truth, source } = question;
+    if (source !== 'incidents' || !truth) return false;
+    const inDoubt = this.#circumstances
+      .askedForAlone()
+      .flatMap((incidentId) => this.#history.lastOpen(incidentId) ?? []);
+    const isSo = inDoubt.length > 0 && truth({ world: this.#history.latest.withOpen(inDoubt), id }) === state;
+    if (isSo) this.#judgeLater(slackMs, this.#circumstances.bounds().windowMs[source]);
+    return isSo;
+  }
+
   #judgeLater(delayMs: number, windowMs: number): void {
     const at = this.#circumstances.now() + delayMs;
     const word = `${at} ${windowMs}`;
@@ -189,9 +208,12 @@ export class ShownJudge {
   /** Null where nothing is known of what it should show. */
   #wasSo(question: Question, { id, componentId, state }: SeenEntity, windowMs: number): boolean | null {
     const { kind, truth, isField, isMeasurement } = question;
-    if (!truth) return null;
     const now = this.#circumstances.now();
     const from = now - windowMs;
+    if (componentId === 'sensor_summary') return this.#isSummaryTrue(id, String(state), from);
+    if (componentId === 'sensor_water_at_rest')
+      return this.#rests.get(id)?.has(Date.parse(String(state)) / 1_000) === true;
+    if (!truth) return null;
     if (componentId === availability) return state === 'offline' || this.#wasReachable(kind, id, from);
     if (question.allIsWell?.(state) && !this.#canTell(kind, id, from)) return false;
     for (const { moment } of this.#history.since(from)) {
@@ -205,7 +227,7 @@ export class ShownJudge {
       return typeof wanted === 'number' ? [wanted, Math.max(wanted, mostAt(kind, id, moment))] : [];
     });
     // An incident that was closed by a command is known to be so before a list tells of those that have opened since.
-    const ofIncidents = /^binary_sensor_(?:problem|incident_(\w+))$/.exec(componentId);
+    const ofIncidents = /^binary_sensor_(?:problem|alert|incident_(\w+))$/.exec(componentId);
     if (ofIncidents && state === 'OFF') return this.#steadyCount(kind, id, from, ofIncidents[1]) === 0;
     // A list is read in parts, each at another time, and an incident counts until it is known to be closed, though others
     // have opened since: a number may be one that never was.
@@ -215,6 +237,29 @@ export class ShownJudge {
     }
     if (componentId.endsWith('severity')) return null;
     return isValve(componentId) ? this.#wasBeforeTest(id, state, from, windowMs) : false;
+  }
+
+  /** The cloud has answered with what a valve measured. */
+  measured(id: string, answer: string): void {
+    const { probed_at: probedAt, water_flow: flow } = parsed(answer);
+    if (flow === 0) this.#rests.set(id, (this.#rests.get(id) ?? new Set()).add(probedAt));
+  }
+
+  /** The summary tells of a leak, of none, and that the water is off: none of it may be said where it was not so. */
+  #isSummaryTrue(id: string, summary: string, from: number): boolean | null {
+    if (/\bLeak\b/.test(summary))
+      return this.#wasOnce(from, (moment) => hasOpen(moment, id, 'water_presence_detected'));
+    if (!claimsNoLeak(summary)) return null;
+    if (!this.#canTell('property', id, from) || this.#steadyCount('property', id, from) > 0) return false;
+    const { now, bounds } = this.#circumstances;
+    const windowMs = bounds().windowMs.sonics;
+    const [, position] = /water (on|off)/.exec(summary) ?? [];
+    const wanted = position === 'on' ? 'open' : 'closed';
+    const wasThere = (each: string) =>
+      this.#wasOnce(now() - windowMs, (moment) => isIn({ world: moment, id: each }, wanted)) ||
+      this.#wasBeforeTest(each, wanted, now() - windowMs, windowMs);
+    const steady = [...this.#history.latest.thingsById.keys()].filter((each) => this.#isSteadyIn(each, id));
+    return position === undefined || steady.every(wasThere);
   }
 
   /** How many incidents, of that type where one is given, were open at the same place all the time since then. */
@@ -251,12 +296,15 @@ export class ShownJudge {
   #canTell(kind: Kind, id: string, from: number): boolean {
     // Whether it can is known from two readings of its link and of that of its hub, which is read more rarely.
     const { now, bounds } = this.#circumstances;
-    const since = Math.min(from, now() - bounds().windowMs.signals);
+    const { windowMs, selection } = bounds();
+    const since = Math.min(from, now() - windowMs.signals);
     if (kind === 'sonic') return this.#wasReachable('sonic', id, since);
     const { latest } = this.#history;
-    return [...latest.thingsById.keys()].every(
-      (each) =>
+    return [...latest.thingsById].every(
+      ([each, { record }]) =>
         latest.propertyOf(each) !== id ||
+        // To which of several properties a sonic on Wi-Fi belongs the cloud does not tell, so no filter selects it.
+        (record.signal_id === null && selection.length > 0 && latest.properties.size > 1) ||
         this.#wasReachable('sonic', each, since) ||
         !this.#isSteadyIn(each, id),
     );
@@ -353,6 +401,19 @@ function questionOf({ stateTopic, componentId }: SeenEntity): Question | null {
   };
 }
 
+function claimsNoLeak(summary: Shown): boolean {
+  return /^(All good\. )?No leaks/.test(String(summary));
+}
+
+function isIn(place: Place, position: string): boolean {
+  return recordTruths.sonic['valve_valve']?.(place) === position;
+}
+
+function hasOpen(moment: Moment, propertyId: string, type: string): boolean {
+  const isThere = isAt.property({ world: moment, id: propertyId });
+  return [...moment.incidents.values()].some((incident) => incident.type === type && isThere(incident));
+}
+
 function isKind(word: string): word is Kind {
   return word in recordTruths;
 }
@@ -360,7 +421,9 @@ function isKind(word: string): word is Kind {
 /** The cloud finds out that a link is lost; what else is wrong only a device itself can notice. */
 function allIsWell(componentId: string): Question['allIsWell'] {
   if (/^binary_sensor_incident_(radio|cloud)_disconnection$/.test(componentId)) return null;
-  if (/^binary_sensor_(incident_|problem$)/.test(componentId)) return (state) => state === 'OFF';
+  if (componentId === 'sensor_summary') return claimsNoLeak;
+  if (componentId === 'sensor_pressure_test_result') return (state) => state === 'no_problem';
+  if (/^binary_sensor_(incident_|problem$|alert$)/.test(componentId)) return (state) => state === 'OFF';
   if (/open_(incidents|count)$/.test(componentId)) return (state) => state === 0;
   return componentId.endsWith('severity') ? (state) => state === 'none' : null;
 }
@@ -384,7 +447,10 @@ function isFreshEnough(moment: Moment, id: string, from: number): boolean {
 
 /** What an entity or field is read with. */
 function sourceOf(kind: Kind, componentId: string): Source {
-  if (/incident|open_|severity|_problem$/.test(componentId) && componentId !== 'binary_sensor_valve_problem')
+  if (
+    /incident|open_|severity|_problem$|_alert$|_summary$/.test(componentId) &&
+    componentId !== 'binary_sensor_valve_problem'
+  )
     return 'incidents';
   // The status of hubs is read with what is least urgent.
   if (kind === 'property' || componentId === 'sensor_hub_status') return 'properties';
@@ -393,5 +459,7 @@ function sourceOf(kind: Kind, componentId: string): Source {
   if (/^sensor_(flow|pressure|water_temperature|telemetry_time)$|^telemetry#/.test(componentId))
     return 'telemetry';
   if (isWaterUse(componentId)) return 'usage';
-  return componentId.includes('pressure_tests') ? 'pressure_tests' : 'sonics';
+  return componentId.includes('pressure_test_result') || componentId.includes('pressure_tests')
+    ? 'pressure_tests'
+    : 'sonics';
 }

@@ -23,6 +23,7 @@ export interface WorldView {
   readonly push: ReadonlyMap<string, boolean>;
   valve(id: string): { readonly settled: 'open' | 'closed'; readonly testing: boolean } | undefined;
   telemetry(id: string): Telemetry | undefined;
+  pressureTestsOf(id: string): readonly { readonly started_at: string }[];
   propertyOf(id: string | null): string | undefined;
   propertyOfIncident(incident: Incident): string | undefined;
   timezoneOf(propertyId: string | undefined): string;
@@ -32,6 +33,7 @@ interface Thing {
   readonly record: Sonic;
   readonly valve: { readonly settled: 'open' | 'closed'; readonly testing: boolean };
   readonly telemetry: Telemetry | undefined;
+  readonly pressureTests: ReturnType<World['pressureTestsOf']>;
   readonly propertyId: string | undefined;
 }
 
@@ -69,6 +71,7 @@ export class Moment implements WorldView {
         record,
         valve: { settled, testing },
         telemetry: world.telemetry(id),
+        pressureTests: world.pressureTestsOf(id).slice(-1),
         propertyId,
       });
     }
@@ -82,6 +85,11 @@ export class Moment implements WorldView {
     return this.thingsById.get(id)?.telemetry;
   }
 
+  /** The last one, or none. */
+  pressureTestsOf(id: string): Thing['pressureTests'] {
+    return this.thingsById.get(id)?.pressureTests ?? [];
+  }
+
   propertyOf(id: string | null): string | undefined {
     if (id === null || this.properties.has(id)) return id ?? undefined;
     return this.thingsById.get(id)?.propertyId ?? this.#propertyOf.get(id);
@@ -93,6 +101,19 @@ export class Moment implements WorldView {
 
   timezoneOf(propertyId: string | undefined): string {
     return this.settings.get(propertyId ?? '')?.timezone ?? 'UTC';
+  }
+
+  /** The same with these incidents open besides. */
+  withOpen(more: readonly Incident[]): WorldView {
+    return {
+      ...this,
+      incidents: new Map([...this.incidents, ...more.map((incident) => [incident.id, incident] as const)]),
+      valve: (id) => this.valve(id),
+      telemetry: (id) => this.telemetry(id),
+      propertyOf: (id) => this.propertyOf(id),
+      propertyOfIncident: (incident) => this.propertyOfIncident(incident),
+      timezoneOf: (propertyId) => this.timezoneOf(propertyId),
+    };
   }
 
   /** In which property each device is, as one word. */
@@ -147,6 +168,11 @@ export class WorldHistory {
       yield { moment, endedAt };
       endedAt = moment.now;
     }
+  }
+
+  /** An incident as it was when it was last open. */
+  lastOpen(id: string): Incident | undefined {
+    return this.#moments.findLast(({ incidents }) => incidents.has(id))?.incidents.get(id);
   }
 
   #prune(): void {

@@ -56,7 +56,18 @@ export async function checkPicture(place: Place, watch: Watch, oracle: Oracle, s
     if (!watch.isAnnounced(incident.id))
       watch.violated(`incident ${incident.id} is open and was never announced`);
   }
+  watch.counted('after a quiet time nothing is owed');
+  for (const id of oracle.pauses.overdue(15 * 60 * secondMs))
+    watch.violated(`the shut-off of ${id} is still off after its pause although all is well`);
+  for (const id of world.properties.ids.filter(isShown)) checkPause(place, watch, oracle, id);
   await checkMove(place, watch, things);
+}
+
+/** A pause is shown where there is one. */
+function checkPause({ broker }: Place, watch: Watch, oracle: Oracle, id: string): void {
+  const { state } = JSON.parse(broker.retained.get(`sonic2mqtt/property/${id}/pause`) ?? '{}');
+  const isRight = oracle.pauses.isPaused(id) ? state !== 'none' : state === 'none' || state === 'paused';
+  if (!isRight) watch.violated(`the pause of ${id} is shown as ${state} although all is well`);
 }
 
 /** What is wrong with the entities of a device. */

@@ -127,6 +127,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
         );
       },
       canRemember: () => disk.fault === null || disk.fault === 'slow',
+      isOwed: (request) => oracle.pauses.mayTurnOn(request),
     },
     () => time.now,
     () => simulator.world,
@@ -161,6 +162,9 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     retained: broker.retained,
     bounds,
   });
+  // A clock may be set wrong by so much (`troubles.ts`).
+  oracle.wallErrorMs = 60 * 60 * secondMs;
+  oracle.canRemember = () => disk.fault === null || disk.fault === 'slow';
   const place: Place = {
     time,
     random: random.process,

@@ -132,9 +132,17 @@ const name: Event = (world, random) => {
   return `sonic ${id} has another name`;
 };
 
+const app: Event = (world, random) => {
+  const id = pick(random, world.properties.ids);
+  if (!id) return 'nothing';
+  const isOn = random() < 0.7;
+  world.settings.change(id, { auto_shut_off: isOn });
+  return `the shut-off of ${id} is turned ${isOn ? 'on' : 'off'} in the app`;
+};
+
 const events: readonly Event[] = [
   ...[hand, hand, hand, phone, phone, opens, opens, opens, closes, closes, radio, link, battery],
-  ...[newSonic, goneSonic, newHome, goneHome, correction, name, newAddress, move, rehang],
+  ...[newSonic, goneSonic, newHome, goneHome, correction, name, newAddress, move, rehang, app],
 ];
 
 /** Something happens; in words. */

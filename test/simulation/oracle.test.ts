@@ -13,6 +13,7 @@ const minuteMs = 60 * secondMs;
 
 type Asked =
   | 'list_incidents'
+  | 'read_incident'
   | 'list_sonics'
   | 'command_valve'
   | 'sign_in'
@@ -90,10 +91,11 @@ class Stage {
   }
 
   /** Asks the cloud, whose answer arrives at once. */
-  ask(operation: Asked, body = '', status = 200): void {
+  ask(operation: Asked, body = '', status = 200, incidentId = ''): void {
+    const params = { sonic_id: this.sonicId, thing_id: this.sonicId, incident_id: incidentId };
     const request: SeenRequest = {
       ...{ origin: '', method: operation === 'command_valve' ? 'PUT' : 'GET', target: '/', operation },
-      ...{ params: { sonic_id: this.sonicId, thing_id: this.sonicId }, body, number: ++this.#numbers },
+      ...{ params, body, number: ++this.#numbers },
     };
     const { world } = this.simulator;
     const records =
@@ -194,6 +196,27 @@ describe('shown is true', () => {
     ['leak', 'sonic', 'binary_sensor_incident_water_presence_detected', () => 'ON'],
     ['number of incidents', 'sonic', 'sensor_open_incidents', () => 1],
     ['problem', 'property', 'binary_sensor_problem', () => 'ON'],
+    ['alert', 'sonic', 'binary_sensor_alert', () => 'ON'],
+    ['leak in a summary', 'property', 'sensor_summary', () => 'Leak at Kitchen, since 07:41. Water is on.'],
+    ['water in a summary', 'property', 'sensor_summary', () => 'All good. No leaks, water off.'],
+    [
+      'rest',
+      'sonic',
+      'sensor_water_at_rest',
+      ({ simulator: { world }, sonicId }) => {
+        world.openIncident({ type: 'long_flow_alert', sonicId });
+        return new Date((world.telemetry(sonicId)?.probed_at ?? 0) * 1_000).toISOString();
+      },
+    ],
+    [
+      'result of a test',
+      'sonic',
+      'sensor_pressure_test_result',
+      ({ simulator: { world }, sonicId }) => {
+        world.addPressureTest(sonicId, {});
+        return 'failed';
+      },
+    ],
     ['radio link', 'sonic', 'binary_sensor_radio_connection', () => 'OFF'],
     ['radio strength', 'sonic', 'sensor_radio_rssi', () => -1],
     ['cloud link', 'signal', 'binary_sensor_cloud_connection', () => 'OFF'],
@@ -228,6 +251,48 @@ describe('shown is true', () => {
     expect(stage.violations).toHaveLength(1);
   });
 
+  it('finds a summary of a property, and an alert of a valve, that have missed a leak for too long', async () => {
+    const stage = new Stage();
+    stage.announce('binary_sensor_alert');
+    stage.announceDevice('property', 'sensor_summary');
+    stage.show({ alert: 'OFF' });
+    stage.say(`property/${stage.propertyId}/homeassistant`, { summary: 'All good. No leaks, water on.' });
+    stage.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: stage.sonicId });
+    await stage.pass(9 * minuteMs);
+    expect(stage.violations).toHaveLength(2);
+  });
+
+  it.each([
+    ['shows it while the cloud is asked for it by itself', true, 'ON', 1, 0],
+    ['counts it besides a new one while the cloud is asked for it by itself', true, null, 2, 0],
+    ['counts more than that', true, null, 3, 1],
+    ['shows it and asks for none', false, 'ON', 1, 1],
+  ])(
+    'knows of an incident that closed in an outage, where the bridge %s',
+    async (...[, asks, word, open, count]) => {
+      const stage = new Stage();
+      const { simulator } = stage;
+      stage.announce('binary_sensor_incident_legionella_risk', 'sensor_open_incidents');
+      const { id } = simulator.world.openIncident({ type: 'legionella_risk', sonicId: stage.sonicId });
+      stage.say('bridge/cloud', 'offline');
+      await stage.pass(minuteMs);
+      simulator.world.closeIncident(id);
+      await stage.pass(60 * minuteMs);
+      if (open > 1) simulator.world.openIncident({ type: 'high_volume_alert', sonicId: stage.sonicId });
+      stage.ask('list_incidents');
+      if (asks) stage.ask('read_incident', '', 503, id);
+      stage.show({ incident_legionella_risk: word, open_incidents: word === null ? open : null });
+      stage.say('bridge/cloud', 'online');
+      expect(stage.violations).toEqual(Array(count).fill(expect.anything()));
+      for (let minute = 0; minute < 3; minute++) {
+        await stage.pass(minuteMs);
+        stage.ask('list_incidents');
+        if (asks) stage.ask('read_incident', '', 503, id);
+      }
+      expect(stage.violations.length).toBeGreaterThan(count);
+    },
+  );
+
   it.each([
     ['low_battery_level', 1],
     ['device_handle_moved', 1],
@@ -251,6 +316,24 @@ describe('shown is true', () => {
     stage.say(`property/${stage.propertyId}/homeassistant`, { problem: 'OFF', open_incidents: 0 });
     expect(stage.violationsOfStates).toHaveLength(3);
   });
+
+  it.each([
+    ['with a filter, which cannot select it', ['Willow Cottage'], 0],
+    ['without a filter', [], 1],
+  ])(
+    'knows of an offline valve on Wi-Fi whose property nobody can tell, %s',
+    async (_, properties, count) => {
+      const stage = new Stage({ filters: { properties } });
+      const { world } = stage.simulator;
+      world.addProperty();
+      const { id } = world.addWifiSonic(stage.propertyId);
+      world.changeSonic(id, { radio_connection: 'disconnected' });
+      stage.announceDevice('property', 'binary_sensor_problem');
+      await stage.pass(130 * minuteMs);
+      stage.say(`property/${stage.propertyId}/homeassistant`, { problem: 'OFF' });
+      expect(stage.violationsOfStates).toHaveLength(count);
+    },
+  );
 
   it('finds water of today that the cloud never told of, and takes what it did', async () => {
     const stage = new Stage();
@@ -349,6 +432,27 @@ describe('a leak is heard', () => {
   });
 
   it.each([
+    [20, 1],
+    [2, 0],
+  ])(
+    'unless a second bridge began %i s ago, of whose words the broker has the first',
+    async (seconds, count) => {
+      const stage = new Stage();
+      stage.announce(...sensors);
+      stage.say('bridge/health', { status: 'ok' });
+      stage.show({ incident_water_presence_detected: null, open_incidents: null });
+      await stage.pass(40 * secondMs);
+      stage.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: stage.sonicId });
+      await stage.pass(secondMs);
+      stage.ask('list_incidents');
+      await stage.pass((60 - seconds) * secondMs);
+      stage.oracle.bridges = 2;
+      await stage.pass((seconds + 1) * secondMs);
+      expect(stage.violations).toHaveLength(count);
+    },
+  );
+
+  it.each([
     ['has just come into a property of the filter, since that is read more rarely', 30, 0],
     ['has been in a property of the filter for long', 130, 1],
   ])('at a signal that %s', async (_words, minutes, count) => {
@@ -440,6 +544,31 @@ describe('moved is wanted', () => {
     await prepare(stage);
     stage.move('close');
     expect(stage.violations).toHaveLength(1);
+  });
+});
+
+describe('what is told of commands and movements is true', () => {
+  const movement = { valve: 'closed', at: '1970-01-01T00:00:00.000Z', topic: null, incident_id: null };
+
+  it.each([
+    ['movement', { ...movement, by: 'command', topic: 'sonic2mqtt/sonic/x/valve/set' }],
+    ['movement', { ...movement, by: 'by_hand', incident_id: 'none' }],
+    ['movement', { ...movement, by: 'automatic_shut_off', incident_id: 'none' }],
+    ['last_command', { action: 'close', status: 'confirmed', failed: null }],
+  ])('finds a false %s: %o', (path, document) => {
+    const stage = new Stage();
+    stage.announce();
+    stage.say(`sonic/${stage.sonicId}/${path}`, document);
+    expect(stage.violations).toHaveLength(1);
+  });
+
+  it('finds a command that is under way for ever', async () => {
+    const stage = new Stage();
+    stage.announce();
+    await stage.pass(minuteMs);
+    stage.say(`sonic/${stage.sonicId}/last_command`, { action: 'close', status: 'sent', failed: null });
+    await stage.pass(10 * minuteMs);
+    expect(stage.violations.filter((words) => words.includes('still under way'))).toHaveLength(1);
   });
 });
 

@@ -96,6 +96,20 @@ const setting: Habit = ({ world, random }) => {
   return command(`property/${id}/${path}/${field}/set`, isOn ? 'ON' : 'OFF', [wish]);
 };
 
+const paused: Habit = ({ world, random }) => {
+  const id = pick(random, world.properties.ids) ?? '';
+  const wish: Wish = {
+    words: `to pause the shut-off of property ${id}`,
+    fits: ({ operation, params, body }) =>
+      operation === 'update_property_settings' &&
+      params['property_id'] === id &&
+      fieldOf(body, 'auto_shut_off') === false,
+  };
+  if (random() < 0.1) return command(`property/${id}/pause/start`, 'PRESS', [wish]);
+  const minutes = pick(random, [0, 1, 1, 2, 5, 15, 45, 240]) ?? 1;
+  return command(`property/${id}/pause/set`, `${minutes}`, minutes === 0 ? [] : [wish]);
+};
+
 const incidentAction: Habit = ({ world, random }) => {
   const open = [...world.incidents.values()].filter((incident) => incident.open);
   const incident = pick(random, open);
@@ -168,7 +182,7 @@ const homeAssistantStarts: Habit = () => ({
 
 const habits: readonly Habit[] = [
   ...[valve, valve, valve, valve, retainedValve, malformed, unknownDevice, requestedValve],
-  ...[rename, setting, setting, incidentAction, resolveAll, pressureTest],
+  ...[rename, setting, setting, paused, paused, incidentAction, resolveAll, pressureTest],
   ...[empty, empty, refresh, reading, notPermitted, readOnlyTopic, homeAssistantStarts],
 ];
 

@@ -16,6 +16,8 @@ export interface Bounds {
   readonly isSelected: (id: string) => boolean;
   /** Whether what is announced now can be noted on disk. */
   readonly canRemember: () => boolean;
+  /** Whether the bridge owes a change that nobody asks for any more: what it has paused it turns on again. */
+  readonly isOwed: (request: SeenRequest) => boolean;
 }
 
 interface Granted {
@@ -160,7 +162,7 @@ export class Watch {
     const fitting = this.#granted.filter(({ wish }) => wish.fits(request));
     const free = fitting.find(({ usedBy, at }) => usedBy === null && now - at <= limitMs);
     if (free) free.usedBy = request.number;
-    else {
+    else if (!this.#bounds.isOwed(request)) {
       const why =
         fitting.length === 0
           ? 'nobody asked for it'

@@ -1,9 +1,6 @@
 import { expect } from 'vitest';
+import { passing } from '../support/brokerStory.ts';
 import type { Home } from './home.ts';
-
-/** Times, what a run is known by, what is measured anew when a valve has moved, and the water that runs meanwhile. */
-const passing =
-  /\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)|"instance_id":"\w+"|"(flow|pressure|water)[a-z_]*":([\d.]+|null)|"(today|yesterday|month|total|requests)[a-z_]*":[\d.]+|"days":\{[^}]*\}/g;
 
 /** All that the broker keeps, by topic, but for what passes. */
 export function pictureOf(home: Home): ReadonlyMap<string, string> {

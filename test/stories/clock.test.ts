@@ -24,6 +24,7 @@ it('a wall clock that jumps changes nothing but the time', async () => {
     const [before, usage] = [home.requests.length, seldom()];
     const commands = home.events('command').length;
     home.bridge.wallErrorMs = shiftMs;
+    home.oracle.wallErrorMs = hourMs;
     const valve = home.world.valve(moved)?.settled === 'open' ? 'closed' : 'open';
     home.world.setValve(moved, valve);
     const { id } = home.world.openIncident({ type: 'high_volume_alert', sonicId: moved });

@@ -75,6 +75,8 @@ async function judgeOutage(trouble: RequestFault | SimulatedAnswer, expected: Ex
   const settled = expected.isActedOn ? 'closed' : 'open';
   expect(world.valve(told)?.settled).toBe(settled);
   expect(home.json(`sonic/${told}`).valve).toBe(settled);
+  const { status } = home.json(`sonic/${told}/last_command`);
+  expect(isAccepted ? ['not_confirmed'] : ['error', 'confirmed']).toContain(status);
   // Not sent again, and nothing is told later.
   await home.pass(6 * minuteMs);
   expect(world.valve(told)?.settled).toBe(settled);
@@ -106,10 +108,16 @@ function expectNothingElseShown(
   );
   for (const { topic, payload } of shown) {
     const isMoving = closing !== null && topic.startsWith(`sonic2mqtt/sonic/${closing}`);
-    const known = isMoving ? payload.replaceAll('"closing"', '"open"') : payload;
-    expect({ topic, text: known }).toEqual({ topic, text: before.get(topic) });
+    // That the command failed is news, and is to be shown.
+    if (topic.endsWith('/last_command')) continue;
+    const text = withoutSummary(payload).replace('"command_failed":"ON"', '"command_failed":"OFF"');
+    const known = isMoving ? text.replaceAll('"closing"', '"open"') : text;
+    expect({ topic, text: known }).toEqual({ topic, text: withoutSummary(before.get(topic) ?? '') });
   }
 }
+
+/** It tells of the command and of the movement, too. */
+const withoutSummary = (payload: string) => payload.replace(/"summary":"[^"]*"/, '');
 
 /** Two lines at most: what is away alone may be said before the outage as a whole. None is said twice. */
 function expectSaidOnce(home: Home, from: number, words: RegExp): void {

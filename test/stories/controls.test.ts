@@ -114,6 +114,22 @@ const tries: Readonly<Record<DeviceKind, Readonly<Record<string, Try>>>> = {
   property: {
     button_resolve_incidents: resolved,
     switch_auto_shut_off: setting('auto_shut_off'),
+    number_pause_minutes: async ({ use, shows }) => {
+      for (const minutes of ['1440', '60']) {
+        use(minutes);
+        await shows(Number(minutes));
+      }
+    },
+    button_pause: async ({ home, world, id, use, recorded }) => {
+      world.settings.change(id, { auto_shut_off: true });
+      use();
+      await recorded(false, (place) => settings(place)?.auto_shut_off);
+      await home.until(() => home.json(`property/${id}/pause`).state === 'paused', 'the pause');
+    },
+    button_resume: async ({ use, recorded }) => {
+      use();
+      await recorded(true, (place) => settings(place)?.auto_shut_off);
+    },
     switch_pressure_tests_enabled: setting('pressure_tests_enabled'),
     switch_webhook_enabled: setting('webhook_enabled'),
     switch_leak_protection: switched(({ world, id }) => world.leakProtection.get(id)),
@@ -229,10 +245,15 @@ describe('Home Assistant', () => {
       .filter(({ state, component }) => state === null && !isStateless(component));
     // Of these the cloud has nothing to tell before they are used, or nothing has happened yet.
     expect(names(home, unknown)).toEqual([
+      'property sensor_paused_until',
       'property switch_leak_protection',
       'property switch_push',
+      'sonic sensor_moved_at',
+      'sonic sensor_moved_by',
       'sonic sensor_pressure_test_last_day',
+      'sonic sensor_pressure_test_result',
       'sonic sensor_valve_travel_time',
+      'sonic sensor_water_at_rest',
     ]);
     // And each that there can be is there.
     const shown = homeAssistant.entities().filter(({ component }) => component['platform'] !== 'button');

@@ -1,10 +1,18 @@
 import { version } from '../../src/base/version.ts';
 import type { DeviceKind } from '../../src/model/devices.ts';
+import { defaultPauseMinutes } from '../../src/model/pause.ts';
 import type { Incident } from '../../src/model/records.ts';
 import { applianceCategories } from '../../src/simulator/handlers.ts';
 import { localTime } from '../../src/simulator/localTime.ts';
 import type { World } from '../../src/simulator/world.ts';
-import { atSignalAlone, atSonic, openIncidents, recordTruths, type Shown } from '../oracle/recordTruths.ts';
+import {
+  atSignalAlone,
+  atSonic,
+  isAt,
+  openIncidents,
+  recordTruths,
+  type Shown,
+} from '../oracle/recordTruths.ts';
 import type { Entity } from './fakeHomeAssistant.ts';
 import type { Home } from './home.ts';
 
@@ -63,7 +71,16 @@ export const truths: Readonly<Record<DeviceKind, Readonly<Record<string, Truth>>
     select_log_level: () => 'info',
     sensor_appliance_categories: () => applianceCategories.length,
   },
-  property: recordTruths.property,
+  property: {
+    ...recordTruths.property,
+    number_pause_minutes: () => defaultPauseMinutes,
+    // The oracle judges it (`PauseJudge`).
+    sensor_paused_until: () => (shown) => shown === null || !Number.isNaN(Date.parse(String(shown))),
+    // It tells of an alert only while one is open. What else it tells the oracle judges.
+    sensor_summary: (place) => (shown) =>
+      openIncidents(place, isAt.property(place)).length > 0 ===
+      / since |place is not known/.test(String(shown)),
+  },
   signal: {
     ...recordTruths.signal,
     // What a sonic announced before it went is not announced again.
@@ -71,6 +88,11 @@ export const truths: Readonly<Record<DeviceKind, Readonly<Record<string, Truth>>
   },
   sonic: {
     ...recordTruths.sonic,
+    // That it is the last one the oracle judges.
+    sensor_water_at_rest:
+      ({ world }) =>
+      (shown) =>
+        shown === null || Date.parse(String(shown)) <= world.now,
     event_incident: (place) => lastType(place, atSonic(place.id)),
     sensor_pressure_tests_today: (place) =>
       place.world
@@ -87,6 +109,19 @@ export const truths: Readonly<Record<DeviceKind, Readonly<Record<string, Truth>>
       return sum([...days(place)].filter(([date]) => date.startsWith(month)).map(([, litres]) => litres));
     },
     sensor_water_total: (place) => sum(days(place).values()),
+    // Nobody but the bridge keeps these; the oracle judges them by the documents.
+    binary_sensor_command_failed:
+      ({ home, id }) =>
+      (shown) =>
+        shown === (home.json(`sonic/${id}/last_command`).failed === null ? 'OFF' : 'ON'),
+    sensor_moved_at:
+      ({ home, id }) =>
+      (shown) =>
+        shown === home.json(`sonic/${id}/movement`).at,
+    sensor_moved_by:
+      ({ home, id }) =>
+      (shown) =>
+        shown === home.json(`sonic/${id}/movement`).by,
     // Nobody but the bridge measures it; unknown before the first command.
     sensor_valve_travel_time:
       ({ home, id }) =>

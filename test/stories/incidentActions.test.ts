@@ -97,7 +97,7 @@ describe('the button that resolves incidents', () => {
     for (const each of [path, `sonic/${first}/incidents/action`]) {
       expect(await home.ask(each, 'resolve')).toMatchObject({
         status: 'refused',
-        reason: 'there is no open incident',
+        reason: 'there is no open alert',
       });
     }
     home.bridge.kill();
@@ -119,12 +119,12 @@ describe('an action', () => {
       [
         `sonic/${first}/incidents`,
         'snooze',
-        /^no open incident offers this action. Possible actions: (resolve, dismiss|dismiss, resolve)$/,
+        /^no open alert offers this action. Possible actions: (resolve, dismiss|dismiss, resolve)$/,
       ],
       [
         `signal/${signalId}/incidents`,
         'dismiss',
-        /^no open incident offers this action. Possible actions: resolve$/,
+        /^no open alert offers this action. Possible actions: resolve$/,
       ],
       [`incident/${cold}`, 'resolve', /^must be one of dismiss. Got "resolve"$/],
       ['incident/a b', 'reopen', /^there is no incident a b$/],
@@ -198,9 +198,9 @@ describe('an action', () => {
     await home.pass(5 * minuteMs);
     expect([home.told('incident_opened'), home.told('incident_closed')]).toEqual([[leak], [leak]]);
     const words = `High water use at "${home.world.sonics.get(home.first)?.name}", severity high`;
-    expect(home.linesFrom(0).filter((line) => line.includes('Incident '))).toEqual([
-      `info: Incident opened: ${words}`,
-      `info: Incident closed: ${words}`,
+    expect(home.linesFrom(0).filter((line) => line.includes('Alert '))).toEqual([
+      `info: Alert opened: ${words}`,
+      `info: Alert closed: ${words}`,
     ]);
     const kept = home.published(`incident/${leak}`).map(({ payload }) => payload);
     expect(kept.filter((payload) => payload === '')).toHaveLength(1);

@@ -27,6 +27,30 @@ describe('an incident that opens', () => {
   });
 });
 
+describe('an incident that closed in an outage', () => {
+  it('leaves no other unknown while the cloud does not answer for it alone', async () => {
+    const home = new Home();
+    const { id: closing } = home.world.openIncident({ type: 'low_battery_level', sonicId: home.sonicId });
+    await home.start();
+    home.strike = () => 'error-500';
+    await home.pass(10 * minuteMs);
+    home.world.incidents.change(closing, { open: false });
+    home.strike = ({ operation }) => (operation === 'read_incident' ? 'hang-before' : null);
+    const asked = home.asked('read_incident').length;
+    await home.until(() => home.asked('read_incident').length > asked, 'the list that misses it');
+    await home.pass(5 * secondMs);
+    const states = () =>
+      [type, 'low_battery_level'].map(
+        (each) => home.entity(home.sonicId, `binary_sensor_incident_${each}`)?.state,
+      );
+    expect(states()).toEqual(['OFF', 'ON']);
+    home.strike = () => null;
+    await home.pass(minuteMs);
+    expect(states()).toEqual(['OFF', 'OFF']);
+    home.bridge.kill();
+  });
+});
+
 describe('an incident is announced once at its device', () => {
   it('that becomes known only after a restart, and not again after the next', async () => {
     const home = new Home();

@@ -36,7 +36,7 @@ describe('a large account takes minutes to be read', () => {
     }
     const counts = said.map(({ text }) => Number(/valves (\d+)/.exec(text)?.[1]));
     expect(counts).toEqual(counts.toSorted((one, other) => one - other));
-    expect(found(home)).toEqual(['info: Found properties: 1, hubs: 1, valves: 100, open incidents: 1']);
+    expect(found(home)).toEqual(['info: Found properties: 1, hubs: 1, valves: 100, open alerts: 1']);
     // From then on there is nothing to wait for.
     const from = home.time.now;
     await home.pass(hourMs);

@@ -329,11 +329,14 @@ const restingOnCloud: Readonly<Record<'signal' | 'sonic', RegExp>> = {
   signal:
     /^(binary_sensor_cloud_connection|binary_sensor_incident_cloud_disconnection|event_incident|sensor_open_incidents)$/,
   sonic:
-    /^(binary_sensor_radio_connection|binary_sensor_incident_\w+|event_incident|sensor_open_incidents|button_(resolve|snooze)_incidents)$/,
+    /^(binary_sensor_radio_connection|binary_sensor_alert|binary_sensor_incident_\w+|event_incident|sensor_(open_incidents|moved_at|moved_by)|button_(resolve|snooze)_incidents)$/,
 };
 
+/** What the bridge knows of itself: what became of its commands, and what it owes. */
+const restingOnBridge = /^(binary_sensor_command_failed|sensor_paused_until)$/;
+
 function restsOn(kind: DeviceKind, id: string): Rests {
-  if (kind === 'bridge') return 'bridge';
+  if (kind === 'bridge' || restingOnBridge.test(id)) return 'bridge';
   // A property has no link of its own.
   if (kind === 'property') return 'cloud';
   return restingOnCloud[kind].test(id) ? 'cloud' : 'device';
@@ -384,9 +387,11 @@ describe('what Home Assistant can use', () => {
     });
     expect([...new Set(kinds)].toSorted()).toEqual([
       'bridge bridge',
+      'property bridge',
       'property cloud',
       'signal cloud',
       'signal device',
+      'sonic bridge',
       'sonic cloud',
       'sonic device',
     ]);

@@ -47,7 +47,7 @@ describe('an open incident at a device that nobody knows is not taken for none',
     expect(home.entity(signalId, 'sensor_open_incidents').state).toBeNull();
     expect(home.json('bridge/health')).toMatchObject({
       status: 'degraded',
-      reason: expect.stringContaining('Open incident without a known valve or hub: Leak'),
+      reason: expect.stringContaining('Open alert without a known valve or hub: Leak'),
     });
 
     home.world.closeIncident(id);

@@ -122,7 +122,7 @@ describe('an incident of which a part is known', () => {
       }
       expect(home.entity(home.sonicId, 'sensor_open_incidents').state).toBe(1);
       expect(leaks(home, home.world.thingIds.slice(1))).toEqual(['OFF', 'OFF', 'OFF']);
-      expect(home.json('bridge/health').reason).toContain('Open incident of an unknown type');
+      expect(home.json('bridge/health').reason).toContain('Open alert of an unknown type');
       home.bridge.kill();
     },
   );

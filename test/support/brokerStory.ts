@@ -30,9 +30,9 @@ async function retainedPicture(bridge: TestBridge): Promise<ReadonlyMap<string, 
   return new Map([...newcomer.last].map(([topic, text]) => [topic, text.replaceAll(passing, '')]));
 }
 
-/** Times, what is measured anew when a valve has moved, the water that runs meanwhile, and the id of a connection. */
+/** Times, what a run is known by, who moved a valve meanwhile, what is measured anew then, and the water that runs. */
 export const passing =
-  /"instance_id":"\w+"|\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)|"(flow|pressure|water)[a-z_]*":[\d.]+|"(today|yesterday|month|total)":[\d.]+|"days":\{[^}]*\}/g;
+  /"(at|by|moved_at|moved_by|water_at_rest)":("[^"]*"|null)|\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)|"instance_id":"\w+"|"(flow|pressure|water)[a-z_]*":([\d.]+|null)|"(today|yesterday|month|total|requests)[a-z_]*":[\d.]+|"days":\{[^}]*\}/g;
 
 /** Starts the bridge by this way to the broker; resolves once everything is shown. */
 export async function beginStory(bridge: TestBridge, url: string, mqtt: object = {}): Promise<BrokerStory> {

@@ -85,6 +85,11 @@ export async function startCommands(
       readNewTest: async () => {},
       refresh: () => void orders.push('refresh'),
     },
+    memory: {
+      pauses: new Map(),
+      recordPause: async () => true,
+      recordPauseMinutes: () => void orders.push('pause minutes'),
+    },
     bridge: { view: bridgeView() },
     otherBridges,
     outcomes,

@@ -1,5 +1,14 @@
-import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { atTestEnd, type RunningProcess, startProcess } from './childProcess.ts';
@@ -31,9 +40,9 @@ export interface Installation {
   /** Where something of the machine is: `/etc/x` is in its folder. */
   place(path: string): string;
   /** Does what the commands say, to the last, in the checkout; gives what they have said. */
-  run(commands: string): Promise<string>;
+  run(commands: string, answers?: readonly string[]): Promise<string>;
   /** Starts what the commands say. */
-  start(commands: string): RunningProcess;
+  start(commands: string, answers?: readonly string[]): RunningProcess;
   /** What it was asked of programs that it has not really: the words of each call. */
   asked(program: string): string[][];
 }
@@ -46,29 +55,41 @@ export function startInstallation(user: {
   readonly answers?: readonly string[];
   /** What the environment says besides. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Whether the machine is one with systemd, where this user is root. */
+  readonly hasSystemd?: boolean;
+  /** Whether it only needs the built program of the checkout. */
+  readonly isBuilt?: boolean;
 }): Installation {
   const folder = temporaryFolder();
   chmodSync(folder, 0o755);
   const checkout = join(folder, 'checkout');
-  for (const each of checkedOut) cpSync(join(project, each), join(checkout, each), { recursive: true });
+  const taken = user.isBuilt ? ['package.json', 'dist'] : checkedOut;
+  for (const each of taken) cpSync(join(project, each), join(checkout, each), { recursive: true });
   symlinkSync(join(project, 'node_modules'), join(checkout, 'node_modules'));
   // What `git clone` would make is there already.
   symlinkSync('.', join(checkout, 'sonic2mqtt'));
-  for (const each of ['bin', 'local', 'etc/systemd/system', 'var/lib', 'run', 'npm', 'asked']) {
+  for (const each of ['bin', 'local/bin', 'etc/systemd/system', 'var/lib', 'run', 'npm', 'asked']) {
     mkdirSync(join(folder, each), { recursive: true });
   }
   writeFileSync(join(folder, 'typed'), `${user.typed}\n`);
   const npm = execFileSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).trim();
   const programs: Record<string, string> = {
     // What the project is built with is there.
-    npm: `[ "$1" = ci ] || exec '${npm}' "$@"`,
+    // A release is a file that the test has packed.
+    npm: `[ "$1" = ci ] && exit
+      for word; do shift; set -- "$@" "$(echo "$word" | sed 's|^https://.*/releases/latest/download/|${folder}/release/|')"; done
+      exec '${npm}' "$@"`,
     sudo: 'exec "$@"',
+    curl: `cp "${folder}/release/$(basename "$2")" .`,
     nano: `cp '${folder}/typed' "$1"`,
   };
-  for (const each of ['systemctl', 'journalctl', 'docker', 'git', 'apt-get']) {
+  for (const each of ['journalctl', 'docker', 'git', 'apt-get']) {
     programs[each] =
       `for word; do printf '%s\\t' "$word"; done >>'${folder}/asked/${each}'; echo >>'${folder}/asked/${each}'`;
   }
+  cpSync(join(project, 'test/support/fakeSystemctl.mjs'), join(folder, 'fakeSystemctl.mjs'));
+  programs['systemctl'] = `exec node '${folder}/fakeSystemctl.mjs' "$@"`;
+  programs['journalctl'] += `\ncase "$*" in *follow*) exec tail -n +1 -F '${folder}/run/journal' ;; esac`;
   for (const [name, script] of Object.entries(programs)) {
     writeFileSync(join(folder, 'bin', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   }
@@ -86,20 +107,22 @@ export function startInstallation(user: {
     npm_config_yes: 'true',
     npm_config_update_notifier: 'false',
     npm_config_loglevel: 'error',
+    ...(user.hasSystemd && systemdOf(folder)),
     ...user.env,
   };
-  const input = user.answers?.map((answer) => `${answer}\n`).join('');
   const place = (path: string) => join(folder, path);
-  const here = (commands: string) => commands.replace(/(?<=\s)\/(?=etc\/)/g, `${folder}/`);
-  const start = (commands: string) =>
-    startProcess('sh', ['-euc', here(commands)], { cwd: checkout, env, input });
+  const start = (commands: string, answers = user.answers) => {
+    const input = answers?.map((answer) => `${answer}\n`).join('');
+    const [shell = '', ...words] = [...(user.hasSystemd ? inside(folder) : []), 'sh', '-euc', commands];
+    return startProcess(shell, words, { cwd: checkout, env, input });
+  };
   return {
     folder,
     checkout,
     env,
     place,
-    run: async (commands) => {
-      const running = start(commands);
+    run: async (commands, answers) => {
+      const running = start(commands, answers);
       const { code } = await running.ended();
       if (code !== 0) throw new Error(`exit status ${code}\n${running.output}`);
       return running.stdout;
@@ -113,41 +136,35 @@ export function startInstallation(user: {
   };
 }
 
-/** The settings of a systemd unit, by their names; those that may stand there often, in their order. */
-function readUnit(file: string): (name: string) => string[] {
-  const lines = readFileSync(file, 'utf8').split('\n');
-  return (name) =>
-    lines.filter((line) => line.startsWith(`${name}=`)).map((line) => line.slice(name.length + 1));
+const isRoot = process.getuid?.() === 0;
+const unshare = ['unshare', isRoot ? '-m' : '-rm'];
+
+/** Whether a test may have /etc and /var of its own, where it is root. */
+export const hasNamespaces = spawnSync(unshare.join(' '), ['true'], { shell: true }).status === 0;
+
+/** What `fakeSystemctl.mjs` is told of the machine. Ends its service at the end of the test. */
+function systemdOf(folder: string): Record<string, string> {
+  atTestEnd(() => {
+    const pidFile = join(folder, 'run/sonic2mqtt.pid');
+    // It may have ended.
+    if (existsSync(pidFile)) spawnSync('kill', ['-9', readFileSync(pidFile, 'utf8')]);
+  });
+  writeFileSync(join(folder, 'run/journal'), '');
+  for (const each of readdirSync('/etc')) {
+    if (!['systemd', 'sonic2mqtt'].includes(each))
+      symlinkSync(`${folder}/host/${each}`, join(folder, 'etc', each));
+  }
+  mkdirSync(join(folder, 'host'));
+  writeFileSync(join(folder, 'local/bin/node'), '');
+  return { MACHINE: folder, MACHINE_SYSTEMD: '252', ...(isRoot && { MACHINE_UID: '61184' }) };
 }
 
-/** Starts a service of the machine as systemd would: what its unit says of files, environment, user and program. */
-export function startUnit(
-  { env, place }: Installation,
-  name: string,
-): RunningProcess & { stateFolder: string } {
-  const unit = readUnit(place(`/etc/systemd/system/${name}.service`));
-  const one = (setting: string) => unit(setting)[0] ?? '';
-  const [credentials, state] = [place(`/run/credentials/${name}.service`), place('/var/lib')];
-  mkdirSync(credentials, { recursive: true });
-  const stateFolder = join(state, one('StateDirectory'));
-  mkdirSync(stateFolder, { mode: Number.parseInt(one('StateDirectoryMode'), 8) });
-  for (const credential of unit('LoadCredential')) {
-    const [id = '', path = ''] = credential.split(':');
-    writeFileSync(join(credentials, id), readFileSync(place(path)), { mode: 0o400 });
-  }
-  // DynamicUser: nobody whom the machine knows.
-  const isRoot = process.getuid?.() === 0;
-  const becomes = isRoot && one('DynamicUser') === 'yes';
-  const user = 61_184;
-  if (becomes) execFileSync('chown', ['-R', `${user}:${user}`, credentials, stateFolder]);
-  const { PATH = '' } = env;
-  const given = unit('Environment').map((each) => each.replace('%d', credentials).replace('%S', state));
-  const ids = becomes ? `setpriv --reuid=${user} --regid=${user} --clear-groups --no-new-privs ` : '';
-  const command = `cd / && umask ${one('UMask')} && exec ${ids}${one('ExecStart')}`;
-  const surroundings = Object.fromEntries(given.map((each) => each.split(/=(.*)/s).slice(0, 2)));
-  const running = startProcess('sh', ['-c', command], { env: { PATH, ...surroundings } });
-  atTestEnd(() => running.stop('SIGKILL'));
-  return Object.assign(running, { stateFolder });
+/** What runs a command where /etc and /var/lib are those of the machine, and its Node.js is there for all users. */
+function inside(folder: string): string[] {
+  const mounts = [...['/etc host', 'etc /etc', 'var/lib /var/lib', `${process.execPath} local/bin/node`]].map(
+    (each) => `mount --rbind ${each}`,
+  );
+  return [...unshare, 'sh', '-euc', `cd '${folder}'; ${mounts.join('; ')}; cd "$OLDPWD"; exec "$@"`, 'sh'];
 }
 
 /** Copies a folder with other words in place of some in its files. */

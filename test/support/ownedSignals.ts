@@ -5,6 +5,7 @@ export function ownedSignals(
   propertyId: string,
   signalIds: readonly string[],
   isComplete = true,
+  startedAt = 0,
 ): ReadonlyMap<string, Reading<{ readonly id: string }>> {
-  return new Map([[propertyId, { records: signalIds.map((id) => ({ id })), isComplete, startedAt: 0 }]]);
+  return new Map([[propertyId, { records: signalIds.map((id) => ({ id })), isComplete, startedAt }]]);
 }

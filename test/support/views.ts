@@ -2,6 +2,7 @@ import type { SupportedOperations } from '../../src/entities/row.ts';
 import type { PlanContext } from '../../src/homeassistant/plan.ts';
 import { Topics } from '../../src/homeassistant/topics.ts';
 import type { BridgeView, DeviceView, PropertyView, SignalView, SonicView } from '../../src/model/devices.ts';
+import { defaultPauseMinutes, noPause } from '../../src/model/pause.ts';
 import type { PressureTestDays } from '../../src/model/pressureTests.ts';
 import {
   type Incident,
@@ -148,7 +149,13 @@ function someUsage(changes: Partial<Usage> = {}): Usage {
 
 /** What is shown of a sonic's pressure tests. */
 function somePressureTests(changes: Partial<PressureTestDays> = {}): PressureTestDays {
-  return { lastDay: '2025-02-01', todayCount: 3, days: { '2025-02-01': ['test-1', 'test-2'] }, ...changes };
+  return {
+    lastDay: '2025-02-01',
+    lastDayStart: Date.parse('2025-02-01T00:00:00Z'),
+    todayCount: 3,
+    days: { '2025-02-01': ['test-1', 'test-2'] },
+    ...changes,
+  };
 }
 
 /** A sonic of which everything is known. */
@@ -166,6 +173,8 @@ export function sonicView(changes: Partial<SonicView> = {}): SonicView {
     valve: 'open',
     isStale: false,
     travelTimeS: 12.5,
+    restedAt: 1_623_414_401,
+    valveRecord: { command: null, failed: null, movement: null },
     telemetry: someTelemetry(),
     usage: someUsage(),
     pressureTests: somePressureTests(),
@@ -206,6 +215,9 @@ export function propertyView(changes: Partial<PropertyView> = {}): PropertyView 
     settings: someSettings(),
     notifications: someNotifications(),
     accepted: { leak_protection_enabled: true, push_enabled: false },
+    pause: noPause,
+    pauseMinutes: defaultPauseMinutes,
+    contents: () => ({ signals: [signalView()], sonics: [sonicView()], mayHaveMore: false }),
     incidents: [anIncident()],
     possibleIncidents: [],
     areIncidentsKnown: true,
@@ -247,6 +259,17 @@ export const context: PlanContext = {
   statusPage: null,
   homepage: null,
   isDiscoveryOn: true,
+  moment: () => ({
+    bridge: {
+      cloud: { status: 'up', workedAt: null },
+      broker: { status: 'up', workedAt: null },
+      health: 'ok',
+      isLoading: false,
+      isWhole: true,
+    },
+    now: Date.parse('2025-02-03T11:12:13Z'),
+    timezone: 'Europe/London',
+  }),
 };
 
 /** One of each kind of device, with everything known. */
@@ -335,6 +358,8 @@ export const situations: readonly Situation[] = [
         valve: null,
         isStale: false,
         travelTimeS: null,
+        restedAt: null,
+        valveRecord: { command: null, failed: null, movement: null },
         telemetry: null,
         usage: null,
         pressureTests: null,
@@ -396,7 +421,7 @@ export const situations: readonly Situation[] = [
     views: [
       sonicView({
         usage: someUsage({ todayL: null, yesterdayL: null, monthL: null, totalL: null }),
-        pressureTests: somePressureTests({ lastDay: null, todayCount: null, days: {} }),
+        pressureTests: somePressureTests({ lastDay: null, lastDayStart: null, todayCount: null, days: {} }),
         pressureTestJobId: null,
       }),
     ],

@@ -1,5 +1,5 @@
-// Sends the form, and shows what the checks have found.
-import { texts } from './texts.js';
+// Sends the form, shows what the tests have found, and goes on to the status page.
+const { texts } = await import(`./texts.js${location.search}`);
 
 const form = document.querySelector('#form');
 const findings = document.querySelector('#findings');
@@ -7,39 +7,84 @@ const message = document.querySelector('#message');
 const keep = document.querySelector('#keep');
 const button = form.querySelector('button');
 
+/** How often, and for how long, the status page is waited for. */
+const askEveryMs = 500;
+const maxAsked = 60;
+
 function say(words, kind = '') {
   message.textContent = words;
   message.className = kind;
 }
 
+/** What each finding of the tests means here; the first that fits. What fits none needs no line of its own. */
+const meanings = [
+  ['OK', /^account$/, 'account_works'],
+  ['OK', /^MQTT broker$/, 'broker_works'],
+  ['WARN', /./, 'note'],
+  ['FAIL', /^sign-in$/, 'sign_in_rejected'],
+  ['FAIL', /^cloud/, 'cloud_unreachable'],
+  ['FAIL', /^account$/, 'account_fails'],
+  ['FAIL', /broker$/, 'broker_fails'],
+  ['FAIL', /./, 'file_fails'],
+];
+const meaningOf = ({ check, outcome }) =>
+  meanings.find(([result, name]) => result === outcome && name.test(check))?.[2];
+
+/** The results in the language of this page. The words of the program follow what failed. */
 function show(found) {
+  // A part that works may have more than one finding.
+  const isFirst = (each, index) => found.findIndex((other) => meaningOf(other) === meaningOf(each)) === index;
+  const lines = found.filter(
+    (each, index) => meaningOf(each) && (each.outcome !== 'OK' || isFirst(each, index)),
+  );
   findings.replaceChildren(
-    ...found.map(({ check, outcome, words }) => {
+    ...lines.map((finding) => {
       const line = document.createElement('li');
-      line.lang = 'en';
-      line.className = outcome === 'FAIL' ? 'bad' : 'good';
-      line.textContent = `${outcome === 'FAIL' ? '✗' : '✓'} ${check}: ${words}`;
+      const isGood = finding.outcome !== 'FAIL';
+      line.className = isGood ? 'good' : 'bad';
+      line.textContent = `${isGood ? '✓' : '✗'} ${texts[`result_${meaningOf(finding)}`]}`;
+      if (finding.outcome !== 'OK') {
+        const details = document.createElement('small');
+        details.lang = 'en';
+        details.textContent = finding.words;
+        line.append(details);
+      }
       return line;
     }),
   );
 }
 
 async function send() {
-  const { keepBroker, ...answers } = Object.fromEntries(new FormData(form));
+  const { keepBroker, keepPage, watchOnly, ...answers } = Object.fromEntries(new FormData(form));
+  const choices = {
+    keepBroker: keepBroker === 'on',
+    keepPage: keepPage === 'on',
+    watchOnly: watchOnly === 'on',
+  };
   const answer = await fetch('setup', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ ...answers, keepBroker: keepBroker === 'on' }),
+    body: JSON.stringify({ ...answers, ...choices }),
   });
-  const { problem, isSaved, canKeepBroker, findings: found = [] } = await answer.json();
+  const { problem, isSaved, hasPage, canKeepBroker, findings: found = [] } = await answer.json();
   show(found);
   if (problem) return say(texts[`problem_${problem}`] ?? texts.problem, 'bad');
   keep.hidden = !canKeepBroker;
   if (!isSaved) return say(texts.correct, 'bad');
-  for (const field of form.elements) field.disabled = true;
-  button.hidden = true;
-  keep.hidden = true;
-  say(texts.saved, 'good');
+  form.replaceChildren(findings, message);
+  say(hasPage ? texts.saved : `${texts.saved} ${texts.page_ends}`, 'good');
+  if (hasPage) return openStatusPage();
+  document.querySelector('#next').hidden = false;
+}
+
+/** The bridge needs a moment until its page is there. */
+async function openStatusPage() {
+  for (let asked = 0; asked < maxAsked; asked++) {
+    await new Promise((resolve) => setTimeout(resolve, askEveryMs));
+    const answer = await fetch('status.json', { cache: 'no-store' }).catch(() => null);
+    if (answer?.ok) return location.replace('./?setup=done');
+  }
+  say(texts.no_answer, 'bad');
 }
 
 form.addEventListener('submit', async (event) => {
@@ -56,10 +101,30 @@ form.addEventListener('submit', async (event) => {
   }
 });
 
+const { language } = form.elements;
+language.value = texts.language;
+language.addEventListener('change', () => location.replace(`?language=${language.value}`));
+
 fetch('broker')
   .then((answer) => answer.json())
-  .then(({ broker }) => {
-    const { broker: field } = form.elements;
-    if (broker && field.value === '') field.value = broker;
+  .then(({ broker, keepPage, set }) => {
+    const { elements } = form;
+    if (broker && elements.broker.value === '') elements.broker.value = broker;
+    elements.keepPage.checked = keepPage;
+    for (const [name, variable] of Object.entries(set)) {
+      const field = elements[name];
+      const words = texts.set_elsewhere.replace('{variable}', variable);
+      if (field.type === 'checkbox') {
+        field.disabled = true;
+        field.parentElement.append(` (${words})`);
+        continue;
+      }
+      const note = document.createElement('small');
+      note.textContent = words;
+      field.after(note);
+      field.placeholder = '';
+      // The language is also that of this page.
+      field.readOnly = name !== 'language';
+    }
   })
   .catch(() => {});

@@ -1,6 +1,6 @@
-import type { TextTable } from '../../http/files.ts';
+import type { TextTable } from '../../model/language.ts';
 
-/** THE TEXTS of the setup page. What the checks find is in the words of the program, in English. */
+/** THE TEXTS of the setup page. Where a test fails, the reason follows in the words of the program, in English. */
 export const setupTexts: TextTable = {
   language: { en: 'en', de: 'de', fr: 'fr', nl: 'nl', pl: 'pl' },
   title: {
@@ -12,11 +12,11 @@ export const setupTexts: TextTable = {
   },
   code: { en: 'Code', de: 'Code', fr: 'Code', nl: 'Code', pl: 'Kod' },
   code_hint: {
-    en: 'The log of sonic2mqtt shows it.',
-    de: 'Er steht im Protokoll von sonic2mqtt.',
-    fr: 'Le journal de sonic2mqtt l’affiche.',
-    nl: 'Deze staat in het logboek van sonic2mqtt.',
-    pl: 'Jest w dzienniku sonic2mqtt.',
+    en: 'The log of sonic2mqtt shows it:',
+    de: 'Er steht im Protokoll von sonic2mqtt:',
+    fr: 'Le journal de sonic2mqtt l’affiche\u00a0:',
+    nl: 'Deze staat in het logboek van sonic2mqtt:',
+    pl: 'Jest w dzienniku sonic2mqtt:',
   },
   account: { en: 'Your account', de: 'Konto', fr: 'Votre compte', nl: 'Je account', pl: 'Konto' },
   account_hint: {
@@ -133,5 +133,112 @@ export const setupTexts: TextTable = {
     fr: 'sonic2mqtt ne répond pas. Fonctionne-t-il encore\u00a0?',
     nl: 'sonic2mqtt antwoordt niet. Draait het nog?',
     pl: 'sonic2mqtt nie odpowiada. Czy nadal działa?',
+  },
+  language_label: { en: 'Language', de: 'Sprache', fr: 'Langue', nl: 'Taal', pl: 'Język' },
+  language_hint: {
+    en: 'Of this page, and of the names in Home Assistant.',
+    de: 'Für diese Seite und die Namen in Home Assistant.',
+    fr: 'De cette page et des noms dans Home Assistant.',
+    nl: 'Van deze pagina en van de namen in Home Assistant.',
+    pl: 'Tej strony i nazw w Home Assistant.',
+  },
+  code_in_terminal: {
+    en: 'The terminal in which sonic2mqtt runs shows it.',
+    de: 'Er steht im Terminal, in dem sonic2mqtt läuft.',
+    fr: 'Le terminal dans lequel sonic2mqtt tourne l’affiche.',
+    nl: 'De terminal waarin sonic2mqtt draait toont deze.',
+    pl: 'Pokazuje go terminal, w którym działa sonic2mqtt.',
+  },
+  set_elsewhere: {
+    en: 'set by {variable}',
+    de: 'von {variable} gesetzt',
+    fr: 'défini par {variable}',
+    nl: 'ingesteld door {variable}',
+    pl: 'ustawione przez {variable}',
+  },
+  options: { en: 'Options', de: 'Optionen', fr: 'Réglages', nl: 'Opties', pl: 'Opcje' },
+  keep_page: {
+    en: 'Keep the status page here (no password: your network sees it)',
+    de: 'Die Statusseite hier behalten (ohne Passwort: Ihr Netzwerk sieht sie)',
+    fr: 'Garder la page d’état ici (sans mot de passe\u00a0: votre réseau la voit)',
+    nl: 'De statuspagina hier houden (zonder wachtwoord: je netwerk ziet deze)',
+    pl: 'Zachowaj tutaj stronę stanu (bez hasła: widzi ją Twoja sieć)',
+  },
+  watch_only: {
+    en: 'Watch only for the first week',
+    de: 'In der ersten Woche nur zusehen',
+    fr: 'Observer seulement, la première semaine',
+    nl: 'De eerste week alleen meekijken',
+    pl: 'W pierwszym tygodniu tylko obserwuj',
+  },
+  watch_only_hint: {
+    en: 'Then nobody can move a valve through sonic2mqtt. The log and the status page show how to end this.',
+    de: 'Dann kann niemand ein Ventil über sonic2mqtt bewegen. Protokoll und Statusseite zeigen, wie das endet.',
+    fr: 'Personne ne peut alors actionner une vanne avec sonic2mqtt. Le journal et la page d’état montrent comment y mettre fin.',
+    nl: 'Dan kan niemand een klep bewegen via sonic2mqtt. Het logboek en de statuspagina tonen hoe je dit beëindigt.',
+    pl: 'Wtedy nikt nie może poruszyć zaworem przez sonic2mqtt. Dziennik i strona stanu pokazują, jak to zakończyć.',
+  },
+  result_account_works: {
+    en: 'Your account works.',
+    de: 'Das Konto funktioniert.',
+    fr: 'Votre compte fonctionne.',
+    nl: 'Je account werkt.',
+    pl: 'Konto działa.',
+  },
+  result_broker_works: {
+    en: 'The MQTT broker works.',
+    de: 'Der MQTT-Broker funktioniert.',
+    fr: 'Le broker MQTT fonctionne.',
+    nl: 'De MQTT-broker werkt.',
+    pl: 'Broker MQTT działa.',
+  },
+  result_note: {
+    en: 'Please note:',
+    de: 'Bitte beachten:',
+    fr: 'À noter\u00a0:',
+    nl: 'Let op:',
+    pl: 'Uwaga:',
+  },
+  result_sign_in_rejected: {
+    en: 'The cloud rejects the e-mail or the password.',
+    de: 'Die Cloud lehnt E-Mail oder Passwort ab.',
+    fr: 'Le cloud refuse l’e-mail ou le mot de passe.',
+    nl: 'De cloud weigert het e-mailadres of het wachtwoord.',
+    pl: 'Chmura odrzuca e-mail lub hasło.',
+  },
+  result_cloud_unreachable: {
+    en: 'The cloud cannot be reached.',
+    de: 'Die Cloud ist nicht erreichbar.',
+    fr: 'Le cloud est injoignable.',
+    nl: 'De cloud is onbereikbaar.',
+    pl: 'Chmura jest nieosiągalna.',
+  },
+  result_account_fails: {
+    en: 'The account does not work.',
+    de: 'Das Konto funktioniert nicht.',
+    fr: 'Le compte ne fonctionne pas.',
+    nl: 'Het account werkt niet.',
+    pl: 'Konto nie działa.',
+  },
+  result_broker_fails: {
+    en: 'The MQTT broker does not work.',
+    de: 'Der MQTT-Broker funktioniert nicht.',
+    fr: 'Le broker MQTT ne fonctionne pas.',
+    nl: 'De MQTT-broker werkt niet.',
+    pl: 'Broker MQTT nie działa.',
+  },
+  result_file_fails: {
+    en: 'The configuration cannot be saved.',
+    de: 'Die Konfiguration lässt sich nicht speichern.',
+    fr: 'La configuration ne peut pas être enregistrée.',
+    nl: 'De configuratie kan niet worden opgeslagen.',
+    pl: 'Nie można zapisać konfiguracji.',
+  },
+  page_ends: {
+    en: 'This page ends now.',
+    de: 'Diese Seite endet jetzt.',
+    fr: 'Cette page se termine maintenant.',
+    nl: 'Deze pagina stopt nu.',
+    pl: 'Ta strona teraz się kończy.',
   },
 };

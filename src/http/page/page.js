@@ -197,6 +197,15 @@ function alertItems({ alerts, alertsInAll }) {
   return make('ul', { class: 'alerts' }, items, more);
 }
 
+/** A command that failed, as an alert. */
+function failedItem({ name, failed }) {
+  if (failed === null) return null;
+  const { text, details, at: since, count } = failed;
+  const words = make('strong', null, say(text, { place: name || texts.unnamed }));
+  const more = make('p', null, say(details, { at: since, count }), ' ', say('command_advice'));
+  return make('ul', { class: 'alerts' }, make('li', { class: 'alert', 'data-tone': 'warning' }, words, more));
+}
+
 function unplacedParts(unplaced) {
   const items = alertItems(unplaced);
   return items === null
@@ -320,13 +329,14 @@ function valveParts({ sonic, areHubsPending }, row) {
         : make('span', { class: battery === 'low' ? 'low' : null }, texts[`battery_${battery}`] ?? battery),
     ],
   ].map(dotted);
-  row.classList.toggle('has-alert', sonic.alerts.length > 0);
+  row.classList.toggle('has-alert', sonic.alerts.length > 0 || sonic.failed !== null);
   return [
     make('h3', null, name || texts.unnamed),
     valveState(sonic),
     make('p', { class: 'figures' }, lines[0]),
     spark(sonic),
     lines[1].length === 0 ? null : make('p', { class: 'faint' }, lines[1]),
+    failedItem(sonic),
     alertItems(sonic),
   ];
 }
@@ -608,6 +618,8 @@ function pollTable(polls) {
 // ---- search and pages -------------------------------------------------------------------------------------------
 
 let query = new URLSearchParams(location.search);
+// The setup page leads here.
+at('next').hidden = query.get('setup') !== 'done';
 
 function pageLinks({ number: page, of, query: words }) {
   if (of === 1) return [];
@@ -645,6 +657,34 @@ at('search').addEventListener('input', () => {
   clearTimeout(searchSoon);
   searchSoon = setTimeout(search, 250);
 });
+
+// ---- the dashboard ----------------------------------------------------------------------------------------------
+
+async function copyDashboard({ target }) {
+  try {
+    const answer = await fetch('dashboard.yaml', { cache: 'no-store', signal: AbortSignal.timeout(8_000) });
+    if (!answer.ok) throw new Error(String(answer.status));
+    await copy(await answer.text());
+    write(target, texts.dashboard_copied);
+  } catch {
+    write(target, texts.dashboard_failed);
+  }
+}
+
+/** Browsers have a clipboard for pages over https, and an older way for others. */
+async function copy(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const area = make('textarea', { class: 'copied' });
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  const isCopied = document.execCommand('copy');
+  area.remove();
+  if (!isCopied) throw new Error('the browser does not copy');
+}
+
+at('copy-dashboard').hidden = false;
+at('copy-dashboard').addEventListener('click', copyDashboard);
 
 // ---- the whole --------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ const asking: Readonly<Record<string, RegExp>> = {
   patch_wifi_sonic: /^sonic2mqtt\/sonic\/[^/]+\/name\/set$/,
   patch_signal: /^sonic2mqtt\/signal\/[^/]+\/name\/set$/,
   patch_property: /^sonic2mqtt\/property\/[^/]+\/(name\/|active\/)?set$/,
-  update_property_settings: /^sonic2mqtt\/property\/[^/]+\/settings\/([^/]*\/)?set$/,
+  update_property_settings: /^sonic2mqtt\/property\/[^/]+\/(settings\/([^/]*\/)?set|pause\/(set|start))$/,
   update_notification_settings: /^sonic2mqtt\/property\/[^/]+\/notifications\/([^/]*\/)?set$/,
   update_property_configuration: /^sonic2mqtt\/property\/[^/]+\/leak_protection\/set$/,
   update_customer_notifications: /^sonic2mqtt\/property\/[^/]+\/push\/set$/,

@@ -123,6 +123,7 @@ function topics({ properties, signals, things, incidents }: HomeIds): fc.Arbitra
       'push/set',
     ),
     below('property', properties, 'leak_protection/set', 'incidents/action'),
+    below('property', properties, 'pause/set', 'pause/start', 'pause_minutes/set'),
     fc
       .tuple(id(properties), fc.constantFrom('settings', 'notifications'), field)
       .map(([each, part, name]) => `sonic2mqtt/property/${each}/${part}/${name}/set`),

@@ -7,9 +7,9 @@ const id = '[A-Za-z0-9_-]{1,128}';
 const ownTopics = new RegExp(
   `^(homeassistant/device/sonic2mqtt_(bridge|${id})/config|sonic2mqtt/(${[
     'bridge/(state|cloud|info|health|incidents|homeassistant)',
-    `property/${id}(/(settings|notifications|leak_protection|push|incidents|homeassistant))?`,
+    `property/${id}(/(settings|notifications|leak_protection|push|pause|incidents|homeassistant))?`,
     `signal/${id}(/(availability|incidents|homeassistant))?`,
-    `sonic/${id}(/(availability|telemetry|usage|pressure_tests|incidents|homeassistant))?`,
+    `sonic/${id}(/(availability|telemetry|usage|pressure_tests|incidents|last_command|movement|homeassistant))?`,
     `incident/${id}`,
   ].join('|')}))$`,
   'u',
@@ -124,13 +124,15 @@ const passing = new Set([
     'water_total',
     'last_reset',
     'telemetry_time',
+    'water_at_rest',
     'flow',
     'pressure',
     'water_temperature',
   ],
-  ...['leak_protection', 'push'],
+  ...['leak_protection', 'push', 'moved_at', 'moved_by'],
 ]);
-const passingTopics = /^sonic2mqtt\/bridge\/(info|health|incidents|homeassistant)$|\/(usage|telemetry)$/;
+const passingTopics =
+  /^sonic2mqtt\/bridge\/(info|health|incidents|homeassistant)$|\/(usage|telemetry|last_command|movement)$/;
 
 /** What is retained, without what passes: the same of the same cloud, whatever happened before. */
 export function picture({ broker: { retained } }: HostileHome): Map<string, string> {

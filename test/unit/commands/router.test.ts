@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { commandFilters } from '../../../src/homeassistant/command.ts';
 import { startCommands } from '../../support/commandBench.ts';
-import { topics } from '../../support/views.ts';
+import { someSettings, topics } from '../../support/views.ts';
 
 /** What is sent has reached the cloud by then. */
 const toReachMs = 20;
@@ -19,6 +19,9 @@ const payloads: Readonly<Record<string, string>> = {
   'notifications/+/set': 'OFF',
   'leak_protection/set': 'ON',
   'push/set': 'OFF',
+  'pause/set': '60',
+  'pause/start': 'PRESS',
+  'pause_minutes/set': '15',
   action: 'resolve',
   'incidents/action': 'resolve',
 };
@@ -37,7 +40,11 @@ const commands = commandFilters(topics).map((filter) => {
 
 describe.each(commands)('a command on $topic', ({ topic, payload, times }) => {
   it('is carried out once where it is live, and refused where it is retained', async () => {
-    const bench = await startCommands();
+    // What is paused must be on.
+    const isRead = (method: string, path: string) => method === 'GET' && path.endsWith('/settings');
+    const bench = await startCommands(({ method, path }) =>
+      isRead(method, path) ? { json: someSettings({ auto_shut_off: true }) } : {},
+    );
     bench.take(topic, payload, { isRetained: true });
     const reason = expect.stringMatching(/^the command was sent with the retain flag/);
     expect(bench.outcomes).toEqual([{ topic, status: 'refused', reason, http_status: null }]);

@@ -124,6 +124,8 @@ describe('a component', () => {
       platform: 'binary_sensor',
       unique_id: 'sonic2mqtt_sonic-1_incident_low_temperature',
       name: 'Low temperature',
+      entity_category: 'diagnostic',
+      enabled_by_default: false,
       device_class: 'cold',
       availability: [{ topic: 'sonic2mqtt/bridge/state' }, { topic: 'sonic2mqtt/bridge/cloud' }],
       value_template: '{{ value_json.incident_low_temperature }}',
@@ -131,6 +133,18 @@ describe('a component', () => {
       json_attributes_template: '{{ (value_json.open.low_temperature or {}) | tojson }}',
       qos: 1,
     });
+  });
+
+  it('names no attribute that Home Assistant drops', () => {
+    const attributes = wholeHouse
+      .flatMap((view) => Object.values(announced(view).components))
+      .flatMap(({ json_attributes_template: template }) =>
+        [...String(template ?? '').matchAll(/'(\w+)':/g)].map(([, key]) => key),
+      );
+    expect(attributes).toContain('reason');
+    // A part of `MQTT_ATTRIBUTES_BLOCKED` in homeassistant/components/mqtt/entity.py.
+    for (const dropped of ['available', 'device_class', 'icon', 'name', 'state', 'unique_id'])
+      expect(attributes).not.toContain(dropped);
   });
 
   it('of the incident event reads its own topic', () => {

@@ -52,20 +52,19 @@ describe('an action on the incidents of a device', () => {
   it.each(['', 'reopen', 'PRESS', 'constructor', '{"action":"resolve"}', 'resolve dismiss', 'résolve'])(
     'that says %j is refused with what is offered',
     (payload) => {
-      const words =
-        'no open incident offers this action. Possible actions: dismiss, snooze, resolve, escalate';
+      const words = 'no open alert offers this action. Possible actions: dismiss, snooze, resolve, escalate';
       for (const view of views) expect(asked(view, payload)).toBe(words);
     },
   );
 
   it('is refused where there is nothing to act on, and says whether that is certain', () => {
     const certain = { incidents: [], areIncidentsKnown: true };
-    expect(asked(sonicView(certain), 'resolve')).toBe('there is no open incident');
+    expect(asked(sonicView(certain), 'resolve')).toBe('there is no open alert');
     expect(asked(propertyView({ incidents: [], areIncidentsKnown: false }), 'resolve')).toBe(
-      'there is no open incident. The cloud was not read completely yet',
+      'there is no open alert. The cloud was not read completely yet',
     );
     expect(asked(signalView({ incidents: [incident('deaf')] }), 'resolve')).toBe(
-      'the open incidents offer no action',
+      'the open alerts offer no action',
     );
   });
 
@@ -95,7 +94,7 @@ describe('an action on one incident', () => {
 
   it('is refused if the incident does not offer it, or nothing at all', () => {
     expect(one('x'.repeat(100), 'dismiss')).toBe(`must be one of dismiss. Got "${'x'.repeat(60)}…"`);
-    expect(one('dismiss')).toBe('the incident offers no action');
+    expect(one('dismiss')).toBe('the alert offers no action');
   });
 });
 

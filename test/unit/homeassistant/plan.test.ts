@@ -21,7 +21,7 @@ import {
 
 /** The states of a device's entities. */
 const statesOf = (view: DeviceView, offers = context.offers): Record<string, unknown> =>
-  JSON.parse(entityStates(view, { offers }));
+  JSON.parse(entityStates(view, { ...context, offers }));
 
 /** The retained messages of a device by the path below its topic, parsed where they are JSON. */
 function planned(view: DeviceView, changes: Partial<typeof context> = {}): Record<string, unknown> {
@@ -63,6 +63,8 @@ describe('the messages of a sonic', () => {
         days: { '2025-02-01': ['test-1', 'test-2'] },
         job_id: 'job-1',
       },
+      '/last_command': { action: null, asked_at: null, status: null, reason: null, failed: null },
+      '/movement': { valve: null, at: null, by: null, topic: null, incident_id: null },
       '/incidents': { open_count: 1, open: { ...noIncident, high_volume_alert: anIncident() } },
     });
   });
@@ -159,6 +161,7 @@ describe('the messages of a property', () => {
       '/notifications': someNotifications(),
       '/leak_protection': 'ON',
       '/push': 'OFF',
+      '/pause': { until: null, state: 'none', reason: null },
       '/incidents': { open_count: 2, highest_severity: 'high', open: [anIncident(), older] },
     });
   });
@@ -180,7 +183,8 @@ describe('the messages of a property', () => {
   it('hold no settings of a guest', () => {
     const unknown = { settings: null, notifications: null, accepted: {} };
     const paths = Object.keys(planned(propertyView(unknown)));
-    expect(paths).toEqual(['', '/incidents', '/homeassistant']);
+    // A pause is the bridge's own, and may be owed from before.
+    expect(paths).toEqual(['', '/pause', '/incidents', '/homeassistant']);
   });
 
   it('count all open incidents and show the fifty newest', () => {
@@ -211,6 +215,10 @@ describe('the states of entities', () => {
       ['log_level', 'info'],
       ['requests_last_hour', 0],
       ['version', '1.2.3'],
+      ['summary', 'Not all alerts could be read.'],
+      ['alert_words', []],
+      // What the bridge itself has done it knows.
+      ['command_failed', 'OFF'],
     ]);
   });
 
@@ -270,7 +278,8 @@ describe('a plan', () => {
       sonicView({ sonic: aSonic({ id: '$&' }) }),
     ];
     for (const view of [...wholeHouse, ...others]) {
-      const again = JSON.parse(JSON.stringify(view)) as DeviceView;
+      const copy = JSON.parse(JSON.stringify(view)) as DeviceView;
+      const again = view.kind === 'property' ? { ...copy, contents: view.contents } : copy;
       const [once, twice] = [planDevice(view, context), planDevice(again, { ...context })];
       expect(JSON.stringify(twice)).toBe(JSON.stringify(once));
       const text = once.discovery?.write().text ?? '';

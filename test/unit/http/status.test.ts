@@ -232,22 +232,23 @@ describe('the worst alert', () => {
     expect(headline.sentences[0]).toMatchObject({ text: 'alert_at_since', values: { place: 'Mill' } });
   });
 
-  it('names the property of a valve or hub if another one is called the same, and else not', () => {
+  it('names the property of a valve or hub if the account has several, and else not', () => {
     const twin = (propertyId: string, id: string, name: string, incidents: Incident[] = []) =>
       sonicView({ sonic: aSonic({ id, name }), propertyId, incidents });
     const atKitchen = { ...leak, sonic_id: 'k2' };
-    const values = (...incidents: Incident[]) =>
+    const values = (incident: Incident, properties = [home('Flat 3'), home('Flat 12')]) =>
       status({
-        properties: [home('Flat 3'), home('Flat 12')],
+        properties,
         signals: [],
         sonics: [
           ...[twin('Flat 3', 'k1', 'Kitchen'), twin('Flat 12', 'k2', 'Kitchen', [atKitchen])],
           twin('Flat 12', 'b', 'Bath'),
         ],
-        incidents,
+        incidents: [incident],
       }).headline.sentences[0]?.values;
     expect(values(atKitchen)).toMatchObject({ place: 'Kitchen', property: 'Flat 12' });
-    expect(values({ ...leak, sonic_id: 'b' })).not.toHaveProperty('property');
+    expect(values({ ...leak, sonic_id: 'b' })).toMatchObject({ place: 'Bath', property: 'Flat 12' });
+    expect(values({ ...leak, sonic_id: 'b' }, [home('Flat 12')])).not.toHaveProperty('property');
   });
 });
 

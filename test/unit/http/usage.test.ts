@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { todayOf, usageOf } from '../../../src/http/usage.ts';
+import { todayOf } from '../../../src/entities/headlineFacts.ts';
+import { usageOf } from '../../../src/http/usage.ts';
 import type { Usage } from '../../../src/model/usage.ts';
 import { sonicView } from '../../support/views.ts';
 

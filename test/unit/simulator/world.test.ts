@@ -64,6 +64,14 @@ describe('a world', () => {
     expect([...without.incidents]).toEqual([...world.incidents]);
   });
 
+  it('has a sonic that is removed in no property any more', () => {
+    const { world } = simulate({ quiet: true, wifiSonics: 1 }).simulator;
+    for (const id of world.thingIds) {
+      world.removeSonic(id);
+      expect(world.propertyOf(id)).toBeUndefined();
+    }
+  });
+
   it('holds exactly as many of each as asked, in turn, with different ids and names', () => {
     const { world } = simulate({ properties: 3, signals: 5, sonics: 37, wifiSonics: 4 }).simulator;
     expect([world.properties.size, world.signals.size, world.sonics.size]).toEqual([3, 5, 37]);
@@ -188,7 +196,12 @@ describe('a world that lives', () => {
   it('has less pressure while water runs, and hardly another from reading to reading while none does', () => {
     const readings = Array.from({ length: 12 * 60 }, (_, minute) => {
       const at = { seed: 1, probedAt: Date.UTC(2025, 0, 15) + minute * minuteMs, probeMs: minuteMs };
-      const { pressure, water_flow } = probedReading({ ...at, valveIsOpen: true, isLeaking: false });
+      const { pressure, water_flow } = probedReading({
+        ...at,
+        valveIsOpen: true,
+        isLeaking: false,
+        runs: null,
+      });
       return { pressure: pressure ?? 0, flow: water_flow ?? 0 };
     });
     const resting = readings.filter(({ flow }) => flow === 0).map(({ pressure }) => pressure);

@@ -435,6 +435,71 @@ describe('a state file that this process has not written', () => {
     expect(json(join(directory, 'state.json')).announced.toSorted()).toEqual(['first', 'second', 'third']);
   });
 
+  it('is its own after several writes that failed', async () => {
+    const directory = temporaryFolder();
+    let isFull = false;
+    const write: Disk['write'] = (path, text) =>
+      isFull ? Promise.reject(new Error('ENOSPC: no space left')) : systemDisk.write(path, text);
+    const clock = new FakeClock();
+    await clock.advance(1_000);
+    const { state, warnings } = await open(directory, { disk: { ...unlocked, write }, clock });
+    await clock.advance(1_000);
+    await state.recordAnnounced(['first']);
+    isFull = true;
+    for (const id of ['second', 'third', 'fourth']) await state.recordAnnounced([id]);
+    isFull = false;
+    await state.recordAnnounced(['fifth']);
+    expect(state.problem).toBeNull();
+    expect(warnings()).toEqual([expect.stringContaining('no space left')]);
+  });
+
+  it('says whether a pause is on disk, and has it after a restart by both clocks', async () => {
+    const directory = temporaryFolder();
+    let isFull = false;
+    const write: Disk['write'] = (path, text) =>
+      isFull ? Promise.reject(new Error('ENOSPC: no space left')) : systemDisk.write(path, text);
+    const clock = new FakeClock();
+    const disk = { ...unlocked, write };
+    const { state } = await open(directory, { disk, clock });
+    expect([state.arePausesKnown, state.pauses.size]).toEqual([true, 0]);
+    const until = clock.now() + 3_600_000;
+    const pause = { until, endsAt: clock.monotonic() + 3_600_000, isOver: false };
+    expect(await state.recordPause('home', pause)).toBe(true);
+    state.recordUsage('one', recordOf(100), true);
+    isFull = true;
+    expect(await state.recordPause('away', pause)).toBe(false);
+    isFull = false;
+    expect(await state.recordPause('away', null)).toBe(true);
+    await clock.advance(600_000);
+    await state.recordAnnounced(['incident-1']);
+    await clock.advance(60_000);
+    // A pause of yesterday must not be ended again.
+    expect(json(join(directory, 'state.json.bak'))).toMatchObject({ usage: { one: {} } });
+    expect(json(join(directory, 'state.json.bak')).pauses).toEqual({});
+    const { state: next } = await open(directory, { disk, clock });
+    // The last time that it was written is the last that is known of the clock that goes on.
+    expect([...next.pauses]).toEqual([
+      ['home', { until, endsAt: clock.monotonic() + 3_000_000, isOver: false }],
+    ]);
+  });
+
+  it('ends a pause if the clock is behind the file, and brings none back that was over in this run', async () => {
+    const directory = temporaryFolder();
+    const clock = new FakeClock();
+    const { state } = await open(directory, { disk: unlocked, clock });
+    const pause = { until: clock.now() + 3_600_000, endsAt: clock.monotonic() + 3_600_000, isOver: false };
+    await state.recordPause('home', pause);
+    const file = join(directory, 'state.json');
+    const kept = json(file);
+    await state.recordPause('home', null);
+    writeFileSync(file, JSON.stringify(kept));
+    await state.recordAnnounced([]);
+    expect(state.pauses.size).toBe(0);
+    writeFileSync(file, JSON.stringify({ ...kept, writtenAt: new Date(clock.now() + 60_000).toISOString() }));
+    const { state: next } = await open(directory, { disk: unlocked, clock });
+    expect(next.pauses.get('home')?.endsAt).toBe(clock.monotonic());
+  });
+
   it('is written where a symbolic link leads, also if there is nothing yet', async () => {
     const directory = temporaryFolder();
     const target = join(temporaryFolder(), 'kept.json');

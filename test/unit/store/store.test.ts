@@ -127,7 +127,8 @@ describe('the store', () => {
       complete([sonic('kitchen', 'hub', 'closed'), sonic('bath', 'hub'), sonic('shed', 'stray')]),
     );
     expect(store.takeDirty()).toEqual({
-      property: new Set(),
+      // Its property sums it up.
+      property: new Set(['home']),
       signal: new Set(),
       sonic: new Set(['kitchen']),
       incident: new Set(),
@@ -688,13 +689,32 @@ describe('a selection of properties', () => {
     expect(eventsOf(() => store.replaceIncidents(complete([leak])))).toEqual([]);
   });
 
-  it('lets a sonic go that hangs on another signal', () => {
+  it('keeps a sonic with another signal until the lists of signals that were read since are without it', () => {
     furnish(['Home']);
     const listed = [sonic('kitchen', 'stray', 'closed'), sonic('bath', 'hub')];
-    expect(eventsOf(() => store.replaceSonics(complete(listed)))).toMatchObject([
+    const early = ownedSignals('home', ['hub'], true, time++);
+    expect(eventsOf(() => store.replaceSonics(complete(listed)))).toEqual([]);
+    // What was asked for before the sonic had that signal cannot know of it.
+    expect(eventsOf(() => store.setOwnedSignals(early))).toEqual([]);
+    expect(store.sonicView('kitchen')).toMatchObject({ propertyId: 'home', valve: 'closed' });
+    const late = ownedSignals('home', ['hub'], true, time++);
+    expect(eventsOf(() => store.setOwnedSignals(late))).toMatchObject([
       { event: 'device_removed', record: { id: 'kitchen' } },
     ]);
     expect([store.sonicView('kitchen'), store.isLeftToOthers('sonic', 'kitchen')]).toEqual([null, false]);
+  });
+
+  it('keeps a sonic whose hub is replaced', () => {
+    furnish(['Home']);
+    const events = eventsOf(() => {
+      store.replaceSonics(complete([sonic('kitchen', 'new'), sonic('bath', 'hub')]));
+      store.replaceSonics(complete([sonic('kitchen', null), sonic('bath', 'hub')]));
+      store.replaceSonics(complete([sonic('kitchen', 'new'), sonic('bath', 'hub')]));
+      store.replaceSignals(complete([signal('hub'), signal('new')]));
+      store.setOwnedSignals(ownedSignals('home', ['hub', 'new'], true, time++));
+    });
+    expect(events).toMatchObject([{ event: 'device_added', kind: 'signal', record: { id: 'new' } }]);
+    expect(store.sonicView('kitchen')).toMatchObject({ propertyId: 'home', signal: { id: 'new' } });
   });
 
   it('lets an open incident go that has moved to a sonic which is not shown, and does not say that it closed', () => {

@@ -1,21 +1,15 @@
-import type { ComponentStatus } from '../health/readiness.ts';
-import type { HealthStatus } from '../model/devices.ts';
+import type { BridgeFacts } from '../model/devices.ts';
 import type { Valve } from '../model/valve.ts';
 import { type Alert, byUrgency, type Urgency } from './alerts.ts';
-import type { TextKey } from './texts.ts';
+import type { HeadlineText, Sentence } from './headlineTexts.ts';
 
-// The first thing that the page says: one coloured sentence on the water of the home, and what belongs to it. "Water is
-// off" may make somebody leave the home while it floods. So the sentence names a position only for valves that surely
-// have it now, and speaks of "the water" only if all valves are known.
+// The first thing that the page says: one coloured sentence on the water of the home, and what belongs to it. A property's
+// summary in Home Assistant is the same of one property. "Water is off" may make somebody leave the home while it floods.
+// So the sentence names a position only for valves that surely have it now, and speaks of "the water" only if all valves
+// are known.
 
 /** The colour of the page, the gravest first. `unknown`: the state is not known. */
 export type Tone = Urgency | 'unknown' | 'moving' | 'good';
-
-/** A text of the page, and what stands in its gaps: names, numbers, and moments in ms. */
-export interface Sentence {
-  readonly text: TextKey;
-  readonly values?: Readonly<Record<string, string | number | null>>;
-}
 
 export interface Headline {
   readonly tone: Tone;
@@ -32,6 +26,16 @@ export interface DeviceTitle {
   readonly property: string | null;
 }
 
+/** A failed command: the texts of its sentence and of its details, and what stands in their gaps. */
+export interface ShownFailure {
+  readonly text: HeadlineText;
+  readonly details: HeadlineText;
+  /** When it was sent, in ms. */
+  readonly at: number;
+  /** How long the valve was read in vain, in s. */
+  readonly count: number | null;
+}
+
 /** A valve as far as the headline goes. */
 export interface HeadlineValve extends DeviceTitle {
   readonly valve: Valve | null;
@@ -41,6 +45,8 @@ export interface HeadlineValve extends DeviceTitle {
   /** A pressure test closes a valve for a while, whatever position it is shown in. */
   readonly isTesting: boolean;
   readonly isFaulty: boolean;
+  /** A command that failed; null without one. */
+  readonly failed: ShownFailure | null;
 }
 
 /** An alert, and where it is. */
@@ -52,15 +58,10 @@ export interface PlacedAlert {
   readonly valve: HeadlineValve | null;
 }
 
-export interface HeadlineFacts {
-  readonly cloud: ComponentStatus;
-  readonly broker: ComponentStatus;
-  readonly health: HealthStatus | null;
-  /** Whether the first reading of anything is still under way. */
-  readonly isLoading: boolean;
-  /** Whether every list was once read completely, so that there are no other valves. */
-  readonly isWhole: boolean;
+export interface HeadlineFacts extends BridgeFacts {
   readonly valves: readonly HeadlineValve[];
+  /** Whether there may be more valves: then nothing is said of all the water. */
+  readonly mayHaveMore: boolean;
   readonly alerts: readonly PlacedAlert[];
   /** Whether no other alert is open. */
   readonly areAlertsKnown: boolean;
@@ -80,7 +81,11 @@ export function headlineOf(facts: HeadlineFacts): Headline {
     if (trouble)
       return { ...trouble, details: [...moreAlerts(alerts.length).map(sentence), ...trouble.details] };
     const lead = [alertSentence(worst), ...waterOf(worst.valve, facts)];
-    return say(worst.alert.urgency, lead, [...moreAlerts(alerts.length - 1), ...extras(facts)]);
+    const failed = facts.valves.flatMap((each): Parts[] =>
+      each.failed ? [[each.failed.text, placeValues(each)]] : [],
+    );
+    const details = [...failed.slice(0, 1), ...moreAlerts(alerts.length - 1), ...extras(facts)];
+    return say(worst.alert.urgency, lead, details);
   }
   if (cloud.status === 'connecting') return say('unknown', [['connecting_cloud']]);
   if (isLoading && !(isWhole && areAlertsKnown)) return say('unknown', [['reading_account']]);
@@ -107,16 +112,28 @@ function outage({ cloud, health, valves }: HeadlineFacts, alerts: readonly Place
   return say(tone, [alertSentence(worst), cause], [...moreAlerts(alerts.length - 1), ...rest]);
 }
 
-/** A valve that is faulty, offline or unknown; null if none is. */
+/** A valve that failed to obey, is faulty, offline or unknown; null if none is. */
 function troubledHeadline(facts: HeadlineFacts): Headline | null {
   const { valves } = facts;
   const faulty = valves.filter(({ isFaulty }) => isFaulty);
   const away = valves.filter(({ isReachable }) => !isReachable);
   const unsure = valves.filter(({ isSure, valve }) => !isSure || valve === null);
+  const failed = failedHeadline(facts);
+  if (failed) return failed;
   if (faulty.length > 0) return about(faulty, 'warning', 'valve_faulty', 'valves_faulty', facts);
   if (away.length > 0) return about(away, 'warning', 'valve_offline', 'valves_offline', facts);
   if (unsure.length > 0) return about(unsure, 'unknown', 'valve_unknown', 'valves_unknown', facts);
   return null;
+}
+
+/** A valve that did not do as it was told; null if none is known. */
+function failedHeadline(facts: HeadlineFacts): Headline | null {
+  const [first, ...others] = facts.valves.filter(({ failed }) => failed !== null);
+  if (!first?.failed) return null;
+  const { text, details, at, count } = first.failed;
+  const more: Parts[] = others.length > 0 ? [['more_failed', { count: others.length }]] : [];
+  const about: Parts[] = [[details, { at, count }], ['command_advice'], ...more];
+  return say('warning', [[text, placeValues(first)]], [...about, ...extras(facts)]);
 }
 
 /** A valve that moves or is tested; null if none is. */
@@ -134,8 +151,8 @@ function moving(facts: HeadlineFacts): Headline | null {
 function about(
   some: readonly HeadlineValve[],
   tone: Tone,
-  one: TextKey,
-  several: TextKey,
+  one: HeadlineText,
+  several: HeadlineText,
   facts: HeadlineFacts,
 ): Headline {
   const [first] = some;
@@ -145,10 +162,11 @@ function about(
 
 /** Every valve is known to be open or closed, and no alert is open. */
 function allWell(facts: HeadlineFacts): Headline {
-  const { valves, broker, cloud, health, isLoading, todayL } = facts;
+  const { valves, mayHaveMore, broker, cloud, health, isLoading, todayL } = facts;
   const areAllUp = cloud.status === 'up' && broker.status === 'up' && health === 'ok' && !isLoading;
   const open = valves.filter(({ valve }) => valve === 'open').length;
-  const water = open === valves.length ? 'no_leaks_on' : open === 0 ? 'no_leaks_off' : 'no_leaks_some';
+  const isMixed = mayHaveMore || (open > 0 && open < valves.length);
+  const water = isMixed ? 'no_leaks_some' : open === 0 ? 'no_leaks_off' : 'no_leaks_on';
   const values = { count: open, of: valves.length, litres: todayL };
   const more = extras(facts);
   return say(
@@ -162,14 +180,14 @@ function allWell(facts: HeadlineFacts): Headline {
 function extras({ broker, health, isLoading }: HeadlineFacts): Parts[] {
   if (broker.status === 'down') return [['no_broker']];
   // While something is read for the first time, what is missing is no problem.
-  return health === 'degraded' && !isLoading ? [['bridge_problem']] : [];
+  return health === 'degraded' && !isLoading ? [['bridge_problem'], ['see_below']] : [];
 }
 
 /** Whether the water runs where an alert is. */
-function waterOf(own: HeadlineValve | null, { valves, isWhole }: HeadlineFacts): Parts[] {
+function waterOf(own: HeadlineValve | null, { valves, mayHaveMore, isWhole }: HeadlineFacts): Parts[] {
   const isKnown = (each: HeadlineValve) => each.isSure && !each.isTesting && each.valve !== null;
   const first = valves[0]?.valve;
-  if (isWhole && valves.every((each) => isKnown(each) && each.valve === first)) {
+  if (isWhole && !mayHaveMore && valves.every((each) => isKnown(each) && each.valve === first)) {
     if (first === 'open') return [['water_on']];
     if (first === 'closed') return [['water_off']];
   }
@@ -194,7 +212,7 @@ function moreAlerts(count: number): Parts[] {
   return count > 0 ? [['more_alerts', { count }]] : [];
 }
 
-type Parts = readonly [text: TextKey, values?: Sentence['values']];
+type Parts = readonly [text: HeadlineText, values?: Sentence['values']];
 
 function say(tone: Tone, lead: readonly Parts[], details: readonly Parts[] = []): Headline {
   return { tone, sentences: lead.map(sentence), details: details.map(sentence) };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { alertsOf } from '../../../src/http/alerts.ts';
+import { alertsOf } from '../../../src/entities/alerts.ts';
 import { anIncident } from '../../support/views.ts';
 
 const alerts = (...changes: Readonly<Record<string, unknown>>[]) =>

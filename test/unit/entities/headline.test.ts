@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { Alert } from '../../../src/http/alerts.ts';
+import type { Alert } from '../../../src/entities/alerts.ts';
 import {
   type HeadlineFacts,
   type HeadlineValve,
   headlineOf,
   type PlacedAlert,
-} from '../../../src/http/headline.ts';
+} from '../../../src/entities/headline.ts';
 
 const up = { isWorking: true, status: 'up', reason: null, workedAt: null } as const;
 const starting = { isWorking: false, status: 'loading', reason: null, workedAt: null } as const;
@@ -24,6 +24,7 @@ const open: HeadlineValve = {
     isReachable: true,
     isTesting: false,
     isFaulty: false,
+    failed: null,
   },
 };
 const closed: HeadlineValve = { ...open, name: 'Garden', valve: 'closed' };
@@ -34,6 +35,8 @@ const stale: HeadlineValve = { ...closed, isSure: false };
 const wordless: HeadlineValve = { ...open, valve: null };
 const faulty: HeadlineValve = { ...wordless, isFaulty: true };
 const testing: HeadlineValve = { ...open, isTesting: true };
+const failure = { text: 'not_confirmed_close', details: 'command_waited', at: 9_000, count: 90 } as const;
+const disobedient: HeadlineValve = { ...open, failed: failure };
 const testedWhileClosed: HeadlineValve = { ...closed, isTesting: true };
 
 function alertAt(valve: HeadlineValve | null, changes: Partial<Alert> = {}): PlacedAlert {
@@ -52,7 +55,7 @@ const lowBattery = { name: 'Low battery', type: 'low_battery_level', urgency: 'n
 function headline(changes: Partial<HeadlineFacts>) {
   const { tone, sentences, details } = headlineOf({
     ...{ cloud: up, broker: up, health: 'ok', isLoading: false, isWhole: true },
-    ...{ valves: [open], alerts: [], areAlertsKnown: true, todayL: 142 },
+    ...{ valves: [open], mayHaveMore: false, alerts: [], areAlertsKnown: true, todayL: 142 },
     ...changes,
   });
   const words = [sentences, details].map((each) => each.map(({ text }) => text).join(' '));
@@ -64,12 +67,17 @@ describe('the headline', () => {
     ['where all is well', {}, 'good: all_good no_leaks_on_today'],
     ['whose water is off', { valves: [closed, closed] }, 'good: all_good no_leaks_off_today'],
     ['with one valve closed', { valves: [open, closed] }, 'good: all_good no_leaks_some_today'],
+    [
+      'that may have more valves',
+      { valves: [closed], mayHaveMore: true },
+      'good: all_good no_leaks_some_today',
+    ],
     ['whose usage is not known', { todayL: null }, 'good: all_good no_leaks_on'],
     ['while usage is read for the first time', { isLoading: true, todayL: null }, 'good: no_leaks_on'],
     ['while the broker is being connected', { broker: connecting }, 'good: no_leaks_on_today'],
     ['before health was judged', { health: null }, 'good: no_leaks_on_today'],
     ['without a broker', { broker: away }, 'warning: no_leaks_on_today / no_broker'],
-    ['with another problem', { health: 'degraded' }, 'warning: no_leaks_on_today / bridge_problem'],
+    ['with another problem', { health: 'degraded' }, 'warning: no_leaks_on_today / bridge_problem see_below'],
 
     ['at the start', { cloud: connecting, isLoading: true, isWhole: false }, 'unknown: connecting_cloud'],
     [
@@ -97,6 +105,32 @@ describe('the headline', () => {
     ['with a valve without a position', { valves: [wordless, closed] }, 'unknown: valve_unknown'],
     ['with a faulty valve', { valves: [faulty, offline] }, 'warning: valve_faulty'],
 
+    [
+      'with a valve that did not close',
+      { valves: [disobedient, offline] },
+      'warning: not_confirmed_close / command_waited command_advice',
+    ],
+    [
+      'with two valves that did not close',
+      { valves: [disobedient, disobedient] },
+      'warning: not_confirmed_close / command_waited command_advice more_failed',
+    ],
+    [
+      'with a leak whose valve did not close',
+      { valves: [disobedient], alerts: [alertAt(disobedient)] },
+      'alarm: alert_at_since water_on / not_confirmed_close',
+    ],
+    [
+      'with a low battery in a valve that did not close',
+      { valves: [disobedient], alerts: [alertAt(disobedient, lowBattery)] },
+      'warning: not_confirmed_close / more_alerts command_waited command_advice',
+    ],
+
+    [
+      'with a leak, which may have more valves',
+      { valves: [closed], mayHaveMore: true, alerts: [alertAt(closed)] },
+      'alarm: alert_at_since its_valve_closed',
+    ],
     ['with a leak, whose valve is open', { alerts: [alertAt(open)] }, 'alarm: alert_at_since water_on'],
     [
       'with a leak, whose valve is closed',
@@ -224,7 +258,7 @@ describe('the headline', () => {
   it('has the names and figures that its sentences need', () => {
     const facts: HeadlineFacts = {
       ...{ cloud: up, broker: up, health: 'ok', isLoading: false, isWhole: true },
-      ...{ valves: [open, closed], alerts: [], areAlertsKnown: true, todayL: 142 },
+      ...{ valves: [open, closed], alerts: [], areAlertsKnown: true, mayHaveMore: false, todayL: 142 },
     };
     expect(headlineOf(facts).sentences[1]?.values).toEqual({ count: 1, of: 2, litres: 142 });
     const leak = headlineOf({ ...facts, alerts: [alertAt(open)] });

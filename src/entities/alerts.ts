@@ -1,6 +1,6 @@
-import { incidentName } from '../entities/incidents.ts';
-import { newestFirst } from '../model/incidents.ts';
+import { newestFirst, typeOf } from '../model/incidents.ts';
 import type { Incident } from '../model/records.ts';
+import { incidentName } from './incidents.ts';
 
 /** How urgent an alert is, the most urgent first. */
 const urgencies = ['alarm', 'warning', 'notice'] as const;
@@ -28,7 +28,7 @@ const waterTypes: readonly (string | null)[] = [
 const bySeverity: Readonly<Record<string, Urgency>> = { high: 'alarm', medium: 'warning', low: 'notice' };
 
 /** A leak is an alarm whatever severity the cloud gives it. */
-function urgencyOf({ type, severity }: Incident): Urgency {
+function urgencyOf(type: string | null, severity: string | null): Urgency {
   if (type === waterTypes[0]) return 'alarm';
   const isWater = waterTypes.includes(type);
   return (
@@ -45,10 +45,11 @@ export function alertsOf(
   return newestFirst(incidents)
     .map((incident): Alert => {
       const at = Date.parse(incident.detected_at ?? '');
+      const type = typeOf(incident) ?? incident.type;
       return {
         name: incidentName(incident),
-        type: shorten(incident.type),
-        urgency: urgencyOf(incident),
+        type: shorten(type),
+        urgency: urgencyOf(type, incident.severity),
         at: Number.isNaN(at) ? null : at,
       };
     })

@@ -1,0 +1,138 @@
+import type { Mutation } from './mutation.ts';
+
+const pauses = 'src/commands/pauses.ts';
+const model = 'src/model/pause.ts';
+const stateFile = 'src/state/stateFile.ts';
+const stories = ['test/stories/pause.test.ts'];
+const modelTests = ['test/unit/model/pause.test.ts'];
+const stateTests = ['test/unit/state/stateFile.test.ts'];
+
+/** What is paused, and given back. */
+export const pauseMutations: readonly Mutation[] = [
+  {
+    promise: 'a pause is on disk before the cloud is told of it',
+    file: pauses,
+    text: 'if (!(await memory.recordPause(id, pause)))',
+    replacement: 'if (!memory.recordPause(id, pause))',
+    tests: stories,
+  },
+  {
+    promise: 'a pause that cannot be kept is refused',
+    file: stateFile,
+    text: 'return this.#problem === null && (pause === null || this.#writtenPauses.has(pause));',
+    replacement: 'return true;',
+    tests: [...stateTests, ...stories],
+  },
+  {
+    promise: 'what is off already is not paused',
+    file: pauses,
+    text: 'if (isOn === true) return null;',
+    replacement: 'if (isOn !== null) return null;',
+    tests: stories,
+  },
+  {
+    promise: 'the shut-off is on again only when the cloud shows it',
+    file: pauses,
+    text: "if (each.phase !== 'none') await this.#read(id, timeoutMs);",
+    replacement: "this.#apply(id, 'seen_on');",
+    tests: stories,
+  },
+  {
+    promise: 'turning it on is tried again',
+    file: pauses,
+    text: 'if (isOwed && now >= each.retryAt && each.attempt === null)',
+    replacement: 'if (false)',
+    tests: stories,
+  },
+  {
+    promise: 'a pause of an earlier run is taken up',
+    file: pauses,
+    text: 'for (const [id, pause] of memory.pauses) {',
+    replacement: 'for (const [id, pause] of new Map<string, Pause>()) {',
+    tests: stories,
+  },
+  {
+    promise: 'a reading that was under way before the pause does not end it',
+    file: pauses,
+    text: 'isOn === true && sentAt >= each.newsFrom',
+    replacement: 'isOn === true',
+    tests: stories,
+  },
+  {
+    promise: 'who turns it on in the app ends the pause',
+    file: model,
+    text: "due: 'resuming', seen_on: 'none' },",
+    replacement: "due: 'resuming' },",
+    tests: [...modelTests, ...stories],
+  },
+  {
+    promise: 'what may have begun is undone where the command has failed',
+    file: model,
+    text: "rejected: 'none', unanswered: 'resuming' },",
+    replacement: "rejected: 'none', unanswered: 'none' },",
+    tests: [...modelTests, ...stories],
+  },
+  {
+    promise: 'a prolongation that failed leaves the end before',
+    file: pauses,
+    text: 'if (before) each.pause = pauseBefore;',
+    replacement: '',
+    tests: stories,
+  },
+  {
+    promise: 'a clock that is set back makes no pause longer',
+    file: model,
+    text: 'return Math.min(until - now, endsAt - monotonic);',
+    replacement: 'return until - now;',
+    tests: [...modelTests, ...stories],
+  },
+  {
+    promise: 'a clock that is behind the file ends a pause',
+    file: stateFile,
+    text: '(isClockBehind ? 0 : leftMs)',
+    replacement: 'leftMs',
+    tests: [...stateTests, ...stories],
+  },
+  {
+    promise: 'a pause that was over is not brought back by an old file',
+    file: stateFile,
+    text: 'if (this.#pauses.has(id)) continue;',
+    replacement: 'if (this.#pauses.get(id)) continue;',
+    tests: stateTests,
+  },
+  {
+    promise: 'a pause of yesterday is not in the backup',
+    file: stateFile,
+    text: 'waiting: [], pauses: {}, isBehind: true',
+    replacement: 'waiting: [], isBehind: true',
+    tests: stateTests,
+  },
+  {
+    promise: 'OFF does not make a pause last for good',
+    file: 'src/commands/updates.ts',
+    text: "return state === 'none'",
+    replacement: 'return true',
+    tests: stories,
+  },
+  {
+    promise: 'ON ends a pause',
+    file: pauses,
+    text: "updates.on('accepted', (call) => this.#recordAccepted(call));",
+    replacement: '',
+    tests: stories,
+  },
+  {
+    promise: 'health says that it is still off',
+    file: 'src/health/accountProblems.ts',
+    text: "filter(([, { state }]) => state === 'failed')",
+    replacement: 'filter(() => false)',
+    tests: stories,
+  },
+  {
+    promise: 'a state file is its own after writes that failed',
+    file: stateFile,
+    text: 'this.#ownTexts = [...this.#ownTexts.slice(0, 1), ...this.#ownTexts.slice(1).slice(-1), digestOf(text)];',
+    replacement: 'this.#ownTexts = [...this.#ownTexts.slice(-1), digestOf(text)];',
+    tests: stateTests,
+  },
+];

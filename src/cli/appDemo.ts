@@ -1,0 +1,65 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { sleep, systemClock } from '../base/clock.ts';
+import { errorMessage } from '../base/errorMessage.ts';
+import type { Config } from '../config/schema.ts';
+import { deleteMessages } from './cleanup.ts';
+import type { Configuration } from './configuration.ts';
+import { exitStatus } from './context.ts';
+
+const tryAgainMs = 60_000;
+
+/**
+ * The demo of the Home Assistant app. With it, resolves to a configuration whose cloud is simulated. Without it, to that of the
+ * account, and what an earlier demo has left on the broker is deleted meanwhile.
+ */
+export async function withDemo(configuration: Configuration, signal: AbortSignal): Promise<Config> {
+  const { config, log, isDemo } = configuration;
+  if (!isDemo) {
+    for (const left of leftByDemo(configuration)) void removeDemo(left, signal);
+    return config;
+  }
+  const demo = demoOf(config);
+  const { Simulator } = await import('../simulator/simulator.ts');
+  const { startStory } = await import('../simulator/story.ts');
+  const { email, password } = demo.cloud;
+  const simulator = new Simulator({ email, password: password ?? '', speed: 12, happenings: startStory });
+  await simulator.start();
+  log.warn('The option demo is on. All valves are simulated. Turn it off to see your own');
+  return { ...demo, cloud: { ...demo.cloud, base_url: simulator.url } };
+}
+
+/** What has messages on the broker after a demo: its configuration, or none. */
+export function leftByDemo(configuration: Configuration): readonly Configuration[] {
+  const config = demoOf(configuration.config);
+  return existsSync(config.data_dir) ? [{ ...configuration, config }] : [];
+}
+
+/** The same with nothing of the account: other credentials, and topics, a client ID and a folder of its own. */
+function demoOf(config: Config): Config {
+  const { cloud, mqtt, schedules, http } = config;
+  const every = { kind: 'every', everyMs: 5_000 } as const;
+  return {
+    ...config,
+    cloud: { ...cloud, email: 'demo@example.com', password: 'demo', password_file: null, routes: {} },
+    mqtt: { ...mqtt, base_topic: `${mqtt.base_topic}_demo`, client_id: `${mqtt.client_id}_demo` },
+    filters: { properties: [] },
+    schedules: { ...schedules, incidents: every, sonics: every, telemetry: every, signals: every },
+    http: { ...http, webhook: { ...http.webhook, register: false } },
+    data_dir: join(config.data_dir, 'demo'),
+  };
+}
+
+/** Its folder remains until its messages are deleted, so that no failure leaves simulated valves in Home Assistant. */
+async function removeDemo(configuration: Configuration, signal: AbortSignal): Promise<void> {
+  const { config, log } = configuration;
+  const print = (line: string) => log.info(`The demo is off. ${line}`);
+  while (!signal.aborted) {
+    const status = await deleteMessages(configuration, { print, signal }, { force: true }).catch((error) => {
+      log.debug(`The messages of the demo could not be deleted: ${errorMessage(error)}`);
+      return exitStatus.failed;
+    });
+    if (status === exitStatus.done) return rmSync(config.data_dir, { recursive: true, force: true });
+    await sleep(systemClock, tryAgainMs, signal).catch(() => {});
+  }
+}

@@ -1,0 +1,70 @@
+import { sleep, systemClock } from '../base/clock.ts';
+import { errorMessage } from '../base/errorMessage.ts';
+import type { Configuration } from './configuration.ts';
+import { importedText, nameOf } from './history.ts';
+import { importDays, isImported, readWaterTotals, type WaterTotal } from './historyImport.ts';
+import { type HomeAssistantAccess, HomeAssistantSocket } from './homeAssistantSocket.ts';
+import { ownClient, signOutAndClose } from './ownSession.ts';
+import { findValves, readHistory } from './valveHistory.ts';
+
+/** Home Assistant has the entities by then, and their first five minutes. What fails is tried again, once an hour. */
+const usualWaits = { firstMs: 600_000, nextMs: 3_600_000 };
+
+/** Imports the past days of each valve once, beside the running bridge; never rejects. */
+export async function importInApp(
+  configuration: Configuration,
+  access: HomeAssistantAccess,
+  signal: AbortSignal,
+  waits = usualWaits,
+): Promise<void> {
+  const { log } = configuration;
+  for (let waitMs = waits.firstMs; ; waitMs = waits.nextMs) {
+    await sleep(systemClock, waitMs, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    try {
+      return await importOnce(configuration, access, signal);
+    } catch (error) {
+      if (!signal.aborted)
+        log.warn(`Past days were not imported: ${errorMessage(error)}. Trying again later`);
+    }
+  }
+}
+
+async function importOnce(
+  configuration: Configuration,
+  access: HomeAssistantAccess,
+  signal: AbortSignal,
+): Promise<void> {
+  const home = await HomeAssistantSocket.connect(access, signal);
+  try {
+    const wanted = new Map<string, WaterTotal>();
+    const totals = await readWaterTotals(home);
+    if (totals.size === 0) throw new Error('Home Assistant has no Water total yet');
+    for (const [id, total] of totals) if (!(await isImported(home, total))) wanted.set(id, total);
+    // At each later start, the cloud is asked for nothing.
+    if (wanted.size > 0) await importWanted(configuration, home, wanted, signal);
+  } finally {
+    home.close();
+  }
+}
+
+async function importWanted(
+  configuration: Configuration,
+  home: HomeAssistantSocket,
+  wanted: ReadonlyMap<string, WaterTotal>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { config, log } = configuration;
+  const client = ownClient(configuration);
+  try {
+    for (const valve of await findValves(client, config, signal)) {
+      const total = wanted.get(valve.id);
+      if (total === undefined) continue;
+      const days = await readHistory(client, valve, undefined, signal);
+      const dates = await importDays(home, total, valve, days, systemClock.now());
+      log.info(`Past days of ${nameOf(valve)}: ${importedText(dates)}`);
+    }
+  } finally {
+    await signOutAndClose(client, signal);
+  }
+}

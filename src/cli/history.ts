@@ -1,0 +1,155 @@
+import type { Command } from 'commander';
+import { systemClock } from '../base/clock.ts';
+import { errorMessage } from '../base/errorMessage.ts';
+import { sanitize } from '../base/sanitize.ts';
+import type { DaysOfUsage } from '../model/usageHistory.ts';
+import { typedText } from './callBody.ts';
+import { readConfiguration } from './configuration.ts';
+import { type CommandContext, exitStatus } from './context.ts';
+import { importDays, readWaterTotals } from './historyImport.ts';
+import { type HomeAssistantAccess, HomeAssistantSocket, socketUrl } from './homeAssistantSocket.ts';
+import { ownClient, rejectionText, signOutAndClose } from './ownSession.ts';
+import { progressOn } from './progress.ts';
+import { type FoundValve, findValves, readHistory } from './valveHistory.ts';
+
+interface HistoryOptions {
+  readonly from?: string;
+  readonly csv?: true;
+  readonly homeAssistant?: string;
+  readonly tokenFile?: string;
+}
+
+type HistoryOf = (valve: FoundValve) => Promise<DaysOfUsage>;
+
+/** `sonic2mqtt history`: the litres of each day that the cloud has, printed, or imported into Home Assistant. */
+export async function history(context: CommandContext, command: Command): Promise<number> {
+  const { from, csv, homeAssistant, tokenFile } = command.opts<HistoryOptions>();
+  if ((homeAssistant === undefined) !== (tokenFile === undefined))
+    command.error('--home-assistant and --token-file belong together');
+  if (csv && homeAssistant !== undefined) command.error('--csv and --home-assistant exclude each other');
+  const access = await readAccess(homeAssistant, tokenFile, context, command);
+  const configuration = await readConfiguration(context, { level: 'warn' });
+  configuration.secrets.add(access?.token);
+  const { print, complain, signal } = context;
+  const client = ownClient(configuration);
+  const progress = progressOn(process.stderr);
+  try {
+    const valves = await findValves(client, configuration.config, signal);
+    if (valves.length === 0) throw new Error('the account has no valve');
+    const historyOf: HistoryOf = (valve) => {
+      progress.show(`${sanitize(valve.name)} …`);
+      return readHistory(client, valve, from, signal).finally(() => progress.erase());
+    };
+    if (access === null) return await printAll(valves, historyOf, csv ? csvOf : tableOf, print);
+    return await importAll(valves, historyOf, access, context);
+  } catch (error) {
+    complain(`sonic2mqtt: ${signal.aborted ? 'interrupted' : (rejectionText(error) ?? errorMessage(error))}`);
+    return exitStatus.failed;
+  } finally {
+    await signOutAndClose(client, signal);
+  }
+}
+
+async function readAccess(
+  url: string | undefined,
+  file: string | undefined,
+  context: CommandContext,
+  command: Command,
+): Promise<HomeAssistantAccess | null> {
+  if (url === undefined || file === undefined) return null;
+  const read = await typedText(file === '-' ? file : `@${file}`, context);
+  if ('fault' in read) return command.error(`--token-file ${read.fault}`);
+  const token = read.text.trim();
+  if (!/^[\x21-\x7e]+$/.test(token)) command.error('--token-file has no token. Put only the token into it');
+  return { url: socketUrl(url), token };
+}
+
+/** Reads everything before it prints anything: what is printed is complete. */
+async function printAll(
+  valves: readonly FoundValve[],
+  historyOf: HistoryOf,
+  shown: (histories: readonly ValveDays[]) => string[],
+  print: (line: string) => void,
+): Promise<number> {
+  const histories: ValveDays[] = [];
+  for (const valve of valves) histories.push({ valve, days: await historyOf(valve) });
+  for (const line of shown(histories)) print(line);
+  return exitStatus.done;
+}
+
+interface ValveDays {
+  readonly valve: FoundValve;
+  readonly days: DaysOfUsage;
+}
+
+/** For people: a block for each valve. */
+function tableOf(histories: readonly ValveDays[]): string[] {
+  return histories.flatMap(({ valve, days }, index) => {
+    const rows = [...days].map(([date, liters]) => `${date}${litersText(liters).padStart(12)}`);
+    const sum = [...days.values()].reduce((all, liters) => all + liters, 0);
+    const total = `${`${days.size} ${days.size === 1 ? 'day' : 'days'}`.padEnd(10)}${litersText(sum).padStart(12)}`;
+    const head = sanitize(nameOf(valve));
+    const lines =
+      days.size === 0 ? ['The cloud has no day of it.'] : ['Date            Litres', ...rows, total];
+    return [...(index === 0 ? [] : ['']), head, ...lines];
+  });
+}
+
+const litersText = (liters: number) =>
+  liters.toLocaleString('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+
+/** For programs: a row for each day (RFC 4180). */
+function csvOf(histories: readonly ValveDays[]): string[] {
+  const rows = histories.flatMap(({ valve: { id, name, property }, days }) =>
+    [...days].map(([date, liters]) => [date, liters, id, name, property ?? '']),
+  );
+  return [['date', 'litres', 'valve_id', 'valve', 'property'], ...rows].map((row) =>
+    row.map((field) => csvField(String(field))).join(','),
+  );
+}
+
+/** A name cannot end its field, nor its line; a spreadsheet would take some names for formulas. */
+function csvField(text: string): string {
+  const plain = sanitize(text).replace(/^[=+\-@]/, "'$&");
+  return /[",]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
+}
+
+async function importAll(
+  valves: readonly FoundValve[],
+  historyOf: HistoryOf,
+  access: HomeAssistantAccess,
+  { print, complain, signal }: CommandContext,
+): Promise<number> {
+  // First, so that a wrong token is known before the cloud is read.
+  const home = await HomeAssistantSocket.connect(access, signal);
+  let status: number = exitStatus.done;
+  try {
+    const totals = await readWaterTotals(home);
+    for (const valve of valves) {
+      const total = totals.get(valve.id);
+      if (total === undefined) {
+        complain(
+          `${sanitize(nameOf(valve))}: Home Assistant has no Water total of it. Is sonic2mqtt running?`,
+        );
+        status = exitStatus.failed;
+        continue;
+      }
+      const dates = await importDays(home, total, valve, await historyOf(valve), systemClock.now());
+      print(`${sanitize(nameOf(valve))}: ${importedText(dates)}`);
+    }
+  } finally {
+    home.close();
+  }
+  return status;
+}
+
+/** What was imported, in words. */
+export function importedText(dates: readonly string[]): string {
+  if (dates.length === 0) return 'nothing to import, Home Assistant has every day that the cloud has';
+  return `imported ${dates.length} ${dates.length === 1 ? 'day' : 'days'}, ${dates[0]} to ${dates.at(-1)}`;
+}
+
+/** The name of a valve, with its property. */
+export function nameOf({ name, property }: FoundValve): string {
+  return property === null ? name : `${name} (${property})`;
+}

@@ -1,0 +1,189 @@
+import { setTimeout as passed } from 'node:timers/promises';
+import { isTree, type Tree } from '../config/tree.ts';
+import { type DaysOfUsage, hoursBefore, type Joint } from '../model/usageHistory.ts';
+import { HomeAssistantError, type HomeAssistantSocket } from './homeAssistantSocket.ts';
+import type { FoundValve } from './valveHistory.ts';
+
+/**
+ * Home Assistant takes the first sum that is there for the change of its hour. So the sum before all that was imported stands in
+ * an hour of its own, long ago, where nobody looks. It also says that something was imported.
+ */
+const anchorMs = Date.UTC(2000, 0);
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** Short-term statistics are kept for ten days. */
+const shortTermMs = 11 * dayMs;
+
+/** Home Assistant takes messages of up to 4 MB. These are four years. */
+const maxHoursPerMessage = 40_000;
+
+/** Home Assistant may convert the litres, and keeps the unit that it had first. */
+const litersPerUnit: Readonly<Record<string, number>> = {
+  L: 1,
+  mL: 0.001,
+  'm³': 1_000,
+  'ft³': 28.316846592,
+  CCF: 2_831.6846592,
+  MCF: 28_316.846592,
+  gal: 3.785411784,
+  'fl. oz.': 0.0295735295625,
+};
+
+/** How long the recorder may take for what it was given. */
+const writtenWithinMs = 600_000;
+const lookEveryMs = 500;
+
+/** The entity of Home Assistant for the water of a valve. */
+export interface WaterTotal {
+  readonly entityId: string;
+  /** The entity of the water of the day; undefined if there is none. */
+  readonly todayId: string | undefined;
+}
+
+/** The *Water total* of each valve that Home Assistant knows, by the id of the valve. */
+export async function readWaterTotals(home: HomeAssistantSocket): Promise<ReadonlyMap<string, WaterTotal>> {
+  const registered = new Map<unknown, string>();
+  for (const entry of trees(await home.ask('config/entity_registry/list'))) {
+    if (entry['platform'] === 'mqtt') registered.set(entry['unique_id'], String(entry['entity_id']));
+  }
+  const totals = new Map<string, WaterTotal>();
+  for (const [uniqueId, entityId] of registered) {
+    const [, id] = /^sonic2mqtt_(.+)_water_total$/.exec(String(uniqueId)) ?? [];
+    if (id !== undefined)
+      totals.set(id, { entityId, todayId: registered.get(`sonic2mqtt_${id}_water_today`) });
+  }
+  return totals;
+}
+
+/** Whether days of this valve were imported before. */
+export async function isImported(home: HomeAssistantSocket, { entityId }: WaterTotal): Promise<boolean> {
+  return (await readAnchor(home, entityId)) !== null;
+}
+
+/** Adds the days before the first hour that is there; returns the dates that were added, in order. */
+export async function importDays(
+  home: HomeAssistantSocket,
+  total: WaterTotal,
+  { timezone }: Pick<FoundValve, 'timezone'>,
+  days: DaysOfUsage,
+  nowMs: number,
+): Promise<readonly string[]> {
+  const { entityId } = total;
+  const joint = await readJoint(home, total, nowMs);
+  const { hours, dates, beforeL } = hoursBefore(joint, days, timezone);
+  if (hours.length === 0) return [];
+  const metadata = await readMetadata(home, entityId);
+  // The latest first, each with the sum before it: whenever this ends, the next import goes on there.
+  for (let end = hours.length; end > 0; end -= maxHoursPerMessage) {
+    const start = Math.max(0, end - maxHoursPerMessage);
+    const anchor = { startMs: anchorMs, sumL: hours[start - 1]?.sumL ?? beforeL };
+    await send(home, metadata, [anchor, ...hours.slice(start, end)]);
+  }
+  await untilWritten(home, entityId, beforeL);
+  return dates;
+}
+
+/** Where the statistics of an entity begin. */
+async function readJoint(home: HomeAssistantSocket, total: WaterTotal, nowMs: number): Promise<Joint> {
+  const { entityId, todayId } = total;
+  const anchorL = await readAnchor(home, entityId);
+  const read = (period: string, fromMs: number, toMs: number, id: string | undefined = entityId) =>
+    id === undefined ? Promise.resolve([]) : readStatistics(home, id, period, fromMs, toMs);
+  const [month] = await read('month', anchorMs + hourMs, nowMs);
+  const [hour] = month ? await read('hour', month.startMs, month.startMs + 32 * dayMs) : [];
+  if (hour && anchorL !== null) return { atMs: hour.startMs, sumL: anchorL, sameDayL: null };
+  const [first] = hour ? [hour] : await read('5minute', nowMs - shortTermMs, nowMs);
+  // Nothing is there yet. The first hour will begin at 0.
+  if (!first) return { atMs: fullHourBefore(nowMs), sumL: 0, sameDayL: null };
+  const period = hour ? 'hour' : '5minute';
+  const [today] = await read(period, first.startMs, first.startMs + hourMs, todayId);
+  const isSame = today?.startMs === first.startMs && today.stateL !== null && first.sumL !== null;
+  const sameDayL = isSame ? Math.max(0, (today.stateL ?? 0) - (first.sumL ?? 0)) : null;
+  return { atMs: fullHourBefore(first.startMs), sumL: 0, sameDayL };
+}
+
+/** The sum before everything that was imported; null if nothing was. */
+async function readAnchor(home: HomeAssistantSocket, entityId: string): Promise<number | null> {
+  const [anchor] = await readStatistics(home, entityId, 'hour', anchorMs, anchorMs + hourMs);
+  return anchor?.startMs === anchorMs ? anchor.sumL : null;
+}
+
+interface Statistic {
+  readonly startMs: number;
+  readonly sumL: number | null;
+  readonly stateL: number | null;
+}
+
+async function readStatistics(
+  home: HomeAssistantSocket,
+  entityId: string,
+  period: string,
+  fromMs: number,
+  toMs: number,
+): Promise<readonly Statistic[]> {
+  const answer = await home.ask('recorder/statistics_during_period', {
+    ...{ start_time: iso(fromMs), end_time: iso(toMs), statistic_ids: [entityId], period },
+    ...{ types: ['sum', 'state'], units: { volume: 'L' } },
+  });
+  return trees(isTree(answer) ? answer[entityId] : []).map(({ start, sum, state }) => ({
+    startMs: Number(start),
+    sumL: typeof sum === 'number' ? sum : null,
+    stateL: typeof state === 'number' ? state : null,
+  }));
+}
+
+/** What Home Assistant says of the statistics of an entity, as it wants it in an import. */
+interface Metadata {
+  readonly statistic_id: string;
+  readonly unit_of_measurement: string;
+  readonly litersPerUnit: number;
+}
+
+async function readMetadata(home: HomeAssistantSocket, entityId: string): Promise<Metadata> {
+  const answer = trees(await home.ask('recorder/get_statistics_metadata', { statistic_ids: [entityId] }));
+  const unit = String(answer[0]?.['statistics_unit_of_measurement'] ?? 'L');
+  const factor = litersPerUnit[unit];
+  if (factor === undefined)
+    throw new Error(`Home Assistant keeps ${entityId} in ${unit}, which is not known here`);
+  return { statistic_id: entityId, unit_of_measurement: unit, litersPerUnit: factor };
+}
+
+async function send(
+  home: HomeAssistantSocket,
+  { litersPerUnit: factor, ...about }: Metadata,
+  hours: readonly { readonly startMs: number; readonly sumL: number }[],
+): Promise<void> {
+  const stats = hours.map(({ startMs, sumL }) => ({ start: iso(startMs), sum: sumL / factor }));
+  const metadata = { ...about, source: 'recorder', name: null, has_mean: false, has_sum: true };
+  const command = 'recorder/import_statistics';
+  try {
+    await home.ask(command, { metadata: { ...metadata, mean_type: 0, unit_class: 'volume' }, stats });
+  } catch (error) {
+    // Versions before 2025.11 do not know all of that.
+    if (!(error instanceof HomeAssistantError) || error.code !== 'invalid_format') throw error;
+    await home.ask(command, { metadata, stats });
+  }
+}
+
+/** Home Assistant answers before its recorder has written anything. */
+async function untilWritten(home: HomeAssistantSocket, entityId: string, beforeL: number): Promise<void> {
+  const deadline = performance.now() + writtenWithinMs;
+  while (performance.now() < deadline) {
+    const anchorL = await readAnchor(home, entityId);
+    if (anchorL !== null && Math.abs(anchorL - beforeL) < 0.001) return;
+    await passed(lookEveryMs);
+  }
+  throw new Error(`Home Assistant has not written the days of ${entityId}. See its log`);
+}
+
+const iso = (ms: number) => new Date(ms).toISOString();
+
+function fullHourBefore(ms: number): number {
+  return Math.floor(ms / hourMs) * hourMs;
+}
+
+function trees(value: unknown): readonly Tree[] {
+  return Array.isArray(value) ? value.filter(isTree) : [];
+}

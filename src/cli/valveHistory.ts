@@ -1,0 +1,101 @@
+import { systemClock } from '../base/clock.ts';
+import { forEachLimit } from '../base/forEachLimit.ts';
+import type { CloudClient } from '../cloud/client.ts';
+import { CloudError, isPermanent } from '../cloud/errors.ts';
+import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
+import type { Config } from '../config/schema.ts';
+import { dateAt, isTimezone, monthAfter, monthOf } from '../model/calendar.ts';
+import type { DailyUsage, Signal } from '../model/records.ts';
+import { type DaysOfUsage, daysIn } from '../model/usageHistory.ts';
+import { readWifiSonics } from '../polling/lists.ts';
+import { Store } from '../store/store.ts';
+import type { Reading } from '../store/table.ts';
+
+/** A valve, and where it is. */
+export interface FoundValve {
+  readonly id: string;
+  readonly name: string;
+  readonly property: string | null;
+  /** Of the property; the configured one if the cloud does not tell it. */
+  readonly timezone: string;
+}
+
+/** After a year of months without a day there is no more: a shorter gap may be a valve that was not connected. */
+const maxEmptyMonths = 12;
+
+/** There were no valves before. */
+const firstMonth = '2015-01';
+
+/** Reads which valves the configuration selects. Rejects if a list is incomplete: a valve would be missing. */
+export async function findValves(
+  client: CloudClient,
+  { filters, shard, schedules }: Config,
+  signal: AbortSignal,
+): Promise<FoundValve[]> {
+  const store = new Store({ selection: filters.properties, shard, clock: systemClock });
+  const read = async <Name extends ListName>(call: Call<Name>): Promise<Reading<RecordOf<Name>>> => {
+    const startedAt = systemClock.monotonic();
+    let list = await client.readList(call, { signal });
+    // The list of a busy account may change while it is read.
+    if (list.isInDoubt) list = await client.readList(call, { signal });
+    if (list.problem !== null) throw new Error(`${call.operation}: ${list.problem}`);
+    return { records: list.records, isComplete: list.complete, startedAt };
+  };
+  store.replaceProperties(await read({ operation: 'list_properties' }));
+  store.replaceSignals(await read({ operation: 'list_signals' }));
+  const owned = new Map<string, Reading<Pick<Signal, 'id'>>>();
+  const timezones = new Map<string, string>();
+  await forEachLimit(client.maxConcurrency, store.topology.surveyedIds(), async (property_id) => {
+    const params = { property_id };
+    owned.set(property_id, await read({ operation: 'list_property_signals', params }));
+    try {
+      const { timezone } = await client.call({ operation: 'read_property_settings', params }, { signal });
+      if (timezone !== null && isTimezone(timezone)) timezones.set(property_id, timezone);
+    } catch (error) {
+      // A guest is not shown the settings.
+      if (!isPermanent(error)) throw error;
+    }
+  });
+  store.setOwnedSignals(owned);
+  const hub = await read({ operation: 'list_sonics' });
+  const wifi = await readWifiSonics(client, () => false, signal);
+  if (wifi.problem !== null) throw new Error(`list_wifi_sonics: ${wifi.problem.message}`);
+  store.replaceSonics(hub, wifi);
+  return store.ids('sonic').map((id) => {
+    const propertyId = store.topology.propertyOf('sonic', id) ?? '';
+    return {
+      id,
+      name: store.devices.sonic.get(id)?.name || id,
+      property: store.devices.property.get(propertyId)?.name ?? null,
+      timezone: timezones.get(propertyId) ?? schedules.timezone,
+    };
+  });
+}
+
+/** Reads every day of a valve that the cloud has, back to a month or until there are no more. */
+export async function readHistory(
+  client: CloudClient,
+  { id, timezone }: FoundValve,
+  from: string | undefined,
+  signal: AbortSignal,
+): Promise<DaysOfUsage> {
+  const answers: DailyUsage[] = [];
+  let month = monthOf(dateAt(systemClock.now(), timezone));
+  let emptyMonths = 0;
+  while (month >= (from ?? firstMonth) && (from !== undefined || emptyMonths < maxEmptyMonths)) {
+    const query = { month: Number(month.slice(5)), year: Number(month.slice(0, 4)) };
+    const call = { operation: 'read_daily_usage', params: { thing_id: id }, query } as const;
+    const daily = await client.call(call, { signal }).then(
+      (answer) => answer.daily.filter(({ date }) => monthOf(date) === month),
+      (error: unknown) => {
+        // It does not have the month, or does not know of water there.
+        if (error instanceof CloudError && error.kind === 'notFound') return [];
+        throw error;
+      },
+    );
+    answers.push({ daily });
+    emptyMonths = daily.length === 0 ? emptyMonths + 1 : 0;
+    month = monthAfter(month, -1);
+  }
+  return daysIn(answers);
+}

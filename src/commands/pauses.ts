@@ -1,0 +1,386 @@
+import { type Backoff, backoffMs } from '../base/backoff.ts';
+import { sleep } from '../base/clock.ts';
+import { OutageLog } from '../base/outageLog.ts';
+import type { BrokerMessage } from '../broker/message.ts';
+import { CloudError, type CloudErrorKind } from '../cloud/errors.ts';
+import type { Call } from '../cloud/operations.ts';
+import {
+  correctedPause,
+  newPause,
+  nextPhase,
+  type Pause,
+  type PauseEvent,
+  type PausePhase,
+  pauseLeftMs,
+  pauseShown,
+} from '../model/pause.ts';
+import { type MessageLimits, timeLeftMs } from './messageRules.ts';
+import { type CommandParts, reasonFor, reasons } from './outcome.ts';
+import { changedFields, type UpdateResult, type Updates } from './updates.ts';
+
+/*
+ * Pauses the automatic shut-off of a property, and turns it on again for certain. What follows from what is a table in
+ * `model/pause.ts`. This is the promise, and where each sentence of it is kept:
+ *
+ * 1. A pause is on disk before the cloud is told of it (`#pause`). If that cannot be written there is no pause, since nothing
+ *    could end it after a restart.
+ * 2. It ends at the time that was promised, or sooner: both clocks are looked at every ten seconds (`#look`), because timers
+ *    stand still while the machine sleeps.
+ * 3. It ends only when the cloud, asked after the shut-off was turned on, shows it on (`#tryToTurnOn`). Until then that is tried
+ *    again, without an end, and said: in the log, in health, and at the topic of the pause.
+ * 4. It also ends where somebody else turns it on: by a command (`accepted` of the updates) or in the app, which a reading shows
+ *    (`#recordReading`). A reading that may have been under way before the shut-off was off shows nothing.
+ * 5. To end it is a debt of this bridge. It needs no permission: not `control.settings`, which is for those who send commands,
+ *    and no place in the filter or the shard. Only the bridge that has the pause on its disk ends it.
+ */
+
+/** How often the clocks are looked at. */
+const lookEveryMs = 10_000;
+
+/** The waits until the shut-off is turned on once more: after an outage, and after a refusal, which seldom changes. */
+const outageBackoff: Backoff = { firstMs: 5_000, longestMs: 60_000 };
+const refusalBackoff: Backoff = { firstMs: 60_000, longestMs: 600_000 };
+const refusals: readonly CloudErrorKind[] = ['forbidden', 'notFound', 'rejected', 'unsupported', 'invalid'];
+
+/** A pause of this run or of an earlier one. Times are ms of the monotonic clock. */
+interface Ongoing {
+  phase: PausePhase;
+  pause: Pause;
+  /** From when on the cloud has surely turned it off, or will not any more. */
+  settledAt: number;
+  /** What was read before that time is no news. */
+  newsFrom: number;
+  /** Whether the settings were read once after that. */
+  isVerified: boolean;
+  /** Whether the cloud has accepted to turn it on. */
+  isAccepted: boolean;
+  attempt: Promise<UpdateResult> | null;
+  failures: number;
+  retryAt: number;
+  reason: string | null;
+  outage: OutageLog | null;
+}
+
+export type PausesParts = MessageLimits &
+  Pick<CommandParts, 'client' | 'store' | 'memory' | 'otherBridges' | 'log'> & {
+    readonly updates: Updates;
+  };
+
+/** Turns the automatic shut-off of properties off for a while, and on again. */
+export class Pauses {
+  readonly #parts: PausesParts;
+  readonly #startedAt: number;
+  /** By property. */
+  readonly #ongoing = new Map<string, Ongoing>();
+  #cancelTimer: () => void = () => {};
+
+  constructor(parts: PausesParts) {
+    const { store, updates, stopping, clock } = parts;
+    this.#parts = parts;
+    this.#startedAt = clock.monotonic();
+    store.on('settingsRead', (id, { auto_shut_off: isOn }, sentAt) => this.#recordReading(id, isOn, sentAt));
+    updates.on('accepted', (call) => this.#recordAccepted(call));
+    stopping.addEventListener('abort', () => this.#cancelTimer());
+  }
+
+  /** Takes up the pauses of an earlier run, and looks at the clocks from now on. */
+  start(): void {
+    this.#look();
+  }
+
+  /** Pauses the shut-off, or ends the pause with 0 minutes, after the commands to the property that came before. */
+  handle(message: BrokerMessage, id: string, minutes: number): void {
+    const { updates } = this.#parts;
+    const { topic } = message;
+    const record = `property/${id}`;
+    if (minutes === 0)
+      updates.enqueue(record, { topic, fields: 'resume', run: () => this.#resume(message, id) });
+    else {
+      // A later command that turns the shut-off on or off takes its place.
+      const fields = changedFields([settingCall(id, false)]);
+      updates.enqueue(record, { topic, fields, run: () => this.#pause(message, id, minutes) });
+    }
+  }
+
+  // ---- the commands -------------------------------------------------------------------------------------------
+
+  async #pause(message: BrokerMessage, id: string, minutes: number): Promise<UpdateResult> {
+    const { store, memory, updates, stopping, clock, log } = this.#parts;
+    const before = this.#ongoing.get(id);
+    const problem = before ? this.#whyNotAgain(before) : await this.#whyNot(message, id);
+    if (problem) return problem;
+    const pause = newPause(minutes, clock.now(), clock.monotonic());
+    const each = before ?? this.#begin(id, pause, 'none');
+    const pauseBefore = each.pause;
+    each.pause = pause;
+    this.#apply(id, 'asked');
+    const giveUp = (result: UpdateResult) => {
+      each.pause = pauseBefore;
+      this.#apply(id, 'rejected');
+      return result;
+    };
+    if (!(await memory.recordPause(id, pause))) return giveUp(refused(noMemory));
+    const timeoutMs = timeLeftMs(message.sentAfter, this.#parts);
+    if (stopping.aborted) return giveUp(failed(reasons.stopping));
+    if (timeoutMs === null)
+      return giveUp(failed('timeout: earlier commands took too long. This one was not sent'));
+    log.info(
+      { device: id, topic: message.topic },
+      `Pausing the automatic shut-off of ${store.label('property', id)} for ${minutes} min (MQTT command)`,
+    );
+    let httpStatus: number | null = null;
+    const onAnswer = (status: number) => {
+      httpStatus = status;
+    };
+    try {
+      await updates.send(message.topic, settingCall(id, false), { timeoutMs, onAnswer });
+    } catch (error) {
+      if (error instanceof CloudError && !error.mayHaveActed) {
+        return giveUp({ reason: reasonFor(error), httpStatus });
+      }
+      if (before) each.pause = pauseBefore;
+      this.#apply(id, 'unanswered');
+      const consequence = before
+        ? 'The end of the pause is as before'
+        : 'The automatic shut-off may be off. It is turned on again';
+      return { reason: `${reasonFor(error)}. ${consequence}`, httpStatus };
+    }
+    this.#apply(id, 'accepted');
+    return { reason: null, httpStatus };
+  }
+
+  /** Why there is no new pause; null where the shut-off is on at present, by a reading of its own. */
+  async #whyNot({ sentAfter }: BrokerMessage, id: string): Promise<UpdateResult | null> {
+    const { otherBridges } = this.#parts;
+    if (otherBridges.problem !== null) return refused(otherBridges.problem);
+    let httpStatus: number | null = null;
+    const onAnswer = (status: number) => {
+      httpStatus = status;
+    };
+    try {
+      const isOn = await this.#read(id, timeLeftMs(sentAfter, this.#parts) ?? 0, onAnswer);
+      if (isOn === true) return null;
+      return refused(
+        isOn === false
+          ? 'the automatic shut-off is off already'
+          : 'it is not known whether the automatic shut-off is on. Try again later',
+      );
+    } catch (error) {
+      return { reason: `${reasonFor(error)}. Nothing was changed`, httpStatus };
+    }
+  }
+
+  #whyNotAgain({ phase }: Ongoing): UpdateResult | null {
+    if (nextPhase(phase, 'asked') !== phase) return null;
+    return refused('the automatic shut-off is being turned on after a pause. Try again when it is on');
+  }
+
+  /** The command ends in its time, and the work goes on until the shut-off is on. */
+  async #resume({ sentAfter }: BrokerMessage, id: string): Promise<UpdateResult> {
+    const { stopping, clock } = this.#parts;
+    const each = this.#ongoing.get(id);
+    if (!each) return refused('the automatic shut-off is not paused');
+    this.#apply(id, 'ended');
+    const timeout = sleep(clock, timeLeftMs(sentAfter, this.#parts) ?? 0, stopping).then(
+      () => failed('timeout: the cloud has not confirmed it yet'),
+      () => failed(reasons.unanswered),
+    );
+    const result = await Promise.race([this.#turnOn(id, each), timeout]);
+    if (result.reason === null) return result;
+    return { ...result, reason: `${result.reason}. Trying again until the automatic shut-off is on` };
+  }
+
+  // ---- what happens -------------------------------------------------------------------------------------------
+
+  #recordReading(id: string, isOn: boolean | null, sentAt: number): void {
+    const each = this.#ongoing.get(id);
+    if (each && isOn === true && sentAt >= each.newsFrom) this.#apply(id, 'seen_on');
+  }
+
+  /** Somebody, or this bridge itself, has turned it on: that is confirmed, and tried again if need be. */
+  #recordAccepted(call: Call): void {
+    if (call.operation !== 'update_property_settings' || call.body.auto_shut_off !== true) return;
+    const id = this.#parts.store.devices.property.idOf(call.params.property_id);
+    const each = this.#ongoing.get(id);
+    if (!each || each.phase === 'pausing' || each.phase === 'prolonging') return;
+    each.isAccepted = true;
+    this.#apply(id, 'ended');
+  }
+
+  #apply(id: string, event: PauseEvent): void {
+    const each = this.#ongoing.get(id);
+    if (!each) return;
+    const { store, memory, requestTimeoutMs, clock, log } = this.#parts;
+    const { phase: before } = each;
+    const phase = nextPhase(before, event);
+    const now = clock.monotonic();
+    each.phase = phase;
+    if (event === 'accepted' || event === 'unanswered') {
+      // A request without an answer may be carried out until its time is over. And a cloud may show for a moment what was.
+      each.newsFrom = now + requestTimeoutMs;
+      each.settledAt = event === 'accepted' ? now : each.newsFrom;
+      each.isVerified = false;
+    }
+    const isAsBefore = before === 'prolonging' && event !== 'accepted';
+    if (isAsBefore) void memory.recordPause(id, each.pause);
+    if (phase === 'resuming' && before !== phase) {
+      each.newsFrom = each.settledAt;
+      each.pause = { ...each.pause, until: Math.min(each.pause.until, clock.now()), isOver: true };
+      void memory.recordPause(id, each.pause);
+      void this.#turnOn(id, each);
+    }
+    if (phase === 'none') {
+      this.#ongoing.delete(id);
+      void memory.recordPause(id, null);
+      const name = store.label('property', id);
+      if (event === 'seen_on') log.info({ device: id }, `The automatic shut-off of ${name} is on again`);
+      each.outage?.recovered();
+    }
+    store.showPause(id, pauseShown(phase, each.pause, each.reason));
+  }
+
+  // ---- time ---------------------------------------------------------------------------------------------------
+
+  /** Looks at the clocks: which pause has ended, and what is to be tried again. */
+  #look(): void {
+    const { store, memory, requestTimeoutMs, stopping, clock } = this.#parts;
+    if (stopping.aborted) return;
+    const now = clock.monotonic();
+    // A disk may be readable only later. What an earlier run has sent may still be under way.
+    for (const [id, pause] of memory.pauses) {
+      if (this.#ongoing.has(id)) continue;
+      const each = this.#begin(id, pause, pause.isOver ? 'resuming' : 'paused');
+      each.settledAt = now + requestTimeoutMs;
+      each.newsFrom = each.settledAt;
+      store.showPause(id, pauseShown(each.phase, pause, null));
+    }
+    let waitMs = lookEveryMs;
+    for (const [id, each] of this.#ongoing) {
+      this.#correct(id, each);
+      const leftMs = pauseLeftMs(each.pause, clock.now(), now);
+      if (leftMs <= 0) this.#apply(id, 'due');
+      else if (leftMs < waitMs) waitMs = leftMs;
+      if (each.phase === 'paused' && !each.isVerified && now >= each.newsFrom) {
+        each.isVerified = true;
+        void this.#read(id, requestTimeoutMs).catch(() => {});
+      }
+      const isOwed = each.phase === 'resuming' || each.phase === 'failed';
+      if (isOwed && now >= each.retryAt && each.attempt === null) void this.#turnOn(id, each);
+    }
+    this.#cancelTimer = clock.after(waitMs, () => this.#look());
+  }
+
+  #correct(id: string, each: Ongoing): void {
+    const { store, memory, clock } = this.#parts;
+    const pause = correctedPause(each.pause, clock.now(), clock.monotonic());
+    if (each.phase !== 'paused' || pause === each.pause) return;
+    each.pause = pause;
+    void memory.recordPause(id, pause);
+    store.showPause(id, pauseShown(each.phase, pause, each.reason));
+  }
+
+  #begin(id: string, pause: Pause, phase: PausePhase): Ongoing {
+    const each: Ongoing = {
+      phase,
+      pause,
+      settledAt: Number.NEGATIVE_INFINITY,
+      newsFrom: Number.POSITIVE_INFINITY,
+      isVerified: false,
+      isAccepted: false,
+      attempt: null,
+      failures: 0,
+      retryAt: Number.NEGATIVE_INFINITY,
+      reason: null,
+      outage: null,
+    };
+    this.#ongoing.set(id, each);
+    return each;
+  }
+
+  // ---- turning it on ------------------------------------------------------------------------------------------
+
+  /** Tries to turn it on, once at a time. Never rejects. */
+  #turnOn(id: string, each: Ongoing): Promise<UpdateResult> {
+    each.attempt ??= this.#tryToTurnOn(id, each).finally(() => {
+      each.attempt = null;
+    });
+    return each.attempt;
+  }
+
+  async #tryToTurnOn(id: string, each: Ongoing): Promise<UpdateResult> {
+    const { updates, stopping, requestTimeoutMs, clock } = this.#parts;
+    let httpStatus: number | null = null;
+    const onAnswer = (status: number) => {
+      httpStatus = status;
+    };
+    try {
+      if (this.#isGone(id)) throw new Error('the property is no longer in the account');
+      const timeoutMs = requestTimeoutMs;
+      if (!each.isAccepted) await updates.send('', settingCall(id, true), { timeoutMs, onAnswer });
+      await sleep(clock, Math.max(0, each.newsFrom - clock.monotonic()), stopping);
+      if (each.phase !== 'none') await this.#read(id, timeoutMs);
+      if (each.phase !== 'none')
+        throw new Error('the cloud accepted the change, but still reports it as off');
+      return { reason: null, httpStatus };
+    } catch (error) {
+      // Somebody may have turned it on meanwhile.
+      if (each.phase === 'none') return { reason: null, httpStatus };
+      if (!stopping.aborted) this.#recordFailure(id, each, error);
+      return { reason: reasonFor(error), httpStatus };
+    }
+  }
+
+  #recordFailure(id: string, each: Ongoing, error: unknown): void {
+    const { store, clock, log } = this.#parts;
+    const { kind = 'unavailable', key, retryAfterMs = 0 } = error instanceof CloudError ? error : {};
+    each.isAccepted = false;
+    each.failures += 1;
+    const backoff = refusals.includes(kind) ? refusalBackoff : outageBackoff;
+    const waitMs = Math.max(
+      retryAfterMs,
+      backoffMs(backoff, each.failures, () => 1),
+    );
+    each.retryAt = clock.monotonic() + waitMs;
+    each.reason = reasonFor(error);
+    each.outage ??= new OutageLog(clock, log, `Automatic shut-off of ${store.label('property', id)}`);
+    each.outage.failed(`still off after a pause: ${each.reason}`, key ?? each.reason);
+    this.#apply(id, 'not_confirmed');
+  }
+
+  /** Whether the whole list of properties was read without it. */
+  #isGone(id: string): boolean {
+    const { store } = this.#parts;
+    return store.isReadSince('property', this.#startedAt) && !store.has('property', id);
+  }
+
+  /** Reads whether it is on; null where the cloud does not say. */
+  async #read(id: string, timeoutMs: number, onAnswer?: (status: number) => void): Promise<boolean | null> {
+    const { client, store, stopping, clock } = this.#parts;
+    const sentAt = clock.monotonic();
+    const call = { operation: 'read_property_settings', params: { property_id: id } } as const;
+    const options = {
+      priority: 'command',
+      signal: stopping,
+      timeoutMs,
+      ...(onAnswer && { onAnswer }),
+    } as const;
+    const settings = await client.call(call, options);
+    store.setPropertyDetails(id, settings, undefined, sentAt);
+    return settings.auto_shut_off;
+  }
+}
+
+function settingCall(property_id: string, auto_shut_off: boolean): Call<'update_property_settings'> {
+  return { operation: 'update_property_settings', params: { property_id }, body: { auto_shut_off } };
+}
+
+const noMemory =
+  'data_dir cannot be written, so nothing could turn the automatic shut-off on again after a restart. Nothing was changed';
+
+function refused(reason: string): UpdateResult {
+  return { reason, httpStatus: null, isRefused: true };
+}
+
+function failed(reason: string): UpdateResult {
+  return { reason, httpStatus: null };
+}

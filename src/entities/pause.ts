@@ -1,0 +1,86 @@
+import type { PropertyView } from '../model/devices.ts';
+import { maxPauseMinutes, minPauseMinutes } from '../model/pause.ts';
+import type { BridgeAction, EntityRow, Refusal } from './row.ts';
+
+/** A guest is not shown the automatic shut-off. While that is not known, what Home Assistant has from an earlier run stays. */
+const exists = ({ settings }: PropertyView) => settings !== null;
+
+const operation = 'update_property_settings';
+
+function inMinutes(
+  kind: 'pause' | 'set_pause_minutes',
+  { property }: PropertyView,
+  payload: string,
+  min: number,
+): BridgeAction | Refusal {
+  // Home Assistant may write a whole number as 60.0.
+  const minutes = /^\d{1,4}(\.0+)?$/.test(payload.trim()) ? Number(payload) : Number.NaN;
+  if (minutes >= min && minutes <= maxPauseMinutes) return { kind, propertyId: property.id, minutes };
+  const end = min === 0 ? ', or 0 to end the pause' : '';
+  return { refusal: `must be whole minutes from ${minPauseMinutes} to ${maxPauseMinutes}${end}` };
+}
+
+/** The entities of a pause of the automatic shut-off. `control.settings` must permit the commands, as those of the switch. */
+export const pauseEntities: readonly EntityRow<PropertyView>[] = [
+  {
+    component: 'number',
+    key: 'pause_minutes',
+    name: 'Pause duration',
+    needs: 'cloud',
+    category: 'config',
+    icon: 'mdi:timer-cog-outline',
+    exists,
+    deviceClass: 'duration',
+    unit: 'min',
+    min: minPauseMinutes,
+    max: maxPauseMinutes,
+    value: ({ pauseMinutes }) => pauseMinutes,
+    command: {
+      path: 'pause_minutes/set',
+      operation,
+      action: (view, payload) => inMinutes('set_pause_minutes', view, payload, minPauseMinutes),
+    },
+  },
+  {
+    component: 'button',
+    key: 'pause',
+    name: 'Pause automatic shut-off',
+    needs: 'cloud',
+    icon: 'mdi:pause-circle-outline',
+    exists,
+    command: {
+      path: 'pause/start',
+      operation,
+      action: ({ property, pauseMinutes: minutes }) => ({ kind: 'pause', propertyId: property.id, minutes }),
+    },
+  },
+  {
+    component: 'button',
+    key: 'resume',
+    name: 'Resume automatic shut-off',
+    needs: 'cloud',
+    icon: 'mdi:play-circle-outline',
+    payload: '0',
+    exists,
+    command: {
+      path: 'pause/set',
+      operation,
+      action: (view, payload) => inMinutes('pause', view, payload, 0),
+    },
+  },
+  {
+    component: 'sensor',
+    key: 'paused_until',
+    name: 'Automatic shut-off paused until',
+    // The bridge itself knows it, with or without the cloud.
+    needs: 'bridge',
+    icon: 'mdi:timer-pause-outline',
+    exists,
+    deviceClass: 'timestamp',
+    value: ({ pause }) => pause?.until ?? null,
+    attributes: {
+      path: 'pause',
+      expression: "{'status': value_json.state, 'reason': value_json.reason}",
+    },
+  },
+];

@@ -1,0 +1,294 @@
+import { Document } from 'yaml';
+import { sanitize } from '../base/sanitize.ts';
+import type { Language } from '../model/language.ts';
+import { slug } from './slug.ts';
+import type { Topics } from './topics.ts';
+
+/*
+ * The dashboard for Home Assistant: a view for each property, with its summary on top, its valves, and the litres of the last
+ * days. It is made of discovery messages and nothing else, so it has the entities and names that Home Assistant has. A tap
+ * shows details. What moves water or changes something asks first: by default, Home Assistant acts at the tap on an icon.
+ */
+
+/** What a dashboard needs to know of a device. */
+export interface DiscoveredDevice {
+  readonly kind: string;
+  readonly identifier: string;
+  /** The identifier of the device above it. */
+  readonly parent: string;
+  readonly name: string;
+  readonly entities: ReadonlyMap<string, Entity>;
+}
+
+interface Entity {
+  /** Null for the device's main entity. */
+  readonly name: string | null;
+  readonly isEnabled: boolean;
+  /** What Home Assistant makes the entity ID of; null if only its own table can spell it. */
+  readonly wantedId: string | null;
+}
+
+type Words = Readonly<Record<Language, string>>;
+const words = {
+  water: { en: 'Water', de: 'Wasser', fr: 'Eau', nl: 'Water', pl: 'Woda' },
+  close: {
+    en: 'Close the water',
+    de: 'Wasser absperren',
+    fr: 'Couper l’eau',
+    nl: 'Water afsluiten',
+    pl: 'Zakręć wodę',
+  },
+  open: {
+    en: 'Open the water',
+    de: 'Wasser aufdrehen',
+    fr: 'Ouvrir l’eau',
+    nl: 'Water openen',
+    pl: 'Odkręć wodę',
+  },
+  perDay: {
+    en: 'Litres a day',
+    de: 'Liter am Tag',
+    fr: 'Litres par jour',
+    nl: 'Liter per dag',
+    pl: 'Litry na dobę',
+  },
+  unknownIds: {
+    en: 'The entity IDs of this valve are not known: another device has the same name, or its name has unusual letters. Give it a name of its own. Then open the device in Home Assistant, choose *Recreate entity IDs*, and copy the dashboard again.',
+    de: 'Die Entitäts-IDs dieses Ventils sind nicht bekannt: Ein anderes Gerät heißt genauso, oder der Name hat ungewöhnliche Zeichen. Einen eigenen Namen geben, dann in Home Assistant auf der Seite des Geräts die Entitäts-IDs neu erstellen und das Dashboard noch einmal kopieren.',
+    fr: 'Les identifiants des entités de cette vanne ne sont pas connus\u00a0: un autre appareil a le même nom, ou son nom contient des lettres inhabituelles. Donnez-lui un nom unique, recréez les identifiants sur la page de l’appareil dans Home Assistant, puis copiez de nouveau le tableau de bord.',
+    nl: 'De entiteits-ID’s van deze klep zijn niet bekend: een ander apparaat heeft dezelfde naam, of de naam heeft ongewone letters. Geef de klep een eigen naam, maak op de pagina van het apparaat in Home Assistant de entiteits-ID’s opnieuw aan, en kopieer het dashboard opnieuw.',
+    pl: 'Identyfikatory encji tego zaworu nie są znane: inne urządzenie ma tę samą nazwę albo nazwa ma nietypowe litery. Nadaj zaworowi własną nazwę, odtwórz identyfikatory encji na stronie urządzenia w Home Assistant i skopiuj dashboard ponownie.',
+  },
+} as const satisfies Record<string, Words>;
+
+const head = [
+  'The dashboard of sonic2mqtt for Home Assistant. Replace the text in the raw configuration editor of a new dashboard by this.',
+  'If you have changed entity IDs in Home Assistant, or renamed a device, change the IDs here too.',
+];
+/** Home Assistant then makes the IDs of the names in that language. */
+const noteOfLanguages = 'Home Assistant before 2025.10 has other entity IDs, in the language of the names.';
+
+/** THE TILES, by component, in the order in which they are shown. A device has those that its message has. */
+const valveTiles = [
+  'binary_sensor_alert',
+  'binary_sensor_incident_water_presence_detected',
+  'binary_sensor_incident_long_flow_alert',
+  'sensor_flow',
+  'sensor_pressure',
+  'sensor_water_temperature',
+  'sensor_battery',
+  'sensor_moved_by',
+  'sensor_moved_at',
+  'sensor_water_today',
+  'sensor_water_yesterday',
+  'sensor_water_month',
+];
+const propertyTiles = [
+  'binary_sensor_problem',
+  'sensor_open_incidents',
+  'switch_auto_shut_off',
+  'switch_pressure_tests_enabled',
+];
+
+/** Reads the discovery message of a device of this bridge; null for anything else. */
+export function readDiscovered(payload: string, topics: Topics): DiscoveredDevice | null {
+  try {
+    const { device, components, state_topic, availability } = JSON.parse(payload);
+    if (availability[0].topic !== topics.bridge('state')) return null;
+    const kind = topics.parse(state_topic)?.kind;
+    const name = String(device.name);
+    if (kind === undefined) return null;
+    const entities = Object.entries<Readonly<Record<string, unknown>>>(components)
+      // One that is being withdrawn has only its platform.
+      .filter(([, { unique_id }]) => unique_id !== undefined)
+      .map(([id, component]) => [id, entityOf(component, name)] as const);
+    const parent = String(device.via_device);
+    return { kind, identifier: String(device.identifiers[0]), parent, name, entities: new Map(entities) };
+  } catch {
+    return null;
+  }
+}
+
+function entityOf(component: Readonly<Record<string, unknown>>, device: string): Entity {
+  const { platform, name, default_entity_id: given, enabled_by_default: isEnabled } = component;
+  const own = typeof name === 'string' ? name : null;
+  const made = slug(own === null ? device : `${device} ${own}`);
+  const wantedId = typeof given === 'string' ? given : made && `${platform}.${made}`;
+  return { name: own, isEnabled: isEnabled !== false, wantedId };
+}
+
+/**
+ * The dashboard of these devices as YAML, for Home Assistant's raw configuration editor; null if there is no property and no
+ * valve. The devices come in the order in which they were announced.
+ */
+export function dashboardText(devices: readonly DiscoveredDevice[], language: Language): string | null {
+  const ids = entityIds(devices);
+  const say = (key: keyof typeof words) => words[key][language];
+  const idOf = (device: DiscoveredDevice, component: string) => {
+    const entity = device.entities.get(component);
+    return entity?.isEnabled ? ids.get(entity) : undefined;
+  };
+  /** One card for each of these components that the device has. */
+  const cards = (
+    device: DiscoveredDevice,
+    components: readonly string[],
+    card: (entity: string, name: string) => object,
+  ) =>
+    components.flatMap((component) => {
+      const entity = idOf(device, component);
+      return entity === undefined ? [] : [card(entity, device.entities.get(component)?.name ?? device.name)];
+    });
+
+  /** Whether a valve has entities to show whose IDs only Home Assistant knows. */
+  const isNameless = ({ entities }: DiscoveredDevice) =>
+    ['valve_valve', ...valveTiles].some((component) => {
+      const entity = entities.get(component);
+      return entity?.isEnabled && !ids.has(entity);
+    });
+
+  const valveCards = (valve: DiscoveredDevice): readonly object[] => [
+    heading(valve.name, 'mdi:pipe-valve'),
+    ...(isNameless(valve) ? [{ type: 'markdown', content: say('unknownIds'), ...wholeLine }] : []),
+    // Only while there is something to see.
+    ...cards(valve, ['binary_sensor_command_failed'], (entity, name) => ({
+      ...tile(entity, name),
+      ...wholeLine,
+      visibility: [{ condition: 'state', entity, state: 'on' }],
+    })),
+    ...cards(valve, ['valve_valve'], (entity, name) => ({ ...tile(entity, name), ...wholeLine })),
+    ...cards(valve, ['valve_valve'], (entity) =>
+      button(entity, say('close'), 'mdi:water-off', 'valve.close_valve', valve.name),
+    ),
+    ...cards(valve, ['valve_valve'], (entity) =>
+      button(entity, say('open'), 'mdi:water', 'valve.open_valve', valve.name),
+    ),
+    ...cards(valve, valveTiles, tile),
+  ];
+
+  /** A button of a device. */
+  const pressed = (device: DiscoveredDevice, component: string) =>
+    cards(device, [component], (entity, name) =>
+      button(entity, name, undefined, 'button.press', device.name),
+    );
+
+  /** What can be done at a property. What is about a pause is there only while it can be of use. */
+  const propertyButtons = (property: DiscoveredDevice): readonly object[] => {
+    const until = idOf(property, 'sensor_paused_until');
+    const whilePaused = { condition: 'state', entity: until, state_not: ['unknown', 'unavailable'] };
+    const whileOn = { condition: 'state', entity: idOf(property, 'switch_auto_shut_off'), state: 'on' };
+    const only = (condition: object) => (card: object) => ({ ...card, visibility: [condition] });
+    const shown = cards(property, ['sensor_paused_until'], (...of) => ({ ...tile(...of), ...wholeLine }));
+    return [
+      ...shown.map(only(whilePaused)),
+      ...pressed(property, 'button_resolve_incidents'),
+      ...pressed(property, 'button_resume').map(only(whilePaused)),
+      ...pressed(property, 'button_pause').map(only(whileOn)),
+    ];
+  };
+
+  const propertyCards = (property: DiscoveredDevice): readonly object[] => [
+    heading(property.name, 'mdi:home'),
+    ...cards(property, ['sensor_summary'], (entity) => ({
+      type: 'markdown',
+      content: `## {{ states('${entity}') }}`,
+      ...wholeLine,
+    })),
+    ...cards(property, propertyTiles, tile),
+    ...propertyButtons(property),
+    ...devices
+      .filter(({ kind }) => kind === 'bridge')
+      .flatMap((bridge) => cards(bridge, ['binary_sensor_cloud'], tile)),
+  ];
+
+  const chart = (valves: readonly DiscoveredDevice[]): readonly object[] => {
+    const entities = valves.flatMap((valve) =>
+      cards(valve, ['sensor_water_total'], (entity) => ({ entity, name: valve.name })),
+    );
+    const graph = {
+      ...{ type: 'statistics-graph', chart_type: 'bar', period: 'day', days_to_show: 14 },
+      ...{ stat_types: ['change'], entities, ...wholeLine },
+    };
+    return entities.length === 0 ? [] : [heading(say('perDay'), 'mdi:chart-bar'), graph];
+  };
+
+  const byIdentifier = new Map(devices.map((device) => [device.identifier, device]));
+  const valvesOf = new Map<DiscoveredDevice | null, DiscoveredDevice[]>();
+  for (const device of devices) if (device.kind === 'property') valvesOf.set(device, []);
+  for (const device of devices) {
+    if (device.kind !== 'sonic') continue;
+    const property = propertyOf(device, byIdentifier);
+    valvesOf.set(property, [...(valvesOf.get(property) ?? []), device]);
+  }
+  const views = [...valvesOf].map(([property, valves], index) => ({
+    title: property?.name ?? say('water'),
+    path: index === 0 ? 'water' : `water-${index + 1}`,
+    type: 'sections',
+    max_columns: 3,
+    sections: [property ? propertyCards(property) : [], ...valves.map(valveCards), chart(valves)]
+      .filter((all) => all.length > 0)
+      .map((all) => ({ type: 'grid', cards: all })),
+  }));
+  if (views.length === 0) return null;
+  // By the rules of version 1.1, more texts are quoted: other readers would take them for dates, or `on` for true.
+  const document = new Document({ views }, { version: '1.1', aliasDuplicateObjects: false });
+  const known = (device: DiscoveredDevice) =>
+    [...device.entities.values()].every((entity) => ids.has(entity));
+  const unknown = new Set(devices.filter((device) => !known(device)).map(({ name }) => name));
+  const notes = [...head, ...(language === 'en' ? [] : [noteOfLanguages]), ...[...unknown].map(missingNote)];
+  document.commentBefore = notes.map((note) => ` ${sanitize(note)}`).join('\n');
+  return document.toString({ lineWidth: 0, directives: false });
+}
+
+/**
+ * The entity ID of each entity, unless two want the same one. Home Assistant then numbers them in the order in which it sets
+ * them up, so `valve.kitchen` may belong to one valve and `sensor.kitchen_water_flow` to the other: nobody else can know.
+ */
+function entityIds(devices: readonly DiscoveredDevice[]): ReadonlyMap<Entity, string> {
+  const ids = new Map<Entity, string>();
+  const wanting = new Map<string, Entity>();
+  for (const entity of devices.flatMap(({ entities }) => [...entities.values()])) {
+    const { wantedId } = entity;
+    if (wantedId === null) continue;
+    const other = wanting.get(wantedId);
+    if (other) ids.delete(other);
+    else {
+      wanting.set(wantedId, entity);
+      ids.set(entity, wantedId);
+    }
+  }
+  return ids;
+}
+
+/** The property of a valve, above its hub or above itself; null if there is none. */
+function propertyOf(
+  valve: DiscoveredDevice,
+  byIdentifier: ReadonlyMap<string, DiscoveredDevice>,
+): DiscoveredDevice | null {
+  const parent = byIdentifier.get(valve.parent);
+  const above = parent?.kind === 'signal' ? byIdentifier.get(parent.parent) : parent;
+  return above?.kind === 'property' ? above : null;
+}
+
+const missingNote = (name: string) =>
+  `Entities of “${name}” are missing: another device has the same name, or only Home Assistant can spell it.`;
+
+const wholeLine = { grid_options: { columns: 'full' } };
+
+const heading = (text: string, icon: string) => ({ type: 'heading', heading: text, icon });
+
+/** Shows an entity. A tap opens the details, wherever it is. */
+const tile = (entity: string, name: string) => ({
+  ...{ type: 'tile', entity, name },
+  tap_action: { action: 'more-info' },
+  icon_tap_action: { action: 'more-info' },
+});
+
+/** Does something with an entity, after a question that names the place. */
+const button = (entity: string, name: string, icon: string | undefined, action: string, place: string) => ({
+  ...{ type: 'button', entity, name, ...(icon && { icon }), show_state: false, icon_height: '40px' },
+  tap_action: {
+    ...{ action: 'perform-action', perform_action: action, target: { entity_id: entity } },
+    confirmation: { text: `${place}: ${name}?` },
+  },
+  hold_action: { action: 'more-info' },
+});

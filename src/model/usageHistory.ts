@@ -1,0 +1,71 @@
+import { dateAfter, startOfDay } from './calendar.ts';
+import type { DailyUsage } from './records.ts';
+
+/*
+ * How past days become statistics of Home Assistant. It keeps a sum for each hour, which began at 0 with the first hour that it
+ * recorded, and shows the differences. What was before has to end at that 0, so that nothing changes that was recorded: these
+ * sums are negative. The cloud knows only whole days, so the water of a day is spread evenly over its hours.
+ */
+
+/** Litres by date (YYYY-MM-DD), in order. */
+export type DaysOfUsage = ReadonlyMap<string, number>;
+
+/** Where the statistics begin that are there already. */
+export interface Joint {
+  /** The first hour that is there, in ms since 1970. */
+  readonly atMs: number;
+  /** The sum before that hour. */
+  readonly sumL: number;
+  /** What ran on the day of that hour before it; null if that is not known. */
+  readonly sameDayL: number | null;
+}
+
+/** The hours to be added, in order, and the sum before the first of them. */
+export interface PastHours {
+  readonly beforeL: number;
+  readonly hours: readonly { readonly startMs: number; readonly sumL: number }[];
+  /** The dates of the hours, in order. */
+  readonly dates: readonly string[];
+}
+
+const hourMs = 3_600_000;
+
+/** A larger figure for one day is an error of the cloud. */
+const maxLitersPerDay = 1e9;
+
+/** The days of these answers, in order. If a date comes twice, the larger figure is the newer one. */
+export function daysIn(answers: Iterable<DailyUsage>): DaysOfUsage {
+  const days = new Map<string, number>();
+  for (const { daily } of answers) {
+    for (const { date, liters } of daily) {
+      if (liters >= 0 && liters <= maxLitersPerDay) days.set(date, Math.max(liters, days.get(date) ?? 0));
+    }
+  }
+  return new Map([...days].toSorted());
+}
+
+/** The hours of these days that are before the joint, by the calendar of the time zone. */
+export function hoursBefore({ atMs, sumL, sameDayL }: Joint, days: DaysOfUsage, timezone: string): PastHours {
+  const hours: { startMs: number; sumL: number }[] = [];
+  const dates: string[] = [];
+  let laterMl = 0;
+  for (const [date, liters] of [...days].toReversed()) {
+    // Home Assistant's hours are those of UTC, also where clocks differ by half an hour.
+    const startMs = fullHour(startOfDay(date, timezone));
+    const endMs = fullHour(startOfDay(dateAfter(date, 1), timezone));
+    if (startMs >= atMs || (endMs > atMs && sameDayL === null)) continue;
+    const count = (Math.min(endMs, atMs) - startMs) / hourMs;
+    const ml = Math.round((endMs > atMs ? (sameDayL ?? 0) : liters) * 1_000);
+    for (let hour = count; hour > 0; hour -= 1) {
+      const toComeMl = laterMl + ml - Math.round((ml * hour) / count);
+      hours.push({ startMs: startMs + (hour - 1) * hourMs, sumL: sumL - toComeMl / 1_000 });
+    }
+    laterMl += ml;
+    dates.push(date);
+  }
+  return { beforeL: sumL - laterMl / 1_000, hours: hours.toReversed(), dates: dates.toReversed() };
+}
+
+function fullHour(ms: number): number {
+  return Math.ceil(ms / hourMs) * hourMs;
+}

@@ -1,0 +1,117 @@
+import type { Language } from './language.ts';
+import type { SettledValve, ValveAction } from './valve.ts';
+
+/** How far a valve command is, or how it ended. */
+export const commandStatuses = [
+  'sent',
+  'confirmed',
+  'not_confirmed',
+  'error',
+  'refused',
+  'superseded',
+] as const;
+export type CommandStatus = (typeof commandStatuses)[number];
+
+/** The newest command for a valve. Times are ISO 8601 in UTC. */
+export interface LastCommand {
+  /** Null for a message that names none. */
+  readonly action: ValveAction | null;
+  readonly asked_at: string;
+  readonly status: CommandStatus;
+  /** In words; null if nothing is to be said. */
+  readonly reason: string | null;
+}
+
+/** A command that a valve did not carry out, as far as is known. */
+export interface FailedCommand extends LastCommand {
+  readonly action: ValveAction;
+  /** How long the valve was read in vain, in s; null if it was not read, or not to the end. */
+  readonly waited_s: number | null;
+}
+
+/** A failed command is shown for so long, unless a newer one is confirmed. */
+export const failureShownMs = 24 * 3_600_000;
+
+/** Who or what moved a valve. */
+export const movers = ['command', 'by_hand', 'automatic_shut_off', 'elsewhere'] as const;
+
+/** How a valve came to where it is. The keys of which nothing is known are null. */
+export interface Movement {
+  readonly valve: SettledValve;
+  /** ISO 8601 in UTC. */
+  readonly at: string | null;
+  readonly by: (typeof movers)[number] | null;
+  /** Of the command. */
+  readonly topic: string | null;
+  /** Of the incident that tells of it. */
+  readonly incident_id: string | null;
+}
+
+/** What is kept of a valve over a restart. */
+export interface ValveRecord {
+  readonly command: (LastCommand & { readonly topic: string }) | null;
+  /** With the time when it failed, in ms since 1970. */
+  readonly failed: (FailedCommand & { readonly at: number }) | null;
+  readonly movement: Movement | null;
+}
+
+type Texts = Readonly<Record<Language, string>>;
+
+/** What is said of a failed command, by the ending and the action, in all languages. */
+export const failureTexts: Readonly<
+  Record<'not_confirmed' | 'failed', Readonly<Record<ValveAction, Texts>>>
+> = {
+  not_confirmed: {
+    close: {
+      en: '{place} did not close.',
+      de: '{place}: Das Ventil hat sich nicht geschlossen.',
+      fr: '{place}\u00a0: la vanne ne s’est pas fermée.',
+      nl: '{place}: de klep is niet dichtgegaan.',
+      pl: '{place}: zawór się nie zamknął.',
+    },
+    open: {
+      en: '{place} did not open.',
+      de: '{place}: Das Ventil hat sich nicht geöffnet.',
+      fr: '{place}\u00a0: la vanne ne s’est pas ouverte.',
+      nl: '{place}: de klep is niet opengegaan.',
+      pl: '{place}: zawór się nie otworzył.',
+    },
+  },
+  failed: {
+    close: {
+      en: 'The command to close {place} failed.',
+      de: '{place}: Der Befehl zum Schließen ist fehlgeschlagen.',
+      fr: '{place}\u00a0: la commande de fermeture a échoué.',
+      nl: '{place}: de opdracht om te sluiten is mislukt.',
+      pl: '{place}: polecenie zamknięcia nie powiodło się.',
+    },
+    open: {
+      en: 'The command to open {place} failed.',
+      de: '{place}: Der Befehl zum Öffnen ist fehlgeschlagen.',
+      fr: '{place}\u00a0: la commande d’ouverture a échoué.',
+      nl: '{place}: de opdracht om te openen is mislukt.',
+      pl: '{place}: polecenie otwarcia nie powiodło się.',
+    },
+  },
+};
+
+/** What to do about a failed command. */
+export const failureAdvice: Texts = {
+  en: 'Look at the valve, it may have moved. Check its battery.',
+  de: 'Nach dem Ventil sehen, es kann sich bewegt haben. Seine Batterie prüfen.',
+  fr: 'Regardez la vanne, elle a pu bouger. Vérifiez ses piles.',
+  nl: 'Kijk naar de klep, deze kan bewogen zijn. Controleer de batterij.',
+  pl: 'Należy obejrzeć zawór, mógł się poruszyć, i sprawdzić jego baterię.',
+};
+
+/** Which of the texts a failed command has. */
+export function failureKind({ status }: FailedCommand): keyof typeof failureTexts {
+  return status === 'not_confirmed' ? status : 'failed';
+}
+
+/** A failed command in words. */
+export function failureText(failed: FailedCommand, place: string, language: Language): string {
+  // The name is put in by a function: it may have a `$`.
+  const sentence = failureTexts[failureKind(failed)][failed.action][language].replace('{place}', () => place);
+  return `${sentence} ${failureAdvice[language]}`;
+}

@@ -1,0 +1,280 @@
+import type { Clock } from '../base/clock.ts';
+import { idKey } from '../model/ids.ts';
+import { typeOf } from '../model/incidents.ts';
+import type { Incident, Sonic } from '../model/records.ts';
+import { type SettledValve, settledValve, targetOf, type ValveAction } from '../model/valve.ts';
+import {
+  type CommandStatus,
+  failureShownMs,
+  type Movement,
+  type ValveRecord,
+} from '../model/valveCommand.ts';
+
+/** Keeps records of valves over a restart. */
+export interface ValveMemory {
+  readonly valveRecord: (sonicId: string) => ValveRecord | null;
+  readonly recordValve: (sonicId: string, record: ValveRecord) => void;
+  readonly forgetValve: (sonicId: string) => void;
+  /** Whether an earlier run knew of the incident. */
+  readonly isKnownIncident: (incidentId: string) => boolean;
+}
+
+/** A message that asked for a movement. The same object names it each time. */
+export interface AskedCommand {
+  /** Null for a message that names none. */
+  readonly action: ValveAction | null;
+  readonly topic: string;
+  /** ISO 8601 in UTC. */
+  readonly askedAt: string;
+}
+
+/** A command that the cloud may have carried out, and until when it counts, in ms of the monotonic clock. */
+interface Pending {
+  readonly asked: Pick<AskedCommand, 'topic'>;
+  readonly until: number;
+}
+
+/** An incident that may tell who moved a valve. */
+interface Teller {
+  readonly incident: Incident;
+  readonly seenAt: number;
+}
+
+/** What is known of one valve. Times are ms of the monotonic clock. */
+interface Entry {
+  readonly id: string;
+  /** The newest command that was not refused. */
+  newest: AskedCommand | null;
+  last: AskedCommand | null;
+  failedAsked: AskedCommand | null;
+  failedUntil: number;
+  /** Whether an earlier run has sent the command and not seen how it ended, and this run has not read the valve. */
+  isUnfinished: boolean;
+  readonly pending: Map<SettledValve, Pending>;
+  /** When the valve was last read where it was before; null while it is there. */
+  leftAt: number | null;
+  tellers: Teller[];
+  /** A movement of which an incident may still tell: after when it began, and when it was noticed. */
+  open: { readonly from: number; readonly noticedAt: number } | null;
+  command: ValveRecord['command'];
+  failed: ValveRecord['failed'];
+  movement: Movement | null;
+}
+
+/** What belongs together is reported within this time, in ms. */
+const togetherMs = 5 * 60_000;
+
+/** A command of an earlier run counts as the mover of a valve for so long, in ms. */
+const unfinishedMs = 10 * 60_000;
+
+const shutOffTypes = ['high_volume_alert', 'long_flow_alert', 'water_presence_detected'];
+
+const unfinishedReason = 'sonic2mqtt was restarted before the valve had confirmed the command';
+
+/**
+ * The newest command of each valve, the one that failed, and how the valve came to where it is. All of it is kept over
+ * restarts. A movement is by a command only if the command may have been at work when the valve left its position. An
+ * incident tells of it if it is new at the same time. It may come a poll later, and then corrects what was shown.
+ */
+export class ValveRecords {
+  readonly #memory: ValveMemory | undefined;
+  readonly #clock: Clock;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(memory: ValveMemory | undefined, clock: Clock) {
+    this.#memory = memory;
+    this.#clock = clock;
+  }
+
+  /** What is known of a valve. A failure that is a day old is none. */
+  of(id: string): ValveRecord {
+    const { command, failed, movement, failedUntil } = this.#entry(id);
+    return { command, failed: this.#clock.monotonic() < failedUntil ? failed : null, movement };
+  }
+
+  /** Records how far a command is, or how it ended. `isFailure`: the valve was not moved as somebody wished. */
+  recordCommand(
+    id: string,
+    asked: AskedCommand,
+    status: CommandStatus,
+    reason: string | null,
+    { isFailure = false, waitedMs = null }: { isFailure?: boolean; waitedMs?: number | null } = {},
+  ): void {
+    const entry = this.#entry(id);
+    const { action, askedAt: asked_at, topic } = asked;
+    if (status === 'sent' || status === 'refused') entry.last = asked;
+    if (status === 'sent') entry.newest = asked;
+    const command = { action, asked_at, status, reason };
+    if (entry.last === asked) entry.command = { ...command, topic };
+    // A newer command that was sent is what somebody wants now.
+    if (isFailure && action !== null && (entry.newest === asked || status === 'refused')) {
+      const waited_s = waitedMs === null ? null : Math.round(waitedMs / 1_000);
+      this.#fail(entry, { ...command, action, waited_s, at: this.#clock.now() }, asked);
+    }
+    // An older command that is confirmed does not end the failure of a newer one.
+    if (status === 'confirmed' && (entry.newest === asked || entry.failedAsked === asked))
+      entry.failed = null;
+    this.#keep(id, entry);
+  }
+
+  /** Records that the cloud may carry out a command from now on. */
+  commandFlies(id: string, { action, topic }: AskedCommand): void {
+    if (action === null) return;
+    this.#entry(id).pending.set(targetOf[action], { asked: { topic }, until: Number.POSITIVE_INFINITY });
+  }
+
+  /** Records until when a command that was sent may move the valve; null, the cloud has not received it. */
+  commandLanded(id: string, { action, topic }: AskedCommand, until: number | null): void {
+    const { pending } = this.#entry(id);
+    if (action === null || !pending.has(targetOf[action])) return;
+    if (until === null) pending.delete(targetOf[action]);
+    else pending.set(targetOf[action], { asked: { topic }, until });
+  }
+
+  /** Takes the state of a valve; its former state was read last at that time. Returns whether it shows something else. */
+  record({ id, valve_state: state }: Sonic, readAt: number, formerReadAt: number): boolean {
+    const entry = this.#entry(id);
+    const settled = settledValve(state);
+    if (settled === null) {
+      entry.leftAt ??= formerReadAt;
+      return false;
+    }
+    const before = entry.movement;
+    const from = entry.leftAt ?? formerReadAt;
+    entry.leftAt = null;
+    const wasUnfinished = entry.isUnfinished;
+    if (wasUnfinished) this.#finish(entry, settled);
+    if (before?.valve === settled) {
+      if (wasUnfinished) this.#keep(id, entry);
+      return wasUnfinished;
+    }
+    const unknown = { valve: settled, at: null, by: null, topic: null, incident_id: null };
+    const at = new Date(this.#clock.now()).toISOString();
+    const mover = entry.pending.get(settled);
+    entry.open = null;
+    if (before === null) entry.movement = unknown;
+    else if (mover && from < mover.until)
+      entry.movement = { ...unknown, at, by: 'command', topic: mover.asked.topic };
+    else {
+      entry.movement = { ...unknown, at, by: 'elsewhere' };
+      entry.open = { from, noticedAt: readAt };
+    }
+    entry.pending.delete(settled);
+    this.#keep(id, entry);
+    return true;
+  }
+
+  /** Takes an incident at the valve that was not open before. */
+  incidentOpened(id: string, incident: Incident): void {
+    const type = typeOf(incident);
+    if (type !== 'device_handle_moved' && !shutOffTypes.includes(type ?? '')) return;
+    if (this.#memory?.isKnownIncident(incident.id)) return;
+    const entry = this.#entry(id);
+    const seenAt = this.#clock.monotonic();
+    entry.tellers = [...entry.tellers.slice(-9), { incident, seenAt }];
+  }
+
+  /** The valves of whose last movement an incident may still tell. */
+  get open(): string[] {
+    return [...this.#entries.values()].flatMap(({ open, id }) => (open ? id : []));
+  }
+
+  /** Looks whether an incident tells of the last movement by now. Returns whether one does that did not before. */
+  findTeller(id: string, isShutOffOn: boolean): boolean {
+    const entry = this.#entry(id);
+    const { open, movement, tellers } = entry;
+    if (!open || !movement) return false;
+    const now = this.#clock.monotonic();
+    if (now > open.noticedAt + togetherMs) entry.open = null;
+    const since = open.from - togetherMs;
+    const wallSince = this.#clock.now() - now + since;
+    const fitting = tellers.filter(({ incident, seenAt }) => {
+      const detectedAt = Date.parse(incident.detected_at ?? '');
+      return seenAt >= since && seenAt <= open.noticedAt + togetherMs && !(detectedAt < wallSince);
+    });
+    const byHand = fitting.find(({ incident }) => typeOf(incident) === 'device_handle_moved');
+    const shutOff = isShutOffOn && movement.valve === 'closed' ? fitting.at(-1) : undefined;
+    const teller = byHand ?? shutOff;
+    if (!teller || teller.incident.id === movement.incident_id) return false;
+    const detectedAt = Date.parse(teller.incident.detected_at ?? '');
+    const isSensible = detectedAt <= this.#clock.now() && !(detectedAt < wallSince);
+    entry.movement = {
+      ...movement,
+      at: isSensible ? new Date(detectedAt).toISOString() : movement.at,
+      by: byHand ? 'by_hand' : 'automatic_shut_off',
+      incident_id: teller.incident.id,
+    };
+    // It tells of one movement.
+    entry.tellers = tellers.filter((each) => each !== teller);
+    this.#keep(id, entry);
+    return true;
+  }
+
+  /** The valves with a failed command, and how long the next of them is still to be shown, in ms; 0, it no longer is. */
+  expireFailures(): { readonly expired: readonly string[]; readonly nextMs: number | null } {
+    const now = this.#clock.monotonic();
+    const failed = [...this.#entries.values()].filter((entry) => entry.failed !== null);
+    const over = failed.filter(({ failedUntil }) => failedUntil <= now);
+    for (const entry of over) {
+      entry.failed = null;
+      this.#keep(entry.id, entry);
+    }
+    const left = failed.flatMap((entry) => (entry.failed ? entry.failedUntil - now : []));
+    return { expired: over.map(({ id }) => id), nextMs: left.length > 0 ? Math.min(...left) : null };
+  }
+
+  /** Forgets a valve that is gone. */
+  forget(id: string): void {
+    this.#entries.delete(idKey(id));
+    this.#memory?.forgetValve(id);
+  }
+
+  /** A command that an earlier run has sent: the valve is where it was to be, or nobody knows more. */
+  #finish(entry: Entry, settled: SettledValve): void {
+    entry.isUnfinished = false;
+    const { command } = entry;
+    if (!command?.action || targetOf[command.action] !== settled) return;
+    const reason = `sonic2mqtt was restarted, and then read that the valve is ${settled}`;
+    entry.command = { ...command, status: 'confirmed', reason };
+    entry.failed = null;
+    const ageMs = Math.abs(this.#clock.now() - Date.parse(command.asked_at));
+    if (ageMs < unfinishedMs) entry.pending.set(settled, { asked: command, until: Number.POSITIVE_INFINITY });
+  }
+
+  #fail(entry: Entry, failed: NonNullable<ValveRecord['failed']>, asked: AskedCommand | null): void {
+    entry.failed = failed;
+    entry.failedAsked = asked;
+    // A clock that was ahead of this one when it failed must not keep it for longer.
+    const ageMs = Math.max(0, this.#clock.now() - failed.at);
+    entry.failedUntil = this.#clock.monotonic() + failureShownMs - ageMs;
+  }
+
+  #entry(id: string): Entry {
+    const key = idKey(id);
+    const known = this.#entries.get(key);
+    if (known) return known;
+    const kept = this.#memory?.valveRecord(id) ?? null;
+    const entry: Entry = {
+      ...{ id, newest: null, last: null, failedAsked: null, failedUntil: 0, isUnfinished: false },
+      ...{ pending: new Map(), leftAt: null, tellers: [], open: null },
+      ...{ command: null, failed: null, movement: null, ...kept },
+    };
+    this.#entries.set(key, entry);
+    if (kept?.failed) this.#fail(entry, kept.failed, null);
+    if (kept?.command?.status === 'sent') {
+      const { topic: _, ...command } = kept.command;
+      entry.isUnfinished = true;
+      entry.command = { ...kept.command, status: 'not_confirmed', reason: unfinishedReason };
+      if (command.action) {
+        const { action } = command;
+        const failed = { ...command, action, status: 'not_confirmed', reason: unfinishedReason } as const;
+        this.#fail(entry, { ...failed, waited_s: null, at: Date.parse(command.asked_at) }, null);
+      }
+    }
+    return entry;
+  }
+
+  #keep(id: string, { command, failed, movement }: ValveRecord): void {
+    this.#memory?.recordValve(id, { command, failed, movement });
+  }
+}

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { Home, hourMs, leisurely, minuteMs, type Sections, secondMs } from './home.ts';
+
+/** A home whose valve can be told to move. */
+async function aHome(config: Sections = {}): Promise<Home> {
+  const home = new Home({ config });
+  home.world.settings.change(home.propertyId, { auto_shut_off: true });
+  await home.start();
+  return home;
+}
+
+const ask = (home: Home, payload: string) =>
+  home.broker.publish(`sonic2mqtt/sonic/${home.sonicId}/valve/set`, payload, false);
+/** From now on the valve does not move. */
+const weaken = (home: Home) => {
+  const valve = home.world.valve(home.sonicId);
+  if (valve) valve.weak = true;
+};
+const last = (home: Home) => home.json(`sonic/${home.sonicId}/last_command`);
+const movement = (home: Home) => home.json(`sonic/${home.sonicId}/movement`);
+const failed = (home: Home) => home.entity(home.sonicId, 'binary_sensor_command_failed');
+
+describe('a valve that does not obey', () => {
+  it('is told of in Home Assistant and the log until it obeys, over restarts and outages', async () => {
+    const home = await aHome({ schedules: leisurely });
+    expect(last(home)).toEqual({ action: null, asked_at: null, status: null, reason: null, failed: null });
+    expect(failed(home)).toMatchObject({ state: 'OFF', isAvailable: true });
+    weaken(home);
+    ask(home, 'CLOSE');
+    await home.pass(5 * secondMs);
+    expect(last(home)).toMatchObject({ action: 'close', status: 'sent', reason: null });
+    expect(failed(home).state).toBe('OFF');
+    await home.pass(100 * secondMs);
+    expect(last(home)).toMatchObject({
+      status: 'not_confirmed',
+      reason: 'no movement within 90 s',
+      failed: { action: 'close', text: expect.stringContaining(' did not close. Look at the valve') },
+    });
+    expect(failed(home).state).toBe('ON');
+    expect(home.lines.at(-1)?.text).toMatch(
+      /^warn: Valve ".+" did not close within 90 s. Look at it, then check its battery and its hub$/,
+    );
+    await home.restart();
+    expect(failed(home).state).toBe('ON');
+    home.strike = () => 'error-503';
+    await home.pass(20 * minuteMs);
+    expect(failed(home)).toMatchObject({ state: 'ON', isAvailable: true });
+    home.strike = () => null;
+    await home.pass(23 * hourMs);
+    expect(failed(home).state).toBe('ON');
+    await home.pass(hourMs);
+    expect(failed(home).state).toBe('OFF');
+    expect(last(home)).toMatchObject({ status: 'not_confirmed', failed: null });
+    home.bridge.kill();
+  });
+
+  it('is no longer one that was killed in the middle, whatever became of the command', async () => {
+    const home = await aHome();
+    ask(home, 'CLOSE');
+    await home.pass(2 * secondMs);
+    home.bridge.kill();
+    await home.pass(minuteMs);
+    await home.start();
+    expect(last(home)).toMatchObject({ action: 'close', status: 'confirmed' });
+    expect(movement(home)).toMatchObject({ valve: 'closed', by: 'command' });
+    weaken(home);
+    ask(home, 'OPEN');
+    await home.pass(2 * secondMs);
+    home.bridge.kill();
+    await home.pass(minuteMs);
+    home.strike = () => 'refused';
+    await home.start();
+    expect(last(home)).toMatchObject({ action: 'open', status: 'not_confirmed' });
+    home.strike = () => null;
+    await home.pass(5 * minuteMs);
+    expect(failed(home).state).toBe('ON');
+    home.bridge.kill();
+  });
+});
+
+describe('who moved the valve', () => {
+  it('is told from a command, an incident that comes later, or nobody, over restarts', async () => {
+    const home = await aHome();
+    const { sonicId, world } = home;
+    expect(movement(home)).toMatchObject({ valve: 'open', at: null, by: null });
+    ask(home, 'CLOSE');
+    await home.pass(30 * secondMs);
+    const topic = `sonic2mqtt/sonic/${sonicId}/valve/set`;
+    expect(movement(home)).toMatchObject({ valve: 'closed', by: 'command', topic, incident_id: null });
+    expect(home.entity(sonicId, 'sensor_moved_by').state).toBe('command');
+    expect(home.entity(sonicId, 'sensor_moved_at').state).toBe(movement(home).at);
+    await home.pass(10 * minuteMs);
+    world.setValve(sonicId, 'open');
+    await home.pass(90 * secondMs);
+    expect(movement(home)).toMatchObject({ valve: 'open', by: 'elsewhere', topic: null });
+    const { id } = world.openIncident({ type: 'device_handle_moved', sonicId });
+    await home.pass(minuteMs);
+    expect(movement(home)).toMatchObject({ valve: 'open', by: 'by_hand', incident_id: id });
+    await home.pass(10 * minuteMs);
+    world.setValve(sonicId, 'pressure_test');
+    await home.pass(2 * minuteMs);
+    world.setValve(sonicId, 'open');
+    await home.pass(2 * minuteMs);
+    expect(movement(home)).toMatchObject({ by: 'by_hand', incident_id: id });
+    world.setValve(sonicId, 'closed');
+    const leak = world.openIncident({ type: 'water_presence_detected', sonicId });
+    await home.pass(2 * minuteMs);
+    expect(movement(home)).toMatchObject({ by: 'automatic_shut_off', incident_id: leak.id });
+    await home.stop();
+    world.setValve(sonicId, 'open');
+    await home.pass(hourMs);
+    await home.start();
+    expect(movement(home)).toMatchObject({ valve: 'open', by: 'elsewhere', incident_id: null });
+    home.bridge.kill();
+  });
+});

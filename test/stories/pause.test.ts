@@ -1,0 +1,639 @@
+import { describe, expect, it } from 'vitest';
+import { bridgeOf } from '../../src/model/shard.ts';
+import type { RequestFault } from '../simulation/virtualCloud.ts';
+import { Home, type HomeOptions, hourMs, minuteMs, newDisk, secondMs } from './home.ts';
+
+/** A home that is there with its shut-off on, and what one does and sees of its pause. */
+async function pausedHome(options: HomeOptions = {}, isOn = true) {
+  const home = new Home(options);
+  const { propertyId, world } = home;
+  world.settings.change(propertyId, { auto_shut_off: isOn });
+  await home.start();
+  const topic = `property/${propertyId}/pause`;
+  const command = async (payload: string, path = 'pause/set') => {
+    const before = home.events('command').length;
+    home.broker.publish(`sonic2mqtt/property/${propertyId}/${path}`, payload, false);
+    await home.until(() => home.events('command').length > before, `the outcome of ${path} ${payload}`);
+    return home.events('command').at(-1);
+  };
+  return {
+    home,
+    command,
+    pause: () => home.json(topic),
+    isOn: () => world.settings.get(propertyId)?.auto_shut_off,
+    sent: () => home.asked('update_property_settings').map(({ body }) => JSON.parse(body)),
+    untilState: (state: string, longestMs?: number) =>
+      home.until(() => home.json(topic).state === state, `the pause to be ${state}`, longestMs),
+  };
+}
+
+const ok = { status: 'ok', reason: null, http_status: 200 };
+const off = { auto_shut_off: false };
+const on = { auto_shut_off: true };
+const none = { until: null, state: 'none', reason: null };
+
+describe('a pause of the automatic shut-off', () => {
+  it('turns it off now and on again after its minutes, and says until when', async () => {
+    const { home, command, pause, isOn, sent } = await pausedHome();
+    expect(pause()).toEqual(none);
+    const before = home.time.now;
+    expect(await command('90')).toMatchObject(ok);
+    expect(isOn()).toBe(false);
+    const { until, state, reason } = pause();
+    expect([state, reason]).toEqual(['paused', null]);
+    const length = Date.parse(until) - Date.parse('2026-03-02T09:00:00Z') - before;
+    expect(length).toBeGreaterThanOrEqual(90 * minuteMs);
+    expect(length).toBeLessThan(90 * minuteMs + secondMs);
+    expect(home.entity(home.propertyId, 'sensor_paused_until')).toMatchObject({
+      state: until,
+      isAvailable: true,
+    });
+    await home.pass(89 * minuteMs);
+    expect([isOn(), pause().until]).toEqual([false, until]);
+    await home.pass(minuteMs + 2 * secondMs);
+    expect([isOn(), pause()]).toEqual([true, none]);
+    expect(sent()).toEqual([off, on]);
+    expect(home.linesFrom(0).filter((line) => line.includes('shut-off'))).toEqual([
+      'info: Pausing the automatic shut-off of "Willow Cottage" for 90 min (MQTT command)',
+      'info: The automatic shut-off of "Willow Cottage" is on again',
+    ]);
+    await home.pass(3 * hourMs);
+    expect(sent()).toEqual([off, on]);
+    home.bridge.kill();
+  });
+
+  it('can be ended, prolonged and shortened', async () => {
+    const { home, command, pause, isOn, sent, untilState } = await pausedHome();
+    expect(await command('0')).toMatchObject({ status: 'refused' });
+    expect(await command('30')).toMatchObject(ok);
+    const first = pause().until;
+    expect(await command('120')).toMatchObject(ok);
+    expect(Date.parse(pause().until) - Date.parse(first)).toBeGreaterThan(89 * minuteMs);
+    await home.pass(hourMs);
+    expect([isOn(), pause().state]).toEqual([false, 'paused']);
+    expect(await command('5')).toMatchObject(ok);
+    await home.pass(5 * minuteMs + 2 * secondMs);
+    expect([isOn(), pause()]).toEqual([true, none]);
+    expect(await command('1440')).toMatchObject(ok);
+    expect(await command('0')).toMatchObject(ok);
+    await untilState('none', 2 * secondMs);
+    expect(isOn()).toBe(true);
+    expect(sent()).toEqual([off, off, off, on, off, on]);
+    home.bridge.kill();
+  });
+
+  it.each(['', ' ', '-5', '1441', '2.5', 'an hour', '{"minutes":5}', '1e2', 'ON'])(
+    'is refused in words for %j',
+    async (payload) => {
+      const { home, command, sent } = await pausedHome();
+      if (payload === '') home.broker.publish(`sonic2mqtt/property/${home.propertyId}/pause/set`, '', false);
+      else
+        expect(await command(payload)).toMatchObject({
+          status: 'refused',
+          reason: 'must be whole minutes from 1 to 1440, or 0 to end the pause',
+        });
+      await home.pass(minuteMs);
+      expect(sent()).toEqual([]);
+      home.bridge.kill();
+    },
+  );
+
+  it('is refused where the shut-off is off already, by what the cloud says now, or not known', async () => {
+    const { home, command, pause, sent } = await pausedHome({}, false);
+    const wasOff = { status: 'refused', reason: 'the automatic shut-off is off already' };
+    expect(await command('60')).toMatchObject(wasOff);
+    home.world.settings.change(home.propertyId, on);
+    home.broker.publish('sonic2mqtt/bridge/refresh', 'PRESS', false);
+    await home.pass(minuteMs);
+    // Turned off in the app since it was read last.
+    home.world.settings.change(home.propertyId, off);
+    expect(await command('60')).toMatchObject(wasOff);
+    home.world.settings.change(home.propertyId, { auto_shut_off: null });
+    expect(await command('60')).toMatchObject({
+      status: 'refused',
+      reason: expect.stringContaining('not known'),
+    });
+    home.strike = ({ operation }) => (operation === 'read_property_settings' ? 'error-503' : null);
+    expect(await command('60')).toMatchObject({ status: 'error', http_status: 503 });
+    expect([sent(), pause()]).toEqual([[], none]);
+    home.bridge.kill();
+  });
+
+  it('is refused where nothing can be kept on disk, since nothing could end it after a restart', async () => {
+    const { home, command, pause, sent } = await pausedHome();
+    home.disk.fault = 'ENOSPC';
+    expect(await command('60')).toMatchObject({
+      status: 'refused',
+      reason: expect.stringContaining('data_dir cannot be written'),
+    });
+    expect([sent(), pause()]).toEqual([[], none]);
+    home.disk.fault = null;
+    await home.pass(2 * minuteMs);
+    expect(await command('60')).toMatchObject(ok);
+    // The pause before stands.
+    const { until } = pause();
+    home.disk.fault = 'EROFS';
+    expect(await command('600')).toMatchObject({ status: 'refused' });
+    expect(pause().until).toBe(until);
+    await home.pass(hourMs);
+    expect(pause()).toEqual(none);
+    expect(sent()).toEqual([off, on]);
+    home.bridge.kill();
+  });
+
+  it('is on disk before the cloud is told of it', async () => {
+    const { home, sent } = await pausedHome();
+    home.disk.hold((text) => /"pauses":\{"/.test(text));
+    home.broker.publish(`sonic2mqtt/property/${home.propertyId}/pause/set`, '60', false);
+    await home.pass(5 * secondMs);
+    expect([home.disk.waiting, sent()]).toEqual([1, []]);
+    home.disk.hold(() => false);
+    await home.pass(secondMs);
+    expect(sent()).toEqual([off]);
+    home.bridge.kill();
+  });
+
+  it('has buttons and a number in Home Assistant, unless control.settings is off', async () => {
+    const { home, command, pause } = await pausedHome();
+    const { propertyId } = home;
+    const { components } = home.discovery(propertyId);
+    expect(components.number_pause_minutes).toMatchObject({ min: 1, max: 1440, entity_category: 'config' });
+    const minutes = () => home.entity(propertyId, 'number_pause_minutes').state;
+    expect(minutes()).toBe(60);
+    expect(await command('1441', 'pause_minutes/set')).toMatchObject({ status: 'refused' });
+    expect(await command('15', 'pause_minutes/set')).toMatchObject({ status: 'ok' });
+    await home.restart();
+    expect(minutes()).toBe(15);
+    const press = (id: string) => {
+      const { command_topic: topic, payload_press: payload = 'PRESS' } = components[id];
+      return command(payload, topic.slice(`sonic2mqtt/property/${propertyId}/`.length));
+    };
+    expect(await press('button_pause')).toMatchObject(ok);
+    await home.pass(14 * minuteMs);
+    expect(pause().state).toBe('paused');
+    expect(await press('button_resume')).toMatchObject(ok);
+    expect(pause()).toEqual(none);
+    expect(await press('button_pause')).toMatchObject(ok);
+    // What was paused is given back all the same: that is no change which somebody asks for.
+    await home.stop();
+    await home.startWith({ control: { settings: false } });
+    expect(Object.keys(home.discovery(propertyId).components)).not.toContain('button_pause');
+    expect(await command('0')).toMatchObject({
+      status: 'refused',
+      reason: expect.stringContaining('control'),
+    });
+    expect(pause().state).toBe('paused');
+    await home.pass(15 * minuteMs);
+    expect([pause(), home.world.settings.get(propertyId)?.auto_shut_off]).toEqual([none, true]);
+    home.bridge.kill();
+  });
+});
+
+describe('somebody else, during a pause', () => {
+  it('ends it by turning the shut-off on in the app', async () => {
+    const { home, command, pause, sent } = await pausedHome({ config: { schedules: { properties: '10m' } } });
+    await command('300');
+    await home.pass(hourMs);
+    home.world.settings.change(home.propertyId, on);
+    await home.pass(11 * minuteMs);
+    expect(pause()).toEqual(none);
+    // From then on it is off because somebody wants that.
+    home.world.settings.change(home.propertyId, off);
+    await home.pass(6 * hourMs);
+    expect(sent()).toEqual([off]);
+    home.bridge.kill();
+  });
+
+  it('does not end it by a reading that was under way before it was off', async () => {
+    const { home, command, pause, isOn } = await pausedHome();
+    // Read before the change, and answered after it.
+    home.strike = ({ operation }) => (operation === 'read_property_settings' ? 'slow' : null);
+    home.broker.publish('sonic2mqtt/bridge/refresh', 'PRESS', false);
+    await home.pass(100);
+    home.strike = () => null;
+    expect(await command('60')).toMatchObject(ok);
+    await home.pass(minuteMs);
+    expect([pause().state, isOn()]).toEqual(['paused', false]);
+    home.bridge.kill();
+  });
+
+  it('does not end it by a cloud that shows for a moment what was', async () => {
+    const { home, command, pause } = await pausedHome();
+    home.strike = ({ operation, method }) =>
+      operation === 'read_property_settings' && method === 'GET'
+        ? (answer) => ({
+            ...answer,
+            text: answer.text.replace('"auto_shut_off":false', '"auto_shut_off":true'),
+          })
+        : null;
+    await command('60');
+    await home.pass(5 * secondMs);
+    home.strike = () => null;
+    await home.pass(minuteMs);
+    expect(pause().state).toBe('paused');
+    home.bridge.kill();
+  });
+
+  it('ends it by the command ON, and cannot make it last for good by OFF', async () => {
+    const { home, command, pause, isOn, sent } = await pausedHome();
+    const { propertyId } = home;
+    await command('60');
+    const refusal = { status: 'refused', reason: expect.stringContaining('is paused') };
+    expect(await command('OFF', 'settings/auto_shut_off/set')).toMatchObject(refusal);
+    const fields = JSON.stringify({ ...off, timezone: 'Europe/Paris' });
+    expect(await command(fields, 'settings/set')).toMatchObject(refusal);
+    const request = JSON.stringify({ params: { property_id: propertyId }, body: off });
+    home.broker.publish('sonic2mqtt/bridge/request/update_property_settings', request, false);
+    await home.pass(secondMs);
+    expect(home.events('command').at(-1)).toMatchObject(refusal);
+    expect(await command('Europe/Paris', 'settings/timezone/set')).toMatchObject({ status: 'ok' });
+    expect(pause().state).toBe('paused');
+    expect(await command('ON', 'settings/auto_shut_off/set')).toMatchObject({ status: 'ok' });
+    await home.pass(secondMs);
+    expect([pause(), isOn()]).toEqual([none, true]);
+    expect(await command('OFF', 'settings/auto_shut_off/set')).toMatchObject({ status: 'ok' });
+    await home.pass(2 * hourMs);
+    expect(isOn()).toBe(false);
+    expect(sent()).toEqual([off, { timezone: 'Europe/Paris' }, on, off]);
+    home.bridge.kill();
+  });
+
+  it('may turn it off before the pause has its turn, which is refused then', async () => {
+    const { home, isOn, pause } = await pausedHome();
+    const publish = (path: string, payload: string) =>
+      home.broker.publish(`sonic2mqtt/property/${home.propertyId}/${path}`, payload, false);
+    publish('settings/auto_shut_off/set', 'OFF');
+    publish('pause/set', '60');
+    await home.pass(minuteMs);
+    expect(home.events('command')).toMatchObject([{ status: 'ok' }, { status: 'refused' }]);
+    await home.pass(2 * hourMs);
+    expect([isOn(), pause()]).toEqual([false, none]);
+    home.bridge.kill();
+  });
+});
+
+describe('a pause and a restart', () => {
+  it.each([
+    ['a stop', (home: Home) => home.stop()],
+    ['a kill', async (home: Home) => home.bridge.kill()],
+  ])('is ended in time after %s', async (_, end) => {
+    const { home, command, pause, isOn, sent } = await pausedHome();
+    await command('60');
+    const { until } = pause();
+    await home.pass(20 * minuteMs);
+    await end(home);
+    await home.pass(20 * minuteMs);
+    await home.start();
+    expect([pause().state, pause().until, isOn()]).toEqual(['paused', until, false]);
+    await home.pass(20 * minuteMs);
+    expect([pause(), isOn()]).toEqual([none, true]);
+    expect(sent()).toEqual([off, on]);
+    home.bridge.kill();
+  });
+
+  it('is ended at once where its time has passed meanwhile', async () => {
+    const { home, command, pause, isOn } = await pausedHome();
+    await command('60');
+    home.bridge.kill();
+    await home.pass(5 * hourMs);
+    await home.start();
+    expect([pause(), isOn()]).toEqual([none, true]);
+    home.bridge.kill();
+  });
+
+  it('that was killed between disk and request has no pause', async () => {
+    const { home, pause, isOn, sent } = await pausedHome();
+    home.strike = ({ operation }) => (operation === 'update_property_settings' ? 'slow-connect' : null);
+    home.broker.publish(`sonic2mqtt/property/${home.propertyId}/pause/set`, '60', false);
+    await home.pass(400);
+    expect(sent()).toEqual([]);
+    home.bridge.kill();
+    home.strike = () => null;
+    await home.start();
+    expect([pause(), isOn(), sent()]).toEqual([none, true, []]);
+    await home.pass(2 * hourMs);
+    expect(sent()).toEqual([]);
+    home.bridge.kill();
+  });
+
+  it('that was killed before the answer has the pause, and ends it', async () => {
+    const { home, pause, isOn } = await pausedHome();
+    home.strike = ({ operation }) => (operation === 'update_property_settings' ? 'hang-after' : null);
+    home.broker.publish(`sonic2mqtt/property/${home.propertyId}/pause/set`, '60', false);
+    await home.pass(secondMs);
+    expect(isOn()).toBe(false);
+    home.bridge.kill();
+    home.strike = () => null;
+    await home.start();
+    expect([pause().state, isOn()]).toEqual(['paused', false]);
+    await home.pass(hourMs);
+    expect([pause(), isOn()]).toEqual([none, true]);
+    home.bridge.kill();
+  });
+
+  it('is ended although the property is not selected any more', async () => {
+    const { home, command, isOn } = await pausedHome({ cloud: { properties: 2 } });
+    const [, other = ''] = home.world.properties.ids;
+    await command('60');
+    await home.stop();
+    await home.startWith({ filters: { properties: [other] } });
+    expect(home.text(`property/${home.propertyId}/pause`)).toBeUndefined();
+    expect(isOn()).toBe(false);
+    await home.pass(hourMs);
+    expect(isOn()).toBe(true);
+    home.bridge.kill();
+  });
+});
+
+describe('a pause and other bridges', () => {
+  it('is ended by the bridge that began it, and by no other, also where the property has moved to another', async () => {
+    const home = new Home();
+    const { propertyId, world } = home;
+    world.settings.change(propertyId, on);
+    const isOn = () => world.settings.get(propertyId)?.auto_shut_off;
+    const owner = bridgeOf(propertyId, 2);
+    const shard = (index: number, count: number) => ({
+      mqtt: { client_id: `bridge-${index}` },
+      shard: { index, count },
+    });
+    const [ownDisk, otherDisk] = [newDisk(), newDisk()];
+    const other = home.anotherBridge(shard(1 - owner, 2), { disk: otherDisk });
+    const own = home.anotherBridge(shard(owner, 2), { disk: ownDisk });
+    for (const bridge of [own, other]) bridge.start();
+    await home.pass(minuteMs);
+    home.broker.publish(`sonic2mqtt/property/${propertyId}/pause/set`, '10', false);
+    await home.pass(5 * secondMs);
+    expect([isOn(), home.json(`property/${propertyId}/pause`).state]).toEqual([false, 'paused']);
+    own.kill();
+    await home.pass(30 * minuteMs);
+    expect(isOn()).toBe(false);
+    // By another number of bridges the property is not this one's any more.
+    const count = [3, 4, 5, 6].find((each) => bridgeOf(propertyId, each) !== owner) ?? 0;
+    expect(count).toBeGreaterThan(2);
+    const moved = home.anotherBridge(shard(owner, count), { disk: ownDisk });
+    moved.start();
+    await home.pass(minuteMs);
+    expect(isOn()).toBe(true);
+    for (const bridge of [moved, other]) bridge.kill();
+  });
+
+  it('does not begin while a second bridge runs by mistake, and ends all the same', async () => {
+    const { home, command, isOn, sent } = await pausedHome();
+    await command('30');
+    const second = home.anotherBridge({ mqtt: { client_id: 'second' } });
+    second.start();
+    await home.pass(minuteMs);
+    await home.pass(30 * minuteMs);
+    expect(isOn()).toBe(true);
+    home.broker.publish(`sonic2mqtt/property/${home.propertyId}/pause/set`, '30', false);
+    await home.pass(minuteMs);
+    const outcomes = home.events('command').slice(1);
+    expect(outcomes.map(({ status }) => status)).toEqual(['refused', 'refused']);
+    expect(outcomes[0]?.['reason']).toContain('Another bridge');
+    expect(sent()).toEqual([off, on]);
+    for (const bridge of [home.bridge, second]) bridge.kill();
+  });
+});
+
+describe('a pause and a clock', () => {
+  it.each([
+    ['back', -50],
+    ['hours back', -300],
+  ])('that is set %s is no longer than it was asked for, and says when it ends', async (_, minutes) => {
+    const { home, command, pause, isOn } = await pausedHome();
+    await command('60');
+    await home.pass(10 * minuteMs);
+    home.bridge.wallErrorMs = minutes * minuteMs;
+    await home.pass(minuteMs);
+    const begins = Date.parse('2026-03-02T09:00:00Z');
+    const leftMs = Date.parse(pause().until) - (begins + home.time.now + minutes * minuteMs);
+    expect(Math.round(leftMs / minuteMs)).toBe(49);
+    await home.pass(48 * minuteMs);
+    expect(isOn()).toBe(false);
+    await home.pass(minuteMs + 2 * secondMs);
+    expect([isOn(), pause()]).toEqual([true, none]);
+    home.bridge.kill();
+  });
+
+  it('that is set forward ends when the clock says so', async () => {
+    const { home, command, isOn } = await pausedHome();
+    await command('60');
+    home.bridge.wallErrorMs = 30 * minuteMs;
+    await home.pass(29 * minuteMs);
+    expect(isOn()).toBe(false);
+    await home.pass(minuteMs + 2 * secondMs);
+    expect(isOn()).toBe(true);
+    home.bridge.kill();
+  });
+
+  it('that was set back while the bridge was stopped ends at once: nobody knows how long it has lasted', async () => {
+    const { home, command, isOn } = await pausedHome();
+    await command('60');
+    await home.pass(30 * minuteMs);
+    home.bridge.kill();
+    home.bridge.wallErrorMs = -60 * minuteMs;
+    await home.start();
+    expect(isOn()).toBe(true);
+    home.bridge.kill();
+  });
+
+  it('that goes on while the machine sleeps ends when it wakes', async () => {
+    const { home, command, isOn } = await pausedHome();
+    await command('5');
+    home.oracle.mute(20 * minuteMs);
+    home.bridge.machine.sleep(10 * minuteMs);
+    await home.pass(10 * minuteMs + 15 * secondMs);
+    expect(isOn()).toBe(true);
+    home.bridge.kill();
+  });
+});
+
+describe('a cloud that does not turn it on again', () => {
+  it.each<[RequestFault | number]>([
+    ['refused'],
+    ['hang-before'],
+    ['hang-after'],
+    ['reset-before'],
+    ['error-503'],
+    ['html'],
+    ['limited'],
+    ['denied'],
+    [403],
+    [404],
+    [422],
+  ])('by %s is asked until it does, and that is said', async (fault) => {
+    const { home, command, pause, isOn, untilState } = await pausedHome();
+    await command('60');
+    const strike = typeof fault === 'number' ? answer(fault) : fault;
+    home.strike = ({ operation, body }) =>
+      operation === 'update_property_settings' || (fault === 'html' && body !== '') ? strike : null;
+    if (fault === 'hang-after') home.world.onChange();
+    await home.pass(62 * minuteMs);
+    if (fault === 'hang-after') expect([isOn(), pause()]).toEqual([true, none]);
+    else {
+      expect([isOn(), pause().state]).toEqual([false, 'failed']);
+      expect(pause().reason).not.toBeNull();
+      const { status, reason } = home.json('bridge/health');
+      expect(status).not.toBe('ok');
+      expect(reason).toContain('The automatic shut-off of "Willow Cottage" is still off after a pause');
+      expect(home.entity(home.propertyId, 'sensor_paused_until').state).toBe(pause().until);
+    }
+    const warnings = () => home.linesFrom(0).filter((line) => /^warn: Automatic shut-off of/.test(line));
+    expect(warnings().length).toBeLessThanOrEqual(2);
+    home.strike = () => null;
+    await untilState('none', 11 * minuteMs);
+    expect(isOn()).toBe(true);
+    await home.pass(20 * secondMs);
+    expect(home.json('bridge/health').status).toBe('ok');
+    home.bridge.kill();
+  });
+
+  it('because it is away goes on over restarts, also without a broker', async () => {
+    const { home, command, pause, isOn, untilState } = await pausedHome();
+    await command('60');
+    await home.pass(50 * minuteMs);
+    home.strike = () => 'refused';
+    home.broker.fault = 'away';
+    home.broker.cut();
+    await home.pass(30 * minuteMs);
+    home.bridge.kill();
+    await home.start();
+    expect(isOn()).toBe(false);
+    home.strike = () => null;
+    await home.pass(2 * minuteMs);
+    expect(isOn()).toBe(true);
+    home.broker.fault = null;
+    await untilState('none', 3 * minuteMs);
+    expect(pause()).toEqual(none);
+    home.bridge.kill();
+  });
+
+  it('from the start of a run on is said, although the property was not read yet', async () => {
+    const { home, command, pause, isOn, untilState } = await pausedHome();
+    await command('60');
+    home.bridge.kill();
+    home.strike = () => 'refused';
+    await home.pass(30 * minuteMs);
+    await home.start();
+    expect(pause().state).toBe('paused');
+    await home.pass(30 * minuteMs);
+    expect(pause()).toMatchObject({ state: 'failed', reason: expect.stringContaining('connection refused') });
+    expect(home.json('bridge/health').reason).toContain('still off after a pause');
+    home.strike = () => null;
+    await untilState('none', 2 * minuteMs);
+    expect(isOn()).toBe(true);
+    home.bridge.kill();
+  });
+
+  it('although it accepts is not believed before it shows that', async () => {
+    const { home, command, pause, isOn, untilState } = await pausedHome();
+    await command('60');
+    home.strike = ({ operation }) => (operation === 'update_property_settings' ? answer(200) : null);
+    await home.pass(61 * minuteMs);
+    expect([isOn(), pause().state]).toEqual([false, 'failed']);
+    expect(pause().reason).toContain('still reports it as off');
+    home.strike = () => null;
+    await untilState('none', 2 * minuteMs);
+    expect(isOn()).toBe(true);
+    home.bridge.kill();
+  });
+
+  it('as a command asks for ends that command with an error, and goes on', async () => {
+    const { home, command, pause, isOn, untilState } = await pausedHome();
+    await command('60');
+    home.strike = ({ operation }) => (operation === 'update_property_settings' ? 'error-503' : null);
+    expect(await command('0')).toMatchObject({
+      status: 'error',
+      http_status: 503,
+      reason: expect.stringContaining('Trying again until the automatic shut-off is on'),
+    });
+    expect(pause().state).toBe('failed');
+    expect(await command('60')).toMatchObject({
+      status: 'refused',
+      reason: expect.stringContaining('is being turned on'),
+    });
+    home.strike = () => null;
+    await untilState('none', 2 * minuteMs);
+    expect(isOn()).toBe(true);
+    home.bridge.kill();
+  });
+
+  it('is not asked any more about a property that it no longer has, until that is back', async () => {
+    const { home, command, isOn } = await pausedHome({ cloud: { properties: 2, signals: 2, sonics: 2 } });
+    const { world, propertyId } = home;
+    const [property, settings] = [world.properties.get(propertyId), world.settings.get(propertyId)];
+    const notifications = world.notifications.get(propertyId);
+    await command('60');
+    await home.pass(minuteMs);
+    world.leaveProperty(propertyId);
+    await home.pass(4 * hourMs);
+    const asked = () => home.asked('update_property_settings').length;
+    const before = asked();
+    expect(home.json('bridge/health')).toMatchObject({
+      status: 'ok',
+      reason: expect.stringContaining('the property is no longer in the account'),
+    });
+    await home.pass(4 * hourMs);
+    expect(asked()).toBe(before);
+    if (!property || !settings || !notifications) throw new Error('there is no property');
+    world.addProperty(property);
+    world.settings.change(propertyId, off);
+    await home.pass(2 * hourMs);
+    expect(isOn()).toBe(true);
+    home.bridge.kill();
+  });
+});
+
+describe('a pause that the cloud', () => {
+  it.each([403, 404, 422, 429])('refuses (%d) is none', async (status) => {
+    const { home, command, pause, isOn, sent } = await pausedHome();
+    home.strike = ({ operation }) => (operation === 'update_property_settings' ? answer(status) : null);
+    expect(await command('60')).toMatchObject({ status: 'error', http_status: status });
+    await home.pass(2 * hourMs);
+    expect([isOn(), pause()]).toEqual([true, none]);
+    expect(sent().every((body) => body.auto_shut_off === false)).toBe(true);
+    home.bridge.kill();
+  });
+
+  it.each<RequestFault>(['hang-after', 'reset-after', 'hang-before', 'gateway-timeout-after', 'error-503'])(
+    'may have begun (%s) is undone at once, since the command has failed',
+    async (fault) => {
+      const { home, command, pause, isOn, sent } = await pausedHome();
+      home.strike = ({ operation, body }) =>
+        operation === 'update_property_settings' && body.includes('false') ? fault : null;
+      expect(await command('60')).toMatchObject({
+        status: 'error',
+        reason: expect.stringContaining('It is turned on again'),
+      });
+      await home.pass(minuteMs);
+      expect([isOn(), pause()]).toEqual([true, none]);
+      expect(sent().at(-1)).toEqual(on);
+      home.bridge.kill();
+    },
+  );
+
+  it('does not answer leaves the pause before as it was', async () => {
+    const { home, command, pause, isOn } = await pausedHome();
+    await command('60');
+    const { until } = pause();
+    home.strike = ({ operation }) => (operation === 'update_property_settings' ? 'hang-after' : null);
+    expect(await command('600')).toMatchObject({
+      status: 'error',
+      reason: expect.stringContaining('The end of the pause is as before'),
+    });
+    home.strike = () => null;
+    expect(pause().until).toBe(until);
+    home.bridge.kill();
+    await home.start();
+    expect(pause().until).toBe(until);
+    await home.pass(hourMs);
+    expect(isOn()).toBe(true);
+    home.bridge.kill();
+  });
+});
+
+const answer = (status: number) => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  text: '{}',
+});

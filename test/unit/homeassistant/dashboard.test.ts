@@ -1,0 +1,219 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { dashboardText, readDiscovered } from '../../../src/homeassistant/dashboard.ts';
+import type { DeviceView } from '../../../src/model/devices.ts';
+import { type Language, languages } from '../../../src/model/language.ts';
+import { discoveryOf } from '../../support/discoveries.ts';
+import {
+  aProperty,
+  aSignal,
+  aSonic,
+  bridgeView,
+  propertyView,
+  signalView,
+  sonicView,
+  topics,
+} from '../../support/views.ts';
+
+type Card = Readonly<Record<string, unknown>> & {
+  readonly type: string;
+  readonly entity?: string;
+  readonly name?: string;
+};
+interface View {
+  readonly title: string;
+  readonly path: string;
+  readonly sections: readonly { readonly cards: readonly Card[] }[];
+}
+
+/** The text of these discovery messages. */
+function textOf(messages: readonly unknown[], language: Language = 'en'): string {
+  const devices = messages.map((message) => readDiscovered(JSON.stringify(message), topics));
+  return dashboardText(
+    devices.filter((device) => device !== null),
+    language,
+  ) as string;
+}
+
+/** The text of these devices. */
+function made(views: readonly DeviceView[], language: Language = 'en'): string {
+  return textOf(
+    views.map((view) => discoveryOf(view, { language })),
+    language,
+  );
+}
+
+const viewsIn = (text: string): readonly View[] => parse(text).views;
+const cardsIn = (text: string) =>
+  viewsIn(text).flatMap(({ sections }) => sections.flatMap(({ cards }) => cards));
+const entitiesIn = (text: string) => cardsIn(text).flatMap(({ entity }) => entity ?? []);
+
+const home: readonly DeviceView[] = [bridgeView(), propertyView(), signalView(), sonicView()];
+const called = (name: string) => sonicView({ sonic: aSonic({ id: `id-${name.length}`, name }) });
+
+describe('the dashboard for Home Assistant', () => {
+  it('of the demo is this', async () => {
+    const files = ['bridge', 'property', 'signal', 'sonic', 'wifiSonic'].map((name) =>
+      JSON.parse(
+        readFileSync(new URL(`../../contract/golden/discovery/${name}.json`, import.meta.url), 'utf8'),
+      ),
+    );
+    await expect(textOf(files)).toMatchFileSnapshot('../../contract/golden/dashboard.yaml');
+  });
+
+  it.each(languages)('moves no water and changes nothing without a question, in %s', (language) => {
+    const cards = cardsIn(made(home, language));
+    const tiles = cards.filter(({ type }) => type === 'tile');
+    expect(tiles.length).toBeGreaterThan(10);
+    for (const card of tiles) {
+      expect(card).toMatchObject({
+        tap_action: { action: 'more-info' },
+        icon_tap_action: { action: 'more-info' },
+      });
+      expect(card).not.toHaveProperty('features');
+    }
+    const buttons = cards.filter(({ type }) => type === 'button');
+    expect(buttons.map(({ entity }) => entity)).toContain('valve.kitchen');
+    for (const { tap_action, hold_action, ...others } of buttons) {
+      expect(tap_action).toMatchObject({ confirmation: { text: expect.stringMatching(/^.+: .+\?$/) } });
+      expect(hold_action).toEqual({ action: 'more-info' });
+      expect(others).not.toHaveProperty('double_tap_action');
+    }
+    const types = new Set(cards.map(({ type }) => type));
+    expect(types).toEqual(new Set(['heading', 'markdown', 'tile', 'button', 'statistics-graph']));
+  });
+
+  it('closes and opens the valve that it names', () => {
+    const actions = cardsIn(made(home))
+      .filter(({ type, entity }) => type === 'button' && entity === 'valve.kitchen')
+      .map(({ name, tap_action }) => [name, tap_action]);
+    const action = (perform_action: string, text: string) => ({
+      ...{ action: 'perform-action', perform_action, target: { entity_id: 'valve.kitchen' } },
+      confirmation: { text },
+    });
+    expect(actions).toEqual([
+      ['Close the water', action('valve.close_valve', 'Kitchen: Close the water?')],
+      ['Open the water', action('valve.open_valve', 'Kitchen: Open the water?')],
+    ]);
+  });
+
+  it('has the summary on top, and a failed command only while there is one', () => {
+    const [property, sonic] = [discoveryOf(propertyView()), discoveryOf(sonicView())];
+    const summary = { platform: 'sensor', unique_id: 'x', name: 'Summary' };
+    const failed = { platform: 'binary_sensor', unique_id: 'y', name: 'Command failed' };
+    const text = textOf([
+      { ...property, components: { ...property.components, sensor_summary: summary } },
+      { ...sonic, components: { ...sonic.components, binary_sensor_command_failed: failed } },
+    ]);
+    const content = "## {{ states('sensor.holiday_home_summary') }}";
+    expect(cardsIn(text)[1]).toMatchObject({ type: 'markdown', content });
+    expect(
+      cardsIn(text).find(({ entity }) => entity === 'binary_sensor.kitchen_command_failed'),
+    ).toMatchObject({
+      visibility: [{ condition: 'state', entity: 'binary_sensor.kitchen_command_failed', state: 'on' }],
+    });
+  });
+
+  it('offers to pause the automatic shut-off while it is on, and to resume it while it is paused', () => {
+    const until = 'sensor.holiday_home_automatic_shut_off_paused_until';
+    const whilePaused = { condition: 'state', entity: until, state_not: ['unknown', 'unavailable'] };
+    const whileOn = { condition: 'state', entity: 'switch.holiday_home_automatic_shut_off', state: 'on' };
+    const shown = cardsIn(made(home))
+      .filter(({ visibility }) => visibility)
+      .map(({ type, entity, visibility }) => [type, entity, visibility]);
+    expect(shown).toEqual([
+      ['tile', until, [whilePaused]],
+      ['button', 'button.holiday_home_resume_automatic_shut_off', [whilePaused]],
+      ['button', 'button.holiday_home_pause_automatic_shut_off', [whileOn]],
+      ['tile', 'binary_sensor.kitchen_command_failed', expect.anything()],
+    ]);
+  });
+
+  it.each<[name: string, language: Language, id: string]>([
+    ['Küche', 'en', 'kuche'],
+    ['Küche', 'de', 'kuche'],
+    ['Łazienka №2', 'pl', 'lazienka_no2'],
+    ["Bob's – 1,000 L", 'fr', 'bob_s_1000_l'],
+  ])('has the entity IDs that Home Assistant makes of %s, in %s', (name, language, id) => {
+    const entities = entitiesIn(made([called(name)], language));
+    expect(entities).toContain(`valve.${id}`);
+    // In each language, the IDs are made of the English names.
+    expect(entities).toContain(`binary_sensor.${id}_leak`);
+  });
+
+  it('names no entity whose ID may be that of another one, and says so', () => {
+    const one = sonicView({ sonic: aSonic({ id: 'a', name: 'Kitchen' }) });
+    const other = sonicView({ sonic: aSonic({ id: 'b', name: 'kitchen' }) });
+    const third = sonicView({ sonic: aSonic({ id: 'c', name: 'Garden' }) });
+    const text = made([one, other, third]);
+    expect(entitiesIn(text).length).toBeGreaterThan(5);
+    expect(entitiesIn(text).filter((entity) => !entity.includes('.garden'))).toEqual([]);
+    for (const name of ['Kitchen', 'kitchen']) {
+      expect(text).toContain(`# Entities of “${name}” are missing`);
+      const [section] =
+        viewsIn(text)[0]?.sections.filter(({ cards }) => cards[0]?.['heading'] === name) ?? [];
+      expect(section?.cards.slice(1)).toMatchObject([{ type: 'markdown' }]);
+    }
+    expect(made([one, third])).not.toContain('missing');
+    // What only one of them has is no reason to leave out the note.
+    const lesser = { ...other, telemetry: null };
+    expect(cardsIn(made([one, lesser])).filter(({ type }) => type === 'markdown')).toHaveLength(2);
+    // A property with the name of a valve shares only some IDs with it.
+    const property = propertyView({ property: aProperty({ name: 'Kitchen' }) });
+    const some = entitiesIn(made([property, one]));
+    expect(some).toContain('valve.kitchen');
+    expect(some).not.toContain('sensor.kitchen_open_incidents');
+  });
+
+  it('leaves out what only Home Assistant can spell, and says so', () => {
+    const text = made([called('北京'), called('Kitchen')]);
+    expect(text).toContain('# Entities of “北京” are missing');
+    expect(entitiesIn(text).every((entity) => entity.includes('.kitchen'))).toBe(true);
+  });
+
+  it('has no entity that is disabled, forbidden or being withdrawn', () => {
+    const { components, ...root } = discoveryOf(sonicView(), { offers: (name) => name !== 'command_valve' });
+    const battery = { ...components['sensor_battery'], enabled_by_default: false };
+    const changed = { ...components, sensor_battery: battery, sensor_flow: { platform: 'sensor' } };
+    const entities = entitiesIn(textOf([{ ...root, components: changed }]));
+    expect(entities).toContain('sensor.kitchen_water_pressure');
+    expect(entities.filter((id) => /^valve\.|battery|flow$/.test(id))).toEqual([]);
+  });
+
+  it('has a view for each property, and one for valves without a property', () => {
+    const second = propertyView({ property: aProperty({ id: 'property-2', name: 'Flat: 12' }) });
+    const lost = sonicView({ sonic: aSonic({ id: 'lost', name: 'Lost' }), signal: 'none', propertyId: null });
+    const wifi = sonicView({
+      ...{ sonic: aSonic({ id: 'wifi', name: 'Mains' }), signal: 'none' },
+      ...{ isWifi: true, propertyId: 'property-2' },
+    });
+    const hub = signalView({ signal: aSignal({ id: 'signal-1' }) });
+    const views = viewsIn(made([bridgeView(), propertyView(), second, hub, sonicView(), lost, wifi]));
+    const valves = ({ sections }: View) =>
+      sections.flatMap(
+        ({ cards }) => cards.filter(({ entity }) => entity?.startsWith('valve.'))[0]?.name ?? [],
+      );
+    expect(views.map((view) => [view.title, view.path, valves(view)])).toEqual([
+      ['Holiday home', 'water', ['Kitchen']],
+      ['Flat: 12', 'water-2', ['Mains']],
+      ['Water', 'water-3', ['Lost']],
+    ]);
+  });
+
+  it('is none without a property and a valve, and of other messages', () => {
+    expect(dashboardText([], 'en')).toBeNull();
+    const ofOther = JSON.stringify(discoveryOf(sonicView())).replaceAll('sonic2mqtt/', 'other/');
+    for (const payload of ['', '{', '[]', 'null', '{"availability":[]}', ofOther]) {
+      expect(readDiscovered(payload, topics)).toBeNull();
+    }
+  });
+
+  it('keeps names that YAML would take for something else', () => {
+    const names = ['yes', '12:30', '2026-01-01', '# 1', "'", '{{ states }}', 'a\nb'];
+    const text = made(
+      names.map((name, index) => propertyView({ property: aProperty({ id: `${index}`, name }) })),
+    );
+    expect(viewsIn(text).map(({ title }) => title)).toEqual(names);
+  });
+});

@@ -1,0 +1,228 @@
+import { describe, expect, it } from 'vitest';
+import type { ValveAction } from '../../../src/model/valve.ts';
+import type { ValveRecord } from '../../../src/model/valveCommand.ts';
+import { type AskedCommand, ValveRecords } from '../../../src/store/valveRecords.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
+import { anIncident, aSonic } from '../../support/views.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const id = 'sonic-1';
+const topic = 'sonic2mqtt/sonic/sonic-1/valve/set';
+
+/** The records of one valve, and what a restart finds of them. */
+function bench() {
+  const clock = new FakeClock();
+  clock.advance(10 * hourMs);
+  const kept = new Map<string, ValveRecord>();
+  const known = new Set<string>();
+  const memory = {
+    valveRecord: (sonicId: string) => kept.get(sonicId) ?? null,
+    recordValve: (sonicId: string, record: ValveRecord) => void kept.set(sonicId, record),
+    forgetValve: (sonicId: string) => void kept.delete(sonicId),
+    isKnownIncident: (incidentId: string) => known.has(incidentId),
+  };
+  let records = new ValveRecords(memory, clock);
+  let readAt = clock.monotonic();
+  const iso = () => new Date(clock.now()).toISOString();
+  return {
+    clock,
+    kept,
+    known,
+    iso,
+    get: () => records.of(id),
+    restart: () => {
+      records = new ValveRecords(memory, clock);
+    },
+    /** Reads the valve, a minute after it was read last unless told otherwise. */
+    read: (state: string, afterMs = minuteMs) => {
+      const formerReadAt = readAt;
+      clock.advance(afterMs);
+      readAt = clock.monotonic();
+      records.record(aSonic({ valve_state: state }), readAt, formerReadAt);
+    },
+    ask: (action: ValveAction | null): AskedCommand => {
+      const asked = { action, topic, askedAt: iso() };
+      records.recordCommand(id, asked, 'sent', null);
+      return asked;
+    },
+    end: (asked: AskedCommand, status: 'confirmed' | 'not_confirmed' | 'error' | 'superseded') =>
+      records.recordCommand(id, asked, status, null, {
+        isFailure: status === 'not_confirmed' || status === 'error',
+        waitedMs: 90_000,
+      }),
+    refuse: (isFailure: boolean) =>
+      records.recordCommand(id, { action: 'close', topic, askedAt: iso() }, 'refused', 'no', { isFailure }),
+    fly: (asked: AskedCommand) => records.commandFlies(id, asked),
+    land: (asked: AskedCommand, until: number | null) => records.commandLanded(id, asked, until),
+    open: (changes: object) => records.incidentOpened(id, anIncident({ detected_at: iso(), ...changes })),
+    tell: (isShutOffOn = false) => records.findTeller(id, isShutOffOn),
+    expire: () => records.expireFailures(),
+  };
+}
+
+describe('a failed command', () => {
+  it.each(['not_confirmed', 'error'] as const)('is shown until a newer one is confirmed: %s', (status) => {
+    const stage = bench();
+    stage.end(stage.ask('close'), status);
+    expect(stage.get()).toMatchObject({ command: { status }, failed: { action: 'close', status } });
+    const newer = stage.ask('open');
+    expect(stage.get()).toMatchObject({ command: { status: 'sent' }, failed: { action: 'close' } });
+    stage.end(newer, 'confirmed');
+    expect(stage.get()).toMatchObject({ command: { status: 'confirmed' }, failed: null });
+  });
+
+  it('is none where a newer one was sent, and is not ended by an older one', () => {
+    const stage = bench();
+    const [older, newer] = [stage.ask('close'), stage.ask('open')];
+    stage.end(older, 'error');
+    expect(stage.get()).toMatchObject({ command: { action: 'open', status: 'sent' }, failed: null });
+    stage.end(newer, 'error');
+    stage.end(older, 'confirmed');
+    expect(stage.get()).toMatchObject({ command: { status: 'error' }, failed: { action: 'open' } });
+  });
+
+  it.each([
+    [true, 'close'],
+    [false, undefined],
+  ])('is one that was refused, unless it may be an old one: %s', (isFailure, action) => {
+    const stage = bench();
+    stage.refuse(isFailure);
+    expect(stage.get().command?.status).toBe('refused');
+    expect(stage.get().failed?.action).toBe(action);
+  });
+
+  it.each([
+    ['in one run', 0],
+    ['over a restart', 0],
+    ['with a clock that was a year ahead', 365 * 24 * hourMs],
+  ])('is shown for a day, %s', (words, aheadMs) => {
+    const stage = bench();
+    stage.end(stage.ask('close'), 'error');
+    const record = stage.kept.get(id);
+    if (record?.failed)
+      stage.kept.set(id, { ...record, failed: { ...record.failed, at: record.failed.at + aheadMs } });
+    if (words !== 'in one run') stage.restart();
+    stage.clock.advance(24 * hourMs - 1_000);
+    expect(stage.get().failed?.action).toBe('close');
+    expect(stage.expire().expired).toEqual([]);
+    stage.clock.advance(25 * hourMs);
+    expect(stage.get().failed).toBe(null);
+    expect(stage.expire()).toEqual({ expired: [id], nextMs: null });
+    expect(stage.kept.get(id)?.failed).toBe(null);
+  });
+
+  it('is one that was sent when the process died, until the valve is read where it was to be', () => {
+    const stage = bench();
+    stage.read('open');
+    stage.ask('close');
+    stage.restart();
+    expect(stage.get()).toMatchObject({
+      command: { status: 'not_confirmed', reason: expect.stringContaining('restarted') },
+      failed: { action: 'close', waited_s: null },
+    });
+    stage.read('closed');
+    expect(stage.get()).toMatchObject({
+      command: { status: 'confirmed', reason: expect.stringContaining('closed') },
+      failed: null,
+      movement: { valve: 'closed', by: 'command', topic },
+    });
+  });
+
+  it('stays one after a restart where the valve is not there', () => {
+    const stage = bench();
+    stage.read('open');
+    stage.ask('close');
+    stage.restart();
+    stage.read('open');
+    stage.read('closed');
+    expect(stage.get()).toMatchObject({
+      command: { status: 'not_confirmed' },
+      failed: { action: 'close' },
+      movement: { by: 'elsewhere' },
+    });
+  });
+});
+
+describe('who moved a valve', () => {
+  it('is unknown at the first reading, and nobody in a pressure test', () => {
+    const stage = bench();
+    stage.read('open');
+    for (const state of ['pressure_test', 'open', 'faulty', 'open']) stage.read(state);
+    expect(stage.get().movement).toEqual({
+      valve: 'open',
+      at: null,
+      by: null,
+      topic: null,
+      incident_id: null,
+    });
+  });
+
+  it.each<[string, number | null, 'command' | 'elsewhere']>([
+    ['that was accepted', 2 * minuteMs, 'command'],
+    ['that has had its time before the valve was last read open', -minuteMs, 'elsewhere'],
+    ['that the cloud has not received', null, 'elsewhere'],
+  ])('is a command %s', (_words, untilMs, by) => {
+    const stage = bench();
+    stage.read('open');
+    const asked = stage.ask('close');
+    stage.fly(asked);
+    stage.land(asked, untilMs === null ? null : stage.clock.monotonic() + untilMs);
+    stage.read('closing');
+    stage.read('closed');
+    const movement = { valve: 'closed', at: stage.iso(), by, topic: by === 'command' ? topic : null };
+    expect(stage.get().movement).toMatchObject(movement);
+    stage.read('open');
+    expect(stage.get().movement).toMatchObject({ valve: 'open', by: 'elsewhere', topic: null });
+  });
+
+  it.each([
+    ['device_handle_moved', false, 'closed', 'by_hand'],
+    ['device_handle_moved', true, 'open', 'by_hand'],
+    ['long_flow_alert', true, 'closed', 'automatic_shut_off'],
+    ['high_volume_alert', true, 'closed', 'automatic_shut_off'],
+    ['water_presence_detected', true, 'closed', 'automatic_shut_off'],
+    ['water_presence_detected', false, 'closed', 'elsewhere'],
+    ['water_presence_detected', true, 'open', 'elsewhere'],
+    ['low_battery_level', true, 'closed', 'elsewhere'],
+  ])('is told by an incident that comes later: %s, shut-off %s, %s', (type, isOn, state, by) => {
+    const stage = bench();
+    stage.read(state === 'open' ? 'closed' : 'open');
+    stage.read(state);
+    expect(stage.get().movement?.by).toBe('elsewhere');
+    stage.clock.advance(minuteMs);
+    stage.open({ id: 'incident-9', type });
+    expect(stage.tell(isOn)).toBe(by !== 'elsewhere');
+    expect(stage.get().movement).toMatchObject({
+      by,
+      incident_id: by === 'elsewhere' ? null : 'incident-9',
+    });
+  });
+
+  it.each<[string, (stage: ReturnType<typeof bench>) => void]>([
+    ['is long open', (stage) => stage.read('open', 10 * minuteMs)],
+    ['an earlier run knew', (stage) => stage.restart()],
+  ])('is not told by an incident that %s', (_words, meanwhile) => {
+    const stage = bench();
+    stage.read('open');
+    stage.open({ id: 'incident-9', type: 'device_handle_moved' });
+    stage.known.add('incident-9');
+    meanwhile(stage);
+    stage.open({ id: 'incident-9', type: 'device_handle_moved' });
+    stage.read('closed');
+    stage.tell();
+    expect(stage.get().movement?.by).toBe('elsewhere');
+  });
+
+  it('is somebody elsewhere while the bridge was down, unless a new incident tells', () => {
+    const stage = bench();
+    stage.read('open');
+    stage.restart();
+    stage.open({ id: 'incident-9', type: 'device_handle_moved' });
+    const at = stage.iso();
+    stage.read('closed', hourMs);
+    expect(stage.get().movement).toMatchObject({ by: 'elsewhere', at: stage.iso() });
+    stage.tell();
+    expect(stage.get().movement).toMatchObject({ by: 'by_hand', at, incident_id: 'incident-9' });
+  });
+});
