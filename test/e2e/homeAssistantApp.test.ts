@@ -129,6 +129,20 @@ describe('the app', () => {
     expect(again.output).toContain('Deleted 0 retained messages');
   });
 
+  it('deletes what a demo has left, too, if the option cleanup is on', async () => {
+    const supervisor = await newSupervisor();
+    await supervisor.start();
+    const cwd = temporaryFolder();
+    const demo = startApp({ ...options, demo: true }, supervisor, { cwd });
+    const watcher = await watchTopics(bridge.broker.url, '#', user);
+    await watcher.waitForTopic('sonic2mqtt_demo/bridge/cloud', (text) => text === 'online');
+    await demo.stop();
+    const clean = startApp({ ...options, demo: true, cleanup: true }, supervisor, { cwd });
+    expect((await clean.ended()).code, clean.output).toBe(0);
+    const { last } = await watchTopics(bridge.broker.url, '#', user);
+    expect([...last].flat().filter((text) => text.includes('sonic2mqtt_demo'))).toEqual([]);
+  });
+
   it('says why the Supervisor does not name the broker, and asks again', async () => {
     const supervisor = await newSupervisor();
     supervisor.mood = { status: 403 };
