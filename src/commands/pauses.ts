@@ -22,7 +22,7 @@ import { changedFields, type UpdateResult, type Updates } from './updates.ts';
  * Pauses the automatic shut-off of a property, and turns it on again for certain. What follows from what is a table in
  * `model/pause.ts`. This is the promise, and where each sentence of it is kept:
  *
- * 1. A pause is on disk before the cloud is told of it (`#pause`). If that cannot be written there is no pause, since nothing
+ * 1. A pause is on disk before the cloud receives it (`#pause`). If that cannot be written there is no pause, since nothing
  *    could end it after a restart.
  * 2. It ends at the time that was promised, or sooner: both clocks are looked at every ten seconds (`#look`), because timers
  *    stand still while the machine sleeps.

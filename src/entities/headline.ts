@@ -60,7 +60,7 @@ export interface PlacedAlert {
 
 export interface HeadlineFacts extends BridgeFacts {
   readonly valves: readonly HeadlineValve[];
-  /** Whether there may be more valves: then nothing is said of all the water. */
+  /** Whether there may be more valves: then no sentence is about all the water. */
   readonly mayHaveMore: boolean;
   readonly alerts: readonly PlacedAlert[];
   /** Whether no other alert is open. */

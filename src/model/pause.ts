@@ -32,7 +32,7 @@ export interface ShownPause {
 export const noPause: ShownPause = { until: null, state: 'none', reason: null };
 
 /**
- * Where a pause is. `pausing`: the cloud is told to turn off the shut-off. `prolonging`: the same, for a pause that lasts
+ * Where a pause is. `pausing`: a request to turn off the shut-off is under way. `prolonging`: the same, for a pause that lasts
  * already. `resuming`: it has ended, and the shut-off is turned on. `failed`: that has failed, and is tried again.
  */
 export type PausePhase = 'none' | 'pausing' | 'prolonging' | 'paused' | 'resuming' | 'failed';

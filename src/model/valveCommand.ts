@@ -43,7 +43,7 @@ export interface Movement {
   readonly by: (typeof movers)[number] | null;
   /** Of the command. */
   readonly topic: string | null;
-  /** Of the incident that tells of it. */
+  /** Of the incident that shows who moved it. */
   readonly incident_id: string | null;
 }
 
@@ -57,7 +57,7 @@ export interface ValveRecord {
 
 type Texts = Readonly<Record<Language, string>>;
 
-/** What is said of a failed command, by the ending and the action, in all languages. */
+/** The sentence about a failed command, by the ending and the action, in all languages. */
 export const failureTexts: Readonly<
   Record<'not_confirmed' | 'failed', Readonly<Record<ValveAction, Texts>>>
 > = {
