@@ -2,6 +2,7 @@ import type { Mutation } from './mutation.ts';
 
 const pauses = 'src/commands/pauses.ts';
 const model = 'src/model/pause.ts';
+const memory = 'src/state/memory.ts';
 const stateFile = 'src/state/stateFile.ts';
 const stories = ['test/stories/pause.test.ts'];
 const modelTests = ['test/unit/model/pause.test.ts'];
@@ -18,8 +19,8 @@ export const pauseMutations: readonly Mutation[] = [
   },
   {
     promise: 'a pause that cannot be kept is refused',
-    file: stateFile,
-    text: 'return this.#problem === null && (pause === null || this.#writtenPauses.has(pause));',
+    file: memory,
+    text: 'return this.problem === null && (pause === null || this.#writtenPauses.has(pause));',
     replacement: 'return true;',
     tests: [...stateTests, ...stories],
   },
@@ -88,14 +89,14 @@ export const pauseMutations: readonly Mutation[] = [
   },
   {
     promise: 'a clock that is behind the file ends a pause',
-    file: stateFile,
+    file: memory,
     text: '(isClockBehind ? 0 : leftMs)',
     replacement: 'leftMs',
     tests: [...stateTests, ...stories],
   },
   {
     promise: 'a pause that was over is not brought back by an old file',
-    file: stateFile,
+    file: memory,
     text: 'if (this.#pauses.has(id)) continue;',
     replacement: 'if (this.#pauses.get(id)) continue;',
     tests: stateTests,
