@@ -38,14 +38,14 @@ export const commandMutations: readonly Mutation[] = [
   {
     promise: 'a command is in doubt until the broker has shown that it marks what it has stored',
     file: 'src/broker/storedMessages.ts',
-    text: "return this.#isSending ? 'unproven' : null;",
+    text: "return this.#isOver(this.#subscribedAt) ? null : 'unproven';",
     replacement: 'return null;',
     tests: storedTests,
   },
   {
     promise: 'on a broker that does not mark what it has stored no command is certain to be new',
     file: 'src/broker/storedMessages.ts',
-    text: "else if (this.#again === 'answered') this.#cameUnmarked = true;",
+    text: "else if (this.#again === 'answered') this.#unmarkedAt ??= this.#clock.monotonic();",
     replacement: '',
     tests: storedTests,
   },

@@ -20,7 +20,8 @@ export class StoredMessages {
   readonly #clock: Clock;
   #subscribedAt: number;
   #areMarked = false;
-  #cameUnmarked = false;
+  /** When the bridge's own state came without the flag; of the monotonic clock. */
+  #unmarkedAt: number | null = null;
   /** Whether the second subscription to the state was sent, and answered. */
   #again: 'no' | 'sent' | 'answered' = 'no';
   #hasOwnState = false;
@@ -36,13 +37,13 @@ export class StoredMessages {
   /** Whether a message that comes now without the retain flag may be a stored one; null if it is new. */
   get doubt(): Doubt | null {
     if (this.#areMarked) return null;
-    if (this.#cameUnmarked) return 'unmarked';
-    return this.#isSending ? 'unproven' : null;
+    if (this.#unmarkedAt !== null) return 'unmarked';
+    return this.#isOver(this.#subscribedAt) ? null : 'unproven';
   }
 
   /** Whether it is certain that the broker does not mark what it has stored. */
   get areUnmarked(): boolean {
-    return this.doubt === 'unmarked' && !this.#isSending;
+    return !this.#areMarked && this.#unmarkedAt !== null && this.#isOver(this.#unmarkedAt);
   }
 
   /** Whether the broker has taken the bridge's own state. */
@@ -50,8 +51,9 @@ export class StoredMessages {
     return this.#hasOwnState;
   }
 
-  get #isSending(): boolean {
-    return this.#clock.monotonic() - this.#subscribedAt < sendingMs;
+  /** Whether the time in which stored messages come is over. */
+  #isOver(since: number): boolean {
+    return this.#clock.monotonic() - since >= sendingMs;
   }
 
   /** A subscription is sent to the broker. Call the result with its answer: a refused one brings no messages. */
@@ -70,7 +72,7 @@ export class StoredMessages {
     if (topic !== this.#topic) return;
     if (isRetained) this.#areMarked = true;
     // Before, it may be an echo, or the last will of an earlier connection.
-    else if (this.#again === 'answered') this.#cameUnmarked = true;
+    else if (this.#again === 'answered') this.#unmarkedAt ??= this.#clock.monotonic();
   }
 
   /** The broker has taken a retained message. */

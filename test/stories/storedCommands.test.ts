@@ -98,15 +98,17 @@ describe.each([5, 4] as const)('a command that the broker has stored, with MQTT 
     home.bridge.kill();
   });
 
-  it('of a broker that does not mark it is said to be so: in the log, and by health', async () => {
+  it('of a broker that does not mark it is said to be so, once: in the log, and by health', async () => {
     const home = wired(() => clearingFlags);
     await home.start();
+    // The bridge subscribes again every now and then, to look for its messages.
+    await home.pass(20 * minuteMs);
     expect(home.json('bridge/health')).toMatchObject({
       status: 'degraded',
       reason: expect.stringMatching(/sends stored messages without the retain flag/),
     });
-    const lines = home.linesFrom(0).filter((text) => /^warn:.*without the retain flag/.test(text));
-    expect(lines).toHaveLength(1);
+    const lines = home.linesFrom(0).filter((text) => /without the retain flag|Everything works/.test(text));
+    expect(lines).toEqual([expect.stringMatching(/^warn:.*without the retain flag/)]);
     home.bridge.kill();
   });
 });
