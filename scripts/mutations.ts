@@ -1,9 +1,12 @@
 // Makes one mistake after the other in a copy of the safety code; the tests must notice each:  npm run mutations
+// Only those whose promise contains some words:  npm run mutations -- 'a pause'
 import { Bench } from './mutations/bench.ts';
 import type { Mutation } from './mutations/mutation.ts';
-import { mutations } from './mutations/table.ts';
+import { mutations as all } from './mutations/table.ts';
 
 const benchCount = 2;
+const wanted = process.argv[2] ?? '';
+const mutations = all.filter(({ promise }) => promise.includes(wanted));
 
 /** Whether every mistake can still be made: where the sources go on, the table must go with them. */
 function isUpToDate(bench: Bench): boolean {
