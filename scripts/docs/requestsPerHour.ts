@@ -28,15 +28,15 @@ function textOf(option: string): string {
 }
 
 /** From one poll to the next, in ms, unless the configuration says otherwise. */
-function periodMs(slice: string): number {
-  const schedule = parseSchedule(textOf(`schedules.${slice}`));
-  if (schedule?.kind !== 'every') throw new Error(`schedules.${slice} has no period by default`);
+function periodMs(poll: string): number {
+  const schedule = parseSchedule(textOf(`schedules.${poll}`));
+  if (schedule?.kind !== 'every') throw new Error(`schedules.${poll} has no period by default`);
   return schedule.everyMs;
 }
 
 /** Requests an hour by the default schedules, by what they are for. */
 function requestsPerHour({ properties, signals, sonics }: Fleet): Record<string, number> {
-  const perHour = (slice: string) => hourMs / periodMs(slice);
+  const perHour = (poll: string) => hourMs / periodMs(poll);
   const perProperty = ['settings', 'notification settings', 'its signals'].length;
   // A new day is read as soon as it begins, and with its first reading the month before.
   const usageOfADay = hoursADay * perHour('usage') + 2;

@@ -98,5 +98,5 @@ export function isPending(
 ): boolean {
   const { sonics } = records;
   const isBarred = pollTable[poll].isBySonic && sonics.failure !== null && sonics.lastSuccessAt === null;
-  return progress.some(({ slice }) => slice === poll) && records[poll].failure === null && !isBarred;
+  return progress.some((each) => each.poll === poll) && records[poll].failure === null && !isBarred;
 }

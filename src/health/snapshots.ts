@@ -61,10 +61,10 @@ export class Snapshots {
     const { statuses } = poller;
     return {
       readiness: this.readiness(),
-      schedules: pollNames.map((slice) => ({
-        slice,
-        lastSuccessAt: statuses.records[slice].lastSuccessAt,
-        polls: statuses.counts(slice),
+      schedules: pollNames.map((poll) => ({
+        poll,
+        lastSuccessAt: statuses.records[poll].lastSuccessAt,
+        polls: statuses.counts(poll),
       })),
       requests: client.requestTotals,
       pollWaitMs: client.traffic().pollWaitMs,
@@ -106,17 +106,17 @@ export class Snapshots {
       status,
       reason,
       readiness: this.readiness(),
-      polls: pollNames.map((slice) => {
-        const { lastSuccessAt, failure, consecutiveFailures } = records[slice];
+      polls: pollNames.map((poll) => {
+        const { lastSuccessAt, failure, consecutiveFailures } = records[poll];
         return {
-          slice,
+          poll,
           lastSuccessAt,
           failure: failure?.message ?? null,
           failures: consecutiveFailures,
           /** Whether the first reading goes on, and has not failed. */
-          isPending: isPending(slice, poller),
+          isPending: isPending(poll, poller),
           /** Null if it is read valve by valve. */
-          records: found[slice] ?? null,
+          records: found[poll] ?? null,
         };
       }),
       /** Why there is nothing to show, in words; null if there is something, or that is not known. */

@@ -40,10 +40,10 @@ const by = (label: string, values: Readonly<Record<string, number | null>>, labe
 /** Zero means none only once they were read. */
 const known = (
   count: number,
-  kind: MetricsSnapshot['schedules'][number]['slice'],
+  kind: MetricsSnapshot['schedules'][number]['poll'],
   { schedules }: MetricsSnapshot,
 ) =>
-  count > 0 || schedules.some(({ slice, lastSuccessAt }) => slice === kind && lastSuccessAt !== null)
+  count > 0 || schedules.some(({ poll, lastSuccessAt }) => poll === kind && lastSuccessAt !== null)
     ? count
     : null;
 
@@ -91,14 +91,14 @@ export const metricRows: readonly MetricRow[] = [
     name: 'sonic2mqtt_polls_total',
     help: 'Polls by schedule and outcome: everything was read (success), a part (incomplete), or nothing (failure)',
     read: ({ figures }) =>
-      figures.schedules.flatMap(({ slice, polls }) => by('outcome', { ...polls }, { schedule: slice })),
+      figures.schedules.flatMap(({ poll, polls }) => by('outcome', { ...polls }, { schedule: poll })),
   },
   {
     name: 'sonic2mqtt_last_success_timestamp_seconds',
     help: 'Time of the last successful poll of the schedule. Missing before the first',
     read: ({ figures }) =>
-      figures.schedules.flatMap(({ slice, lastSuccessAt }) =>
-        lastSuccessAt === null ? [] : [[{ schedule: slice }, lastSuccessAt / 1_000]],
+      figures.schedules.flatMap(({ poll, lastSuccessAt }) =>
+        lastSuccessAt === null ? [] : [[{ schedule: poll }, lastSuccessAt / 1_000]],
       ),
   },
   {

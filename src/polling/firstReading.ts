@@ -57,8 +57,8 @@ export class FirstReading {
 function describeProgress(progress: readonly PollProgress[]): string | null {
   const parts = progress
     .filter(({ read }) => read > 0)
-    .map(({ slice, read, total }) => {
-      return `${pollTable[slice].label} ${total === null ? read : `${read} of ${Math.max(read, total)}`}`;
+    .map(({ poll, read, total }) => {
+      return `${pollTable[poll].label} ${total === null ? read : `${read} of ${Math.max(read, total)}`}`;
     });
   return parts.length === 0 ? null : parts.join(', ');
 }

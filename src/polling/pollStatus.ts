@@ -114,7 +114,7 @@ export function cloudAnsweredAt(records: StatusByPoll): number {
 
 /** How much of a poll's first run is done. */
 export interface PollProgress {
-  readonly slice: PollName;
+  readonly poll: PollName;
   readonly read: number;
   /** Null while it is unknown. */
   readonly total: number | null;
@@ -145,7 +145,7 @@ export class PollStatuses {
   readonly #running = new Map<PollName, number>();
   readonly #counts = new Map<PollName, PollCounts>();
   readonly #pending = new Map<PollName, PollProgress>(
-    pollNames.map((slice) => [slice, { slice, read: 0, total: null }]),
+    pollNames.map((poll) => [poll, { poll, read: 0, total: null }]),
   );
   /** When a poll last began, read a page or ended, in ms of the monotonic clock. */
   readonly #heardAt = new Map<PollName, number>();
@@ -236,7 +236,7 @@ export class PollStatuses {
   recordProgress(poll: PollName, read: number, total: number | null): void {
     this.#hear(poll);
     this.#readAt.set(poll, this.#clock.monotonic());
-    if (this.#pending.has(poll)) this.#pending.set(poll, { slice: poll, read, total });
+    if (this.#pending.has(poll)) this.#pending.set(poll, { poll, read, total });
   }
 
   /** A run begins. */

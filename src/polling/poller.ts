@@ -196,8 +196,8 @@ export class Poller extends EventEmitter<PollerEvents> {
   /** Whether the lists were not all read once, or one only with pages that did not fit together, which is no failure yet. */
   get isFirstReading(): boolean {
     const { progress, records } = this.statuses;
-    const isInDoubt = ({ slice }: PollProgress) =>
-      listPolls.includes(slice) && records[slice].lastSuccessAt !== null && !records[slice].failure;
+    const isInDoubt = ({ poll }: PollProgress) =>
+      listPolls.includes(poll) && records[poll].lastSuccessAt !== null && !records[poll].failure;
     return !this.#areListsRead || progress.some(isInDoubt);
   }
 

@@ -33,7 +33,7 @@ const options: Record<string, unknown> = {
   ...demoCredentials,
   valve_confirm_interval: '100ms',
   max_requests_per_minute: 100_000,
-  ...Object.fromEntries(Object.entries(quick).map(([slice, every]) => [`poll_${slice}`, every])),
+  ...Object.fromEntries(Object.entries(quick).map(([poll, every]) => [`poll_${poll}`, every])),
 };
 
 /** A Supervisor that knows the broker. */

@@ -42,13 +42,13 @@ export function sonicPollParts({ store, state, answers, maxAgeMs, timezone, cloc
     log: logLines('error').log,
   };
   /** A poll as the poller runs it. Data ages only while the cloud answers: it has just listed the sonics. */
-  const run = async (slice: 'usage' | 'pressure_tests', poll: () => Promise<unknown>) => {
+  const run = async (poll: 'usage' | 'pressure_tests', read: () => Promise<unknown>) => {
     const startedAt = clock.monotonic();
     statuses.end('sonics', startedAt, null);
     try {
-      await poll();
+      await read();
     } finally {
-      store.markStale(slice, statuses.staleBefore(slice, startedAt));
+      store.markStale(poll, statuses.staleBefore(poll, startedAt));
     }
   };
   return { parts, run };

@@ -163,10 +163,10 @@ function showLoading() {
   at('skeleton').hidden = !isBare;
   if (!isLoading) return;
   const { polls, progress } = shown;
-  const parts = polls.map(({ slice, isPending }) => {
-    const { read = 0, total = null } = progress.find((each) => each.slice === slice) ?? {};
+  const parts = polls.map(({ poll, isPending }) => {
+    const { read = 0, total = null } = progress.find((each) => each.poll === poll) ?? {};
     const share = isPending ? (total ? Math.min(1, read / total) : 0) : 1;
-    return { name: texts[`data_${slice}`] ?? slice, isPending, read, total, share };
+    return { name: texts[`data_${poll}`] ?? poll, isPending, read, total, share };
   });
   at('progress').value = parts.reduce((sum, { share }) => sum + share, 0) / parts.length;
   const open = parts
@@ -370,7 +370,7 @@ const emptyCard = () =>
 
 function drawCard(card, { home, status }) {
   const { name, sonics, hubs, usage, sections, alerts, alertsInAll, hubsInAll, sonicsInAll } = home;
-  const isPending = (list) => status.polls.some(({ slice, isPending: isOpen }) => slice === list && isOpen);
+  const isPending = (list) => status.polls.some(({ poll, isPending: isOpen }) => poll === list && isOpen);
   const [devices, waters] = card.children;
   const [head] = devices.children;
   const [own, valves, hubList] = ['own', 'valves', 'hubs'].map((kind) => devices.querySelector(`.${kind}`));
@@ -599,14 +599,14 @@ function sides(status) {
 }
 
 function pollTable(polls) {
-  const rows = polls.map(({ slice, lastSuccessAt, failure, failures, isPending }) => {
+  const rows = polls.map(({ poll, lastSuccessAt, failure, failures, isPending }) => {
     const times = failures > 1 ? [' ', say('times_in_a_row', { count: failures })] : null;
     const error = failure === null ? '–' : make('span', { lang: 'en' }, failure);
     const updated = lastSuccessAt === null ? texts[isPending ? 'not_yet' : 'never'] : moment(lastSuccessAt);
     return make(
       'tr',
       null,
-      make('th', { scope: 'row' }, texts[`data_${slice}`] ?? slice),
+      make('th', { scope: 'row' }, texts[`data_${poll}`] ?? poll),
       make('td', null, updated),
       make('td', { class: failure === null ? 'faint' : 'low' }, error, times),
     );

@@ -44,7 +44,7 @@ async function startMonitor(record: object) {
       records,
       overdue: [] as PollName[],
       get progress() {
-        return pollNames.filter((slice) => records[slice].lastSuccessAt === null);
+        return pollNames.filter((poll) => records[poll].lastSuccessAt === null);
       },
     },
   });

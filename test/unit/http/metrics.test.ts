@@ -11,8 +11,8 @@ const figures: MetricsSnapshot = {
     broker: { isWorking: true, status: 'up', reason: null, workedAt: null },
   },
   schedules: [
-    { slice: 'sonics', lastSuccessAt: 1_700_000_000_500, polls: { success: 3, incomplete: 2, failure: 1 } },
-    { slice: 'usage', lastSuccessAt: null, polls: { success: 0, incomplete: 0, failure: 0 } },
+    { poll: 'sonics', lastSuccessAt: 1_700_000_000_500, polls: { success: 3, incomplete: 2, failure: 1 } },
+    { poll: 'usage', lastSuccessAt: null, polls: { success: 0, incomplete: 0, failure: 0 } },
   ],
   requests: { byStatus: { '2xx': 7, '3xx': 1 }, ms: 2_500 },
   pollWaitMs: 1_500,
@@ -80,10 +80,10 @@ describe('the metrics', () => {
       );
     expect(await counts([])).toEqual([]);
     const polls = { success: 1, incomplete: 0, failure: 0 };
-    expect(await counts([{ slice: 'incidents', lastSuccessAt: 1, polls }])).toEqual([
+    expect(await counts([{ poll: 'incidents', lastSuccessAt: 1, polls }])).toEqual([
       'sonic2mqtt_open_incidents 0',
     ]);
-    expect(await counts([{ slice: 'sonics', lastSuccessAt: 1, polls }])).toEqual([
+    expect(await counts([{ poll: 'sonics', lastSuccessAt: 1, polls }])).toEqual([
       'sonic2mqtt_devices{kind="sonic"} 0',
     ]);
   });

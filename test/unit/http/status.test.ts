@@ -24,7 +24,7 @@ function overview(changes: Partial<StatusSnapshot> = {}): StatusSnapshot {
     reason: null,
     readiness: { cloud: up, broker: up },
     polls: [
-      { slice: 'sonics', lastSuccessAt: 5_000, failure: null, failures: 0, isPending: false, records: 1 },
+      { poll: 'sonics', lastSuccessAt: 5_000, failure: null, failures: 0, isPending: false, records: 1 },
     ],
     emptiness: null,
     progress: [],

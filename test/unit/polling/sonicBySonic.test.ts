@@ -60,7 +60,7 @@ describe('telemetry', () => {
 
 describe('what is asked for sonic by sonic', () => {
   const linked = ['one', 'two'].map((id) => ({ id, radio_connection: 'connected' }));
-  const slices = {
+  const byPoll = {
     usage: {
       path: 'daily_usage',
       json: { daily: [{ date: '2026-11-20', liters: 5 }] },
@@ -73,9 +73,9 @@ describe('what is asked for sonic by sonic', () => {
     },
   } as const;
   const figures = ['usage', 'pressure_tests'] as const;
-  const shown = (store: Store, slice: (typeof figures)[number], id: string) => {
+  const shown = (store: Store, poll: (typeof figures)[number], id: string) => {
     const view = store.sonicView(id);
-    return slice === 'usage' ? view?.usage : view?.pressureTests;
+    return poll === 'usage' ? view?.usage : view?.pressureTests;
   };
 
   /** A cloud with these sonics that answers as told where the figures are asked for. */
@@ -89,7 +89,7 @@ describe('what is asked for sonic by sonic', () => {
   it('is asked for by month, and also of a sonic without a radio link', async () => {
     const sonics = [{ id: 'one', radio_connection: 'disconnected' }];
     const { store, stub, poller } = await startPoller(
-      cloudOf(sonics, () => slices.usage),
+      cloudOf(sonics, () => byPoll.usage),
       noon(),
     );
     const asked = stub.requests.filter(({ path }) => path.endsWith('/things/one/daily_usage'));
@@ -101,64 +101,64 @@ describe('what is asked for sonic by sonic', () => {
     expect(poller.statuses.records.usage.failure).toBeNull();
   });
 
-  it.each(figures.flatMap((slice) => [[slice, 'one', 'two'] as const, [slice, 'two', 'one'] as const]))(
+  it.each(figures.flatMap((poll) => [[poll, 'one', 'two'] as const, [poll, 'two', 'one'] as const]))(
     '(%s) is shown for sonic %s where only sonic %s has none',
-    async (slice, having, without) => {
-      const { json, operation } = slices[slice];
+    async (poll, having, without) => {
+      const { json, operation } = byPoll[poll];
       const handler = cloudOf(linked, ({ path }) =>
         path.includes(`/${without}/`) ? { status: 404 } : { json },
       );
       const { store, poller, client } = await startPoller(handler, noon());
-      expect(shown(store, slice, having)).toBeTruthy();
-      expect(shown(store, slice, without)).toBeNull();
-      expect(poller.statuses.records[slice].failure).toBeNull();
+      expect(shown(store, poll, having)).toBeTruthy();
+      expect(shown(store, poll, without)).toBeNull();
+      expect(poller.statuses.records[poll].failure).toBeNull();
       expect(client.operationState(operation)).toBe('available');
     },
   );
 
-  it.each(figures)('(%s) is given up where no sonic has any', async (slice) => {
+  it.each(figures)('(%s) is given up where no sonic has any', async (poll) => {
     const { store, poller, client } = await startPoller(
       cloudOf(linked, () => ({ status: 404 })),
       noon(),
     );
-    expect(poller.statuses.records[slice].failure).toBeNull();
-    expect(shown(store, slice, 'one')).toBeNull();
+    expect(poller.statuses.records[poll].failure).toBeNull();
+    expect(shown(store, poll, 'one')).toBeNull();
     await poller.runNow('sonics');
-    await poller.runNow(slice);
-    expect(client.operationState(slices[slice].operation)).toBe('unavailable');
-    expect(poller.statuses.records[slice].failure).toBeNull();
-    expect(shown(store, slice, 'one')).toBeNull();
+    await poller.runNow(poll);
+    expect(client.operationState(byPoll[poll].operation)).toBe('unavailable');
+    expect(poller.statuses.records[poll].failure).toBeNull();
+    expect(shown(store, poll, 'one')).toBeNull();
   });
 
-  it.each(figures)('(%s) is amiss where the cloud knows it of no sonic any more', async (slice) => {
-    let answer: StubAnswer = { json: slice === 'usage' ? { daily: [] } : { by_day: {} } };
+  it.each(figures)('(%s) is amiss where the cloud knows it of no sonic any more', async (poll) => {
+    let answer: StubAnswer = { json: poll === 'usage' ? { daily: [] } : { by_day: {} } };
     const { poller } = await startPoller(
       cloudOf(linked, () => answer),
       noon(),
     );
-    expect(poller.statuses.records[slice].failure).toBeNull();
+    expect(poller.statuses.records[poll].failure).toBeNull();
     answer = { status: 404 };
     poller.refresh();
-    await waitFor(() => poller.statuses.records[slice].failure !== null, { what: 'the failure' });
-    expect(poller.statuses.records[slice].failure?.message).toMatch(/404/);
+    await waitFor(() => poller.statuses.records[poll].failure !== null, { what: 'the failure' });
+    expect(poller.statuses.records[poll].failure?.message).toMatch(/404/);
   });
 
-  it.each(figures)('(%s) says of how many sonics it could not be read', async (slice) => {
-    const answer: StubHandler = ({ path }) => (path.includes('/two/') ? { status: 422 } : slices[slice]);
+  it.each(figures)('(%s) says of how many sonics it could not be read', async (poll) => {
+    const answer: StubHandler = ({ path }) => (path.includes('/two/') ? { status: 422 } : byPoll[poll]);
     const { store, poller } = await startPoller(cloudOf(linked, answer), noon());
-    expect(poller.statuses.records[slice].failure).toMatchObject({
+    expect(poller.statuses.records[poll].failure).toMatchObject({
       kind: 'incomplete',
       message: expect.stringContaining('1 of 2 devices: '),
     });
-    expect(shown(store, slice, 'one')).toBeTruthy();
-    expect(shown(store, slice, 'two')).toBeUndefined();
+    expect(shown(store, poll, 'one')).toBeTruthy();
+    expect(shown(store, poll, 'two')).toBeUndefined();
   });
 
-  it.each(figures)('(%s) fails by itself where no sonic can be read', async (slice) => {
+  it.each(figures)('(%s) fails by itself where no sonic can be read', async (poll) => {
     const answer: StubHandler = ({ path }) =>
-      path.endsWith(slices[slice].path) ? { status: 422 } : undefined;
+      path.endsWith(byPoll[poll].path) ? { status: 422 } : undefined;
     const { poller } = await startPoller(cloudOf(linked, answer), noon());
-    expect(poller.statuses.records[slice]).toMatchObject({
+    expect(poller.statuses.records[poll]).toMatchObject({
       lastSuccessAt: null,
       failure: { kind: 'rejected' },
     });
@@ -174,7 +174,7 @@ describe('what is asked for sonic by sonic', () => {
       // Time enough for a third to come, if one would.
       await new Promise((resolve) => setTimeout(resolve, 5));
       open--;
-      return path.endsWith('daily_usage') ? slices.usage : slices.pressure_tests;
+      return path.endsWith('daily_usage') ? byPoll.usage : byPoll.pressure_tests;
     };
     const { stub } = await startPoller(cloudOf(sonics, answer), noon());
     expect(stub.requests.filter(({ path }) => path.endsWith('daily_usage'))).toHaveLength(18);
@@ -184,7 +184,7 @@ describe('what is asked for sonic by sonic', () => {
   it('is asked for soon of a sonic that is new, before the others', async () => {
     const sonics = [{ id: 'one' }];
     const answer: StubHandler = ({ path }) =>
-      path.endsWith('daily_usage') ? slices.usage : slices.pressure_tests;
+      path.endsWith('daily_usage') ? byPoll.usage : byPoll.pressure_tests;
     const { stub, store, poller } = await startPoller(cloudOf(sonics, answer), noon());
     sonics.push({ id: 'two' });
     const before = stub.requests.length;
@@ -203,7 +203,7 @@ describe('what is asked for sonic by sonic', () => {
     const clock = new FakeClock(Date.parse('2026-11-20T23:40:00Z'));
     let liters = 5;
     const answer: StubHandler = ({ path, query }) => {
-      if (!path.endsWith('daily_usage')) return slices.pressure_tests;
+      if (!path.endsWith('daily_usage')) return byPoll.pressure_tests;
       return { json: { daily: query['month'] === '11' ? [{ date: '2026-11-20', liters }] : [] } };
     };
     const { store, stub } = await startPoller(cloudOf(linked, answer), clock);
@@ -232,7 +232,7 @@ describe('what is asked for sonic by sonic', () => {
       const clock = noon();
       let isFailing = false;
       const sound = cloudOf(linked, ({ path }) =>
-        path.endsWith('daily_usage') ? slices.usage : slices.pressure_tests,
+        path.endsWith('daily_usage') ? byPoll.usage : byPoll.pressure_tests,
       );
       const { store, poller } = await startPoller((request) => {
         const isAsked = request.path.includes('/things/') || (request.path.endsWith('/sonics') && !isAlone);
@@ -242,7 +242,7 @@ describe('what is asked for sonic by sonic', () => {
       void poller.runNow('sonics');
       await waitFor(() => poller.statuses.records.sonics.failure !== null || isAlone, { what: 'the sonics' });
       const polls = (times: number) =>
-        waitFor(() => figures.every((slice) => poller.statuses.records[slice].consecutiveFailures >= times), {
+        waitFor(() => figures.every((poll) => poller.statuses.records[poll].consecutiveFailures >= times), {
           what: 'polls',
         });
       clock.advance(2 * 3_600_000);
@@ -266,7 +266,7 @@ describe('what is asked for sonic by sonic', () => {
 
   it('is not asked for while the clock of the machine was not set', async () => {
     const { stub, poller, store } = await startPoller(
-      cloudOf(linked, () => slices.usage),
+      cloudOf(linked, () => byPoll.usage),
       new FakeClock(0),
     );
     expect(stub.requests.filter(({ path }) => path.includes('/things/'))).toEqual([]);
@@ -280,7 +280,7 @@ describe('what is asked for sonic by sonic', () => {
   it('is given up when the poller stops', async () => {
     const clock = noon();
     const answer: StubHandler = ({ path }) =>
-      path.endsWith('daily_usage') ? slices.usage : slices.pressure_tests;
+      path.endsWith('daily_usage') ? byPoll.usage : byPoll.pressure_tests;
     const sonics = [{ id: 'sonic-0' }];
     const { stub, poller } = await startPoller(cloudOf(sonics, answer), clock);
     for (let index = 1; index < 30; index++) sonics.push({ id: `sonic-${index}` });

@@ -402,14 +402,14 @@ describe('the store', () => {
 
   it.each(['signals', 'sonics'] as const)(
     'counts %s as unread that nobody could read for too long',
-    (slice) => {
+    (poll) => {
       const isStale = () =>
-        slice === 'signals' ? store.signalView('hub')?.isStale : store.sonicView('kitchen')?.isStale;
-      store.markStale(slice, time - staleAfterMs);
+        poll === 'signals' ? store.signalView('hub')?.isStale : store.sonicView('kitchen')?.isStale;
+      store.markStale(poll, time - staleAfterMs);
       expect(isStale()).toBe(false);
-      store.markStale(slice, time);
+      store.markStale(poll, time);
       expect(isStale()).toBe(true);
-      if (slice === 'signals') store.replaceSignals(complete([signal('hub')]));
+      if (poll === 'signals') store.replaceSignals(complete([signal('hub')]));
       else store.replaceSonics(complete([sonic('kitchen', 'hub')]));
       expect(isStale()).toBe(false);
     },
