@@ -26,8 +26,15 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'a movement is by a command only if one was at work',
     file: 'src/store/valveRecords.ts',
-    text: 'else if (mover && from < mover.until)',
-    replacement: 'else if (mover)',
+    text: 'else if (mover && from < mover.until && readAt',
+    replacement: 'else if (mover && readAt',
+    tests: ['test/unit/store/valveRecords.test.ts'],
+  },
+  {
+    promise: 'a movement that is found long after a command is nobody’s',
+    file: 'src/store/valveRecords.ts',
+    text: ' && readAt < mover.until + countsMs)',
+    replacement: ')',
     tests: ['test/unit/store/valveRecords.test.ts'],
   },
   {

@@ -64,8 +64,8 @@ interface Entry {
 /** What belongs together is reported within this time, in ms. */
 const togetherMs = 5 * 60_000;
 
-/** A command of an earlier run counts as the mover of a valve for so long, in ms. */
-const unfinishedMs = 10 * 60_000;
+/** A command counts as the mover of a valve that is read again for so long after it, in ms. Later nobody knows. */
+const countsMs = 10 * 60_000;
 
 const shutOffTypes = ['high_volume_alert', 'long_flow_alert', 'water_presence_detected'];
 
@@ -73,8 +73,9 @@ const unfinishedReason = 'sonic2mqtt was restarted before the valve had confirme
 
 /**
  * The newest command of each valve, the one that failed, and how the valve came to where it is. All of it is kept over
- * restarts. A movement is by a command only if the command may have been at work when the valve left its position. An
- * incident tells of it if it is new at the same time. It may come a poll later, and then corrects what was shown.
+ * restarts. A movement is by a command only if the command may have been at work when the valve left its position, and the
+ * valve was read again soon. An incident tells of it if it is new at the same time. It may come a poll later, and then
+ * corrects what was shown.
  */
 export class ValveRecords {
   readonly #memory: ValveMemory | undefined;
@@ -153,7 +154,7 @@ export class ValveRecords {
     const mover = entry.pending.get(settled);
     entry.open = null;
     if (before === null) entry.movement = unknown;
-    else if (mover && from < mover.until)
+    else if (mover && from < mover.until && readAt < mover.until + countsMs)
       entry.movement = { ...unknown, at, by: 'command', topic: mover.asked.topic };
     else {
       entry.movement = { ...unknown, at, by: 'elsewhere' };
@@ -238,7 +239,7 @@ export class ValveRecords {
     entry.command = { ...command, status: 'confirmed', reason };
     entry.failed = null;
     const ageMs = Math.abs(this.#clock.now() - Date.parse(command.asked_at));
-    if (ageMs < unfinishedMs) entry.pending.set(settled, { asked: command, until: Number.POSITIVE_INFINITY });
+    if (ageMs < countsMs) entry.pending.set(settled, { asked: command, until: Number.POSITIVE_INFINITY });
   }
 
   #fail(entry: Entry, failed: NonNullable<ValveRecord['failed']>, asked: AskedCommand | null): void {

@@ -176,6 +176,17 @@ describe('who moved a valve', () => {
     expect(stage.get().movement).toMatchObject({ valve: 'open', by: 'elsewhere', topic: null });
   });
 
+  it('is nobody that is known where a command had failed long before the valve could be read again', () => {
+    const stage = bench();
+    stage.read('open');
+    const asked = stage.ask('close');
+    stage.fly(asked);
+    stage.land(asked, stage.clock.monotonic() + 2 * minuteMs);
+    stage.read('faulty');
+    stage.read('closed', hourMs);
+    expect(stage.get().movement).toMatchObject({ valve: 'closed', by: 'elsewhere', topic: null });
+  });
+
   it.each([
     ['device_handle_moved', false, 'closed', 'by_hand'],
     ['device_handle_moved', true, 'open', 'by_hand'],
