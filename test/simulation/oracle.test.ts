@@ -294,6 +294,50 @@ describe('shown is true', () => {
   );
 
   it.each([
+    ['does not answer for alone', 503, 0],
+    ['has told', 404, 1],
+  ])(
+    'knows of an incident that closed, which the cloud %s: %i, until the third list',
+    async (...[, status, count]) => {
+      const stage = new Stage({ schedules: { incidents: '20m', sonics: '2h' } });
+      stage.announce('binary_sensor_alert');
+      const { id } = stage.simulator.world.openIncident({ type: 'legionella_risk', sonicId: stage.sonicId });
+      stage.show({ alert: 'ON' });
+      await stage.pass(minuteMs);
+      stage.simulator.world.closeIncident(id);
+      await stage.pass(20 * minuteMs);
+      stage.ask('list_incidents');
+      stage.ask('read_incident', '', status, id);
+      await stage.pass(20 * minuteMs);
+      stage.ask('list_incidents');
+      await stage.pass(19 * minuteMs);
+      expect(stage.violationsOfStates).toHaveLength(count);
+      stage.ask('list_incidents');
+      await stage.pass(5 * minuteMs);
+      expect(stage.violationsOfStates).not.toEqual([]);
+    },
+  );
+
+  it('counts at a hub what was open at a valve that has gone from it, and no more', async () => {
+    const stage = new Stage();
+    const { world } = stage.simulator;
+    stage.announceDevice('signal', 'sensor_open_incidents');
+    for (const type of ['legionella_risk', 'high_humidity'] as const)
+      world.openIncident({ type, sonicId: stage.sonicId });
+    await stage.pass(minuteMs);
+    world.removeSonic(stage.sonicId);
+    await stage.pass(minuteMs);
+    world.dropCloud(stage.signalId);
+    await stage.pass(minuteMs);
+    const showAtHub = (count: number) =>
+      stage.say(`signal/${stage.signalId}/homeassistant`, { open_incidents: count });
+    showAtHub(3);
+    expect(stage.violationsOfStates).toEqual([]);
+    showAtHub(4);
+    expect(stage.violationsOfStates).toHaveLength(1);
+  });
+
+  it.each([
     ['low_battery_level', 1],
     ['device_handle_moved', 1],
     ['radio_disconnection', 0],
