@@ -318,25 +318,6 @@ describe('shown is true', () => {
     },
   );
 
-  it('counts at a hub what was open at a valve that has gone from it, and no more', async () => {
-    const stage = new Stage();
-    const { world } = stage.simulator;
-    stage.announceDevice('signal', 'sensor_open_incidents');
-    for (const type of ['legionella_risk', 'high_humidity'] as const)
-      world.openIncident({ type, sonicId: stage.sonicId });
-    await stage.pass(minuteMs);
-    world.removeSonic(stage.sonicId);
-    await stage.pass(minuteMs);
-    world.dropCloud(stage.signalId);
-    await stage.pass(minuteMs);
-    const showAtHub = (count: number) =>
-      stage.say(`signal/${stage.signalId}/homeassistant`, { open_incidents: count });
-    showAtHub(3);
-    expect(stage.violationsOfStates).toEqual([]);
-    showAtHub(4);
-    expect(stage.violationsOfStates).toHaveLength(1);
-  });
-
   it.each([
     ['low_battery_level', 1],
     ['device_handle_moved', 1],
