@@ -111,6 +111,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   const firstReading = new FirstReading(poller, store, clock, log);
 
   const otherBridges = new OtherBridges(topics, shard, connection, clock, random);
+  otherBridges.on('changed', () => poller.setSharingTopics(otherBridges.problem !== null));
   const health = new HealthMonitor({
     client,
     connection,

@@ -21,6 +21,27 @@ export const otherMutations: readonly Mutation[] = [
     tests: bridgeTests,
   },
   {
+    promise: 'a second live bridge does not vouch for what this one cannot read',
+    file: 'src/polling/pollStatus.ts',
+    text: 'this.isSharingTopics ? at : cloudAnsweredAt',
+    replacement: 'cloudAnsweredAt',
+    tests: ['test/unit/polling/pollStatus.test.ts'],
+  },
+  {
+    promise: 'a live bridge knows that it shares its topics',
+    file: 'src/daemon.ts',
+    text: 'poller.setSharingTopics(otherBridges.problem !== null)',
+    replacement: 'poller.setSharingTopics(false)',
+    tests: installationTests,
+  },
+  {
+    promise: 'of a removed device nothing stays that the broker has refused to replace',
+    file: 'src/publishing/cleanup.ts',
+    text: 'retained.markStale(topic);',
+    replacement: 'retained.markUnknown(topic);',
+    tests: ['test/stories/brokerMemory.test.ts'],
+  },
+  {
     promise: 'each bridge must answer a new connection',
     file: 'src/health/otherBridges.ts',
     text: '    this.#instance += 1;\n    const until',

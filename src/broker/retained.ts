@@ -92,6 +92,12 @@ export class Retained extends EventEmitter<RetainedEvents> {
     if (this.#digests.has(topic)) this.#digests.set(topic, null);
   }
 
+  /** Records that nothing is to be published at the topic, so that a message which the broker has there is stale. */
+  markStale(topic: string): void {
+    this.#refused.delete(topic);
+    this.markUnknown(topic);
+  }
+
   /** Forgets the topic, because its message belongs to another bridge. */
   release(topic: string): void {
     this.#digests.delete(topic);

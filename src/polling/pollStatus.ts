@@ -140,6 +140,8 @@ export class PollStatuses {
   readonly #staleAfterMs: number;
   readonly #requestTimeoutMs: number;
   readonly #clock: Clock;
+  /** Whether another bridge uses the same topics by mistake: its `bridge/cloud` vouches for what this bridge has read. */
+  isSharingTopics = false;
   readonly #records = byPoll(() => neverPolled);
   /** When each run in progress has begun, in ms of the monotonic clock. */
   readonly #running = new Map<PollName, number>();
@@ -201,8 +203,8 @@ export class PollStatuses {
   staleBefore(poll: PollName, at: number): number {
     const deciding = decidingPoll(this.#records);
     const periodMs = deciding === null ? 0 : this.#schedules[deciding].periodMs;
-    const isAnsweringUntil = cloudAnsweredAt(this.#records) + periodMs;
-    return Math.min(at, this.#running.get(poll) ?? at, isAnsweringUntil) - this.maxAgeMs(poll);
+    const agesUntil = this.isSharingTopics ? at : cloudAnsweredAt(this.#records) + periodMs;
+    return Math.min(at, this.#running.get(poll) ?? at, agesUntil) - this.maxAgeMs(poll);
   }
 
   /**

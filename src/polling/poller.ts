@@ -264,6 +264,12 @@ export class Poller extends EventEmitter<PollerEvents> {
     return failure === null;
   }
 
+  /** While another bridge says that the cloud's data is fresh, records become too old although the cloud does not answer. */
+  setSharingTopics(isSharing: boolean): void {
+    this.statuses.isSharingTopics = isSharing;
+    this.#markStale(this.#parts.clock.monotonic());
+  }
+
   /** Notes what is too old at that time, whichever poll has read it. */
   #markStale(at: number): void {
     for (const poll of pollNames) this.#parts.store.markStale(poll, this.statuses.staleBefore(poll, at));

@@ -156,7 +156,7 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
       const isAnnounced = state.devices.has(keyOf(device));
       for (const topic of this.#forget(device)) {
         if (isAnnounced) retained.found(topic);
-        retained.markUnknown(topic);
+        retained.markStale(topic);
       }
     }
     return isAnyKept;

@@ -583,14 +583,17 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Marks the properties in which the first sonic has become silent, or none is any more. */
   #recordSilence(): void {
+    const { silentSonics, devices } = this.#account;
+    // A sonic that no list had, since none was whole, may be in any property.
+    const changed = silentSonics.record('', devices.sonic.isListFresh ? undefined : null);
     for (const id of this.#changes.takeSonics()) {
       const isSilent = this.sonicView(id)?.isReporting === false;
       const home = isSilent ? this.topology.propertyOf('sonic', id) : undefined;
-      for (const each of this.#account.silentSonics.record(id, home)) {
-        for (const propertyId of each === null ? this.ids('property') : [each])
-          this.touch('property', propertyId);
-      }
+      changed.push(...silentSonics.record(id, home));
     }
+    for (const each of changed)
+      for (const propertyId of each === null ? this.ids('property') : [each])
+        this.touch('property', propertyId);
   }
 
   /** Marks a device that shows something else from now on. */

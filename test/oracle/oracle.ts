@@ -34,6 +34,9 @@ const hourMs = 3_600_000;
 /** What the broker refuses is sent again at least so often. */
 const sentAgainMs = 11 * 60_000;
 
+/** An incident for which the cloud does not answer by itself closes with the third list that is without it. */
+const maxListsInDoubt = 2;
+
 /** Which sources an operation reads. */
 const sourcesOf: readonly (readonly [pattern: RegExp, sources: readonly Source[]])[] = [
   [/incident/, ['incidents']],
@@ -75,8 +78,11 @@ export class Oracle {
   readonly #misledAt = new Map<Source, number>();
   /** When the cloud last accepted a movement, by sonic and word. */
   readonly #acceptedAt = new Map<string, number>();
-  /** When the bridge first asked for an incident by itself, by id. */
-  readonly #askedForAlone = new Map<string, number>();
+  /** When the bridge first asked for an incident by itself, by id, whether the cloud told, and how many lists came since. */
+  readonly #askedForAlone = new Map<
+    string,
+    { readonly at: number; readonly isTold: boolean; readonly lists: number }
+  >();
   readonly #refused = new Map<string, number>();
   /** Topics of the bridge at which somebody else has written last. */
   readonly #forged = new Set<string>();
@@ -116,7 +122,9 @@ export class Oracle {
       areIncidentsUnread: () =>
         time.now - (this.#crawls.last('list_incidents')?.askedAt ?? 0) > this.#bounds.windowMs.incidents,
       askedForAlone: () =>
-        [...this.#askedForAlone].filter(([, at]) => time.now - at < slackMs).map(([id]) => id),
+        [...this.#askedForAlone].flatMap(([id, { at, isTold, lists }]) =>
+          time.now - at < slackMs || (!isTold && lists < maxListsInDoubt) ? [id] : [],
+        ),
       isTravelling: (id, shown) => this.#isTravelling(id, shown),
       counted: (check) => this.#count(check),
       violated: (words) => this.#violated(words),
@@ -329,7 +337,15 @@ export class Oracle {
       isTrue || answer.isWhole === true,
       time.now,
     );
-    if (crawl && operation === 'list_incidents') this.#leak.listRead(crawl);
+    if (crawl && operation === 'list_incidents') {
+      this.#leak.listRead(crawl);
+      for (const [id, asked] of this.#askedForAlone)
+        this.#askedForAlone.set(id, { ...asked, lists: asked.lists + 1 });
+    }
+    const { incident_id: incidentId = '' } = request.params;
+    const asked = this.#askedForAlone.get(incidentId);
+    if (asked && [200, 403, 404].includes(answer.status))
+      this.#askedForAlone.set(incidentId, { ...asked, isTold: true });
     if (isTrue || answer.status !== 200 || answer.isHonest === true || operation === null) return;
     for (const [pattern, sources] of sourcesOf) if (pattern.test(operation)) this.misled(...sources);
   }
@@ -387,8 +403,9 @@ export class Oracle {
   /** Asking again does not prolong it. */
   #noteInDoubt(incidentId: string): void {
     const { now } = this.#options.time;
-    const at = this.#askedForAlone.get(incidentId) ?? Number.NEGATIVE_INFINITY;
-    if (now - at > this.#bounds.windowMs.incidents) this.#askedForAlone.set(incidentId, now);
+    const { at } = this.#askedForAlone.get(incidentId) ?? { at: Number.NEGATIVE_INFINITY };
+    if (now - at > this.#bounds.windowMs.incidents)
+      this.#askedForAlone.set(incidentId, { at: now, isTold: false, lists: 0 });
   }
 
   #isMisled(source: Source): boolean {

@@ -276,11 +276,14 @@ export class ShownJudge {
     ).length;
   }
 
-  /** How many incidents have been open at the same place since then, at whatever time. */
+  /** How many incidents have been open at the same place since then, or at a device that has gone from there. */
   #everCount(kind: Kind, id: string, from: number): number {
     const isThere = isAt[kind];
+    const { latest } = this.#history;
     const there = [...this.#history.since(from)].flatMap(({ moment }) =>
-      [...moment.incidents.values()].filter(isThere({ world: moment, id })),
+      [...moment.incidents.values()].filter(
+        (each) => isThere({ world: moment, id })(each) || isThere({ world: latest, id })(each),
+      ),
     );
     return new Set(there.map((incident) => incident.id)).size;
   }

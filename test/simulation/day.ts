@@ -259,9 +259,10 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
   look();
   const rounds = Math.max(1, Math.round((hours * 60 * minuteMs) / (4 * quietMs)));
   const roundMs = (hours * 60 * minuteMs) / rounds;
+  let lateMs = 0;
   const deadline = () => watch.violations.length + oracle.violations.length > 0;
   for (let round = 0; round < rounds && !deadline(); round++) {
-    const startMs = round * roundMs;
+    const startMs = round * roundMs + lateMs;
     const quietAt = startMs + roundMs - quietMs;
     for (const storm of forecast(random.weather, startMs, quietAt)) schedule(storm);
     isTroubled = true;
@@ -271,8 +272,12 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     isTroubled = false;
     troubles.settle();
     watch.worldChanged();
-    for (let at = quietAt; at < quietAt + quietMs && !deadline(); at += minuteMs) {
-      await time.runUntil(Math.min(at + minuteMs, quietAt + quietMs));
+    // It is quiet for a machine that still sleeps once it wakes.
+    const quietFrom = Math.max(quietAt, bridge.machine.wakesAt);
+    lateMs += quietFrom - quietAt;
+    const quietUntil = quietFrom + quietMs;
+    for (let at = quietAt; at < quietUntil && !deadline(); at += minuteMs) {
+      await time.runUntil(Math.min(at + minuteMs, quietUntil));
       if (!bridge.isRunning) start();
     }
     if (!deadline()) await checkPicture(place, watch, oracle, selection);

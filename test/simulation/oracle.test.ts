@@ -294,6 +294,31 @@ describe('shown is true', () => {
   );
 
   it.each([
+    ['does not answer for alone', 503, 0],
+    ['has told', 404, 1],
+  ])(
+    'knows of an incident that closed, which the cloud %s: %i, until the third list',
+    async (...[, status, count]) => {
+      const stage = new Stage({ schedules: { incidents: '20m', sonics: '2h' } });
+      stage.announce('binary_sensor_alert');
+      const { id } = stage.simulator.world.openIncident({ type: 'legionella_risk', sonicId: stage.sonicId });
+      stage.show({ alert: 'ON' });
+      await stage.pass(minuteMs);
+      stage.simulator.world.closeIncident(id);
+      await stage.pass(20 * minuteMs);
+      stage.ask('list_incidents');
+      stage.ask('read_incident', '', status, id);
+      await stage.pass(20 * minuteMs);
+      stage.ask('list_incidents');
+      await stage.pass(19 * minuteMs);
+      expect(stage.violationsOfStates).toHaveLength(count);
+      stage.ask('list_incidents');
+      await stage.pass(5 * minuteMs);
+      expect(stage.violationsOfStates).not.toEqual([]);
+    },
+  );
+
+  it.each([
     ['low_battery_level', 1],
     ['device_handle_moved', 1],
     ['radio_disconnection', 0],

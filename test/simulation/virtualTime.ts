@@ -132,6 +132,11 @@ export class Machine {
     });
   }
 
+  /** When it wakes from its sleep; long ago while it is awake. */
+  get wakesAt(): number {
+    return this.#wakesAt;
+  }
+
   get isAsleep(): boolean {
     return this.#wakesAt > Number.NEGATIVE_INFINITY;
   }

@@ -139,6 +139,24 @@ describe('a broker', () => {
     await home.stop();
   });
 
+  it('that refused that a removed valve is offline has nothing of it once it takes that, and health says so', async () => {
+    const home = await startHome();
+    const { sonicId, world } = home;
+    await home.stop();
+    for (const id of world.incidents.ids) world.closeIncident(id);
+    world.removeSonic(sonicId);
+    home.broker.refuses = (topic) => topic === `sonic2mqtt/sonic/${sonicId}/availability`;
+    await home.start();
+    // The scans at the start find the messages of the valve, and no later ones do.
+    await home.pass(5 * minuteMs);
+    expect(home.text(`sonic/${sonicId}/availability`)).toBe('online');
+    home.broker.refuses = () => false;
+    await home.pass(11 * minuteMs);
+    expect([...home.broker.retained.keys()].filter((topic) => topic.includes(sonicId))).toEqual([]);
+    expect(home.json('bridge/health').status).toBe('ok');
+    await home.stop();
+  });
+
   it('that got an incident from another bridge keeps it until a list that is asked for later is without it', async () => {
     const home = new Home({ config: { schedules: { incidents: '5m' } } });
     await home.start();

@@ -170,8 +170,9 @@ describe('after a restart', () => {
     ({ operation }) =>
       operation === wanted ? 'error-500' : null;
 
-  it('the valves of a page that fails are offline, and their leaks unknown', async () => {
+  it('the valves of a page that fails are offline, and their leaks unknown, at their property too', async () => {
     const home = new Home({ cloud: { sonics: 60, signals: 1 } });
+    for (const id of home.world.incidents.ids) home.world.closeIncident(id);
     await home.start();
     await home.pass(4 * minuteMs);
     const ids = home.world.sonics.ids;
@@ -186,8 +187,11 @@ describe('after a restart', () => {
     expect(online.length).toBeGreaterThan(0);
     expect(online.length).toBeLessThan(60);
     for (const id of ids) expect(isShown(home, id, leak)).toBe(online.includes(id));
+    const problem = () => home.entity(home.propertyId, 'binary_sensor_problem').state;
+    expect(problem()).toBeNull();
     home.strike = () => null;
     await home.pass(2 * minuteMs);
+    expect(problem()).toBe('OFF');
     expect(ids.filter((id) => isShown(home, id, 'valve_valve')).length).toBe(60);
     home.bridge.kill();
   });

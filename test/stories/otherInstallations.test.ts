@@ -91,6 +91,31 @@ describe('two live bridges with one base topic', () => {
   });
 });
 
+it('a second live bridge that reads the cloud does not vouch for what the first one cannot read', async () => {
+  const home = new Home({ cloud: { properties: 2, signals: 2, sonics: 2 } });
+  const [own = '', other = ''] = home.world.properties.ids;
+  const filtered = (id: string) => ({ filters: { properties: [id] } });
+  const sonicIn = (id: string) =>
+    home.world.sonics.ids.find((each) => home.world.propertyOf(each) === id) ?? '';
+  await home.startWith(filtered(own));
+  const wait = { status: 503, headers: { 'retry-after': '3600' }, text: '{}' };
+  home.strike = ({ operation }) => (operation === 'list_sonics' ? wait : null);
+  home.world.setValve(sonicIn(own), 'closed');
+  await home.pass(7 * minuteMs);
+  expect(home.text('bridge/cloud')).toBe('offline');
+  home.strike = () => null;
+  const second = home.anotherBridge({ mqtt: { client_id: 'second' }, ...filtered(other) });
+  second.start();
+  await home.pass(minuteMs);
+  expect(home.text('bridge/cloud')).toBe('online');
+  const valveIn = (id: string) => home.entity(sonicIn(id), 'valve_valve');
+  expect([valveIn(own).isAvailable, valveIn(other).isAvailable]).toEqual([false, true]);
+  // By then the first one asks again.
+  await home.pass(10 * minuteMs);
+  expect(valveIn(own)).toMatchObject({ isAvailable: true, state: 'closed' });
+  await home.stop(second);
+});
+
 // Every bridge begins with them, in this order.
 it.each([
   ['cloud', 'before it was heard'],

@@ -225,6 +225,26 @@ describe('retained messages', () => {
     expect(retained.unknownTopics()).toEqual(['taken', 'lost', 'found']);
   });
 
+  it('that a broker has refused are stale all the same once nothing is to be there', async () => {
+    let answer = () => Promise.resolve();
+    const retained = new Retained(
+      connectionOf(() => answer()),
+      logLines().log,
+    );
+    for (const topic of ['wanted', 'stale']) retained.put(topic, 'online');
+    await retained.waitForAnswers();
+    answer = () => Promise.reject(new Error('Not authorized'));
+    for (const topic of ['wanted', 'stale', 'new']) retained.put(topic, 'offline');
+    await retained.waitForAnswers();
+    for (const topic of ['stale', 'new']) retained.markStale(topic);
+    expect([retained.unknownTopics(), retained.refusal?.topic]).toEqual([['stale'], 'wanted']);
+    answer = () => Promise.resolve();
+    retained.put('wanted', 'offline');
+    retained.clear('stale');
+    await retained.waitForAnswers();
+    expect([retained.unknownTopics(), retained.refusal]).toEqual([[], null]);
+  });
+
   it('of which a broker takes none are told up to the tenth, and are known to be refused until it does', async () => {
     let isFull = true;
     const publish = () => (isFull ? Promise.reject(new Error('quota exceeded')) : Promise.resolve());

@@ -142,6 +142,9 @@ describe('a poll of valves or incidents', () => {
     expect(staleAt(50)).toBe(50);
     statuses.end('sonics', 0, failure);
     expect(staleAt(50)).toBe(Number.NEGATIVE_INFINITY);
+    // Another bridge may say that the cloud's data is fresh.
+    statuses.isSharingTopics = true;
+    expect([0, 59, 60, 300].map(staleAt)).toEqual([0, 59, 60, 300]);
   });
 
   it('is overdue a request and five seconds after its next run was due, unless it may not be read at all', () => {
