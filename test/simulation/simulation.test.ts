@@ -32,7 +32,7 @@ const everyCheck = [
 ];
 
 /** Days that were judged bad before the bridge or the judge was corrected. */
-const kept = [20_108, 20_123, 30_141, 30_165, 30_234, 30_301, 30_645];
+const kept = [20_108, 20_123, 30_141, 30_165, 30_234, 30_301, 30_645, 31_543, 31_804];
 
 const groups = Array.from({ length: seeds / atATime }, (_, index) => index * atATime + 1);
 
