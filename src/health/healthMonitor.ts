@@ -68,9 +68,10 @@ export interface HealthParts {
 }
 
 /**
- * Evaluates health, and whether the data of the cloud is fresh: after each poll, when the connection to the broker starts
- * or ends, when the broker begins or ends to reject messages, when data becomes too old, and every ten seconds. It emits
- * changes, and logs them. Readiness, `bridge/health` and the status page show the same report.
+ * Evaluates health, and whether the data of the cloud is fresh: after each poll, when devices come or go and incidents change,
+ * when the connection to the broker starts or ends, when the broker begins or ends to reject messages, when data becomes too
+ * old, and every ten seconds. It emits changes, and logs them. Readiness, `bridge/health` and the status page show the same
+ * report.
  */
 export class HealthMonitor extends EventEmitter<HealthEvents> {
   readonly #parts: HealthParts;
@@ -87,12 +88,14 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   #fingerprint = '';
   #isCloudFresh = false;
   #isStopped = false;
+  /** Devices have come or gone, or incidents have changed, since the store told of a change last. */
+  #isNews = false;
   #limitedUntil: number | null = null;
   #cancelTimer: () => void = () => {};
 
   constructor(parts: HealthParts) {
     super();
-    const { connection, retained, poller, otherBridges, clock, log } = parts;
+    const { connection, retained, store, poller, otherBridges, clock, log } = parts;
     this.#parts = parts;
     this.#createdAt = clock.monotonic();
     this.#startedAt = clock.now();
@@ -104,6 +107,17 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
         if (isNews || !poller.isFirstReading) this.#evaluate(true);
       })
       .on('listsRead', () => this.#evaluate());
+    // What they make unknown is published after this, and the poll that has read them may go on for long.
+    const onNews = () => {
+      this.#isNews = true;
+    };
+    store
+      .on('device', onNews)
+      .on('incident', onNews)
+      .on('change', () => {
+        if (this.#isNews) this.#evaluateAgain();
+        this.#isNews = false;
+      });
     retained.on('refusals', () => this.#evaluateAgain());
     connection
       .on('connected', () => {

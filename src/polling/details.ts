@@ -1,4 +1,5 @@
 import { sleep } from '../base/clock.ts';
+import { coalesce } from '../base/coalesce.ts';
 import { forEachLimit } from '../base/forEachLimit.ts';
 import { singleFlight } from '../base/singleFlight.ts';
 import { CloudError, isPermanent } from '../cloud/errors.ts';
@@ -20,16 +21,32 @@ interface SettingsQuery<T> {
 /** Reads the settings of properties, the status of hubs and the categories of appliances: nothing that is urgent. */
 export class Details {
   readonly #parts: PollParts;
-  /** Reads hubs and categories, unless that is in progress; resolves after that and never rejects. */
-  readonly hubsAndCategories = singleFlight(async () => {
-    const ends = await Promise.allSettled([this.#readCategories(), this.#readHubs()]);
-    for (const end of ends) {
-      if (end.status === 'rejected') this.#logFailure('hubs and categories', end.reason);
+  /** The hubs whose status was asked for since `hubsAndCategories`. */
+  #askedHubs: ReadonlySet<string> = new Set();
+  /** Reads the status of hubs that were not asked for yet; resolves after that and never rejects. */
+  readonly newHubs = coalesce(async () => {
+    const { store, log } = this.#parts;
+    const ids = store.ids('property').flatMap((id) => store.topology.signalsIn(id));
+    const due = ids.filter((id) => !this.#askedHubs.has(id));
+    this.#askedHubs = new Set(ids);
+    try {
+      const problem = await queryDevices(this.#parts, due, this.#hubQuery());
+      if (problem) log.debug(`Reading hubs: ${problem.message}`);
+    } catch (error) {
+      this.#logFailure('hubs', error);
     }
   });
+  /** Reads the categories of appliances, unless that is in progress; resolves after that and never rejects. */
+  readonly categories = singleFlight(() => this.#readCategories());
 
   constructor(parts: PollParts) {
     this.#parts = parts;
+  }
+
+  /** Reads the status of all hubs, and the categories; resolves after that and never rejects. */
+  async hubsAndCategories(): Promise<void> {
+    this.#askedHubs = new Set();
+    await Promise.all([this.newHubs(), this.categories()]);
   }
 
   /** Reads the settings of each property; a guest may not read all of them, which is no problem. */
@@ -102,13 +119,6 @@ export class Details {
       this.#logFailure('the categories of appliances', error);
     }
     if (!isOffered()) store.setApplianceCategories(null);
-  }
-
-  async #readHubs(): Promise<void> {
-    const { store, log } = this.#parts;
-    const ids = store.ids('property').flatMap((id) => store.topology.signalsIn(id));
-    const problem = await queryDevices(this.#parts, ids, this.#hubQuery());
-    if (problem) log.debug(`Reading hubs: ${problem.message}`);
   }
 
   #hubQuery(): DeviceQuery {

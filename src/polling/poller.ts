@@ -165,9 +165,10 @@ export class Poller extends EventEmitter<PollerEvents> {
   /** Starts what is read device by device; resolves after the first run of all of it, or after some seconds. */
   async startDetails(): Promise<void> {
     // The settings of the properties say when the days of usage begin.
-    const afterProperties = this.#propertiesRead.then(() =>
-      Promise.all([this.#start('usage'), this.#start('pressure_tests'), this.#details.hubsAndCategories()]),
-    );
+    const afterProperties = this.#propertiesRead.then(() => {
+      const { newHubs, categories } = this.#details;
+      return Promise.all([this.#start('usage'), this.#start('pressure_tests'), newHubs(), categories()]);
+    });
     const details = Promise.all([this.#start('telemetry'), afterProperties]);
     await new Promise<void>((resolve) => {
       const cancel = this.#parts.clock.after(maxDetailsMs, resolve);
@@ -256,11 +257,11 @@ export class Poller extends EventEmitter<PollerEvents> {
       if (poll === 'sonics' && before.lastSuccessAt === null) {
         for (const each of sonicPolls) void this.runNow(each);
       }
-      if (poll === 'signals' && before.lastSuccessAt === null) void this.#details.hubsAndCategories();
     }
     store.setAging(statuses.isCloudAnswering);
     this.emit('ended', poll, failure === null);
     if (poll === 'properties') void this.#details.hubsAndCategories();
+    if (poll === 'signals' && this.#areListsRead) void this.#details.newHubs();
     return failure === null;
   }
 

@@ -32,6 +32,9 @@ export interface LeakCircumstances {
 /** From a whole list to its being shown: each incident that is missing is read by itself before, one after the other. */
 const publishedMs = 60_000;
 
+/** A slow broker takes what a change makes unknown, and health, which are two messages, so far apart at most. */
+const togetherMs = 5_000;
+
 /**
  * A leak is heard: an incident that was open when a whole list was read is shown at its device; or what it may belong to
  * is unknown or unavailable, and health is not `ok`.
@@ -60,9 +63,9 @@ export class LeakJudge {
     after(publishedMs, () => this.#judge(atEpoch(askedAt)));
   }
 
-  /** Judges the incidents that have been open, where they are, ever since then. */
-  #judge(since: number): void {
-    const { now, bounds, isHeard, counted, violated } = this.#circumstances;
+  /** Judges the incidents that have been open, where they are, ever since then: all, or those that were unheard before. */
+  #judge(since: number, unheardBefore?: ReadonlySet<string>): void {
+    const { now, after, bounds, isHeard, counted, violated } = this.#circumstances;
     if (!isHeard()) return;
     const moments = [...this.#history.since(since)].map(({ moment }) => moment);
     const [latest] = moments;
@@ -75,7 +78,9 @@ export class LeakJudge {
         const home = moment.propertyOfIncident(incident);
         return home !== undefined && !isSelected(moment, home, selection);
       });
+    const unheard = new Set<string>();
     for (const incident of latest.incidents.values()) {
+      if (unheardBefore && !unheardBefore.has(incident.id)) continue;
       const isSteady = (moment: Moment) =>
         moment.incidents.get(incident.id) !== undefined &&
         isSelected(moment, moment.propertyOfIncident(incident), selection) &&
@@ -85,15 +90,18 @@ export class LeakJudge {
       if (!moments.every(isSteady) || wasElsewhere(incident)) continue;
       counted('an open incident is heard of');
       const problem = this.#problemWith(incident, latest);
-      if (problem !== null)
+      if (problem === null) continue;
+      if (problem.isUnheard && !unheardBefore) unheard.add(incident.id);
+      else
         violated(
-          `${incident.type} ${incident.id} is open at ${incident.sonic_id ?? incident.signal_id}: ${problem}`,
+          `${incident.type} ${incident.id} is open at ${incident.sonic_id ?? incident.signal_id}: ${problem.words}`,
         );
     }
+    if (unheard.size > 0) after(togetherMs, () => this.#judge(since, unheard));
   }
 
-  /** Null where the incident is heard of. */
-  #problemWith(incident: Incident, moment: Moment): string | null {
+  /** Null where the incident is heard of; unheard where it is neither shown nor denied. */
+  #problemWith(incident: Incident, moment: Moment): { words: string; isUnheard: boolean } | null {
     const { now, bounds } = this.#circumstances;
     // A valve that is gone is shown until two lists have missed it, with what it has.
     const isAtValve =
@@ -119,11 +127,12 @@ export class LeakJudge {
     if (shown.some((each) => each && this.#isForged(each))) return null;
     for (const each of shown) {
       const word = each && this.#wordOf(each);
-      if (word === 'OFF' || word === 0) return `${each?.stateTopic} ${each?.componentId} shows ${word}`;
+      if (word === 'OFF' || word === 0)
+        return { words: `${each?.stateTopic} ${each?.componentId} shows ${word}`, isUnheard: false };
     }
     const isPlain = entity !== undefined && this.#wordOf(entity) !== null;
     if (isPlain || !this.#isHealthOk()) return null;
-    return `${sensor} is not known, and health is ok`;
+    return { words: `${sensor} is not known, and health is ok`, isUnheard: true };
   }
 
   #ownEntity(id: string | null | undefined, componentId: string): SeenEntity | undefined {

@@ -177,6 +177,33 @@ describe('a house in which things come, move and go', () => {
     home.bridge.kill();
   });
 
+  it('reads the status of hubs whose list is read while the categories of appliances are', async () => {
+    const home = new Home({ config: { schedules: { properties: '12h', signals: '5m' } } });
+    home.strike = ({ operation }) => {
+      if (operation === 'read_appliance_categories') return 'hang-before';
+      return operation === 'list_signals' && home.time.now < 1_000 ? 'error-500' : null;
+    };
+    await home.start();
+    await home.pass(minuteMs);
+    expect(home.json(`signal/${home.signalId}`)).toMatchObject({ hub_status: 'online' });
+    home.bridge.kill();
+  });
+
+  it('reads the status of a new hub though the list of hubs is read later than its property', async () => {
+    const home = new Home({ config: { schedules: { properties: '12h', signals: '5m' } } });
+    await home.start();
+    const { id: signalId } = home.world.addSignal(home.propertyId);
+    home.strike = ({ operation }) => (operation === 'list_signals' ? 'error-500' : null);
+    home.broker.publish('sonic2mqtt/bridge/refresh', 'now', false);
+    await home.pass(2 * minuteMs);
+    home.strike = () => null;
+    await home.pass(6 * minuteMs);
+    expect(home.json(`signal/${signalId}`)).toMatchObject({ hub_status: 'online' });
+    const asked = home.asked('read_hub').map(({ params }) => params['hub_id']);
+    expect(asked.filter((id) => id === signalId)).toHaveLength(1);
+    home.bridge.kill();
+  });
+
   it('removes no hub of a chosen property because there is a second one', async () => {
     const home = new ShownHome({ cloud: { properties: 1, signals: 1, sonics: 1 } });
     const { world } = home;

@@ -127,6 +127,26 @@ describe('an incident of which a part is known', () => {
     },
   );
 
+  it('is in bridge/health before its alerts are unknown, also while the cloud does not tell what closed', async () => {
+    const home = quietHome();
+    await home.start();
+    const { id: closing } = home.world.openIncident({ type: 'low_battery_level', sonicId: home.sonicId });
+    await home.pass(minuteMs);
+    const unsaid: string[] = [];
+    home.onTaken = ({ topic }) => {
+      const isUnknown = leaks(home, [home.sonicId])[0] === null;
+      if (isUnknown && home.json('bridge/health').status === 'ok') unsaid.push(topic);
+    };
+    home.world.incidents.change(closing, { open: false });
+    openLeak(home, { type: 7 });
+    home.strike = ({ operation }) => (operation === 'read_incident' ? 'hang-before' : null);
+    await home.until(() => leaks(home, [home.sonicId])[0] === null, 'the list');
+    await home.pass(minuteMs);
+    expect(home.json('bridge/health').status).toBe('degraded');
+    expect(unsaid).toEqual([]);
+    home.bridge.kill();
+  });
+
   it('is at its valve however the ids and the type are spelled', async () => {
     const home = quietHome({ unjudged: 'The oracle tells ids apart by their case.' });
     await home.start();

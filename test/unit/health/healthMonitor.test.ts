@@ -117,7 +117,14 @@ it('tells another start once the clock was set, and not each time that two clock
   let now = 0;
   const clock = { now: () => now, monotonic: () => 0 };
   const emitter = new EventEmitter();
-  const parts = { poller: emitter, connection: emitter, retained: emitter, otherBridges: emitter, clock };
+  const parts = {
+    store: emitter,
+    poller: emitter,
+    connection: emitter,
+    retained: emitter,
+    otherBridges: emitter,
+    clock,
+  };
   const monitor = new HealthMonitor(parts as unknown as HealthParts);
   for (const offMs of [1, -1, 59_000, -59_000]) {
     now = offMs;
