@@ -24,6 +24,13 @@ export const showingMutations: readonly Mutation[] = [
     tests: ['test/unit/store/valveRecords.test.ts'],
   },
   {
+    promise: 'what is in a property that is gone is not in the only one that is left',
+    file: 'src/store/topology.ts',
+    text: 'return home !== undefined && !this.#devices.property.has(home);',
+    replacement: 'return false;',
+    tests: ['test/unit/store/store.test.ts', 'test/stories/topology.test.ts'],
+  },
+  {
     promise: 'a movement is by a command only if one was at work',
     file: 'src/store/valveRecords.ts',
     text: 'else if (mover && from < mover.until && readAt',

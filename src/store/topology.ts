@@ -42,6 +42,8 @@ export class Topology {
    * was first read with that signal. It stays there until the signals of all properties were read since.
    */
   readonly #formerHomes = new Map<string, { readonly propertyId: string; readonly since: number }>();
+  /** By the key of a device, the property in which it was when that went: it is not in the only one that is left. */
+  readonly #lostHomes = new Map<string, string>();
   /** Keys of sonics. */
   readonly #wifi = new Set<string>();
 
@@ -106,7 +108,15 @@ export class Topology {
   forgetProperty(propertyId: string): void {
     this.#lists.delete(propertyId);
     this.#surveys.remove(propertyId);
-    for (const [id, owner] of this.#owners) if (owner === propertyId) this.#setOwner(id, this.#lister(id));
+    for (const [id, owner] of this.#owners) {
+      if (owner !== propertyId) continue;
+      this.#setOwner(id, this.#lister(id));
+      for (const key of [id, ...[...this.sonicsOn(id)].map(idKey)]) this.#lostHomes.set(key, propertyId);
+    }
+    for (const id of this.wifiSonics) {
+      const named = namedProperty(this.#devices.sonic.get(id) ?? {});
+      if (isSameId(named, propertyId)) this.#lostHomes.set(idKey(id), propertyId);
+    }
     for (const [id, home] of this.#formerHomes)
       if (home.propertyId === propertyId) this.#formerHomes.delete(id);
   }
@@ -135,14 +145,21 @@ export class Topology {
 
   /** The property in which a device is, also if the account has no other; null while that is not known. */
   propertyOf(kind: CloudDeviceKind, id: string): string | null {
-    return this.#ownProperty(kind, id) ?? this.onlyProperty;
+    return this.#ownProperty(kind, id) ?? (this.#isHomeLost(id) ? null : this.onlyProperty);
   }
 
   /** The property in which an incident is, by the same rule. */
   propertyOfIncident({ sonic_id: sonicId, signal_id: signalId }: Incident): string | null {
     const ofSonic = sonicId === null ? null : this.#ownProperty('sonic', sonicId);
     const ofSignal = signalId === null ? null : this.#ownProperty('signal', signalId);
-    return ofSonic ?? ofSignal ?? this.onlyProperty;
+    const isHomeLost = this.#isHomeLost(sonicId ?? '') || this.#isHomeLost(signalId ?? '');
+    return ofSonic ?? ofSignal ?? (isHomeLost ? null : this.onlyProperty);
+  }
+
+  /** Whether the property in which a device was is gone. */
+  #isHomeLost(id: string): boolean {
+    const home = this.#lostHomes.get(idKey(id));
+    return home !== undefined && !this.#devices.property.has(home);
   }
 
   /** The property that lists the device or its signal, or that it names itself; null without one. */

@@ -12,8 +12,9 @@ const identifier = (id: string | null | undefined) => `sonic2mqtt_${id}`;
 class ShownHome extends Home {
   readonly homeAssistant = new FakeHomeAssistant(this);
 
-  constructor({ cloud, config }: HomeOptions = {}) {
+  constructor({ cloud, config, ...options }: HomeOptions = {}) {
     super({
+      ...options,
       cloud: { properties: 2, signals: 3, sonics: 4, ...cloud },
       // Nobody uses water here, so no sonic measures anything after the start.
       config: { schedules, stale_after: '24h', ...config },
@@ -217,6 +218,36 @@ describe('a house in which things come, move and go', () => {
     world.addProperty();
     await home.pass(30 * minuteMs);
     expect(home.happened('device_removed')).toEqual([]);
+    home.bridge.kill();
+  });
+
+  it('shows nothing of a property that is gone in the only one that is left', async () => {
+    const home = new ShownHome({
+      // The other lists stay as they were.
+      config: { schedules: { ...schedules, signals: '12h', sonics: '12h', incidents: '12h' } },
+      unjudged: 'The oracle expects a leak to be gone as soon as the schedule of its list allows.',
+    });
+    const { world } = home;
+    const [left = '', kept = ''] = world.properties.ids;
+    const [sonicId = ''] = world.thingIdsOf(left);
+    world.openIncident({ type: 'water_presence_detected', sonicId });
+    await home.start();
+    expect(home.openIncidentsAt(left)).toBe(1);
+    const open = new Set<number>();
+    const { onTaken } = home;
+    home.onTaken = (message) => {
+      onTaken(message);
+      open.add(home.openIncidentsAt(kept));
+    };
+    world.leaveProperty(left);
+    await home.until(() => !home.homeAssistant.devices.has(identifier(left)), 'the property to go');
+    await home.pass(minuteMs);
+    expect(home.json(`sonic/${sonicId}`).property_id).toBeNull();
+    expect([...open]).toEqual([0]);
+    home.broker.publish('sonic2mqtt/bridge/refresh', 'now', false);
+    await home.pass(minuteMs);
+    home.broker.publish('sonic2mqtt/bridge/refresh', 'now', false);
+    await home.expectShown([kept]);
     home.bridge.kill();
   });
 

@@ -423,8 +423,13 @@ describe('the store', () => {
     const left = [property('home', 'My home'), property('barn', 'Barn')];
     for (let times = 0; times < 2; times++) store.replaceProperties(complete(left));
     expect(store.sonicView('kitchen')?.propertyId).toBeNull();
-    // In an account of one property everything is in that.
+    // In an account of one property everything is in that, but for what was in one that is gone.
     for (let times = 0; times < 2; times++) store.replaceProperties(complete(left.slice(0, 1)));
+    expect([store.signalView('hub')?.propertyId, store.sonicView('kitchen')?.propertyId]).toEqual([
+      null,
+      null,
+    ]);
+    store.setOwnedSignals(ownedSignals('home', ['hub']));
     expect(store.sonicView('kitchen')?.propertyId).toBe('home');
   });
 });
