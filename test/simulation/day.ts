@@ -127,6 +127,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
         );
       },
       canRemember: () => disk.fault === null || disk.fault === 'slow',
+      isMarking: () => !broker.isFlagLost,
       isOwed: (request) => oracle.pauses.mayTurnOn(request),
     },
     () => time.now,

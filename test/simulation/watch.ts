@@ -16,6 +16,8 @@ export interface Bounds {
   readonly isSelected: (id: string) => boolean;
   /** Whether what is announced now can be noted on disk. */
   readonly canRemember: () => boolean;
+  /** Whether the broker marks what it has stored. */
+  readonly isMarking: () => boolean;
   /** Whether the bridge owes a change that nobody asks for any more: what it has paused it turns on again. */
   readonly isOwed: (request: SeenRequest) => boolean;
 }
@@ -101,6 +103,8 @@ export class Watch {
     // Without a memory, what opened before may have been announced, and is not announced again.
     if (!this.#bounds.canRemember()) {
       for (const { id, open } of this.#world().incidents.values()) if (open) this.#excused.add(id);
+      // It looks for that on the broker. Where that cannot be told from what is new, all is new.
+      if (!this.#bounds.isMarking()) for (const counts of [this.#told, this.#announced]) counts.clear();
     }
     this.runStartedAt = this.#now();
     this.#crawls.clear();
