@@ -115,6 +115,30 @@ describe('the dashboard for Home Assistant', () => {
     });
   });
 
+  it.each([
+    ['en', 'No connection to the cloud. ', 'No connection to sonic2mqtt. '],
+    ['de', 'Keine Verbindung zur Cloud. ', 'Keine Verbindung zu sonic2mqtt. '],
+  ] as const)('says in place of the summary why there is none, in %s', (language, noCloud, noBridge) => {
+    const [, summary] = cardsIn(made(home, language));
+    expect(summary?.['content']).toMatch(
+      new RegExp(
+        [
+          "^## {% if has_value\\('sensor.holiday_home_summary'\\) .*}{{ states\\('sensor.holiday_home_summary'\\) }}",
+          `{% elif is_state\\('binary_sensor.sonic2mqtt_connection_to_cloud', 'off'\\) %}${noCloud}.*`,
+          `{% else %}${noBridge}.*{% endif %}$`,
+        ].join(''),
+      ),
+    );
+  });
+
+  it('gives a name that half a line of a phone would cut the whole line', () => {
+    const columns = cardsIn(made(home, 'de'))
+      .filter(({ type }) => type === 'tile')
+      .map(({ name, grid_options }) => [name, grid_options]);
+    expect(columns).toContainEqual(['Wasser läuft zu lange', { columns: 'full' }]);
+    expect(columns).toContainEqual(['Wassertemperatur', undefined]);
+  });
+
   it('offers to pause the automatic shut-off while it is on, and to resume it while it is paused', () => {
     const until = 'sensor.holiday_home_automatic_shut_off_paused_until';
     const whilePaused = { condition: 'state', entity: until, state_not: ['unknown', 'unavailable'] };
