@@ -12,6 +12,8 @@ import type { Topics } from './topics.ts';
 
 /** What a dashboard needs to know of a device. */
 export interface DiscoveredDevice {
+  /** False for a device of somebody else, whose entities only take IDs away. */
+  readonly isOwn: boolean;
   readonly kind: string;
   readonly identifier: string;
   /** The identifier of the device above it. */
@@ -104,12 +106,12 @@ const propertyTiles = [
   'switch_pressure_tests_enabled',
 ];
 
-/** Reads the discovery message of a device of this bridge; null for anything else. */
+/** Reads the discovery message of a device, of this bridge or of any other program; null for anything else. */
 export function readDiscovered(payload: string, topics: Topics): DiscoveredDevice | null {
   try {
     const { device, components, state_topic, availability } = JSON.parse(payload);
-    if (availability[0].topic !== topics.bridge('state')) return null;
-    const kind = topics.parse(state_topic)?.kind;
+    const isOwn = availability?.[0]?.topic === topics.bridge('state');
+    const kind = isOwn ? topics.parse(state_topic)?.kind : 'other';
     const name = String(device.name);
     if (kind === undefined) return null;
     const entities = Object.entries<Readonly<Record<string, unknown>>>(components)
@@ -117,7 +119,14 @@ export function readDiscovered(payload: string, topics: Topics): DiscoveredDevic
       .filter(([, { unique_id }]) => unique_id !== undefined)
       .map(([id, component]) => [id, entityOf(component, name)] as const);
     const parent = String(device.via_device);
-    return { kind, identifier: String(device.identifiers[0]), parent, name, entities: new Map(entities) };
+    return {
+      isOwn,
+      kind,
+      identifier: String(device.identifiers[0]),
+      parent,
+      name,
+      entities: new Map(entities),
+    };
   } catch {
     return null;
   }
@@ -132,11 +141,14 @@ function entityOf(component: Readonly<Record<string, unknown>>, device: string):
 }
 
 /**
- * The dashboard of these devices as YAML, for Home Assistant's raw configuration editor; null if there is no property and no
- * valve. The devices come in the order in which they were announced.
+ * The dashboard of the own ones of these devices as YAML, for Home Assistant's raw configuration editor; null if there is no
+ * property and no valve. The devices come in the order in which they were announced.
  */
-export function dashboardText(devices: readonly DiscoveredDevice[], language: Language): string | null {
-  const ids = entityIds(devices);
+export function dashboardText(found: readonly DiscoveredDevice[], language: Language): string | null {
+  const devices = found.filter(({ isOwn }) => isOwn);
+  const own = new Set(devices.map(({ identifier }) => identifier));
+  // A device of another account may have the same name, and a tap must not move its valve.
+  const ids = entityIds(found.filter(({ isOwn, identifier }) => isOwn || !own.has(identifier)));
   const say = (key: keyof typeof words) => words[key][language];
   const idOf = (device: DiscoveredDevice, component: string) => {
     const entity = device.entities.get(component);

@@ -180,6 +180,12 @@ describe('the dashboard for Home Assistant', () => {
       expect(section?.cards.slice(1)).toMatchObject([{ type: 'markdown' }]);
     }
     expect(made([one, third])).not.toContain('missing');
+    // Nor if it is a valve of another account on the same broker.
+    const holiday = JSON.parse(JSON.stringify(discoveryOf(other)).replaceAll('sonic2mqtt/', 'holiday/'));
+    const beside = textOf([discoveryOf(one), discoveryOf(third), holiday]);
+    expect(entitiesIn(beside)).toContain('valve.garden');
+    expect(entitiesIn(beside).filter((entity) => entity.includes('kitchen'))).toEqual([]);
+    expect(viewsIn(beside)[0]?.sections).toHaveLength(3);
     // What only one of them has is no reason to leave out the note.
     const lesser = { ...other, telemetry: null };
     expect(cardsIn(made([one, lesser])).filter(({ type }) => type === 'markdown')).toHaveLength(2);
@@ -228,9 +234,10 @@ describe('the dashboard for Home Assistant', () => {
   it('is none without a property and a valve, and of other messages', () => {
     expect(dashboardText([], 'en')).toBeNull();
     const ofOther = JSON.stringify(discoveryOf(sonicView())).replaceAll('sonic2mqtt/', 'other/');
-    for (const payload of ['', '{', '[]', 'null', '{"availability":[]}', ofOther]) {
+    for (const payload of ['', '{', '[]', 'null', '{"availability":[]}']) {
       expect(readDiscovered(payload, topics)).toBeNull();
     }
+    expect(textOf([JSON.parse(ofOther)])).toBeNull();
   });
 
   it('keeps names that YAML would take for something else', () => {
