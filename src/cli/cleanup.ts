@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import type { Connection } from '../broker/connection.ts';
+import type { BrokerMessage } from '../broker/message.ts';
 import { probeBroker } from '../broker/probeBroker.ts';
 import { Retained } from '../broker/retained.ts';
 import { commandFilters } from '../homeassistant/command.ts';
@@ -54,13 +55,17 @@ export async function deleteMessages(
     const deleteUnder = async (filters: readonly string[]): Promise<readonly string[]> => {
       for (let inVain = 0; ; ) {
         const found = new Set<string>();
-        await connection.readRetained(filters, ({ topic, payload, isRetained }) => {
+        const note = ({ topic, payload, isRetained }: BrokerMessage) => {
           if (!isRetained || payload === '') return;
           scan.add(topic, payload);
           found.add(topic);
           shown.add(topic);
-        });
-        const own = scan.removable().filter((topic) => found.has(topic));
+        };
+        const ownFound = () => scan.removable().filter((topic) => found.has(topic));
+        // Then another reading follows, which finds what comes late.
+        const hasNew = () => ownFound().some((topic) => !deleted.has(topic));
+        await connection.readRetained(filters, note, undefined, hasNew);
+        const own = ownFound();
         inVain = own.every((topic) => deleted.has(topic)) ? inVain + 1 : 0;
         if (own.length === 0 || inVain > maxInVain) return own;
         for (const topic of own) {

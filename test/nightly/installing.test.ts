@@ -121,7 +121,7 @@ function lastOf(commands: string): { before: string; last: string } {
 // From nothing to a moved valve, by the commands of the pages. In Home Assistant OS there are none: the form is filled in.
 describe.runIf(process.platform === 'linux')(
   'what docs/quick-start.md and docs/install.md say ends in a valve that moves',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   () => {
     beforeEach(() => {
       startedAt = performance.now();
