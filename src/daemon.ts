@@ -38,6 +38,7 @@ import { IncidentEvents } from './publishing/incidentEvents.ts';
 import { LeftDevices } from './publishing/leftDevices.ts';
 import { Presence } from './publishing/presence.ts';
 import { Publisher } from './publishing/publisher.ts';
+import { readRetained } from './publishing/retainedScan.ts';
 import type { Disk } from './state/disk.ts';
 import { StateFile } from './state/stateFile.ts';
 import { Store } from './store/store.ts';
@@ -417,16 +418,28 @@ export class Daemon {
    */
   async #dashboard(): Promise<string | null> {
     const { dashboardText, readDiscovered } = await import('./homeassistant/dashboard.ts');
-    const { topics, store, publisher } = this.#parts;
+    const { topics, store, publisher, connection } = this.#parts;
     const { properties, signals, sonics } = store.counts();
     if (properties + signals + sonics > maxDevicesOnDashboard) return null;
     const devices: DiscoveredDevice[] = [];
+    const others: DiscoveredDevice[] = [];
+    const note = (_: string, payload: string) => {
+      const device = readDiscovered(payload, topics);
+      if (device && !device.isOwn) others.push(device);
+    };
+    try {
+      await readRetained(connection, [topics.discoveryFilter], note);
+    } catch {
+      // An entity ID may be that of another account's valve.
+      return null;
+    }
     for (const text of publisher.discoveryMessages()) {
       const device = readDiscovered(text, topics);
       if (device) devices.push(device);
       // Commands do not wait for it.
       if (devices.length % 20 === 0) await nextTurn();
     }
+    devices.push(...others);
     return dashboardText(devices, this.#config.homeassistant.language);
   }
 

@@ -170,16 +170,17 @@ export class Connection extends EventEmitter<ConnectionEvents> {
 
   /**
    * Passes on the retained messages under the filters, none of which may have another subscription. `onRead` is called when
-   * most brokers have sent all. Later messages are passed on until it resolves. Throws a `NotConnectedError`, or the refusal
-   * of a filter, before that.
+   * most brokers have sent all. If it `isEnough` then, it resolves. Otherwise, later messages are passed on for a
+   * while. Throws a `NotConnectedError`, or the refusal of a filter, before that.
    */
   async readRetained(
     filters: readonly string[],
     found: (message: BrokerMessage) => void,
     onRead: () => void = () => undefined,
+    isEnough: () => boolean = () => false,
   ): Promise<void> {
     if (!this.#session) throw new NotConnectedError();
-    await this.#session.readRetained(filters, found, onRead);
+    await this.#session.readRetained(filters, found, onRead, isEnough);
   }
 
   /** Publishes the last messages if there is a connection, and disconnects, within two seconds at most. */

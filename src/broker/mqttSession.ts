@@ -264,8 +264,9 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     filters: readonly string[],
     found: (message: BrokerMessage) => void,
     onRead: () => void,
+    isEnough: () => boolean,
   ): Promise<void> {
-    const reading = this.#reading.then(() => this.#read(filters, found, onRead));
+    const reading = this.#reading.then(() => this.#read(filters, found, onRead, isEnough));
     this.#reading = reading.catch(() => undefined);
     return reading;
   }
@@ -274,6 +275,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     filters: readonly string[],
     found: (message: BrokerMessage) => void,
     onRead: () => void,
+    isEnough: () => boolean,
   ): Promise<void> {
     let count = 0;
     let heardAt = Number.NEGATIVE_INFINITY;
@@ -298,6 +300,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
       await this.#pingAnswered();
       if (count === 0) await untilQuiet(quietMs);
       onRead();
+      if (isEnough()) return;
       await untilQuiet(lateMs).catch(() => undefined);
     } finally {
       this.#reader = null;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import type { Connection } from '../broker/connection.ts';
+import type { BrokerMessage } from '../broker/message.ts';
 import { probeBroker } from '../broker/probeBroker.ts';
 import { Retained } from '../broker/retained.ts';
 import { commandFilters } from '../homeassistant/command.ts';
@@ -39,11 +40,7 @@ export async function deleteMessages(
   const isOneOfSeveral = isShared(config.shard);
 
   const deleteAll = async (connection: Connection): Promise<number> => {
-    const documents = await readOwn(connection, topics);
-    const own = [...documents.keys()];
-    const others = isOneOfSeveral ? [] : await runningBridges(connection, topics);
-    const state = topics.bridge('state');
-    const [running] = documents.get(state) === 'online' ? [state] : others;
+    const { own, running } = await readBridges(connection, topics, isOneOfSeveral);
     if (running !== undefined && !force) {
       log.error(
         `${running} is online, so nothing was deleted. Stop sonic2mqtt first. If it has crashed, use cleanup --force`,
@@ -58,13 +55,17 @@ export async function deleteMessages(
     const deleteUnder = async (filters: readonly string[]): Promise<readonly string[]> => {
       for (let inVain = 0; ; ) {
         const found = new Set<string>();
-        await connection.readRetained(filters, ({ topic, payload, isRetained }) => {
+        const note = ({ topic, payload, isRetained }: BrokerMessage) => {
           if (!isRetained || payload === '') return;
           scan.add(topic, payload);
           found.add(topic);
           shown.add(topic);
-        });
-        const own = scan.removable().filter((topic) => found.has(topic));
+        };
+        const ownFound = () => scan.removable().filter((topic) => found.has(topic));
+        // Then another reading follows, which finds what comes late.
+        const hasNew = () => ownFound().some((topic) => !deleted.has(topic));
+        await connection.readRetained(filters, note, undefined, hasNew);
+        const own = ownFound();
         inVain = own.every((topic) => deleted.has(topic)) ? inVain + 1 : 0;
         if (own.length === 0 || inVain > maxInVain) return own;
         for (const topic of own) {
@@ -111,22 +112,25 @@ export async function deleteMessages(
   );
 }
 
-/** The topics at which this bridge has messages about itself. Any broker shows these, if it keeps them. */
-async function readOwn(connection: Connection, topics: Topics): Promise<Map<string, string>> {
-  const found = new Map<string, string>();
-  await connection.readRetained(topics.documents('bridge', ''), ({ topic, payload, isRetained }) => {
-    if (isRetained && payload !== '') found.set(topic, payload);
-  });
-  return found;
-}
-
-/** The topics of other bridges that run. With several bridges for one account, only this one counts. */
-async function runningBridges(connection: Connection, topics: Topics): Promise<string[]> {
-  const running = new Set<string>();
-  await connection.readRetained([topics.ofBridge('+', 'state')], ({ topic, payload }) => {
-    if (payload === 'online' && topics.bridgeNamed(topic) !== null) running.add(topic);
-  });
-  return [...running];
+/**
+ * The topics at which this bridge has messages about itself, which any broker shows, if it keeps them; and the state of a
+ * bridge that runs. With several bridges for one account, only this one counts.
+ */
+async function readBridges(connection: Connection, topics: Topics, isOneOfSeveral: boolean) {
+  const documents = topics.documents('bridge', '');
+  const states = topics.ofBridge('+', 'state');
+  const own = new Set<string>();
+  let running: string | undefined;
+  await connection.readRetained(
+    isOneOfSeveral ? documents : [...documents, states],
+    ({ topic, payload, isRetained }) => {
+      if (isRetained && payload !== '' && documents.includes(topic)) own.add(topic);
+      const bridge = topics.bridgeNamed(topic);
+      if (bridge !== null && topic === topics.ofBridge(bridge, 'state') && payload === 'online')
+        running = topic;
+    },
+  );
+  return { own: [...own], running };
 }
 
 /** The topics of the bridge, and of the devices and incidents that it has announced, by its state file, discovery messages first. */

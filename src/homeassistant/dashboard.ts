@@ -12,6 +12,8 @@ import type { Topics } from './topics.ts';
 
 /** What a dashboard needs to know of a device. */
 export interface DiscoveredDevice {
+  /** False for a device of somebody else, whose entities only take IDs away. */
+  readonly isOwn: boolean;
   readonly kind: string;
   readonly identifier: string;
   /** The identifier of the device above it. */
@@ -52,6 +54,20 @@ const words = {
     nl: 'Liter per dag',
     pl: 'Litry na dobę',
   },
+  noCloud: {
+    en: 'No connection to the cloud. The state of the valves is unknown.',
+    de: 'Keine Verbindung zur Cloud. Der Zustand der Ventile ist unbekannt.',
+    fr: 'Pas de connexion au cloud. L’état des vannes est inconnu.',
+    nl: 'Geen verbinding met de cloud. De toestand van de kleppen is onbekend.',
+    pl: 'Brak połączenia z chmurą. Stan zaworów jest nieznany.',
+  },
+  noBridge: {
+    en: 'No connection to sonic2mqtt. The state of the valves is unknown.',
+    de: 'Keine Verbindung zu sonic2mqtt. Der Zustand der Ventile ist unbekannt.',
+    fr: 'Pas de connexion à sonic2mqtt. L’état des vannes est inconnu.',
+    nl: 'Geen verbinding met sonic2mqtt. De toestand van de kleppen is onbekend.',
+    pl: 'Brak połączenia z sonic2mqtt. Stan zaworów jest nieznany.',
+  },
   unknownIds: {
     en: 'The entity IDs of this valve are not known: another device has the same name, or its name has unusual letters. Give it a name of its own. Then open the device in Home Assistant, choose *Recreate entity IDs*, and copy the dashboard again.',
     de: 'Die Entitäts-IDs dieses Ventils sind nicht bekannt: Ein anderes Gerät heißt genauso, oder der Name hat ungewöhnliche Zeichen. Einen eigenen Namen geben, dann in Home Assistant auf der Seite des Geräts die Entitäts-IDs neu erstellen und das Dashboard noch einmal kopieren.',
@@ -90,12 +106,12 @@ const propertyTiles = [
   'switch_pressure_tests_enabled',
 ];
 
-/** Reads the discovery message of a device of this bridge; null for anything else. */
+/** Reads the discovery message of a device, of this bridge or of any other program; null for anything else. */
 export function readDiscovered(payload: string, topics: Topics): DiscoveredDevice | null {
   try {
     const { device, components, state_topic, availability } = JSON.parse(payload);
-    if (availability[0].topic !== topics.bridge('state')) return null;
-    const kind = topics.parse(state_topic)?.kind;
+    const isOwn = availability?.[0]?.topic === topics.bridge('state');
+    const kind = isOwn ? topics.parse(state_topic)?.kind : 'other';
     const name = String(device.name);
     if (kind === undefined) return null;
     const entities = Object.entries<Readonly<Record<string, unknown>>>(components)
@@ -103,7 +119,14 @@ export function readDiscovered(payload: string, topics: Topics): DiscoveredDevic
       .filter(([, { unique_id }]) => unique_id !== undefined)
       .map(([id, component]) => [id, entityOf(component, name)] as const);
     const parent = String(device.via_device);
-    return { kind, identifier: String(device.identifiers[0]), parent, name, entities: new Map(entities) };
+    return {
+      isOwn,
+      kind,
+      identifier: String(device.identifiers[0]),
+      parent,
+      name,
+      entities: new Map(entities),
+    };
   } catch {
     return null;
   }
@@ -118,11 +141,14 @@ function entityOf(component: Readonly<Record<string, unknown>>, device: string):
 }
 
 /**
- * The dashboard of these devices as YAML, for Home Assistant's raw configuration editor; null if there is no property and no
- * valve. The devices come in the order in which they were announced.
+ * The dashboard of the own ones of these devices as YAML, for Home Assistant's raw configuration editor; null if there is no
+ * property and no valve. The devices come in the order in which they were announced.
  */
-export function dashboardText(devices: readonly DiscoveredDevice[], language: Language): string | null {
-  const ids = entityIds(devices);
+export function dashboardText(found: readonly DiscoveredDevice[], language: Language): string | null {
+  const devices = found.filter(({ isOwn }) => isOwn);
+  const own = new Set(devices.map(({ identifier }) => identifier));
+  // A device of another account may have the same name, and a tap must not move its valve.
+  const ids = entityIds(found.filter(({ isOwn, identifier }) => isOwn || !own.has(identifier)));
   const say = (key: keyof typeof words) => words[key][language];
   const idOf = (device: DiscoveredDevice, component: string) => {
     const entity = device.entities.get(component);
@@ -186,18 +212,29 @@ export function dashboardText(devices: readonly DiscoveredDevice[], language: La
     ];
   };
 
+  const bridges = devices.filter(({ kind }) => kind === 'bridge');
+  const [cloud] = bridges.map((bridge) => idOf(bridge, 'binary_sensor_cloud'));
+
+  /** A template for the summary, or for why there is none. */
+  const summaryText = (summary: string): string => {
+    if (cloud === undefined) return `{{ states('${summary}') }}`;
+    return [
+      `{% if has_value('${summary}') or is_state('${cloud}', 'on') %}{{ states('${summary}') }}`,
+      `{% elif is_state('${cloud}', 'off') %}${say('noCloud')}`,
+      `{% else %}${say('noBridge')}{% endif %}`,
+    ].join('');
+  };
+
   const propertyCards = (property: DiscoveredDevice): readonly object[] => [
     heading(property.name, 'mdi:home'),
     ...cards(property, ['sensor_summary'], (entity) => ({
       type: 'markdown',
-      content: `## {{ states('${entity}') }}`,
+      content: `## ${summaryText(entity)}`,
       ...wholeLine,
     })),
     ...cards(property, propertyTiles, tile),
     ...propertyButtons(property),
-    ...devices
-      .filter(({ kind }) => kind === 'bridge')
-      .flatMap((bridge) => cards(bridge, ['binary_sensor_cloud'], tile)),
+    ...bridges.flatMap((bridge) => cards(bridge, ['binary_sensor_cloud'], tile)),
   ];
 
   const chart = (valves: readonly DiscoveredDevice[]): readonly object[] => {
@@ -274,6 +311,9 @@ const missingNote = (name: string) =>
 
 const wholeLine = { grid_options: { columns: 'full' } };
 
+/** On a phone, half a line has room for a name of so many letters. */
+const maxLettersInHalf = 16;
+
 const heading = (text: string, icon: string) => ({ type: 'heading', heading: text, icon });
 
 /** Shows an entity. A tap opens the details, wherever it is. */
@@ -281,6 +321,7 @@ const tile = (entity: string, name: string) => ({
   ...{ type: 'tile', entity, name },
   tap_action: { action: 'more-info' },
   icon_tap_action: { action: 'more-info' },
+  ...(name.length > maxLettersInHalf && wholeLine),
 });
 
 /** Does something with an entity, after a question that names the place. */

@@ -12,6 +12,12 @@ const bridge = await startBridge({
 afterAll(() => bridge.close());
 const { config } = bridge;
 
+/** What the command prints, and what the status page gives. */
+const bothTexts = async () => {
+  const { stdout } = await runBuilt(['dashboard'], { config });
+  return [stdout, (await httpRequest(`${await bridge.httpUrl()}/dashboard.yaml`)).text];
+};
+
 describe('sonic2mqtt dashboard', () => {
   it('says in one line that the bridge does not run, or that the broker cannot be reached', async () => {
     const notRunning = await runBuilt(['dashboard'], { config });
@@ -42,5 +48,18 @@ describe('sonic2mqtt dashboard', () => {
     const page = await httpRequest(`${await bridge.httpUrl()}/dashboard.yaml`);
     expect([page.status, page.headers['content-type']]).toEqual([200, 'text/yaml; charset=utf-8']);
     expect(page.text).toBe(stdout);
+  });
+
+  it('leaves out a valve that has its name in common with one of another account', async () => {
+    expect(await bothTexts()).toEqual([
+      expect.stringContaining('valve.kitchen'),
+      expect.stringContaining('valve.kitchen'),
+    ]);
+    const availability = [{ topic: 'holiday/bridge/state' }];
+    const device = { name: 'Kitchen', identifiers: ['sonic2mqtt_1'] };
+    const components = { valve_valve: { platform: 'valve', unique_id: 'sonic2mqtt_1_valve', name: null } };
+    const message = JSON.stringify({ availability, device, components });
+    await bridge.mqtt.publish('homeassistant/device/sonic2mqtt_1/config', message, { retain: true });
+    for (const text of await bothTexts()) expect(text).not.toContain('valve.kitchen');
   });
 });

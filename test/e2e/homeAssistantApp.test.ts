@@ -208,7 +208,7 @@ describe('the app', () => {
     ).toEqual([
       'The configuration is invalid:',
       'email (E-mail): is required',
-      'poll_incidents (Update incidents): must be a duration such as 30s or a cron expression of 5 or 6 fields. Got "soon"',
+      'poll_incidents (Update alerts): must be a duration such as 30s or a cron expression of 5 or 6 fields. Got "soon"',
       'cloud_url (Cloud address): must be a URL that begins with https:// or http://. Got "api.example.com"',
       'routes (Routes): read_sonik: unknown operation. Did you mean read_sonic?',
       'controls_valves: unknown option. Did you mean control_valves?',

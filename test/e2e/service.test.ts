@@ -84,25 +84,23 @@ describe.runIf(hasNamespaces)('sonic2mqtt setup --service', { timeout: 60_000 },
       from,
     });
 
-    const removed = await run(machine, 'sonic2mqtt uninstall', ['']);
+    // The owner agrees. What somebody else has put there stays.
+    writeFileSync(machine.place('/etc/sonic2mqtt/ca.pem'), 'mine');
+    const removed = await run(machine, 'sonic2mqtt uninstall', ['y']);
     expect(removed).toMatchObject({ code: 0, stderr: '' });
     expect(removed.stdout).toMatch(
       /Stopped the service.*\nDeleted \d\d+ retained messages\nDeleted .*\.service\n/,
     );
+    expect(removed.stdout).toContain(
+      `Deleted ${config}\nKept /etc/sonic2mqtt, because other files are in it\n`,
+    );
     const stored = await watchTopics(broker.url, '#');
     await stored.settle();
     expect(stored.messages).toEqual([]);
-    expect(kept(machine)).toEqual([config, data]);
     expect(machine.asked('systemctl').slice(-2)).toEqual([
       ['disable', '--now', '--quiet', 'sonic2mqtt'],
       ['daemon-reload'],
     ]);
-
-    // It is done again, and now the owner agrees. What somebody else has put there stays.
-    writeFileSync(machine.place('/etc/sonic2mqtt/ca.pem'), 'mine');
-    const rest = await run(machine, 'sonic2mqtt uninstall', ['y']);
-    expect(rest).toMatchObject({ code: 0, stderr: '' });
-    expect(rest.stdout).toContain(`Deleted ${config}\nKept /etc/sonic2mqtt, because other files are in it\n`);
     expect(kept(machine)).toEqual([]);
     expect(readdirSync(machine.place('/etc/sonic2mqtt'))).toEqual(['ca.pem']);
     expect(readdirSync(machine.place('/var/lib'), { recursive: true })).toEqual(['private']);
@@ -125,6 +123,9 @@ describe.runIf(hasNamespaces)('sonic2mqtt setup --service', { timeout: 60_000 },
     const stopped = await run(machine, 'sonic2mqtt uninstall', ['']);
     expect(stopped).toMatchObject({ code: 1, stderr: expect.stringContaining('MQTT broker: ') });
     expect(kept(machine)).toEqual([unit, config, data]);
+    // The messages shall stay, and so shall account and data, until it is done once more.
+    expect(await run(machine, 'sonic2mqtt uninstall', ['y', ''])).toMatchObject({ code: 0 });
+    expect(kept(machine)).toEqual([config, data]);
     expect(await run(machine, 'sonic2mqtt uninstall', ['y', 'y'])).toMatchObject({ code: 0 });
     expect(kept(machine)).toEqual([]);
   });

@@ -86,6 +86,13 @@ async function closeValve(mqtt: MqttWatcher, sonicId: string): Promise<void> {
   await mqtt.waitForTopic(topic, (text) => JSON.parse(text).valve === 'closed');
 }
 
+/** The broker has stored nothing. */
+async function expectNothingLeft(url: string): Promise<void> {
+  const stored = await watchTopics(url, '#');
+  await stored.settle();
+  expect(stored.messages).toEqual([]);
+}
+
 /** Publishes a release of this version, which `npm` and `curl` find there. */
 async function release(installation: Installation): Promise<void> {
   await installation.run(
@@ -114,7 +121,7 @@ function lastOf(commands: string): { before: string; last: string } {
 // From nothing to a moved valve, by the commands of the pages. In Home Assistant OS there are none: the form is filled in.
 describe.runIf(process.platform === 'linux')(
   'what docs/quick-start.md and docs/install.md say ends in a valve that moves',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   () => {
     beforeEach(() => {
       startedAt = performance.now();
@@ -125,7 +132,7 @@ describe.runIf(process.platform === 'linux')(
       ['docs/install.md', 'npx'],
     ])('the demo of %s, %s', async (page, heading) => {
       const installation = startInstallation({});
-      const commands = documentedCommands(page, heading);
+      const [commands = ''] = /^.* demo\n/s.exec(documentedCommands(page, heading)) ?? [];
       if (commands.includes('/releases/')) await release(installation);
       const { before, last } = lastOf(commands);
       await installation.run(before);
@@ -142,6 +149,36 @@ describe.runIf(process.platform === 'linux')(
       printEffort(`The demo of ${page}`, commands + command, 'nothing');
       demo.signal('SIGTERM');
       await demo.ended();
+    });
+
+    it('npx, also its update, and back to nothing', async () => {
+      const { broker, mqtt, installation, sonicId } = await startHome();
+      await release(installation);
+      startedAt = performance.now();
+      const [download = '', , setup = '', run = ''] = documentedCommands('docs/install.md', 'npx').split(
+        '\n',
+      );
+      await installation.run(`${download}\n${setup}`);
+      const first = installation.start(`exec ${run}`);
+      await closeValve(mqtt, sonicId);
+      printEffort('npx', [download, setup, run].join('\n'), 'e-mail, password, broker');
+      first.signal('SIGTERM');
+      await first.ended();
+
+      const { before, last } = lastOf(documentedCommands('docs/update.md', 'Update'));
+      await installation.run(before.split('\n').at(-1) ?? '');
+      const updated = installation.start(`exec ${last}`);
+      await updated.waitForOutput(/Found properties: 1/);
+      updated.signal('SIGTERM');
+      await updated.ended();
+
+      const back = documentedCommands('docs/uninstall.md', 'npx');
+      expect(await installation.run(back)).toMatch(/Deleted \d\d+ retained messages/);
+      await expectNothingLeft(broker.url);
+      const left = readdirSync(installation.checkout).filter((each) =>
+        /^(sonic2mqtt\.tgz|config\.yaml|data)$/.test(each),
+      );
+      expect(left).toEqual([]);
     });
 
     it.runIf(hasNamespaces)('Raspberry Pi or Linux, also its update, and back to nothing', async () => {
@@ -177,9 +214,7 @@ describe.runIf(process.platform === 'linux')(
       const back = documentedCommands('docs/uninstall.md', 'Raspberry Pi or Linux');
       expect(await installation.run(back, ['y'])).toMatch(/Deleted \d+ retained messages/);
       printEffort('Uninstall, Raspberry Pi or Linux', back, 'y');
-      const stored = await watchTopics(broker.url, '#');
-      await stored.settle();
-      expect(stored.messages).toEqual([]);
+      await expectNothingLeft(broker.url);
       const left = [
         'local/bin/sonic2mqtt',
         'etc/sonic2mqtt',
@@ -202,7 +237,18 @@ describe.runIf(process.platform === 'linux')(
       await closeValve(mqtt, sonicId);
       printEffort('Docker', commands, 'code, e-mail, password, broker');
       expect(await container.isWell()).toBe(true);
+      const back = documentedCommands('docs/uninstall.md', 'Docker');
+      await installation.run(back);
+      const [stop, cleanup, ...rest] = installation.asked('docker').slice(2);
+      expect([stop, rest.map(([words]) => words)]).toEqual([
+        ['stop', 'sonic2mqtt'],
+        ['rm', 'volume', 'image'],
+      ]);
       expect(await running.stop('SIGTERM')).toMatchObject({ code: 0 });
+      const last = await dockerRun(installation, cleanup);
+      const cleaning = last.container.run(last.args, { SONIC2MQTT_CLOUD__BASE_URL: simulator.url });
+      expect(await cleaning.ended()).toMatchObject({ code: 0 });
+      await expectNothingLeft(broker.url);
     });
 
     it('Docker with environment variables', async () => {
@@ -245,6 +291,18 @@ describe.runIf(process.platform === 'linux')(
       await again.process.waitForOutput(/Signed in to the cloud|Found properties/);
       expect(again.process.output).not.toContain('enter the code');
       expect(await again.process.stop('SIGTERM')).toMatchObject({ code: 0 });
+      await installation.run(documentedCommands('docs/uninstall.md', 'Docker Compose'));
+      const [stop, [, , , , ...words] = [], ...rest] = installation.asked('docker').slice(3);
+      expect([stop, words, rest]).toEqual([
+        ['compose', 'stop', 'sonic2mqtt'],
+        ['cleanup'],
+        [
+          ['compose', 'down', '--rmi', 'all'],
+          ['volume', 'rm', 'sonic2mqtt_sonic2mqtt'],
+        ],
+      ]);
+      const cleaning = await compose.run(words);
+      await cleaning.waitForOutput(/Deleted \d\d+ retained messages/);
     });
 
     it('Home Assistant OS', async () => {

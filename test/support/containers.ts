@@ -132,6 +132,12 @@ export async function composeIn(installation: Installation) {
       await waitFor(isWell, { what: 'a healthy bridge', intervalMs: 200 });
       return { process, published };
     },
+    /** `docker compose run sonic2mqtt` with these words. */
+    run: async (words: readonly string[]) => {
+      const at = (place: string) => volume('sonic2mqtt', place);
+      const container = await containerOf(installation, at('/data'), at('/mosquitto/data'));
+      return container.run(words, services['sonic2mqtt']?.environment);
+    },
     /** `docker compose exec SERVICE cat FILE` of a file that the broker keeps. */
     brokerFile: (file: string) =>
       readFileSync(

@@ -115,6 +115,30 @@ describe('the dashboard for Home Assistant', () => {
     });
   });
 
+  it.each([
+    ['en', 'No connection to the cloud. ', 'No connection to sonic2mqtt. '],
+    ['de', 'Keine Verbindung zur Cloud. ', 'Keine Verbindung zu sonic2mqtt. '],
+  ] as const)('says in place of the summary why there is none, in %s', (language, noCloud, noBridge) => {
+    const [, summary] = cardsIn(made(home, language));
+    expect(summary?.['content']).toMatch(
+      new RegExp(
+        [
+          "^## {% if has_value\\('sensor.holiday_home_summary'\\) .*}{{ states\\('sensor.holiday_home_summary'\\) }}",
+          `{% elif is_state\\('binary_sensor.sonic2mqtt_connection_to_cloud', 'off'\\) %}${noCloud}.*`,
+          `{% else %}${noBridge}.*{% endif %}$`,
+        ].join(''),
+      ),
+    );
+  });
+
+  it('gives a name that half a line of a phone would cut the whole line', () => {
+    const columns = cardsIn(made(home, 'de'))
+      .filter(({ type }) => type === 'tile')
+      .map(({ name, grid_options }) => [name, grid_options]);
+    expect(columns).toContainEqual(['Wasser läuft zu lange', { columns: 'full' }]);
+    expect(columns).toContainEqual(['Wassertemperatur', undefined]);
+  });
+
   it('offers to pause the automatic shut-off while it is on, and to resume it while it is paused', () => {
     const until = 'sensor.holiday_home_automatic_shut_off_paused_until';
     const whilePaused = { condition: 'state', entity: until, state_not: ['unknown', 'unavailable'] };
@@ -156,6 +180,12 @@ describe('the dashboard for Home Assistant', () => {
       expect(section?.cards.slice(1)).toMatchObject([{ type: 'markdown' }]);
     }
     expect(made([one, third])).not.toContain('missing');
+    // Nor if it is a valve of another account on the same broker.
+    const holiday = JSON.parse(JSON.stringify(discoveryOf(other)).replaceAll('sonic2mqtt/', 'holiday/'));
+    const beside = textOf([discoveryOf(one), discoveryOf(third), holiday]);
+    expect(entitiesIn(beside)).toContain('valve.garden');
+    expect(entitiesIn(beside).filter((entity) => entity.includes('kitchen'))).toEqual([]);
+    expect(viewsIn(beside)[0]?.sections).toHaveLength(3);
     // What only one of them has is no reason to leave out the note.
     const lesser = { ...other, telemetry: null };
     expect(cardsIn(made([one, lesser])).filter(({ type }) => type === 'markdown')).toHaveLength(2);
@@ -204,9 +234,10 @@ describe('the dashboard for Home Assistant', () => {
   it('is none without a property and a valve, and of other messages', () => {
     expect(dashboardText([], 'en')).toBeNull();
     const ofOther = JSON.stringify(discoveryOf(sonicView())).replaceAll('sonic2mqtt/', 'other/');
-    for (const payload of ['', '{', '[]', 'null', '{"availability":[]}', ofOther]) {
+    for (const payload of ['', '{', '[]', 'null', '{"availability":[]}']) {
       expect(readDiscovered(payload, topics)).toBeNull();
     }
+    expect(textOf([JSON.parse(ofOther)])).toBeNull();
   });
 
   it('keeps names that YAML would take for something else', () => {
