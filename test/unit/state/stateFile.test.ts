@@ -314,15 +314,16 @@ describe('a data directory that cannot be used', () => {
 
   it('is a disk that is mounted late: what an earlier run has kept is put together with what is new', async () => {
     const { directory } = await left();
-    const link = `${directory}-link`;
-    symlinkSync(`${directory}-mounted`, link);
+    const folder = temporaryFolder();
+    const [link, mounted] = [join(folder, 'link'), join(folder, 'mounted')];
+    symlinkSync(mounted, link);
     const { state, clock } = await open(link);
     state.recordUsage('one', recordOf(150), true);
     // The clock of the earlier run was ahead.
     state.recordUsage('two', recordOf(250), true);
     await state.recordAnnounced(['incident-2']);
     expect(state.problem).not.toBeNull();
-    renameSync(directory, `${directory}-mounted`);
+    renameSync(directory, mounted);
     clock.advance(60_000);
     await waitFor(() => state.problem === null, { what: 'the disk' });
     expect(state.incidentIds().toSorted()).toEqual(['incident-1', 'incident-2']);
