@@ -289,7 +289,7 @@ export class Oracle {
       if (topic.startsWith(`${this.#base}/`)) {
         this.#shown.take(topic, payload);
         this.#takeTotal(topic, payload);
-        this.pauses.taken(topic, payload);
+        if (this.isAlone && this.bridges === 1) this.pauses.taken(topic, payload);
         if (this.isAlone) this.#records.take(topic, payload);
       }
       this.eyes.take(topic, payload);
@@ -344,6 +344,8 @@ export class Oracle {
       this.#leak.listRead(crawl);
       for (const [id, asked] of this.#askedForAlone)
         this.#askedForAlone.set(id, { ...asked, lists: asked.lists + 1 });
+      // The bridge asks for these as soon as its other requests leave it room.
+      for (const id of this.#closedIncidents()) this.#noteInDoubt(id);
     }
     const { incident_id: incidentId = '' } = request.params;
     const asked = this.#askedForAlone.get(incidentId);
@@ -401,6 +403,14 @@ export class Oracle {
     if (!move || status >= 300 || move.isTest) return;
     const word = move.action === 'open' ? 'opening' : 'closing';
     this.#acceptedAt.set(`${move.thingId} ${word}`, this.#options.time.now);
+  }
+
+  /** Those that the bridge has published as open, and that are not. */
+  #closedIncidents(): string[] {
+    const above = `${this.#base}/incident/`;
+    const published = [...this.#options.retained.keys()].filter((topic) => topic.startsWith(above));
+    const { incidents } = this.#history.latest;
+    return published.map((topic) => topic.slice(above.length)).filter((id) => !incidents.get(id)?.open);
   }
 
   /** Asking again does not prolong it. */
