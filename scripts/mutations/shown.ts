@@ -31,6 +31,13 @@ export const showingMutations: readonly Mutation[] = [
     tests: ['test/unit/store/store.test.ts', 'test/stories/topology.test.ts'],
   },
   {
+    promise: 'a refused command is not confirmed by what was under way before a restart',
+    file: 'src/store/valveRecords.ts',
+    text: "if (entry.last === null) entry.command = { ...command, status: 'confirmed', reason };",
+    replacement: "entry.command = { ...command, status: 'confirmed', reason };",
+    tests: ['test/unit/store/valveRecords.test.ts'],
+  },
+  {
     promise: 'a movement is by a command only if one was at work',
     file: 'src/store/valveRecords.ts',
     text: 'else if (mover && from < mover.until && readAt',

@@ -48,8 +48,8 @@ interface Entry {
   last: AskedCommand | null;
   failedAsked: AskedCommand | null;
   failedUntil: number;
-  /** Whether an earlier run has sent the command and not seen how it ended, and this run has not read the valve. */
-  isUnfinished: boolean;
+  /** A command that an earlier run has sent and not seen how it ended, until this run has read the valve or sent another. */
+  unfinished: ValveRecord['command'];
   readonly pending: Map<SettledValve, Pending>;
   /** When the valve was last read where it was before; null while it is there. */
   leftAt: number | null;
@@ -104,7 +104,10 @@ export class ValveRecords {
     const entry = this.#entry(id);
     const { action, askedAt: asked_at, topic } = asked;
     if (status === 'sent' || status === 'refused') entry.last = asked;
-    if (status === 'sent') entry.newest = asked;
+    if (status === 'sent') {
+      entry.newest = asked;
+      entry.unfinished = null;
+    }
     const command = { action, asked_at, status, reason };
     if (entry.last === asked) entry.command = { ...command, topic };
     // A newer command that was sent is what somebody wants now.
@@ -143,8 +146,9 @@ export class ValveRecords {
     const before = entry.movement;
     const from = entry.leftAt ?? formerReadAt;
     entry.leftAt = null;
-    const wasUnfinished = entry.isUnfinished;
-    if (wasUnfinished) this.#finish(entry, settled);
+    const { unfinished } = entry;
+    if (unfinished) this.#finish(entry, unfinished, settled);
+    const wasUnfinished = unfinished !== null;
     if (before?.valve === settled) {
       if (wasUnfinished) this.#keep(id, entry);
       return wasUnfinished;
@@ -231,13 +235,13 @@ export class ValveRecords {
   }
 
   /** A command that an earlier run has sent: the valve is where it was to be, or nobody knows more. */
-  #finish(entry: Entry, settled: SettledValve): void {
-    entry.isUnfinished = false;
-    const { command } = entry;
-    if (!command?.action || targetOf[command.action] !== settled) return;
+  #finish(entry: Entry, command: NonNullable<ValveRecord['command']>, settled: SettledValve): void {
+    entry.unfinished = null;
+    if (command.action === null || targetOf[command.action] !== settled) return;
     const reason = `sonic2mqtt was restarted, and then read that the valve is ${settled}`;
-    entry.command = { ...command, status: 'confirmed', reason };
-    entry.failed = null;
+    // One that was refused since is the newest, and has its own failure.
+    if (entry.last === null) entry.command = { ...command, status: 'confirmed', reason };
+    if (entry.failedAsked === null) entry.failed = null;
     const ageMs = Math.abs(this.#clock.now() - Date.parse(command.asked_at));
     if (ageMs < countsMs) entry.pending.set(settled, { asked: command, until: Number.POSITIVE_INFINITY });
   }
@@ -256,7 +260,7 @@ export class ValveRecords {
     if (known) return known;
     const kept = this.#memory?.valveRecord(id) ?? null;
     const entry: Entry = {
-      ...{ id, newest: null, last: null, failedAsked: null, failedUntil: 0, isUnfinished: false },
+      ...{ id, newest: null, last: null, failedAsked: null, failedUntil: 0, unfinished: null },
       ...{ pending: new Map(), leftAt: null, tellers: [], open: null },
       ...{ command: null, failed: null, movement: null, ...kept },
     };
@@ -264,7 +268,7 @@ export class ValveRecords {
     if (kept?.failed) this.#fail(entry, kept.failed, null);
     if (kept?.command?.status === 'sent') {
       const { topic: _, ...command } = kept.command;
-      entry.isUnfinished = true;
+      entry.unfinished = kept.command;
       entry.command = { ...kept.command, status: 'not_confirmed', reason: unfinishedReason };
       if (command.action) {
         const { action } = command;

@@ -129,6 +129,33 @@ describe('a failed command', () => {
     });
   });
 
+  it('is not the one that was refused since, nor has that moved the valve', () => {
+    const stage = bench();
+    stage.read('open');
+    stage.ask('open');
+    stage.restart();
+    stage.refuse(true);
+    stage.read('closed');
+    expect(stage.get()).toMatchObject({
+      command: { action: 'close', status: 'refused' },
+      failed: { status: 'refused' },
+      movement: { valve: 'closed', by: 'elsewhere' },
+    });
+  });
+
+  it('is known by a newer one that was sent', () => {
+    const stage = bench();
+    stage.read('open');
+    stage.ask('close');
+    stage.restart();
+    stage.ask('open');
+    stage.read('closed');
+    expect(stage.get()).toMatchObject({
+      command: { action: 'open', status: 'sent' },
+      failed: { action: 'close' },
+    });
+  });
+
   it('stays one after a restart where the valve is not there', () => {
     const stage = bench();
     stage.read('open');
