@@ -3,6 +3,9 @@ import { passing } from '../support/brokerStory.ts';
 import { type MqttWatcher, type SeenMessage, watchTopics } from '../support/mqttWatcher.ts';
 import { waitFor } from '../support/waitFor.ts';
 
+/** What the commands of the story leave behind. */
+const ofCommands = /\/(last_command|movement)$/;
+
 /** What is measured or counted anew. */
 const changing = /"(valve_travel_time(_s)?|requests_last_hour)":[\d.a-z]+/g;
 
@@ -46,13 +49,13 @@ function lookAt(url: string, protocolVersion: 4 | 5): Promise<MqttWatcher | null
   return Promise.race([looking, pause(patienceMs, null)]);
 }
 
-/** All that a node has retained, but for what passes; null where it does not let anybody look. */
+/** All that a node has retained, but for what passes or tells of commands; null where it does not let anybody look. */
 export async function picture(url: string, protocolVersion: 4 | 5): Promise<Map<string, string> | null> {
   const watcher = await lookAt(url, protocolVersion);
   await watcher?.close();
   // An event that comes at this moment is not retained.
   const stored = new Set(watcher?.messages.filter(({ retain }) => retain).map(({ topic }) => topic));
-  const kept = [...(watcher?.last ?? [])].filter(([topic]) => stored.has(topic));
+  const kept = [...(watcher?.last ?? [])].filter(([topic]) => stored.has(topic) && !ofCommands.test(topic));
   return (
     watcher &&
     new Map(kept.map(([topic, text]) => [topic, text.replaceAll(passing, '').replaceAll(changing, '')]))
