@@ -74,8 +74,8 @@ const unfinishedReason = 'sonic2mqtt was restarted before the valve had confirme
 /**
  * The newest command of each valve, the one that failed, and how the valve came to where it is. All of it is kept over
  * restarts. A movement is by a command only if the command may have been at work when the valve left its position, and the
- * valve was read again soon. An incident tells of it if it is new at the same time. It may come a poll later, and then
- * corrects what was shown.
+ * valve was read again soon. An incident that is new at the same time shows who it was. If the incident is read later, it
+ * corrects the movement.
  */
 export class ValveRecords {
   readonly #memory: ValveMemory | undefined;
