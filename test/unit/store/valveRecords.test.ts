@@ -129,17 +129,20 @@ describe('a failed command', () => {
     });
   });
 
-  it('is not the one that was refused since, nor has that moved the valve', () => {
+  it.each([
+    ['open', 'elsewhere'],
+    ['close', 'command'],
+  ] as const)('to %s is not one to close that was refused since, which stays refused', (action, by) => {
     const stage = bench();
     stage.read('open');
-    stage.ask('open');
+    stage.ask(action);
     stage.restart();
     stage.refuse(true);
     stage.read('closed');
     expect(stage.get()).toMatchObject({
       command: { action: 'close', status: 'refused' },
       failed: { status: 'refused' },
-      movement: { valve: 'closed', by: 'elsewhere' },
+      movement: { valve: 'closed', by },
     });
   });
 
