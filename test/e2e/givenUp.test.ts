@@ -119,7 +119,7 @@ it.each<[Way, string, string]>([
 ])(
   'of two valve commands, %s, the newer one is all that reaches the cloud: the first ends as %s, as it %s',
   async (way, ending) => {
-    const faulty = await startBehind(way, '5s');
+    const faulty = await startBehind(way, '20s');
     const { bridge, cloud, told } = faulty;
     const topic = `sonic2mqtt/sonic/${told}/valve/set`;
     const statuses = () =>

@@ -58,7 +58,7 @@ export interface FaultyCloud {
   readonly visits: number;
   /** How many connections are held. */
   readonly held: number;
-  /** Lets all connections in that are held. */
+  /** Lets all connections in that are held, and holds no more. */
   letIn(): void;
   /** Lets this go wrong from now on, instead of what went wrong before; resolves once no good answer is on its way. */
   begin(trouble: Trouble): Promise<void>;
@@ -146,6 +146,7 @@ export async function startFaultyCloud(certificate: Certificate | null = null): 
       return held.length;
     },
     letIn() {
+      trouble = { ...trouble, holdsConnections: false };
       for (const letIn of held.splice(0)) letIn();
     },
     async begin(next) {
