@@ -125,6 +125,7 @@ export class Poller extends EventEmitter<PollerEvents> {
       };
       if (mayConcernHub(record) || store.ids('signal').some(isOffline)) void this.runNow('signals');
     });
+    store.on('relocated', () => void this.runNow('properties'));
     this.#details = new Details(parts);
     this.#telemetry = new TelemetryPoll(parts);
     this.#usage = new UsagePoll(parts);

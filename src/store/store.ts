@@ -69,6 +69,8 @@ interface StoreEvents {
   readonly change: [];
   readonly device: [DeviceEvent];
   readonly incident: [IncidentEvent];
+  /** A sonic is on another signal, and only the lists of signals can tell in which property that is. */
+  readonly relocated: [];
   /** A pause of the automatic shut-off has changed, be its property shown or not. */
   readonly pause: [];
   /** The settings of a property were read, by a request that was sent at that time. Answers to changes do not count. */
@@ -674,7 +676,10 @@ export class Store extends EventEmitter<StoreEvents> {
       }
     }
     for (const { id, before, after } of changes) {
-      if (kind === 'sonic') this.#account.topology.moveSonic(id, signalIdOf(before), signalIdOf(after));
+      if (kind === 'sonic') {
+        const isSought = this.#account.topology.moveSonic(id, signalIdOf(before), signalIdOf(after));
+        if (isSought) this.emit('relocated');
+      }
       if (kind === 'sonic') this.#recordValve(id);
       this.#shown.markMoved();
       this.touch(kind, id);
@@ -707,7 +712,7 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#shown.markGone(kind, id, record);
     if (kind === 'property') this.#account.topology.forgetProperty(id);
     else this.#account.flaps[kind].forget(id);
-    if (kind === 'sonic') this.#account.topology.setWifi(id, false);
+    if (kind === 'sonic') this.#account.topology.forgetSonic(id);
     if (kind === 'sonic') this.#account.valveRecords.forget(id);
   }
 }

@@ -38,8 +38,8 @@ export class Topology {
   /** By the key of a signal. */
   readonly #sonicsOn = new Map<string, Set<string>>();
   /**
-   * By the key of a sonic whose new signal is in no property that is known: the property in which the sonic was, and when it
-   * was first read with that signal. It stays there until the signals of all properties were read since.
+   * By the key of a sonic whose new signal is not known to be in its property: the property in which the sonic was, and when it
+   * was first read with that signal. The signal may have moved too, so the sonic stays there until the signals were read since.
    */
   readonly #formerHomes = new Map<string, { readonly propertyId: string; readonly since: number }>();
   /** By the key of a device, the property in which it was when that went: it is not in the only one that is left. */
@@ -69,13 +69,16 @@ export class Topology {
   /** Stores the signals that these properties list. Returns whether any has moved to another property, or to none. */
   setSignals(lists: ReadonlyMap<string, Reading<Pick<Signal, 'id'>>>): boolean {
     const moves = [...lists].map(([propertyId, reading]) => this.#setList(propertyId, reading));
-    const left = [...this.#formerHomes].filter(([, { since }]) => this.#isSurveyedSince(since));
+    const left = [...this.#formerHomes].filter(([key, { since }]) => this.#isLocatedSince(key, since));
     for (const [key] of left) this.#formerHomes.delete(key);
     this.#decide();
     return moves.includes(true) || left.length > 0;
   }
 
-  #isSurveyedSince(at: number): boolean {
+  /** Whether the list that has the signal of a sonic was read since, or all lists were. */
+  #isLocatedSince(sonicKey: string, at: number): boolean {
+    const owner = this.#owners.get(idKey(this.#devices.sonic.get(sonicKey)?.signal_id ?? ''));
+    if (owner !== undefined && (this.#surveys.readAt(owner) ?? at) > at) return true;
     const known = this.surveyedIds().filter((id) => this.isSurveyed(id));
     return known.every((id) => (this.#surveys.readAt(id) ?? at) > at);
   }
@@ -121,16 +124,25 @@ export class Topology {
       if (home.propertyId === propertyId) this.#formerHomes.delete(id);
   }
 
-  /** Notes on which signal a sonic was and is. */
-  moveSonic(id: string, before: string | null, after: string | null): void {
-    const home = this.#owners.get(idKey(before ?? '')) ?? this.#formerHomes.get(idKey(id))?.propertyId;
-    const isElsewhere = !isSameId(before, after) && !this.#owners.has(idKey(after ?? ''));
-    if (home !== undefined && isElsewhere) {
+  /** Forgets a sonic that is gone. */
+  forgetSonic(id: string): void {
+    this.setWifi(id, false);
+    this.#formerHomes.delete(idKey(id));
+  }
+
+  /** Notes on which signal a sonic was and is. Returns whether only the lists of signals can tell where it is now. */
+  moveSonic(id: string, before: string | null, after: string | null): boolean {
+    const home = this.#formerHomes.get(idKey(id))?.propertyId ?? this.#owners.get(idKey(before ?? ''));
+    const isElsewhere = !isSameId(before, after) && this.#owners.get(idKey(after ?? '')) !== home;
+    const isSought = home !== undefined && isElsewhere;
+    if (isSought) {
       this.#formerHomes.set(idKey(id), { propertyId: home, since: this.#devices.sonic.readAt(id) ?? 0 });
     }
     if (before !== null) this.#sonicsOn.get(idKey(before))?.delete(id);
-    if (after === null) return;
-    this.#sonicsOn.set(idKey(after), (this.#sonicsOn.get(idKey(after)) ?? new Set()).add(id));
+    if (after !== null) {
+      this.#sonicsOn.set(idKey(after), (this.#sonicsOn.get(idKey(after)) ?? new Set()).add(id));
+    }
+    return isSought && after !== null;
   }
 
   /** Records whether the cloud lists a sonic among those on Wi-Fi. Returns whether that has changed. */
@@ -169,7 +181,7 @@ export class Topology {
     const sonic = this.#devices.sonic.get(id);
     if (!sonic) return null;
     const owner = this.#owners.get(idKey(sonic.signal_id ?? ''));
-    if (!this.isWifi(id)) return owner ?? this.#formerHomes.get(idKey(id))?.propertyId ?? null;
+    if (!this.isWifi(id)) return this.#formerHomes.get(idKey(id))?.propertyId ?? owner ?? null;
     return this.#devices.property.get(namedProperty(sonic))?.id ?? null;
   }
 
@@ -338,5 +350,11 @@ export class Topology {
 /** The topology as the other rooms see it: only the store writes it. */
 export type ReadonlyTopology = Omit<
   Topology,
-  'propertiesChanged' | 'setSignals' | 'forgetProperty' | 'moveSonic' | 'setWifi' | 'markStale'
+  | 'propertiesChanged'
+  | 'setSignals'
+  | 'forgetProperty'
+  | 'forgetSonic'
+  | 'moveSonic'
+  | 'setWifi'
+  | 'markStale'
 >;

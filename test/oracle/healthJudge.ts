@@ -18,8 +18,8 @@ export interface HealthCircumstances {
   hasThing(id: string): boolean;
   /** Whether the broker does not take what the bridge says of its health. */
   isHealthRefused(): boolean;
-  /** Whether the broker marks what it has stored. A bridge does not see what changes without that, if it has seen it before. */
-  isMarking(): boolean;
+  /** Whether the broker shows a bridge all that it has stored, and marks it. Else it cannot see what another has announced. */
+  showsStored(): boolean;
   /** Whether the bridge that is judged has that topic. */
   isOurs(topic: string): boolean;
   counted(check: string): void;
@@ -129,7 +129,7 @@ export class HealthJudge {
   }
 
   #problem(since: number): string | null {
-    const { now, bounds, refused, isMarking } = this.#circumstances;
+    const { now, bounds, refused, showsStored } = this.#circumstances;
     const { windowMs } = bounds();
     for (const [list, source] of Object.entries(vitalLists)) {
       const age = now() - Math.max(since, this.#crawls.last(list)?.askedAt ?? 0);
@@ -137,7 +137,7 @@ export class HealthJudge {
     }
     for (const [topic, at] of refused())
       if (now() - at > minuteMs + judgedMs) return `the broker refuses ${topic}`;
-    const strangers = isMarking() ? this.#devicesOfOthers() : [];
+    const strangers = showsStored() ? this.#devicesOfOthers() : [];
     if (strangers.length > 0) {
       this.#takenSince ??= now();
       if (now() - this.#takenSince > 2 * minuteMs) return `another bridge announces ${strangers[0]}`;

@@ -101,7 +101,7 @@ export class Oracle {
   /** Whether what the bridge writes on its disk is there after a restart. */
   canRemember: () => boolean = () => true;
   /** Whether the broker marks what it has stored. */
-  isMarking: () => boolean = () => true;
+  showsStored: () => boolean = () => true;
   /** How far the bridge's wall clock may be off, in ms. */
   wallErrorMs = 0;
   /** Whether another account has the device, which a bridge of its own shows at the same topics. */
@@ -181,7 +181,7 @@ export class Oracle {
       now: () => time.now,
       isHeard,
       isHealthRefused,
-      isMarking: () => this.isMarking(),
+      showsStored: () => this.showsStored(),
       hasThing: (id) => simulator.world.things.get(id) !== undefined,
       runningSince: () => this.#runningSince,
       refused: () => this.#refused,

@@ -166,7 +166,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
   // A clock may be set wrong by so much (`troubles.ts`).
   oracle.wallErrorMs = 60 * 60 * secondMs;
   oracle.canRemember = () => disk.fault === null || disk.fault === 'slow';
-  oracle.isMarking = () => !broker.isFlagLost;
+  oracle.showsStored = () => !broker.isFlagLost && broker.shownShare === 1;
   const place: Place = {
     time,
     random: random.process,

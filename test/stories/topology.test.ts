@@ -166,6 +166,35 @@ describe('a house in which things come, move and go', () => {
     home.bridge.kill();
   });
 
+  it('shows a sonic where its new signal is, though that has moved since the properties were read', async () => {
+    const home = new ShownHome({ config: { schedules: { ...schedules, properties: '12h' } } });
+    const { world } = home;
+    await home.start();
+    const [from = '', to = ''] = world.properties.ids;
+    const [signal = '', stays = ''] = world.signalIdsOf(from);
+    const [inTo = ''] = world.signalIdsOf(to);
+    const [sonicId = ''] = world.sonicIdsOf(inTo);
+    const leak = world.openIncident({ type: 'water_presence_detected', sonicId });
+    await home.pass(2 * minuteMs);
+    const openInFrom = new Set<number>();
+    const { onTaken } = home;
+    home.onTaken = (message) => {
+      onTaken(message);
+      openInFrom.add(home.openIncidentsAt(from));
+    };
+    world.moveToProperty(signal, to);
+    world.sonics.change(sonicId, { signal_id: signal });
+    await home.expectShown();
+    // The leak has never been in the property that the signal has left.
+    expect([...openInFrom]).toEqual([0]);
+    // A sonic that moves to another property by itself is there in minutes too.
+    home.onTaken = onTaken;
+    world.sonics.change(sonicId, { signal_id: stays });
+    await home.expectShown();
+    world.closeIncident(leak.id);
+    home.bridge.kill();
+  });
+
   it('reads the status of hubs whose list is read late at once', async () => {
     const home = new Home({ config: { schedules: { properties: '12h', signals: '5m' } } });
     home.strike = ({ operation }) => (operation === 'list_signals' ? 'error-500' : null);
