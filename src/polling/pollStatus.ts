@@ -280,13 +280,14 @@ export class PollStatuses {
 
   /**
    * From when on a failure counts. A list that changes while it is read belongs to a busy account and is read again soon.
-   * That is no failure before what was read before is too old.
+   * That is no failure before what was read before is too old, unless the list was incomplete already.
    */
   #failedFrom(poll: PollName, startedAt: number, failure: PollFailure | null): number {
     const lastAt = this.#certainAt.get(poll) ?? this.#clock.monotonic();
     const certainAt = failure === null ? startedAt : lastAt;
     this.#certainAt.set(poll, certainAt);
-    return failure?.isInDoubt ? certainAt + this.maxAgeMs(poll) : startedAt;
+    const wasIncomplete = this.#records[poll].failure?.kind === 'incomplete';
+    return failure?.isInDoubt && !wasIncomplete ? certainAt + this.maxAgeMs(poll) : startedAt;
   }
 
   #hear(poll: PollName): void {

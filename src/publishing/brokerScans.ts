@@ -219,7 +219,7 @@ export class BrokerScans {
    * counts no more.
    */
   async #recordAnnouncers(strangers: ReadonlyMap<string, string>): Promise<void> {
-    const { connection, otherBridges, clock } = this.#parts;
+    const { connection, retained, otherBridges, clock } = this.#parts;
     const now = clock.monotonic();
     const stateTopics = [...new Set(strangers.values())].slice(0, maxTopicsAtOnce);
     if (stateTopics.length > 0) {
@@ -231,6 +231,21 @@ export class BrokerScans {
       now < (this.#onlineAt.get(topic) ?? Number.NEGATIVE_INFINITY) + goneMs;
     const announcers = [...strangers].filter(([, stateTopic]) => isRunning(stateTopic));
     otherBridges.recordAnnouncers(new Map(announcers));
+    // It has stopped since it has replaced them, and Home Assistant would take it for a bridge that is offline.
+    if ([...strangers].some(([topic, stateTopic]) => !isRunning(stateTopic) && retained.isKnown(topic)))
+      this.#restore();
+  }
+
+  /** Publishes all devices again, but not again and again. */
+  #restore(): void {
+    const { publisher, clock, log } = this.#parts;
+    const now = clock.monotonic();
+    if (!publisher.isShowingDevices || now < this.#restoredAt + rescanMs) return;
+    this.#restoredAt = now;
+    log.warn(
+      'Another client has deleted or replaced discovery messages of this bridge. Publishing all devices',
+    );
+    publisher.publishAll();
   }
 
   /** Passes on each message that was found, and only once, so that nothing is deleted twice. */
@@ -313,11 +328,6 @@ export class BrokerScans {
     const isLost = (topic: string) => this.#missed.has(topic) && retained.isKnown(topic);
     const isDeleted = this.#isShown && [...missing].some(isLost);
     this.#missed = new Set([...missing].filter((topic) => !this.#missed.has(topic)));
-    if (!isDeleted || now < this.#restoredAt + rescanMs) return;
-    this.#restoredAt = now;
-    log.warn(
-      'Another client has deleted or replaced discovery messages of this bridge. Publishing all devices',
-    );
-    publisher.publishAll();
+    if (isDeleted) this.#restore();
   }
 }

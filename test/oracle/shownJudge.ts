@@ -247,8 +247,7 @@ export class ShownJudge {
 
   /** The summary tells of a leak, of none, and that the water is off: none of it may be said where it was not so. */
   #isSummaryTrue(id: string, summary: string, from: number): boolean | null {
-    if (/\bLeak\b/.test(summary))
-      return this.#wasOnce(from, (moment) => hasOpen(moment, id, 'water_presence_detected'));
+    if (tellsOfLeak(summary)) return this.#wasOnce(from, (moment) => hasOpen(moment, leak, id));
     if (!claimsNoLeak(summary)) return null;
     if (!this.#canTell('property', id, from) || this.#steadyCount('property', id, from) > 0) return false;
     const { now, bounds } = this.#circumstances;
@@ -340,6 +339,7 @@ export class ShownJudge {
     return (
       this.#wasSo(question, entity, windowMs.properties) ||
       (entity.state === 'ON' && most > 0) ||
+      (tellsOfLeak(String(entity.state)) && moments.some((moment) => hasOpen(moment, leak))) ||
       (Number(entity.state) > 0 && Number(entity.state) <= most)
     );
   }
@@ -412,8 +412,13 @@ function isIn(place: Place, position: string): boolean {
   return recordTruths.sonic['valve_valve']?.(place) === position;
 }
 
-function hasOpen(moment: Moment, propertyId: string, type: string): boolean {
-  const isThere = isAt.property({ world: moment, id: propertyId });
+const leak = 'water_presence_detected';
+
+const tellsOfLeak = (summary: string) => /\bLeak\b/.test(summary);
+
+/** Whether one of this type is open, in that property or anywhere. */
+function hasOpen(moment: Moment, type: string, propertyId?: string): boolean {
+  const isThere = propertyId === undefined ? () => true : isAt.property({ world: moment, id: propertyId });
   return [...moment.incidents.values()].some((incident) => incident.type === type && isThere(incident));
 }
 

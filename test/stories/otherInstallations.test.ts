@@ -296,6 +296,19 @@ describe('a trial instance with another base topic', () => {
 });
 
 describe('discovery messages that another client deletes', () => {
+  it('or that a bridge has replaced which has stopped since, are back after the next check', async () => {
+    const home = new Home();
+    await home.start();
+    await home.pass(5 * minuteMs);
+    home.broker.publish('trial/bridge/state', 'offline', true);
+    for (const id of [home.propertyId, home.signalId, home.sonicId]) {
+      const payload = home.broker.retained.get(discoveryOf(id)) ?? '';
+      home.broker.publish(discoveryOf(id), payload.replaceAll('"sonic2mqtt/', '"trial/'), true);
+    }
+    await home.pass(2 * minuteMs);
+    expect(announcersIn(home)).toEqual(['sonic2mqtt', 'sonic2mqtt', 'sonic2mqtt']);
+  });
+
   it('are published again within minutes, and not again and again', async () => {
     const home = new Home();
     await home.start();

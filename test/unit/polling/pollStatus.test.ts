@@ -124,6 +124,14 @@ describe('a list whose pages do not fit together', () => {
     clock.advance(60 * minuteMs);
     expect(statuses.records.sonics).toMatchObject({ failure: null, consecutiveFailures: 0 });
   });
+
+  it('does not end that the list is incomplete', () => {
+    const { statuses } = start();
+    const torn: PollFailure = { kind: 'incomplete', message: '0 of 3', key: 'incomplete', isInDoubt: true };
+    statuses.end('sonics', 0, { kind: 'incomplete', message: 'records without a readable id: 1', key: 'id' });
+    statuses.end('sonics', 0, torn);
+    expect(statuses.records.sonics).toMatchObject({ failure: torn, consecutiveFailures: 2 });
+  });
 });
 
 describe('a poll of valves or incidents', () => {
