@@ -320,8 +320,8 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'a list that changes for too long is a fault',
     file: 'src/polling/pollStatus.ts',
-    text: 'return failure?.isInDoubt ? certainAt + this.maxAgeMs(poll) : startedAt;',
-    replacement: 'return failure?.isInDoubt ? Number.POSITIVE_INFINITY : startedAt;',
+    text: 'return failure?.isInconsistent && !wasIncomplete ? certainAt + this.maxAgeMs(poll) : startedAt;',
+    replacement: 'return failure?.isInconsistent && !wasIncomplete ? Number.POSITIVE_INFINITY : startedAt;',
     tests: ['test/stories/largeAccount.test.ts'],
   },
   {
@@ -362,7 +362,7 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'health is not ok before each list has come whole once',
     file: 'src/polling/poller.ts',
-    text: 'return !this.#areListsRead || progress.some(isInDoubt);',
+    text: 'return !this.#areListsRead || progress.some(isInconsistent);',
     replacement: 'return !this.#areListsRead;',
     tests: ['test/stories/health.test.ts'],
   },

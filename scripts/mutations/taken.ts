@@ -31,7 +31,7 @@ export const commandMutations: readonly Mutation[] = [
   {
     promise: 'a stored command that the broker does not mark is refused',
     file: 'src/commands/messageRules.ts',
-    text: 'if (message.doubt) return',
+    text: 'if (message.mayBeStored) return',
     replacement: 'if (false) return',
     tests: [...routerTests, ...storedTests],
   },

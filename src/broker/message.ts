@@ -5,7 +5,7 @@ import type { IPublishPacket } from 'mqtt';
  * Why a message may be one that the broker has stored, although it has no retain flag. `unproven`: it is not known yet
  * whether the broker marks what it has stored. `unmarked`: it does not.
  */
-export type Doubt = 'unproven' | 'unmarked';
+export type MayBeStored = 'unproven' | 'unmarked';
 
 /** A message from the broker. */
 export interface BrokerMessage {
@@ -16,7 +16,7 @@ export interface BrokerMessage {
   /** Whether the broker kept it, or its sender asked for that (seen live only with MQTT 5). */
   readonly isRetained: boolean;
   /** Why it may be a stored message although it has no retain flag; null if it is new, or has the flag. */
-  readonly doubt: Doubt | null;
+  readonly mayBeStored: MayBeStored | null;
   /** Whether it is UTF-8; `payload` has replacement characters where it is not. */
   readonly isText: boolean;
   /** Where its sender wants an answer, and the data to send with it (MQTT 5). */
@@ -37,7 +37,7 @@ export function messageOf(
   payload: Buffer,
   packet: IPublishPacket,
   sentAfter: number,
-  doubt: Doubt | null,
+  mayBeStored: MayBeStored | null,
 ): BrokerMessage {
   const { responseTopic, correlationData } = packet.properties ?? {};
   const isRetained = packet.retain === true;
@@ -46,7 +46,7 @@ export function messageOf(
     payload: payload.toString('utf8'),
     sentAfter,
     isRetained,
-    doubt: isRetained ? null : doubt,
+    mayBeStored: isRetained ? null : mayBeStored,
     isText: isUtf8(payload),
     ...(responseTopic !== undefined && { responseTopic }),
     ...(correlationData !== undefined && { correlationData }),

@@ -153,7 +153,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     client.on('connect', (connack) => this.#onConnack(connack));
     client.on('message', (topic, payload, packet) => {
       if (this.#isRedelivery(packet)) return;
-      const message = messageOf(topic, payload, packet, this.#pings.sentAfter, this.#stored.doubt);
+      const message = messageOf(topic, payload, packet, this.#pings.sentAfter, this.#stored.mayBeStored);
       this.#stored.received(message);
       this.#onMessage(message);
     });

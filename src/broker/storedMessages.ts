@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { BrokerMessage, Doubt } from './message.ts';
+import type { BrokerMessage, MayBeStored } from './message.ts';
 
 /** After a subscription, a broker has sent all that it has stored within this time. The MQTT adapter of ioBroker begins after 0.2 s. */
 const sendingMs = 10_000;
@@ -35,7 +35,7 @@ export class StoredMessages {
   }
 
   /** Whether a message that comes now without the retain flag may be a stored one; null if it is new. */
-  get doubt(): Doubt | null {
+  get mayBeStored(): MayBeStored | null {
     if (this.#areMarked) return null;
     if (this.#unmarkedAt !== null) return 'unmarked';
     return this.#isOver(this.#subscribedAt) ? null : 'unproven';

@@ -143,7 +143,7 @@ async function readAccount(
     };
     let list = await client.readList(call, { onPage });
     // The list of a busy account may change while it is read.
-    if (list.isInDoubt) list = await client.readList(call, { onPage });
+    if (list.isInconsistent) list = await client.readList(call, { onPage });
     if (list.problem) throw new Error(`${call.operation}: ${list.problem}`);
     return list.records;
   };

@@ -37,7 +37,7 @@ export async function findValves(
     const startedAt = systemClock.monotonic();
     let list = await client.readList(call, { signal });
     // The list of a busy account may change while it is read.
-    if (list.isInDoubt) list = await client.readList(call, { signal });
+    if (list.isInconsistent) list = await client.readList(call, { signal });
     if (list.problem !== null) throw new Error(`${call.operation}: ${list.problem}`);
     return { records: list.records, isComplete: list.complete, startedAt };
   };

@@ -155,8 +155,8 @@ export class CloudClient {
   }
 
   /** Whether a 404 or 405 may mean that the cloud has no such route: it is not published, and it has never worked. */
-  isInDoubt(name: OperationName): boolean {
-    return this.#pipeline.missingRoutes.isInDoubt(name);
+  mayBeMissing(name: OperationName): boolean {
+    return this.#pipeline.missingRoutes.mayBeMissing(name);
   }
 
   /** The number of requests in flight at most. A caller need not make more at a time. */

@@ -15,7 +15,7 @@ export interface ListResult<T> {
   /** The key of the error that is the problem; null if it is no error. */
   readonly key: string | null;
   /** Whether the problem is only that the pages do not fit together, as they do not while the list changes. */
-  readonly isInDoubt: boolean;
+  readonly isInconsistent: boolean;
 }
 
 /** A list that comes in pages. */
@@ -48,24 +48,24 @@ const maxFailures = 5;
 export async function crawl<T extends { readonly id: string }>(list: PagedList<T>): Promise<ListResult<T>> {
   const first = await readPages(list);
   if (first.unread) throw first.unread;
-  if (first.flaw !== null || first.doubt === null) return resultOf(first);
+  if (first.flaw !== null || first.inconsistency === null) return resultOf(first);
 
   const second = await readPages(list);
-  if (second.flaw === null && second.doubt === null) return resultOf(second);
+  if (second.flaw === null && second.inconsistency === null) return resultOf(second);
   const hasSameIds =
     second.byId.size === first.byId.size && [...second.byId.keys()].every((id) => first.byId.has(id));
   if (second.flaw === null && second.isWhole && hasSameIds) {
-    list.onWrongTotals?.(`the list's totals are wrong: ${second.doubt}`);
-    return resultOf({ ...second, doubt: null });
+    list.onWrongTotals?.(`the list's totals are wrong: ${second.inconsistency}`);
+    return resultOf({ ...second, inconsistency: null });
   }
-  const doubt = second.doubt && `${second.doubt}, twice`;
-  return resultOf({ ...second, doubt, byId: new Map([...first.byId, ...second.byId]) });
+  const inconsistency = second.inconsistency && `${second.inconsistency}, twice`;
+  return resultOf({ ...second, inconsistency, byId: new Map([...first.byId, ...second.byId]) });
 }
 
-function resultOf<T>({ byId, flaw, key, doubt }: Pass<T>): ListResult<T> {
-  const problem = flaw ?? doubt;
-  const isInDoubt = flaw === null && doubt !== null;
-  return { records: [...byId.values()], complete: problem === null, problem, key, isInDoubt };
+function resultOf<T>({ byId, flaw, key, inconsistency }: Pass<T>): ListResult<T> {
+  const problem = flaw ?? inconsistency;
+  const isInconsistent = flaw === null && inconsistency !== null;
+  return { records: [...byId.values()], complete: problem === null, problem, key, isInconsistent };
 }
 
 /** The result of one pass over the pages. */
@@ -78,7 +78,7 @@ interface Pass<T> {
   /** The key of the error that is the flaw. */
   readonly key: string | null;
   /** Why this may not be the whole list; null if the pages add up to its totals. */
-  readonly doubt: string | null;
+  readonly inconsistency: string | null;
   /** Whether the pages end where a list ends, and have no gap: a total can be wrong, but hardly together with them. */
   readonly isWhole: boolean;
 }
@@ -128,7 +128,7 @@ async function readPages<T extends { readonly id: string }>(list: PagedList<T>):
     });
     isCutOff = announced > maxPages && !isPastEnd;
     const pass = judge();
-    if (pass.flaw !== null || pass.doubt === null) return pass;
+    if (pass.flaw !== null || pass.inconsistency === null) return pass;
   }
   // There may be more than is announced.
   for (const number of numbers(Math.max(...pages.keys()) + 1, maxPages)) {
@@ -175,15 +175,16 @@ function judgePages<T>(
   } else if (nameless > 0) flaw = `records without a readable id: ${nameless}`;
   else if (isCutOff) flaw = `the list has more than ${maxPages} pages`;
 
-  let doubt: string | null = null;
-  if (repeated > 0) doubt = `records seen on more than one page: ${repeated}`;
-  else if (haveTotalsChanged) doubt = 'the list changed while it was read';
+  let inconsistency: string | null = null;
+  if (repeated > 0) inconsistency = `records seen on more than one page: ${repeated}`;
+  else if (haveTotalsChanged) inconsistency = 'the list changed while it was read';
   else if (totalEntries !== null && totalEntries !== entries)
-    doubt = `${entries} records read, ${totalEntries} announced`;
-  else if (totalEntries === null && isLastFull) doubt = 'the last page is full and no total is announced';
+    inconsistency = `${entries} records read, ${totalEntries} announced`;
+  else if (totalEntries === null && isLastFull)
+    inconsistency = 'the last page is full and no total is announced';
 
   const isWhole = repeated === 0 && !isLastFull && (entries >= (totalEntries ?? 0) || !hasGap);
-  return { byId, unread: failures.get(1), flaw, key: failed?.[1].key ?? null, doubt, isWhole };
+  return { byId, unread: failures.get(1), flaw, key: failed?.[1].key ?? null, inconsistency, isWhole };
 }
 
 function entriesOf(pages: ReadonlyMap<number, Page<unknown>>): number {

@@ -23,7 +23,7 @@ export class MissingRoutes {
   }
 
   /** Whether a 404 or 405 may mean that the cloud has no such route: a list or a record that was there is only gone. */
-  isInDoubt(name: OperationName): boolean {
+  mayBeMissing(name: OperationName): boolean {
     const { path, reply } = operationRow(name);
     const isAboutRecords = paramNames(path).length > 0 || reply.kind === 'page';
     return !isPublished(name) && !(isAboutRecords && this.#worked.has(name));
@@ -43,7 +43,7 @@ export class MissingRoutes {
   recordError(name: OperationName, params: Params, status: number | undefined): boolean {
     const isMissing =
       (status === 501 && !isPublished(name)) ||
-      ((status === 404 || status === 405) && this.isInDoubt(name) && !this.#isAboutRecord(name, params));
+      ((status === 404 || status === 405) && this.mayBeMissing(name) && !this.#isAboutRecord(name, params));
     if (isMissing) this.#missing.add(name);
     return isMissing;
   }

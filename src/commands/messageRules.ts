@@ -25,7 +25,7 @@ const tooOld =
 /** Why a message is refused whatever it says; null for one that may be read. */
 export function messageProblem(message: BrokerMessage, limits: MessageLimits): MessageProblem | null {
   if (message.isRetained) return { code: 'invalid_request', reason: reasons.retained };
-  if (message.doubt) return { code: 'invalid_request', reason: reasons[message.doubt] };
+  if (message.mayBeStored) return { code: 'invalid_request', reason: reasons[message.mayBeStored] };
   if (limits.stopping.aborted) return { code: 'cloud_unavailable', reason: reasons.stopping };
   if (timeLeftMs(message.sentAfter, limits) === null) return { code: 'timeout', reason: tooOld };
   const words = payloadProblem(message);

@@ -45,71 +45,21 @@ export class CommandRouter {
 
   constructor(parts: CommandParts) {
     this.#parts = parts;
-    const {
-      topics,
-      control,
-      statusTopic,
-      client,
-      connection,
-      store,
-      poller,
-      memory,
-      otherBridges,
-      outcomes,
-    } = parts;
-    const { requestTimeoutMs, confirmTimeoutMs, confirmIntervalMs, clock, log } = parts;
+    const { topics, control, statusTopic, connection, poller, memory, outcomes } = parts;
+    const { client, store, otherBridges, requestTimeoutMs, clock, log } = parts;
+    const { confirmTimeoutMs, confirmIntervalMs } = parts;
     const stopping = this.#stopping.signal;
-    this.#valveQueue = new ValveQueue({
-      client,
-      store,
-      poller,
-      otherBridges,
-      outcomes,
-      requestTimeoutMs,
-      confirmTimeoutMs,
-      confirmIntervalMs,
-      stopping,
-      clock,
-      log,
-    });
-    this.#updates = new Updates({
-      client,
-      store,
-      poller,
-      otherBridges,
-      outcomes,
-      requestTimeoutMs,
-      stopping,
-      clock,
-      log,
-    });
+    /** What each of them needs. */
+    const common = { client, store, otherBridges, requestTimeoutMs, stopping, clock, log };
+    this.#valveQueue = new ValveQueue({ ...common, poller, outcomes, confirmTimeoutMs, confirmIntervalMs });
+    this.#updates = new Updates({ ...common, poller, outcomes });
     this.#requests = new Requests({
-      topics,
-      control,
-      statusTopic,
-      client,
-      connection,
-      store,
-      otherBridges,
-      outcomes,
+      ...common,
+      ...{ topics, control, statusTopic, connection, outcomes },
       valveQueue: this.#valveQueue,
       updates: this.#updates,
-      requestTimeoutMs,
-      stopping,
-      clock,
-      log,
     });
-    this.#pauses = new Pauses({
-      client,
-      store,
-      memory,
-      otherBridges,
-      updates: this.#updates,
-      requestTimeoutMs,
-      stopping,
-      clock,
-      log,
-    });
+    this.#pauses = new Pauses({ ...common, memory, updates: this.#updates });
     connection.on('message', (message) => this.#handle(message));
   }
 
@@ -141,7 +91,7 @@ export class CommandRouter {
     else if (problem) {
       // What the broker may have stored is no wish of now.
       if (target)
-        this.#noteRefusedMove(message, target, problem.reason, !message.isRetained && !message.doubt);
+        this.#noteRefusedMove(message, target, problem.reason, !message.isRetained && !message.mayBeStored);
       this.#refuse(topic, problem.reason);
     } else if (target) this.#handleCommand(message, target);
   }

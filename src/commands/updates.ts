@@ -115,7 +115,7 @@ export class Updates extends EventEmitter<UpdatesEvents> {
     const startedAt = clock.monotonic();
     try {
       const answer = await client.callRaw(call, { ...options, signal: stopping });
-      this.#takeAnswer(call, answer.reply, startedAt);
+      this.#useAnswer(call, answer.reply, startedAt);
       this.emit('accepted', call);
       return answer;
     } catch (error) {
@@ -182,9 +182,9 @@ export class Updates extends EventEmitter<UpdatesEvents> {
     }
   }
 
-  #takeAnswer(call: Call, reply: unknown, startedAt: number): void {
+  #useAnswer(call: Call, reply: unknown, startedAt: number): void {
     const { store, poller, clock } = this.#parts;
-    takeReply(store, call, reply, clock.monotonic());
+    storeReply(store, call, reply, clock.monotonic());
     this.#pollFor(call);
     if (call.operation === 'start_pressure_test') void poller.readNewTest(call.params.thing_id);
     // A request that reads a sonic has its newest valve state, so that state is stored and shown.
@@ -228,7 +228,7 @@ export function changedFields(calls: readonly Call[]): string {
  * requested before, and no list shows some of it. The row of the operation says what the answer is. It is null if the
  * cloud only said that the change is made.
  */
-export function takeReply(store: Store, call: Call, reply: unknown, now: number): void {
+export function storeReply(store: Store, call: Call, reply: unknown, now: number): void {
   const [id = ''] = Object.values<string>(call.params ?? {});
   const { returns } = operationRow(call.operation);
   // Settings that no read shows are as they were requested, unless the answer says otherwise.

@@ -62,7 +62,7 @@ export async function queryDevices(
     return null;
   }
   // The cloud may have no data for any device, or not offer the operation. The next lists decide.
-  if (missing.length === ids.length && client.isInDoubt(operation)) return null;
+  if (missing.length === ids.length && client.mayBeMissing(operation)) return null;
   const isNothingRead = missing.length + failures.length === ids.length && ids.length > 0;
   if (isNothingRead) throw failures[0] ?? missing[0];
   if (failures.length === 0) return null;

@@ -12,7 +12,7 @@ export interface PollProblem {
   /** The message without its variable parts: the log reports a problem again only if this changes. */
   readonly key: string;
   /** Reading again may be all that it takes: the pages of a list did not fit together. */
-  readonly isInDoubt?: true;
+  readonly isInconsistent?: true;
 }
 
 /** A problem, and whether the poll failed or was only incomplete. */
@@ -30,10 +30,10 @@ export function toProblem(error: unknown): PollProblem {
 export function listProblem({
   problem,
   key,
-  isInDoubt,
-}: Pick<ListResult<unknown>, 'problem' | 'key' | 'isInDoubt'>): PollProblem | null {
+  isInconsistent,
+}: Pick<ListResult<unknown>, 'problem' | 'key' | 'isInconsistent'>): PollProblem | null {
   if (problem === null) return null;
-  return { message: problem, key: key ?? 'incomplete', ...(isInDoubt && { isInDoubt }) };
+  return { message: problem, key: key ?? 'incomplete', ...(isInconsistent && { isInconsistent }) };
 }
 
 /** Several problems as one, with the key of the first; null for none. */
@@ -44,7 +44,7 @@ export function mergeProblems(problems: readonly (PollProblem | null)[]): PollPr
   return {
     message: joinSentences([...new Set(present.map(({ message }) => message))]),
     key: first.key,
-    ...(present.every(({ isInDoubt }) => isInDoubt) && { isInDoubt: true }),
+    ...(present.every(({ isInconsistent }) => isInconsistent) && { isInconsistent: true }),
   };
 }
 
@@ -156,7 +156,7 @@ export class PollStatuses {
   /** When the last run began whose pages fitted together, or else the first ended, in ms of the monotonic clock. */
   readonly #certainAt = new Map<PollName, number>();
   /** Polls whose last pages did not fit together, and when that is a failure, in ms of the monotonic clock. */
-  readonly #doubts = new Map<PollName, { readonly failure: PollFailure; readonly shownAt: number }>();
+  readonly #inconsistent = new Map<PollName, { readonly failure: PollFailure; readonly shownAt: number }>();
 
   constructor(
     schedules: Readonly<Record<PollName, PollSchedule>>,
@@ -172,10 +172,10 @@ export class PollStatuses {
 
   /** The status of each poll. */
   get records(): StatusByPoll {
-    for (const [poll, { failure, shownAt }] of this.#doubts) {
+    for (const [poll, { failure, shownAt }] of this.#inconsistent) {
       // A run in progress may well end it: that of a large account takes long.
       if ((this.#running.get(poll) ?? this.#clock.monotonic()) < shownAt) continue;
-      this.#doubts.delete(poll);
+      this.#inconsistent.delete(poll);
       this.#records[poll] = { ...this.#records[poll], failure, consecutiveFailures: 1 };
     }
     return this.#records;
@@ -262,8 +262,8 @@ export class PollStatuses {
     const shownAt = this.#failedFrom(poll, startedAt, failure);
     const isChanging = failure !== null && shownAt > this.#clock.monotonic();
     const shown = isChanging ? null : failure;
-    if (isChanging) this.#doubts.set(poll, { failure, shownAt });
-    else this.#doubts.delete(poll);
+    if (isChanging) this.#inconsistent.set(poll, { failure, shownAt });
+    else this.#inconsistent.delete(poll);
     if (isRead) this.#readAt.set(poll, this.#clock.monotonic());
     if (isRead && !isChanging) this.#pending.delete(poll);
     this.#records[poll] = {
@@ -287,7 +287,7 @@ export class PollStatuses {
     const certainAt = failure === null ? startedAt : lastAt;
     this.#certainAt.set(poll, certainAt);
     const wasIncomplete = this.#records[poll].failure?.kind === 'incomplete';
-    return failure?.isInDoubt && !wasIncomplete ? certainAt + this.maxAgeMs(poll) : startedAt;
+    return failure?.isInconsistent && !wasIncomplete ? certainAt + this.maxAgeMs(poll) : startedAt;
   }
 
   #hear(poll: PollName): void {

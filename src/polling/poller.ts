@@ -198,9 +198,9 @@ export class Poller extends EventEmitter<PollerEvents> {
   /** Whether the lists were not all read once, or one only with pages that did not fit together, which is no failure yet. */
   get isFirstReading(): boolean {
     const { progress, records } = this.statuses;
-    const isInDoubt = ({ poll }: PollProgress) =>
+    const isInconsistent = ({ poll }: PollProgress) =>
       listPolls.includes(poll) && records[poll].lastSuccessAt !== null && !records[poll].failure;
-    return !this.#areListsRead || progress.some(isInDoubt);
+    return !this.#areListsRead || progress.some(isInconsistent);
   }
 
   /** Whether valves and incidents are still read. An unreachable cloud does not change that. */
@@ -248,7 +248,7 @@ export class Poller extends EventEmitter<PollerEvents> {
         log.error({ err: error }, `Internal error: cannot read ${pollTable[poll].label}`);
     }
     statuses.end(poll, startedAt, failure);
-    if (failure?.isInDoubt) log.debug(`Reading ${poll} again soon: ${failure.message}`);
+    if (failure?.isInconsistent) log.debug(`Reading ${poll} again soon: ${failure.message}`);
     const isRead = failure === null || failure.kind === 'incomplete';
     // Before anything is available again after a sleep of the machine.
     this.#markStale(startedAt);

@@ -148,7 +148,7 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
     let isAnyKept = false;
     for (const device of this.namedDevices) {
       const { kind, id } = device;
-      if (store.view(kind, id) !== null || store.topology.isUndecided(kind, id)) continue;
+      if (store.view(kind, id) !== null || store.topology.isUnplaced(kind, id)) continue;
       if (!topics.documents(kind, id).every((topic) => this.#isJudged(topic))) {
         isAnyKept = true;
         continue;

@@ -80,11 +80,11 @@ export class IncidentEvents {
     };
     connection
       .once('connected', () => connection.on('connected', () => awaitBirth(reconnectionMs)))
-      .on('message', ({ topic, payload, isRetained, doubt }) => {
+      .on('message', ({ topic, payload, isRetained, mayBeStored }) => {
         if (topic !== statusTopic || isRetained) return;
         if (payload === 'offline') awaitBirth(maxRestartMs);
         // A birth message that the broker may have stored is perhaps of an earlier start.
-        if (payload === 'online' && doubt === null) this.#awaitedUntil = Number.NEGATIVE_INFINITY;
+        if (payload === 'online' && mayBeStored === null) this.#awaitedUntil = Number.NEGATIVE_INFINITY;
         this.#wake();
       });
     publisher.on('published', () => this.#wake());

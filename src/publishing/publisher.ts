@@ -238,7 +238,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       if (this.isShowingDevices && store.view(kind, id)) continue;
       // Another bridge may have taken over the device.
       if (store.topology.isShared && !cleanup.isFound(device)) continue;
-      if (store.isLeftToOthers(kind, id) && !store.topology.isUndecided(kind, id)) continue;
+      if (store.isLeftToOthers(kind, id) && !store.topology.isUnplaced(kind, id)) continue;
       await retained.waitForRoom();
       this.#publishUnreadDevice(device);
     }
@@ -290,7 +290,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       state.recordDevice(`${kind}/${id}`);
       this.#publishDevice(view);
     } else if (store.isLeftToOthers(kind, id)) cleanup.leave(device);
-    else if (store.topology.isUndecided(kind, id)) this.#publishUnreadDevice(device);
+    else if (store.topology.isUnplaced(kind, id)) this.#publishUnreadDevice(device);
     else cleanup.delete(device);
   }
 

@@ -235,7 +235,7 @@ export class OpenIncidents {
   /** Whether the account has the incident open, and this bridge leaves it to another one, or may have to. */
   isLeftToOthers(id: string): boolean {
     const place = this.#places.get(this.#table.idOf(id));
-    return place !== undefined && !place.isShown && (place.isOthers || !this.#topology.isDecided);
+    return place !== undefined && !place.isShown && (place.isOthers || !this.#topology.arePlacesKnown);
   }
 
   /** Notes which hubs have lost the cloud, and marks each that differs, with its sonics. */
@@ -271,7 +271,7 @@ export class OpenIncidents {
   #whose(incident: Incident, device: AnnouncingDevice | null, propertyId: string | null) {
     const topology = this.#topology;
     if (device) {
-      const isOthers = topology.isLeftToOthers(device.kind, device.id) && topology.isDecided;
+      const isOthers = topology.isLeftToOthers(device.kind, device.id) && topology.arePlacesKnown;
       return { isShown: topology.isShown(device.kind, device.id), isOurs: !isOthers };
     }
     if (propertyId !== null) {

@@ -483,7 +483,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Whether it was also once known where each device is, so that only those are hidden that must be. */
   get isResolved(): boolean {
-    return this.isComplete && this.topology.isDecided;
+    return this.isComplete && this.topology.arePlacesKnown;
   }
 
   /** Whether the account has it, this bridge does not show it, and another bridge does or may have to. */

@@ -32,7 +32,7 @@ export class Topology {
   readonly #owners = new Map<string, string>();
   /** The properties that this bridge shows. */
   #shown: ReadonlySet<string> = new Set();
-  #isDecided: boolean;
+  #arePlacesKnown: boolean;
   /** The only property, when the properties changed last. */
   #only: string | null = null;
   /** By the key of a signal. */
@@ -51,7 +51,7 @@ export class Topology {
     this.#devices = devices;
     this.#filter = filter;
     this.#shard = shard;
-    this.#isDecided = this.isWholeAccount;
+    this.#arePlacesKnown = this.isWholeAccount;
   }
 
   // ---- what the cloud said --------------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ export class Topology {
     this.#filter.update(this.#devices.property.records);
     const { ids } = this.#devices.property;
     this.#shown = new Set(ids.filter((id) => this.#filter.isSelected(id) && this.isOurs(id)));
-    this.#decide();
+    this.#notePlaces();
   }
 
   /** Stores the signals that these properties list. Returns whether any has moved to another property, or to none. */
@@ -71,7 +71,7 @@ export class Topology {
     const moves = [...lists].map(([propertyId, reading]) => this.#setList(propertyId, reading));
     const left = [...this.#formerHomes].filter(([key, { since }]) => this.#isLocatedSince(key, since));
     for (const [key] of left) this.#formerHomes.delete(key);
-    this.#decide();
+    this.#notePlaces();
     return moves.includes(true) || left.length > 0;
   }
 
@@ -226,8 +226,8 @@ export class Topology {
    * Whether the signals of all properties that matter were once read. From then on a device without a property has none, and
    * does not only wait for one.
    */
-  get isDecided(): boolean {
-    return this.#isDecided;
+  get arePlacesKnown(): boolean {
+    return this.#arePlacesKnown;
   }
 
   /** Whether a property is known to have no signal, and no sonic that needs none. */
@@ -254,18 +254,18 @@ export class Topology {
     if (this.isWholeAccount) return true;
     const property = this.propertyOf(kind, id);
     if (property !== null) return this.#shown.has(property);
-    return !this.#filter.isOn && this.#isDecided && this.isAnsweredHere(kind, id);
+    return !this.#filter.isOn && this.#arePlacesKnown && this.isAnsweredHere(kind, id);
   }
 
   /** Whether the account has a device that this bridge leaves to another one, or may have to. */
   isLeftToOthers(kind: CloudDeviceKind, id: string): boolean {
     if (!this.#devices[kind].has(id) || this.isShown(kind, id)) return false;
-    return this.isShared && (this.isUndecided(kind, id) || !this.isAnsweredHere(kind, id));
+    return this.isShared && (this.isUnplaced(kind, id) || !this.isAnsweredHere(kind, id));
   }
 
   /** Whether the device still waits for its property, so that nobody knows whether to show it. */
-  isUndecided(kind: CloudDeviceKind, id: string): boolean {
-    return !this.isDecided && this.#devices[kind].has(id) && this.propertyOf(kind, id) === null;
+  isUnplaced(kind: CloudDeviceKind, id: string): boolean {
+    return !this.arePlacesKnown && this.#devices[kind].has(id) && this.propertyOf(kind, id) === null;
   }
 
   /** Properties of the account that this bridge leaves to others. */
@@ -330,8 +330,8 @@ export class Topology {
     }
   }
 
-  #decide(): void {
-    this.#isDecided ||= this.#devices.property.isComplete && this.unsurveyedPropertyIds().length === 0;
+  #notePlaces(): void {
+    this.#arePlacesKnown ||= this.#devices.property.isComplete && this.unsurveyedPropertyIds().length === 0;
   }
 
   #setOwner(signalId: string, propertyId: string | null): boolean {

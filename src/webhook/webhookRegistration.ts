@@ -3,7 +3,7 @@ import type { Log } from '../base/log.ts';
 import { singleFlight } from '../base/singleFlight.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError, type CloudErrorKind } from '../cloud/errors.ts';
-import { takeReply } from '../commands/updates.ts';
+import { storeReply } from '../commands/updates.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { Store } from '../store/store.ts';
 
@@ -91,7 +91,7 @@ export class WebhookRegistration {
       const reply = await this.#client.call(call, { signal: stopping });
       // As the cloud would show it: the topics are no place for a secret.
       const shownCall = { ...call, body: { ...body, webhook_url: shownUrl } };
-      takeReply(this.#store, shownCall, reply, this.#clock.monotonic());
+      storeReply(this.#store, shownCall, reply, this.#clock.monotonic());
       this.#logSuccess(id, label, settings.webhook_url ?? '');
     } catch (error) {
       if (!stopping.aborted) this.#logFailure(id, label, error);

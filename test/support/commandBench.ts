@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { onTestFinished } from 'vitest';
 import type { Connection, ConnectionEvents } from '../../src/broker/connection.ts';
-import type { Doubt } from '../../src/broker/message.ts';
+import type { MayBeStored } from '../../src/broker/message.ts';
 import type { Control } from '../../src/cloud/catalogue.ts';
 import { type Outcome, Outcomes } from '../../src/commands/outcome.ts';
 import { CommandRouter } from '../../src/commands/router.ts';
@@ -28,7 +28,7 @@ export const everything: Readonly<Record<Control, boolean>> = {
 interface Circumstances {
   readonly isRetained?: boolean;
   readonly isText?: boolean;
-  readonly doubt?: Doubt | null;
+  readonly mayBeStored?: MayBeStored | null;
   /** How long it may have been under way. */
   readonly ageMs?: number;
 }
@@ -109,13 +109,13 @@ export async function startCommands(
   const take = (
     topic: string,
     payload: string,
-    { isRetained = false, doubt = null, isText = true, ageMs = 0 }: Circumstances = {},
+    { isRetained = false, mayBeStored = null, isText = true, ageMs = 0 }: Circumstances = {},
   ) =>
     connection.emit('message', {
       topic,
       payload,
       isRetained,
-      doubt,
+      mayBeStored,
       isText,
       sentAfter: clock.monotonic() - ageMs,
     });

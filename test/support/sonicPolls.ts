@@ -62,7 +62,7 @@ function clientOf(answers: Answers, clock: FakeClock): CloudClient {
     },
     clockAheadMs: 0,
     maxConcurrency: 4,
-    isInDoubt: () => false,
+    mayBeMissing: () => false,
     isOffered: (name: OperationName) => answers[name] !== undefined,
     call: async (call: UncheckedCall) => {
       const name = call.operation as OperationName;

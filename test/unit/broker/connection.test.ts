@@ -25,9 +25,9 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
     await connection.publish('b', '', live);
     await waitFor(() => heard.length === 3, { what: 'the messages' });
     expect(heard.map(({ sentAfter, ...message }) => message)).toEqual([
-      { topic: 'a/1/set', payload: 'OPEN', isRetained: false, doubt: 'unproven', isText: true },
-      { topic: 'b', payload: 'müll \u{1f4a7}', isRetained: false, doubt: 'unproven', isText: true },
-      { topic: 'b', payload: '', isRetained: false, doubt: 'unproven', isText: true },
+      { topic: 'a/1/set', payload: 'OPEN', isRetained: false, mayBeStored: 'unproven', isText: true },
+      { topic: 'b', payload: 'müll \u{1f4a7}', isRetained: false, mayBeStored: 'unproven', isText: true },
+      { topic: 'b', payload: '', isRetained: false, mayBeStored: 'unproven', isText: true },
     ]);
     expect(happenings).toEqual(['connected']);
     expect(lines.messages.at(-1)).toBe(
@@ -53,13 +53,13 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
     const will = { topic: 'bridge/state', payload: 'offline' };
     const options = { protocolVersion, subscriptions: ['a/set'], will };
     const watcher = await watchTopics(url, 'none');
-    const doubts = async ({ heard, connection }: Awaited<ReturnType<typeof connected>>) => {
+    const reasons = async ({ heard, connection }: Awaited<ReturnType<typeof connected>>) => {
       await waitFor(
         async () => {
           await watcher.publish('a/set', 'CLOSE');
-          return heard.some(({ topic, doubt }) => topic === 'a/set' && doubt === null);
+          return heard.some(({ topic, mayBeStored }) => topic === 'a/set' && mayBeStored === null);
         },
-        { what: 'a command without doubt' },
+        { what: 'a command that is certainly live' },
       );
       expect(connection.areStoredUnmarked).toBe(false);
     };
@@ -67,11 +67,11 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
     const first = await connected(url, options);
     await watcher.publish('a/set', 'CLOSE');
     await waitFor(() => first.heard.length === 1, { what: 'a command' });
-    expect(first.heard[0]?.doubt).toBe('unproven');
+    expect(first.heard[0]?.mayBeStored).toBe('unproven');
     await first.connection.publish('bridge/state', 'online', retained);
-    await doubts(first);
+    await reasons(first);
     await first.connection.stop([]);
-    await doubts(await connected(url, options));
+    await reasons(await connected(url, options));
   });
 
   here('tells a stored command from a live one', async () => {

@@ -340,7 +340,7 @@ describe('a connection', () => {
         payload: '{}',
         isRetained: false,
         isText: true,
-        doubt: 'unproven',
+        mayBeStored: 'unproven',
         sentAfter: expect.any(Number),
         responseTopic: 'answer',
         correlationData,

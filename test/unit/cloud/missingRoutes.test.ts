@@ -81,6 +81,6 @@ describe('a route', () => {
     routes.recordError(name, params, 404);
     readLists(routes);
     expect(routes.recordError(name, params, 404)).toBe(isMissing);
-    expect(routes.isInDoubt(name)).toBe(isMissing);
+    expect(routes.mayBeMissing(name)).toBe(isMissing);
   });
 });

@@ -57,9 +57,9 @@ describe.each(commands)('a command on $topic', ({ topic, payload, times }) => {
   it.each([
     ['unproven', /^the command may be an old one that the MQTT broker has stored/],
     ['unmarked', /^the command may be an old one, because the MQTT broker sends stored messages without/],
-  ] as const)('is refused where it may be a stored one (%s)', async (doubt, reason) => {
+  ] as const)('is refused where it may be a stored one (%s)', async (mayBeStored, reason) => {
     const { take, outcomes, orders, stub } = await startCommands();
-    take(topic, payload, { doubt });
+    take(topic, payload, { mayBeStored });
     expect(outcomes).toMatchObject([{ topic, status: 'refused', reason: expect.stringMatching(reason) }]);
     await pause(toReachMs);
     expect([...orders, ...stub.requests]).toEqual([]);

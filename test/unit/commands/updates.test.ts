@@ -77,7 +77,7 @@ async function startUpdates(handler: StubHandler, requestTimeoutMs = 5_000) {
     sentAfter = systemClock.monotonic(),
   ) => {
     updates.apply(
-      { topic: 'a/topic', payload: '', isRetained: false, isText: true, doubt: null, sentAfter },
+      { topic: 'a/topic', payload: '', isRetained: false, isText: true, mayBeStored: null, sentAfter },
       record,
       calls,
     );

@@ -125,7 +125,7 @@ function startQueue() {
       topic,
       payload: '',
       isText: true,
-      doubt: null,
+      mayBeStored: null,
       isRetained,
       sentAfter: clock.monotonic() - ageMs,
     };
@@ -407,7 +407,7 @@ describe('a command', () => {
       topic: 'a',
       payload: '',
       isText: true,
-      doubt: null,
+      mayBeStored: null,
       isRetained: false,
       sentAfter: clock.monotonic(),
     };

@@ -41,7 +41,7 @@ describe('another bridge below the same base topic', () => {
       payload,
       isRetained,
       isText: true,
-      doubt: null,
+      mayBeStored: null,
       sentAfter: 0,
     });
   const hear = (name: string, payload: string, { isRetained = false } = {}) =>

@@ -42,12 +42,12 @@ describe('what could not be read', () => {
   });
 
   it('is known by what is lacking where nothing failed', () => {
-    expect(listProblem({ problem: '3 records read, 4 announced', key: null, isInDoubt: true })).toEqual({
+    expect(listProblem({ problem: '3 records read, 4 announced', key: null, isInconsistent: true })).toEqual({
       message: '3 records read, 4 announced',
       key: 'incomplete',
-      isInDoubt: true,
+      isInconsistent: true,
     });
-    expect(listProblem({ problem: null, key: null, isInDoubt: false })).toBeNull();
+    expect(listProblem({ problem: null, key: null, isInconsistent: false })).toBeNull();
   });
 
   it('is one of several by the first of them, and says nothing twice', () => {
@@ -101,7 +101,12 @@ function start() {
 describe('a list whose pages do not fit together', () => {
   it('has failed once what was read before is too old, though no run ends at that time', () => {
     const { clock, statuses } = start();
-    const torn: PollFailure = { kind: 'incomplete', message: '0 of 3', key: 'incomplete', isInDoubt: true };
+    const torn: PollFailure = {
+      kind: 'incomplete',
+      message: '0 of 3',
+      key: 'incomplete',
+      isInconsistent: true,
+    };
     statuses.end('sonics', 0, null);
     clock.advance(119 * minuteMs);
     statuses.end('sonics', clock.monotonic(), torn);
@@ -127,7 +132,12 @@ describe('a list whose pages do not fit together', () => {
 
   it('does not end that the list is incomplete', () => {
     const { statuses } = start();
-    const torn: PollFailure = { kind: 'incomplete', message: '0 of 3', key: 'incomplete', isInDoubt: true };
+    const torn: PollFailure = {
+      kind: 'incomplete',
+      message: '0 of 3',
+      key: 'incomplete',
+      isInconsistent: true,
+    };
     statuses.end('sonics', 0, { kind: 'incomplete', message: 'records without a readable id: 1', key: 'id' });
     statuses.end('sonics', 0, torn);
     expect(statuses.records.sonics).toMatchObject({ failure: torn, consecutiveFailures: 2 });

@@ -751,7 +751,7 @@ describe('a selection of properties', () => {
     ] as const;
     const left = () =>
       everything.map(([kind, id]) =>
-        kind === 'incident' ? store.isLeftToOthers(kind, id) : store.topology.isUndecided(kind, id),
+        kind === 'incident' ? store.isLeftToOthers(kind, id) : store.topology.isUnplaced(kind, id),
       );
     store.replaceProperties(complete([property('home', 'My home'), property('shop', 'Shop')]));
     store.replaceSignals(complete([signal('hub'), signal('stray')]));
@@ -760,12 +760,12 @@ describe('a selection of properties', () => {
     expect([store.isComplete, store.isResolved]).toEqual([true, false]);
     expect(left()).toEqual([true, true, true]);
     // What the cloud does not list is gone all the same.
-    expect(store.topology.isUndecided('sonic', 'gone')).toBe(false);
+    expect(store.topology.isUnplaced('sonic', 'gone')).toBe(false);
     expect(store.isLeftToOthers('incident', 'gone')).toBe(false);
     store.setOwnedSignals(ownedSignals('home', ['hub']));
     expect(store.isResolved).toBe(true);
     expect(left()).toEqual([false, false, false]);
     expect(everything.map(([kind]) => store.ids(kind))).toEqual([['hub'], ['kitchen'], ['leak']]);
-    expect(store.topology.isUndecided('sonic', 'shed')).toBe(false);
+    expect(store.topology.isUnplaced('sonic', 'shed')).toBe(false);
   });
 });
