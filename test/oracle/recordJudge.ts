@@ -43,8 +43,10 @@ export class RecordJudge {
   /** A message that the broker took. */
   take(topic: string, payload: string): void {
     const [, id, path] = /\/sonic\/([^/]+)\/(last_command|movement)$/.exec(topic) ?? [];
-    if (id === undefined || payload === '' || this.#last.get(topic) === payload) return;
+    if (id === undefined || this.#last.get(topic) === payload) return;
     this.#last.set(topic, payload);
+    // The valve is no longer shown.
+    if (payload === '') return;
     const record = parsed(payload);
     if (path === 'movement') this.#judgeMovement(id, record);
     else this.#judgeCommand(topic, payload, id, record);
