@@ -29,7 +29,8 @@ import { changedFields, type UpdateResult, type Updates } from './updates.ts';
  * 3. It ends only when the cloud, asked after the shut-off was turned on, shows it on (`#tryToTurnOn`). Until then that is tried
  *    again, without an end, and said: in the log, in health, and at the topic of the pause.
  * 4. It also ends where somebody else turns it on: by a command (`accepted` of the updates) or in the app, which a reading shows
- *    (`#recordReading`). A reading that may have been under way before the shut-off was off shows nothing.
+ *    (`#recordReading`). The bridge turns it on then too, because a reading may be old. One that may have been under way before
+ *    the shut-off was off shows nothing.
  * 5. To end it is a debt of this bridge. It needs no permission: not `control.settings`, which is for those who send commands,
  *    and no place in the filter or the shard. Only the bridge that has the pause on its disk ends it.
  */
@@ -54,6 +55,8 @@ interface Ongoing {
   isVerified: boolean;
   /** Whether the cloud has accepted to turn it on. */
   isAccepted: boolean;
+  /** Whether it may have done so without an answer, or refuses it. Then only what it shows can be believed. */
+  isTried: boolean;
   attempt: Promise<UpdateResult> | null;
   failures: number;
   retryAt: number;
@@ -194,7 +197,8 @@ export class Pauses {
 
   #recordReading(id: string, isOn: boolean | null, sentAt: number): void {
     const each = this.#ongoing.get(id);
-    if (each && isOn === true && sentAt >= each.newsFrom) this.#apply(id, 'seen_on');
+    if (!each || isOn !== true || sentAt < each.newsFrom) return;
+    if (each.phase === 'paused' || each.isAccepted || each.isTried) this.#apply(id, 'seen_on');
   }
 
   /** Somebody, or this bridge itself, has turned it on: that is confirmed, and tried again if need be. */
@@ -287,6 +291,7 @@ export class Pauses {
       newsFrom: Number.POSITIVE_INFINITY,
       isVerified: false,
       isAccepted: false,
+      isTried: false,
       attempt: null,
       failures: 0,
       retryAt: Number.NEGATIVE_INFINITY,
@@ -332,10 +337,17 @@ export class Pauses {
 
   #recordFailure(id: string, each: Ongoing, error: unknown): void {
     const { store, clock, log } = this.#parts;
-    const { kind = 'unavailable', key, retryAfterMs = 0 } = error instanceof CloudError ? error : {};
+    const {
+      kind = 'unavailable',
+      key,
+      retryAfterMs = 0,
+      mayHaveActed = false,
+    } = error instanceof CloudError ? error : {};
+    const isRefusal = refusals.includes(kind);
     each.isAccepted = false;
+    each.isTried ||= mayHaveActed || isRefusal;
     each.failures += 1;
-    const backoff = refusals.includes(kind) ? refusalBackoff : outageBackoff;
+    const backoff = isRefusal ? refusalBackoff : outageBackoff;
     const waitMs = Math.max(
       retryAfterMs,
       backoffMs(backoff, each.failures, () => 1),

@@ -50,7 +50,7 @@ export type PauseEvent =
 
 /**
  * THE TABLE of what follows from what; what is not in it changes nothing. Only two ways lead to `none`: the cloud has plainly
- * not turned off the shut-off, or a later reading shows it on.
+ * not turned off the shut-off, or a reading shows it on after it was turned on. One reading alone may show what was before.
  */
 const following: Readonly<Record<PausePhase, Partial<Record<PauseEvent, PausePhase>>>> = {
   none: { asked: 'pausing' },
@@ -58,7 +58,7 @@ const following: Readonly<Record<PausePhase, Partial<Record<PauseEvent, PausePha
   pausing: { accepted: 'paused', rejected: 'none', unanswered: 'resuming' },
   // It was off before, so that the pause before stands.
   prolonging: { accepted: 'paused', rejected: 'paused', unanswered: 'paused' },
-  paused: { asked: 'prolonging', ended: 'resuming', due: 'resuming', seen_on: 'none' },
+  paused: { asked: 'prolonging', ended: 'resuming', due: 'resuming', seen_on: 'resuming' },
   resuming: { seen_on: 'none', not_confirmed: 'failed' },
   failed: { seen_on: 'none' },
 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { bridgeOf } from '../../src/model/shard.ts';
-import type { RequestFault } from '../simulation/virtualCloud.ts';
+import type { RequestFault, Twist } from '../simulation/virtualCloud.ts';
 import { Home, type HomeOptions, hourMs, minuteMs, newDisk, secondMs } from './home.ts';
 
 /** A home that is there with its shut-off on, and what one does and sees of its pause. */
@@ -189,6 +189,12 @@ describe('a pause of the automatic shut-off', () => {
   });
 });
 
+/** An answer of the cloud that shows what was before the pause. */
+const showingOn: Twist = (answer) => ({
+  ...answer,
+  text: answer.text.replace('"auto_shut_off":false', '"auto_shut_off":true'),
+});
+
 describe('somebody else, during a pause', () => {
   it('ends it by turning the shut-off on in the app', async () => {
     const { home, command, pause, sent } = await pausedHome({ config: { schedules: { properties: '10m' } } });
@@ -200,7 +206,19 @@ describe('somebody else, during a pause', () => {
     // From then on it is off because somebody wants that.
     home.world.settings.change(home.propertyId, off);
     await home.pass(6 * hourMs);
-    expect(sent()).toEqual([off]);
+    expect(sent()).toEqual([off, on]);
+    home.bridge.kill();
+  });
+
+  it('does not end it for good by one answer that is old: it is turned on', async () => {
+    const { home, command, pause, isOn } = await pausedHome({ config: { schedules: { properties: '10m' } } });
+    await command('180');
+    await home.pass(hourMs);
+    let answers = 1;
+    home.strike = ({ operation }) =>
+      operation === 'read_property_settings' && answers-- > 0 ? showingOn : null;
+    await home.pass(11 * minuteMs);
+    expect([pause(), isOn()]).toEqual([none, true]);
     home.bridge.kill();
   });
 
@@ -220,12 +238,7 @@ describe('somebody else, during a pause', () => {
   it('does not end it by a cloud that shows for a moment what was', async () => {
     const { home, command, pause } = await pausedHome();
     home.strike = ({ operation, method }) =>
-      operation === 'read_property_settings' && method === 'GET'
-        ? (answer) => ({
-            ...answer,
-            text: answer.text.replace('"auto_shut_off":false', '"auto_shut_off":true'),
-          })
-        : null;
+      operation === 'read_property_settings' && method === 'GET' ? showingOn : null;
     await command('60');
     await home.pass(5 * secondMs);
     home.strike = () => null;
@@ -310,9 +323,8 @@ describe('a pause and a restart', () => {
     home.bridge.kill();
     home.strike = () => null;
     await home.start();
-    expect([pause(), isOn(), sent()]).toEqual([none, true, []]);
     await home.pass(2 * hourMs);
-    expect(sent()).toEqual([]);
+    expect([pause(), isOn(), sent()]).toEqual([none, true, [on]]);
     home.bridge.kill();
   });
 
