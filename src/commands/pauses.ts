@@ -136,7 +136,7 @@ export class Pauses {
       httpStatus = status;
     };
     try {
-      await updates.send(message.topic, settingCall(id, false), { timeoutMs, onAnswer });
+      await updates.send(message, settingCall(id, false), { timeoutMs, onAnswer });
     } catch (error) {
       if (error instanceof CloudError && !error.mayHaveActed) {
         return giveUp({ reason: reasonFor(error), httpStatus });
@@ -321,7 +321,7 @@ export class Pauses {
     try {
       if (this.#isGone(id)) throw new Error('the property is no longer in the account');
       const timeoutMs = requestTimeoutMs;
-      if (!each.isAccepted) await updates.send('', settingCall(id, true), { timeoutMs, onAnswer });
+      if (!each.isAccepted) await updates.send(null, settingCall(id, true), { timeoutMs, onAnswer });
       await sleep(clock, Math.max(0, each.newsFrom - clock.monotonic()), stopping);
       if (each.phase !== 'none') await this.#read(id, timeoutMs);
       if (each.phase !== 'none')

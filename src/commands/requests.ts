@@ -21,7 +21,7 @@ import {
 import { isTopicName } from '../homeassistant/topics.ts';
 import { type MessageLimits, type MessageProblem, payloadProblem, timeLeftMs } from './messageRules.ts';
 import { type CommandParts, isValveCall, reasonFor, shortenedReason, type ValveCall } from './outcome.ts';
-import { pausedRefusal, type Updates } from './updates.ts';
+import { isSuperseded, pausedRefusal, type Updates } from './updates.ts';
 import { type ValveQueue, type ValveResult, valveOf } from './valveQueue.ts';
 
 /** What went wrong with a request, in a word for programs. */
@@ -232,10 +232,16 @@ export class Requests {
       httpStatus = status;
     };
     try {
-      const answer = await updates.send(message.topic, call, { timeoutMs, onAnswer });
+      const answer = await updates.send(message, call, { timeoutMs, onAnswer });
       outcomes.record(message.topic, 'ok', null, httpStatus);
       this.#respondOk(request, answer);
     } catch (error) {
+      if (isSuperseded(error)) {
+        outcomes.record(message.topic, 'superseded', reasonFor(error), null);
+        const failure = valveFailure({ status: 'superseded', reason: reasonFor(error) });
+        this.#respond(request, { status: 'error', failure });
+        return;
+      }
       const isUnsent = error instanceof CloudError && error.timedOut && !error.mayHaveActed;
       const heldBack = isUnsent ? this.#heldBack(isChange) : null;
       this.#fail(request, heldBack ? { ...heldBack, httpStatus } : failureOf(error, httpStatus));

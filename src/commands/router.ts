@@ -21,6 +21,7 @@ import { Pauses } from './pauses.ts';
 import { Requests } from './requests.ts';
 import { Updates } from './updates.ts';
 import { askedBy, ValveQueue } from './valveQueue.ts';
+import { ValveWishes } from './valveWishes.ts';
 
 /*
  * How a command travels: each message of the connection comes to `#handle`. It finds out whether the topic is that of a
@@ -37,6 +38,7 @@ const maxIncidentReads = 4;
 export class CommandRouter {
   readonly #parts: CommandParts;
   readonly #stopping = new AbortController();
+  readonly #wishes = new ValveWishes();
   readonly #valveQueue: ValveQueue;
   readonly #updates: Updates;
   readonly #requests: Requests;
@@ -49,10 +51,14 @@ export class CommandRouter {
     const { client, store, otherBridges, requestTimeoutMs, clock, log } = parts;
     const { confirmTimeoutMs, confirmIntervalMs } = parts;
     const stopping = this.#stopping.signal;
+    const wishes = this.#wishes;
     /** What each of them needs. */
     const common = { client, store, otherBridges, requestTimeoutMs, stopping, clock, log };
-    this.#valveQueue = new ValveQueue({ ...common, poller, outcomes, confirmTimeoutMs, confirmIntervalMs });
-    this.#updates = new Updates({ ...common, poller, outcomes });
+    this.#valveQueue = new ValveQueue({
+      ...common,
+      ...{ poller, outcomes, wishes, confirmTimeoutMs, confirmIntervalMs },
+    });
+    this.#updates = new Updates({ ...common, poller, outcomes, wishes });
     this.#requests = new Requests({
       ...common,
       ...{ topics, control, statusTopic, connection, outcomes },
@@ -85,6 +91,7 @@ export class CommandRouter {
       this.#parts.log.debug({ topic }, `Ignored an empty message at ${topic}: it is no command`);
       return;
     }
+    this.#wishes.arrived(message);
     const stopping = this.#stopping.signal;
     const problem = messageProblem(message, { requestTimeoutMs, stopping, clock });
     if (operation !== null) this.#requests.handle(message, operation, problem);

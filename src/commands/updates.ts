@@ -20,6 +20,7 @@ import type { AcceptedSettings } from '../model/settings.ts';
 import type { Store } from '../store/store.ts';
 import { type MessageLimits, timeLeftMs } from './messageRules.ts';
 import { type CommandParts, reasonFor } from './outcome.ts';
+import { overtakenByWish, type ValveWishes } from './valveWishes.ts';
 
 /** A command for one record. */
 interface Update {
@@ -36,6 +37,8 @@ export interface UpdateResult {
   readonly httpStatus: number | null;
   /** Whether it was refused before anything was sent. */
   readonly isRefused?: boolean;
+  /** Whether it gave way to a newer command before anything was sent. */
+  readonly isSuperseded?: boolean;
 }
 
 interface UpdatesEvents {
@@ -50,7 +53,9 @@ const maxWaiting = 20;
 const maxCallsAtOnce = 4;
 
 export type UpdatesParts = MessageLimits &
-  Pick<CommandParts, 'client' | 'store' | 'poller' | 'otherBridges' | 'outcomes' | 'log'>;
+  Pick<CommandParts, 'client' | 'store' | 'poller' | 'otherBridges' | 'outcomes' | 'log'> & {
+    readonly wishes: ValveWishes;
+  };
 
 /**
  * Changes settings, names and incidents, one command at a time for each record. Of the waiting commands that set the same
@@ -103,18 +108,24 @@ export class Updates extends EventEmitter<UpdatesEvents> {
   }
 
   /**
-   * Sends the call of a message at that topic, stores the answer, and runs the poll that reads the change. Rejects with
-   * the error of the client.
+   * Sends a call, which a message has asked for or the bridge itself, stores the answer, and runs the poll that reads the
+   * change. What moves a valve is not sent once a newer command for the valve has come. Rejects with the error of the client.
    */
   async send(
-    topic: string,
+    message: BrokerMessage | null,
     call: Call,
     options: Pick<CallOptions, 'timeoutMs' | 'onAnswer'>,
   ): Promise<Answered<OperationName>> {
-    const { client, outcomes, stopping, clock } = this.#parts;
+    const { client, store, outcomes, wishes, stopping, clock } = this.#parts;
     const startedAt = clock.monotonic();
+    const watch = message && movesValve(call) ? wishes.watch(movedValve(call, store), message) : null;
+    const signal = watch ? AbortSignal.any([stopping, watch.signal]) : stopping;
     try {
-      const answer = await client.callRaw(call, { ...options, signal: stopping });
+      const answer = await client.callRaw(call, {
+        ...options,
+        signal,
+        ...(watch && { onFlight: watch.onFlight }),
+      });
       this.#useAnswer(call, answer.reply, startedAt);
       this.emit('accepted', call);
       return answer;
@@ -124,8 +135,10 @@ export class Updates extends EventEmitter<UpdatesEvents> {
       if (error instanceof CloudError && (error.mayHaveActed || operation === 'act_on_incident')) {
         this.#pollFor(call);
       }
-      outcomes.noteFailure(topic, error);
+      outcomes.noteFailure(message?.topic ?? '', error);
       throw error;
+    } finally {
+      watch?.end();
     }
   }
 
@@ -141,8 +154,8 @@ export class Updates extends EventEmitter<UpdatesEvents> {
   }
 
   async #run({ topic, run }: Update): Promise<void> {
-    const { reason, httpStatus, isRefused = false } = await run();
-    const failure = isRefused ? 'refused' : 'error';
+    const { reason, httpStatus, isRefused = false, isSuperseded = false } = await run();
+    const failure = isSuperseded ? 'superseded' : isRefused ? 'refused' : 'error';
     this.#parts.outcomes.record(topic, reason === null ? 'ok' : failure, reason, httpStatus);
   }
 
@@ -159,7 +172,8 @@ export class Updates extends EventEmitter<UpdatesEvents> {
   }
 
   /** Never rejects. */
-  async #runCall({ topic, sentAfter }: BrokerMessage, call: Call): Promise<UpdateResult> {
+  async #runCall(message: BrokerMessage, call: Call): Promise<UpdateResult> {
+    const { topic, sentAfter } = message;
     const { operation, body } = call as Call & { readonly body?: object };
     const refusal = pausedRefusal(this.#parts.store, call);
     if (refusal !== null) return { reason: refusal, httpStatus: null, isRefused: true };
@@ -175,10 +189,10 @@ export class Updates extends EventEmitter<UpdatesEvents> {
       httpStatus = status;
     };
     try {
-      await this.send(topic, call, { timeoutMs, onAnswer });
+      await this.send(message, call, { timeoutMs, onAnswer });
       return { reason: null, httpStatus };
     } catch (error) {
-      return { reason: reasonFor(error), httpStatus };
+      return { reason: reasonFor(error), httpStatus, isSuperseded: isSuperseded(error) };
     }
   }
 
@@ -212,6 +226,20 @@ export function pausedRefusal(store: Store, call: Call): string | null {
   return state === 'none'
     ? null
     : 'the automatic shut-off is paused, and is turned on again after the pause. To turn it off permanently, end the pause first';
+}
+
+/** Whether a call was not sent because a newer command for the valve has come. */
+export function isSuperseded(error: unknown): boolean {
+  return error instanceof CloudError && error.cause === overtakenByWish;
+}
+
+/** The valve that a call moves which is no command to it, by its id in small letters; null if that is not known. */
+function movedValve({ params }: Call, store: Store): string | null {
+  const { thing_id, incident_id = '' } = params as {
+    readonly thing_id?: string;
+    readonly incident_id?: string;
+  };
+  return (thing_id ?? store.incidents.get(incident_id)?.sonic_id)?.toLowerCase() ?? null;
 }
 
 /** The fields that a command sets, of each record. */

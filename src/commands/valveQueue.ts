@@ -13,6 +13,7 @@ import type { Store } from '../store/store.ts';
 import type { AskedCommand } from '../store/valveRecords.ts';
 import { type MessageLimits, messageProblem, timeLeftMs } from './messageRules.ts';
 import { type CommandParts, reasonFor, reasons, type ValveCall } from './outcome.ts';
+import type { ValveWishes } from './valveWishes.ts';
 
 /*
  * Moves valves. This is the whole promise about them, and where each sentence of it is kept:
@@ -33,6 +34,7 @@ import { type CommandParts, reasonFor, reasons, type ValveCall } from './outcome
  * 6. Commands to one valve run one at a time, and the newest wins. What waits, is still connecting, or was plainly not
  *    carried out, gives way at once and ends `superseded`. What is sent and not answered is given up after a quarter of
  *    the newer one's time, and ends as an error (`#overtake`).
+ *    What moves the valve in another way, a pressure test or an action of an incident, gives way too (`valveWishes.ts`).
  * 7. A command is sent once. Nothing here repeats it. The client does so only where the cloud provably did not act
  *    (`provablyNotExecuted` in `cloud/retry.ts`), within the same time, and not when a newer command has come.
  * 8. What is given up is not delivered later: its connection is reset (`cloud/http.ts`). A stop ends all that is
@@ -97,12 +99,12 @@ export type ValveQueueParts = MessageLimits &
     | 'confirmTimeoutMs'
     | 'confirmIntervalMs'
     | 'log'
-  >;
+  > & { readonly wishes: ValveWishes };
 
 /** Moves valves: one command at a time for each, in time, once, and confirmed by what the cloud says afterwards. */
 export class ValveQueue {
   readonly #parts: ValveQueueParts;
-  // By valve: the command that is being sent, and the one that waits behind it. By sonic: the one whose valve is read.
+  // By valve: the command that is being sent, the one that waits behind it, and the one whose valve is read.
   readonly #sending = new Map<string, ValveCommand>();
   readonly #waiting = new Map<string, ValveCommand>();
   readonly #following = new Map<string, ValveCommand>();
@@ -129,7 +131,7 @@ export class ValveQueue {
   }
 
   #enqueue(command: ValveCommand): void {
-    const { otherBridges, store, log } = this.#parts;
+    const { otherBridges, store, wishes, log } = this.#parts;
     const { message, call, id } = command;
     const reason = messageProblem(message, this.#parts)?.reason ?? otherBridges.problem;
     if (reason !== null) {
@@ -142,6 +144,7 @@ export class ValveQueue {
     );
     this.#note(command, 'sent', null);
     const valve = keyOf(id);
+    wishes.commanded(valve);
     const before = this.#waiting.get(valve);
     this.#waiting.set(valve, command);
     if (before) this.#end(before, superseded);
@@ -234,12 +237,12 @@ export class ValveQueue {
     if (!isAccepted || action === null || reading === null) void poller.runNow('sonics');
     if (action === null || reading === null) return;
     // The valve is read already, for a command that was accepted.
-    if (!isAccepted && this.#following.has(id)) return;
-    const isOver = () => stopping.aborted || this.#following.get(id) !== command;
+    if (!isAccepted && this.#following.has(keyOf(id))) return;
+    const isOver = () => stopping.aborted || this.#following.get(keyOf(id)) !== command;
     const sentAt = clock.monotonic();
     const until = sentAt + confirmTimeoutMs;
     if (isAccepted) store.commandAccepted(id, action, sentAt);
-    this.#following.set(id, command);
+    this.#following.set(keyOf(id), command);
     while (clock.monotonic() < until) {
       // A sonic that the filters hide is only read here.
       let stateRead: string | null = null;
@@ -266,7 +269,7 @@ export class ValveQueue {
       const isRead = (store.devices.sonic.readAt(id) ?? sentAt) >= sentAt;
       if (isRead && settledValve(view ? view.sonic.valve_state : stateRead) === targetOf[action]) {
         const tookMs = clock.monotonic() - sentAt;
-        this.#following.delete(id);
+        this.#following.delete(keyOf(id));
         this.#note(command, 'confirmed', null);
         if (!isAccepted) return;
         if (settledValve(stateBefore) !== targetOf[action]) {
@@ -280,7 +283,7 @@ export class ValveQueue {
         return;
       }
     }
-    this.#following.delete(id);
+    this.#following.delete(keyOf(id));
     if (!isAccepted) return;
     // From now on the state of the cloud is shown.
     store.commandSettled(id);

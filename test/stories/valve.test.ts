@@ -235,3 +235,69 @@ describe('25: water is one tap from "all switches off", and a missing field remo
     home.bridge.kill();
   });
 });
+
+describe('what moves a valve and is no command to it', () => {
+  /** The requests that move water, in order. */
+  const moves = (home: Home) =>
+    home.requests
+      .filter(({ operation }) =>
+        /^(command_valve|act_on_incident|start_pressure_test)$/.test(operation ?? ''),
+      )
+      .map(({ operation, body }) => `${operation} ${JSON.parse(body).action ?? ''}`.trim());
+  const last = (home: Home) => home.events('command').map(({ status }) => status);
+
+  it('is not sent after a newer command: a pressure test that has waited', async () => {
+    const home = new Home();
+    await home.start();
+    home.strike = ({ operation }) => (/^(patch|update)_sonic$/.test(operation ?? '') ? 'hang-before' : null);
+    const publish = (path: string, payload: string) =>
+      home.broker.publish(`sonic2mqtt/sonic/${home.sonicId}/${path}`, payload, false);
+    publish('name/set', 'Kitchen');
+    await home.pass(5 * secondMs);
+    publish('pressure_test/start', 'PRESS');
+    await home.pass(secondMs);
+    publish('valve/set', 'OPEN');
+    await home.pass(20 * secondMs);
+    expect(moves(home)).toEqual(['command_valve open']);
+    expect(last(home)).toContain('superseded');
+    // It is sent if it is the newer one.
+    home.strike = () => null;
+    publish('valve/set', 'OPEN');
+    publish('pressure_test/start', 'PRESS');
+    await home.pass(20 * secondMs);
+    expect(moves(home).at(-1)).toBe('start_pressure_test');
+    home.bridge.kill();
+  });
+
+  it.each([
+    ['at its topic', (id: string) => [`incident/${id}/action`, 'open_valve']],
+    [
+      'by a request',
+      (id: string) => [
+        'bridge/request/act_on_incident',
+        JSON.stringify({ params: { incident_id: id }, body: { action: 'open_valve' } }),
+      ],
+    ],
+  ])('is not sent after a newer command: an action of an incident, %s', async (_, wish) => {
+    const home = new Home();
+    const { id } = home.world.openIncident({ type: 'high_volume_alert', sonicId: home.sonicId });
+    home.world.incidents.change(id, { possible_actions: ['resolve', 'snooze', 'open_valve'] });
+    await home.start();
+    home.strike = ({ operation, body }) =>
+      operation === 'read_signal' || body.includes('snooze') ? 'hang-before' : null;
+    // What was asked before holds it up: an action of the same incident, and four requests.
+    home.broker.publish(`sonic2mqtt/incident/${id}/action`, 'snooze', false);
+    const reading = JSON.stringify({ params: { signal_id: home.signalId } });
+    for (let count = 0; count < 4; count += 1)
+      home.broker.publish('sonic2mqtt/bridge/request/read_signal', reading, false);
+    await home.pass(4 * secondMs);
+    const [path = '', payload = ''] = wish(id);
+    home.broker.publish(`sonic2mqtt/${path}`, payload, false);
+    await home.pass(500);
+    home.broker.publish(`sonic2mqtt/sonic/${home.sonicId}/valve/set`, 'CLOSE', false);
+    await home.pass(30 * secondMs);
+    expect(moves(home)).not.toContain('act_on_incident open_valve');
+    expect(last(home)).toContain('superseded');
+    home.bridge.kill();
+  });
+});

@@ -3,6 +3,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import type { Call } from '../../../src/cloud/operations.ts';
 import { Outcomes } from '../../../src/commands/outcome.ts';
 import { Updates, type UpdatesParts } from '../../../src/commands/updates.ts';
+import { ValveWishes } from '../../../src/commands/valveWishes.ts';
 import type { IncidentEvent } from '../../../src/store/incidents.ts';
 import { Store } from '../../../src/store/store.ts';
 import type { StubAnswer, StubHandler } from '../../support/cloudStub.ts';
@@ -65,7 +66,13 @@ async function startUpdates(handler: StubHandler, requestTimeoutMs = 5_000) {
   const outcomes = new Outcomes(topics, store, lines.log);
   const otherBridges: { problem: string | null } = { problem: null };
   const poller = { runNow: async (poll: string) => void asked.push(poll), readNewTest: async () => {} };
-  const updates = new Updates({ ...sending, poller, otherBridges, outcomes } as unknown as UpdatesParts);
+  const updates = new Updates({
+    ...sending,
+    poller,
+    otherBridges,
+    outcomes,
+    wishes: new ValveWishes(),
+  } as unknown as UpdatesParts);
   onTestFinished(stop);
   const ends: unknown[][] = [];
   outcomes

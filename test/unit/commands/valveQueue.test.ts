@@ -4,6 +4,7 @@ import { CloudError, type CloudErrorDetails } from '../../../src/cloud/errors.ts
 import type { Call } from '../../../src/cloud/operations.ts';
 import type { ValveCall } from '../../../src/commands/outcome.ts';
 import { ValveQueue, type ValveQueueParts } from '../../../src/commands/valveQueue.ts';
+import { ValveWishes } from '../../../src/commands/valveWishes.ts';
 import { Store } from '../../../src/store/store.ts';
 import type { StubHandler } from '../../support/cloudStub.ts';
 import { door, startCommands } from '../../support/commandBench.ts';
@@ -118,7 +119,7 @@ function startQueue() {
     clock,
     log: log.log,
   };
-  const queue = new ValveQueue(parts as unknown as ValveQueueParts);
+  const queue = new ValveQueue({ ...parts, wishes: new ValveWishes() } as unknown as ValveQueueParts);
   const move = async (call: ValveCall, { ageMs = 0, isRetained = false } = {}) => {
     const topic = topics.below('sonic', 'sonic-1', 'valve/set');
     const message = {
@@ -254,6 +255,17 @@ describe('a command', () => {
     await bench.move({ operation: 'change_thing_state', params, body: { action: 'close' } });
     expect(bench.actions).toEqual(['close']);
     expect(bench.outcomes).toEqual([superseded]);
+  });
+
+  it('is no longer waited for once a newer one was accepted, however the id is spelled', async () => {
+    const bench = startQueue();
+    await bench.move(valveCall('open', 'SONIC-1'));
+    await bench.sent[0]?.accept();
+    await bench.move(valveCall('close', 'sonic-1'));
+    await bench.sent[1]?.accept();
+    bench.cloud.valveState = 'closed';
+    await bench.pass(confirmTimeoutMs + confirmIntervalMs);
+    expect(bench.outcomes).toEqual([ok, ok]);
   });
 
   it('that waited too long behind another, since the machine slept, is not sent', async () => {
