@@ -10,10 +10,10 @@ import type { Reading } from '../store/table.ts';
 import type { PollParts } from './pollParts.ts';
 import { listProblem, mergeProblems, type PollProblem, toProblem } from './pollStatus.ts';
 
-/** If more open incidents than this vanish from the list at once, the list is believed. */
+/** Of the incidents that vanish from the list, so many are read by themselves. */
 const maxIncidentsChecked = 20;
 
-/** So many complete lists in a row must miss an incident before it closes, if the cloud does not answer for it alone. */
+/** So many complete lists in a row must miss an incident before it closes, if the cloud does not tell of it alone. */
 const minListsMissing = 3;
 
 /** What the properties say about their signals. */
@@ -141,14 +141,15 @@ export class Lists {
   async #checkMissing(missing: readonly Incident[], isListComplete: boolean): Promise<Incident[]> {
     const timesMissing = new Map<string, number>();
     const found = await Promise.all(
-      missing.slice(0, maxIncidentsChecked).map(async (incident) => {
-        const answer = await this.#readIncident(incident.id);
+      missing.map(async (incident, index) => {
+        const answer = index < maxIncidentsChecked ? await this.#readIncident(incident.id) : null;
         if (typeof answer === 'object' && answer !== null) return answer;
         const closed = { ...incident, open: false };
         if (answer === 'notFound') return closed;
         if (!isListComplete) return incident;
+        // One list alone may be wrong, and a leak must not be hidden because the cloud refuses to tell of it alone.
         const times = (this.#timesMissing.get(incident.id) ?? 0) + 1;
-        if (isPermanent({ kind: answer }) || times >= minListsMissing) return closed;
+        if (times >= minListsMissing) return closed;
         timesMissing.set(incident.id, times);
         return incident;
       }),
