@@ -32,7 +32,8 @@ import { changedFields, type UpdateResult, type Updates } from './updates.ts';
  *    (`#recordReading`). The bridge turns it on then too, because a reading may be old. One that may have been under way before
  *    the shut-off was off shows nothing.
  * 5. To end it is a debt of this bridge. It needs no permission: not `control.settings`, which is for those who send commands,
- *    and no place in the filter or the shard. Only the bridge that has the pause on its disk ends it.
+ *    and no place in the filter or the shard. The bridge that has the pause on its disk ends it. A new disk gets it from the
+ *    broker (`publishing/brokerScans.ts`).
  */
 
 /** How often the clocks are looked at. */
@@ -250,7 +251,7 @@ export class Pauses {
     const { store, memory, requestTimeoutMs, stopping, clock } = this.#parts;
     if (stopping.aborted) return;
     const now = clock.monotonic();
-    // A disk may be readable only later. What an earlier run has sent may still be under way.
+    // A disk may be readable only later, and the broker has the pauses of a file that is lost. What an earlier run has sent may still be under way.
     for (const [id, pause] of memory.pauses) {
       if (this.#ongoing.has(id)) continue;
       const each = this.#begin(id, pause, pause.isOver ? 'resuming' : 'paused');

@@ -87,6 +87,14 @@ export function correctedPause(pause: Pause, now: number, monotonic: number): Pa
   return pause.until - latest > minSetBackMs ? { ...pause, until: latest } : pause;
 }
 
+/** The pause of a published message, by the wall clock; null where it shows none. */
+export function pauseFromShown(shown: object): Pick<Pause, 'until' | 'isOver'> | null {
+  const { until, state } = shown as { readonly until?: unknown; readonly state?: unknown };
+  const at = typeof until === 'string' ? Date.parse(until) : Number.NaN;
+  if (Number.isNaN(at) || (state !== 'paused' && state !== 'resuming' && state !== 'failed')) return null;
+  return { until: at, isOver: state !== 'paused' };
+}
+
 /** How a pause is published. One that the cloud has not accepted yet is not shown. */
 export function pauseShown(phase: PausePhase, { until }: Pause, reason: string | null): ShownPause {
   if (phase === 'none' || phase === 'pausing') return noPause;

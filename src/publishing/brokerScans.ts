@@ -5,6 +5,7 @@ import type { Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
 import { readDiscovery, type Topics } from '../homeassistant/topics.ts';
+import { pauseShown } from '../model/pause.ts';
 import type { Shard } from '../model/shard.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { StateFile } from '../state/stateFile.ts';
@@ -250,7 +251,7 @@ export class BrokerScans {
 
   /** Passes on each message that was found, and only once, so that nothing is deleted twice. */
   #useFindings(found: RetainedScan, taken: Set<string>): void {
-    const { state, discovery, leftDevices, cleanup, publisher, incidentEvents } = this.#parts;
+    const { state, store, discovery, leftDevices, cleanup, publisher, incidentEvents } = this.#parts;
     for (const [topic, { componentIds }] of found.discoveries()) {
       if (!taken.has(topic)) {
         cleanup.found(topic);
@@ -263,8 +264,12 @@ export class BrokerScans {
       taken.add(topic);
     }
     this.#adoptUsage(found);
-    // If the state file is lost, an earlier run has announced the incidents that it left on the broker.
+    // If the state file is lost, an earlier run has announced the incidents that it left on the broker, and has paused.
     const isFromLostRun = state.isNew && !publisher.isShowingDevices;
+    for (const [id, each] of isFromLostRun ? found.pauses() : []) {
+      const pause = state.adoptPause(id, each);
+      if (pause) store.showPause(id, pauseShown(pause.isOver ? 'resuming' : 'paused', pause, null));
+    }
     incidentEvents.takeOver(isFromLostRun ? found.incidents : found.incidentsOfOthers());
     for (const device of found.leftBehind()) leftDevices.checkLater(device);
     this.#publishFound();

@@ -9,9 +9,12 @@ import {
   type Topics,
 } from '../homeassistant/topics.ts';
 import { cloudKinds, namedProperty } from '../model/devices.ts';
+import { type Pause, pauseFromShown } from '../model/pause.ts';
 import { isHeir, isOurs, isShared, type Shard } from '../model/shard.ts';
 import { recordFromShown, type UsageRecord } from '../model/usage.ts';
 import type { DeviceKey } from '../store/changes.ts';
+
+type PauseFound = Pick<Pause, 'until' | 'isOver'>;
 
 /** Exact topics that are read at a time. */
 export const maxTopicsAtOnce = 100;
@@ -46,6 +49,8 @@ export class RetainedScan {
   readonly #incidents = new Map<string, readonly string[]>();
   /** The water usage that bridges have published, by the sonic's id. */
   readonly usage = new Map<string, UsageRecord>();
+  /** The pauses of the automatic shut-off that bridges have published, by property. */
+  readonly #pauses = new Map<string, PauseFound>();
 
   constructor(topics: Topics, shard: Shard) {
     this.#topics = topics;
@@ -82,7 +87,15 @@ export class RetainedScan {
     } else if (path === 'usage') {
       const record = recordFromShown(objectIn(payload));
       if (record) this.usage.set(id, record);
+    } else if (path === 'pause') {
+      const pause = pauseFromShown(objectIn(payload));
+      if (pause) this.#pauses.set(id, pause);
     }
+  }
+
+  /** The pauses that this bridge has to end if no other one remembers them. */
+  pauses(): [string, PauseFound][] {
+    return [...this.#pauses].filter(([id]) => isOurs(id, this.#shard));
   }
 
   /** State topics that this bridge may keep or delete. */

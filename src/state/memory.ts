@@ -152,6 +152,15 @@ export abstract class Memory {
     return this.problem === null && (pause === null || this.#writtenPauses.has(pause));
   }
 
+  /** Keeps a pause that an earlier run has published, unless this one knows more of it. */
+  adoptPause(propertyId: string, { until, isOver }: Pick<Pause, 'until' | 'isOver'>): Pause | null {
+    if (this.#pauses.has(propertyId)) return null;
+    const endsAt = this.clock.monotonic() + Math.max(0, until - this.clock.now());
+    const pause = { until, endsAt, isOver };
+    void this.recordPause(propertyId, pause);
+    return pause;
+  }
+
   /** How long a pause of the property is that is not given a time, in minutes. */
   pauseMinutesOf(propertyId: string): number {
     return this.#pauseMinutes.get(propertyId) ?? defaultPauseMinutes;

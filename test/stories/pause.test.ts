@@ -343,6 +343,19 @@ describe('a pause and a restart', () => {
     home.bridge.kill();
   });
 
+  it('whose state file is lost is on the broker, and ends', async () => {
+    const { home, command, pause, isOn } = await pausedHome();
+    await command('30');
+    home.bridge.kill();
+    const next = home.anotherBridge({}, { disk: newDisk() });
+    next.start();
+    await home.pass(minuteMs);
+    expect([pause().state, isOn()]).toEqual(['paused', false]);
+    await home.pass(hourMs);
+    expect([pause(), isOn()]).toEqual([none, true]);
+    next.kill();
+  });
+
   it('is ended although the property is not selected any more', async () => {
     const { home, command, isOn } = await pausedHome({ cloud: { properties: 2 } });
     const [, other = ''] = home.world.properties.ids;
@@ -402,7 +415,8 @@ describe('a pause and other bridges', () => {
     const outcomes = home.events('command').slice(1);
     expect(outcomes.map(({ status }) => status)).toEqual(['refused', 'refused']);
     expect(outcomes[0]?.['reason']).toContain('Another bridge');
-    expect(sent()).toEqual([off, on]);
+    // The second one has no state file, and cannot know that the first one will end the pause.
+    expect(sent()).toEqual([off, on, on]);
     for (const bridge of [home.bridge, second]) bridge.kill();
   });
 });
