@@ -96,9 +96,9 @@ export class CommandRouter {
     const problem = messageProblem(message, { requestTimeoutMs, stopping, clock });
     if (operation !== null) this.#requests.handle(message, operation, problem);
     else if (problem) {
-      // What the broker may have stored is no wish of now.
-      if (target)
-        this.#noteRefusedMove(message, target, problem.reason, !message.isRetained && !message.mayBeStored);
+      // What the broker may have stored is no wish of now, and comes again with each connection.
+      if (target && !message.isRetained && !message.mayBeStored)
+        this.#noteRefusedMove(message, target, problem.reason);
       this.#refuse(topic, problem.reason);
     } else if (target) this.#handleCommand(message, target);
   }
@@ -136,7 +136,7 @@ export class CommandRouter {
     const { kind, id } = target;
     const { topic } = message;
     if ('refusal' in parsed) {
-      this.#noteRefusedMove(message, target, parsed.refusal, true);
+      this.#noteRefusedMove(message, target, parsed.refusal);
       this.#refuse(topic, parsed.refusal);
       return;
     }
@@ -206,16 +206,11 @@ export class CommandRouter {
   }
 
   /** The valve keeps its newest command, also one that does not come to the queue. */
-  #noteRefusedMove(
-    message: BrokerMessage,
-    { kind, id, path }: Target,
-    reason: string,
-    isFailure: boolean,
-  ): void {
+  #noteRefusedMove(message: BrokerMessage, { kind, id, path }: Target, reason: string): void {
     if (kind !== 'sonic' || path !== 'valve/set') return;
     const action = valveAction(message.payload);
     const asked = askedBy(message, typeof action === 'string' ? action : null, this.#parts.clock);
-    this.#parts.store.recordCommand(id, asked, 'refused', reason, { isFailure });
+    this.#parts.store.recordCommand(id, asked, 'refused', reason, { isFailure: true });
   }
 
   #unknownTarget({ kind, id }: Target): string {

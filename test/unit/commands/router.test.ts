@@ -58,11 +58,13 @@ describe.each(commands)('a command on $topic', ({ topic, payload, times }) => {
     ['unproven', /^the command may be an old one that the MQTT broker has stored/],
     ['unmarked', /^the command may be an old one, because the MQTT broker sends stored messages without/],
   ] as const)('is refused where it may be a stored one (%s)', async (mayBeStored, reason) => {
-    const { take, outcomes, orders, stub } = await startCommands();
+    const { take, outcomes, orders, stub, store } = await startCommands();
     take(topic, payload, { mayBeStored });
     expect(outcomes).toMatchObject([{ topic, status: 'refused', reason: expect.stringMatching(reason) }]);
     await pause(toReachMs);
     expect([...orders, ...stub.requests]).toEqual([]);
+    // It comes again with each connection, and would hide how a newer one ended.
+    expect(store.valveRecord('sonic-1').command).toBeNull();
   });
 
   it('that is deleted from the broker is none, and one that comes during the stop is not sent', async () => {
