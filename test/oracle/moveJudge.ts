@@ -101,7 +101,7 @@ export class MoveJudge {
     const { counted, violated, requestTimeoutMs, bridges } = this.#circumstances;
     counted('what moves water was wanted, once, in time, and last');
     const words = `${request.method} ${request.target} ${request.body}`;
-    const all = this.#wishes.filter((wish) => wish.thingId === thingId && wish.isTest === isTest);
+    const all = this.#wishes.filter((wish) => wish.thingId === thingId);
     const fitting = all.filter((wish) => wish.action === action);
     const free = fitting.findLast(({ uses }) => uses < bridges());
     if (!free) {
@@ -117,7 +117,9 @@ export class MoveJudge {
     if (ageMs > limitMs)
       violated(`${words}: its message is ${ageMs} ms old, of at most ${Math.round(limitMs)}`);
     const isYoung = (wish: Wish) => wish.at - wish.publishedAt < requestTimeoutMs() / 2;
-    const newest = isTest ? free : all.findLast((wish) => isYoung(wish) && wish.at < now);
+    // A test gives way to a newer command, and a command not to a newer test.
+    const rivals = all.filter((wish) => isTest || !wish.isTest);
+    const newest = rivals.findLast((wish) => isYoung(wish) && wish.at < now);
     if (newest && newest.at > free.at && newest.action !== action)
       violated(`${words}: ${newest.payload} came ${Math.round(now - newest.at)} ms before it was sent`);
   }
