@@ -7,11 +7,18 @@ import {
   operationRow,
   paramNames,
 } from '../../src/cloud/operations.ts';
+import {
+  answerWith,
+  benchFor,
+  errorOf,
+  forget,
+  heard,
+  isUncertain,
+  startClient,
+} from '../support/clientBench.ts';
 import type { StubAnswer } from '../support/cloudStub.ts';
 import { FakeClock } from '../support/fakeClock.ts';
-import { answerWith, benchFor, forget, heard, isUncertain } from '../support/operationBench.ts';
 import { operationSamples, sampleCall } from '../support/operationSamples.ts';
-import { errorOf, startBench } from '../support/testClient.ts';
 
 /** What sets the behaviour of an operation: what it answers, whether it may be asked again, whether its route is sure. */
 interface Behaviour {
@@ -269,7 +276,7 @@ describe('an override of a route', () => {
 
 describe('both forms of a refresh', () => {
   it.each([[{}], [{ refresh_token: 'kept' }]])('send their body as it is: %j', async (body) => {
-    const { client, stub, memory } = await startBench(undefined, {
+    const { client, stub, memory } = await startClient(undefined, {
       session: { token: 'kept', since: Date.now() },
     });
     await client.call({ operation: 'refresh_token', body });

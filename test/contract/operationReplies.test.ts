@@ -5,7 +5,7 @@ import { CloudError } from '../../src/cloud/errors.ts';
 import type { HttpResponse } from '../../src/cloud/http.ts';
 import { type Call, type OperationName, operationNames, operationRow } from '../../src/cloud/operations.ts';
 import { checkStatus, type Page, readAnswer } from '../../src/cloud/response.ts';
-import { benchFor } from '../support/operationBench.ts';
+import { benchFor } from '../support/clientBench.ts';
 import { operationSamples, sampleCall } from '../support/operationSamples.ts';
 
 /** Words that stand for what only a text of JSON can hold, or what no generator makes by chance. */

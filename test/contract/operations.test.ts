@@ -5,7 +5,7 @@ import { type Field, fieldsOf } from '../../src/cloud/fields.ts';
 import { type OperationName, operationNames, operationRow, paramNames } from '../../src/cloud/operations.ts';
 import { encodeCall, type UncheckedCall } from '../../src/cloud/request.ts';
 import type { Page } from '../../src/cloud/response.ts';
-import { benchFor, heard } from '../support/operationBench.ts';
+import { benchFor, heard } from '../support/clientBench.ts';
 import { operationSamples, sampleCall } from '../support/operationSamples.ts';
 
 // What is a promise of each row of the catalogue. How the one client deals with answers that are late, cut or strange is

@@ -8,10 +8,10 @@ import { CommandRouter } from '../../src/commands/router.ts';
 import type { IncidentEvent } from '../../src/store/incidents.ts';
 import { Store } from '../../src/store/store.ts';
 import { ownedSignals } from '../support/ownedSignals.ts';
+import { type BenchOptions, startClient } from './clientBench.ts';
 import type { StubHandler, StubRequest } from './cloudStub.ts';
 import { FakeClock } from './fakeClock.ts';
 import { logLines } from './logLines.ts';
-import { type BenchOptions, startBench } from './testClient.ts';
 import { anIncident, aProperty, aSignal, aSonic, bridgeView, topics } from './views.ts';
 import { waitFor } from './waitFor.ts';
 
@@ -45,7 +45,7 @@ export async function startCommands(
   const clock = new FakeClock();
   const requestTimeoutMs = 1_000;
   const session = { token: 'kept', since: clock.now() };
-  const { client, stub } = await startBench(handler, { session, requestTimeoutMs, clock, ...options });
+  const { client, stub } = await startClient(handler, { session, requestTimeoutMs, clock, ...options });
   const store = new Store({ selection: [], clock });
   const complete = <T>(records: readonly T[]) => ({ records, isComplete: true, startedAt: 0 });
   store.replaceProperties(complete([aProperty()]));

@@ -8,11 +8,11 @@ import { StateFile } from '../../src/state/stateFile.ts';
 import type { IncidentEvent } from '../../src/store/incidents.ts';
 import type { DeviceEvent } from '../../src/store/shownDevices.ts';
 import { Store } from '../../src/store/store.ts';
+import { startClient } from './clientBench.ts';
 import { type StubHandler, stubEmail } from './cloudStub.ts';
 import { FakeClock } from './fakeClock.ts';
 import { logLines } from './logLines.ts';
 import { temporaryFolder } from './program.ts';
-import { startBench } from './testClient.ts';
 
 const hourly = { kind: 'every', everyMs: 3_600_000 } as const;
 /** A list of the cloud, on one page. */
@@ -38,7 +38,7 @@ export async function startPoller(
   } = {},
 ) {
   const session = { token: 'kept', since: Date.now() };
-  const { client, stub } = await startBench(handler, { session, routes });
+  const { client, stub } = await startClient(handler, { session, routes });
   const store = new Store({ selection, shard, clock });
   const account = { baseUrl: stub.url, email: stubEmail };
   const state = new StateFile(temporaryFolder(), account, logLines('error').log);

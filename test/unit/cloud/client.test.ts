@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { GivenUp } from '../../../src/cloud/deadline.ts';
+import { closeValve, errorOf, startClient } from '../../support/clientBench.ts';
 import type { StubHandler } from '../../support/cloudStub.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { HeldConnections } from '../../support/heldConnections.ts';
 import { passTime } from '../../support/passTime.ts';
-import { closeValve, errorOf, startBench } from '../../support/testClient.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
 const session = { token: 'kept', since: Date.now() };
@@ -17,7 +17,7 @@ describe('a valve command', () => {
   it.each([{ status: 503 }, { status: 500, text: '<html>' }, { fault: 'cut' as const }])(
     'that is answered with %j is sent exactly once',
     async (answer) => {
-      const { client, stub } = await startBench(() => answer, { session });
+      const { client, stub } = await startClient(() => answer, { session });
       expect(await errorOf(client.call(closeValve))).toMatchObject({
         kind: 'unavailable',
         mayHaveActed: true,
@@ -27,7 +27,7 @@ describe('a valve command', () => {
   );
 
   it('that is never answered fails within the deadline and is not sent again', async () => {
-    const { client, stub } = await startBench(() => ({ fault: 'hang' }), { session, requestTimeoutMs: 80 });
+    const { client, stub } = await startClient(() => ({ fault: 'hang' }), { session, requestTimeoutMs: 80 });
     const startedAt = performance.now();
     const error = await errorOf(client.call(closeValve));
     expect(error).toMatchObject({ kind: 'unavailable', timedOut: true, mayHaveActed: true });
@@ -39,20 +39,20 @@ describe('a valve command', () => {
   it('is good with an empty body, with HTML and with a body that breaks off', async () => {
     const answers = [{}, { text: '<html>' }, { text: '{"a"', fault: 'cutInBody' as const }];
     for (const answer of answers) {
-      const { client } = await startBench(() => answer, { session });
+      const { client } = await startClient(() => answer, { session });
       await expect(client.call(closeValve)).resolves.toBeNull();
     }
   });
 
   it('is sent again after a 401 and after a 429: the cloud did not act', async () => {
     const answers = [{ status: 401 }, { status: 429 }, {}];
-    const { client, stub } = await startBench(() => answers.shift(), { session });
+    const { client, stub } = await startClient(() => answers.shift(), { session });
     await client.call(closeValve);
     expect(stub.requests).toHaveLength(3);
   });
 
   it('does not wait longer than its deadline where the cloud asks for it', async () => {
-    const { client, stub } = await startBench(() => ({ status: 429, headers: { 'retry-after': '6' } }), {
+    const { client, stub } = await startClient(() => ({ status: 429, headers: { 'retry-after': '6' } }), {
       session,
     });
     expect(await errorOf(client.call(closeValve))).toMatchObject({
@@ -64,7 +64,7 @@ describe('a valve command', () => {
 
   it('fails within its deadline where all slots hang, and is not sent when one becomes free', async () => {
     const clock = new FakeClock();
-    const { client, stub } = await startBench(() => ({ fault: 'hang' }), {
+    const { client, stub } = await startClient(() => ({ fault: 'hang' }), {
       clock,
       session: { token: 'kept', since: clock.now() },
       maxConcurrency: 1,
@@ -87,7 +87,7 @@ describe('a valve command', () => {
 
   it('is not sent with too little of its time left: nobody would know what became of it', async () => {
     const clock = new FakeClock();
-    const { client, stub } = await startBench(() => sonic, {
+    const { client, stub } = await startClient(() => sonic, {
       clock,
       session: { token: 'kept', since: clock.now() },
       requestTimeoutMs: 1_000,
@@ -101,7 +101,7 @@ describe('a valve command', () => {
   });
 
   it('gets the time of one sign-in more where the session has expired, and no more than that', async () => {
-    const { client, stub } = await startBench(() => ({ fault: 'hang' }), { requestTimeoutMs: 400 });
+    const { client, stub } = await startClient(() => ({ fault: 'hang' }), { requestTimeoutMs: 400 });
     const startedAt = performance.now();
     stub.sessionHandler = async () => {
       await new Promise((resolve) => setTimeout(resolve, 240));
@@ -115,7 +115,7 @@ describe('a valve command', () => {
   });
 
   it('goes out although polls have used up the budget', async () => {
-    const { client, stub } = await startBench(({ method }) => (method === 'PUT' ? {} : sonic), {
+    const { client, stub } = await startClient(({ method }) => (method === 'PUT' ? {} : sonic), {
       session,
       maxRequestsPerMinute: 2,
     });
@@ -134,7 +134,7 @@ describe('while the connection opens', () => {
     const clock = new FakeClock();
     const way = new HeldConnections();
     const { isSignedIn = true } = options;
-    const { client } = await startBench(undefined, {
+    const { client } = await startClient(undefined, {
       clock,
       requestTimeoutMs: timeoutMs,
       dispatcher: way,
@@ -240,14 +240,14 @@ describe('while the connection opens', () => {
 describe('a poll', () => {
   it('is asked again after passing trouble', async () => {
     const answers = [{ status: 502 }, { fault: 'cutInBody' as const, text: '{"id"' }, sonic];
-    const { client, stub } = await startBench(() => answers.shift(), { session });
+    const { client, stub } = await startClient(() => answers.shift(), { session });
     await expect(client.call(readSonic)).resolves.toMatchObject({ id: 's-1' });
     expect(stub.requests).toHaveLength(3);
   });
 
   it('waits for its turn without a deadline, which starts when it is sent', async () => {
     const clock = new FakeClock();
-    const { client, stub } = await startBench(() => sonic, {
+    const { client, stub } = await startClient(() => sonic, {
       clock,
       session: { token: 'kept', since: clock.now() },
       maxRequestsPerMinute: 1,
@@ -265,7 +265,7 @@ describe('a poll', () => {
     ['a list', { operation: 'list_sonics' }, { json: { data: [] } }],
     ['one thing', readSonic, sonic],
   ] as const)('leaves two of the slots free (%s)', async (_, call, answer) => {
-    const { client, stub } = await startBench(
+    const { client, stub } = await startClient(
       async () => {
         await new Promise((resolve) => setTimeout(resolve, 5));
         return answer;
@@ -277,7 +277,7 @@ describe('a poll', () => {
   });
 
   it('ends at once when its caller gives up, waiting or under way', async () => {
-    const { client, stub } = await startBench(() => ({ fault: 'hang' }), { session, maxConcurrency: 1 });
+    const { client, stub } = await startClient(() => ({ fault: 'hang' }), { session, maxConcurrency: 1 });
     const stop = new AbortController();
     const calls = Array.from({ length: 30 }, () => errorOf(client.call(readSonic, { signal: stop.signal })));
     await waitFor(() => stub.requests.length === 1, { what: 'the first request' });
@@ -301,7 +301,7 @@ describe('a cloud that asks to wait', () => {
   async function asked(retryAfter: (clock: FakeClock) => string, isAsked: (path: string) => boolean) {
     const clock = new FakeClock();
     let isAsking = true;
-    const bench = await startBench(
+    const bench = await startClient(
       ({ method, path }) => {
         const date = new Date(clock.now()).toUTCString();
         if (isAsking && isAsked(path)) {
@@ -394,7 +394,7 @@ describe('an operation beyond the document', () => {
 
   it('goes off after a second 404 for a record that a list shows, is said once, and is asked no more', async () => {
     const clock = new FakeClock();
-    const { client, stub, lines } = await startBench(hasNoTelemetry, { session, clock });
+    const { client, stub, lines } = await startClient(hasNoTelemetry, { session, clock });
     await client.readList({ operation: 'list_sonics' });
     expect(await errorOf(client.call(readTelemetry))).toMatchObject({ kind: 'notFound', status: 404 });
     expect(client.operationState('read_telemetry')).toBe('available');
@@ -410,7 +410,7 @@ describe('an operation beyond the document', () => {
   it.each([404, 405, 501])(
     'that lists what is known from before is not believed to be missing for a %i, and is asked again',
     async (status) => {
-      const { client, stub } = await startBench(() => ({ status }), { session });
+      const { client, stub } = await startClient(() => ({ status }), { session });
       const call = { operation: 'list_wifi_sonics' } as const;
       for (let times = 0; times < 2; times++) {
         const error = await errorOf(client.readList(call, { isExpected: true }));
@@ -425,7 +425,7 @@ describe('an operation beyond the document', () => {
   it('stays on where only lists that are not complete show the record', async () => {
     const clock = new FakeClock();
     const incomplete = { json: { data: [{ id: 's-1' }], total_entries: 2, total_pages: 1 } };
-    const { client } = await startBench(
+    const { client } = await startClient(
       ({ path }) => (path.endsWith('telemetry') ? { status: 404 } : incomplete),
       { session, clock },
     );
@@ -442,7 +442,7 @@ describe('the clock of this machine', () => {
   it('is held against the cloud’s as it is at the moment, and not as it was at the last answer', async () => {
     let shiftMs = 0;
     const clock = { ...systemClock, now: () => Date.now() + shiftMs };
-    const { client } = await startBench(() => sonic, { session, clock });
+    const { client } = await startClient(() => sonic, { session, clock });
     expect(client.clockAheadMs).toBe(0);
     await client.call(readSonic);
     expect(client.clockAheadMs).toBe(0);
@@ -454,7 +454,7 @@ describe('the clock of this machine', () => {
 
   it('is not held against a clock that nobody can read', async () => {
     const clock = { ...systemClock, now: () => Date.now() + 7_200_000 };
-    const { client } = await startBench(() => ({ ...sonic, headers: { date: 'soon' } }), { session, clock });
+    const { client } = await startClient(() => ({ ...sonic, headers: { date: 'soon' } }), { session, clock });
     await client.call(readSonic);
     expect(client.clockAheadMs).toBe(0);
   });

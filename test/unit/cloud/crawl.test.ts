@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CloudError } from '../../../src/cloud/errors.ts';
+import { startClient } from '../../support/clientBench.ts';
 import { pageOf, type StubAnswer, type StubHandler } from '../../support/cloudStub.ts';
-import { startBench } from '../../support/testClient.ts';
 
 const sonics = (count: number, from = 0) =>
   Array.from({ length: count }, (_, index) => ({ id: `s-${from + index}` }));
@@ -15,7 +15,7 @@ async function crawl(answer: (page: number, asked: number[]) => StubAnswer | und
     asked.push(page);
     return answer(page, asked);
   };
-  const bench = await startBench(handler, { session: { token: 'kept', since: Date.now() } });
+  const bench = await startClient(handler, { session: { token: 'kept', since: Date.now() } });
   const outcome = await bench.client.readList(listSonics);
   return { ...outcome, ids: outcome.records.map(({ id }) => id).sort(), asked, ...bench };
 }
@@ -38,7 +38,7 @@ describe('an honest list', () => {
 
   it('keeps its filter on every page', async () => {
     const queries: unknown[] = [];
-    const { client } = await startBench(
+    const { client } = await startClient(
       ({ query }) => {
         queries.push(query);
         return pageOf(sonics(12), Number(query['page']));
@@ -53,7 +53,7 @@ describe('an honest list', () => {
   });
 
   it('tells how far it is, page by page', async () => {
-    const { client } = await startBench(({ query }) => pageOf(sonics(25), Number(query['page'])), {
+    const { client } = await startClient(({ query }) => pageOf(sonics(25), Number(query['page'])), {
       session: { token: 'kept', since: Date.now() },
     });
     const told: (number | null)[][] = [];
@@ -269,7 +269,7 @@ describe('unreadable records', () => {
 
 it('a crawl that is given up ends with an error, not with a part of the list', async () => {
   const stop = new AbortController();
-  const { client } = await startBench(
+  const { client } = await startClient(
     ({ query }) => {
       if (query['page'] === '2') stop.abort();
       return query['page'] === '1' ? pageOf(sonics(100), 1) : { fault: 'hang' };

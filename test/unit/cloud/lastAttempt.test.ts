@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { closeValve, startBench } from '../../support/testClient.ts';
+import { closeValve, startClient } from '../../support/clientBench.ts';
 
 const session = { token: 'kept', since: Date.now() };
 
 it('a command whose second attempt came too late to be sent fails as its first did', async () => {
-  const { client, stub } = await startBench(() => ({ status: 429 }), {
+  const { client, stub } = await startClient(() => ({ status: 429 }), {
     session,
     requestTimeoutMs: 1_500,
     // The longest wait before another attempt: it leaves too little time to send it.

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CloudError } from '../../../src/cloud/errors.ts';
 import type { Call } from '../../../src/cloud/operations.ts';
+import { closeValve, errorOf, startClient } from '../../support/clientBench.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
-import { closeValve, errorOf, startBench } from '../../support/testClient.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
 const session = { token: 'kept', since: Date.now() };
@@ -12,7 +12,7 @@ const listSonics = { operation: 'list_sonics' } as const;
 
 describe('odd data', () => {
   it('is said where a text is so long that it is cut for people', async () => {
-    const { client } = await startBench(() => ({ json: { id: 's-1', name: 'x'.repeat(102_400) } }), {
+    const { client } = await startClient(() => ({ json: { id: 's-1', name: 'x'.repeat(102_400) } }), {
       session,
     });
     expect((await client.call(readSonic)).name).toHaveLength(102_400);
@@ -21,7 +21,7 @@ describe('odd data', () => {
 
   it('is read all the same, told once, and kept for health', async () => {
     const odd = { id: 's-1', valve_state: 'ajar', radio_rssi: 'strong', extra: 1 };
-    const { client, lines } = await startBench(() => ({ json: odd }), { session });
+    const { client, lines } = await startClient(() => ({ json: odd }), { session });
     for (let count = 0; count < 3; count++) {
       expect(await client.call(readSonic)).toMatchObject({ valve_state: 'ajar', radio_rssi: null, extra: 1 });
     }
@@ -35,7 +35,7 @@ describe('odd data', () => {
 
   it('in one record of a list costs that record', async () => {
     const data = [{ id: 'a/b' }, 7, { id: 's-1' }, { name: 'nobody' }];
-    const { client, lines } = await startBench(() => ({ json: { data, page_number: 1 } }), { session });
+    const { client, lines } = await startClient(() => ({ json: { data, page_number: 1 } }), { session });
     const page = await client.call(listSonics);
     expect(page).toMatchObject({ dropped: 3, nameless: 2, pageNumber: 1, totalEntries: null });
     expect(page.records.map(({ id }) => id)).toEqual(['s-1']);
@@ -44,7 +44,7 @@ describe('odd data', () => {
 
   it('is forgotten when the next answer is right again, and that of others is not', async () => {
     const answers = [{ id: 's-1', valve_state: 'ajar' }, { id: 's-2', battery: 'flat' }, { id: 's-1' }];
-    const { client } = await startBench(() => ({ json: answers.shift() }), { session });
+    const { client } = await startClient(() => ({ json: answers.shift() }), { session });
     for (const sonic_id of ['s-1', 's-2', 's-1']) {
       await client.call({ operation: 'read_sonic', params: { sonic_id } });
     }
@@ -55,7 +55,7 @@ describe('odd data', () => {
 
   it('of a list is forgotten with its next complete reading', async () => {
     const lists = [[{ id: 'a/b' }], [{ id: 's-1' }]];
-    const { client } = await startBench(
+    const { client } = await startClient(
       () => ({ json: { data: lists.shift(), total_entries: 1, total_pages: 1 } }),
       {
         session,
@@ -69,7 +69,7 @@ describe('odd data', () => {
 
   it('is bounded in what it leaves behind', async () => {
     let count = 0;
-    const { client, lines } = await startBench(
+    const { client, lines } = await startClient(
       () => ({ json: { id: 's-1', valve_state: `odd ${count++}` } }),
       {
         session,
@@ -86,7 +86,7 @@ describe('odd data', () => {
 describe('hostile answers', () => {
   it('bring whole characters only', async () => {
     const text = '{"id":"a","name":"Half \\ud83d of it, and a whole \\ud83d\\ude00","extra":["\\udc00"]}';
-    const { client } = await startBench(() => ({ status: 200, text }), { session, clock: new FakeClock() });
+    const { client } = await startClient(() => ({ status: 200, text }), { session, clock: new FakeClock() });
     expect(await client.call(readSonic)).toMatchObject({
       name: 'Half \ufffd of it, and a whole 😀',
       extra: ['\ufffd'],
@@ -95,7 +95,7 @@ describe('hostile answers', () => {
 
   it('never bring anything but a record, a page, null or a CloudError', async () => {
     let answer = {};
-    const { client } = await startBench(() => answer, { session, clock: new FakeClock() });
+    const { client } = await startClient(() => answer, { session, clock: new FakeClock() });
     const anything = fc.oneof(
       fc.record({ status: fc.integer({ min: 200, max: 599 }), text: fc.string({ unit: 'binary' }) }),
       fc.record({ status: fc.constantFrom(200, 422), json: fc.jsonValue() }),
@@ -130,7 +130,7 @@ describe('hostile answers', () => {
   });
 
   it('come to a clear end where the call names no operation', async () => {
-    const { client } = await startBench();
+    const { client } = await startClient();
     const call = { operation: 'constructor' } as unknown as Call;
     expect(await errorOf(client.call(call))).toMatchObject({ kind: 'invalid' });
   });
@@ -138,7 +138,7 @@ describe('hostile answers', () => {
 
 describe('closing', () => {
   it('ends everything at once: what hangs, what waits, what would be retried', async () => {
-    const { client, stub } = await startBench(
+    const { client, stub } = await startClient(
       ({ path }) => (path.endsWith('/s-1') ? { fault: 'hang' } : { status: 503 }),
       {
         session,
@@ -170,7 +170,7 @@ describe('an answer that shows a secret', () => {
     ['in an error', { status: 422, json: { message: `no ${secret}` } }],
     ['in an id', { json: { id: `/${secret}` } }],
   ])('%s hides it in the error', async (_, answer) => {
-    const { client, secrets, lines } = await startBench(() => answer, { session: kept });
+    const { client, secrets, lines } = await startClient(() => answer, { session: kept });
     secrets.add('secret-password');
     const { message } = await errorOf(client.call(readSonic));
     for (const part of [secret.slice(0, 30), 'secret-password']) {
@@ -181,7 +181,7 @@ describe('an answer that shows a secret', () => {
 
   it('in a field hides it in what is kept for health', async () => {
     const odd = { id: 's-1', valve_state: secret, battery: 'secret-password' };
-    const { client, secrets } = await startBench(() => ({ json: odd }), { session: kept });
+    const { client, secrets } = await startClient(() => ({ json: odd }), { session: kept });
     secrets.add('secret-password');
     await client.call(readSonic);
     expect(client.problems().map(({ message }) => message)).toEqual([
@@ -194,7 +194,7 @@ describe('an answer that shows a secret', () => {
 describe('what the cloud says with an error', () => {
   it('is in its words and not in its key, which is the same each time', async () => {
     let count = 0;
-    const { client } = await startBench(() => ({ status: 422, json: { message: `request ${count++}` } }), {
+    const { client } = await startClient(() => ({ status: 422, json: { message: `request ${count++}` } }), {
       session,
     });
     const errors = [await errorOf(client.call(readSonic)), await errorOf(client.call(readSonic))];

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { closeValve, errorOf, startClient } from '../../support/clientBench.ts';
 import type { StubHandler, StubRequest } from '../../support/cloudStub.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { passTime } from '../../support/passTime.ts';
-import { closeValve, errorOf, startBench } from '../../support/testClient.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
 const minuteMs = 60_000;
@@ -14,7 +14,8 @@ const readSonic = { operation: 'read_sonic', params: { sonic_id: 's-1' } } as co
 /** A client with a kept session on a clock that the test moves. */
 async function slowly(handler: StubHandler = () => sonic) {
   const clock = new FakeClock();
-  const bench = await startBench(handler, { clock, session: { token: 'kept', since: clock.now() } });
+  const session = { token: 'kept', since: clock.now() };
+  const bench = await startClient(handler, { clock, session, random: () => 0.5 });
   return { ...bench, clock };
 }
 
@@ -28,7 +29,7 @@ function names(requests: readonly StubRequest[]): string[] {
 
 describe('a client without a session', () => {
   it('signs in once for all that ask at the same time, and remembers the token', async () => {
-    const { client, stub, memory } = await startBench(() => sonic);
+    const { client, stub, memory } = await startClient(() => sonic);
     await Promise.all(Array.from({ length: 20 }, () => client.call(readSonic)));
     expect(names(stub.sessionRequests)).toEqual(['sign_in']);
     expect(stub.requests).toHaveLength(20);
@@ -38,7 +39,7 @@ describe('a client without a session', () => {
 
   it('is unavailable, not rejected, while the cloud cannot be reached to sign in', async () => {
     const clock = new FakeClock();
-    const { client, stub } = await startBench(() => sonic, { clock });
+    const { client, stub } = await startClient(() => sonic, { clock });
     stub.sessionHandler = () => ({ status: 503 });
     expect(await errorOf(client.call(readSonic, now))).toMatchObject({ kind: 'unavailable', status: 503 });
     expect(client.sessionState()).toEqual({ status: 'unknown', nextAttemptAt: null });
@@ -55,7 +56,7 @@ describe('a client without a session', () => {
     async (_, retryAfterAt) => {
       const clock = new FakeClock(Date.now());
       const retryAfter = retryAfterAt(clock.now());
-      const { client, stub } = await startBench(() => sonic, { clock });
+      const { client, stub } = await startClient(() => sonic, { clock });
       stub.sessionHandler = () => ({ status: 429, headers: { 'retry-after': retryAfter } });
       const error = await errorOf(client.call(closeValve));
       expect(error).toMatchObject({ kind: 'rateLimited', mayHaveActed: false });
@@ -72,7 +73,7 @@ describe('a client without a session', () => {
   it.each([404, 405, 418])(
     'takes a %i at sign-in for a wrong address, never for a missing device',
     async (status) => {
-      const { client, stub } = await startBench(() => sonic);
+      const { client, stub } = await startClient(() => sonic);
       stub.sessionHandler = () => ({ status });
       const error = await errorOf(client.call(readSonic));
       expect(error.kind).toBe('unavailable');
@@ -86,7 +87,7 @@ describe('a client without a session', () => {
     ['no token', { json: {} }],
     ['a bad token', { json: { token_details: 'a b' } }],
   ])('says so when the sign-in is answered with %s', async (_, answer) => {
-    const { client, stub } = await startBench(() => sonic);
+    const { client, stub } = await startClient(() => sonic);
     stub.sessionHandler = () => answer;
     expect(await errorOf(client.call(readSonic))).toMatchObject({ kind: 'unreadable' });
   });
@@ -94,7 +95,7 @@ describe('a client without a session', () => {
   it.each(['me@home', 'a@b.c', '"me..too"@example.com'])(
     'asks the cloud about %s, which the configuration takes: only the cloud knows its addresses',
     async (email) => {
-      const { client, stub } = await startBench(() => sonic, { email });
+      const { client, stub } = await startClient(() => sonic, { email });
       stub.sessionHandler = ({ body }) => ({
         status: 401,
         json: { error: `nobody is ${JSON.stringify(body)}` },
@@ -108,7 +109,7 @@ describe('a client without a session', () => {
     const password = () => {
       throw new Error('no such file: /run/secrets/password');
     };
-    const { client, stub } = await startBench(() => sonic, { password });
+    const { client, stub } = await startClient(() => sonic, { password });
     const error = await errorOf(client.call(readSonic));
     expect(error.kind).toBe('auth');
     expect(error.message).toBe('cannot read the password: no such file: /run/secrets/password');
@@ -126,7 +127,7 @@ describe('a sign-in that fails', () => {
     'with %s is tried less and less, whoever asks, and a command waits for it within its time',
     async (_, answer) => {
       const clock = new FakeClock();
-      const { client, stub } = await startBench(() => ({}), { clock, requestTimeoutMs: 10_000 });
+      const { client, stub } = await startClient(() => ({}), { clock, requestTimeoutMs: 10_000 });
       stub.sessionHandler = () => answer;
       for (let second = 0; second < 50; second += 1) {
         await errorOf(client.call(readSonic, now));
@@ -143,7 +144,7 @@ describe('a sign-in that fails', () => {
 
   it('is tried again for a command whose time allows it', async () => {
     const clock = new FakeClock();
-    const { client, stub } = await startBench(() => ({}), { clock, requestTimeoutMs: 10_000 });
+    const { client, stub } = await startClient(() => ({}), { clock, requestTimeoutMs: 10_000 });
     stub.sessionHandler = () => ({ status: 503 });
     await errorOf(client.call(readSonic, now));
     stub.sessionHandler = () => undefined;
@@ -156,14 +157,16 @@ describe('a sign-in that fails', () => {
 
 describe('a client with the session of its last run', () => {
   it('uses it without asking', async () => {
-    const { client, stub } = await startBench(() => sonic, { session: { token: 'kept', since: Date.now() } });
+    const { client, stub } = await startClient(() => sonic, {
+      session: { token: 'kept', since: Date.now() },
+    });
     await client.call(readSonic);
     expect(stub.sessionRequests).toEqual([]);
     expect(stub.requests[0]?.token).toBe('kept');
   });
 
   it('signs in when the cloud knows the token no longer and does not renew it', async () => {
-    const bench = await startBench(() => sonic, { session: { token: 'kept', since: Date.now() } });
+    const bench = await startClient(() => sonic, { session: { token: 'kept', since: Date.now() } });
     bench.stub.tokens.clear();
     await bench.client.call(readSonic);
     expect(names(bench.stub.sessionRequests)).toEqual(['refresh_token', 'sign_in']);
@@ -173,7 +176,7 @@ describe('a client with the session of its last run', () => {
   it.each(['to\u0000ken', 'to\r\nken: x', 'tokeń', ' ', ''])(
     'signs in when no header can carry its token: %j',
     async (token) => {
-      const { client, memory, stub } = await startBench(() => sonic, {
+      const { client, memory, stub } = await startClient(() => sonic, {
         session: { token, since: Date.now() },
       });
       await client.call(readSonic);
@@ -185,7 +188,7 @@ describe('a client with the session of its last run', () => {
 
 describe('a token', () => {
   it('that has expired is renewed once for all, and everything is asked again', async () => {
-    const { client, stub, memory } = await startBench(
+    const { client, stub, memory } = await startClient(
       ({ token }) => (token === 'kept' ? { status: 401 } : sonic),
       {
         session: { token: 'kept', since: Date.now() },
@@ -241,7 +244,7 @@ describe('a token', () => {
   it('that is older than nine days is renewed before a poll, but a command does not wait for it', async () => {
     const clock = new FakeClock();
     const since = clock.now() - 9 * dayMs - 1;
-    const { client, stub, memory } = await startBench(() => sonic, {
+    const { client, stub, memory } = await startClient(() => sonic, {
       clock,
       session: { token: 'kept', since },
     });
@@ -255,14 +258,14 @@ describe('a token', () => {
   it('that is younger is left alone', async () => {
     const clock = new FakeClock();
     const since = clock.now() - 9 * dayMs + 1_000;
-    const { client, stub } = await startBench(() => sonic, { clock, session: { token: 'kept', since } });
+    const { client, stub } = await startClient(() => sonic, { clock, session: { token: 'kept', since } });
     await client.call(readSonic);
     expect(stub.sessionRequests).toEqual([]);
   });
 
   it('that cannot be renewed early goes on being used, and is tried again after ten minutes', async () => {
     const clock = new FakeClock();
-    const { client, stub } = await startBench(() => sonic, { clock, session: { token: 'kept', since: 0 } });
+    const { client, stub } = await startClient(() => sonic, { clock, session: { token: 'kept', since: 0 } });
     stub.sessionHandler = () => ({ fault: 'cut' });
     await client.call(readSonic);
     await client.call(readSonic);
@@ -321,7 +324,7 @@ describe('a token', () => {
   });
 
   it('that dies while others wait for their turn is waited for by them too', async () => {
-    const { client } = await startBench(({ token }) => (token === 'kept' ? { status: 401 } : sonic), {
+    const { client } = await startClient(({ token }) => (token === 'kept' ? { status: 401 } : sonic), {
       session: { token: 'kept', since: Date.now() },
       maxConcurrency: 1,
     });
@@ -329,7 +332,7 @@ describe('a token', () => {
   });
 
   it('is hidden in the log and in error messages, as is the password', async () => {
-    const { client, stub, lines, secrets } = await startBench(({ token }) => ({
+    const { client, stub, lines, secrets } = await startClient(({ token }) => ({
       status: 422,
       json: { message: `token ${token} of correct horse` },
     }));
@@ -344,7 +347,7 @@ describe('a token', () => {
 
 describe('session operations that are called', () => {
   it('keep the session: a refreshed token is taken over, a signed-out one given up', async () => {
-    const { client, memory, stub } = await startBench(() => sonic);
+    const { client, memory, stub } = await startClient(() => sonic);
     await expect(client.call({ operation: 'validate_token' })).resolves.toMatchObject({
       token_details: 'token-1',
     });
@@ -365,7 +368,7 @@ describe('a rejected password', () => {
     const tries: string[] = [];
     const secret = { password: 'wrong horse' };
     const changed: number[] = [];
-    const bench = await startBench(() => sonic, {
+    const bench = await startClient(() => sonic, {
       clock,
       password: () => secret.password,
       onPasswordChange: () => changed.push(clock.monotonic()),
@@ -386,7 +389,7 @@ describe('a rejected password', () => {
   });
 
   it.each([400, 401, 403, 422])('is what a %i at sign-in means', async (status) => {
-    const { client, stub } = await startBench(() => sonic);
+    const { client, stub } = await startClient(() => sonic);
     stub.sessionHandler = () => ({ status, json: { error: 'no' } });
     expect(await errorOf(client.call(readSonic))).toMatchObject({ kind: 'auth', status });
     expect(client.sessionState().status).toBe('rejected');
@@ -396,7 +399,7 @@ describe('a rejected password', () => {
     'is not what a %i means that is no JSON: a firewall may have spoken',
     async (status) => {
       const clock = new FakeClock();
-      const { client, stub } = await startBench(() => sonic, { clock });
+      const { client, stub } = await startClient(() => sonic, { clock });
       stub.sessionHandler = () => ({ status, text: '<html>Forbidden</html>' });
       for (let second = 0; second < 50; second += 1) {
         expect(await errorOf(client.call(readSonic, now))).toMatchObject({ kind: 'unavailable' });

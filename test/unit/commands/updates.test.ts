@@ -6,10 +6,10 @@ import { Updates, type UpdatesParts } from '../../../src/commands/updates.ts';
 import { ValveWishes } from '../../../src/commands/valveWishes.ts';
 import type { IncidentEvent } from '../../../src/store/incidents.ts';
 import { Store } from '../../../src/store/store.ts';
+import { startClient } from '../../support/clientBench.ts';
 import type { StubAnswer, StubHandler } from '../../support/cloudStub.ts';
 import { logLines } from '../../support/logLines.ts';
 import { ownedSignals } from '../../support/ownedSignals.ts';
-import { startBench } from '../../support/testClient.ts';
 import {
   anIncident,
   aProperty,
@@ -40,7 +40,7 @@ const action = (incident_id: string, word: string): Call => ({
 /** A house of which everything was read long ago, and changes to it on a stub of the cloud. */
 async function startUpdates(handler: StubHandler, requestTimeoutMs = 5_000) {
   const session = { token: 'kept', since: Date.now() };
-  const { client, stub } = await startBench(handler, { session, requestTimeoutMs });
+  const { client, stub } = await startClient(handler, { session, requestTimeoutMs });
   const store = new Store({ selection: [], clock: systemClock });
   const complete = <T>(records: readonly T[]) => ({ records, isComplete: true, startedAt: 0 });
   store.replaceProperties(complete([aProperty()]));

@@ -5,10 +5,10 @@ import { byPoll, type PollName, pollNames } from '../../../src/model/polls.ts';
 import { neverPolled, type PollStatus } from '../../../src/polling/pollStatus.ts';
 import { StateFile } from '../../../src/state/stateFile.ts';
 import { Store } from '../../../src/store/store.ts';
+import { startClient } from '../../support/clientBench.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
 import { temporaryFolder } from '../../support/program.ts';
-import { startBench } from '../../support/testClient.ts';
 
 const good: PollStatus = { ...neverPolled, lastSuccessAt: 1, freshUntil: Number.POSITIVE_INFINITY };
 const failing: PollStatus = {
@@ -18,7 +18,7 @@ const failing: PollStatus = {
 
 /** The lines of the log of a monitor, for a cloud that sent this record once. */
 async function startMonitor(record: object) {
-  const { client } = await startBench(() => ({ json: { id: 's-1', ...record } }), {
+  const { client } = await startClient(() => ({ json: { id: 's-1', ...record } }), {
     session: { token: 'kept', since: Date.now() },
   });
   await client.call({ operation: 'read_sonic', params: { sonic_id: 's-1' } });

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { Details } from '../../../src/polling/details.ts';
 import { StateFile } from '../../../src/state/stateFile.ts';
 import { Store } from '../../../src/store/store.ts';
+import { startClient } from '../../support/clientBench.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
 import { ownedSignals } from '../../support/ownedSignals.ts';
 import { temporaryFolder } from '../../support/program.ts';
 import { sonicPollParts } from '../../support/sonicPolls.ts';
-import { startBench } from '../../support/testClient.ts';
 import { aProperty, aSignal } from '../../support/views.ts';
 
 const maxAgeMs = 300_000;
@@ -15,7 +15,7 @@ const maxAgeMs = 300_000;
 /** A house with one signal, whose hub the cloud describes until it is to fail. */
 async function furnish(clock: FakeClock) {
   const cloud = { isFailing: false };
-  const { client } = await startBench(
+  const { client } = await startClient(
     ({ path }) => {
       if (!path.includes('/hubs/')) return { status: 404 };
       return cloud.isFailing ? { status: 422 } : { json: { id: 'home' } };

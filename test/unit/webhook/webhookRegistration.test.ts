@@ -5,9 +5,9 @@ import type { PropertySettings } from '../../../src/model/records.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
 import { Store } from '../../../src/store/store.ts';
 import { WebhookRegistration } from '../../../src/webhook/webhookRegistration.ts';
+import { startClient } from '../../support/clientBench.ts';
 import type { StubHandler } from '../../support/cloudStub.ts';
 import { logLines } from '../../support/logLines.ts';
-import { startBench } from '../../support/testClient.ts';
 import { aProperty, someSettings } from '../../support/views.ts';
 
 const url = 'https://home.example.com/webhook/hush-hush';
@@ -19,7 +19,7 @@ async function start(settings: Partial<PropertySettings> | null | undefined, han
   const session = { token: 'kept', since: Date.now() };
   const answer: StubHandler =
     handler ?? (({ body }) => ({ json: { ...someSettings(settings ?? {}), ...(body as object) } }));
-  const { client, stub } = await startBench(answer, { session });
+  const { client, stub } = await startClient(answer, { session });
   const store = new Store({ selection: [], clock });
   const records = [aProperty({ id: 'one' }), aProperty({ id: 'two' })];
   store.replaceProperties({ records, isComplete: true, startedAt: 0 });
