@@ -180,7 +180,7 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'an incident that one list misses is closed by nothing but the cloud’s answer for it',
     file: 'src/polling/lists.ts',
-    text: 'if (times >= minListsMissing) return closed;',
+    text: 'if (times >= (isRefused ? minListsIfRefused : minListsMissing)) return closed;',
     replacement: 'return closed;',
     tests: ['test/unit/polling/poller.test.ts'],
   },

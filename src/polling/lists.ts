@@ -16,6 +16,9 @@ const maxIncidentsChecked = 20;
 /** So many complete lists in a row must miss an incident before it closes, if the cloud does not tell of it alone. */
 const minListsMissing = 3;
 
+/** The same where the cloud refuses to, as it does for a property that the user has left. One list alone may be wrong. */
+const minListsIfRefused = 2;
+
 /** What the properties say about their signals. */
 export interface OwnedSignals {
   readonly problem: PollProblem | null;
@@ -147,9 +150,9 @@ export class Lists {
         const closed = { ...incident, open: false };
         if (answer === 'notFound') return closed;
         if (!isListComplete) return incident;
-        // One list alone may be wrong, and a leak must not be hidden because the cloud refuses to tell of it alone.
         const times = (this.#timesMissing.get(incident.id) ?? 0) + 1;
-        if (times >= minListsMissing) return closed;
+        const isRefused = answer !== null && isPermanent({ kind: answer });
+        if (times >= (isRefused ? minListsIfRefused : minListsMissing)) return closed;
         timesMissing.set(incident.id, times);
         return incident;
       }),

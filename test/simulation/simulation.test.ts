@@ -34,7 +34,7 @@ const everyCheck = [
 /** Days that were judged bad before the bridge or the judge was corrected. */
 const kept = [
   20_108, 20_123, 30_141, 30_165, 30_234, 30_301, 30_645, 31_658, 31_832, 40_348, 40_349, 40_416, 40_442,
-  40_860, 44_149, 44_227, 45_498, 45_590, 46_623, 50_607, 50_689, 50_774, 52_029,
+  40_860, 44_149, 44_227, 45_498, 45_590, 46_623, 50_607, 50_689, 50_774, 52_029, 52_821, 52_827,
 ];
 
 const groups = Array.from({ length: seeds / atATime }, (_, index) => index * atATime + 1);
