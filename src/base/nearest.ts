@@ -1,5 +1,6 @@
-/** The candidate nearest to a word with a typing error, for a "did you mean"; null if none is near. */
+/** The candidate nearest to a word with a typing error, for a "did you mean"; null if none is near, or if the word is empty. */
 export function nearest(word: string, candidates: Iterable<string>): string | null {
+  if (word === '') return null;
   let best: string | null = null;
   let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1;
   for (const candidate of candidates) {

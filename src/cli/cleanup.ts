@@ -10,6 +10,7 @@ import { commandFilters } from '../homeassistant/command.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { isShared } from '../model/shard.ts';
 import { brokerOptions, topicsOf } from '../partOptions.ts';
+import { messageCount } from '../publishing/cleanup.ts';
 import { RetainedScan } from '../publishing/retainedScan.ts';
 import { stateFileName } from '../state/stateFile.ts';
 import { readState } from '../state/stateSchema.ts';
@@ -147,8 +148,4 @@ async function knownTopics(directory: string, topics: Topics): Promise<string[]>
     ...all.flatMap(({ kind, id }) => topics.documents(kind, id)),
     ...[...state.announced, ...state.waiting].map((id) => topics.incident(id)),
   ];
-}
-
-function messageCount(messages: number): string {
-  return `${messages.toLocaleString('en-US')} retained ${messages === 1 ? 'message' : 'messages'}`;
 }

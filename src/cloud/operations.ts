@@ -35,6 +35,13 @@ export type BodyOf<Name extends OperationName> = Operations[Name] extends { read
   ? z.input<Schema>
   : never;
 
+/** The fields that the bodies of these operations name. */
+export type BodyField<Name extends OperationName> = {
+  [Each in Name]: Operations[Each] extends { readonly body: { readonly shape: infer Fields } }
+    ? keyof Fields & string
+    : never;
+}[Name];
+
 /** The record that an operation answers, or one record of its page. */
 export type RecordOf<Name extends OperationName> =
   Operations[Name]['reply'] extends Reply<infer T> ? T : never;

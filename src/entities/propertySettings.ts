@@ -1,3 +1,4 @@
+import type { BodyField } from '../cloud/operations.ts';
 import { isOfGuest, type PropertyView } from '../model/devices.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
 import type { FieldOperation, SwitchRow } from './row.ts';
@@ -18,7 +19,10 @@ const operations = {
 } as const satisfies Record<string, FieldOperation>;
 
 /** The parts of a row that follow from its field. */
-export function settingRow<Field extends string>(kind: keyof typeof operations, field: Field) {
+export function settingRow<
+  Kind extends keyof typeof operations,
+  Field extends BodyField<(typeof operations)[Kind]>,
+>(kind: Kind, field: Field) {
   return {
     key: field,
     ...config,

@@ -1,4 +1,4 @@
-import type { Call, OperationName } from '../cloud/operations.ts';
+import type { BodyField, Call, OperationName } from '../cloud/operations.ts';
 import type { BridgeFacts } from '../model/devices.ts';
 import type { Incident } from '../model/records.ts';
 import type { Valve } from '../model/valve.ts';
@@ -58,11 +58,11 @@ export interface Command<View, Input> {
 }
 
 /** A command that sets one field. The body of the operation says which values it may have. */
-export interface FieldCommand<View = unknown> {
+export interface FieldCommand<View = unknown, Field extends string = BodyField<FieldOperation>> {
   readonly path: string;
   readonly operation: PerDevice<View, FieldOperation>;
   /** A field of the operation's body. */
-  readonly field: string;
+  readonly field: Field;
 }
 
 /** The operations that change single fields of a device; their one path parameter is the device's id. */

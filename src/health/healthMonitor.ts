@@ -8,7 +8,7 @@ import type { Retained } from '../broker/retained.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { type HealthStatus, isSonicReachable } from '../model/devices.ts';
 import type { Poller } from '../polling/poller.ts';
-import { cloudFreshUntil } from '../polling/pollStatus.ts';
+import { cloudFreshUntil, staleCause } from '../polling/pollStatus.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 import { accountProblems, pauseProblems } from './accountProblems.ts';
@@ -215,7 +215,8 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   }
 
   #checkFreshness(): void {
-    const leftMs = cloudFreshUntil(this.#parts.poller.statuses.records) - this.#parts.clock.monotonic();
+    const { records } = this.#parts.poller.statuses;
+    const leftMs = cloudFreshUntil(records) - this.#parts.clock.monotonic();
     const isFresh = leftMs > 0;
     this.#cancelTimer();
     const nextMs = isFresh ? Math.min(leftMs + 1, evaluateEveryMs) : evaluateEveryMs;
@@ -223,7 +224,12 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     if (isFresh === this.#isCloudFresh) return;
     this.#isCloudFresh = isFresh;
     if (!isFresh) {
-      this.#parts.log.warn('No fresh data from the cloud. Entities are now unavailable');
+      const cause = staleCause(records);
+      this.#parts.log.warn(
+        cause === null
+          ? 'No fresh data from the cloud. Entities are now unavailable'
+          : `No fresh data from the cloud: ${cause}. Entities are now unavailable`,
+      );
     }
     if (isFresh) this.emit('event', 'cloud_online', { reason: null });
     else this.emit('event', 'cloud_offline', { reason: this.#staleReason() });

@@ -33,7 +33,7 @@ export type ParsedCommand = { readonly action: CommandAction } | Refusal;
 /** What handles the payloads at one path. */
 type CommandHandler =
   | CommandRow<DeviceView>
-  | { readonly component: 'field'; readonly command: FieldCommand }
+  | { readonly component: 'field'; readonly command: FieldCommand<unknown, string> }
   | { readonly component: 'fields'; readonly command: FieldsCommand }
   | { readonly component: 'word'; readonly command: WordCommand<DeviceView> };
 
@@ -246,7 +246,7 @@ export function repeatedKeyMessage(key: string): string {
 
 function setField(
   view: DeviceView,
-  { operation: needed, field }: FieldCommand<DeviceView>,
+  { operation: needed, field }: FieldCommand<DeviceView, string>,
   payload: string,
 ): Call | Refusal {
   const operation = requiredOperation(needed, view);

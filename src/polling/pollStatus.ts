@@ -99,6 +99,12 @@ export function cloudFreshUntil(records: StatusByPoll): number {
   return deciding === null ? Number.NEGATIVE_INFINITY : records[deciding].freshUntil;
 }
 
+/** Why the poll that decides about freshness reads nothing; null if it has not failed, for example while its requests wait. */
+export function staleCause(records: StatusByPoll): string | null {
+  const { failure } = records[decidingPoll(records) ?? 'sonics'];
+  return failure === null || failure.kind === 'incomplete' ? null : failure.message;
+}
+
 /**
  * When the cloud answered the poll that decides about freshness, in ms of the monotonic clock; minus infinity while it
  * does not answer, infinity where no poll decides. Records age until that poll is due again: while the cloud is

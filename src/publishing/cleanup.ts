@@ -135,7 +135,12 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
     const left = new Set(retained.unknownTopics());
     const deleted = stale.filter((topic) => !left.has(topic)).length;
     if (deleted === 0) return;
-    log.info(`Deleted ${deleted} retained messages of removed devices`);
+    const count = messageCount(deleted);
+    log.info(
+      store.filter.isOn
+        ? `Deleted ${count} of removed devices, or of properties outside filters.properties`
+        : `Deleted ${count} of removed devices`,
+    );
     this.emit('deleted');
   }
 
@@ -229,4 +234,9 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
 /** The name of a device in the state file. */
 function keyOf({ kind, id }: DeviceKey): string {
   return `${kind}/${id}`;
+}
+
+/** A number of retained messages, in words. */
+export function messageCount(messages: number): string {
+  return `${messages.toLocaleString('en-US')} retained ${messages === 1 ? 'message' : 'messages'}`;
 }

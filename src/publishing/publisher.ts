@@ -291,6 +291,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       this.#publishDevice(view);
     } else if (store.isLeftToOthers(kind, id)) cleanup.leave(device);
     else if (store.topology.isUnplaced(kind, id)) this.#publishUnreadDevice(device);
+    // The account has it no more, or it is now in a property that `filters.properties` leaves out. If a restart brings another
+    // filter, the sweep of `Cleanup` deletes what that leaves out, unless the filter matches no property at all.
     else cleanup.delete(device);
   }
 

@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { fieldsOf } from '../../src/cloud/fields.ts';
+import { operationRow } from '../../src/cloud/operations.ts';
+import { type FieldOperation, requiredOperation } from '../../src/entities/row.ts';
 import { entityTable } from '../../src/entities/tables.ts';
 import { commandFilters } from '../../src/homeassistant/command.ts';
 import type { Component, Discovery } from '../../src/homeassistant/discovery.ts';
@@ -212,6 +215,20 @@ describe.each(deviceKinds)('the entities of a %s', (kind) => {
       expect(name ?? 'Main').toMatch(
         /^(?!Bridge|Property|Signal|Sonic)(Wi-Fi|[A-Z][a-z]+)([ -][a-z]+)*( \((L|min)\))?$/,
       );
+    }
+  });
+
+  it('set only fields that the body of their operation names', () => {
+    const views = situations.flatMap((each) => each.views).filter((each) => each.kind === kind);
+    for (const row of entityTable(kind)) {
+      if (!('command' in row && 'field' in row.command)) continue;
+      const { operation, field } = row.command;
+      for (const each of views) {
+        const needed = requiredOperation<DeviceView, FieldOperation>(operation, each);
+        const names = fieldsOf(operationRow(needed).body).fields.map(({ name }) => name);
+        const how = `the row ${row.key} sets ${field}, which the body of ${needed} lacks: src/cloud/bodies.ts`;
+        expect(names, how).toContain(field);
+      }
     }
   });
 

@@ -312,14 +312,15 @@ describe('Home Assistant', () => {
     for (const { device, id } of controls) {
       const place = placeOf(home, device);
       const deviceId = device.slice('sonic2mqtt_'.length);
-      const name = `${place.kind} ${id}`;
+      const waiting = (words: string) => () =>
+        `${place.kind} ${id} ${words}. Last command: ${JSON.stringify(home.events('command').at(-1))}`;
       await tries[place.kind][id]?.({
         ...place,
         use: (input) => homeAssistant.use(deviceId, id, input),
         shows: (state) =>
-          home.until(() => homeAssistant.entity(deviceId, id).state === state, `${name} to show ${state}`),
+          home.until(() => homeAssistant.entity(deviceId, id).state === state, waiting(`to show ${state}`)),
         recorded: (value, record) =>
-          home.until(() => record(place) === value, `${name} to be ${value} in the cloud`),
+          home.until(() => record(place) === value, waiting(`to be ${value} in the cloud`)),
       });
     }
     await home.pass(2 * minuteMs);

@@ -230,10 +230,12 @@ export class Home {
   }
 
   /** Lets time pass until it is so, a second at a time; throws where that takes longer. */
-  async until(isSo: () => boolean, what: string, longestMs = 10 * minuteMs): Promise<void> {
+  async until(isSo: () => boolean, what: string | (() => string), longestMs = 10 * minuteMs): Promise<void> {
     const end = this.time.now + longestMs;
     while (!isSo()) {
-      if (this.time.now >= end) throw new Error(`waited in vain for ${what}`);
+      if (this.time.now >= end) {
+        throw new Error(`waited in vain for ${typeof what === 'string' ? what : what()}`);
+      }
       await this.pass(secondMs);
     }
   }

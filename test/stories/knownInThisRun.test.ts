@@ -160,6 +160,11 @@ describe('after a restart', () => {
       .map(({ payload }) => payload);
     expect(said).toEqual(['offline', '']);
     expect(home.discovery(home.sonicId)).toBeNull();
+    expect(home.linesFrom(restarted).filter((line) => line.includes('Deleted'))).toEqual([
+      expect.stringMatching(
+        /^info: Deleted \d+ retained messages of removed devices, or of properties outside filters\.properties$/,
+      ),
+    ]);
     home.bridge.kill();
   });
 

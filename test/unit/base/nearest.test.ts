@@ -23,6 +23,10 @@ describe('a "did you mean"', () => {
     expect(nearest(word, words)).toBeNull();
   });
 
+  it('is not asked for an empty word, however short the candidates are', () => {
+    expect(nearest('', ['on', 'nl'])).toBeNull();
+  });
+
   it('ends a sentence, and is left out where nothing is near', () => {
     expect(`unknown key${didYouMean(nearest('levl', words))}`).toBe('unknown key. Did you mean level?');
     expect(`unknown key${didYouMean(nearest('broker', words))}`).toBe('unknown key');

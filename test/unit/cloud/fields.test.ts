@@ -83,6 +83,7 @@ describe('what is wrong with a value', () => {
       'email: must be an e-mail address',
       'at: must be a time HH:MM',
     ]);
+    expect(faults({ name: 'x', role: '' })).toEqual(['role: must be one of owner, guest']);
     expect(faults({ name: [] })).toEqual(['name: must be text']);
     expect(faults({})).toEqual(['name: is missing']);
   });

@@ -51,7 +51,8 @@ describe.each(commands)('a command on $topic', ({ topic, payload, times }) => {
     expect([...bench.orders, ...bench.stub.requests]).toEqual([]);
     bench.take(topic, payload);
     await bench.told(2);
-    expect(bench.orders.length + bench.changes.length).toBe(times);
+    const outcome = JSON.stringify(bench.outcomes.at(-1));
+    expect(bench.orders.length + bench.changes.length, outcome).toBe(times);
   });
 
   it.each([

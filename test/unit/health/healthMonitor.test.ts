@@ -85,6 +85,20 @@ it('logs a list of valves that cannot be read once only if the next read fails t
   expect(linesAfter(times(2), true, 'sonics')).toEqual(['warn: Cannot read valves: 503. Retrying']);
 });
 
+it.each([
+  ['503', 'unavailable', ': 503'],
+  ['page 2 could not be read', 'incomplete', ''],
+] as const)('logs why entities become unavailable, where a read has failed: %s', async (...given) => {
+  const [message, kind, told] = given;
+  const { linesAfter } = await startMonitor({});
+  linesAfter(good, true, 'sonics');
+  const failure = { kind, message, key: message };
+  const old = { ...good, freshUntil: Number.NEGATIVE_INFINITY, failure, consecutiveFailures: 9 };
+  expect(linesAfter(old, true, 'sonics')).toContain(
+    `warn: No fresh data from the cloud${told}. Entities are now unavailable`,
+  );
+});
+
 it('reports within ten seconds what has stopped, though no poll ends', async () => {
   const { linesAfter, overdue, clock, reason } = await startMonitor({});
   linesAfter(good);
