@@ -318,6 +318,27 @@ export const showingMutations: readonly Mutation[] = [
     tests: accountTests,
   },
   {
+    promise: 'a list that was incomplete is so until it was read whole',
+    file: 'src/polling/pollStatus.ts',
+    text: 'failure?.isInconsistent && !wasIncomplete ?',
+    replacement: 'failure?.isInconsistent ?',
+    tests: ['test/unit/polling/pollStatus.test.ts'],
+  },
+  {
+    promise: 'a valve is in no property that its new hub has left',
+    file: 'src/store/topology.ts',
+    text: 'return this.#formerHomes.get(idKey(id))?.propertyId ?? owner ?? null;',
+    replacement: 'return owner ?? null;',
+    tests: ['test/stories/topology.test.ts'],
+  },
+  {
+    promise: 'devices that a stopped bridge has taken are back after the next check',
+    file: 'src/publishing/brokerScans.ts',
+    text: '!isRunning(stateTopic) && retained.isKnown(topic)',
+    replacement: 'false',
+    tests: ['test/stories/otherInstallations.test.ts'],
+  },
+  {
     promise: 'a list that changes for too long is a fault',
     file: 'src/polling/pollStatus.ts',
     text: 'return failure?.isInconsistent && !wasIncomplete ? certainAt + this.maxAgeMs(poll) : startedAt;',

@@ -29,6 +29,13 @@ export const commandMutations: readonly Mutation[] = [
     tests: connectionTests,
   },
   {
+    promise: 'a pressure test gives way to a newer valve command',
+    file: 'src/commands/valveQueue.ts',
+    text: 'wishes.commanded(valve);',
+    replacement: '',
+    tests: ['test/stories/valve.test.ts'],
+  },
+  {
     promise: 'a stored command that the broker does not mark is refused',
     file: 'src/commands/messageRules.ts',
     text: 'if (message.mayBeStored) return',
