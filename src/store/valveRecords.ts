@@ -47,6 +47,8 @@ interface Entry {
   newest: AskedCommand | null;
   last: AskedCommand | null;
   failedAsked: AskedCommand | null;
+  /** The newest command that had not been refused when that one failed. */
+  failedAfter: AskedCommand | null;
   failedUntil: number;
   /** A command that an earlier run has sent and not seen how it ended, until this run has read the valve or sent another. */
   unfinished: ValveRecord['command'];
@@ -115,9 +117,7 @@ export class ValveRecords {
       const waited_s = waitedMs === null ? null : Math.round(waitedMs / 1_000);
       this.#fail(entry, { ...command, action, waited_s, at: this.#clock.now() }, asked);
     }
-    // An older command that is confirmed does not end the failure of a newer one.
-    if (status === 'confirmed' && (entry.newest === asked || entry.failedAsked === asked))
-      entry.failed = null;
+    if (status === 'confirmed') endFailure(entry, asked);
     this.#keep(id, entry);
   }
 
@@ -249,6 +249,7 @@ export class ValveRecords {
   #fail(entry: Entry, failed: NonNullable<ValveRecord['failed']>, asked: AskedCommand | null): void {
     entry.failed = failed;
     entry.failedAsked = asked;
+    entry.failedAfter = entry.newest;
     // A clock that was ahead of this one when it failed must not keep it for longer.
     const ageMs = Math.max(0, this.#clock.now() - failed.at);
     entry.failedUntil = this.#clock.monotonic() + failureShownMs - ageMs;
@@ -260,8 +261,8 @@ export class ValveRecords {
     if (known) return known;
     const kept = this.#memory?.valveRecord(id) ?? null;
     const entry: Entry = {
-      ...{ id, newest: null, last: null, failedAsked: null, failedUntil: 0, unfinished: null },
-      ...{ pending: new Map(), leftAt: null, tellers: [], open: null },
+      ...{ id, newest: null, last: null, failedAsked: null, failedAfter: null, failedUntil: 0 },
+      ...{ unfinished: null, pending: new Map(), leftAt: null, tellers: [], open: null },
       ...{ command: null, failed: null, movement: null, ...kept },
     };
     this.#entries.set(key, entry);
@@ -282,4 +283,10 @@ export class ValveRecords {
   #keep(id: string, { command, failed, movement }: ValveRecord): void {
     this.#memory?.recordValve(id, { command, failed, movement });
   }
+}
+
+/** A command is confirmed, which ends its failure and those of older ones. A newer one, which was refused since, still failed. */
+function endFailure(entry: Entry, confirmed: AskedCommand): void {
+  const { newest, failedAsked, failedAfter } = entry;
+  if (failedAsked === confirmed || (newest === confirmed && failedAfter !== confirmed)) entry.failed = null;
 }

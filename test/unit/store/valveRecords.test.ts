@@ -146,6 +146,16 @@ describe('a failed command', () => {
     });
   });
 
+  it('that was refused is not ended by an older one that is confirmed, but by a newer one', () => {
+    const stage = bench();
+    const older = stage.ask('open');
+    stage.refuse(true);
+    stage.end(older, 'confirmed');
+    expect(stage.get()).toMatchObject({ command: { status: 'refused' }, failed: { action: 'close' } });
+    stage.end(stage.ask('close'), 'confirmed');
+    expect(stage.get()).toMatchObject({ command: { status: 'confirmed' }, failed: null });
+  });
+
   it('is known by a newer one that was sent', () => {
     const stage = bench();
     stage.read('open');
