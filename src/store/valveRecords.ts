@@ -28,9 +28,13 @@ export interface AskedCommand {
   readonly askedAt: string;
 }
 
-/** A command that the cloud may have carried out, and until when it counts, in ms of the monotonic clock. */
+/** A command that may still move the valve. Times are ms of the monotonic clock. */
 interface Pending {
-  readonly asked: Pick<AskedCommand, 'topic'>;
+  readonly asked: AskedCommand;
+  readonly target: SettledValve;
+  /** When it was sent. */
+  readonly from: number;
+  /** Until when the valve may begin to move. */
   readonly until: number;
 }
 
@@ -52,7 +56,8 @@ interface Entry {
   failedUntil: number;
   /** A command that an earlier run has sent and not seen how it ended, until this run has read the valve or sent another. */
   unfinished: ValveRecord['command'];
-  readonly pending: Map<SettledValve, Pending>;
+  /** The oldest first. */
+  pending: readonly Pending[];
   /** When the valve was last read where it was before; null while it is there. */
   leftAt: number | null;
   tellers: Teller[];
@@ -122,17 +127,17 @@ export class ValveRecords {
   }
 
   /** Records that the cloud may carry out a command from now on. */
-  commandFlies(id: string, { action, topic }: AskedCommand): void {
-    if (action === null) return;
-    this.#entry(id).pending.set(targetOf[action], { asked: { topic }, until: Number.POSITIVE_INFINITY });
+  commandFlies(id: string, asked: AskedCommand): void {
+    if (asked.action !== null) this.#await(this.#entry(id), asked, targetOf[asked.action], 0);
   }
 
   /** Records until when a command that was sent may move the valve; null, the cloud has not received it. */
-  commandLanded(id: string, { action, topic }: AskedCommand, until: number | null): void {
-    const { pending } = this.#entry(id);
-    if (action === null || !pending.has(targetOf[action])) return;
-    if (until === null) pending.delete(targetOf[action]);
-    else pending.set(targetOf[action], { asked: { topic }, until });
+  commandLanded(id: string, asked: AskedCommand, until: number | null): void {
+    const entry = this.#entry(id);
+    entry.pending = entry.pending.flatMap((each) => {
+      if (each.asked !== asked) return each;
+      return until === null ? [] : { ...each, until };
+    });
   }
 
   /** Takes the state of a valve; its former state was read last at that time. Returns whether it shows something else. */
@@ -149,22 +154,30 @@ export class ValveRecords {
     const { unfinished } = entry;
     if (unfinished) this.#finish(entry, unfinished, settled);
     const wasUnfinished = unfinished !== null;
+    // A reading that was sent before a command shows nothing of it.
+    const reached = entry.pending.filter((each) => each.target === settled && each.from <= readAt);
+    const mover = reached.findLast(({ until }) => from < until && readAt < until + countsMs);
+    // One that has had its time does not move the valve any more.
+    const opposite = entry.pending.filter(({ target, until }) => target !== settled && readAt < until);
+    const isMoved = before !== null && before.valve !== settled;
+    // The valve is where they want it. With a command for the opposite under way it may still go there and back.
+    const ended = isMoved || opposite.length === 0 ? reached : [];
+    entry.pending = entry.pending.filter((each) => {
+      return each.target === settled ? !ended.includes(each) : opposite.includes(each);
+    });
     if (before?.valve === settled) {
       if (wasUnfinished) this.#keep(id, entry);
       return wasUnfinished;
     }
     const unknown = { valve: settled, at: null, by: null, topic: null, incident_id: null };
     const at = new Date(this.#clock.now()).toISOString();
-    const mover = entry.pending.get(settled);
     entry.open = null;
     if (before === null) entry.movement = unknown;
-    else if (mover && from < mover.until && readAt < mover.until + countsMs)
-      entry.movement = { ...unknown, at, by: 'command', topic: mover.asked.topic };
+    else if (mover) entry.movement = { ...unknown, at, by: 'command', topic: mover.asked.topic };
     else {
       entry.movement = { ...unknown, at, by: 'elsewhere' };
       entry.open = { from, noticedAt: readAt };
     }
-    entry.pending.delete(settled);
     this.#keep(id, entry);
     return true;
   }
@@ -243,7 +256,13 @@ export class ValveRecords {
     if (entry.last === null) entry.command = { ...command, status: 'confirmed', reason };
     if (entry.failedAsked === null) entry.failed = null;
     const ageMs = Math.abs(this.#clock.now() - Date.parse(command.asked_at));
-    if (ageMs < countsMs) entry.pending.set(settled, { asked: command, until: Number.POSITIVE_INFINITY });
+    if (ageMs < countsMs) this.#await(entry, { ...command, askedAt: command.asked_at }, settled, ageMs);
+  }
+
+  /** Notes that a command that was sent so long ago may move the valve. */
+  #await(entry: Entry, asked: AskedCommand, target: SettledValve, ageMs: number): void {
+    const pending = { asked, target, from: this.#clock.monotonic() - ageMs, until: Number.POSITIVE_INFINITY };
+    entry.pending = [...entry.pending.filter((each) => each.asked !== asked).slice(-9), pending];
   }
 
   #fail(entry: Entry, failed: NonNullable<ValveRecord['failed']>, asked: AskedCommand | null): void {
@@ -262,7 +281,7 @@ export class ValveRecords {
     const kept = this.#memory?.valveRecord(id) ?? null;
     const entry: Entry = {
       ...{ id, newest: null, last: null, failedAsked: null, failedAfter: null, failedUntil: 0 },
-      ...{ unfinished: null, pending: new Map(), leftAt: null, tellers: [], open: null },
+      ...{ unfinished: null, pending: [], leftAt: null, tellers: [], open: null },
       ...{ command: null, failed: null, movement: null, ...kept },
     };
     this.#entries.set(key, entry);

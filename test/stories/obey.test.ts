@@ -113,4 +113,44 @@ describe('who moved the valve', () => {
     expect(movement(home)).toMatchObject({ valve: 'open', by: 'elsewhere', incident_id: null });
     home.bridge.kill();
   });
+
+  it('is not a command that found the valve where it wanted it, in this run or in one that was killed', async () => {
+    const home = await aHome({ schedules: { sonics: '10s', incidents: '10s' } });
+    const { sonicId, world } = home;
+    // The incident that a new home has would tell of the first movement.
+    world.settings.change(home.propertyId, { auto_shut_off: false });
+    await home.pass(hourMs);
+    for (const isKilled of [false, true]) {
+      ask(home, 'OPEN');
+      await home.pass(1_500);
+      if (isKilled) {
+        home.bridge.kill();
+        await home.start();
+      }
+      await home.pass(10 * secondMs);
+      expect(last(home)).toMatchObject({ action: 'open', status: 'confirmed' });
+      for (const valve of ['closed', 'open'] as const) {
+        world.setValve(sonicId, valve);
+        await home.pass(20 * secondMs);
+        expect(movement(home)).toMatchObject({ valve, by: 'elsewhere' });
+      }
+    }
+    home.bridge.kill();
+  });
+
+  it.each(['limited', 'refused'] as const)(
+    'is a command although a second one failed (%s)',
+    async (fault) => {
+      const home = new Home({ cloud: { valveTravelMs: 30 * secondMs } });
+      await home.start();
+      ask(home, 'CLOSE');
+      await home.pass(3 * secondMs);
+      home.strike = ({ operation }) => (operation === 'command_valve' ? fault : null);
+      ask(home, 'CLOSE');
+      await home.pass(minuteMs);
+      expect(home.events('command').map(({ status }) => status)).toEqual(['ok', 'error']);
+      expect(movement(home)).toMatchObject({ valve: 'closed', by: 'command' });
+      home.bridge.kill();
+    },
+  );
 });

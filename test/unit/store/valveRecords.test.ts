@@ -35,10 +35,10 @@ function bench() {
       records = new ValveRecords(memory, clock);
     },
     /** Reads the valve, a minute after it was read last unless told otherwise. */
-    read: (state: string, afterMs = minuteMs) => {
+    read: (state: string, afterMs = minuteMs, sentAt?: number) => {
       const formerReadAt = readAt;
       clock.advance(afterMs);
-      readAt = clock.monotonic();
+      readAt = sentAt ?? clock.monotonic();
       records.record(aSonic({ valve_state: state }), readAt, formerReadAt);
     },
     ask: (action: ValveAction | null): AskedCommand => {
@@ -214,6 +214,51 @@ describe('who moved a valve', () => {
     expect(stage.get().movement).toMatchObject(movement);
     stage.read('open');
     expect(stage.get().movement).toMatchObject({ valve: 'open', by: 'elsewhere', topic: null });
+  });
+
+  it('is no command that found the valve where it wanted it', () => {
+    const stage = bench();
+    stage.read('open');
+    const asked = stage.ask('open');
+    stage.fly(asked);
+    stage.land(asked, stage.clock.monotonic() + 10 * minuteMs);
+    for (const state of ['open', 'closed', 'open']) stage.read(state);
+    expect(stage.get().movement).toMatchObject({ valve: 'open', by: 'elsewhere', topic: null });
+  });
+
+  it('is each of two opposite commands, although the valve was where the second one wants it', () => {
+    const stage = bench();
+    stage.read('open');
+    for (const action of ['close', 'open'] as const) {
+      const asked = stage.ask(action);
+      stage.fly(asked);
+      stage.land(asked, stage.clock.monotonic() + 10 * minuteMs);
+    }
+    for (const state of ['open', 'closed']) stage.read(state);
+    expect(stage.get().movement).toMatchObject({ valve: 'closed', by: 'command' });
+    stage.read('open');
+    expect(stage.get().movement).toMatchObject({ valve: 'open', by: 'command' });
+  });
+
+  it('is a command although the cloud did not receive it a second time', () => {
+    const stage = bench();
+    stage.read('open');
+    const [first, second] = [stage.ask('close'), stage.ask('close')];
+    for (const asked of [first, second]) stage.fly(asked);
+    stage.land(first, stage.clock.monotonic() + 10 * minuteMs);
+    stage.land(second, null);
+    stage.read('closed');
+    expect(stage.get().movement).toMatchObject({ valve: 'closed', by: 'command', topic });
+  });
+
+  it('is no command that was sent after the reading that shows the movement', () => {
+    const stage = bench();
+    stage.read('open');
+    const sentAt = stage.clock.monotonic() + 1;
+    stage.clock.advance(minuteMs);
+    stage.fly(stage.ask('close'));
+    stage.read('closed', 0, sentAt);
+    expect(stage.get().movement).toMatchObject({ valve: 'closed', by: 'elsewhere', topic: null });
   });
 
   it('is nobody that is known where a command had failed long before the valve could be read again', () => {
