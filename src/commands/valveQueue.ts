@@ -289,7 +289,9 @@ export class ValveQueue {
       { device: id, topic },
       `Valve ${store.label('sonic', id)} did not ${action} within ${waited}. Look at it, then check its battery and its hub`,
     );
-    this.#note(command, 'not_confirmed', `no movement within ${waited}`, confirmTimeoutMs);
+    const isRead = (store.devices.sonic.readAt(id) ?? 0) >= sentAt;
+    const reason = isRead ? `no movement within ${waited}` : `the valve could not be read for ${waited}`;
+    this.#note(command, 'not_confirmed', reason, isRead ? confirmTimeoutMs : null);
     outcomes.record(topic, 'error', 'not_confirmed', null);
   }
 

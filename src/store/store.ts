@@ -650,7 +650,8 @@ export class Store extends EventEmitter<StoreEvents> {
       this.touch('sonic', id);
     }
     // A reading without a change matters to a valve with an open command.
-    for (const id of this.#account.valves.awaited) this.#recordValve(id);
+    const { valves, valveRecords } = this.#account;
+    for (const id of new Set([...valves.awaited, ...valveRecords.awaited])) this.#recordValve(id);
     this.#expireFailures();
   }
 

@@ -165,9 +165,13 @@ export class ValveRecords {
     entry.pending = entry.pending.filter((each) => {
       return each.target === settled ? !ended.includes(each) : opposite.includes(each);
     });
+    const haveEnded = ended.length > 0;
+    // Moved later than anybody can tell by what, the valve shows nothing of a command.
+    const obeyed = isMoved ? mover : ended.at(-1);
+    if (obeyed) confirmLate(entry, obeyed.asked);
     if (before?.valve === settled) {
-      if (wasUnfinished) this.#keep(id, entry);
-      return wasUnfinished;
+      if (wasUnfinished || haveEnded) this.#keep(id, entry);
+      return wasUnfinished || haveEnded;
     }
     const unknown = { valve: settled, at: null, by: null, topic: null, incident_id: null };
     const at = new Date(this.#clock.now()).toISOString();
@@ -190,6 +194,11 @@ export class ValveRecords {
     const entry = this.#entry(id);
     const seenAt = this.#clock.monotonic();
     entry.tellers = [...entry.tellers.slice(-9), { incident, seenAt }];
+  }
+
+  /** The valves of which a command may still be seen to work, though a reading shows nothing new. */
+  get awaited(): string[] {
+    return [...this.#entries.values()].flatMap(({ pending, id }) => (pending.length > 0 ? id : []));
   }
 
   /** The valves of whose last movement an incident may still tell. */
@@ -286,6 +295,9 @@ export class ValveRecords {
     };
     this.#entries.set(key, entry);
     if (kept?.failed) this.#fail(entry, kept.failed, null);
+    // Its valve was not read any more.
+    const wasUnread = kept?.failed?.waited_s === null && kept.failed.asked_at === kept.command?.asked_at;
+    if (kept?.command?.status === 'not_confirmed' && wasUnread) entry.unfinished = kept.command;
     if (kept?.command?.status === 'sent') {
       const { topic: _, ...command } = kept.command;
       entry.unfinished = kept.command;
@@ -308,4 +320,13 @@ export class ValveRecords {
 function endFailure(entry: Entry, confirmed: AskedCommand): void {
   const { newest, failedAsked, failedAfter } = entry;
   if (failedAsked === confirmed || (newest === confirmed && failedAfter !== confirmed)) entry.failed = null;
+}
+
+/** A command that had ended in another way is seen to have worked. */
+function confirmLate(entry: Entry, asked: AskedCommand): void {
+  const { command, last } = entry;
+  // The end of one that has not ended is still to come.
+  if (last === asked && command?.status === 'sent') return;
+  if (last === asked && command) entry.command = { ...command, status: 'confirmed', reason: null };
+  endFailure(entry, asked);
 }

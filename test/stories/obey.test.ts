@@ -78,6 +78,66 @@ describe('a valve that does not obey', () => {
   });
 });
 
+describe('a valve that obeys late', () => {
+  /** Nothing says that it did not close: it is shown closed, by the command. */
+  const expectObeyed = (home: Home) => {
+    expect(home.json(`sonic/${home.sonicId}`).valve).toBe('closed');
+    expect(movement(home)).toMatchObject({ valve: 'closed', by: 'command' });
+    expect(last(home)).toMatchObject({ action: 'close', status: 'confirmed', reason: null, failed: null });
+    expect(failed(home).state).toBe('OFF');
+    expect(home.entity(home.propertyId, 'sensor_summary').state).not.toContain('did not close');
+  };
+
+  it('is not told to have failed once it is read closed, ten seconds after its time', async () => {
+    const home = new Home({ cloud: { valveTravelMs: 100 * secondMs } });
+    await home.start();
+    ask(home, 'CLOSE');
+    await home.pass(95 * secondMs);
+    expect(last(home)).toMatchObject({ status: 'not_confirmed', failed: { action: 'close' } });
+    await home.pass(2 * minuteMs);
+    expectObeyed(home);
+    home.bridge.kill();
+  });
+
+  it.each([
+    ['open', 'the valve moved'],
+    ['closed', 'the valve was closed already'],
+  ])('is not told to have failed after an outage in which it was not read: %s, %s', async (valve) => {
+    for (const isRestarted of [false, true]) {
+      const home = await aHome();
+      home.world.setValve(home.sonicId, valve === 'open' ? 'open' : 'closed');
+      await home.pass(2 * minuteMs);
+      ask(home, 'CLOSE');
+      await home.pass(secondMs);
+      home.strike = () => 'refused';
+      await home.pass(2 * minuteMs);
+      const reason = 'the valve could not be read for 90 s';
+      expect(last(home)).toMatchObject({ status: 'not_confirmed', reason, failed: { reason } });
+      if (isRestarted) await home.stop();
+      home.strike = () => null;
+      if (isRestarted) await home.start();
+      await home.pass(5 * minuteMs);
+      if (valve === 'open' && !isRestarted) expectObeyed(home);
+      expect(last(home)).toMatchObject({ status: 'confirmed', failed: null });
+      home.bridge.kill();
+    }
+  });
+
+  it('is told to have failed although somebody else closes it', async () => {
+    const home = new Home();
+    home.world.settings.change(home.propertyId, { auto_shut_off: false });
+    await home.start();
+    weaken(home);
+    ask(home, 'CLOSE');
+    await home.pass(2 * minuteMs);
+    home.world.setValve(home.sonicId, 'closed');
+    await home.pass(2 * minuteMs);
+    expect(movement(home)).toMatchObject({ valve: 'closed', by: 'elsewhere' });
+    expect(last(home)).toMatchObject({ status: 'not_confirmed', failed: { action: 'close' } });
+    home.bridge.kill();
+  });
+});
+
 describe('who moved the valve', () => {
   it('is told from a command, an incident that comes later, or nobody, over restarts', async () => {
     const home = await aHome();

@@ -57,6 +57,7 @@ function bench() {
     land: (asked: AskedCommand, until: number | null) => records.commandLanded(id, asked, until),
     open: (changes: object) => records.incidentOpened(id, anIncident({ detected_at: iso(), ...changes })),
     tell: (isShutOffOn = false) => records.findTeller(id, isShutOffOn),
+    awaited: () => records.awaited,
     expire: () => records.expireFailures(),
   };
 }
@@ -154,6 +155,45 @@ describe('a failed command', () => {
     expect(stage.get()).toMatchObject({ command: { status: 'refused' }, failed: { action: 'close' } });
     stage.end(stage.ask('close'), 'confirmed');
     expect(stage.get()).toMatchObject({ command: { status: 'confirmed' }, failed: null });
+  });
+
+  it.each(['not_confirmed', 'error'] as const)('is none once the valve obeys late: %s', (status) => {
+    const stage = bench();
+    stage.read('open');
+    const asked = stage.ask('close');
+    stage.fly(asked);
+    stage.land(asked, stage.clock.monotonic() + 90_000);
+    stage.read('closing');
+    stage.end(asked, status);
+    stage.read('closed');
+    expect(stage.get()).toMatchObject({ command: { status: 'confirmed', reason: null }, failed: null });
+    expect(stage.kept.get(id)).toEqual(stage.get());
+  });
+
+  it('that obeys late leaves a newer one as it is', () => {
+    const stage = bench();
+    stage.read('open');
+    const asked = stage.ask('close');
+    stage.fly(asked);
+    stage.land(asked, stage.clock.monotonic() + 90_000);
+    stage.read('closing');
+    stage.end(asked, 'not_confirmed');
+    stage.ask('open');
+    stage.read('closed');
+    expect(stage.get()).toMatchObject({ command: { action: 'open', status: 'sent' }, failed: null });
+  });
+
+  it('that found the valve there is awaited until that is read', () => {
+    const stage = bench();
+    stage.read('closed');
+    const asked = stage.ask('close');
+    stage.fly(asked);
+    stage.land(asked, stage.clock.monotonic() + 90_000);
+    stage.end(asked, 'not_confirmed');
+    expect(stage.awaited()).toEqual([id]);
+    stage.read('closed', hourMs);
+    expect(stage.get()).toMatchObject({ command: { status: 'confirmed' }, failed: null });
+    expect(stage.awaited()).toEqual([]);
   });
 
   it('is known by a newer one that was sent', () => {
