@@ -20,7 +20,7 @@ import { type CommandParts, isValveCall, reasonFor, reasons } from './outcome.ts
 import { Pauses } from './pauses.ts';
 import { Requests } from './requests.ts';
 import { Updates } from './updates.ts';
-import { askedBy, ValveQueue } from './valveQueue.ts';
+import { ValveQueue } from './valveQueue.ts';
 
 /*
  * How a command travels: each message of the connection comes to `#handle`. It finds out whether the topic is that of a
@@ -89,9 +89,7 @@ export class CommandRouter {
     const problem = messageProblem(message, { requestTimeoutMs, stopping, clock });
     if (operation !== null) this.#requests.handle(message, operation, problem);
     else if (problem) {
-      // What the broker may have stored is no wish of now.
-      if (target)
-        this.#noteRefusedMove(message, target, problem.reason, !message.isRetained && !message.mayBeStored);
+      if (target) this.#noteRefusedMove(message, target, problem.reason);
       this.#refuse(topic, problem.reason);
     } else if (target) this.#handleCommand(message, target);
   }
@@ -129,7 +127,7 @@ export class CommandRouter {
     const { kind, id } = target;
     const { topic } = message;
     if ('refusal' in parsed) {
-      this.#noteRefusedMove(message, target, parsed.refusal, true);
+      this.#noteRefusedMove(message, target, parsed.refusal);
       this.#refuse(topic, parsed.refusal);
       return;
     }
@@ -199,16 +197,10 @@ export class CommandRouter {
   }
 
   /** The valve keeps its newest command, also one that does not come to the queue. */
-  #noteRefusedMove(
-    message: BrokerMessage,
-    { kind, id, path }: Target,
-    reason: string,
-    isFailure: boolean,
-  ): void {
+  #noteRefusedMove(message: BrokerMessage, { kind, id, path }: Target, reason: string): void {
     if (kind !== 'sonic' || path !== 'valve/set') return;
     const action = valveAction(message.payload);
-    const asked = askedBy(message, typeof action === 'string' ? action : null, this.#parts.clock);
-    this.#parts.store.recordCommand(id, asked, 'refused', reason, { isFailure });
+    this.#valveQueue.noteRefused(message, id, typeof action === 'string' ? action : null, reason);
   }
 
   #unknownTarget({ kind, id }: Target): string {
