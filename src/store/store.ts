@@ -565,7 +565,7 @@ export class Store extends EventEmitter<StoreEvents> {
     const { valveRecords, settings } = this.#account;
     for (const id of valveRecords.open) {
       const home = this.topology.propertyOf('sonic', id);
-      const isShutOffOn = home !== null && settings.of(home)?.auto_shut_off === true;
+      const isShutOffOn = (home === null ? null : settings.of(home)?.auto_shut_off) ?? null;
       if (valveRecords.findTeller(id, isShutOffOn)) this.touch('sonic', id);
     }
   }

@@ -44,6 +44,15 @@ interface Teller {
   readonly seenAt: number;
 }
 
+/** A movement of which an incident may still tell. Times are ms of the monotonic clock. */
+interface Open {
+  /** After when it began. */
+  readonly from: number;
+  readonly noticedAt: number;
+  /** Whether the automatic shut-off was on when it was noticed, or when that was known first; null before that. */
+  isShutOffOn: boolean | null;
+}
+
 /** What is known of one valve. Times are ms of the monotonic clock. */
 interface Entry {
   readonly id: string;
@@ -61,8 +70,7 @@ interface Entry {
   /** When the valve was last read where it was before; null while it is there. */
   leftAt: number | null;
   tellers: Teller[];
-  /** A movement of which an incident may still tell: after when it began, and when it was noticed. */
-  open: { readonly from: number; readonly noticedAt: number } | null;
+  open: Open | null;
   command: ValveRecord['command'];
   failed: ValveRecord['failed'];
   movement: Movement | null;
@@ -180,7 +188,7 @@ export class ValveRecords {
     else if (mover) entry.movement = { ...unknown, at, by: 'command', topic: mover.asked.topic };
     else {
       entry.movement = { ...unknown, at, by: 'elsewhere' };
-      entry.open = { from, noticedAt: readAt };
+      entry.open = { from, noticedAt: readAt, isShutOffOn: null };
     }
     this.#keep(id, entry);
     return true;
@@ -206,11 +214,15 @@ export class ValveRecords {
     return [...this.#entries.values()].flatMap(({ open, id }) => (open ? id : []));
   }
 
-  /** Looks whether an incident tells of the last movement by now. Returns whether one does that did not before. */
-  findTeller(id: string, isShutOffOn: boolean): boolean {
+  /**
+   * Looks whether an incident tells of the last movement by now. Null: whether the automatic shut-off is on is not known.
+   * Returns whether one does that did not before.
+   */
+  findTeller(id: string, isShutOffOn: boolean | null): boolean {
     const entry = this.#entry(id);
     const { open, movement, tellers } = entry;
     if (!open || !movement) return false;
+    open.isShutOffOn ??= isShutOffOn;
     const now = this.#clock.monotonic();
     if (now > open.noticedAt + togetherMs) entry.open = null;
     const since = open.from - togetherMs;
@@ -220,7 +232,7 @@ export class ValveRecords {
       return seenAt >= since && seenAt <= open.noticedAt + togetherMs && !(detectedAt < wallSince);
     });
     const byHand = fitting.find(({ incident }) => typeOf(incident) === 'device_handle_moved');
-    const shutOff = isShutOffOn && movement.valve === 'closed' ? fitting.at(-1) : undefined;
+    const shutOff = open.isShutOffOn && movement.valve === 'closed' ? fitting.at(-1) : undefined;
     const teller = byHand ?? shutOff;
     if (!teller || teller.incident.id === movement.incident_id) return false;
     const detectedAt = Date.parse(teller.incident.detected_at ?? '');

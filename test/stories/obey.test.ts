@@ -198,6 +198,20 @@ describe('who moved the valve', () => {
     home.bridge.kill();
   });
 
+  it('is not the automatic shut-off that was paused then, and is on again soon after', async () => {
+    const home = await aHome();
+    const { sonicId, propertyId, world } = home;
+    home.broker.publish(`sonic2mqtt/property/${propertyId}/pause/set`, '10', false);
+    await home.pass(7 * minuteMs);
+    world.openIncident({ type: 'high_volume_alert', sonicId });
+    await home.pass(30 * secondMs);
+    world.setValve(sonicId, 'closed');
+    await home.pass(5 * minuteMs);
+    expect(world.settings.get(propertyId)?.auto_shut_off).toBe(true);
+    expect(movement(home)).toMatchObject({ valve: 'closed', by: 'elsewhere', incident_id: null });
+    home.bridge.kill();
+  });
+
   it.each(['limited', 'refused'] as const)(
     'is a command although a second one failed (%s)',
     async (fault) => {

@@ -56,7 +56,7 @@ function bench() {
     fly: (asked: AskedCommand) => records.commandFlies(id, asked),
     land: (asked: AskedCommand, until: number | null) => records.commandLanded(id, asked, until),
     open: (changes: object) => records.incidentOpened(id, anIncident({ detected_at: iso(), ...changes })),
-    tell: (isShutOffOn = false) => records.findTeller(id, isShutOffOn),
+    tell: (isShutOffOn: boolean | null = false) => records.findTeller(id, isShutOffOn),
     awaited: () => records.awaited,
     expire: () => records.expireFailures(),
   };
@@ -333,6 +333,20 @@ describe('who moved a valve', () => {
       by,
       incident_id: by === 'elsewhere' ? null : 'incident-9',
     });
+  });
+
+  it.each([
+    [false, 'elsewhere'],
+    [true, 'automatic_shut_off'],
+    [null, 'automatic_shut_off'],
+  ])('is the shut-off if that was on when the movement was noticed: %s', (isOn, by) => {
+    const stage = bench();
+    stage.read('open');
+    stage.open({ type: 'long_flow_alert' });
+    stage.read('closed');
+    stage.tell(isOn);
+    stage.tell(true);
+    expect(stage.get().movement?.by).toBe(by);
   });
 
   it.each<[string, (stage: ReturnType<typeof bench>) => void]>([
