@@ -82,6 +82,9 @@ const togetherMs = 5 * 60_000;
 /** A command counts as the mover of a valve that is read again for so long after it, in ms. Later nobody knows. */
 const countsMs = 10 * 60_000;
 
+/** A movement between two readings that are further apart has no time, in ms: it would be that of the later one. */
+const timelyMs = 15 * 60_000;
+
 const shutOffTypes = ['high_volume_alert', 'long_flow_alert', 'water_presence_detected'];
 
 const unfinishedReason = 'sonic2mqtt was restarted before the valve had confirmed the command';
@@ -182,7 +185,8 @@ export class ValveRecords {
       return wasUnfinished || haveEnded;
     }
     const unknown = { valve: settled, at: null, by: null, topic: null, incident_id: null };
-    const at = new Date(this.#clock.now()).toISOString();
+    const isTimely = readAt - Math.max(from, mover?.from ?? from) <= timelyMs;
+    const at = isTimely ? new Date(this.#clock.now()).toISOString() : null;
     entry.open = null;
     if (before === null) entry.movement = unknown;
     else if (mover) entry.movement = { ...unknown, at, by: 'command', topic: mover.asked.topic };

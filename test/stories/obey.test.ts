@@ -170,7 +170,17 @@ describe('who moved the valve', () => {
     world.setValve(sonicId, 'open');
     await home.pass(hourMs);
     await home.start();
-    expect(movement(home)).toMatchObject({ valve: 'open', by: 'elsewhere', incident_id: null });
+    // Some time in that hour.
+    const elsewhere = { valve: 'open', by: 'elsewhere', incident_id: null, at: null };
+    expect(movement(home)).toEqual({ ...elsewhere, topic: null });
+    expect(home.entity(sonicId, 'sensor_moved_at').state).toBeNull();
+    home.strike = () => 'error-503';
+    await home.pass(hourMs);
+    world.setValve(sonicId, 'closed');
+    await home.pass(hourMs);
+    home.strike = () => null;
+    await home.pass(5 * minuteMs);
+    expect(movement(home)).toMatchObject({ valve: 'closed', by: 'elsewhere', at: null });
     home.bridge.kill();
   });
 

@@ -364,6 +364,19 @@ describe('who moved a valve', () => {
     expect(stage.get().movement?.by).toBe('elsewhere');
   });
 
+  it.each([
+    [15, true],
+    [16, false],
+  ])(
+    'has a time if the valve was read less than a quarter of an hour before: %s minutes',
+    (minutes, isKnown) => {
+      const stage = bench();
+      stage.read('open');
+      stage.read('closed', minutes * minuteMs);
+      expect(stage.get().movement).toMatchObject({ by: 'elsewhere', at: isKnown ? stage.iso() : null });
+    },
+  );
+
   it('is somebody elsewhere while the bridge was down, unless a new incident tells', () => {
     const stage = bench();
     stage.read('open');
@@ -371,7 +384,7 @@ describe('who moved a valve', () => {
     stage.open({ id: 'incident-9', type: 'device_handle_moved' });
     const at = stage.iso();
     stage.read('closed', hourMs);
-    expect(stage.get().movement).toMatchObject({ by: 'elsewhere', at: stage.iso() });
+    expect(stage.get().movement).toMatchObject({ by: 'elsewhere', at: null });
     stage.tell();
     expect(stage.get().movement).toMatchObject({ by: 'by_hand', at, incident_id: 'incident-9' });
   });
