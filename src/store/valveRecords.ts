@@ -49,6 +49,8 @@ interface Open {
   /** After when it began. */
   readonly from: number;
   readonly noticedAt: number;
+  /** When the command was sent that may have moved it; null if none was. */
+  readonly commandedAt: number | null;
   /** Whether the automatic shut-off was on when it was noticed, or when that was known first; null before that. */
   isShutOffOn: boolean | null;
 }
@@ -189,10 +191,10 @@ export class ValveRecords {
     const at = isTimely ? new Date(this.#clock.now()).toISOString() : null;
     entry.open = null;
     if (before === null) entry.movement = unknown;
-    else if (mover) entry.movement = { ...unknown, at, by: 'command', topic: mover.asked.topic };
     else {
-      entry.movement = { ...unknown, at, by: 'elsewhere' };
-      entry.open = { from, noticedAt: readAt, isShutOffOn: null };
+      const topic = mover?.asked.topic ?? null;
+      entry.movement = { ...unknown, at, by: mover ? 'command' : 'elsewhere', topic };
+      entry.open = { from, noticedAt: readAt, commandedAt: mover?.from ?? null, isShutOffOn: null };
     }
     this.#keep(id, entry);
     return true;
@@ -235,8 +237,16 @@ export class ValveRecords {
       const detectedAt = Date.parse(incident.detected_at ?? '');
       return seenAt >= since && seenAt <= open.noticedAt + togetherMs && !(detectedAt < wallSince);
     });
-    const byHand = fitting.find(({ incident }) => typeOf(incident) === 'device_handle_moved');
-    const shutOff = open.isShutOffOn && movement.valve === 'closed' ? fitting.at(-1) : undefined;
+    // Only a hand between the command and the reading that shows the movement goes before the command.
+    const { commandedAt, noticedAt } = open;
+    const wallOf = (at: number) => this.#clock.now() - now + at;
+    const byHand = fitting.find(({ incident }) => {
+      if (typeOf(incident) !== 'device_handle_moved') return false;
+      const detectedAt = Date.parse(incident.detected_at ?? '');
+      return commandedAt === null || (detectedAt >= wallOf(commandedAt) && detectedAt <= wallOf(noticedAt));
+    });
+    const shutOff =
+      commandedAt === null && open.isShutOffOn && movement.valve === 'closed' ? fitting.at(-1) : undefined;
     const teller = byHand ?? shutOff;
     if (!teller || teller.incident.id === movement.incident_id) return false;
     const detectedAt = Date.parse(teller.incident.detected_at ?? '');
@@ -245,6 +255,7 @@ export class ValveRecords {
       ...movement,
       at: isSensible ? new Date(detectedAt).toISOString() : movement.at,
       by: byHand ? 'by_hand' : 'automatic_shut_off',
+      topic: null,
       incident_id: teller.incident.id,
     };
     // It tells of one movement.

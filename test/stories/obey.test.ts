@@ -208,6 +208,19 @@ describe('who moved the valve', () => {
     home.bridge.kill();
   });
 
+  it('is a hand that did what a command could not, as the incident tells', async () => {
+    const home = await aHome();
+    weaken(home);
+    ask(home, 'CLOSE');
+    await home.pass(45 * secondMs);
+    const { id } = home.world.openIncident({ type: 'device_handle_moved', sonicId: home.sonicId });
+    home.world.setValve(home.sonicId, 'closed');
+    await home.pass(minuteMs);
+    expect(movement(home)).toMatchObject({ valve: 'closed', by: 'by_hand', topic: null, incident_id: id });
+    expect(last(home)).toMatchObject({ status: 'confirmed', failed: null });
+    home.bridge.kill();
+  });
+
   it('is not the automatic shut-off that was paused then, and is on again soon after', async () => {
     const home = await aHome();
     const { sonicId, propertyId, world } = home;

@@ -291,6 +291,25 @@ describe('who moved a valve', () => {
     expect(stage.get().movement).toMatchObject({ valve: 'closed', by: 'command', topic });
   });
 
+  it.each([
+    ['before the command', -minuteMs, 'command'],
+    ['between the command and the reading', minuteMs / 2, 'by_hand'],
+    ['after the reading', 2 * minuteMs, 'command'],
+  ])('is a hand although a command was under way, if the incident is of a time %s', (_words, afterMs, by) => {
+    const stage = bench();
+    stage.read('open');
+    stage.read('open', 2 * minuteMs);
+    const asked = stage.ask('close');
+    stage.fly(asked);
+    stage.land(asked, stage.clock.monotonic() + 10 * minuteMs);
+    const detected_at = new Date(stage.clock.now() + afterMs).toISOString();
+    stage.read('closed');
+    stage.clock.advance(2 * minuteMs);
+    stage.open({ type: 'device_handle_moved', detected_at });
+    stage.tell(true);
+    expect(stage.get().movement).toMatchObject({ by, topic: by === 'command' ? topic : null });
+  });
+
   it('is no command that was sent after the reading that shows the movement', () => {
     const stage = bench();
     stage.read('open');
