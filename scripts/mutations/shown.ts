@@ -40,14 +40,14 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'a movement is by a command only if one was at work',
     file: 'src/store/valveRecords.ts',
-    text: 'else if (mover && from < mover.until && readAt',
-    replacement: 'else if (mover && readAt',
+    text: '({ until }) => from < until && readAt',
+    replacement: '({ until }) => readAt',
     tests: ['test/unit/store/valveRecords.test.ts'],
   },
   {
     promise: 'a movement that is found long after a command is nobody’s',
     file: 'src/store/valveRecords.ts',
-    text: ' && readAt < mover.until + countsMs)',
+    text: ' && readAt < until + countsMs)',
     replacement: ')',
     tests: ['test/unit/store/valveRecords.test.ts'],
   },

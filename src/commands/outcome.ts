@@ -94,7 +94,8 @@ export function isValveCall(call: Call): call is ValveCall {
   return isValveOperation(call.operation);
 }
 
-function isValveOperation(operation: string): boolean {
+/** Whether an operation moves a valve. */
+export function isValveOperation(operation: string): boolean {
   return valveOperations.some((name) => name === operation);
 }
 

@@ -22,7 +22,7 @@ import { isTopicName } from '../homeassistant/topics.ts';
 import { type MessageLimits, type MessageProblem, payloadProblem, timeLeftMs } from './messageRules.ts';
 import { type CommandParts, isValveCall, reasonFor, shortenedReason, type ValveCall } from './outcome.ts';
 import { isSuperseded, pausedRefusal, type Updates } from './updates.ts';
-import { type ValveQueue, type ValveResult, valveOf } from './valveQueue.ts';
+import { moveIn, type ValveQueue, type ValveResult, valveOf } from './valveQueue.ts';
 
 /** What went wrong with a request, in a word for programs. */
 export type ErrorCode =
@@ -266,7 +266,10 @@ export class Requests {
 
   #fail(request: Request, failure: Failure): void {
     const { message, httpStatus, isTried } = failure;
-    this.#parts.outcomes.record(request.message.topic, isTried ? 'error' : 'refused', message, httpStatus);
+    const { outcomes, valveQueue } = this.#parts;
+    const move = isTried ? null : moveIn(request.call);
+    if (move) valveQueue.noteRefused(request.message, move.id, move.action, message);
+    outcomes.record(request.message.topic, isTried ? 'error' : 'refused', message, httpStatus);
     this.#respond(request, { status: 'error', failure });
   }
 

@@ -20,7 +20,7 @@ import { type CommandParts, isValveCall, reasonFor, reasons } from './outcome.ts
 import { Pauses } from './pauses.ts';
 import { Requests } from './requests.ts';
 import { Updates } from './updates.ts';
-import { askedBy, ValveQueue } from './valveQueue.ts';
+import { ValveQueue } from './valveQueue.ts';
 import { ValveWishes } from './valveWishes.ts';
 
 /*
@@ -96,9 +96,7 @@ export class CommandRouter {
     const problem = messageProblem(message, { requestTimeoutMs, stopping, clock });
     if (operation !== null) this.#requests.handle(message, operation, problem);
     else if (problem) {
-      // What the broker may have stored is no wish of now, and comes again with each connection.
-      if (target && !message.isRetained && !message.mayBeStored)
-        this.#noteRefusedMove(message, target, problem.reason);
+      if (target) this.#noteRefusedMove(message, target, problem.reason);
       this.#refuse(topic, problem.reason);
     } else if (target) this.#handleCommand(message, target);
   }
@@ -209,8 +207,7 @@ export class CommandRouter {
   #noteRefusedMove(message: BrokerMessage, { kind, id, path }: Target, reason: string): void {
     if (kind !== 'sonic' || path !== 'valve/set') return;
     const action = valveAction(message.payload);
-    const asked = askedBy(message, typeof action === 'string' ? action : null, this.#parts.clock);
-    this.#parts.store.recordCommand(id, asked, 'refused', reason, { isFailure: true });
+    this.#valveQueue.noteRefused(message, id, typeof action === 'string' ? action : null, reason);
   }
 
   #unknownTarget({ kind, id }: Target): string {

@@ -6,13 +6,14 @@ import type { Answered } from '../cloud/client.ts';
 import { GivenUp } from '../cloud/deadline.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { Call } from '../cloud/operations.ts';
+import type { UncheckedCall } from '../cloud/request.ts';
 import { provablyNotExecuted } from '../cloud/retry.ts';
 import { settledValve, targetOf, type ValveAction } from '../model/valve.ts';
 import type { CommandStatus } from '../model/valveCommand.ts';
 import type { Store } from '../store/store.ts';
 import type { AskedCommand } from '../store/valveRecords.ts';
 import { type MessageLimits, messageProblem, timeLeftMs } from './messageRules.ts';
-import { type CommandParts, reasonFor, reasons, type ValveCall } from './outcome.ts';
+import { type CommandParts, isValveOperation, reasonFor, reasons, type ValveCall } from './outcome.ts';
 import type { ValveWishes } from './valveWishes.ts';
 
 /*
@@ -76,6 +77,9 @@ interface ValveCommand {
   readonly onEnd: (result: ValveResult) => void;
 }
 
+/** What may be an object. */
+type Keys = Readonly<Record<string, unknown>> | null | undefined;
+
 type SonicReading = Call<'read_sonic' | 'read_wifi_sonic'>;
 
 const superseded = { status: 'superseded', reason: 'a newer command for this valve arrived' } as const;
@@ -128,6 +132,14 @@ export class ValveQueue {
       const asked = askedBy(message, actionOf(call), this.#parts.clock);
       this.#enqueue({ message, call, priority, id, asked, giveUp, ...state, onEnd });
     });
+  }
+
+  /** Notes a command that is refused before it comes here: it is the newest of its valve too. */
+  noteRefused(message: BrokerMessage, id: string, action: ValveAction | null, reason: string): void {
+    // What the broker may have stored is no wish of now, and comes again with each connection.
+    if (message.isRetained || message.mayBeStored) return;
+    const { store, clock } = this.#parts;
+    store.recordCommand(id, askedBy(message, action, clock), 'refused', reason, { isFailure: true });
   }
 
   #enqueue(command: ValveCommand): void {
@@ -292,7 +304,9 @@ export class ValveQueue {
       { device: id, topic },
       `Valve ${store.label('sonic', id)} did not ${action} within ${waited}. Look at it, then check its battery and its hub`,
     );
-    this.#note(command, 'not_confirmed', `no movement within ${waited}`, confirmTimeoutMs);
+    const isRead = (store.devices.sonic.readAt(id) ?? 0) >= sentAt;
+    const reason = isRead ? `no movement within ${waited}` : `the valve could not be read for ${waited}`;
+    this.#note(command, 'not_confirmed', reason, isRead ? confirmTimeoutMs : null);
     outcomes.record(topic, 'error', 'not_confirmed', null);
   }
 
@@ -330,18 +344,29 @@ export function valveOf(call: ValveCall): string {
   return call.operation === 'change_thing_state' ? call.params.thing_id : call.params.sonic_id;
 }
 
+/** The valve and the action of a call that is not checked yet; null for one that names no valve. */
+export function moveIn({ operation, params, body }: UncheckedCall) {
+  const id = (params as Keys)?.[operation === 'change_thing_state' ? 'thing_id' : 'sonic_id'];
+  if (!isValveOperation(operation) || typeof id !== 'string') return null;
+  return { id, action: actionNamed((body as Keys)?.action) };
+}
+
 /** A cloud may accept two spellings of an id for one valve. */
 function keyOf(id: string): string {
   return id.toLowerCase();
 }
 
 /** A message as the records of its valve know it. */
-export function askedBy({ topic }: BrokerMessage, action: ValveAction | null, clock: Clock): AskedCommand {
+function askedBy({ topic }: BrokerMessage, action: ValveAction | null, clock: Clock): AskedCommand {
   return { action, topic, askedAt: new Date(clock.now()).toISOString() };
 }
 
 /** The action of a call; null for any other word, which `change_thing_state` may have. */
-function actionOf({ body: { action } }: ValveCall): ValveAction | null {
+function actionOf({ body }: ValveCall): ValveAction | null {
+  return actionNamed(body.action);
+}
+
+function actionNamed(action: unknown): ValveAction | null {
   return action === 'open' || action === 'close' ? action : null;
 }
 

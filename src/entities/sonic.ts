@@ -240,7 +240,9 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     deviceClass: 'enum',
     options: pressureTestResults,
     exists: hasPressureTests,
-    value: (view) => lastPressureTestResult(view.pressureTests, view),
+    // One that still runs has no result yet.
+    value: (view) =>
+      isInState(view.sonic, 'pressure_test') ? null : lastPressureTestResult(view.pressureTests, view),
   },
   {
     component: 'sensor',

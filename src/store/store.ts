@@ -565,7 +565,7 @@ export class Store extends EventEmitter<StoreEvents> {
     const { valveRecords, settings } = this.#account;
     for (const id of valveRecords.open) {
       const home = this.topology.propertyOf('sonic', id);
-      const isShutOffOn = home !== null && settings.of(home)?.auto_shut_off === true;
+      const isShutOffOn = (home === null ? null : settings.of(home)?.auto_shut_off) ?? null;
       if (valveRecords.findTeller(id, isShutOffOn)) this.touch('sonic', id);
     }
   }
@@ -650,7 +650,8 @@ export class Store extends EventEmitter<StoreEvents> {
       this.touch('sonic', id);
     }
     // A reading without a change matters to a valve with an open command.
-    for (const id of this.#account.valves.awaited) this.#recordValve(id);
+    const { valves, valveRecords } = this.#account;
+    for (const id of new Set([...valves.awaited, ...valveRecords.awaited])) this.#recordValve(id);
     this.#expireFailures();
   }
 

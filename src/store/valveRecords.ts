@@ -28,9 +28,13 @@ export interface AskedCommand {
   readonly askedAt: string;
 }
 
-/** A command that the cloud may have carried out, and until when it counts, in ms of the monotonic clock. */
+/** A command that may still move the valve. Times are ms of the monotonic clock. */
 interface Pending {
-  readonly asked: Pick<AskedCommand, 'topic'>;
+  readonly asked: AskedCommand;
+  readonly target: SettledValve;
+  /** When it was sent. */
+  readonly from: number;
+  /** Until when the valve may begin to move. */
   readonly until: number;
 }
 
@@ -40,6 +44,17 @@ interface Teller {
   readonly seenAt: number;
 }
 
+/** A movement of which an incident may still tell. Times are ms of the monotonic clock. */
+interface Open {
+  /** After when it began. */
+  readonly from: number;
+  readonly noticedAt: number;
+  /** When the command was sent that may have moved it; null if none was. */
+  readonly commandedAt: number | null;
+  /** Whether the automatic shut-off was on when it was noticed, or when that was known first; null before that. */
+  isShutOffOn: boolean | null;
+}
+
 /** What is known of one valve. Times are ms of the monotonic clock. */
 interface Entry {
   readonly id: string;
@@ -47,15 +62,17 @@ interface Entry {
   newest: AskedCommand | null;
   last: AskedCommand | null;
   failedAsked: AskedCommand | null;
+  /** The newest command that had not been refused when that one failed. */
+  failedAfter: AskedCommand | null;
   failedUntil: number;
   /** A command that an earlier run has sent and not seen how it ended, until this run has read the valve or sent another. */
   unfinished: ValveRecord['command'];
-  readonly pending: Map<SettledValve, Pending>;
+  /** The oldest first. */
+  pending: readonly Pending[];
   /** When the valve was last read where it was before; null while it is there. */
   leftAt: number | null;
   tellers: Teller[];
-  /** A movement of which an incident may still tell: after when it began, and when it was noticed. */
-  open: { readonly from: number; readonly noticedAt: number } | null;
+  open: Open | null;
   command: ValveRecord['command'];
   failed: ValveRecord['failed'];
   movement: Movement | null;
@@ -66,6 +83,9 @@ const togetherMs = 5 * 60_000;
 
 /** A command counts as the mover of a valve that is read again for so long after it, in ms. Later nobody knows. */
 const countsMs = 10 * 60_000;
+
+/** A movement between two readings that are further apart has no time, in ms: it would be that of the later one. */
+const timelyMs = 60 * 60_000;
 
 const shutOffTypes = ['high_volume_alert', 'long_flow_alert', 'water_presence_detected'];
 
@@ -115,24 +135,22 @@ export class ValveRecords {
       const waited_s = waitedMs === null ? null : Math.round(waitedMs / 1_000);
       this.#fail(entry, { ...command, action, waited_s, at: this.#clock.now() }, asked);
     }
-    // An older command that is confirmed does not end the failure of a newer one.
-    if (status === 'confirmed' && (entry.newest === asked || entry.failedAsked === asked))
-      entry.failed = null;
+    if (status === 'confirmed') endFailure(entry, asked);
     this.#keep(id, entry);
   }
 
   /** Records that the cloud may carry out a command from now on. */
-  commandFlies(id: string, { action, topic }: AskedCommand): void {
-    if (action === null) return;
-    this.#entry(id).pending.set(targetOf[action], { asked: { topic }, until: Number.POSITIVE_INFINITY });
+  commandFlies(id: string, asked: AskedCommand): void {
+    if (asked.action !== null) this.#await(this.#entry(id), asked, targetOf[asked.action], 0);
   }
 
   /** Records until when a command that was sent may move the valve; null, the cloud has not received it. */
-  commandLanded(id: string, { action, topic }: AskedCommand, until: number | null): void {
-    const { pending } = this.#entry(id);
-    if (action === null || !pending.has(targetOf[action])) return;
-    if (until === null) pending.delete(targetOf[action]);
-    else pending.set(targetOf[action], { asked: { topic }, until });
+  commandLanded(id: string, asked: AskedCommand, until: number | null): void {
+    const entry = this.#entry(id);
+    entry.pending = entry.pending.flatMap((each) => {
+      if (each.asked !== asked) return each;
+      return until === null ? [] : { ...each, until };
+    });
   }
 
   /** Takes the state of a valve; its former state was read last at that time. Returns whether it shows something else. */
@@ -149,22 +167,35 @@ export class ValveRecords {
     const { unfinished } = entry;
     if (unfinished) this.#finish(entry, unfinished, settled);
     const wasUnfinished = unfinished !== null;
+    // A reading that was sent before a command shows nothing of it.
+    const reached = entry.pending.filter((each) => each.target === settled && each.from <= readAt);
+    const mover = reached.findLast(({ until }) => from < until && readAt < until + countsMs);
+    // One that has had its time does not move the valve any more.
+    const opposite = entry.pending.filter(({ target, until }) => target !== settled && readAt < until);
+    const isMoved = before !== null && before.valve !== settled;
+    // The valve is where they want it. With a command for the opposite under way it may still go there and back.
+    const ended = isMoved || opposite.length === 0 ? reached : [];
+    entry.pending = entry.pending.filter((each) => {
+      return each.target === settled ? !ended.includes(each) : opposite.includes(each);
+    });
+    const haveEnded = ended.length > 0;
+    // Moved later than anybody can tell by what, the valve shows nothing of a command.
+    const obeyed = isMoved ? mover : ended.at(-1);
+    if (obeyed) confirmLate(entry, obeyed.asked);
     if (before?.valve === settled) {
-      if (wasUnfinished) this.#keep(id, entry);
-      return wasUnfinished;
+      if (wasUnfinished || haveEnded) this.#keep(id, entry);
+      return wasUnfinished || haveEnded;
     }
     const unknown = { valve: settled, at: null, by: null, topic: null, incident_id: null };
-    const at = new Date(this.#clock.now()).toISOString();
-    const mover = entry.pending.get(settled);
+    const isTimely = readAt - Math.max(from, mover?.from ?? from) <= timelyMs;
+    const at = isTimely ? new Date(this.#clock.now()).toISOString() : null;
     entry.open = null;
     if (before === null) entry.movement = unknown;
-    else if (mover && from < mover.until && readAt < mover.until + countsMs)
-      entry.movement = { ...unknown, at, by: 'command', topic: mover.asked.topic };
     else {
-      entry.movement = { ...unknown, at, by: 'elsewhere' };
-      entry.open = { from, noticedAt: readAt };
+      const topic = mover?.asked.topic ?? null;
+      entry.movement = { ...unknown, at, by: mover ? 'command' : 'elsewhere', topic };
+      entry.open = { from, noticedAt: readAt, commandedAt: mover?.from ?? null, isShutOffOn: null };
     }
-    entry.pending.delete(settled);
     this.#keep(id, entry);
     return true;
   }
@@ -179,16 +210,25 @@ export class ValveRecords {
     entry.tellers = [...entry.tellers.slice(-9), { incident, seenAt }];
   }
 
+  /** The valves of which a command may still be seen to work, though a reading shows nothing new. */
+  get awaited(): string[] {
+    return [...this.#entries.values()].flatMap(({ pending, id }) => (pending.length > 0 ? id : []));
+  }
+
   /** The valves of whose last movement an incident may still tell. */
   get open(): string[] {
     return [...this.#entries.values()].flatMap(({ open, id }) => (open ? id : []));
   }
 
-  /** Looks whether an incident tells of the last movement by now. Returns whether one does that did not before. */
-  findTeller(id: string, isShutOffOn: boolean): boolean {
+  /**
+   * Looks whether an incident tells of the last movement by now. Null: whether the automatic shut-off is on is not known.
+   * Returns whether one does that did not before.
+   */
+  findTeller(id: string, isShutOffOn: boolean | null): boolean {
     const entry = this.#entry(id);
     const { open, movement, tellers } = entry;
     if (!open || !movement) return false;
+    open.isShutOffOn ??= isShutOffOn;
     const now = this.#clock.monotonic();
     if (now > open.noticedAt + togetherMs) entry.open = null;
     const since = open.from - togetherMs;
@@ -197,8 +237,16 @@ export class ValveRecords {
       const detectedAt = Date.parse(incident.detected_at ?? '');
       return seenAt >= since && seenAt <= open.noticedAt + togetherMs && !(detectedAt < wallSince);
     });
-    const byHand = fitting.find(({ incident }) => typeOf(incident) === 'device_handle_moved');
-    const shutOff = isShutOffOn && movement.valve === 'closed' ? fitting.at(-1) : undefined;
+    // Only a hand between the command and the reading that shows the movement goes before the command.
+    const { commandedAt, noticedAt } = open;
+    const wallOf = (at: number) => this.#clock.now() - now + at;
+    const byHand = fitting.find(({ incident }) => {
+      if (typeOf(incident) !== 'device_handle_moved') return false;
+      const detectedAt = Date.parse(incident.detected_at ?? '');
+      return commandedAt === null || (detectedAt >= wallOf(commandedAt) && detectedAt <= wallOf(noticedAt));
+    });
+    const shutOff =
+      commandedAt === null && open.isShutOffOn && movement.valve === 'closed' ? fitting.at(-1) : undefined;
     const teller = byHand ?? shutOff;
     if (!teller || teller.incident.id === movement.incident_id) return false;
     const detectedAt = Date.parse(teller.incident.detected_at ?? '');
@@ -207,6 +255,7 @@ export class ValveRecords {
       ...movement,
       at: isSensible ? new Date(detectedAt).toISOString() : movement.at,
       by: byHand ? 'by_hand' : 'automatic_shut_off',
+      topic: null,
       incident_id: teller.incident.id,
     };
     // It tells of one movement.
@@ -243,12 +292,19 @@ export class ValveRecords {
     if (entry.last === null) entry.command = { ...command, status: 'confirmed', reason };
     if (entry.failedAsked === null) entry.failed = null;
     const ageMs = Math.abs(this.#clock.now() - Date.parse(command.asked_at));
-    if (ageMs < countsMs) entry.pending.set(settled, { asked: command, until: Number.POSITIVE_INFINITY });
+    if (ageMs < countsMs) this.#await(entry, { ...command, askedAt: command.asked_at }, settled, ageMs);
+  }
+
+  /** Notes that a command that was sent so long ago may move the valve. */
+  #await(entry: Entry, asked: AskedCommand, target: SettledValve, ageMs: number): void {
+    const pending = { asked, target, from: this.#clock.monotonic() - ageMs, until: Number.POSITIVE_INFINITY };
+    entry.pending = [...entry.pending.filter((each) => each.asked !== asked).slice(-9), pending];
   }
 
   #fail(entry: Entry, failed: NonNullable<ValveRecord['failed']>, asked: AskedCommand | null): void {
     entry.failed = failed;
     entry.failedAsked = asked;
+    entry.failedAfter = entry.newest;
     // A clock that was ahead of this one when it failed must not keep it for longer.
     const ageMs = Math.max(0, this.#clock.now() - failed.at);
     entry.failedUntil = this.#clock.monotonic() + failureShownMs - ageMs;
@@ -260,12 +316,15 @@ export class ValveRecords {
     if (known) return known;
     const kept = this.#memory?.valveRecord(id) ?? null;
     const entry: Entry = {
-      ...{ id, newest: null, last: null, failedAsked: null, failedUntil: 0, unfinished: null },
-      ...{ pending: new Map(), leftAt: null, tellers: [], open: null },
+      ...{ id, newest: null, last: null, failedAsked: null, failedAfter: null, failedUntil: 0 },
+      ...{ unfinished: null, pending: [], leftAt: null, tellers: [], open: null },
       ...{ command: null, failed: null, movement: null, ...kept },
     };
     this.#entries.set(key, entry);
     if (kept?.failed) this.#fail(entry, kept.failed, null);
+    // Its valve was not read any more.
+    const wasUnread = kept?.failed?.waited_s === null && kept.failed.asked_at === kept.command?.asked_at;
+    if (kept?.command?.status === 'not_confirmed' && wasUnread) entry.unfinished = kept.command;
     if (kept?.command?.status === 'sent') {
       const { topic: _, ...command } = kept.command;
       entry.unfinished = kept.command;
@@ -282,4 +341,19 @@ export class ValveRecords {
   #keep(id: string, { command, failed, movement }: ValveRecord): void {
     this.#memory?.recordValve(id, { command, failed, movement });
   }
+}
+
+/** A command is confirmed, which ends its failure and those of older ones. A newer one, which was refused since, still failed. */
+function endFailure(entry: Entry, confirmed: AskedCommand): void {
+  const { newest, failedAsked, failedAfter } = entry;
+  if (failedAsked === confirmed || (newest === confirmed && failedAfter !== confirmed)) entry.failed = null;
+}
+
+/** A command that had ended in another way is seen to have worked. */
+function confirmLate(entry: Entry, asked: AskedCommand): void {
+  const { command, last } = entry;
+  // The end of one that has not ended is still to come.
+  if (last === asked && command?.status === 'sent') return;
+  if (last === asked && command) entry.command = { ...command, status: 'confirmed', reason: null };
+  endFailure(entry, asked);
 }

@@ -78,6 +78,66 @@ describe('a valve that does not obey', () => {
   });
 });
 
+describe('a valve that obeys late', () => {
+  /** Nothing says that it did not close: it is shown closed, by the command. */
+  const expectObeyed = (home: Home) => {
+    expect(home.json(`sonic/${home.sonicId}`).valve).toBe('closed');
+    expect(movement(home)).toMatchObject({ valve: 'closed', by: 'command' });
+    expect(last(home)).toMatchObject({ action: 'close', status: 'confirmed', reason: null, failed: null });
+    expect(failed(home).state).toBe('OFF');
+    expect(home.entity(home.propertyId, 'sensor_summary').state).not.toContain('did not close');
+  };
+
+  it('is not told to have failed once it is read closed, ten seconds after its time', async () => {
+    const home = new Home({ cloud: { valveTravelMs: 100 * secondMs } });
+    await home.start();
+    ask(home, 'CLOSE');
+    await home.pass(95 * secondMs);
+    expect(last(home)).toMatchObject({ status: 'not_confirmed', failed: { action: 'close' } });
+    await home.pass(2 * minuteMs);
+    expectObeyed(home);
+    home.bridge.kill();
+  });
+
+  it.each([
+    ['open', 'the valve moved'],
+    ['closed', 'the valve was closed already'],
+  ])('is not told to have failed after an outage in which it was not read: %s, %s', async (valve) => {
+    for (const isRestarted of [false, true]) {
+      const home = await aHome();
+      home.world.setValve(home.sonicId, valve === 'open' ? 'open' : 'closed');
+      await home.pass(2 * minuteMs);
+      ask(home, 'CLOSE');
+      await home.pass(secondMs);
+      home.strike = () => 'refused';
+      await home.pass(2 * minuteMs);
+      const reason = 'the valve could not be read for 90 s';
+      expect(last(home)).toMatchObject({ status: 'not_confirmed', reason, failed: { reason } });
+      if (isRestarted) await home.stop();
+      home.strike = () => null;
+      if (isRestarted) await home.start();
+      await home.pass(5 * minuteMs);
+      if (valve === 'open' && !isRestarted) expectObeyed(home);
+      expect(last(home)).toMatchObject({ status: 'confirmed', failed: null });
+      home.bridge.kill();
+    }
+  });
+
+  it('is told to have failed although somebody else closes it', async () => {
+    const home = new Home();
+    home.world.settings.change(home.propertyId, { auto_shut_off: false });
+    await home.start();
+    weaken(home);
+    ask(home, 'CLOSE');
+    await home.pass(2 * minuteMs);
+    home.world.setValve(home.sonicId, 'closed');
+    await home.pass(2 * minuteMs);
+    expect(movement(home)).toMatchObject({ valve: 'closed', by: 'elsewhere' });
+    expect(last(home)).toMatchObject({ status: 'not_confirmed', failed: { action: 'close' } });
+    home.bridge.kill();
+  });
+});
+
 describe('who moved the valve', () => {
   it('is told from a command, an incident that comes later, or nobody, over restarts', async () => {
     const home = await aHome();
@@ -110,7 +170,84 @@ describe('who moved the valve', () => {
     world.setValve(sonicId, 'open');
     await home.pass(hourMs);
     await home.start();
-    expect(movement(home)).toMatchObject({ valve: 'open', by: 'elsewhere', incident_id: null });
+    // Some time in that hour.
+    const elsewhere = { valve: 'open', by: 'elsewhere', incident_id: null, at: null };
+    expect(movement(home)).toEqual({ ...elsewhere, topic: null });
+    expect(home.entity(sonicId, 'sensor_moved_at').state).toBeNull();
+    home.strike = () => 'error-503';
+    await home.pass(hourMs);
+    world.setValve(sonicId, 'closed');
+    await home.pass(hourMs);
+    home.strike = () => null;
+    await home.pass(5 * minuteMs);
+    expect(movement(home)).toMatchObject({ valve: 'closed', by: 'elsewhere', at: null });
     home.bridge.kill();
   });
+
+  it('is not a command that found the valve where it wanted it, in this run or in one that was killed', async () => {
+    const home = await aHome({ schedules: { sonics: '10s', incidents: '10s' } });
+    const { sonicId, world } = home;
+    // The incident that a new home has would tell of the first movement.
+    world.settings.change(home.propertyId, { auto_shut_off: false });
+    await home.pass(hourMs);
+    for (const isKilled of [false, true]) {
+      ask(home, 'OPEN');
+      await home.pass(1_500);
+      if (isKilled) {
+        home.bridge.kill();
+        await home.start();
+      }
+      await home.pass(10 * secondMs);
+      expect(last(home)).toMatchObject({ action: 'open', status: 'confirmed' });
+      for (const valve of ['closed', 'open'] as const) {
+        world.setValve(sonicId, valve);
+        await home.pass(20 * secondMs);
+        expect(movement(home)).toMatchObject({ valve, by: 'elsewhere' });
+      }
+    }
+    home.bridge.kill();
+  });
+
+  it('is a hand that did what a command could not, as the incident tells', async () => {
+    const home = await aHome();
+    weaken(home);
+    ask(home, 'CLOSE');
+    await home.pass(45 * secondMs);
+    const { id } = home.world.openIncident({ type: 'device_handle_moved', sonicId: home.sonicId });
+    home.world.setValve(home.sonicId, 'closed');
+    await home.pass(minuteMs);
+    expect(movement(home)).toMatchObject({ valve: 'closed', by: 'by_hand', topic: null, incident_id: id });
+    expect(last(home)).toMatchObject({ status: 'confirmed', failed: null });
+    home.bridge.kill();
+  });
+
+  it('is not the automatic shut-off that was paused then, and is on again soon after', async () => {
+    const home = await aHome();
+    const { sonicId, propertyId, world } = home;
+    home.broker.publish(`sonic2mqtt/property/${propertyId}/pause/set`, '10', false);
+    await home.pass(7 * minuteMs);
+    world.openIncident({ type: 'high_volume_alert', sonicId });
+    await home.pass(30 * secondMs);
+    world.setValve(sonicId, 'closed');
+    await home.pass(5 * minuteMs);
+    expect(world.settings.get(propertyId)?.auto_shut_off).toBe(true);
+    expect(movement(home)).toMatchObject({ valve: 'closed', by: 'elsewhere', incident_id: null });
+    home.bridge.kill();
+  });
+
+  it.each(['limited', 'refused'] as const)(
+    'is a command although a second one failed (%s)',
+    async (fault) => {
+      const home = new Home({ cloud: { valveTravelMs: 30 * secondMs } });
+      await home.start();
+      ask(home, 'CLOSE');
+      await home.pass(3 * secondMs);
+      home.strike = ({ operation }) => (operation === 'command_valve' ? fault : null);
+      ask(home, 'CLOSE');
+      await home.pass(minuteMs);
+      expect(home.events('command').map(({ status }) => status)).toEqual(['ok', 'error']);
+      expect(movement(home)).toMatchObject({ valve: 'closed', by: 'command' });
+      home.bridge.kill();
+    },
+  );
 });

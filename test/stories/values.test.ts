@@ -202,6 +202,20 @@ describe('a pressure test that was started', () => {
     expect(home.asked('read_pressure_tests')).toHaveLength(asked);
     home.bridge.kill();
   });
+
+  it('has no result while it runs', async () => {
+    const home = new Home({ cloud: { pressureTestMs: 5 * minuteMs } });
+    const { sonicId } = home;
+    await home.start();
+    home.broker.publish(`sonic2mqtt/sonic/${sonicId}/pressure_test/start`, 'PRESS', false);
+    await home.pass(2 * minuteMs);
+    expect(home.entity(sonicId, 'binary_sensor_pressure_test_running').state).toBe('ON');
+    expect(home.entity(sonicId, 'sensor_pressure_test_result').state).toBeNull();
+    await home.pass(10 * minuteMs);
+    expect(home.entity(sonicId, 'binary_sensor_pressure_test_running').state).toBe('OFF');
+    expect(home.entity(sonicId, 'sensor_pressure_test_result').state).toBe('no_problem');
+    home.bridge.kill();
+  });
 });
 
 describe('without Home Assistant', () => {

@@ -65,6 +65,28 @@ describe('a request', () => {
     expect([...stub.requests, ...stub.sessionRequests]).toEqual([]);
   });
 
+  it.each([
+    ['command_valve', 'sonic_id'],
+    ['command_wifi_valve', 'sonic_id'],
+    ['change_thing_state', 'thing_id'],
+  ])('that is refused is the newest command of its valve, as one at its topic is: %s', async (name, key) => {
+    const { take, store } = await startCommands(undefined, { valves: false });
+    const payload = JSON.stringify({ params: { [key]: 'sonic-1' }, body: { action: 'close' } });
+    take(requestTo(name), payload, { isRetained: true });
+    expect(store.valveRecord('sonic-1')).toMatchObject({ command: null, failed: null });
+    const command = { action: 'close', status: 'refused', topic: requestTo(name) };
+    take(requestTo(name), payload);
+    const reason = 'not permitted: control.valves is off in the configuration';
+    const failed = { action: 'close', status: 'refused', reason };
+    expect(store.valveRecord('sonic-1')).toMatchObject({ command: { ...command, reason }, failed });
+    // Of no valve, or of none that is known.
+    for (const wrong of ['{}', '{"params":null,"body":[]}', payload.replace('sonic-1', 'sonic-9')])
+      take(requestTo(name), wrong);
+    take(requestTo('update_sonic'), payload.replace(key, 'sonic_id'));
+    expect(store.valveRecord('sonic-1')).toMatchObject({ command: { ...command, reason }, failed });
+    expect(store.valveRecord('sonic-9').command).toBeNull();
+  });
+
   it('that waits for its turn is not sent with too little of its time left', async () => {
     const { open, handler } = door();
     const bench = await startCommands(handler);

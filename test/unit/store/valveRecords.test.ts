@@ -35,10 +35,10 @@ function bench() {
       records = new ValveRecords(memory, clock);
     },
     /** Reads the valve, a minute after it was read last unless told otherwise. */
-    read: (state: string, afterMs = minuteMs) => {
+    read: (state: string, afterMs = minuteMs, sentAt?: number) => {
       const formerReadAt = readAt;
       clock.advance(afterMs);
-      readAt = clock.monotonic();
+      readAt = sentAt ?? clock.monotonic();
       records.record(aSonic({ valve_state: state }), readAt, formerReadAt);
     },
     ask: (action: ValveAction | null): AskedCommand => {
@@ -56,7 +56,8 @@ function bench() {
     fly: (asked: AskedCommand) => records.commandFlies(id, asked),
     land: (asked: AskedCommand, until: number | null) => records.commandLanded(id, asked, until),
     open: (changes: object) => records.incidentOpened(id, anIncident({ detected_at: iso(), ...changes })),
-    tell: (isShutOffOn = false) => records.findTeller(id, isShutOffOn),
+    tell: (isShutOffOn: boolean | null = false) => records.findTeller(id, isShutOffOn),
+    awaited: () => records.awaited,
     expire: () => records.expireFailures(),
   };
 }
@@ -146,6 +147,55 @@ describe('a failed command', () => {
     });
   });
 
+  it('that was refused is not ended by an older one that is confirmed, but by a newer one', () => {
+    const stage = bench();
+    const older = stage.ask('open');
+    stage.refuse(true);
+    stage.end(older, 'confirmed');
+    expect(stage.get()).toMatchObject({ command: { status: 'refused' }, failed: { action: 'close' } });
+    stage.end(stage.ask('close'), 'confirmed');
+    expect(stage.get()).toMatchObject({ command: { status: 'confirmed' }, failed: null });
+  });
+
+  it.each(['not_confirmed', 'error'] as const)('is none once the valve obeys late: %s', (status) => {
+    const stage = bench();
+    stage.read('open');
+    const asked = stage.ask('close');
+    stage.fly(asked);
+    stage.land(asked, stage.clock.monotonic() + 90_000);
+    stage.read('closing');
+    stage.end(asked, status);
+    stage.read('closed');
+    expect(stage.get()).toMatchObject({ command: { status: 'confirmed', reason: null }, failed: null });
+    expect(stage.kept.get(id)).toEqual(stage.get());
+  });
+
+  it('that obeys late leaves a newer one as it is', () => {
+    const stage = bench();
+    stage.read('open');
+    const asked = stage.ask('close');
+    stage.fly(asked);
+    stage.land(asked, stage.clock.monotonic() + 90_000);
+    stage.read('closing');
+    stage.end(asked, 'not_confirmed');
+    stage.ask('open');
+    stage.read('closed');
+    expect(stage.get()).toMatchObject({ command: { action: 'open', status: 'sent' }, failed: null });
+  });
+
+  it('that found the valve there is awaited until that is read', () => {
+    const stage = bench();
+    stage.read('closed');
+    const asked = stage.ask('close');
+    stage.fly(asked);
+    stage.land(asked, stage.clock.monotonic() + 90_000);
+    stage.end(asked, 'not_confirmed');
+    expect(stage.awaited()).toEqual([id]);
+    stage.read('closed', hourMs);
+    expect(stage.get()).toMatchObject({ command: { status: 'confirmed' }, failed: null });
+    expect(stage.awaited()).toEqual([]);
+  });
+
   it('is known by a newer one that was sent', () => {
     const stage = bench();
     stage.read('open');
@@ -206,6 +256,70 @@ describe('who moved a valve', () => {
     expect(stage.get().movement).toMatchObject({ valve: 'open', by: 'elsewhere', topic: null });
   });
 
+  it('is no command that found the valve where it wanted it', () => {
+    const stage = bench();
+    stage.read('open');
+    const asked = stage.ask('open');
+    stage.fly(asked);
+    stage.land(asked, stage.clock.monotonic() + 10 * minuteMs);
+    for (const state of ['open', 'closed', 'open']) stage.read(state);
+    expect(stage.get().movement).toMatchObject({ valve: 'open', by: 'elsewhere', topic: null });
+  });
+
+  it('is each of two opposite commands, although the valve was where the second one wants it', () => {
+    const stage = bench();
+    stage.read('open');
+    for (const action of ['close', 'open'] as const) {
+      const asked = stage.ask(action);
+      stage.fly(asked);
+      stage.land(asked, stage.clock.monotonic() + 10 * minuteMs);
+    }
+    for (const state of ['open', 'closed']) stage.read(state);
+    expect(stage.get().movement).toMatchObject({ valve: 'closed', by: 'command' });
+    stage.read('open');
+    expect(stage.get().movement).toMatchObject({ valve: 'open', by: 'command' });
+  });
+
+  it('is a command although the cloud did not receive it a second time', () => {
+    const stage = bench();
+    stage.read('open');
+    const [first, second] = [stage.ask('close'), stage.ask('close')];
+    for (const asked of [first, second]) stage.fly(asked);
+    stage.land(first, stage.clock.monotonic() + 10 * minuteMs);
+    stage.land(second, null);
+    stage.read('closed');
+    expect(stage.get().movement).toMatchObject({ valve: 'closed', by: 'command', topic });
+  });
+
+  it.each([
+    ['before the command', -minuteMs, 'command'],
+    ['between the command and the reading', minuteMs / 2, 'by_hand'],
+    ['after the reading', 2 * minuteMs, 'command'],
+  ])('is a hand although a command was under way, if the incident is of a time %s', (_words, afterMs, by) => {
+    const stage = bench();
+    stage.read('open');
+    stage.read('open', 2 * minuteMs);
+    const asked = stage.ask('close');
+    stage.fly(asked);
+    stage.land(asked, stage.clock.monotonic() + 10 * minuteMs);
+    const detected_at = new Date(stage.clock.now() + afterMs).toISOString();
+    stage.read('closed');
+    stage.clock.advance(2 * minuteMs);
+    stage.open({ type: 'device_handle_moved', detected_at });
+    stage.tell(true);
+    expect(stage.get().movement).toMatchObject({ by, topic: by === 'command' ? topic : null });
+  });
+
+  it('is no command that was sent after the reading that shows the movement', () => {
+    const stage = bench();
+    stage.read('open');
+    const sentAt = stage.clock.monotonic() + 1;
+    stage.clock.advance(minuteMs);
+    stage.fly(stage.ask('close'));
+    stage.read('closed', 0, sentAt);
+    expect(stage.get().movement).toMatchObject({ valve: 'closed', by: 'elsewhere', topic: null });
+  });
+
   it('is nobody that is known where a command had failed long before the valve could be read again', () => {
     const stage = bench();
     stage.read('open');
@@ -240,6 +354,20 @@ describe('who moved a valve', () => {
     });
   });
 
+  it.each([
+    [false, 'elsewhere'],
+    [true, 'automatic_shut_off'],
+    [null, 'automatic_shut_off'],
+  ])('is the shut-off if that was on when the movement was noticed: %s', (isOn, by) => {
+    const stage = bench();
+    stage.read('open');
+    stage.open({ type: 'long_flow_alert' });
+    stage.read('closed');
+    stage.tell(isOn);
+    stage.tell(true);
+    expect(stage.get().movement?.by).toBe(by);
+  });
+
   it.each<[string, (stage: ReturnType<typeof bench>) => void]>([
     ['is long open', (stage) => stage.read('open', 10 * minuteMs)],
     ['an earlier run knew', (stage) => stage.restart()],
@@ -255,14 +383,24 @@ describe('who moved a valve', () => {
     expect(stage.get().movement?.by).toBe('elsewhere');
   });
 
+  it.each([
+    [60, true],
+    [61, false],
+  ])('has a time if the valve was read within an hour before: %s minutes', (minutes, isKnown) => {
+    const stage = bench();
+    stage.read('open');
+    stage.read('closed', minutes * minuteMs);
+    expect(stage.get().movement).toMatchObject({ by: 'elsewhere', at: isKnown ? stage.iso() : null });
+  });
+
   it('is somebody elsewhere while the bridge was down, unless a new incident tells', () => {
     const stage = bench();
     stage.read('open');
     stage.restart();
     stage.open({ id: 'incident-9', type: 'device_handle_moved' });
     const at = stage.iso();
-    stage.read('closed', hourMs);
-    expect(stage.get().movement).toMatchObject({ by: 'elsewhere', at: stage.iso() });
+    stage.read('closed', 2 * hourMs);
+    expect(stage.get().movement).toMatchObject({ by: 'elsewhere', at: null });
     stage.tell();
     expect(stage.get().movement).toMatchObject({ by: 'by_hand', at, incident_id: 'incident-9' });
   });
