@@ -192,6 +192,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     bridgeState,
     discovery,
     cleanup,
+    otherBridges,
     clock,
     log,
   });

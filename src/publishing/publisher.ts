@@ -42,6 +42,8 @@ export interface PublisherParts {
   readonly bridgeState: BridgeState;
   readonly discovery: DiscoveryMessages;
   readonly cleanup: Cleanup;
+  /** Why two bridges are on these topics, in words; null while this one is alone. */
+  readonly otherBridges: { readonly problem: string | null };
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -297,9 +299,13 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   #publishDevice(view: DeviceView): void {
-    const { discovery, ...documents } = planDevice(view, this.#parts.context);
+    const { otherBridges, context } = this.#parts;
+    const { discovery, messages, ...others } = planDevice(view, context);
     if (discovery) this.#publishDiscovery(discovery, view);
-    this.#putAll(documents);
+    // A bridge that has come onto these topics by mistake may say `online` after this one, for values that it has read.
+    const [first] = messages;
+    const isInTheWay = otherBridges.problem !== null && first?.payload === 'offline';
+    this.#putAll({ ...others, messages: isInTheWay ? [first] : messages });
   }
 
   #putAll({ messages, unwanted, undecided }: Omit<DevicePlan, 'discovery'>): void {

@@ -70,9 +70,9 @@ export class ShownJudge {
   readonly #toCome = new Set<string>();
   /** By valve, when it measured no flow by an answer of the cloud, in Unix seconds. */
   readonly #rests = new Map<string, Set<unknown>>();
-  /** The last word of whether the cloud's data is fresh. */
-  #cloud = 'offline';
-  #cloudBackAt = Number.NEGATIVE_INFINITY;
+  /** The last words of whether the cloud's data is fresh, and of whether the bridge is there. */
+  readonly #there: Record<string, string> = { cloud: 'offline', state: 'offline' };
+  #backAt = Number.NEGATIVE_INFINITY;
 
   constructor(history: WorldHistory, eyes: Eyes, water: WaterSamples, circumstances: Circumstances) {
     this.#history = history;
@@ -83,9 +83,10 @@ export class ShownJudge {
 
   /** A message that the broker took, before the eyes have seen it. */
   take(topic: string, payload: string): void {
-    if (/\/bridge(_\d+)?\/cloud$/.test(topic)) {
-      if (payload === 'online' && this.#cloud !== payload) this.#cloudBackAt = this.#circumstances.now();
-      this.#cloud = payload;
+    const [, , word] = /\/bridge(_\d+)?\/(cloud|state)$/.exec(topic) ?? [];
+    if (word !== undefined) {
+      if (payload === 'online' && this.#there[word] !== payload) this.#backAt = this.#circumstances.now();
+      this.#there[word] = payload;
     }
     const [, base, kind, id, path = ''] =
       /^(.+)\/(property|signal|sonic)\/([^/]+)(?:\/(.+))?$/.exec(topic) ?? [];
@@ -162,12 +163,12 @@ export class ShownJudge {
   }
 
   /**
-   * A lost cloud changes no value, only availability. So when it is back, details are what they were until they are read
-   * again, which takes its time; positions of valves and incidents are read before anything is available.
+   * A lost cloud or broker changes no value, only availability. So when it is back, details are what they were until they are
+   * read again, which takes its time; positions of valves and incidents are read before anything is available.
    */
   #isBeingReadAgain(source: Source): boolean {
     if (source === 'sonics' || source === 'incidents') return false;
-    const sinceMs = this.#circumstances.now() - this.#cloudBackAt;
+    const sinceMs = this.#circumstances.now() - this.#backAt;
     if (sinceMs > readAgainMs) return false;
     const { windowMs } = this.#circumstances.bounds();
     this.#judgeLater(readAgainMs - sinceMs + 1, windowMs[source]);

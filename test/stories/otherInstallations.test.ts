@@ -116,6 +116,29 @@ it('a second live bridge that reads the cloud does not vouch for what the first 
   await home.stop(second);
 });
 
+it('a second live bridge is not overwritten by what the first one has read long ago', async () => {
+  const home = new Home();
+  const { sonicId } = home;
+  home.world.changeSonic(sonicId, { battery: 'high' });
+  await home.start();
+  const wait = { status: 503, headers: { 'retry-after': '3600' }, text: '{}' };
+  home.strike = ({ operation }) => (operation === 'list_sonics' ? wait : null);
+  await home.pass(7 * minuteMs);
+  home.world.changeSonic(sonicId, { battery: 'low' });
+  home.strike = () => null;
+  const second = home.anotherBridge({ mqtt: { client_id: 'second' } });
+  second.start();
+  await home.pass(minuteMs);
+  const path = `sonic/${sonicId}/homeassistant`;
+  const from = home.published(path).length;
+  // Both go on to read what is measured.
+  await home.pass(20 * minuteMs);
+  const shown = home.published(path).slice(from);
+  expect(shown.length).toBeGreaterThan(5);
+  expect(new Set(shown.map(({ payload }) => JSON.parse(payload).battery))).toEqual(new Set(['low']));
+  await home.stop(second);
+});
+
 // Every bridge begins with them, in this order.
 it.each([
   ['cloud', 'before it was heard'],
