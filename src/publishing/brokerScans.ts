@@ -237,12 +237,10 @@ export class BrokerScans {
       this.#restore();
   }
 
-  /** Publishes all devices again, but not again and again. */
   #restore(): void {
     const { publisher, clock, log } = this.#parts;
-    const now = clock.monotonic();
-    if (!publisher.isShowingDevices || now < this.#restoredAt + rescanMs) return;
-    this.#restoredAt = now;
+    if (!publisher.isShowingDevices) return;
+    this.#restoredAt = clock.monotonic();
     log.warn(
       'Another client has deleted or replaced discovery messages of this bridge. Publishing all devices',
     );
@@ -333,6 +331,7 @@ export class BrokerScans {
     const isLost = (topic: string) => this.#missed.has(topic) && retained.isKnown(topic);
     const isDeleted = this.#isShown && [...missing].some(isLost);
     this.#missed = new Set([...missing].filter((topic) => !this.#missed.has(topic)));
-    if (isDeleted) this.#restore();
+    // Somebody may delete them again and again.
+    if (isDeleted && now >= this.#restoredAt + rescanMs) this.#restore();
   }
 }

@@ -146,13 +146,9 @@ export class Oracle {
     const health = `${this.#base}/bridge/health`;
     const isHealthRefused = () => this.#refused.has(health) && time.now - this.#healthRefusedAt < sentAgainMs;
     const atEpoch = (timeMs: number) => epochMs + timeMs;
-    // Each of two bridges has read the list at another time, and the later message may be that of the earlier reading.
     const leak = {
-      ...common,
-      isHeard: () => isHeard() && this.bridges === 1,
-      isHealthRefused,
-      atEpoch,
-      base: this.#base,
+      ...{ ...common, isHeard, isHealthRefused, atEpoch, base: this.#base },
+      areSeveral: () => this.bridges > 1,
     };
     this.#leak = new LeakJudge(history, this.eyes, retained, leak);
     this.#totals = new TotalJudge(common);

@@ -83,13 +83,13 @@ function valveShown(state: string | null | undefined, settled: Shown | undefined
   return (state === 'pressure_test' ? settled : positions[state ?? '']) ?? null;
 }
 
-/** By the newest open incident about a test, of the day of the last test or later; nothing while one runs. */
+/** By the newest open incident about a test, of the day of the last test or later. */
 function pressureTestResult(place: Place): Shown {
   const { world, id } = place;
   const dayOf = (at: string | null) =>
     localTime(Date.parse(at ?? ''), world.timezoneOf(world.propertyOf(id))).date;
   const last = world.pressureTestsOf(id).at(-1);
-  if (!last || sonic(place)?.valve_state === 'pressure_test') return null;
+  if (!last) return null;
   const [newest] = openIncidents(place, atSonic(id))
     .filter(
       ({ type, detected_at }) =>

@@ -93,7 +93,9 @@ function* problemsOf(
 
 /** A valve under test is shown as whoever saw it last; and of several properties none is known to have one on Wi-Fi. */
 function isPermitted(componentId: string, { world, id }: Device, state: unknown): boolean {
-  if (componentId === 'valve_valve') return world.things.get(id)?.valve_state === 'pressure_test';
+  const isTested = world.things.get(id)?.valve_state === 'pressure_test';
+  if (componentId === 'valve_valve') return isTested;
+  if (componentId === 'sensor_pressure_test_result' && isTested) return state === null;
   const isOfHome = world.properties.has(id) && world.properties.size > 1;
   const isOnWifi = [...world.incidents.values()].some(
     ({ open, sonic_id: sonicId }) =>
