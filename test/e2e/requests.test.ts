@@ -198,6 +198,9 @@ describe('too many requests', () => {
       await mqtt.publish('sonic2mqtt/bridge/request/update_signal', request);
     }
     await waitFor(() => bridge.sent('update_signal').length > sent + 2, { what: 'requests to hang' });
+    // It is answered at once, and so after all six have come.
+    await mqtt.publish('sonic2mqtt/bridge/request/no_such_operation', '{}');
+    await waitFor(() => bridge.answers('no_such_operation').length > 0, { what: 'the last of them' });
     const { code, durationMs } = await bridge.program.stop();
     expect({ code, isInTime: durationMs < 5_000 }).toEqual({ code: 0, isInTime: true });
     await waitFor(() => bridge.answers('update_signal').length === before + 6, { what: 'the answers' });

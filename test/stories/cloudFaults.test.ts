@@ -119,11 +119,14 @@ function expectNothingElseShown(
 /** It tells of the command and of the movement, too. */
 const withoutSummary = (payload: string) => payload.replace(/"summary":"[^"]*"/, '');
 
-/** Two lines at most: what is away alone may be said before the outage as a whole. None is said twice. */
+/**
+ * Two lines at most: what is away alone may be said before the outage as a whole. None is said twice. The line by which
+ * everything becomes unavailable gives the reason too.
+ */
 function expectSaidOnce(home: Home, from: number, words: RegExp): void {
   const warnings = home
     .linesFrom(from)
-    .filter((line) => /^(warn|error)/.test(line) && !line.startsWith('warn: Command for '));
+    .filter((line) => /^(warn|error)/.test(line) && !/^warn: (Command for |No fresh data)/.test(line));
   const saying = warnings.filter((line) => words.test(line)).map((line) => line.replace(/\d+/g, 'N'));
   expect(saying.length, warnings.join('\n')).toBeGreaterThan(0);
   expect(saying.length, warnings.join('\n')).toBeLessThanOrEqual(2);
