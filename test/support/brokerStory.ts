@@ -27,7 +27,9 @@ export function startCloudAndBroker(): Promise<TestBridge> {
 async function retainedPicture(bridge: TestBridge): Promise<ReadonlyMap<string, string>> {
   const newcomer = await watchTopics(bridge.broker.url, ['sonic2mqtt/#', 'homeassistant/#']);
   await newcomer.close();
-  return new Map([...newcomer.last].map(([topic, text]) => [topic, text.replaceAll(passing, '')]));
+  // What is told live meanwhile is not retained.
+  const retained = newcomer.messages.filter(({ retain }) => retain);
+  return new Map(retained.map(({ topic, text }) => [topic, text.replaceAll(passing, '')]));
 }
 
 /** Times, what a run is known by, who moved a valve meanwhile, what is measured anew then, and the water that runs. */
