@@ -135,7 +135,7 @@ async function createProgram(
   }
 
   const simulate = add('simulate', 'Run only the simulated cloud, for development and tests')
-    .addOption(numberOption('--port <n>', 65_535, 'port on 127.0.0.1 (default: any free port)'))
+    .addOption(numberOption('--port <n>', 65_535, 'port on 127.0.0.1 (default: a free port)'))
     .addOption(numberOption('--seed <n>', 2 ** 32 - 1, 'the same seed gives the same devices and events'))
     .addOption(numberOption('--properties <n>', 100_000, 'number of properties (default: 2)'))
     .addOption(numberOption('--signals <n>', 100_000, 'number of hubs (default: 3)'))

@@ -33,7 +33,7 @@ interface PlacedIncident {
 /**
  * The open incidents of the account. Each is shown at its sonic, or else at its hub. An incident that names neither is shown
  * at the account's only property. If there are several, the bridge that the hash of its id selects shows it. The incident
- * entities of all devices that it may belong to are unknown then: any, or the sonics of its hub.
+ * entities of all devices that it may belong to are unknown then: of every device, or of the sonics of its hub.
  */
 export class OpenIncidents {
   /** A list that is complete closes what it is without: what it misses was read by itself before. */

@@ -221,8 +221,8 @@ export class ValveRecords {
   }
 
   /**
-   * Looks whether an incident tells of the last movement by now. Null: whether the automatic shut-off is on is not known.
-   * Returns whether one does that did not before.
+   * Finds the incident that shows who has moved the valve last. `isShutOffOn` is null while the setting of the automatic
+   * shut-off is unknown. Returns whether it has found another one.
    */
   findTeller(id: string, isShutOffOn: boolean | null): boolean {
     const entry = this.#entry(id);

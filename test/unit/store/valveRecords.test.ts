@@ -25,6 +25,11 @@ function bench() {
   let records = new ValveRecords(memory, clock);
   let readAt = clock.monotonic();
   const iso = () => new Date(clock.now()).toISOString();
+  const ask = (action: ValveAction | null): AskedCommand => {
+    const asked = { action, topic, askedAt: iso() };
+    records.recordCommand(id, asked, 'sent', null);
+    return asked;
+  };
   return {
     clock,
     kept,
@@ -41,9 +46,12 @@ function bench() {
       readAt = sentAt ?? clock.monotonic();
       records.record(aSonic({ valve_state: state }), readAt, formerReadAt);
     },
-    ask: (action: ValveAction | null): AskedCommand => {
-      const asked = { action, topic, askedAt: iso() };
-      records.recordCommand(id, asked, 'sent', null);
+    ask,
+    /** Asks for it, and the cloud accepts it, which counts for so long. */
+    accept: (action: ValveAction, forMs: number) => {
+      const asked = ask(action);
+      records.commandFlies(id, asked);
+      records.commandLanded(id, asked, clock.monotonic() + forMs);
       return asked;
     },
     end: (asked: AskedCommand, status: 'confirmed' | 'not_confirmed' | 'error' | 'superseded') =>
@@ -160,9 +168,7 @@ describe('a failed command', () => {
   it.each(['not_confirmed', 'error'] as const)('is none once the valve obeys late: %s', (status) => {
     const stage = bench();
     stage.read('open');
-    const asked = stage.ask('close');
-    stage.fly(asked);
-    stage.land(asked, stage.clock.monotonic() + 90_000);
+    const asked = stage.accept('close', 90_000);
     stage.read('closing');
     stage.end(asked, status);
     stage.read('closed');
@@ -173,9 +179,7 @@ describe('a failed command', () => {
   it('that obeys late leaves a newer one as it is', () => {
     const stage = bench();
     stage.read('open');
-    const asked = stage.ask('close');
-    stage.fly(asked);
-    stage.land(asked, stage.clock.monotonic() + 90_000);
+    const asked = stage.accept('close', 90_000);
     stage.read('closing');
     stage.end(asked, 'not_confirmed');
     stage.ask('open');
@@ -186,9 +190,7 @@ describe('a failed command', () => {
   it('that found the valve there is awaited until that is read', () => {
     const stage = bench();
     stage.read('closed');
-    const asked = stage.ask('close');
-    stage.fly(asked);
-    stage.land(asked, stage.clock.monotonic() + 90_000);
+    const asked = stage.accept('close', 90_000);
     stage.end(asked, 'not_confirmed');
     expect(stage.awaited()).toEqual([id]);
     stage.read('closed', hourMs);
@@ -259,9 +261,7 @@ describe('who moved a valve', () => {
   it('is no command that found the valve where it wanted it', () => {
     const stage = bench();
     stage.read('open');
-    const asked = stage.ask('open');
-    stage.fly(asked);
-    stage.land(asked, stage.clock.monotonic() + 10 * minuteMs);
+    stage.accept('open', 10 * minuteMs);
     for (const state of ['open', 'closed', 'open']) stage.read(state);
     expect(stage.get().movement).toMatchObject({ valve: 'open', by: 'elsewhere', topic: null });
   });
@@ -299,9 +299,7 @@ describe('who moved a valve', () => {
     const stage = bench();
     stage.read('open');
     stage.read('open', 2 * minuteMs);
-    const asked = stage.ask('close');
-    stage.fly(asked);
-    stage.land(asked, stage.clock.monotonic() + 10 * minuteMs);
+    stage.accept('close', 10 * minuteMs);
     const detected_at = new Date(stage.clock.now() + afterMs).toISOString();
     stage.read('closed');
     stage.clock.advance(2 * minuteMs);
@@ -323,9 +321,7 @@ describe('who moved a valve', () => {
   it('is nobody that is known where a command had failed long before the valve could be read again', () => {
     const stage = bench();
     stage.read('open');
-    const asked = stage.ask('close');
-    stage.fly(asked);
-    stage.land(asked, stage.clock.monotonic() + 2 * minuteMs);
+    stage.accept('close', 2 * minuteMs);
     stage.read('faulty');
     stage.read('closed', hourMs);
     expect(stage.get().movement).toMatchObject({ valve: 'closed', by: 'elsewhere', topic: null });
