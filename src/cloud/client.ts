@@ -32,10 +32,10 @@ export interface CloudClientOptions extends Omit<PipelineOptions, 'random'> {
 export interface ListOptions extends CallOptions {
   readonly onPage?: PageWatcher;
   /**
-   * Whether records of the list are known, from this run or the last one. Then a 404 does not mean that the cloud has no such
+   * Whether records of the list are known by then, from this run or the last one. Then a 404 does not mean that the cloud has no such
    * list, and the list is read again.
    */
-  readonly isExpected?: boolean;
+  readonly isExpected?: () => boolean;
 }
 
 /** The answer to a call: as the bridge uses it, and as the cloud sent it. */

@@ -45,7 +45,7 @@ export interface PreparedCall {
   readonly name: OperationName;
   readonly params: Readonly<Record<string, string>>;
   readonly request: HttpRequest;
-  readonly options: CallOptions & { readonly isExpected?: boolean };
+  readonly options: CallOptions & { readonly isExpected?: () => boolean };
   readonly problems: ProblemCollector;
   /** Of a page of a vital list: how long it may wait for its turn, in ms. It may wait longer if it was read within a minute. */
   readonly maxWaitMs?: number;
@@ -294,7 +294,7 @@ export class RequestPipeline {
     if (error) {
       const { status, message } = error;
       const wasMissing = this.missingRoutes.has(name);
-      if (options.isExpected || !this.missingRoutes.recordError(name, params, status)) throw error;
+      if (options.isExpected?.() || !this.missingRoutes.recordError(name, params, status)) throw error;
       if (!wasMissing) this.#logMissing(name, status);
       throw new CloudError('unsupported', name, message, { status, mayHaveActed: false });
     }

@@ -186,7 +186,7 @@ export async function readWifiSonics(
 ): Promise<WifiSonics> {
   const operation = 'list_wifi_sonics';
   try {
-    const options = { isExpected: areSomeKnown(), ...(stopping && { signal: stopping }) };
+    const options = { isExpected: areSomeKnown, ...(stopping && { signal: stopping }) };
     const list = await client.readList({ operation }, options);
     return { records: list.records, isComplete: list.complete, problem: listProblem(list) };
   } catch (error) {

@@ -126,6 +126,8 @@ export class Poller extends EventEmitter<PollerEvents> {
       if (mayConcernHub(record) || store.ids('signal').some(isOffline)) void this.runNow('signals');
     });
     store.on('relocated', () => void this.runNow('properties'));
+    // A disk may be mounted late.
+    state.on('added', () => this.refreshDays());
     this.#details = new Details(parts);
     this.#telemetry = new TelemetryPoll(parts);
     this.#usage = new UsagePoll(parts);

@@ -268,6 +268,7 @@ export class BrokerScans {
       const pause = state.adoptPause(id, each);
       if (pause) store.showPause(id, pauseShown(pause.isOver ? 'resuming' : 'paused', pause, null));
     }
+    if (!publisher.isShowingDevices) state.adoptWifiSonics(found.wifiSonics());
     incidentEvents.takeOver(isFromLostRun ? found.incidents : found.incidentsOfOthers());
     for (const device of found.leftBehind()) leftDevices.checkLater(device);
     this.#publishFound();
@@ -295,17 +296,20 @@ export class BrokerScans {
     });
   }
 
-  /** Other clients replace or delete all of them or none, so it is enough to check a few in turn. */
+  /**
+   * Other clients replace or delete all of them or none, so it is enough to check a few in turn. The newest is checked each
+   * time: a bridge with another base topic that meets a new device announces it too, soon after this one.
+   */
   async #check(): Promise<void> {
     const { connection, discovery, retained, otherBridges, publisher, clock, log } = this.#parts;
     if (!connection.isConnected || !publisher.isShowingDevices) return;
     const { topics } = discovery;
-    const some = Array.from({ length: Math.min(maxChecked, topics.length) }, (_, index) => {
+    const inTurn = Array.from({ length: Math.min(maxChecked, topics.length) }, (_, index) => {
       return topics[(this.#checked + index) % topics.length] ?? '';
     });
-    this.#checked += some.length;
-    some.push(...this.#missed);
-    const missing = new Set(some);
+    this.#checked += inTurn.length;
+    const missing = new Set([...inTurn, ...topics.slice(-1), ...this.#missed]);
+    const some = [...missing];
     let isReplaced = false;
     try {
       if (some.length > 0) {

@@ -157,7 +157,9 @@ export class IncidentEvents {
   async #publishOpened(): Promise<void> {
     const { state, store, events, log } = this.#parts;
     if (!this.#canPublish) return;
-    for (const id of this.#queue) if (!store.incidents.get(id)) this.#queue.delete(id);
+    // A file that was read late may know that an earlier run has announced it.
+    for (const id of this.#queue)
+      if (!store.incidents.get(id) || state.isAnnounced(id)) this.#queue.delete(id);
     const opened = [...this.#queue].filter((id) => !state.isPending(id));
     if (opened.length === 0) return;
     await state.recordPending(opened);

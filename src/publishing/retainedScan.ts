@@ -51,6 +51,8 @@ export class RetainedScan {
   readonly usage = new Map<string, UsageRecord>();
   /** The pauses of the automatic shut-off that bridges have published, by property. */
   readonly #pauses = new Map<string, PauseFound>();
+  /** The sonics without a hub that bridges have published, each with its topic. */
+  readonly #wifiSonics = new Map<string, string>();
 
   constructor(topics: Topics, shard: Shard) {
     this.#topics = topics;
@@ -81,9 +83,11 @@ export class RetainedScan {
     if (kind === 'incident') {
       if (path === '') this.#incidents.set(id, devicesNamedIn(payload));
     } else if (path === '') {
+      const record = objectIn(payload);
+      if ('signal_id' in record && record.signal_id === null) this.#wifiSonics.set(id, topic);
       // A bridge that shares the account with no other does not need this.
       if (!isShared(this.#shard)) return;
-      this.#records.set(`${kind}/${id}`, kind === 'property' ? id : namedProperty(objectIn(payload)));
+      this.#records.set(`${kind}/${id}`, kind === 'property' ? id : namedProperty(record));
     } else if (path === 'usage') {
       const record = recordFromShown(objectIn(payload));
       if (record) this.usage.set(id, record);
@@ -96,6 +100,11 @@ export class RetainedScan {
   /** The pauses that this bridge has to end if no other one remembers them. */
   pauses(): [string, PauseFound][] {
     return [...this.#pauses].filter(([id]) => isOurs(id, this.#shard));
+  }
+
+  /** The sonics without a hub that an earlier run of this bridge has published. */
+  wifiSonics(): string[] {
+    return [...this.#wifiSonics].flatMap(([id, topic]) => (this.#isOurs(topic) ? [id] : []));
   }
 
   /** State topics that this bridge may keep or delete. */

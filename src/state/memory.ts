@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import type { StoredSession } from '../cloud/session.ts';
@@ -13,6 +14,11 @@ export interface SessionOwner {
   readonly email: string;
 }
 
+interface MemoryEvents {
+  /** Something was added that an earlier run, or another one, has kept. */
+  readonly added: [];
+}
+
 /** What can be learned again need not wear out a memory card. */
 const laterMs = 60_000;
 
@@ -23,7 +29,7 @@ const maxClockErrorMs = 5_000;
  * What is remembered over a restart. All of it is in memory, section by section, and each change says how soon it is to be on
  * disk: at once, a minute later, or with whatever is written next.
  */
-export abstract class Memory {
+export abstract class Memory extends EventEmitter<MemoryEvents> {
   readonly #account: SessionOwner;
   protected readonly clock: Clock;
   readonly #announced = new Set<string>();
@@ -51,6 +57,7 @@ export abstract class Memory {
   protected isAtRest = false;
 
   constructor(account: SessionOwner, clock: Clock) {
+    super();
     this.#account = account;
     this.clock = clock;
   }
@@ -324,6 +331,11 @@ export abstract class Memory {
     this.#saveLater();
   }
 
+  /** Adds sonics without a hub that an earlier run has kept, or has published. */
+  adoptWifiSonics(ids: readonly string[]): void {
+    this.recordWifiSonics([...new Set([...this.#wifiSonics, ...ids])]);
+  }
+
   /** The sonics without a hub that were listed last: a cloud that refuses their list may still have them. */
   get wifiSonics(): readonly string[] {
     return this.#wifiSonics;
@@ -391,13 +403,13 @@ export abstract class Memory {
     if (wanted.includes('shownSettings')) for (const id of state.shownSettings) this.#shownSettings.add(id);
     if (wanted.includes('wifiSonics'))
       this.#wifiSonics = [...new Set([...this.#wifiSonics, ...state.wifiSonics])];
-    if (!wanted.includes('usage')) return;
-    for (const [id, kept] of Object.entries(usage)) {
+    for (const [id, kept] of Object.entries(wanted.includes('usage') ? usage : {})) {
       // A sum that is behind must not be shown before the latest month was read again: it would go down.
       const record = isBehind ? { ...kept, isWhole: false } : kept;
       this.#usage.set(id, this.#withUsage(id, record, this.#usageRead.has(id)));
       this.#remembered.add(id);
     }
+    this.emit('added');
   }
 
   /** With a clock that is behind the file, nobody knows how long a pause has lasted: it ends. */

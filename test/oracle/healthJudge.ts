@@ -31,6 +31,9 @@ const minuteMs = 60_000;
 /** So long health may say what was so before; it is judged at every change and at least every ten seconds. */
 const judgedMs = 30_000;
 
+/** Every two minutes the bridge looks at what the broker has of its devices. */
+const takenMs = 2 * minuteMs + judgedMs;
+
 /** The cloud's wish to wait holds for the operation that it was said to, and not for longer than this. */
 const longestPauseMs = 10 * minuteMs;
 
@@ -117,6 +120,7 @@ export class HealthJudge {
     this.#lookAtFloor(since);
     if (isHealthRefused() || !isHealthOk(this.#retained)) {
       this.#okSince = null;
+      this.#takenSince = null;
       return;
     }
     this.#okSince ??= now();
@@ -140,7 +144,7 @@ export class HealthJudge {
     const strangers = showsStored() ? this.#devicesOfOthers() : [];
     if (strangers.length > 0) {
       this.#takenSince ??= now();
-      if (now() - this.#takenSince > 2 * minuteMs) return `another bridge announces ${strangers[0]}`;
+      if (now() - this.#takenSince > takenMs) return `another bridge announces ${strangers[0]}`;
     } else this.#takenSince = null;
     const { count = 0, since: unmeasuredSince = 0, id = '' } = this.#unmeasured ?? {};
     // Of a valve that has gone nobody measures anything.

@@ -332,6 +332,7 @@ export class Oracle {
     const { time } = this.#options;
     const isTrue = this.#given.get(number) === text;
     this.#noteAccepted(request, answer.status);
+    if (!this.#given.has(number)) this.pauses.judged(request, answer.status, false);
     const pauseMs = retryAfterMs(answer, this.#options.epochMs + time.now);
     this.#health.answered(request, answer.status, pauseMs, text);
     if (answer.status === 401 || answer.status === 429) this.#move.givenBack(request);

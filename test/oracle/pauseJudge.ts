@@ -75,11 +75,15 @@ export class PauseJudge {
     if (isOff || path === 'settings/set') this.#offAt.set(id, at);
   }
 
-  /** The cloud has done as a request of the bridge asks, or has refused it. */
-  judged(request: SeenRequest, status: number): void {
+  /**
+   * The cloud has done as a request of the bridge asks, or has refused it. Something in front of it may only say that it is
+   * done, which makes a pause longer that there is already.
+   */
+  judged(request: SeenRequest, status: number, isDone = true): void {
     const id = request.params['property_id'] ?? '';
     const order = this.#orders.get(id);
     if (settingOf(request) !== false || status >= 300 || !order) return;
+    if (!isDone && !this.#debts.has(id)) return;
     const { now, canRemember } = this.#circumstances;
     const since = now();
     if (since - order.at > commandMs) return;

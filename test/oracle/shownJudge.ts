@@ -4,7 +4,7 @@ import { parsed } from './eyes.ts';
 import { rawTruths } from './rawTruths.ts';
 import { isAt, type Place, recordTruths, type Shown } from './recordTruths.ts';
 import { isWaterUse, type WaterSamples } from './waterSamples.ts';
-import type { Moment, WorldHistory } from './worldHistory.ts';
+import type { Moment, WorldHistory, WorldView } from './worldHistory.ts';
 
 type Kind = keyof typeof recordTruths;
 
@@ -155,7 +155,8 @@ export class ShownJudge {
       return;
     if (this.#isBeingReadAgain(source) || this.#isInDoubt(question, entity)) return;
     // No leak is hidden because nothing can be read: an alarm stays until a list is without its incident.
-    if (source === 'incidents' && state === 'ON' && this.#circumstances.areIncidentsUnread()) return;
+    const isAlarm = state === 'ON' || (componentId === 'sensor_summary' && tellsOfLeak(String(state)));
+    if (source === 'incidents' && isAlarm && this.#circumstances.areIncidentsUnread()) return;
     if (componentId.endsWith('valve') && this.#circumstances.isTravelling(id, state)) return;
     violated(
       `${stateTopic} ${componentId} shows ${state}, which has not been so for ${Math.round(windowMs / 60_000)} min`,
@@ -179,13 +180,18 @@ export class ShownJudge {
    * An incident that a list is without for the first time counts as open until the cloud was asked for it by itself,
    * however long ago it closed: the list may have come after an outage, and with others that have opened since.
    */
-  #isInDoubt(question: Question, { id, state }: SeenEntity): boolean {
+  #isInDoubt(question: Question, { id, componentId, state }: SeenEntity): boolean {
     const { truth, source } = question;
-    if (source !== 'incidents' || !truth) return false;
+    if (source !== 'incidents') return false;
     const inDoubt = this.#circumstances
       .askedForAlone()
       .flatMap((incidentId) => this.#history.lastOpen(incidentId) ?? []);
-    const isSo = inDoubt.length > 0 && truth({ world: this.#history.latest.withOpen(inDoubt), id }) === state;
+    if (inDoubt.length === 0) return false;
+    const world = this.#history.latest.withOpen(inDoubt);
+    const isSo =
+      componentId === 'sensor_summary'
+        ? tellsOfLeak(String(state)) && hasOpen(world, leak, id)
+        : truth?.({ world, id }) === state;
     if (isSo) this.#judgeLater(slackMs, this.#circumstances.bounds().windowMs[source]);
     return isSo;
   }
@@ -418,9 +424,9 @@ const leak = 'water_presence_detected';
 const tellsOfLeak = (summary: string) => /\bLeak\b/.test(summary);
 
 /** Whether one of this type is open, in that property or anywhere. */
-function hasOpen(moment: Moment, type: string, propertyId?: string): boolean {
-  const isThere = propertyId === undefined ? () => true : isAt.property({ world: moment, id: propertyId });
-  return [...moment.incidents.values()].some((incident) => incident.type === type && isThere(incident));
+function hasOpen(world: WorldView, type: string, propertyId?: string): boolean {
+  const isThere = propertyId === undefined ? () => true : isAt.property({ world, id: propertyId });
+  return [...world.incidents.values()].some((incident) => incident.type === type && isThere(incident));
 }
 
 function isKind(word: string): word is Kind {

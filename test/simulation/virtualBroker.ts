@@ -185,7 +185,7 @@ class VirtualClient extends EventEmitter implements Peer {
   #isCut = false;
   #arrivesAt = 0;
   #cancelKeepalive: () => void = () => {};
-  readonly stream = { destroy: () => this.#close() };
+  readonly stream = { destroy: () => this.#leave() };
 
   constructor(broker: VirtualBroker, clock: ProcessClock, random: Random, options: IClientOptions) {
     super();
@@ -244,17 +244,14 @@ class VirtualClient extends EventEmitter implements Peer {
 
   end(_isForced: boolean, _options?: object, done?: () => void): void {
     // A goodbye in order: the will is not published.
-    this.#close();
+    this.#leave();
     done?.();
   }
 
   /** The link breaks; the broker speaks the last will. */
   cut(code: string): void {
     if (!this.#isOpen) return;
-    const { will } = this.#options;
-    if (this.#broker.isPeerOf(this) && will) {
-      this.#broker.takeFrom(this, will.topic, String(will.payload), will.retain === true);
-    }
+    if (this.#broker.isPeerOf(this)) this.#speakWill();
     if (this.#clock.machine.isAsleep && !this.#clock.isDead) {
       // The machine finds out when it wakes.
       this.#isCut = true;
@@ -265,6 +262,21 @@ class VirtualClient extends EventEmitter implements Peer {
       this.#isOpen = false;
       this.#broker.detach(this);
     }
+  }
+
+  #speakWill(): void {
+    const { will } = this.#options;
+    if (will) this.#broker.takeFrom(this, will.topic, String(will.payload), will.retain === true);
+  }
+
+  /** Of a client that leaves on a dead link the broker hears nothing, and gives it up when its time is over. */
+  #leave(): void {
+    const broker = this.#broker;
+    if (broker.fault === 'frozen' && broker.isPeerOf(this))
+      broker.after(1_500 * (this.#options.keepalive ?? 60), () => {
+        if (!broker.hasPeer(this.clientId)) this.#speakWill();
+      });
+    this.#close();
   }
 
   /** Only a client of MQTT 5 that asked for it is told that a live message was sent with the retain flag. */

@@ -283,6 +283,24 @@ describe('a trial instance with another base topic', () => {
     expect(told).toHaveLength(1);
   });
 
+  it('that announces a new device too is noticed within three minutes, however many there are', async () => {
+    const home = new Home({ cloud: { sonics: 12 } });
+    await home.start();
+    home.broker.publish('trial/bridge/state', 'online', true);
+    await home.pass(hourMs);
+    for (let times = 0; times < 3; times++) {
+      const { id } = home.world.addSonic(home.signalId);
+      await home.until(() => announcerOf(home, id) === 'sonic2mqtt', 'the new valve', 2 * minuteMs);
+      await home.pass(30 * secondMs);
+      const payload = home.broker.retained.get(discoveryOf(id)) ?? '';
+      home.broker.publish(discoveryOf(id), payload.replaceAll('"sonic2mqtt/', '"trial/'), true);
+      await home.until(() => isSaid(home, 'sonic2mqtt'), 'the bridge to notice', 3 * minuteMs);
+      home.broker.publish(discoveryOf(id), payload, true);
+      await home.until(() => !isSaid(home, 'sonic2mqtt'), 'the bridge to be alone again', 15 * minuteMs);
+    }
+    home.bridge.kill();
+  });
+
   it('of a version that takes the devices is noticed, not fought, and the devices come back', async () => {
     const home = new Home({ cloud: { sonics: 2 } });
     await home.start();
@@ -457,6 +475,34 @@ describe('a hub and a valve with the same ID', () => {
 });
 
 describe('a disk that is mounted after the start', () => {
+  it('but before the broker lets the bridge in, tells of no incident again, and of no smaller total', async () => {
+    const home = new Home();
+    await home.start();
+    const { id } = home.world.openIncident({ type: 'long_flow_alert', sonicId: home.sonicId });
+    await home.pass(minuteMs);
+    await home.stop();
+    const path = [...home.disk.files.keys()].find((each) => each.endsWith('state.json')) ?? '';
+    const kept = JSON.parse(home.disk.files.get(path) ?? '');
+    kept.usage[home.sonicId].frozenMl = 5_000_000_000;
+    home.disk.files.clear();
+    home.broker.fault = 'subscriptions-refused';
+    const from = home.messages.length;
+    home.bridge.start();
+    await home.pass(minuteMs);
+    home.disk.files.set(path, JSON.stringify(kept));
+    await home.pass(4 * minuteMs);
+    home.broker.fault = null;
+    await home.pass(10 * minuteMs);
+    const since = home.messages.slice(from);
+    expect(home.events('incident_opened').filter((event) => event['id'] === id)).toHaveLength(1);
+    const totals = since
+      .filter(({ topic }) => topic === `sonic2mqtt/sonic/${home.sonicId}/usage`)
+      .map(({ payload }) => JSON.parse(payload).total);
+    expect(totals.length).toBeGreaterThan(0);
+    for (const total of totals) expect(total ?? 5_000_000).toBeGreaterThanOrEqual(5_000_000);
+    home.bridge.kill();
+  });
+
   it('keeps the water of years, and what this run has read is added', async () => {
     const home = new Home();
     await home.start();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { incidentTypes } from '../../src/model/records.ts';
 import type { Strike } from '../simulation/virtualCloud.ts';
+import type { VirtualDisk } from '../simulation/virtualDisk.ts';
 import { Home, type HomeOptions, hourMs, minuteMs, secondMs } from './home.ts';
 
 const type = 'water_presence_detected';
@@ -241,7 +242,10 @@ describe('an incident of which a part is known', () => {
 });
 
 describe('a refusal as the first answer after a start', () => {
-  it('takes no Wi-Fi valve away, which is asked for again', async () => {
+  it.each([
+    ['', (_disk: VirtualDisk) => {}],
+    [' by the broker alone', ({ files }: VirtualDisk) => files.clear()],
+  ])('takes no Wi-Fi valve away that is known%s, which is asked for again', async (_how, lose) => {
     const home = quietHome({ cloud: { wifiSonics: 1 } });
     const wifiId = home.world.wifiSonics.ids[0] ?? '';
     await home.start();
@@ -249,6 +253,7 @@ describe('a refusal as the first answer after a start', () => {
     const topics = [...home.broker.retained.keys()].filter((topic) => topic.includes(wifiId));
     expect(topics.length).toBeGreaterThan(5);
     await home.stop();
+    lose(home.disk);
     let isRefusing = true;
     home.strike = refuse('list_wifi_sonics', 404, () => isRefusing);
     await home.start();

@@ -413,7 +413,7 @@ describe('an operation beyond the document', () => {
       const { client, stub } = await startClient(() => ({ status }), { session });
       const call = { operation: 'list_wifi_sonics' } as const;
       for (let times = 0; times < 2; times++) {
-        const error = await errorOf(client.readList(call, { isExpected: true }));
+        const error = await errorOf(client.readList(call, { isExpected: () => true }));
         expect(error.kind).not.toBe('unsupported');
       }
       expect(client.operationState('list_wifi_sonics')).toBe('available');
