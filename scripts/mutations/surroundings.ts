@@ -3,6 +3,7 @@ import type { Mutation } from './mutation.ts';
 const httpTests = ['test/unit/cloud/http.test.ts'];
 const connectionTests = ['test/unit/broker/connection.test.ts'];
 const announcementTests = ['test/stories/announcements.test.ts'];
+const otherInstallationTests = ['test/stories/otherInstallations.test.ts'];
 
 /** The broker, the session and the disk. */
 export const surroundingMutations: readonly Mutation[] = [
@@ -47,6 +48,34 @@ export const surroundingMutations: readonly Mutation[] = [
     text: 'if (state.isAnnounced(incident.id)) return;',
     replacement: '',
     tests: announcementTests,
+  },
+  {
+    promise: 'what a disk that is mounted late knows to be announced is not announced again',
+    file: 'src/publishing/incidentEvents.ts',
+    text: 'if (!store.incidents.get(id) || state.isAnnounced(id)) this.#queue.delete(id);',
+    replacement: 'if (!store.incidents.get(id)) this.#queue.delete(id);',
+    tests: otherInstallationTests,
+  },
+  {
+    promise: 'totals are worked out again with the data of a disk that is mounted late',
+    file: 'src/polling/poller.ts',
+    text: "state.on('added', () => this.refreshDays());",
+    replacement: '',
+    tests: otherInstallationTests,
+  },
+  {
+    promise: 'a bridge that announces a new device too is noticed at the next check',
+    file: 'src/publishing/brokerScans.ts',
+    text: 'new Set([...inTurn, ...topics.slice(-1), ...this.#missed])',
+    replacement: 'new Set([...inTurn, ...this.#missed])',
+    tests: otherInstallationTests,
+  },
+  {
+    promise: 'a Wi-Fi valve that only the broker knows of is not deleted after a refusal',
+    file: 'src/publishing/brokerScans.ts',
+    text: 'if (!publisher.isShowingDevices) state.adoptWifiSonics(found.wifiSonics());',
+    replacement: '',
+    tests: ['test/stories/uncertain.test.ts'],
   },
   {
     promise: 'one session is renewed at a time',

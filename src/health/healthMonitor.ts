@@ -223,23 +223,16 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     this.#cancelTimer = this.#parts.clock.after(nextMs, () => this.#evaluate());
     if (isFresh === this.#isCloudFresh) return;
     this.#isCloudFresh = isFresh;
-    if (!isFresh) {
-      const cause = staleCause(records);
-      this.#parts.log.warn(
-        cause === null
-          ? 'No fresh data from the cloud. Entities are now unavailable'
-          : `No fresh data from the cloud: ${cause}. Entities are now unavailable`,
-      );
-    }
     if (isFresh) this.emit('event', 'cloud_online', { reason: null });
-    else this.emit('event', 'cloud_offline', { reason: this.#staleReason() });
+    else {
+      const cause = staleCause(records);
+      const reason = cause === null ? staleReason : `${staleReason}: ${cause}`;
+      this.#parts.log.warn(`${reason}. Entities are now unavailable`);
+      // An outage of the whole cloud explains it better than what one list met.
+      const { problems = [], cloudReason } = this.#report ?? {};
+      this.emit('event', 'cloud_offline', { reason: (problems.some(isOutage) && cloudReason) || reason });
+    }
     this.emit('changed');
-  }
-
-  /** Why the cloud's data is not fresh. Only an outage explains that, and no other problem. */
-  #staleReason(): string {
-    const { problems = [], cloudReason } = this.#report ?? {};
-    return (problems.some(isOutage) && cloudReason) || staleReason;
   }
 
   /** Logs each problem when it begins, and once that everything works again. An outage of the cloud has its own lines. */

@@ -52,6 +52,8 @@ async function startMonitor(record: object) {
   const parts = { client, state, store, poller, connection, retained, otherBridges, clock, log };
   const monitor = new HealthMonitor(parts as unknown as HealthParts);
   onTestFinished(() => monitor.stop());
+  const events: (readonly [event: string, fields: object])[] = [];
+  monitor.on('event', (...event) => events.push(event));
   const linesAfter = (status: PollStatus, isConnected = true, poll: PollName = 'signals') => {
     connection.isConnected = isConnected;
     const before = lines.messages.length;
@@ -60,7 +62,7 @@ async function startMonitor(record: object) {
     return lines.messages.slice(before);
   };
   const { overdue } = poller.statuses;
-  return { linesAfter, overdue, clock, reason: () => monitor.reason };
+  return { linesAfter, events, overdue, clock, reason: () => monitor.reason };
 }
 
 const failed = 'warn: Cannot read hubs: the cloud answered 422. Retrying';
@@ -88,15 +90,16 @@ it('logs a list of valves that cannot be read once only if the next read fails t
 it.each([
   ['503', 'unavailable', ': 503'],
   ['page 2 could not be read', 'incomplete', ''],
-] as const)('logs why entities become unavailable, where a read has failed: %s', async (...given) => {
+] as const)('tells why entities become unavailable, where a read has failed: %s', async (...given) => {
   const [message, kind, told] = given;
-  const { linesAfter } = await startMonitor({});
+  const { linesAfter, events } = await startMonitor({});
   linesAfter(good, true, 'sonics');
   const failure = { kind, message, key: message };
   const old = { ...good, freshUntil: Number.NEGATIVE_INFINITY, failure, consecutiveFailures: 9 };
   expect(linesAfter(old, true, 'sonics')).toContain(
     `warn: No fresh data from the cloud${told}. Entities are now unavailable`,
   );
+  expect(events.at(-1)).toEqual(['cloud_offline', { reason: `No fresh data from the cloud${told}` }]);
 });
 
 it('reports within ten seconds what has stopped, though no poll ends', async () => {
