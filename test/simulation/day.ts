@@ -8,6 +8,7 @@ import { BridgeProcess, bridgeConfig, type Place } from './bridgeProcess.ts';
 import { checkPicture } from './checkpoint.ts';
 import { happen } from './life.ts';
 import { anOrder, type Order } from './people.ts';
+import { aCacheTrouble } from './routeFaults.ts';
 import { Troubles } from './troubles.ts';
 import { type BrokerTap, VirtualBroker } from './virtualBroker.ts';
 import type { CloudTap } from './virtualCloud.ts';
@@ -45,6 +46,9 @@ const minuteMs = 60 * secondMs;
 const password = 'the-password-of-the-simulation';
 const linesKept = 300;
 
+/** From this seed on there are caches before the cloud. The days before it stay as they were when they were judged bad. */
+export const firstCached = 100_000;
+
 /** Schedules: few as they are by default, where a day is twenty thousand requests, and many that are asked for less. */
 const calm = {
   incidents: '20m',
@@ -75,6 +79,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     life: seededRandom(seed * 8 + 6),
     people: seededRandom(seed * 8 + 7),
     process: seededRandom(seed * 8 + 8),
+    caches: seededRandom(-seed),
   };
   const time = new VirtualTime();
   const epochMs = anEpoch(random.plan);
@@ -267,6 +272,8 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     const startMs = round * roundMs + lateMs;
     const quietAt = startMs + roundMs - quietMs;
     for (const storm of forecast(random.weather, startMs, quietAt)) schedule(storm);
+    if (seed >= firstCached)
+      for (const storm of forecast(random.caches, startMs, quietAt, [aCacheTrouble])) schedule(storm);
     isTroubled = true;
     for (let at = startMs; at < quietAt && !deadline(); at += minuteMs)
       await time.runUntil(Math.min(at + minuteMs, quietAt));

@@ -9,7 +9,8 @@ export const routeFaults = [
   ...['500', '503', '503-hour', '429', '429-hour', '403', '403-html', '404', '401'],
   ...['hang', 'reset', 'slow-connect', 'half-page', 'empty-page', 'odd-types', 'spelling', 'few-ids'],
 ] as const;
-export type RouteFault = (typeof routeFaults)[number];
+type DrawnFault = (typeof routeFaults)[number];
+export type RouteFault = DrawnFault | 'outdated';
 
 /** The routes by which the bridge lives. */
 const routes: readonly OperationName[] = [
@@ -27,6 +28,8 @@ export interface RouteTrouble {
   readonly operation: OperationName;
   /** Only that page of a list; all where null. */
   readonly page: number | null;
+  /** What a cache has of it, by the target of the request. */
+  readonly cached: Map<string, string>;
 }
 
 /** A route and a fault, drawn at random. */
@@ -35,18 +38,36 @@ export function aRouteTrouble(random: Random): RouteTrouble {
   const isList = operation.startsWith('list_');
   const twists = isList ? 0 : 5;
   const fault = routeFaults[between(random, 0, routeFaults.length - 1 - twists)] ?? '500';
-  return { at: 'route', fault, operation, page: isList && random() < 0.5 ? between(random, 1, 3) : null };
+  const page = isList && random() < 0.5 ? between(random, 1, 3) : null;
+  return { at: 'route', fault, operation, page, cached: new Map() };
+}
+
+/** A cache before one route that is read. */
+export function aCacheTrouble(random: Random): RouteTrouble {
+  const read = routes.filter((name) => /^(list|read)_/.test(name));
+  const operation = pick(random, read) ?? 'list_incidents';
+  return { at: 'route', fault: 'outdated', operation, page: null, cached: new Map() };
 }
 
 /** What becomes of a request by it; null for a request that it leaves alone. */
 export function strikeRoute(
-  { fault, operation, page }: RouteTrouble,
+  { fault, operation, page, cached }: RouteTrouble,
   request: SeenRequest,
   random: Random,
 ): ReturnType<Strike> {
   if (request.operation !== operation) return null;
   if (page !== null && Number(/[?&]page=(\d+)/.exec(request.target)?.[1] ?? 1) !== page) return null;
-  return outcomes[fault](random);
+  return fault === 'outdated' ? outdated(cached, request.target, random) : outcomes[fault](random);
+}
+
+/** Most answers are the first one again, and some pass the cache by. */
+function outdated(cached: Map<string, string>, target: string, random: Random): Twist {
+  return (answer) => {
+    if (answer.status !== 200) return answer;
+    const text = cached.get(target) ?? answer.text;
+    cached.set(target, text);
+    return random() < 0.3 ? answer : { ...answer, text, isWhole: true };
+  };
 }
 
 const said = (
@@ -59,7 +80,7 @@ const said = (
   text,
 });
 
-const outcomes: Readonly<Record<RouteFault, (random: Random) => RequestFault | SimulatedAnswer | Twist>> = {
+const outcomes: Readonly<Record<DrawnFault, (random: Random) => RequestFault | SimulatedAnswer | Twist>> = {
   '500': () => said(500),
   '503': (random) => said(503, { 'retry-after': String(between(random, 1, 300)) }),
   '503-hour': () => said(503, { 'retry-after': '3600' }),

@@ -131,13 +131,13 @@ const companions: readonly (((random: Random) => Trouble) | null)[] = [
 ];
 
 /** The storms between two moments: about one in ten minutes, from seconds to half an hour, some at the same time. */
-export function forecast(random: Random, fromMs: number, toMs: number): Storm[] {
+export function forecast(random: Random, fromMs: number, toMs: number, drawn = kinds): Storm[] {
   const storms: Storm[] = [];
   let startMs = fromMs;
   for (;;) {
     startMs += (random() < 0.2 ? 0.2 : 1) * between(random, 1, 26) * minuteMs;
     if (startMs >= toMs) return storms;
-    const trouble = pick(random, kinds)?.(random);
+    const trouble = pick(random, drawn)?.(random);
     if (!trouble) continue;
     const longestMs = pick(random, [0.1, 1, 5, 30]) ?? 1;
     const durationMs = Math.min(random() * longestMs * minuteMs + 500, toMs - startMs);
