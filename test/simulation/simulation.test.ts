@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { firstCached, simulateDay } from './day.ts';
 
 /** Many more, and whole days: npm run simulate:long */
-const seeds = 120;
+const seeds = 100;
 const hours = 4;
 const atATime = 20;
 
