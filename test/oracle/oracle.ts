@@ -120,7 +120,7 @@ export class Oracle {
       isOfOtherAccount: (id) => this.isOfOtherAccount(id),
       isRefused: (topic) => this.#refused.has(topic),
       isForged: (topic) => this.#forged.has(topic),
-      isMisled: (source) => this.#isMisled(source),
+      isMisled: (source) => this.isMisled(source),
       areIncidentsUnread: () =>
         time.now - (this.#crawls.last('list_incidents')?.askedAt ?? 0) > this.#bounds.windowMs.incidents,
       askedForAlone: () =>
@@ -425,7 +425,8 @@ export class Oracle {
       this.#askedForAlone.set(incidentId, { at: now, isTold: false, lists: 0 });
   }
 
-  #isMisled(source: Source): boolean {
+  /** Whether the cloud has told something else than the truth of this lately. */
+  isMisled(source: Source): boolean {
     const at = this.#misledAt.get(source);
     return at !== undefined && this.#options.time.now - at <= this.#bounds.windowMs[source];
   }

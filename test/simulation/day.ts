@@ -132,6 +132,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
         );
       },
       canRemember: () => disk.fault === null || disk.fault === 'slow',
+      isTruthful: () => seed < firstCached || !oracle.isMisled('incidents'),
       isMarking: () => !broker.isFlagLost,
       isOwed: (request) => oracle.pauses.mayTurnOn(request),
     },

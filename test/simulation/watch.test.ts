@@ -20,7 +20,7 @@ class Scene {
     const simulator = new Simulator({ clock, quiet: true, properties: 1, signals: 1, sonics: 1 });
     const bounds = {
       ...{ requestTimeoutMs: 10 * secondMs, maxConcurrency: 4, password: 'secret' },
-      ...{ isSelected: () => true, canRemember: () => true, isMarking: () => true },
+      ...{ isSelected: () => true, canRemember: () => true, isTruthful: () => true, isMarking: () => true },
       isOwed: () => false,
     };
     this.watch = new Watch(

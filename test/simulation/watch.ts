@@ -14,6 +14,8 @@ export interface Bounds {
   readonly password: string;
   /** Whether the bridge's filter selects what has that id. */
   readonly isSelected: (id: string) => boolean;
+  /** Whether the cloud has told only of incidents that are open, lately. One that it tells of again opens again. */
+  readonly isTruthful: () => boolean;
   /** Whether what is announced now can be noted on disk. */
   readonly canRemember: () => boolean;
   /** Whether the broker marks what it has stored. */
@@ -330,6 +332,7 @@ export class Watch {
 
   /** What was announced while nothing could be noted, which the log says, may be announced by the next run once more. */
   #timesOf(counts: Map<string, number>, id: string): number {
+    if (!this.#bounds.isTruthful()) return 0;
     const times = (counts.get(id) ?? 0) + 1;
     counts.set(id, this.#bounds.canRemember() ? times : 0);
     return times;
