@@ -64,6 +64,13 @@ export const surroundingMutations: readonly Mutation[] = [
     tests: otherInstallationTests,
   },
   {
+    promise: 'a total is not shown from a file that cannot be written before the months are read again',
+    file: 'src/state/stateFile.ts',
+    text: 'if (!this.#hasWritten) this.markBehind();',
+    replacement: '',
+    tests: ['test/stories/water.test.ts'],
+  },
+  {
     promise: 'a bridge that announces a new device too is noticed at the next check',
     file: 'src/publishing/brokerScans.ts',
     text: 'new Set([...inTurn, ...topics.slice(-1), ...this.#missed])',

@@ -148,9 +148,9 @@ export class UsagePoll {
     this.#made.set(sonicId, { day, record, usage });
     // A total that starts again from zero after each restart would count as water: it is shown only if it is kept.
     const shown = this.#parts.state.remembersUsage(sonicId) ? usage : { ...usage, totalL: null };
-    const readAt = sentAt ?? store.usage.readAt(sonicId);
-    if (readAt === undefined) store.recallUsage(sonicId, shown);
-    else store.setUsage(sonicId, shown, readAt);
+    const readAt = sentAt ?? store.usage.readAt(sonicId) ?? Number.NEGATIVE_INFINITY;
+    if (Number.isFinite(readAt)) store.setUsage(sonicId, shown, readAt);
+    else store.recallUsage(sonicId, shown);
   }
 
   #forgetGone(): void {

@@ -412,6 +412,13 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
     this.emit('added');
   }
 
+  /** An earlier run may have counted water that it could not write either: no sum is shown before the months are read again. */
+  protected markBehind(): void {
+    for (const [id, record] of this.#usage)
+      if (record.isWhole && !this.#usageRead.has(id)) this.#usage.set(id, { ...record, isWhole: false });
+    this.emit('added');
+  }
+
   /** With a clock that is behind the file, nobody knows how long a pause has lasted: it ends. */
   #takePauses({ pauses, writtenAt }: State): void {
     const isClockBehind = this.clock.now() < Date.parse(writtenAt ?? '') - maxClockErrorMs;

@@ -147,7 +147,10 @@ export class StateFile extends Memory {
     const saving = this.#readAndWrite()
       .then(
         () => this.#noteProblem(this.#isSharedFile ? sharedFile : null),
-        (error) => this.#noteProblem(unwritable(describeDiskError(error))),
+        (error) => {
+          if (!this.#hasWritten) this.markBehind();
+          this.#noteProblem(unwritable(describeDiskError(error)));
+        },
       )
       .finally(() => {
         this.#isHanging = false;

@@ -95,6 +95,32 @@ describe('the water that has run', () => {
     home.bridge.kill();
   });
 
+  it('has no smaller total after a restart where the run before could not write on the disk either', async () => {
+    const home = new Home({ config: { schedules } });
+    const { world, sonicId } = home;
+    await home.start();
+    await home.stop();
+    home.disk.fault = 'EROFS';
+    await home.start();
+    world.correctUsage(sonicId, yesterday, 5_000);
+    await home.pass(5 * minuteMs);
+    const { total } = usageOf(home);
+    expect(total).toBeGreaterThan(5_000);
+    home.bridge.kill();
+    // And the broker has lost it.
+    home.broker.retained.delete(`sonic2mqtt/sonic/${sonicId}/usage`);
+    const from = home.published(`sonic/${sonicId}/usage`).length;
+    await home.start();
+    await home.pass(5 * minuteMs);
+    const shown = home
+      .published(`sonic/${sonicId}/usage`)
+      .slice(from)
+      .map(({ payload }) => JSON.parse(payload).total);
+    expect(shown.filter((each) => each !== null && each < total)).toEqual([]);
+    expect(shown.at(-1)).toBeGreaterThanOrEqual(total);
+    home.bridge.kill();
+  });
+
   it('has no total on a disk that cannot be used, and the rest works', async () => {
     const home = new Home({ config: { schedules } });
     home.disk.fault = 'EROFS';
