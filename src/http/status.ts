@@ -52,6 +52,8 @@ export interface ShownSonic extends WithAlerts {
   /** The cloud's own word where it names no position. */
   readonly word: string | null;
   readonly doubt: Doubt;
+  /** The name of its hub if that is offline, which is why the valve is too; else null. */
+  readonly offlineHub: string | null;
   /** When it was last read, in ms; told where it is old. */
   readonly readAt: number | null;
   /** A command that failed; null without one. */
@@ -381,7 +383,7 @@ function shownSonic(
   readAt: StatusSnapshot['readAt'],
   flows: Pick<FlowHistory, 'of'>,
 ): ShownSonic {
-  const { sonic, valve, telemetry, usage, incidents } = view;
+  const { sonic, signal, isSignalReachable, valve, telemetry, usage, incidents } = view;
   const doubt = doubtOf(view, isFresh);
   const measured = telemetry && doubt === null ? measurementOf(telemetry) : null;
   return {
@@ -390,6 +392,10 @@ function shownSonic(
     valve,
     word: valveShown(sonic.valve_state, null) === null ? shortenedName(sonic.valve_state) : null,
     doubt,
+    offlineHub:
+      doubt === 'unreachable' && isSignalReachable === false && typeof signal === 'object'
+        ? displayName(signal)
+        : null,
     readAt: doubt === 'old' ? readAt(sonic.id) : null,
     failed: failureOf(view),
     battery: batteryOption(sonic.battery),

@@ -252,9 +252,10 @@ function valveState(sonic) {
   );
 }
 
-function doubtWords({ doubt, readAt }, areHubsPending) {
+function doubtWords({ doubt, offlineHub, readAt }, areHubsPending) {
   if (doubt === null) return null;
-  if (doubt === 'unreachable') return texts.offline;
+  if (doubt === 'unreachable')
+    return offlineHub === null ? texts.offline : say('offline_by_hub', { place: offlineHub });
   if (doubt === 'unsure') return areHubsPending ? texts.hub_unread : texts.maybe_offline;
   return readAt === null ? texts.no_update : [say('no_update_since', { at: readAt }), ', ', moment(readAt)];
 }
