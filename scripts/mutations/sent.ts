@@ -208,8 +208,8 @@ export const sendingMutations: readonly Mutation[] = [
   {
     promise: 'two spellings of an id are one valve',
     file: valveQueue,
-    text: 'return id.toLowerCase();',
-    replacement: 'return id;',
+    text: 'const valve = idKey(id);',
+    replacement: 'const valve = id;',
     tests: valveQueueTests,
   },
   {

@@ -207,7 +207,7 @@ export const showingMutations: readonly Mutation[] = [
   },
   {
     promise: 'a wish of the cloud to wait is no longer than ten minutes for valves and leaks',
-    file: 'src/cloud/pauses.ts',
+    file: 'src/cloud/rateLimits.ts',
     text: 'isVitalList(name) ? Math.min(ms, maxVitalPauseMs) : ms',
     replacement: 'ms',
     tests: ['test/unit/cloud/client.test.ts'],

@@ -2,7 +2,7 @@ import { constants, openSync, write, writeSync } from 'node:fs';
 import type { DestinationStream } from 'pino';
 
 /** How much waits for a reader that is slow or a disk that is full, in characters. Further lines are lost. */
-const maxWaiting = 1_000_000;
+const maxWaitingCharacters = 1_000_000;
 
 /** A pipe that is full is tried again soon; a disk that is full, or a reader that has gone, is not. */
 const fullPipeMs = 100;
@@ -37,7 +37,7 @@ export class LogOutput implements DestinationStream {
 
   /** Takes a line; never throws and never waits. */
   write(line: string): void {
-    if (this.#size + this.#current.length + line.length > maxWaiting) {
+    if (this.#size + this.#current.length + line.length > maxWaitingCharacters) {
       this.#lost += 1;
       return;
     }

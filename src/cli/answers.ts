@@ -99,11 +99,11 @@ export async function testAnswers(
   }
   const { signal } = context;
   const run = (checks: readonly Check[]) => runChecks(checks, report, signal);
-  if (part === 'broker') return outcomeOf(await run(brokerChecks(configuration, 'setup', signal)));
+  if (part === 'broker') return testResultOf(await run(brokerChecks(configuration, 'setup', signal)));
   const client = ownClient(configuration);
   const error = await run(cloudChecks(configuration.config, client));
   await signOutAndClose(client, signal);
-  return rejectionText(error) === null ? outcomeOf(error) : 'rejected';
+  return rejectionText(error) === null ? testResultOf(error) : 'rejected';
 }
 
 /** What the environment sets, which has priority: the variable of each answer. */
@@ -133,7 +133,7 @@ function unusedAnswers({ brokerUsername, brokerPassword }: Answers, env: NodeJS.
   });
 }
 
-function outcomeOf(error: unknown): TestResult {
+function testResultOf(error: unknown): TestResult {
   return error === null ? 'passed' : 'failed';
 }
 

@@ -111,7 +111,7 @@ export function foundReport(
     }
   }
   const versionsOf = (field: (typeof versions)[number]) =>
-    countsOf(signals?.map(({ [field]: held }) => (held !== null && isPublic(held) ? held : 'other')));
+    countEach(signals?.map(({ [field]: held }) => (held !== null && isPublic(held) ? held : 'other')));
   return {
     program: { version, node: process.version, architecture: process.arch },
     counts: {
@@ -119,13 +119,13 @@ export function foundReport(
       hubs: signals?.length ?? null,
       valves: sonics?.length ?? null,
       wifi_valves: wifiSonics?.length ?? null,
-      open_incidents: countsOf(
+      open_incidents: countEach(
         openIncidents?.map(({ type }) => incidentTypes.find((each) => each === type) ?? 'other'),
       ),
     },
     hub_versions: versionsOf('version'),
     modem_versions: versionsOf('modem_version'),
-    operations: Object.fromEntries(answers.map(({ operation, error }) => [operation, outcomeOf(error)])),
+    operations: Object.fromEntries(answers.map(({ operation, error }) => [operation, callOutcome(error)])),
     unknown_fields: [...unknown.fields].toSorted(),
     unknown_words: [...unknown.words].toSorted(),
     withheld,
@@ -170,7 +170,7 @@ function publicTexts(privateTexts: readonly string[]): (text: string) => boolean
   return (text) => looksHarmless.test(text) && !whole.has(text) && !text.split(/[_+]/).some(isPrivate);
 }
 
-function countsOf(words: readonly string[] | undefined): Readonly<Record<string, number>> | null {
+function countEach(words: readonly string[] | undefined): Readonly<Record<string, number>> | null {
   if (!words) return null;
   const counts = new Map<string, number>();
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
@@ -178,7 +178,7 @@ function countsOf(words: readonly string[] | undefined): Readonly<Record<string,
 }
 
 /** In words and numbers of ours and of HTTP. */
-function outcomeOf(error: unknown): object {
+function callOutcome(error: unknown): object {
   if (error === undefined) return { outcome: 'ok' };
   const about = error instanceof CloudError ? error : null;
   return {

@@ -79,7 +79,7 @@ export async function importDays(
   for (let end = hours.length; end > 0; end -= maxHoursPerMessage) {
     const start = Math.max(0, end - maxHoursPerMessage);
     const anchor = { startMs: anchorMs, sumL: hours[start - 1]?.sumL ?? beforeL };
-    await send(home, metadata, [anchor, ...hours.slice(start, end)]);
+    await sendStatistics(home, metadata, [anchor, ...hours.slice(start, end)]);
   }
   await untilWritten(home, entityId, beforeL);
   return dates;
@@ -150,7 +150,7 @@ async function readMetadata(home: HomeAssistantSocket, entityId: string): Promis
   return { statistic_id: entityId, unit_of_measurement: unit, litersPerUnit: factor };
 }
 
-async function send(
+async function sendStatistics(
   home: HomeAssistantSocket,
   { litersPerUnit: factor, ...about }: Metadata,
   hours: readonly { readonly startMs: number; readonly sumL: number }[],

@@ -165,9 +165,9 @@ export class CloudClient {
   }
 
   traffic(): Traffic {
-    const { counter, pauses, queue } = this.#pipeline;
+    const { counter, rateLimits, queue } = this.#pipeline;
     const now = this.#options.clock.now();
-    const pausedUntil = new Map([...pauses.all].map(([name, ms]) => [name, now + ms]));
+    const pausedUntil = new Map([...rateLimits.all].map(([name, ms]) => [name, now + ms]));
     return {
       requestsLastHour: counter.lastHour,
       pausedUntil,
@@ -207,7 +207,7 @@ export class CloudClient {
    * next call signs in at once, within the hard limits.
    */
   refresh(): void {
-    this.#pipeline.pauses.clear();
+    this.#pipeline.rateLimits.clear();
     this.#pipeline.session.signInNow();
   }
 

@@ -4,7 +4,7 @@ import { describeDuration } from '../base/duration.ts';
 import { version } from '../base/version.ts';
 import { Connections } from './connections.ts';
 import { GivenUp } from './deadline.ts';
-import { describeFailure, NetworkError, nameOf, type Way } from './networkErrors.ts';
+import { describeFailure, NetworkError, otherEndOf, type Way } from './networkErrors.ts';
 import type { HttpRequest } from './request.ts';
 
 export interface HttpOptions {
@@ -101,7 +101,7 @@ export class Http {
       if (!(error instanceof GivenUp)) return describeFailure(error, this.#way, isSent);
       const after = describeDuration(clock.monotonic() - startedAt);
       const message = error.timedOut
-        ? `timeout: ${nameOf(this.#way)} ${where} after ${after}`
+        ? `timeout: ${otherEndOf(this.#way)} ${where} after ${after}`
         : error.message;
       return new NetworkError(message, { mayHaveActed: isSent, timedOut: error.timedOut, cause: error });
     };

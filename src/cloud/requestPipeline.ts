@@ -8,7 +8,7 @@ import { Http, type HttpOptions, type HttpResponse } from './http.ts';
 import { MissingRoutes } from './missingRoutes.ts';
 import { NetworkError } from './networkErrors.ts';
 import { type Call, isAccountList, isVitalList, type OperationName, operationRow } from './operations.ts';
-import { Pauses } from './pauses.ts';
+import { RateLimits } from './rateLimits.ts';
 import { encodeCall, type HttpRequest, type RouteOverrides, routeOf } from './request.ts';
 import { RequestCounter } from './requestCounter.ts';
 import { type Priority, RequestQueue } from './requestQueue.ts';
@@ -75,7 +75,7 @@ const minShareOfTime = 0.1;
 export class RequestPipeline {
   readonly queue: RequestQueue;
   readonly session: Session;
-  readonly pauses: Pauses;
+  readonly rateLimits: RateLimits;
   readonly counter: RequestCounter;
   readonly cloudClock: CloudClock;
   readonly missingRoutes = new MissingRoutes();
@@ -98,7 +98,7 @@ export class RequestPipeline {
       connectTimeoutMs: requestTimeoutMs,
     });
     this.session = new Session({ ...options, send: (call, token) => this.#sendForSession(call, token) });
-    this.pauses = new Pauses(clock, log);
+    this.rateLimits = new RateLimits(clock, log);
     this.counter = new RequestCounter(clock);
     this.cloudClock = new CloudClock(clock);
     this.problems = new DataProblems(log);
@@ -215,7 +215,7 @@ export class RequestPipeline {
   async #transmit(job: Job, token: () => string | null): Promise<HttpResponse> {
     const { name, request, priority, deadline, options } = job;
     const { requestTimeoutMs, log } = this.#options;
-    if (isPoll(priority)) await this.pauses.wait(name, deadline);
+    if (isPoll(priority)) await this.rateLimits.wait(name, deadline);
     const send = async () => {
       if (!job.hasTime) deadline.set(requestTimeoutMs);
       const startedAt = this.#clock.monotonic();
@@ -244,7 +244,7 @@ export class RequestPipeline {
       const ms = Math.round(this.#clock.monotonic() - startedAt);
       log.debug({ operation: name, status: response.status, ms }, `Cloud request ${name}`);
       this.cloudClock.record(response.header('date'));
-      this.pauses.record(name, response);
+      this.rateLimits.record(name, response);
       return response;
     };
     return this.queue.run(priority, deadline.signal, send, this.#maxWaitMs(job));

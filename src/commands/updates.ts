@@ -47,7 +47,7 @@ interface UpdatesEvents {
 }
 
 /** Further commands for one record are refused, because they would not be sent in time. */
-const maxWaiting = 20;
+const maxWaitingPerRecord = 20;
 
 /** Calls of one command that run at a time. */
 const maxCallsAtOnce = 4;
@@ -95,8 +95,8 @@ export class Updates extends EventEmitter<UpdatesEvents> {
       return;
     }
     const before = waiting.get(fields);
-    if (!before && waiting.size >= maxWaiting) {
-      const reason = `${maxWaiting} commands for this device are already waiting`;
+    if (!before && waiting.size >= maxWaitingPerRecord) {
+      const reason = `${maxWaitingPerRecord} commands for this device are already waiting`;
       outcomes.record(topic, 'refused', reason, null);
       return;
     }

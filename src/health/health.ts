@@ -49,12 +49,12 @@ export const maxShown = 10;
 const maxNames = 5;
 
 /** The gravest first. */
-const statuses: readonly HealthStatus[] = ['auth_failed', 'cloud_unreachable', 'degraded', 'ok'];
+const gravestFirst: readonly HealthStatus[] = ['auth_failed', 'cloud_unreachable', 'degraded', 'ok'];
 
 /** Evaluates all problems; the gravest gives the status and the first sentence. */
 export function evaluateHealth(inputs: HealthInputs): HealthReport {
   const all = [...cloudProblems(inputs), ...inputs.problems];
-  const problems = statuses.flatMap((status) => all.filter((each) => each.status === status));
+  const problems = gravestFirst.flatMap((status) => all.filter((each) => each.status === status));
   return {
     status: problems[0]?.status ?? 'ok',
     reason: joinedMessages(problems),

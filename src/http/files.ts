@@ -15,7 +15,7 @@ export function languageOf(accepted = ''): Language {
 }
 
 /** A template of which `{{name}}` becomes the text of that name. */
-export function filledIn(template: string, table: TextTable): (language: Language) => string {
+export function fillTemplate(template: string, table: TextTable): (language: Language) => string {
   return (language) => template.replace(/\{\{(\w+)\}\}/g, (_, key) => String(table[key]?.[language]));
 }
 

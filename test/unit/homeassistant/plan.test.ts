@@ -295,9 +295,9 @@ describe('a plan', () => {
       for (const offers of [context.offers, () => false]) {
         const { discovery } = planDevice(view, { ...context, offers });
         const message = discovery?.write().text ?? '';
-        const known = messages.get(`${discovery?.topic} ${discovery?.gist}`) ?? message;
+        const known = messages.get(`${discovery?.topic} ${discovery?.fingerprint}`) ?? message;
         expect(message).toBe(known);
-        messages.set(`${discovery?.topic} ${discovery?.gist}`, message);
+        messages.set(`${discovery?.topic} ${discovery?.fingerprint}`, message);
       }
     }
     expect(new Set(messages.values()).size).toBe(messages.size);

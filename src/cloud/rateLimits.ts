@@ -18,7 +18,7 @@ const defaultPauseMs = 2_000;
 const logAgainMs = 3_600_000;
 
 /** How long the cloud requests to wait with an operation. It says nothing about any other operation. */
-export class Pauses {
+export class RateLimits {
   readonly #clock: Clock;
   readonly #log: Log;
   /** In ms of the monotonic clock. */
