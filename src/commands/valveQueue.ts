@@ -208,7 +208,7 @@ export class ValveQueue {
     };
     const onFlight = (isInFlight: boolean) => {
       command.isInFlight = isInFlight;
-      if (isInFlight) store.commandFlies(id, command.asked);
+      if (isInFlight) store.recordInFlight(id, command.asked);
       // It must not be sent again.
       if (!isInFlight && command.isOvertaken) giveUp.abort(overtaken);
     };
@@ -221,12 +221,12 @@ export class ValveQueue {
       const hasGivenWay = command.isOvertaken && error instanceof CloudError && provablyNotExecuted(error);
       this.#end(command, hasGivenWay ? superseded : { status: 'error', httpStatus, error });
       const mayMove = error instanceof CloudError && error.mayHaveActed;
-      store.commandLanded(id, command.asked, mayMove ? this.#confirmUntil() : null);
+      store.recordMovesUntil(id, command.asked, mayMove ? this.#confirmUntil() : null);
       // The cloud may have accepted it, so the valve is read.
       if (error instanceof CloudError && error.mayHaveActed) void this.#follow(command, stateBefore, false);
       return;
     }
-    store.commandLanded(id, command.asked, this.#confirmUntil());
+    store.recordMovesUntil(id, command.asked, this.#confirmUntil());
     this.#end(command, { status: 'ok', httpStatus, answer });
     log.info(
       { device: id, topic, operation: call.operation },

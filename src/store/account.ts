@@ -18,9 +18,9 @@ import { DetailTable, TelemetryTable } from './details.ts';
 import { OpenIncidents } from './incidents.ts';
 import { LinkFlaps } from './links.ts';
 import { PropertyFilter } from './propertyFilter.ts';
-import { SilentSonics } from './silentSonics.ts';
 import { Table } from './table.ts';
 import { Topology } from './topology.ts';
+import { UnreachableSonics } from './unreachableSonics.ts';
 import { type ValveMemory, ValveRecords } from './valveRecords.ts';
 import { Valves } from './valves.ts';
 
@@ -45,7 +45,7 @@ export class Account {
   readonly flaps = { signal: new LinkFlaps(), sonic: new LinkFlaps() };
   readonly valves = new Valves();
   readonly valveRecords: ValveRecords;
-  readonly silentSonics = new SilentSonics();
+  readonly unreachableSonics = new UnreachableSonics();
   readonly settings = new DetailTable<PropertySettings>(withoutSettings);
   readonly notifications = new DetailTable<NotificationSettings>(withoutSettings);
   readonly hubs = new DetailTable<HubDetail>(() => undefined);

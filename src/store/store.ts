@@ -69,7 +69,7 @@ interface StoreEvents {
   readonly change: [];
   readonly device: [DeviceEvent];
   readonly incident: [IncidentEvent];
-  /** A sonic is on another signal, and only the lists of signals can tell in which property that is. */
+  /** A sonic is on another signal, and only the lists of signals show in which property that is. */
   readonly relocated: [];
   /** A pause of the automatic shut-off has changed, be its property shown or not. */
   readonly pause: [];
@@ -80,7 +80,7 @@ interface StoreEvents {
 /** A timer may go off a little before its time, in ms. */
 const timerToleranceMs = 2;
 
-/** A timer stands still while the machine sleeps: after so many ms at most it is looked at again. */
+/** A timer stops while the machine sleeps, so failures are checked again after so many ms at most. */
 const maxFailureTimerMs = 10 * 60_000;
 
 /**
@@ -374,13 +374,13 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 
   /** Records that the cloud may carry out a command from now on. */
-  commandFlies(sonicId: string, asked: AskedCommand): void {
-    this.#account.valveRecords.commandFlies(sonicId, asked);
+  recordInFlight(sonicId: string, asked: AskedCommand): void {
+    this.#account.valveRecords.recordInFlight(sonicId, asked);
   }
 
   /** Records until when a sent command may move the valve; null, the cloud has not received it. */
-  commandLanded(sonicId: string, asked: AskedCommand, until: number | null): void {
-    this.#account.valveRecords.commandLanded(sonicId, asked, until);
+  recordMovesUntil(sonicId: string, asked: AskedCommand, until: number | null): void {
+    this.#account.valveRecords.recordMovesUntil(sonicId, asked, until);
   }
 
   /** What is kept of a valve, read in this run or not. */
@@ -502,10 +502,10 @@ export class Store extends EventEmitter<StoreEvents> {
   /** What was marked since the last call, and the properties of these devices, which sum them up. */
   takeDirty(): Dirty {
     const dirty = this.#changes.take();
-    const homes = (['signal', 'sonic'] as const).flatMap((kind) =>
+    const properties = (['signal', 'sonic'] as const).flatMap((kind) =>
       [...dirty[kind]].flatMap((id) => this.#shown.propertyOf(kind, id) ?? []),
     );
-    return { ...dirty, property: new Set([...dirty.property, ...homes]) };
+    return { ...dirty, property: new Set([...dirty.property, ...properties]) };
   }
 
   /** Marks a shown device or incident, so that it is planned again. */
@@ -553,20 +553,20 @@ export class Store extends EventEmitter<StoreEvents> {
       const device = event === 'incident_opened' ? incidents.announcerOf(record) : null;
       if (device?.kind === 'sonic') this.#account.valveRecords.incidentOpened(device.id, record);
     }
-    this.#findTellers();
-    this.#recordSilence();
+    this.#explainMovements();
+    this.#recordUnreachable();
     for (const event of deviceEvents) this.emit('device', event);
     for (const event of incidentEvents) this.emit('incident', event);
     if (this.#changes.wasMarked()) this.emit('change');
   }
 
-  /** Marks the valves of whose movement an incident tells now. */
-  #findTellers(): void {
+  /** Marks the valves whose movement an incident explains now. */
+  #explainMovements(): void {
     const { valveRecords, settings } = this.#account;
-    for (const id of valveRecords.open) {
-      const home = this.topology.propertyOf('sonic', id);
-      const isShutOffOn = (home === null ? null : settings.of(home)?.auto_shut_off) ?? null;
-      if (valveRecords.findTeller(id, isShutOffOn)) this.touch('sonic', id);
+    for (const id of valveRecords.unexplained) {
+      const propertyId = this.topology.propertyOf('sonic', id);
+      const isShutOffOn = (propertyId === null ? null : settings.of(propertyId)?.auto_shut_off) ?? null;
+      if (valveRecords.findExplanation(id, isShutOffOn)) this.touch('sonic', id);
     }
   }
 
@@ -583,15 +583,15 @@ export class Store extends EventEmitter<StoreEvents> {
     });
   }
 
-  /** Marks the properties in which the first sonic has become silent, or none is any more. */
-  #recordSilence(): void {
-    const { silentSonics, devices } = this.#account;
-    // A sonic that no list had, since none was whole, may be in any property.
-    const changed = silentSonics.record('', devices.sonic.isListFresh ? undefined : null);
+  /** Marks the properties in which the first sonic has become unreachable, or none is any more. */
+  #recordUnreachable(): void {
+    const { unreachableSonics, devices } = this.#account;
+    // Until a list was complete, a sonic that none had may be in any property.
+    const changed = unreachableSonics.record('', devices.sonic.isListFresh ? undefined : null);
     for (const id of this.#changes.takeSonics()) {
-      const isSilent = this.sonicView(id)?.isReporting === false;
-      const home = isSilent ? this.topology.propertyOf('sonic', id) : undefined;
-      changed.push(...silentSonics.record(id, home));
+      const isUnreachable = this.sonicView(id)?.isReporting === false;
+      const propertyId = isUnreachable ? this.topology.propertyOf('sonic', id) : undefined;
+      changed.push(...unreachableSonics.record(id, propertyId));
     }
     for (const each of changed)
       for (const propertyId of each === null ? this.ids('property') : [each])
@@ -667,7 +667,7 @@ export class Store extends EventEmitter<StoreEvents> {
     if (hasEnded || hasMoved) this.touch('sonic', id);
   }
 
-  /** Marks everything that shows something of devices that have changed, come or gone. */
+  /** Marks everything that shows devices that have changed, come or gone. */
   #record<T extends Property | Signal | Sonic>(kind: CloudDeviceKind, changes: readonly Change<T>[]): void {
     if (kind !== 'property') {
       // A link is down by two readings in a row, and up by one.
@@ -708,7 +708,7 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#memory?.forgetAccepted(id);
   }
 
-  /** Forgets where a device was that is gone. */
+  /** Forgets where a device was that has left the account. */
   #forget(kind: CloudDeviceKind, id: string, record: Property | Signal | Sonic): void {
     this.#shown.markGone(kind, id, record);
     if (kind === 'property') this.#account.topology.forgetProperty(id);

@@ -33,7 +33,7 @@ export function propertyViewOf(
     possibleIncidents: incidents.possibleAt('property', id),
     // An incident at a signal that is not known to be in this property would be missing.
     areIncidentsKnown: incidents.areKnown && topology.isSurveyed(id),
-    isReporting: !account.silentSonics.mayBeIn(id),
+    isReporting: !account.unreachableSonics.mayBeIn(id),
   };
 }
 
