@@ -43,8 +43,8 @@ export function createLog({ level, format, secrets, output }: LogOptions): Log {
     flushSync: () => (sink instanceof LogOutput ? sink.flushSync() : undefined),
   };
   const streamWrite = (line: string) => {
-    const told = line.includes('"stack":') ? withSourceNames(line) : line;
-    return `${sanitize(secrets.hide(told.trimEnd()))}\n`;
+    const named = line.includes('"stack":') ? withSourceNames(line) : line;
+    return `${sanitize(secrets.hide(named.trimEnd()))}\n`;
   };
   const formatters = { level: (label: string) => ({ level: label }) };
   const timestamp = stdTimeFunctions.isoTime;

@@ -4,7 +4,7 @@ import type { DestinationStream } from 'pino';
 /** How much waits for a reader that is slow or a disk that is full, in characters. Further lines are lost. */
 const maxWaitingCharacters = 1_000_000;
 
-/** A pipe that is full is tried again soon; a disk that is full, or a reader that has gone, is not. */
+/** How soon a full pipe is tried again, and a full disk or a reader that has closed its end, in ms. */
 const fullPipeMs = 100;
 const failureMs = 1_000;
 
@@ -95,7 +95,7 @@ export class LogOutput implements DestinationStream {
 
 /**
  * A descriptor of standard error at which no write waits for a reader. Node.js opens pipes and sockets like that, but
- * not a terminal, which may be stopped as well.
+ * not terminals, and a terminal can be paused (Ctrl+S).
  */
 function openStandardError(): number {
   if (!process.stderr.isTTY) return 2;

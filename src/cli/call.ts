@@ -55,7 +55,7 @@ function asJson(answer: unknown): string {
 }
 
 async function send(client: CloudClient, asked: Call, signal: AbortSignal): Promise<unknown> {
-  // Whoever waits for it would rather hear that it failed than wait for the cloud to come back.
+  // As a command it fails soon if the cloud is unreachable. A poll would wait.
   const { sent } = await client.callRaw(asked, { priority: 'command', signal });
   return sent;
 }

@@ -161,7 +161,7 @@ const vocabulary = new Set(
   ),
 );
 
-/** Tells the fields, words and versions of the cloud from what may be somebody's: no part of them is in a private text. */
+/** Whether a text is a field, word or version of the cloud, and so no private one: no part of it is in a private text. */
 function publicTexts(privateTexts: readonly string[]): (text: string) => boolean {
   const whole = new Set(privateTexts.flatMap((text) => [text, partsOf(text).join('_')]));
   const parts = new Set(privateTexts.flatMap(partsOf));
@@ -177,7 +177,7 @@ function countEach(words: readonly string[] | undefined): Readonly<Record<string
   return Object.fromEntries(counts);
 }
 
-/** In words and numbers of ours and of HTTP. */
+/** How a call ended, without any text of the cloud. */
 function callOutcome(error: unknown): object {
   if (error === undefined) return { outcome: 'ok' };
   const about = error instanceof CloudError ? error : null;

@@ -5,8 +5,8 @@ import { HomeAssistantError, type HomeAssistantSocket } from './homeAssistantSoc
 import type { FoundValve } from './valveHistory.ts';
 
 /**
- * Home Assistant takes the first sum that is there for the change of its hour. So the sum before all that was imported stands in
- * an hour of its own, long ago, where nobody looks. It also says that something was imported.
+ * Home Assistant shows the first sum of a statistic as the use of its hour. So the sum before the first imported day is stored
+ * in an hour of its own, long ago. It also marks that something was imported.
  */
 const anchorMs = Date.UTC(2000, 0);
 

@@ -43,8 +43,8 @@ interface Sent extends Answers {
 }
 
 /**
- * Serves the setup page, where there is no configuration yet: somebody who knows the code from the log enters account and
- * broker, both are tested, and the file is written. Resolves to whether it was; false if the signal aborts before. After
+ * Serves the setup page if there is no configuration yet: a user who has the code from the log enters account and broker,
+ * both are tested, and the file is written. Resolves to whether it was; false if the signal aborts before. After
  * five wrong codes the page takes no more until the next start.
  */
 export async function serveSetup(

@@ -41,7 +41,7 @@ export interface HowFar {
 export type PageWatcher = (pages: HowFar, records: HowFar) => void;
 
 const maxPages = 5_000;
-// A cloud that fails so often in one pass is away; requesting the rest would only add to its trouble.
+// A cloud that fails so often in one pass is unreachable or overloaded. Requesting the rest would add to its load.
 const maxFailures = 5;
 
 /** Reads all pages of a list; throws if not even the first page can be read. */

@@ -195,8 +195,8 @@ export class RequestPipeline {
   }
 
   /**
-   * Waits for a new session. The call is given back the time that this took, once, and never more than one request may
-   * take: the machine may sleep meanwhile.
+   * Waits for a new session. The deadline of the call moves by the time that this took, once, and by no more than one
+   * request may take: the machine may sleep meanwhile.
    */
   async #waitForSession<T>(renewal: Promise<T>, job: Job): Promise<T> {
     const { deadline } = job;

@@ -89,8 +89,8 @@ function cloudProblems({
   for (const { kind, status } of outages) {
     if (!isWhollyFailing(polls, kind)) continue;
     const { message = '', key = '' } = failing.map(([each]) => each).find((each) => each.kind === kind) ?? {};
-    const told = `No data from the cloud: ${message}. Retrying`;
-    return [{ ...healthProblem('cloud', status, told, `${status} ${key}`), outage: message }];
+    const sentence = `No data from the cloud: ${message}. Retrying`;
+    return [{ ...healthProblem('cloud', status, sentence, `${status} ${key}`), outage: message }];
   }
   if (!pollNames.some((poll) => wasPolled(polls[poll])))
     return [healthProblem('start', 'degraded', waitingReason)];
@@ -131,8 +131,8 @@ function failedPolls({ kind, key, message }: PollFailure, polls: readonly PollNa
   const data = polls.map((poll) => pollTable[poll].label).join(', ');
   if (isPermanent({ kind }))
     return healthProblem('cloud', 'degraded', `Cannot read ${data}: ${message}`, key);
-  const told = `${kind === 'incomplete' ? 'Could not read all' : 'Cannot read'} ${data}: ${message}. Retrying`;
-  return healthProblem('cloud', 'degraded', told, key);
+  const sentence = `${kind === 'incomplete' ? 'Could not read all' : 'Cannot read'} ${data}: ${message}. Retrying`;
+  return healthProblem('cloud', 'degraded', sentence, key);
 }
 
 /** Whether a vital poll has failed only once. */

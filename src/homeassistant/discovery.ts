@@ -122,7 +122,7 @@ export function planDiscovery(
   };
 }
 
-/** All that messages of one shape have in common, cut where the ID of the device stands. */
+/** The common text of messages of one shape, cut at the ID of the device. */
 interface SharedText {
   readonly componentIds: readonly string[];
   readonly pieces: readonly string[];

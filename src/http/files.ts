@@ -30,7 +30,7 @@ export function textsModule(table: TextTable): (language: Language) => string {
 /** A shorter file gains little. */
 const minZippedLength = 1_000;
 
-/** Files that somebody has asked for, compressed. */
+/** Files that were requested, compressed. */
 const zipped = new Map<string, Buffer>();
 
 function zip(text: string): Buffer {

@@ -13,10 +13,10 @@ const minuteMs = 60_000;
 /** How long a bar can be. Each length is a multiple of the one before, so that bars become one without a guess. */
 const barLengthsMs = [1, 5, 15, 30].map((minutes) => minutes * minuteMs);
 
-/** How often the flow is looked at; a valve measures about once a minute. */
+/** How often the flow is noted, in ms; a valve measures about once a minute. */
 const lookMs = minuteMs;
 
-/** With more valves than that nobody looks at small charts, and the memory is better saved. */
+/** With more valves there are no charts: they would take too much memory. */
 const maxValves = 2_000;
 
 /** The flow of a valve, at most a day of it. */

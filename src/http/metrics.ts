@@ -15,7 +15,7 @@ export interface MetricsSource {
   readonly deliveries: Readonly<Record<DeliveryOutcome, number>> | null;
 }
 
-/** A value, and the labels that tell it from the others of its name. */
+/** A value, and the labels that distinguish it from others of the same name. */
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
 
 /** A value, true as 1; null is missing. */

@@ -45,7 +45,7 @@ const iconColours: Readonly<Record<Tone, string>> = {
 const tones = Object.keys(iconColours) as Tone[];
 const usualColour = /#0b6e99/g;
 
-/** What the page offers besides what is known of the account. */
+/** What the page offers beyond the status. */
 interface PageOptions {
   /** The dashboard for Home Assistant; null if there is none at the moment. */
   readonly dashboard?: () => Promise<string | null>;

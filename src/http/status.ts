@@ -30,7 +30,7 @@ import { type Valve, valveShown } from '../model/valve.ts';
 import type { FlowDay, FlowHistory } from './flowHistory.ts';
 import { type ShownUsage, usageOf } from './usage.ts';
 
-/** Hubs and sonics: more is not read by anybody at once, the rest is on other pages. */
+/** Hubs and sonics on one page: more is too much to read. */
 export const devicesAPage = 100;
 
 /** More alerts of a device are counted and not named. */
@@ -54,7 +54,7 @@ export interface ShownSonic extends WithAlerts {
   readonly doubt: Doubt;
   /** The name of its hub if that is offline, which is why the valve is too; else null. */
   readonly offlineHub: string | null;
-  /** When it was last read, in ms; told where it is old. */
+  /** When it was last read, in ms; null unless what is shown is old. */
   readonly readAt: number | null;
   /** A command that failed; null without one. */
   readonly failed: ShownFailure | null;
@@ -81,19 +81,19 @@ export interface ShownProperty extends WithAlerts {
   readonly name: string | null;
   /** Whether no other alert is open in it. */
   readonly areAlertsKnown: boolean;
-  /** The part with the most urgent alert first. */
+  /** In the order of their most urgent alerts. */
   readonly sections: readonly (typeof alertSections)[number][];
-  /** Those on this page. */
+  /** Hubs and sonics on this page. */
   readonly hubs: readonly ShownHub[];
   readonly sonics: readonly ShownSonic[];
-  /** Those on all pages. */
+  /** Their numbers on all pages. */
   readonly hubsInAll: number;
   readonly sonicsInAll: number;
   /** Of all sonics in it together; where the property is not known, of each by itself. */
   readonly usage: readonly ShownUsage[];
 }
 
-/** All that the page shows: whoever reaches the port sees it, so no address, e-mail, id or serial number is in it. */
+/** All that the page shows. Anyone who can open the port sees it, so it has no address, e-mail, id or serial number. */
 export interface StatusDocument {
   readonly version: string;
   readonly startedAt: number;
@@ -108,16 +108,16 @@ export interface StatusDocument {
   readonly isWhole: boolean;
   /** Why there is nothing to show, in words; null where there is something, or that is not known. */
   readonly emptiness: string | null;
-  /** How many valves are known to be so at present. */
+  /** How many valves are in each position now. */
   readonly valves: Readonly<Record<Valve | 'unknown', number>>;
   readonly incidents: {
-    /** Whether no other is open. */
+    /** Whether all open incidents are known. */
     readonly areKnown: boolean;
     /** When they were last read, in ms; null before the first reading. */
     readonly readAt: number | null;
     readonly inAll: number;
   };
-  /** Those of no device and no property that is known. `isFirst`: none that has a place is more urgent. */
+  /** Alerts of no known device and no known property. `isFirst`: no alert with a place is more urgent. */
   readonly unplaced: WithAlerts & { readonly isFirst: boolean };
   readonly page: {
     readonly number: number;
@@ -141,7 +141,7 @@ interface ShownHalf {
   readonly workedAt: number | null;
 }
 
-/** A property, or null for what is in none that is known, and what is in it, its hubs first. */
+/** A property and its devices, in the order of the page; null for devices that are in no known property. */
 interface PropertyGroup {
   readonly view: PropertyView | null;
   readonly devices: readonly CloudDevice[];
@@ -154,18 +154,18 @@ export interface PageRequest {
   readonly query: string;
 }
 
-/** Lays the status out on pages: the nearest that there is to a number, and what is on it. */
+/** Splits the status into pages. `nearest` finds the page that is nearest to a request, and `page` makes its document. */
 export function statusPages(
   snapshot: StatusSnapshot,
   flows: Pick<FlowHistory, 'of'>,
   hide: (text: string) => string,
 ) {
   const ranks = rankDevices(snapshot);
-  const all = householdsOf(snapshot, ranks).flatMap((household): Line[] =>
+  const all = groupsOf(snapshot, ranks).flatMap((group): Line[] =>
     // A property with nothing in it takes a line too.
-    household.devices.length === 0
-      ? [{ household, device: null }]
-      : household.devices.map((device) => ({ household, device })),
+    group.devices.length === 0
+      ? [{ group, device: null }]
+      : group.devices.map((device) => ({ group, device })),
   );
   const countDevices = (lines: readonly Line[]) => lines.filter(({ device }) => device !== null).length;
   const devicesInAll = countDevices(all);
@@ -187,12 +187,12 @@ export function statusPages(
     page({ number, query }: PageRequest): StatusDocument {
       const lines = find(query);
       const onPage = new Map<PropertyGroup, CloudDevice[]>();
-      for (const { household, device } of lines.slice((number - 1) * devicesAPage, number * devicesAPage)) {
-        const shown = onPage.get(household) ?? [];
-        onPage.set(household, device ? [...shown, device] : shown);
+      for (const { group, device } of lines.slice((number - 1) * devicesAPage, number * devicesAPage)) {
+        const shown = onPage.get(group) ?? [];
+        onPage.set(group, device ? [...shown, device] : shown);
       }
-      const properties = [...onPage].map(([household, shown]) =>
-        shownProperty(household, shown, ranks, snapshot, flows),
+      const properties = [...onPage].map(([group, shown]) =>
+        shownProperty(group, shown, ranks, snapshot, flows),
       );
       const page = { number, of: pagesOf(query), query, devices: countDevices(lines), devicesInAll };
       return { ...common, page, properties };
@@ -201,12 +201,12 @@ export function statusPages(
 }
 
 interface Line {
-  readonly household: PropertyGroup;
+  readonly group: PropertyGroup;
   readonly device: CloudDevice | null;
 }
 
-function isNamed({ household, device }: Line, query: string): boolean {
-  const names = [household.view && displayName(household.view.property), device && deviceName(device)];
+function isNamed({ group, device }: Line, query: string): boolean {
+  const names = [group.view && displayName(group.view.property), device && deviceName(device)];
   const wanted = query.toLowerCase();
   return names.some((name) => name?.toLowerCase().includes(wanted));
 }
@@ -252,8 +252,8 @@ function factsOf({ readiness, status: health, polls, isWhole }: StatusSnapshot):
   return { ...readiness, health, isLoading, isWhole };
 }
 
-/** What has a problem first, then by name; what is in no known property comes after those that are as well. */
-function householdsOf({ properties, signals, sonics }: StatusSnapshot, ranks: Ranks): PropertyGroup[] {
+/** Properties with problems first, then by name; after equal ones comes what is in no known property. */
+function groupsOf({ properties, signals, sonics }: StatusSnapshot, ranks: Ranks): PropertyGroup[] {
   const inside = new Map<string | null, CloudDevice[]>(properties.map(({ property }) => [property.id, []]));
   const unassigned: CloudDevice[] = [];
   for (const device of [...signals, ...sonics]) (inside.get(device.propertyId) ?? unassigned).push(device);
@@ -261,15 +261,15 @@ function householdsOf({ properties, signals, sonics }: StatusSnapshot, ranks: Ra
     compareRanks(ranks.get(one), ranks.get(other)) ||
     Number(isSonic(other)) - Number(isSonic(one)) ||
     byName(deviceName(one), deviceName(other));
-  const homes = properties.map((view): PropertyGroup => {
+  const groups = properties.map((view): PropertyGroup => {
     return { view, devices: (inside.get(view.property.id) ?? []).toSorted(inOrder) };
   });
-  if (unassigned.length > 0) homes.push({ view: null, devices: unassigned.toSorted(inOrder) });
-  const sorted = homes.map((home) => {
-    const own = home.view ? rankOf(home.view.incidents) : fine;
-    const worst = home.devices[0] && ranks.get(home.devices[0]);
+  if (unassigned.length > 0) groups.push({ view: null, devices: unassigned.toSorted(inOrder) });
+  const sorted = groups.map((group) => {
+    const own = group.view ? rankOf(group.view.incidents) : fine;
+    const worst = group.devices[0] && ranks.get(group.devices[0]);
     const rank = compareRanks(worst, own) < 0 ? worst : own;
-    return { home, rank, name: home.view && displayName(home.view.property) };
+    return { group, rank, name: group.view && displayName(group.view.property) };
   });
   sorted.sort(
     (one, other) =>
@@ -277,7 +277,7 @@ function householdsOf({ properties, signals, sonics }: StatusSnapshot, ranks: Ra
       Number(one.name === null) - Number(other.name === null) ||
       byName(one.name ?? '', other.name ?? ''),
   );
-  return sorted.map(({ home }) => home);
+  return sorted.map(({ group }) => group);
 }
 
 /** How urgently somebody should look at something: the lowest grade first, then by the worst alert. */

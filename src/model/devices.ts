@@ -127,7 +127,7 @@ export interface SideStatus {
   readonly workedAt: number | null;
 }
 
-/** What decides, besides the devices, how much is known of the water. */
+/** What the headline needs to know of the bridge itself. */
 export interface BridgeFacts {
   readonly cloud: SideStatus;
   readonly broker: SideStatus;
@@ -189,7 +189,7 @@ export function isSignalReachable({ signal, isFlap, isStale, isCloudLost }: Sign
 
 /**
  * Whether the sonic is reachable: its radio link is up, its signal is reachable, and what is known of it is not old. A
- * Wi-Fi sonic has no radio link to a signal, and need not tell of one.
+ * Wi-Fi sonic has no radio link to a signal, so its `radio_connection` may be null.
  */
 export function isSonicReachable({
   sonic,

@@ -66,8 +66,8 @@ export class LocalDays {
   }
 
   /**
-   * The time zone of the sonic's property that was read last, however long ago; null if none ever was. Until another one is
-   * read it stands, also over a restart: a property does not move, and in another zone yesterday's water would count as
+   * The time zone of the sonic's property that was read last, however long ago; null if none ever was. It counts until
+   * another one is read, also over a restart: a property does not move, and in another zone yesterday's water would count as
    * today's.
    */
   ownTimezoneOf(sonicId: string): string | null {

@@ -84,7 +84,7 @@ export class BridgeState extends EventEmitter<BridgeStateEvents> {
     };
   }
 
-  /** What the summary of a property depends on. Who reads it has it from the broker. */
+  /** What the summary of a property depends on. Its readers get it from the broker, so the broker counts as up. */
   get facts(): BridgeFacts {
     const { store, poller, health } = this.#parts;
     return { ...cloudFacts(health, poller, store), broker: { status: 'up', workedAt: null } };

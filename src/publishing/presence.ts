@@ -30,9 +30,9 @@ const birthJitterMs = 1_500;
 const willSpacingMs = 5_000;
 
 /**
- * Publishes again what others on the broker need or have replaced: all devices when Home Assistant has started or another
- * bridge with this one's topics has stopped, and the bridge itself when another bridge does not know it or the broker has
- * published its last will.
+ * Publishes again what other clients need or have replaced: all devices after a start of Home Assistant or a stop of another
+ * bridge with the same topics, and the bridge itself if another bridge does not know it or the broker has published its last
+ * will.
  */
 export class Presence {
   readonly #parts: PresenceParts;

@@ -116,9 +116,9 @@ export class WebhookRegistration {
       return;
     }
     const { operation, message, kind } = error;
-    const told = `Cannot register the webhook for ${label}: ${message}`;
+    const sentence = `Cannot register the webhook for ${label}: ${message}`;
     const isPermanent = permanentKinds.includes(kind);
-    this.#log.warn({ device: id, operation }, isPermanent ? told : `${told}. Trying again later`);
+    this.#log.warn({ device: id, operation }, isPermanent ? sentence : `${sentence}. Trying again later`);
   }
 
   #isOurs(shown: string | null): boolean {
