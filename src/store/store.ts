@@ -24,7 +24,7 @@ import { restedAt } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ValveAction } from '../model/valve.ts';
 import type { CommandStatus, ValveRecord } from '../model/valveCommand.ts';
-import { Account } from './account.ts';
+import { Account, type AccountMemory } from './account.ts';
 import { Changes, type Dirty, type PlannedKind, plannedKinds } from './changes.ts';
 import type { ReadonlyDetails, TelemetryTable } from './details.ts';
 import type { IncidentEvent, ReadonlyIncidents } from './incidents.ts';
@@ -32,21 +32,14 @@ import type { ReadonlyFilter } from './propertyFilter.ts';
 import { type DeviceEvent, ShownDevices } from './shownDevices.ts';
 import type { Change, Reading } from './table.ts';
 import type { ReadonlyDevices, ReadonlyTopology } from './topology.ts';
-import type { AskedCommand, ValveMemory } from './valveRecords.ts';
+import type { AskedCommand } from './valveRecords.ts';
 import { propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
 
-/** What is kept over a restart: what the cloud accepted and does not show, pauses, of valves, and when no water ran. */
-export interface StoreMemory extends ValveMemory {
+/** What is kept over a restart: also what is known of pauses. */
+export type StoreMemory = AccountMemory & {
   readonly arePausesKnown: boolean;
   readonly pauseMinutesOf: (propertyId: string) => number;
-  readonly acceptedBy: (propertyId: string) => AcceptedSettings;
-  readonly recordAccepted: (propertyId: string, settings: AcceptedSettings) => void;
-  readonly forgetAccepted: (propertyId: string) => void;
-  /** In Unix seconds; null if that is not kept. */
-  readonly restedAt: (sonicId: string) => number | null;
-  readonly recordRest: (sonicId: string, at: number) => void;
-  readonly forgetRest: (sonicId: string) => void;
-}
+};
 
 export interface StoreOptions {
   /** Names or ids of properties; empty selects all. */
@@ -104,11 +97,8 @@ export class Store extends EventEmitter<StoreEvents> {
   readonly #changes = new Changes();
   readonly #shown: ShownDevices;
   #applianceCategories: ApplianceCategories['categories'] | null | undefined;
-  readonly #accepted = new Map<string, AcceptedSettings>();
   readonly #pauses = new Map<string, ShownPause>();
   readonly #memory: StoreMemory | undefined;
-  /** By sonic, when it last measured in this run that no water runs, in Unix seconds. */
-  readonly #rested = new Map<string, number>();
   readonly #clock: Clock;
   #isAging = false;
   #cancelExpiry: () => void = () => {};
@@ -236,11 +226,7 @@ export class Store extends EventEmitter<StoreEvents> {
     const now = this.#clock.monotonic();
     const { isPresent, isNews } = table.setMeasured(sonicId, telemetry, now, ageMs, maxAgeMs);
     const at = telemetry && restedAt(telemetry, ageMs, this.#clock.now());
-    const isRest = at !== null && at > (this.#restedAt(sonicId) ?? 0);
-    if (isRest) {
-      this.#rested.set(sonicId, at);
-      this.#memory?.recordRest(sonicId, at);
-    }
+    const isRest = at !== null && this.#account.restTimes.record(sonicId, at);
     this.#shows('sonic', sonicId, isNews || isRest);
     return isPresent;
   }
@@ -334,8 +320,7 @@ export class Store extends EventEmitter<StoreEvents> {
   /** Notes settings that the cloud accepted and does not show. */
   recordAcceptedSettings(propertyId: string, settings: AcceptedSettings): void {
     if (!this.#shown.has('property', propertyId)) return;
-    this.#accepted.set(propertyId, { ...this.#accepted.get(propertyId), ...settings });
-    this.#memory?.recordAccepted(propertyId, settings);
+    this.#account.accepted.record(propertyId, settings);
     this.#shows('property', propertyId);
   }
 
@@ -400,7 +385,7 @@ export class Store extends EventEmitter<StoreEvents> {
   propertyView(id: string): PropertyView | null {
     const pauseMinutes = this.#memory?.pauseMinutesOf(id) ?? defaultPauseMinutes;
     const pause = { pause: this.pauseOf(id), pauseMinutes };
-    return propertyViewOf(this.#account, id, this.#acceptedBy(id), pause, () => ({
+    return propertyViewOf(this.#account, id, pause, () => ({
       signals: this.#shown.idsIn('signal', id).flatMap((each) => this.signalView(each) ?? []),
       sonics: this.#shown.idsIn('sonic', id).flatMap((each) => this.sonicView(each) ?? []),
       mayHaveMore: this.#shown.hasStraySonics,
@@ -424,7 +409,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Null for a sonic that is not shown. */
   sonicView(id: string): SonicView | null {
-    return sonicViewOf(this.#account, id, this.#restedAt(id));
+    return sonicViewOf(this.#account, id);
   }
 
   /** The view of a device, whose id may be spelled otherwise; null for one that is not shown. */
@@ -523,14 +508,6 @@ export class Store extends EventEmitter<StoreEvents> {
 
   // ---- inside -------------------------------------------------------------------------------------------------
 
-  #acceptedBy(propertyId: string): AcceptedSettings {
-    return { ...this.#memory?.acceptedBy(propertyId), ...this.#accepted.get(propertyId) };
-  }
-
-  #restedAt(sonicId: string): number | null {
-    return this.#rested.get(sonicId) ?? this.#memory?.restedAt(sonicId) ?? null;
-  }
-
   #telemetry(isWifi: boolean): TelemetryTable {
     return this.#account.telemetry[isWifi ? 'wifi' : 'hub'];
   }
@@ -545,7 +522,7 @@ export class Store extends EventEmitter<StoreEvents> {
       this.touchAll(['property']);
     }
     for (const { event, kind, record } of deviceEvents) {
-      if (event === 'device_removed') this.#forgetDetails(kind, record.id);
+      if (event === 'device_removed') this.#account.forgetDetails(kind, record.id);
     }
     const { events: incidentEvents, isAllAffected } = incidents.place();
     if (isAllAffected) this.touchAll();
@@ -694,18 +671,6 @@ export class Store extends EventEmitter<StoreEvents> {
   #touchLinks(signalId: string): void {
     this.touch('signal', signalId);
     for (const sonicId of this.topology.sonicsOn(signalId)) this.touch('sonic', sonicId);
-  }
-
-  /** Forgets the details of a device that is no longer shown. They are not read again. */
-  #forgetDetails(kind: CloudDeviceKind, id: string): void {
-    this.#account.forgetDetails(kind, id);
-    if (kind === 'sonic') {
-      this.#rested.delete(id);
-      this.#memory?.forgetRest(id);
-    }
-    if (kind !== 'property') return;
-    this.#accepted.delete(id);
-    this.#memory?.forgetAccepted(id);
   }
 
   /** Forgets where a device was that has left the account. */
