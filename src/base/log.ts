@@ -9,6 +9,7 @@ import { withSourceNames } from './stackTraces.ts';
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
+/** The log that parts are given. It hides secrets in all that it writes. */
 export type Log = Logger;
 
 /**

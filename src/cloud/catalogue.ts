@@ -40,6 +40,7 @@ export type Reply<T> =
   | { readonly kind: 'page'; readonly decode: Decoder<T> }
   | { readonly kind: 'acknowledgement'; readonly decode: Decoder<T> };
 
+/** A row of the catalogue: all that is known of an operation of the cloud. */
 export interface OperationRow<Path extends string, T> {
   /** The number in the interface document; null if it has none. */
   readonly number: number | null;

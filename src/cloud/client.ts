@@ -25,10 +25,12 @@ import type { SessionState } from './session.ts';
  * failure is a `CloudError`.
  */
 
+/** What a client of the cloud is made of. */
 export interface CloudClientOptions extends Omit<PipelineOptions, 'random'> {
   readonly random?: Random;
 }
 
+/** How to read a list. */
 export interface ListOptions extends CallOptions {
   readonly onPage?: PageWatcher;
   /**

@@ -7,6 +7,7 @@ import { GivenUp } from './deadline.ts';
 import { describeFailure, NetworkError, otherEndOf, type Way } from './networkErrors.ts';
 import type { HttpRequest } from './request.ts';
 
+/** Where the cloud is, and how to reach it. */
 export interface HttpOptions {
   /** Origin and path prefix; a trailing slash makes no difference. */
   readonly baseUrl: string;

@@ -16,6 +16,7 @@ import { checkStatus, type GoodAnswer, readAnswer } from './response.ts';
 import { retryWaitMs } from './retry.ts';
 import { Session, type SessionOptions } from './session.ts';
 
+/** What the way of a request is made of. */
 export interface PipelineOptions
   extends Omit<SessionOptions, 'send'>,
     Omit<HttpOptions, 'maxConnections' | 'connectTimeoutMs'> {
@@ -25,6 +26,7 @@ export interface PipelineOptions
   readonly routes: RouteOverrides;
 }
 
+/** How to make a call. */
 export interface CallOptions {
   /** Unless given, a poll, or a `command` if it changes something. */
   readonly priority?: 'valve' | 'command';

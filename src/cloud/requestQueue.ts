@@ -7,6 +7,7 @@ import type { Clock } from '../base/clock.ts';
 export const priorities = ['valve', 'command', 'list', 'device'] as const;
 export type Priority = (typeof priorities)[number];
 
+/** The limits of the queue. */
 export interface RequestQueueOptions {
   readonly clock: Clock;
   /** Requests in flight, whatever their priority. */

@@ -65,6 +65,7 @@ interface Ongoing {
   outage: OutageLog | null;
 }
 
+/** What pauses work with. */
 export type PausesParts = MessageLimits &
   Pick<CommandParts, 'client' | 'store' | 'memory' | 'otherBridges' | 'log'> & {
     readonly updates: Updates;

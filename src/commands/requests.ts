@@ -82,6 +82,7 @@ const codes: Readonly<Record<CloudErrorKind, ErrorCode>> = {
   invalid: 'invalid_request',
 };
 
+/** What requests work with. */
 export interface RequestsParts
   extends MessageLimits,
     Pick<

@@ -52,6 +52,7 @@ const maxWaitingPerRecord = 20;
 /** Calls of one command that run at a time. */
 const maxCallsAtOnce = 4;
 
+/** What updates work with. */
 export type UpdatesParts = MessageLimits &
   Pick<CommandParts, 'client' | 'store' | 'poller' | 'otherBridges' | 'outcomes' | 'log'> & {
     readonly wishes: ValveWishes;

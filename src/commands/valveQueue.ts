@@ -93,6 +93,7 @@ const overtaken = new GivenUp(
 /** A command that is sent and not answered is given up after this share of the time of a newer one. */
 const shareOfNewer = 0.25;
 
+/** What the valve queue works with. */
 export type ValveQueueParts = MessageLimits &
   Pick<
     CommandParts,

@@ -67,6 +67,7 @@ export interface ShownSonic extends WithAlerts {
   readonly flowDay: FlowDay | null;
 }
 
+/** A hub, and its open incidents. `isConnected` is null while it is unknown. */
 export interface ShownHub extends WithAlerts {
   readonly name: string;
   readonly isConnected: boolean | null;

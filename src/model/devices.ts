@@ -153,6 +153,7 @@ export interface BridgeView extends WithIncidents {
   readonly applianceCategories: ApplianceCategories['categories'] | null | undefined;
 }
 
+/** What the rows of the entity tables are given: a device with all that is known around it. */
 export type DeviceView = BridgeView | PropertyView | SignalView | SonicView;
 
 /** The id of the property that a record names itself, as some do beyond the interface document; null without one. */

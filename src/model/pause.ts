@@ -29,6 +29,7 @@ export interface ShownPause {
   readonly reason: string | null;
 }
 
+/** What is shown of a property whose shut-off is not paused. */
 export const noPause: ShownPause = { until: null, state: 'none', reason: null };
 
 /**

@@ -32,6 +32,7 @@ export interface PollerTimes {
   readonly requestTimeoutMs: number;
 }
 
+/** What the poller works with. */
 export interface PollerOptions
   extends PollerTimes,
     Pick<PollParts, 'client' | 'store' | 'state' | 'clock' | 'log'> {

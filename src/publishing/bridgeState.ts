@@ -18,6 +18,7 @@ interface BridgeStateEvents {
   readonly changed: [];
 }
 
+/** What the messages about the bridge are made of. */
 export interface BridgeStateParts {
   readonly topics: Topics;
   /** The configuration without its secrets. */

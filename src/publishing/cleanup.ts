@@ -17,6 +17,7 @@ interface CleanupEvents {
   readonly deleted: [];
 }
 
+/** What the cleanup works with. */
 export interface CleanupParts {
   readonly topics: Topics;
   readonly state: StateFile;

@@ -7,6 +7,7 @@ import type { DeviceKey } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
 import { maxTopicsAtOnce, readRetained } from './retainedScan.ts';
 
+/** What finding left devices works with. */
 export interface LeftDevicesParts {
   readonly topics: Topics;
   readonly staleAfterMs: number;

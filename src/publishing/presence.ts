@@ -9,6 +9,7 @@ import type { Topics } from '../homeassistant/topics.ts';
 import type { DiscoveryMessages } from './discoveryMessages.ts';
 import type { Publisher } from './publisher.ts';
 
+/** What publishing again works with. */
 export interface PresenceParts {
   readonly topics: Topics;
   /** The topic at which Home Assistant publishes that it has started. */

@@ -33,6 +33,7 @@ interface PublisherEvents {
   readonly published: [];
 }
 
+/** What the publisher works with. */
 export interface PublisherParts {
   readonly context: PlanContext;
   readonly state: StateFile;

@@ -46,6 +46,7 @@ const userFields: readonly string[] = ['first_name', 'last_name', 'email', 'phon
 
 /** The names of the categories of appliances that the cloud knows. */
 const categories = ['Toilet', 'Tap', 'Shower', 'Bath', 'Washing machine', 'Dishwasher', 'Garden', 'Other'];
+/** The categories with their ids, as operation 32 returns them. */
 export const applianceCategories: readonly { readonly id: string; readonly name: string }[] = categories.map(
   (name) => ({ id: name.toLowerCase().replace(' ', '_'), name }),
 );

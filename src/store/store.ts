@@ -41,6 +41,7 @@ export type StoreMemory = AccountMemory & {
   readonly pauseMinutesOf: (propertyId: string) => number;
 };
 
+/** Which part of the account is shown, and what is kept of it. */
 export interface StoreOptions {
   /** Names or ids of properties; empty selects all. */
   readonly selection: readonly string[];

@@ -7,6 +7,7 @@ import { storeReply } from '../commands/updates.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { Store } from '../store/store.ts';
 
+/** Where the cloud is to call: the address, and the address as logs may show it. */
 export interface RegistrationOptions {
   /** The address for the `webhook_url` of each property. */
   readonly url: string;
