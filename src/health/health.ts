@@ -2,7 +2,7 @@ import { joinSentences } from '../base/joinSentences.ts';
 import { type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { HealthStatus } from '../model/devices.ts';
 import { type PollName, pollNames, pollTable, vitalPolls } from '../model/polls.ts';
-import { type PollFailure, type StatusByPoll, wasPolled } from '../polling/pollStatus.ts';
+import { incompleteKey, type PollFailure, type StatusByPoll, wasPolled } from '../polling/pollStatus.ts';
 import { type HealthProblem, healthProblem } from './problem.ts';
 
 /** Everything that decides about the status. */
@@ -147,15 +147,16 @@ function isWhollyFailing(polls: StatusByPoll, kind: CloudErrorKind): boolean {
   return judged.length > 0 && judged.every(({ failure }) => failure?.kind === kind);
 }
 
-/** Each distinct failure, with the polls that failed by it. */
+/** Each distinct failure, with the polls that failed by it. Polls share an error, but each incomplete list lacks something else. */
 function failuresByKey(polls: StatusByPoll): [PollFailure, PollName[]][] {
   const failures = new Map<string, [PollFailure, PollName[]]>();
   for (const poll of pollNames) {
     const { failure } = polls[poll];
     if (failure === null) continue;
-    const known = failures.get(failure.key);
+    const key = failure.key === incompleteKey ? `${incompleteKey} ${poll}` : failure.key;
+    const known = failures.get(key);
     if (known) known[1].push(poll);
-    else failures.set(failure.key, [failure, [poll]]);
+    else failures.set(key, [{ ...failure, key }, [poll]]);
   }
   return [...failures.values()];
 }

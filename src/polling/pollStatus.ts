@@ -26,6 +26,9 @@ export function toProblem(error: unknown): PollProblem {
   return { message, key: error instanceof CloudError ? error.key : message };
 }
 
+/** The key of a list that was read without an error, and whose pages do not add up. */
+export const incompleteKey = 'incomplete';
+
 /** The problem with a list that was not read completely; null for a complete one. */
 export function listProblem({
   problem,
@@ -33,10 +36,10 @@ export function listProblem({
   isInconsistent,
 }: Pick<ListResult<unknown>, 'problem' | 'key' | 'isInconsistent'>): PollProblem | null {
   if (problem === null) return null;
-  return { message: problem, key: key ?? 'incomplete', ...(isInconsistent && { isInconsistent }) };
+  return { message: problem, key: key ?? incompleteKey, ...(isInconsistent && { isInconsistent }) };
 }
 
-/** Several problems as one, with the key of the first; null for none. */
+/** Several problems of a poll as one; null for none. The first gives the key, so that one outage of the cloud is one problem. */
 export function mergeProblems(problems: readonly (PollProblem | null)[]): PollProblem | null {
   const present = problems.filter((problem) => problem !== null);
   const [first] = present;
