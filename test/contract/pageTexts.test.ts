@@ -76,7 +76,9 @@ describe.each([
 
 it('the status page links pages of the project that there are', () => {
   const links = languages.flatMap((language) =>
-    [...fillTemplate(html, pageTexts)(language).matchAll(/href="(https[^"]*)"/g)].map(([, href = '']) => href),
+    [...fillTemplate(html, pageTexts)(language).matchAll(/href="(https[^"]*)"/g)].map(
+      ([, href = '']) => href,
+    ),
   );
   expect(links.length).toBe(3 * languages.length);
   for (const href of links) {

@@ -142,13 +142,13 @@ describe('a failure', () => {
     });
   });
 
-  it('for want of time is told as timeout, with the last status that the cloud answered, if any', () => {
+  it('after the time limit is a timeout, with the last status that the cloud answered, if any', () => {
     const error = new CloudError('unavailable', 'read_sonic', 'too late', { timedOut: true });
     expect(requestFailure(error, null)).toMatchObject({ code: 'timeout', httpStatus: null });
     expect(requestFailure(error, 503)).toMatchObject({ code: 'timeout', httpStatus: 503 });
   });
 
-  it('of our own making is told too', () => {
+  it('in our own code is reported too', () => {
     expect(requestFailure(new TypeError('oops'), null)).toEqual({
       code: 'cloud_unavailable',
       message: 'oops',
@@ -157,7 +157,7 @@ describe('a failure', () => {
     });
   });
 
-  it('is told in so many words and no more', () => {
+  it('has a message of limited length', () => {
     const { message } = requestFailure(new Error('x'.repeat(60_000)), null);
     expect(message).toBe(`${'x'.repeat(500)}…`);
   });

@@ -99,7 +99,7 @@ describe('the messages of a sonic', () => {
     });
   });
 
-  it('tell of a pressure test that was started here even where the cloud tells of none', () => {
+  it('show a pressure test that was started here, also if the cloud shows none', () => {
     expect(planned(sonicView({ pressureTests: null }))['/pressure_tests']).toEqual({
       last_day: null,
       today_count: null,
