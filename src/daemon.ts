@@ -51,7 +51,7 @@ const startingMs = 10_000;
 const maxDevicesOnDashboard = 200;
 
 /** Replaces the machine's own clock, disk and network, as a simulation does. */
-export interface Surroundings {
+interface Surroundings {
   readonly clock?: Clock;
   readonly random?: Random;
   readonly disk?: Disk;

@@ -19,7 +19,7 @@ export type Log = Logger;
 const subjectFields = ['device', 'topic', 'operation', 'incident', 'event'] as const;
 
 /** How log lines are written. */
-export interface LogOptions {
+interface LogOptions {
   readonly level: LogLevel;
   readonly format: 'pretty' | 'json';
   /** Values that must never be read in a line; looked up at each line, so that a new token is hidden at once. */

@@ -13,7 +13,7 @@ import { incidentTypes } from '../model/records.ts';
 import type { CheckedAccount } from './cloudChecks.ts';
 
 /** How the cloud answered one operation. */
-export interface OperationAnswer {
+interface OperationAnswer {
   readonly operation: OperationName;
   /** As the cloud sent it; undefined if it failed. */
   readonly sent?: unknown;

@@ -48,17 +48,17 @@ export interface Answered<Name extends OperationName> {
 }
 
 /** The answer as the bridge uses it: a record, a page, or null if a change was done and the answer has no record. */
-export type ReplyOf<Name extends OperationName> = Name extends ListName
+type ReplyOf<Name extends OperationName> = Name extends ListName
   ? Page<RecordOf<Name>>
   : Name extends ChangeName
     ? RecordOf<Name> | null
     : RecordOf<Name>;
 
 /** `unavailable`: the cloud has shown that it has no such route; `off`: `cloud.routes` switches it off. */
-export type OperationState = 'available' | 'unavailable' | 'off';
+type OperationState = 'available' | 'unavailable' | 'off';
 
 /** How many requests are sent, and what keeps them waiting. */
-export interface Traffic {
+interface Traffic {
   readonly requestsLastHour: number;
   /** Until when each operation must wait because the cloud limits it, in wall-clock ms. */
   readonly pausedUntil: ReadonlyMap<OperationName, number>;

@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 
 /** Where connections go, and how many. */
-export interface ConnectionsOptions {
+interface ConnectionsOptions {
   readonly origin: string;
   /** How many at most. */
   readonly count: number;

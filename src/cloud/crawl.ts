@@ -19,7 +19,7 @@ export interface ListResult<T> {
 }
 
 /** A list that comes in pages. */
-export interface PagedList<T> {
+interface PagedList<T> {
   readonly operation: string;
   /** Pages requested at the same time. */
   readonly concurrency: number;

@@ -37,7 +37,7 @@ export function isSafeId(id: string): boolean {
 }
 
 /** The result of reading a record. Notices are oddities that were tolerated, to be reported once. */
-export type Decoded<T> =
+type Decoded<T> =
   | { readonly ok: true; readonly value: T; readonly notices: readonly string[] }
   | { readonly ok: false; readonly message: string; readonly unsafeId: boolean };
 

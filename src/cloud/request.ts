@@ -18,7 +18,7 @@ import {
 export type RouteOverrides = Readonly<Record<string, string | null>>;
 
 /** Method and path of an operation. */
-export interface RequestRoute {
+interface RequestRoute {
   readonly method: AnyOperation['method'];
   readonly path: string;
 }

@@ -43,7 +43,7 @@ export interface CallOptions {
 }
 
 /** A call that was checked and encoded. */
-export interface PreparedCall {
+interface PreparedCall {
   readonly name: OperationName;
   readonly params: Readonly<Record<string, string>>;
   readonly request: HttpRequest;

@@ -18,7 +18,7 @@ export interface StoredSession {
 }
 
 /** Where a session is kept between runs, for one base URL and e-mail. */
-export interface SessionMemory {
+interface SessionMemory {
   load(): StoredSession | null;
   save(session: StoredSession | null): void;
 }

@@ -66,7 +66,7 @@ interface Ongoing {
 }
 
 /** What pauses work with. */
-export type PausesParts = MessageLimits &
+type PausesParts = MessageLimits &
   Pick<CommandParts, 'client' | 'store' | 'memory' | 'otherBridges' | 'log'> & {
     readonly updates: Updates;
   };

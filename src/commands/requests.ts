@@ -83,7 +83,7 @@ const codes: Readonly<Record<CloudErrorKind, ErrorCode>> = {
 };
 
 /** What requests work with. */
-export interface RequestsParts
+interface RequestsParts
   extends MessageLimits,
     Pick<
       CommandParts,

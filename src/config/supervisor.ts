@@ -4,14 +4,14 @@ import { type Language, languages } from '../model/language.ts';
 import { isTree } from './tree.ts';
 
 /** Where Home Assistant's Supervisor is. */
-export interface SupervisorAccess {
+interface SupervisorAccess {
   /** Without a slash at its end. */
   readonly url: string;
   readonly token: string;
 }
 
 /** How to ask Home Assistant's Supervisor for the broker. */
-export interface SupervisorOptions extends SupervisorAccess {
+interface SupervisorOptions extends SupervisorAccess {
   /** Leaves out the credentials that the Supervisor knows, since others are given. */
   readonly hasOwnUser: boolean;
   /** Is called with each password, so that it can be hidden. */

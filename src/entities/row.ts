@@ -149,7 +149,7 @@ export type BinarySensorRow<View> = Common<View> & {
 };
 
 /** A valve that Home Assistant can open and close. */
-export type ValveRow<View> = Common<View> & {
+type ValveRow<View> = Common<View> & {
   readonly component: 'valve';
   readonly deviceClass: 'water';
   readonly value: (view: View) => Valve | null;
@@ -189,7 +189,7 @@ export type SwitchRow<View> = Common<View> & {
 };
 
 /** A number of minutes within a range. */
-export type NumberRow<View> = Common<View> & {
+type NumberRow<View> = Common<View> & {
   readonly component: 'number';
   readonly deviceClass?: 'duration';
   readonly unit: 'min';

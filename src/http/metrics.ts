@@ -9,7 +9,7 @@ import { type Measurement, measurementOf } from '../model/telemetry.ts';
 import type { DeliveryOutcome } from '../webhook/webhookReceiver.ts';
 
 /** What the metrics are read from. */
-export interface MetricsSource {
+interface MetricsSource {
   readonly figures: MetricsSnapshot;
   /** Of the webhook; null without one. */
   readonly deliveries: Readonly<Record<DeliveryOutcome, number>> | null;

@@ -44,7 +44,7 @@ interface WithAlerts {
 }
 
 /** A valve, and what is measured beside it. Null where it is unknown. */
-export interface ShownSonic extends WithAlerts {
+interface ShownSonic extends WithAlerts {
   /** Empty where it has none. */
   readonly name: string;
   /** What the valve is, or was when it was last known. */
@@ -68,7 +68,7 @@ export interface ShownSonic extends WithAlerts {
 }
 
 /** A hub, and its open incidents. `isConnected` is null while it is unknown. */
-export interface ShownHub extends WithAlerts {
+interface ShownHub extends WithAlerts {
   readonly name: string;
   readonly isConnected: boolean | null;
 }
@@ -77,7 +77,7 @@ export interface ShownHub extends WithAlerts {
 const alertSections = ['alerts', 'sonics', 'hubs'] as const;
 
 /** What is in a property; or in none that is known. Its own alerts are those that name no device in it. */
-export interface ShownProperty extends WithAlerts {
+interface ShownProperty extends WithAlerts {
   /** Null: in none that is known. */
   readonly name: string | null;
   /** Whether no other alert is open in it. */
@@ -95,7 +95,7 @@ export interface ShownProperty extends WithAlerts {
 }
 
 /** All that the page shows. Anyone who can open the port sees it, so it has no address, e-mail, id or serial number. */
-export interface StatusDocument {
+interface StatusDocument {
   readonly version: string;
   readonly startedAt: number;
   /** What the page says first. */

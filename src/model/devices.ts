@@ -31,7 +31,7 @@ export const cloudKinds = ['property', 'signal', 'sonic'] as const;
 export type CloudDeviceKind = (typeof cloudKinds)[number];
 
 /** Why there is no signal to show for a sonic: it has none, or no list that was read has the one that it names. */
-export type NoSignal = 'none' | 'unknown';
+type NoSignal = 'none' | 'unknown';
 
 /** Names of the kinds, for people. */
 export const kindLabels: Readonly<Record<DeviceKind, string>> = {
@@ -71,7 +71,7 @@ export interface SonicView extends WithIncidents {
 }
 
 /** A signal, and all that decides whether it is reachable. */
-export interface SignalLink {
+interface SignalLink {
   readonly signal: Signal;
   /** Whether its link is said to be down by a single reading alone, which may be a flap. */
   readonly isFlap: boolean;

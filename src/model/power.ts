@@ -1,6 +1,6 @@
 /** The options of the battery sensor; `other` is any word of the cloud that has no option. */
 export const batteryOptions = ['high', 'medium', 'low', 'external_power_supply', 'other'] as const;
-export type BatteryOption = (typeof batteryOptions)[number];
+type BatteryOption = (typeof batteryOptions)[number];
 
 /** How a device is powered, by the cloud's word; null where the word does not say. */
 interface Power {

@@ -22,7 +22,7 @@ export interface UsageRecord {
 }
 
 /** A reading of one month, by the calendar of the property. */
-export interface MonthReading {
+interface MonthReading {
   readonly month: string;
   readonly daily: DailyUsage['daily'];
   /** The month that it was there when the reading was begun. */

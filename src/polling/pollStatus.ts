@@ -130,7 +130,7 @@ export interface PollProgress {
 }
 
 /** How many runs of a poll read everything, a part, or nothing. */
-export interface PollCounts {
+interface PollCounts {
   readonly success: number;
   readonly incomplete: number;
   readonly failure: number;

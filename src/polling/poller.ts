@@ -24,7 +24,7 @@ import { TelemetryPoll } from './telemetry.ts';
 import { UsagePoll } from './usage.ts';
 
 /** When the cloud is polled, and how long its data counts. */
-export interface PollerTimes {
+interface PollerTimes {
   readonly schedules: Readonly<Record<PollName, Schedule>>;
   readonly timezone: string;
   /** How old data may be and still count as fresh, in ms. */
@@ -33,9 +33,7 @@ export interface PollerTimes {
 }
 
 /** What the poller works with. */
-export interface PollerOptions
-  extends PollerTimes,
-    Pick<PollParts, 'client' | 'store' | 'state' | 'clock' | 'log'> {
+interface PollerOptions extends PollerTimes, Pick<PollParts, 'client' | 'store' | 'state' | 'clock' | 'log'> {
   readonly random: Random;
 }
 

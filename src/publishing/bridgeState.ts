@@ -19,7 +19,7 @@ interface BridgeStateEvents {
 }
 
 /** What the messages about the bridge are made of. */
-export interface BridgeStateParts {
+interface BridgeStateParts {
   readonly topics: Topics;
   /** The configuration without its secrets. */
   readonly shownConfiguration: unknown;

@@ -18,7 +18,7 @@ interface CleanupEvents {
 }
 
 /** What the cleanup works with. */
-export interface CleanupParts {
+interface CleanupParts {
   readonly topics: Topics;
   readonly state: StateFile;
   readonly connection: Connection;

@@ -8,7 +8,7 @@ import type { Store } from '../store/store.ts';
 import { maxTopicsAtOnce, readRetained } from './retainedScan.ts';
 
 /** What finding left devices works with. */
-export interface LeftDevicesParts {
+interface LeftDevicesParts {
   readonly topics: Topics;
   readonly staleAfterMs: number;
   readonly connection: Connection;

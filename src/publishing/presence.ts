@@ -10,7 +10,7 @@ import type { DiscoveryMessages } from './discoveryMessages.ts';
 import type { Publisher } from './publisher.ts';
 
 /** What publishing again works with. */
-export interface PresenceParts {
+interface PresenceParts {
   readonly topics: Topics;
   /** The topic at which Home Assistant publishes that it has started. */
   readonly statusTopic: string;

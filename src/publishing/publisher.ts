@@ -34,7 +34,7 @@ interface PublisherEvents {
 }
 
 /** What the publisher works with. */
-export interface PublisherParts {
+interface PublisherParts {
   readonly context: PlanContext;
   readonly state: StateFile;
   readonly connection: Connection;

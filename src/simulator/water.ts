@@ -8,7 +8,7 @@ const dayMs = 24 * 60 * 60 * 1_000;
 const probesPerHabit = 4;
 
 /** What a reading of a sonic depends on. */
-export interface ReadingOptions {
+interface ReadingOptions {
   /** Gives each sonic its own pressure, temperature and habits. */
   readonly seed: number;
   /** When the reading was taken, in ms since 1970. */

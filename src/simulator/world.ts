@@ -42,7 +42,7 @@ import { dailyUsage, lastProbe, type Month, probedReading } from './water.ts';
 const quietProbeMs = 3 * 60_000;
 
 /** What a world starts from. */
-export interface WorldOptions {
+interface WorldOptions {
   readonly seed: number;
   /** The user's. */
   readonly email: string;

@@ -36,13 +36,13 @@ import type { AskedCommand } from './valveRecords.ts';
 import { propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
 
 /** What is kept over a restart: also what is known of pauses. */
-export type StoreMemory = AccountMemory & {
+type StoreMemory = AccountMemory & {
   readonly arePausesKnown: boolean;
   readonly pauseMinutesOf: (propertyId: string) => number;
 };
 
 /** Which part of the account is shown, and what is kept of it. */
-export interface StoreOptions {
+interface StoreOptions {
   /** Names or ids of properties; empty selects all. */
   readonly selection: readonly string[];
   /** Which part of the properties is this bridge's; all unless given. */

@@ -8,7 +8,7 @@ import type { Poller } from '../polling/poller.ts';
 import type { Store } from '../store/store.ts';
 
 /** Where the cloud is to call: the address, and the address as logs may show it. */
-export interface RegistrationOptions {
+interface RegistrationOptions {
   /** The address for the `webhook_url` of each property. */
   readonly url: string;
   /** How the cloud's word on it is shown: without the secrets in it. */
