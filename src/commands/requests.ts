@@ -61,13 +61,22 @@ interface Request {
   readonly transaction: string | null;
 }
 
+/** Requests that run at a time, and those that wait for them. */
 const maxRunning = 4;
 const maxWaitingRequests = 50;
-// Requests for valves wait in the queue of their valve instead, where the newest wins.
+
+/** Requests for valves wait in the queue of their valve instead, where the newest wins. */
 const maxValveRequests = 50;
+
+/** Responses that the broker has not acknowledged. Further ones are dropped, so that they do not fill the memory. */
 const maxUnacknowledged = 2_000;
+
+/** The data of a larger response is left out, and the response says `truncated`. */
 const maxResponseBytes = 262_144;
+
+/** The `transaction` of a request is given back as it came, so it must be short. */
 const maxTransactionCharacters = 1_000;
+
 const requestKeys: readonly string[] = ['params', 'query', 'body', 'transaction'];
 
 const codes: Readonly<Record<CloudErrorKind, ErrorCode>> = {
