@@ -203,7 +203,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     );
     expect(await tab.evaluate(has('.is-closed', ''))).toBe(false);
     const details = await tab.evaluate(`document.querySelector('#details').innerText`);
-    expect(details).toMatch(/This page shows data from \d+:\d+\. It is not known whether the water is on\.$/);
+    expect(details).toMatch(/The data is from \d+:\d+\. It is not known whether the water is on\.$/);
     expect(await text(tab)).toMatch(/No update since \d+:\d+, \d+ s ago/);
     expect(await text(tab)).toContain('Not all alerts could be read.');
     const todays = `[...document.querySelectorAll('.today, .chosen')].map((each) => each.innerText)`;
@@ -410,7 +410,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     await waitInTab(tab, `document.querySelectorAll('.valve:not(.is-unsure)').length === 0`);
     const said = await text(tab);
     expect(said).toMatch(/Water running too long at .* since .*\. No connection to the cloud\./);
-    expect(said).toMatch(/This page shows data from \d+:\d+\. It is not known whether the water is on/);
+    expect(said).toMatch(/The data is from \d+:\d+\. It is not known whether the water is on/);
     expect(await tab.evaluate(`document.querySelectorAll('.alert').length`)).toBe(alerts);
     expect(said).not.toMatch(/\bLive\b|All good|No leaks|(?<!whether the )[Ww]ater is o|is closed|connected/);
     const dot = `getComputedStyle(document.querySelector('.dot')).backgroundColor`;
