@@ -13,7 +13,7 @@ import { ingressPath, startIngress } from '../support/ingress.ts';
 import { logLines } from '../support/logLines.ts';
 import { freePort } from '../support/ports.ts';
 import { temporaryFolder } from '../support/program.ts';
-import { anIncident, propertyView, sonicView } from '../support/views.ts';
+import { anIncident, aSignal, propertyView, sonicView } from '../support/views.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const desktop = { width: 1280, height: 900 };
@@ -395,6 +395,19 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     expect(await tab.evaluate(`document.querySelector('h2').innerText`)).toBe('Property not read yet');
     expect(await text(tab)).toContain('Still to read: Properties');
     expect(await text(tab)).not.toMatch(/Possibly offline|Unassigned|No update/);
+  });
+
+  it('names the hub that takes a valve offline', async () => {
+    const changing = calmHome();
+    const { url } = await startHttpServer(
+      createRoutes(changing.snapshots, { of: () => null }, null, systemClock, logLines().secrets),
+    );
+    const tab = await openTab(`${url}/`, desktop);
+    await waitInTab(tab, `${isLive} && document.querySelector('.valve')`);
+    expect(await text(tab)).not.toContain('Offline');
+    const signal = aSignal({ name: 'Attic', cloud_connection: 'disconnected' });
+    changing.change({ sonics: [sonicView({ signal })] });
+    await waitInTab(tab, has('.figures', 'Offline, because hub Attic is offline'));
   });
 
   it('is not live while cloud and broker are away: says which and since when, and what was known', async () => {
