@@ -1,4 +1,4 @@
-// The map of the house: which room may import which (docs: src/README.md).
+// Which room may import which (docs: src/README.md).
 const rooms = {
   base: [],
   model: [],

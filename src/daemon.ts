@@ -44,14 +44,14 @@ import { StateFile } from './state/stateFile.ts';
 import { Store } from './store/store.ts';
 import type { WebhookReceiver } from './webhook/webhookReceiver.ts';
 
-/** After this time the bridge counts as started, although its cloud or its broker may be away. */
+/** After this time the bridge counts as started, although its cloud or its broker may be unreachable. */
 const startingMs = 10_000;
 
-/** To write the dashboard of a valve takes a millisecond, and nothing else happens meanwhile. */
+/** Writing the dashboard takes about a millisecond per device, and blocks everything else. */
 const maxDevicesOnDashboard = 200;
 
 /** Replaces the machine's own clock, disk and network, as a simulation does. */
-export interface Surroundings {
+interface Surroundings {
   readonly clock?: Clock;
   readonly random?: Random;
   readonly disk?: Disk;
@@ -304,7 +304,7 @@ export class Daemon {
 
   /**
    * Starts everything. Resolves after the first round of polls, well or not. Rejects only if the embedded broker cannot
-   * listen: cloud and MQTT broker may be away.
+   * listen: cloud and MQTT broker may be unreachable.
    */
   async start(): Promise<void> {
     const { state, client, connection, poller, firstReading, clock } = this.#parts;
@@ -431,7 +431,7 @@ export class Daemon {
     try {
       await readRetained(connection, [topics.discoveryFilter], note);
     } catch {
-      // An entity ID may be that of another account's valve.
+      // Without the messages of other bridges, an entity ID may belong to the valve of another account.
       return null;
     }
     for (const text of publisher.discoveryMessages()) {

@@ -28,7 +28,7 @@ const stopLimitMs = 4_500;
 const heldUpCheckMs = 10;
 const parentCheckMs = 500;
 
-/** A Ctrl+C reaches everybody at the terminal, and npm passes it on to its child as well, some milliseconds later. */
+/** A Ctrl+C reaches every process of the terminal, and npm sends it to its child again, some milliseconds later. */
 const sameWishMs = 500;
 
 const print = (line: string) => process.stdout.write(`${line}\n`);

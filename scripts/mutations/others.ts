@@ -16,7 +16,7 @@ export const otherMutations: readonly Mutation[] = [
   {
     promise: 'a second live bridge stops valve commands',
     file: 'src/health/otherBridges.ts',
-    text: 'const runsUntil = isLive ? now + silentMs',
+    text: 'const runsUntil = isLive ? now + stoppedAfterMs',
     replacement: 'const runsUntil = isLive ? 0',
     tests: bridgeTests,
   },

@@ -11,7 +11,7 @@ const stateTests = ['test/unit/state/stateFile.test.ts'];
 /** What is paused, and given back. */
 export const pauseMutations: readonly Mutation[] = [
   {
-    promise: 'a pause is on disk before the cloud is told of it',
+    promise: 'a pause is on disk before the cloud receives it',
     file: pauses,
     text: 'if (!(await memory.recordPause(id, pause)))',
     replacement: 'if (!memory.recordPause(id, pause))',
@@ -60,7 +60,7 @@ export const pauseMutations: readonly Mutation[] = [
     tests: stories,
   },
   {
-    promise: 'one outdated reading does not end a pause for good',
+    promise: 'one outdated reading does not end a pause',
     file: model,
     text: "seen_on: 'resuming' },",
     replacement: "seen_on: 'none' },",
@@ -123,7 +123,7 @@ export const pauseMutations: readonly Mutation[] = [
     tests: stateTests,
   },
   {
-    promise: 'OFF does not make a pause last for good',
+    promise: 'OFF does not make a pause permanent',
     file: 'src/commands/updates.ts',
     text: "return state === 'none'",
     replacement: 'return true',

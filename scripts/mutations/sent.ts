@@ -101,7 +101,7 @@ export const sendingMutations: readonly Mutation[] = [
     tests: routerTests,
   },
   {
-    promise: 'no valve is moved by an old, retained or late message, whoever hands it over',
+    promise: 'no valve is moved by an old, retained or late message, by whichever way it comes',
     file: valveQueue,
     text: 'messageProblem(message, this.#parts)?.reason ?? otherBridges.problem',
     replacement: 'otherBridges.problem',
@@ -164,7 +164,7 @@ export const sendingMutations: readonly Mutation[] = [
     tests: valveQueueTests,
   },
   {
-    promise: 'the command that gave way is told so',
+    promise: 'the command that gave way ends as superseded',
     file: valveQueue,
     text: 'if (before) this.#end(before, superseded);',
     replacement: '',
@@ -208,8 +208,8 @@ export const sendingMutations: readonly Mutation[] = [
   {
     promise: 'two spellings of an id are one valve',
     file: valveQueue,
-    text: 'return id.toLowerCase();',
-    replacement: 'return id;',
+    text: 'const valve = idKey(id);',
+    replacement: 'const valve = id;',
     tests: valveQueueTests,
   },
   {

@@ -26,7 +26,7 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'what is in a property that is gone is not in the only one that is left',
     file: 'src/store/topology.ts',
-    text: 'return home !== undefined && !this.#devices.property.has(home);',
+    text: 'return propertyId !== undefined && !this.#devices.property.has(propertyId);',
     replacement: 'return false;',
     tests: ['test/unit/store/store.test.ts', 'test/stories/topology.test.ts'],
   },
@@ -47,7 +47,7 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'a movement that is found long after a command is nobody’s',
     file: 'src/store/valveRecords.ts',
-    text: ' && readAt < until + countsMs)',
+    text: ' && readAt < until + countsAsMoverMs)',
     replacement: ')',
     tests: ['test/unit/store/valveRecords.test.ts'],
   },
@@ -207,7 +207,7 @@ export const showingMutations: readonly Mutation[] = [
   },
   {
     promise: 'a wish of the cloud to wait is no longer than ten minutes for valves and leaks',
-    file: 'src/cloud/pauses.ts',
+    file: 'src/cloud/rateLimits.ts',
     text: 'isVitalList(name) ? Math.min(ms, maxVitalPauseMs) : ms',
     replacement: 'ms',
     tests: ['test/unit/cloud/client.test.ts'],
@@ -264,7 +264,7 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'a property does not say that nothing leaks at an offline valve',
     file: 'src/store/views.ts',
-    text: 'isReporting: !account.silentSonics.mayBeIn(id)',
+    text: 'isReporting: !account.unreachableSonics.mayBeIn(id)',
     replacement: 'isReporting: true',
     tests: uncertainTests,
   },
@@ -327,7 +327,7 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'a valve is in no property that its new hub has left',
     file: 'src/store/topology.ts',
-    text: 'return this.#formerHomes.get(idKey(id))?.propertyId ?? owner ?? null;',
+    text: 'return this.#formerProperties.get(idKey(id))?.propertyId ?? owner ?? null;',
     replacement: 'return owner ?? null;',
     tests: ['test/stories/topology.test.ts'],
   },

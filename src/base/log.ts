@@ -9,6 +9,7 @@ import { withSourceNames } from './stackTraces.ts';
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
+/** The log that parts are given. It hides secrets in all that it writes. */
 export type Log = Logger;
 
 /**
@@ -18,7 +19,7 @@ export type Log = Logger;
 const subjectFields = ['device', 'topic', 'operation', 'incident', 'event'] as const;
 
 /** How log lines are written. */
-export interface LogOptions {
+interface LogOptions {
   readonly level: LogLevel;
   readonly format: 'pretty' | 'json';
   /** Values that must never be read in a line; looked up at each line, so that a new token is hidden at once. */
@@ -43,8 +44,8 @@ export function createLog({ level, format, secrets, output }: LogOptions): Log {
     flushSync: () => (sink instanceof LogOutput ? sink.flushSync() : undefined),
   };
   const streamWrite = (line: string) => {
-    const told = line.includes('"stack":') ? withSourceNames(line) : line;
-    return `${sanitize(secrets.hide(told.trimEnd()))}\n`;
+    const named = line.includes('"stack":') ? withSourceNames(line) : line;
+    return `${sanitize(secrets.hide(named.trimEnd()))}\n`;
   };
   const formatters = { level: (label: string) => ({ level: label }) };
   const timestamp = stdTimeFunctions.isoTime;

@@ -2,9 +2,9 @@ import { constants, openSync, write, writeSync } from 'node:fs';
 import type { DestinationStream } from 'pino';
 
 /** How much waits for a reader that is slow or a disk that is full, in characters. Further lines are lost. */
-const maxWaiting = 1_000_000;
+const maxWaitingCharacters = 1_000_000;
 
-/** A pipe that is full is tried again soon; a disk that is full, or a reader that has gone, is not. */
+/** How soon a full pipe is tried again, and a full disk or a reader that has closed its end, in ms. */
 const fullPipeMs = 100;
 const failureMs = 1_000;
 
@@ -37,7 +37,7 @@ export class LogOutput implements DestinationStream {
 
   /** Takes a line; never throws and never waits. */
   write(line: string): void {
-    if (this.#size + this.#current.length + line.length > maxWaiting) {
+    if (this.#size + this.#current.length + line.length > maxWaitingCharacters) {
       this.#lost += 1;
       return;
     }
@@ -95,7 +95,7 @@ export class LogOutput implements DestinationStream {
 
 /**
  * A descriptor of standard error at which no write waits for a reader. Node.js opens pipes and sockets like that, but
- * not a terminal, which may be stopped as well.
+ * not terminals, and a terminal can be paused (Ctrl+S).
  */
 function openStandardError(): number {
   if (!process.stderr.isTTY) return 2;

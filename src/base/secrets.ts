@@ -28,7 +28,10 @@ export class Secrets {
     this.#spellOut();
   }
 
-  /** The text with each secret replaced; a short one only if it stands alone and is no word, or stands after a name of a secret. */
+  /**
+   * The text with each secret replaced. A short secret is replaced if it is no word and has no letter beside it, or if it
+   * follows a name such as `token`.
+   */
   hide(text: string): string {
     return without(this.#hidden, text);
   }

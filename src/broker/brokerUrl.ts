@@ -1,5 +1,5 @@
 /** The parts of a broker's URL. */
-export interface BrokerAddress {
+interface BrokerAddress {
   readonly protocol: 'mqtt' | 'mqtts' | 'ws' | 'wss';
   readonly host: string;
   readonly port: number;

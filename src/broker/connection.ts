@@ -46,8 +46,8 @@ const maxUnanswered = 20;
 const lastingMs = reconnect.longestMs;
 
 /**
- * One lasting connection, made anew after each loss. Each attempt is a fresh client with a clean session: nothing is
- * queued while the broker is away, so no old state and no old command is replayed, as mqtt.js would by itself.
+ * One lasting connection, made again after each loss. Each attempt is a fresh client with a clean session: nothing is
+ * queued while the broker is unreachable. mqtt.js by itself would replay old states and old commands then.
  */
 export class Connection extends EventEmitter<ConnectionEvents> {
   readonly #dial: Connect;
@@ -212,11 +212,11 @@ export class Connection extends EventEmitter<ConnectionEvents> {
         this.#relapses = 0;
       } else if (livedMs !== null) this.#relapses += 1;
       this.#hasFailed = livedMs === null;
-      const told = this.#hasOneAddress ? reason : `${describeUrl(url)}: ${reason}`;
+      const trouble = this.#hasOneAddress ? reason : `${describeUrl(url)}: ${reason}`;
       // The log reports a takeover once, whether it is certain or only likely.
       const takenOver = takenOverMessage(this.#options.clientId);
-      this.#trouble = told;
-      this.#outage.failed(told, reason.includes(takenOver) ? takenOver : told);
+      this.#trouble = trouble;
+      this.#outage.failed(trouble, reason.includes(takenOver) ? takenOver : trouble);
       if (livedMs === null) this.emit('failed', reason, url);
       else this.emit('lost');
       tried += 1;
@@ -294,7 +294,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     const { ending, livedMs, reason, large } = ended;
     // If it has answered before, its protocol is known.
     if (ending === 'unanswered' && !this.#known.has(url)) return describeUnanswered(reason);
-    // A broker that was away in between has restarted.
+    // A broker that was unreachable in between has restarted.
     const isRelapse = this.#relapses > 0 && livedMs !== null && !hasLasted(ended) && !this.#hasFailed;
     if (ending !== 'closed' || !isRelapse) return reason;
     if (large) return describeTooLarge(large);

@@ -25,7 +25,7 @@ const signInTimeoutMs = 5_000;
 const maxConnections = 100;
 
 /** MQTT 3.1.1's "not authorized". */
-const notAuthorized = 5;
+const notAuthorizedCode = 5;
 
 /** A broker inside the bridge: MQTT 3.1.1, in memory, for trying out and for Node-RED. */
 export class EmbeddedBroker {
@@ -52,7 +52,7 @@ export class EmbeddedBroker {
         if (username === undefined) return done(null, true);
         const isKnown = same(user ?? '', username) && same(secret?.toString() ?? '', password ?? '');
         if (isKnown) done(null, true);
-        else done(Object.assign(new Error('not authorized'), { returnCode: notAuthorized }), false);
+        else done(Object.assign(new Error('not authorized'), { returnCode: notAuthorizedCode }), false);
       },
     });
     if (retainAsPublished) passRetainOn(broker, retainAsPublished);

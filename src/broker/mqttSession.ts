@@ -37,7 +37,7 @@ export interface SessionEnd {
 }
 
 /** The events of one connection. */
-export interface MqttSessionEvents {
+interface MqttSessionEvents {
   /** The broker has accepted the connection and the subscriptions. */
   connected: [];
   message: [message: BrokerMessage];

@@ -1,4 +1,4 @@
-/** The broker is away, or went away before it acknowledged. */
+/** The broker is unreachable, or the connection ended before it acknowledged. */
 export class NotConnectedError extends Error {
   /** Whether the message was on its way: the broker may have got it. */
   readonly wasSent: boolean;

@@ -7,7 +7,7 @@ import { NotConnectedError } from './notConnectedError.ts';
 const promptMs = 4_000;
 
 /** The limits of the broker. */
-export interface PublishQueueOptions {
+interface PublishQueueOptions {
   /** Unacknowledged messages that the broker accepts at a time. */
   readonly maxInFlight: number;
   /** Whether only one of them may be large. */

@@ -56,13 +56,13 @@ export class Retained extends EventEmitter<RetainedEvents> {
    * and never if the connection ends before.
    */
   put(topic: string, payload: string, answered: (isTaken: boolean) => void = () => {}): void {
-    const digest = digestOf(payload);
+    const digest = shortDigestOf(payload);
     if (this.#digests.get(topic) !== digest) this.#publish(topic, payload, digest, answered);
   }
 
   /** Whether the broker has just this message. */
   has(topic: string, payload: string): boolean {
-    return this.isKnown(topic) && this.#digests.get(topic) === digestOf(payload);
+    return this.isKnown(topic) && this.#digests.get(topic) === shortDigestOf(payload);
   }
 
   /** Whether the broker has or may have a message there. */
@@ -203,6 +203,6 @@ export class Retained extends EventEmitter<RetainedEvents> {
 }
 
 /** 66 bits are enough to notice every change. */
-function digestOf(text: string): string {
+function shortDigestOf(text: string): string {
   return hash('sha1', text, 'base64').slice(0, 11);
 }

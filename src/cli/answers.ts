@@ -13,7 +13,7 @@ import { type Configuration, readConfiguration } from './configuration.ts';
 import type { CommandContext } from './context.ts';
 import { ownClient, rejectionText, signOutAndClose } from './ownSession.ts';
 
-/** What somebody who sets sonic2mqtt up is asked for. Empty: no user name, no password of the broker. */
+/** What setup asks for. The user name and the password of the broker are empty if it needs none. */
 export interface Answers {
   readonly email: string;
   readonly password: string;
@@ -99,11 +99,11 @@ export async function testAnswers(
   }
   const { signal } = context;
   const run = (checks: readonly Check[]) => runChecks(checks, report, signal);
-  if (part === 'broker') return outcomeOf(await run(brokerChecks(configuration, 'setup', signal)));
+  if (part === 'broker') return testResultOf(await run(brokerChecks(configuration, 'setup', signal)));
   const client = ownClient(configuration);
   const error = await run(cloudChecks(configuration.config, client));
   await signOutAndClose(client, signal);
-  return rejectionText(error) === null ? outcomeOf(error) : 'rejected';
+  return rejectionText(error) === null ? testResultOf(error) : 'rejected';
 }
 
 /** What the environment sets, which has priority: the variable of each answer. */
@@ -120,7 +120,7 @@ const variables: Readonly<Record<string, readonly string[]>> = {
   watchOnly: ['SONIC2MQTT_CONTROL__VALVES'],
 };
 
-/** What somebody entered in vain, as with Docker Compose, whose broker has a user of its own. */
+/** Answers that environment variables replace, for example in Docker Compose, whose broker has a user of its own. */
 function unusedAnswers({ brokerUsername, brokerPassword }: Answers, env: NodeJS.ProcessEnv): string[] {
   const set = setElsewhere(env);
   const rivals = [
@@ -133,7 +133,7 @@ function unusedAnswers({ brokerUsername, brokerPassword }: Answers, env: NodeJS.
   });
 }
 
-function outcomeOf(error: unknown): TestResult {
+function testResultOf(error: unknown): TestResult {
   return error === null ? 'passed' : 'failed';
 }
 

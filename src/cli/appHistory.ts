@@ -1,7 +1,7 @@
 import { sleep, systemClock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import type { Configuration } from './configuration.ts';
-import { importedText, nameOf } from './history.ts';
+import { importedText, valveLabel } from './history.ts';
 import { importDays, isImported, readWaterTotals, type WaterTotal } from './historyImport.ts';
 import { type HomeAssistantAccess, HomeAssistantSocket } from './homeAssistantSocket.ts';
 import { ownClient, signOutAndClose } from './ownSession.ts';
@@ -62,7 +62,7 @@ async function importWanted(
       if (total === undefined) continue;
       const days = await readHistory(client, valve, undefined, signal);
       const dates = await importDays(home, total, valve, days, systemClock.now());
-      log.info(`Past days of ${nameOf(valve)}: ${importedText(dates)}`);
+      log.info(`Past days of ${valveLabel(valve)}: ${importedText(dates)}`);
     }
   } finally {
     await signOutAndClose(client, signal);

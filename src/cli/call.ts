@@ -33,7 +33,7 @@ export async function call(context: CommandContext, command: Command, name: Oper
   hideSecretsOf(asked, configuration.secrets);
   const client = ownClient(configuration, given?.token);
   try {
-    const answer = await (allPages ? askAllPages(client, asked, signal) : ask(client, asked, signal));
+    const answer = await (allPages ? sendForAllPages(client, asked, signal) : send(client, asked, signal));
     // A session that was given, or whose token is printed, is for its owner to end.
     await (given || operationRow(name).session ? client.close() : signOutAndClose(client, signal));
     print(asJson(answer));
@@ -54,13 +54,13 @@ function asJson(answer: unknown): string {
   return lines.map(sanitize).join('\n');
 }
 
-async function ask(client: CloudClient, asked: Call, signal: AbortSignal): Promise<unknown> {
-  // Whoever waits for it would rather hear that it failed than wait for the cloud to come back.
+async function send(client: CloudClient, asked: Call, signal: AbortSignal): Promise<unknown> {
+  // As a command it fails soon if the cloud is unreachable. A poll would wait.
   const { sent } = await client.callRaw(asked, { priority: 'command', signal });
   return sent;
 }
 
-async function askAllPages(client: CloudClient, asked: Call, signal: AbortSignal): Promise<Envelope> {
+async function sendForAllPages(client: CloudClient, asked: Call, signal: AbortSignal): Promise<Envelope> {
   const progress = progressOn(process.stderr);
   const onPage = ({ read, announced }: HowFar) =>
     progress.show(announced === null ? `page ${read} …` : `page ${read} of ${announced} …`);

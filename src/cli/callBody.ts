@@ -16,7 +16,7 @@ export async function readToken(
   return isToken(token) ? { token } : { fault: 'has no token. Use what call sign_in prints' };
 }
 
-/** A token stands alone, or in JSON. */
+/** The token in a file that has only the token, or the JSON that `call sign_in` prints. */
 function tokenIn(text: string): unknown {
   try {
     return Object(JSON.parse(text)).token_details;

@@ -54,7 +54,7 @@ export async function runChecks(
       const failed = results.find(({ outcome }) => outcome === 'FAIL');
       if (failed) return new Error(failed.words);
     } catch (error) {
-      found({ check: name, outcome: 'FAIL', words: failureText(error, signal) });
+      found({ check: name, outcome: 'FAIL', words: failureReason(error, signal) });
       return error;
     }
   }
@@ -66,7 +66,7 @@ export function ok(words: string): readonly CheckResult[] {
   return [{ outcome: 'OK', words }];
 }
 
-function failureText(error: unknown, { aborted, reason }: AbortSignal): string {
+function failureReason(error: unknown, { aborted, reason }: AbortSignal): string {
   // Whatever failed then failed because it was stopped.
   if (aborted) return reason.name === 'TimeoutError' ? 'no result in time' : 'interrupted';
   return rejectionText(error) ?? errorMessage(error);

@@ -103,7 +103,7 @@ async function reportOn(
       values: shownConfiguration(config),
     },
     check: found.rows.flatMap(({ findings }) => findings.map(({ check, outcome }) => ({ check, outcome }))),
-    counts: countsOf(found.account),
+    counts: recordCounts(found.account),
     bridge: found.bridge,
     data_dir: files,
     last_errors: [
@@ -154,7 +154,7 @@ function codeOf(error: unknown): string | number | null {
 }
 
 /** Null for what was not read. */
-function countsOf({ properties, signals, sonics, wifiSonics, openIncidents }: CheckedAccount): object {
+function recordCounts({ properties, signals, sonics, wifiSonics, openIncidents }: CheckedAccount): object {
   const byType: Record<string, number> = {};
   for (const { type } of openIncidents ?? []) {
     const name = incidentTypes.find((each) => each === type) ?? 'other';

@@ -13,7 +13,7 @@ import { incidentTypes } from '../model/records.ts';
 import type { CheckedAccount } from './cloudChecks.ts';
 
 /** How the cloud answered one operation. */
-export interface OperationAnswer {
+interface OperationAnswer {
   readonly operation: OperationName;
   /** As the cloud sent it; undefined if it failed. */
   readonly sent?: unknown;
@@ -111,7 +111,7 @@ export function foundReport(
     }
   }
   const versionsOf = (field: (typeof versions)[number]) =>
-    countsOf(signals?.map(({ [field]: held }) => (held !== null && isPublic(held) ? held : 'other')));
+    countEach(signals?.map(({ [field]: held }) => (held !== null && isPublic(held) ? held : 'other')));
   return {
     program: { version, node: process.version, architecture: process.arch },
     counts: {
@@ -119,13 +119,13 @@ export function foundReport(
       hubs: signals?.length ?? null,
       valves: sonics?.length ?? null,
       wifi_valves: wifiSonics?.length ?? null,
-      open_incidents: countsOf(
+      open_incidents: countEach(
         openIncidents?.map(({ type }) => incidentTypes.find((each) => each === type) ?? 'other'),
       ),
     },
     hub_versions: versionsOf('version'),
     modem_versions: versionsOf('modem_version'),
-    operations: Object.fromEntries(answers.map(({ operation, error }) => [operation, outcomeOf(error)])),
+    operations: Object.fromEntries(answers.map(({ operation, error }) => [operation, callOutcome(error)])),
     unknown_fields: [...unknown.fields].toSorted(),
     unknown_words: [...unknown.words].toSorted(),
     withheld,
@@ -161,7 +161,7 @@ const vocabulary = new Set(
   ),
 );
 
-/** Tells the fields, words and versions of the cloud from what may be somebody's: no part of them is in a private text. */
+/** Whether a text is a field, word or version of the cloud, and so no private one: no part of it is in a private text. */
 function publicTexts(privateTexts: readonly string[]): (text: string) => boolean {
   const whole = new Set(privateTexts.flatMap((text) => [text, partsOf(text).join('_')]));
   const parts = new Set(privateTexts.flatMap(partsOf));
@@ -170,15 +170,15 @@ function publicTexts(privateTexts: readonly string[]): (text: string) => boolean
   return (text) => looksHarmless.test(text) && !whole.has(text) && !text.split(/[_+]/).some(isPrivate);
 }
 
-function countsOf(words: readonly string[] | undefined): Readonly<Record<string, number>> | null {
+function countEach(words: readonly string[] | undefined): Readonly<Record<string, number>> | null {
   if (!words) return null;
   const counts = new Map<string, number>();
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
   return Object.fromEntries(counts);
 }
 
-/** In words and numbers of ours and of HTTP. */
-function outcomeOf(error: unknown): object {
+/** How a call ended, without any text of the cloud. */
+function callOutcome(error: unknown): object {
   if (error === undefined) return { outcome: 'ok' };
   const about = error instanceof CloudError ? error : null;
   return {

@@ -88,7 +88,7 @@ function tableOf(histories: readonly ValveDays[]): string[] {
     const rows = [...days].map(([date, liters]) => `${date}${litersText(liters).padStart(12)}`);
     const sum = [...days.values()].reduce((all, liters) => all + liters, 0);
     const total = `${`${days.size} ${days.size === 1 ? 'day' : 'days'}`.padEnd(10)}${litersText(sum).padStart(12)}`;
-    const head = sanitize(nameOf(valve));
+    const head = sanitize(valveLabel(valve));
     const lines =
       days.size === 0 ? ['The cloud has no day of it.'] : ['Date            Litres', ...rows, total];
     return [...(index === 0 ? [] : ['']), head, ...lines];
@@ -129,13 +129,13 @@ async function importAll(
       const total = totals.get(valve.id);
       if (total === undefined) {
         complain(
-          `${sanitize(nameOf(valve))}: Home Assistant has no Water total of it. Is sonic2mqtt running?`,
+          `${sanitize(valveLabel(valve))}: Home Assistant has no Water total of it. Is sonic2mqtt running?`,
         );
         status = exitStatus.failed;
         continue;
       }
       const dates = await importDays(home, total, valve, await historyOf(valve), systemClock.now());
-      print(`${sanitize(nameOf(valve))}: ${importedText(dates)}`);
+      print(`${sanitize(valveLabel(valve))}: ${importedText(dates)}`);
     }
   } finally {
     home.close();
@@ -150,6 +150,6 @@ export function importedText(dates: readonly string[]): string {
 }
 
 /** The name of a valve, with its property. */
-export function nameOf({ name, property }: FoundValve): string {
+export function valveLabel({ name, property }: FoundValve): string {
   return property === null ? name : `${name} (${property})`;
 }

@@ -5,8 +5,8 @@ import { HomeAssistantError, type HomeAssistantSocket } from './homeAssistantSoc
 import type { FoundValve } from './valveHistory.ts';
 
 /**
- * Home Assistant takes the first sum that is there for the change of its hour. So the sum before all that was imported stands in
- * an hour of its own, long ago, where nobody looks. It also says that something was imported.
+ * Home Assistant shows the first sum of a statistic as the use of its hour. So the sum before the first imported day is stored
+ * in an hour of its own, long ago. It also marks that something was imported.
  */
 const anchorMs = Date.UTC(2000, 0);
 
@@ -79,7 +79,7 @@ export async function importDays(
   for (let end = hours.length; end > 0; end -= maxHoursPerMessage) {
     const start = Math.max(0, end - maxHoursPerMessage);
     const anchor = { startMs: anchorMs, sumL: hours[start - 1]?.sumL ?? beforeL };
-    await send(home, metadata, [anchor, ...hours.slice(start, end)]);
+    await sendStatistics(home, metadata, [anchor, ...hours.slice(start, end)]);
   }
   await untilWritten(home, entityId, beforeL);
   return dates;
@@ -150,7 +150,7 @@ async function readMetadata(home: HomeAssistantSocket, entityId: string): Promis
   return { statistic_id: entityId, unit_of_measurement: unit, litersPerUnit: factor };
 }
 
-async function send(
+async function sendStatistics(
   home: HomeAssistantSocket,
   { litersPerUnit: factor, ...about }: Metadata,
   hours: readonly { readonly startMs: number; readonly sumL: number }[],

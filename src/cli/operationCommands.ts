@@ -120,7 +120,7 @@ export function readCall(command: Command, name: OperationName, body: unknown): 
     optionsOf(row).options.flatMap((option) => {
       const text = typed[new Option(optionOf(option.name)).attributeName()];
       if (option.place !== place || text === undefined) return [];
-      return [[option.name, place === 'params' ? text : readValue(row, option.name, text)] as const];
+      return [[option.name, place === 'params' ? text : readQueryValue(row, option.name, text)] as const];
     });
   const call = {
     params: Object.fromEntries(valuesOf('params')),
@@ -139,7 +139,7 @@ export function readCall(command: Command, name: OperationName, body: unknown): 
 }
 
 /** The value of a field of the query: a number or a truth value if the row accepts no text. */
-function readValue(row: AnyOperation, name: string, text: string): unknown {
+function readQueryValue(row: AnyOperation, name: string, text: string): unknown {
   const readings = [
     ...(text === 'true' || text === 'false' ? [text === 'true'] : []),
     ...(/^\d{1,15}$/.test(text) ? [Number(text)] : []),

@@ -2,7 +2,7 @@ import { type Field, type Fields, fieldsOf } from '../cloud/fields.ts';
 import { type AnyOperation, paramNames } from '../cloud/operations.ts';
 
 /** What `call` takes for an operation. */
-export interface OperationOptions {
+interface OperationOptions {
   /** Path parameters first, then fields of the query. */
   readonly options: readonly OperationOption[];
   /** Null if the operation takes no body. */

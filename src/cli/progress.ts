@@ -1,11 +1,11 @@
 /** What progress is shown on, as far as it matters. */
-export interface ProgressOutput {
+interface ProgressOutput {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
 /** Shows how far something is. */
-export interface Progress {
+interface Progress {
   /** Replaces what was shown before. */
   readonly show: (words: string) => void;
   readonly erase: () => void;

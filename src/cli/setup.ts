@@ -85,7 +85,7 @@ function nearestFolder(file: string): string {
   return existsSync(folder) ? folder : nearestFolder(folder);
 }
 
-const nothing: Answers = {
+const noAnswers: Answers = {
   email: '',
   password: '',
   broker: 'localhost',
@@ -100,7 +100,7 @@ async function askForAll(terminal: Terminal, context: CommandContext, file: stri
     signal.throwIfAborted();
     return outcome;
   };
-  let answers = nothing;
+  let answers = noAnswers;
   let outcome: TestResult;
   do {
     print('\nYour account, as in the vendor’s app:');
@@ -109,7 +109,7 @@ async function askForAll(terminal: Terminal, context: CommandContext, file: stri
     answers = { ...answers, email, password };
     outcome = await test('account', answers);
     // It may be the e-mail that is wrong.
-    if (outcome === 'rejected') answers = nothing;
+    if (outcome === 'rejected') answers = noAnswers;
   } while (outcome !== 'passed');
 
   let broker = (await findUsualBroker()) ?? '';

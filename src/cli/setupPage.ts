@@ -6,7 +6,7 @@ import { readBody } from '../base/readBody.ts';
 import { isLoopback } from '../config/addresses.ts';
 import { setupVariable } from '../config/environment.ts';
 import { serveLiveness } from '../health/liveness.ts';
-import { filledIn, file as pageFile, textsModule } from '../http/files.ts';
+import { fillTemplate, file as pageFile, textsModule } from '../http/files.ts';
 import { HttpServer, type Route, sendJson } from '../http/httpServer.ts';
 import icon from '../http/page/icon.svg?raw';
 import next from '../http/page/next.html?raw';
@@ -43,8 +43,8 @@ interface Sent extends Answers {
 }
 
 /**
- * Serves the setup page, where there is no configuration yet: somebody who knows the code from the log enters account and
- * broker, both are tested, and the file is written. Resolves to whether it was; false if the signal aborts before. After
+ * Serves the setup page if there is no configuration yet: a user who has the code from the log enters account and broker,
+ * both are tested, and the file is written. Resolves to whether it was; false if the signal aborts before. After
  * five wrong codes the page takes no more until the next start.
  */
 export async function serveSetup(
@@ -98,7 +98,7 @@ export async function serveSetup(
   };
 
   const routes: Route[] = [
-    pageFile('/', 'text/html', filledIn(htmlFor(context.env), { ...pageTexts, ...setupTexts })),
+    pageFile('/', 'text/html', fillTemplate(htmlFor(context.env), { ...pageTexts, ...setupTexts })),
     pageFile('/page.css', 'text/css', style),
     pageFile('/page.js', 'text/javascript', script),
     pageFile('/texts.js', 'text/javascript', textsModule(setupTexts)),

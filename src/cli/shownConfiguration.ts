@@ -4,24 +4,24 @@ import { redactedConfig } from '../config/secrets.ts';
 import { isTree, type Tree, valueAt, withValueAt } from '../config/tree.ts';
 
 /** Texts that are a choice, a time or a schedule. */
-const harmless = /^(schedules|valve|log)\.|^stale_after$|^cloud\.request_timeout$|^mqtt\.keepalive$/;
+const shownOptions = /^(schedules|valve|log)\.|^stale_after$|^cloud\.request_timeout$|^mqtt\.keepalive$/;
 
 /** Texts that are an address, of which the protocol and the port are shown. */
-const addresses = ['cloud.base_url', 'mqtt.url', 'mqtt.embedded.host', 'http.listen'];
+const addressOptions = ['cloud.base_url', 'mqtt.url', 'mqtt.embedded.host', 'http.listen'];
 
 /** The configuration as everybody may see it: numbers, switches and schedules, and of other options if they are set. */
 export function shownConfiguration(config: Config): Tree {
   const redacted = redactedConfig(config);
   return optionRows.reduce<Tree>((tree, row) => {
     const path = row.path.split('.');
-    return withValueAt(tree, path, shown(row, valueAt(redacted, path)));
+    return withValueAt(tree, path, shownValue(row, valueAt(redacted, path)));
   }, {});
 }
 
-function shown({ path, type, default: usual, secret }: OptionRow, value: unknown): unknown {
+function shownValue({ path, type, default: usual, secret }: OptionRow, value: unknown): unknown {
   if (value === null || value === undefined || secret) return value ? '[set]' : null;
-  if (type === 'number' || type === 'boolean' || harmless.test(path) || value === usual) return value;
-  if (addresses.includes(path)) return [value].flat().map((each) => shownAddress(String(each)));
+  if (type === 'number' || type === 'boolean' || shownOptions.test(path) || value === usual) return value;
+  if (addressOptions.includes(path)) return [value].flat().map((each) => shownAddress(String(each)));
   if (Array.isArray(value)) return value.map(() => '[set]');
   // Routes by their operation; null switches one off.
   if (isTree(value)) return Object.fromEntries(Object.keys(value).map((key) => [key, value[key] && '[set]']));

@@ -30,14 +30,14 @@ const firstMonth = '2015-01';
 export async function findValves(
   client: CloudClient,
   { filters, shard, schedules }: Config,
-  signal: AbortSignal,
+  stopping: AbortSignal,
 ): Promise<FoundValve[]> {
   const store = new Store({ selection: filters.properties, shard, clock: systemClock });
   const read = async <Name extends ListName>(call: Call<Name>): Promise<Reading<RecordOf<Name>>> => {
     const startedAt = systemClock.monotonic();
-    let list = await client.readList(call, { signal });
+    let list = await client.readList(call, { signal: stopping });
     // The list of a busy account may change while it is read.
-    if (list.isInconsistent) list = await client.readList(call, { signal });
+    if (list.isInconsistent) list = await client.readList(call, { signal: stopping });
     if (list.problem !== null) throw new Error(`${call.operation}: ${list.problem}`);
     return { records: list.records, isComplete: list.complete, startedAt };
   };
@@ -49,7 +49,10 @@ export async function findValves(
     const params = { property_id };
     owned.set(property_id, await read({ operation: 'list_property_signals', params }));
     try {
-      const { timezone } = await client.call({ operation: 'read_property_settings', params }, { signal });
+      const { timezone } = await client.call(
+        { operation: 'read_property_settings', params },
+        { signal: stopping },
+      );
       if (timezone !== null && isTimezone(timezone)) timezones.set(property_id, timezone);
     } catch (error) {
       // A guest is not shown the settings.
@@ -58,7 +61,7 @@ export async function findValves(
   });
   store.setOwnedSignals(owned);
   const hub = await read({ operation: 'list_sonics' });
-  const wifi = await readWifiSonics(client, () => false, signal);
+  const wifi = await readWifiSonics(client, () => false, stopping);
   if (wifi.problem !== null) throw new Error(`list_wifi_sonics: ${wifi.problem.message}`);
   store.replaceSonics(hub, wifi);
   return store.ids('sonic').map((id) => {
@@ -77,7 +80,7 @@ export async function readHistory(
   client: CloudClient,
   { id, timezone }: FoundValve,
   from: string | undefined,
-  signal: AbortSignal,
+  stopping: AbortSignal,
 ): Promise<DaysOfUsage> {
   const answers: DailyUsage[] = [];
   let month = monthOf(dateAt(systemClock.now(), timezone));
@@ -85,7 +88,7 @@ export async function readHistory(
   while (month >= (from ?? firstMonth) && (from !== undefined || emptyMonths < maxEmptyMonths)) {
     const query = { month: Number(month.slice(5)), year: Number(month.slice(0, 4)) };
     const call = { operation: 'read_daily_usage', params: { thing_id: id }, query } as const;
-    const daily = await client.call(call, { signal }).then(
+    const daily = await client.call(call, { signal: stopping }).then(
       (answer) => answer.daily.filter(({ date }) => monthOf(date) === month),
       (error: unknown) => {
         // It does not have the month, or does not know of water there.

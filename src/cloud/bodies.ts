@@ -80,7 +80,7 @@ function some<Fields extends z.ZodRawShape>(fields: Fields) {
   return z.strictObject(fields).partial();
 }
 
-/** The same, with any other field besides. */
+/** The same, and any other fields. */
 function someAndMore<Fields extends z.ZodRawShape>(fields: Fields) {
   return z.looseObject(fields).partial();
 }

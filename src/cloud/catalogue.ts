@@ -7,13 +7,13 @@ import { type Decoder, decoders } from './decoders.ts';
 export type Control = 'valves' | 'incidents' | 'pressure_tests' | 'settings' | 'account';
 
 /** A poll that shows what an operation changed. */
-export type Refreshes = 'properties' | 'signals' | 'sonics' | 'incidents';
+type Refreshes = 'properties' | 'signals' | 'sonics' | 'incidents';
 
 /**
  * What the reply to a change holds: the record as it is now, the setting that no poll shows, or the job of a pressure
  * test.
  */
-export type Returns =
+type Returns =
   | 'incident'
   | 'property'
   | 'signal'
@@ -40,6 +40,7 @@ export type Reply<T> =
   | { readonly kind: 'page'; readonly decode: Decoder<T> }
   | { readonly kind: 'acknowledgement'; readonly decode: Decoder<T> };
 
+/** A row of the catalogue: all that is known of an operation of the cloud. */
 export interface OperationRow<Path extends string, T> {
   /** The number in the interface document; null if it has none. */
   readonly number: number | null;

@@ -25,10 +25,12 @@ import type { SessionState } from './session.ts';
  * failure is a `CloudError`.
  */
 
+/** What a client of the cloud is made of. */
 export interface CloudClientOptions extends Omit<PipelineOptions, 'random'> {
   readonly random?: Random;
 }
 
+/** How to read a list. */
 export interface ListOptions extends CallOptions {
   readonly onPage?: PageWatcher;
   /**
@@ -46,17 +48,17 @@ export interface Answered<Name extends OperationName> {
 }
 
 /** The answer as the bridge uses it: a record, a page, or null if a change was done and the answer has no record. */
-export type ReplyOf<Name extends OperationName> = Name extends ListName
+type ReplyOf<Name extends OperationName> = Name extends ListName
   ? Page<RecordOf<Name>>
   : Name extends ChangeName
     ? RecordOf<Name> | null
     : RecordOf<Name>;
 
 /** `unavailable`: the cloud has shown that it has no such route; `off`: `cloud.routes` switches it off. */
-export type OperationState = 'available' | 'unavailable' | 'off';
+type OperationState = 'available' | 'unavailable' | 'off';
 
 /** How many requests are sent, and what keeps them waiting. */
-export interface Traffic {
+interface Traffic {
   readonly requestsLastHour: number;
   /** Until when each operation must wait because the cloud limits it, in wall-clock ms. */
   readonly pausedUntil: ReadonlyMap<OperationName, number>;
@@ -165,9 +167,9 @@ export class CloudClient {
   }
 
   traffic(): Traffic {
-    const { counter, pauses, queue } = this.#pipeline;
+    const { counter, rateLimits, queue } = this.#pipeline;
     const now = this.#options.clock.now();
-    const pausedUntil = new Map([...pauses.all].map(([name, ms]) => [name, now + ms]));
+    const pausedUntil = new Map([...rateLimits.all].map(([name, ms]) => [name, now + ms]));
     return {
       requestsLastHour: counter.lastHour,
       pausedUntil,
@@ -207,7 +209,7 @@ export class CloudClient {
    * next call signs in at once, within the hard limits.
    */
   refresh(): void {
-    this.#pipeline.pauses.clear();
+    this.#pipeline.rateLimits.clear();
     this.#pipeline.session.signInNow();
   }
 

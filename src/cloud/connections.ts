@@ -1,7 +1,8 @@
 import { Socket } from 'node:net';
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 
-export interface ConnectionsOptions {
+/** Where connections go, and how many. */
+interface ConnectionsOptions {
   readonly origin: string;
   /** How many at most. */
   readonly count: number;

@@ -19,7 +19,7 @@ export interface ListResult<T> {
 }
 
 /** A list that comes in pages. */
-export interface PagedList<T> {
+interface PagedList<T> {
   readonly operation: string;
   /** Pages requested at the same time. */
   readonly concurrency: number;
@@ -41,7 +41,7 @@ export interface HowFar {
 export type PageWatcher = (pages: HowFar, records: HowFar) => void;
 
 const maxPages = 5_000;
-// A cloud that fails so often in one pass is away; requesting the rest would only add to its trouble.
+// A cloud that fails so often in one pass is unreachable or overloaded. Requesting the rest would add to its load.
 const maxFailures = 5;
 
 /** Reads all pages of a list; throws if not even the first page can be read. */

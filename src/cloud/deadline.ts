@@ -67,7 +67,7 @@ export class Deadline {
     if (this.remainingMs() <= leastMs) this.abort(new GivenUp('timed out', true));
   }
 
-  /** Takes its time away: only a caller ends it then. */
+  /** Ends the time limit. From then on, only a caller ends it. */
   clear(): void {
     this.#cancelTimer();
     this.#endsAt = Number.POSITIVE_INFINITY;

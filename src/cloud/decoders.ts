@@ -37,7 +37,7 @@ export function isSafeId(id: string): boolean {
 }
 
 /** The result of reading a record. Notices are oddities that were tolerated, to be reported once. */
-export type Decoded<T> =
+type Decoded<T> =
   | { readonly ok: true; readonly value: T; readonly notices: readonly string[] }
   | { readonly ok: false; readonly message: string; readonly unsafeId: boolean };
 
@@ -50,8 +50,8 @@ const flag = z.boolean().nullable().default(null);
 const id = z.string().regex(safeIdPattern);
 
 // In the vendor's documentation of 2020 they were true and false.
-const linkWord = z.boolean().transform((isConnected) => (isConnected ? 'connected' : 'disconnected'));
-const link = z.union([z.string(), linkWord]).nullable().default(null);
+const linkOfFlag = z.boolean().transform((isConnected) => (isConnected ? 'connected' : 'disconnected'));
+const link = z.union([z.string(), linkOfFlag]).nullable().default(null);
 
 // There, actions were objects with a name and a title.
 const action = z.union([z.string(), z.looseObject({ name: z.string() }).transform(({ name }) => name)]);

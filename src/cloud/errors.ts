@@ -16,6 +16,7 @@ export type CloudErrorKind =
   | 'unsupported'
   | 'invalid';
 
+/** What is known of a failure beyond its kind and message. */
 export interface CloudErrorDetails {
   readonly status?: number | undefined;
   /** How long the cloud requests to wait, in ms. */

@@ -15,7 +15,7 @@ export interface Field {
 /** The fields that a schema names. */
 export interface Fields {
   readonly fields: readonly Field[];
-  /** Whether it takes any other field besides. */
+  /** Whether it also takes fields that are not listed. */
   readonly isOpen: boolean;
 }
 

@@ -4,9 +4,10 @@ import { describeDuration } from '../base/duration.ts';
 import { version } from '../base/version.ts';
 import { Connections } from './connections.ts';
 import { GivenUp } from './deadline.ts';
-import { describeFailure, NetworkError, nameOf, type Way } from './networkErrors.ts';
+import { describeFailure, NetworkError, otherEndOf, type Way } from './networkErrors.ts';
 import type { HttpRequest } from './request.ts';
 
+/** Where the cloud is, and how to reach it. */
 export interface HttpOptions {
   /** Origin and path prefix; a trailing slash makes no difference. */
   readonly baseUrl: string;
@@ -101,7 +102,7 @@ export class Http {
       if (!(error instanceof GivenUp)) return describeFailure(error, this.#way, isSent);
       const after = describeDuration(clock.monotonic() - startedAt);
       const message = error.timedOut
-        ? `timeout: ${nameOf(this.#way)} ${where} after ${after}`
+        ? `timeout: ${otherEndOf(this.#way)} ${where} after ${after}`
         : error.message;
       return new NetworkError(message, { mayHaveActed: isSent, timedOut: error.timedOut, cause: error });
     };

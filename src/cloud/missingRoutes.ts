@@ -5,9 +5,9 @@ type Params = Readonly<Record<string, string>>;
 /**
  * Finds out which routes the cloud does not have. A published route is never missing. Any other route is missing after a 501,
  * and after a 404 or 405 that cannot be about a record. It can be about a record in three cases: the operation has worked
- * before, the last complete list does not have the record, or it is the first such answer for this record. So a typing error
- * does not take away the valves of all other sonics, and one device without such data not the data of all others. A list
- * with known records is not missing after a 404 either: see `ListOptions.isExpected`.
+ * before, the last complete list does not have the record, or it is the first such answer for this record. So a mistyped id
+ * does not disable an operation for all valves, and a device without such data does not either. A list with known records is
+ * not missing after a 404 either: see `ListOptions.isExpected`.
  */
 export class MissingRoutes {
   readonly #missing = new Set<OperationName>();

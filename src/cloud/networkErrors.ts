@@ -36,7 +36,7 @@ export interface Way {
 }
 
 /** The other end, for people. */
-export function nameOf({ url, proxy }: Way): string {
+export function otherEndOf({ url, proxy }: Way): string {
   return proxy ? `${url.host} through the proxy ${proxy.host}` : url.host;
 }
 
@@ -51,10 +51,10 @@ export function describeFailure(error: unknown, way: Way, wasSent: boolean): Net
     new NetworkError(message, { ...details, mayHaveActed: wasSent, cause: error });
 
   if (connectionTimeout.has(code)) {
-    return failed(`timeout: no connection to ${nameOf(way)}`, { timedOut: true });
+    return failed(`timeout: no connection to ${otherEndOf(way)}`, { timedOut: true });
   }
   if (brokenConnection.has(code)) {
-    return failed(`the connection to ${nameOf(way)} broke before the answer was complete`, {
+    return failed(`the connection to ${otherEndOf(way)} broke before the answer was complete`, {
       isCutOff: true,
     });
   }
@@ -70,7 +70,7 @@ export function describeFailure(error: unknown, way: Way, wasSent: boolean): Net
   if (error instanceof Error && error.name === 'HTTPParserError') {
     return failed(`the answer from ${url.host} is not HTTP (${said})`, { kind: 'unreadable' });
   }
-  return failed(`no answer from ${nameOf(way)}: ${said}`);
+  return failed(`no answer from ${otherEndOf(way)}: ${said}`);
 }
 
 // A proxy must connect to the cloud within the time for one connection.

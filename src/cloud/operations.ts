@@ -28,9 +28,11 @@ type ParamNames<Path> = Path extends `${string}{${infer Name}}${infer Rest}`
 export type ParamsOf<Name extends OperationName> = Readonly<
   Record<ParamNames<Operations[Name]['path']>, string>
 >;
+/** The query that an operation takes, from the schema of its row. */
 export type QueryOf<Name extends OperationName> = Operations[Name] extends { readonly query: infer Schema }
   ? z.input<Schema>
   : never;
+/** The body that an operation takes, from the schema of its row. */
 export type BodyOf<Name extends OperationName> = Operations[Name] extends { readonly body: infer Schema }
   ? z.input<Schema>
   : never;

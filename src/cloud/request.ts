@@ -18,7 +18,7 @@ import {
 export type RouteOverrides = Readonly<Record<string, string | null>>;
 
 /** Method and path of an operation. */
-export interface RequestRoute {
+interface RequestRoute {
   readonly method: AnyOperation['method'];
   readonly path: string;
 }
@@ -85,8 +85,8 @@ interface CheckedCall {
 export function checkCall(row: AnyOperation, call: Omit<UncheckedCall, 'operation'>): CheckedCall {
   const faults: CallFault[] = [];
   const params = checkParams(paramNames(row.path), call.params ?? {}, faults);
-  const query = check('query', row.query, call.query, faults);
-  const body = check('body', row.body, call.body, faults);
+  const query = checkPart('query', row.query, call.query, faults);
+  const body = checkPart('body', row.body, call.body, faults);
   return { params, query, body, faults };
 }
 
@@ -145,7 +145,7 @@ function staysInSegment(value: string): boolean {
   return isPlain && value.length <= 256 && !/[/\\%;\p{Cc}\p{Cs}]/u.test(value);
 }
 
-function check(
+function checkPart(
   place: 'query' | 'body',
   schema: z.ZodType | undefined,
   value: unknown,

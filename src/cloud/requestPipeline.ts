@@ -8,7 +8,7 @@ import { Http, type HttpOptions, type HttpResponse } from './http.ts';
 import { MissingRoutes } from './missingRoutes.ts';
 import { NetworkError } from './networkErrors.ts';
 import { type Call, isAccountList, isVitalList, type OperationName, operationRow } from './operations.ts';
-import { Pauses } from './pauses.ts';
+import { RateLimits } from './rateLimits.ts';
 import { encodeCall, type HttpRequest, type RouteOverrides, routeOf } from './request.ts';
 import { RequestCounter } from './requestCounter.ts';
 import { type Priority, RequestQueue } from './requestQueue.ts';
@@ -16,6 +16,7 @@ import { checkStatus, type GoodAnswer, readAnswer } from './response.ts';
 import { retryWaitMs } from './retry.ts';
 import { Session, type SessionOptions } from './session.ts';
 
+/** What the way of a request is made of. */
 export interface PipelineOptions
   extends Omit<SessionOptions, 'send'>,
     Omit<HttpOptions, 'maxConnections' | 'connectTimeoutMs'> {
@@ -25,6 +26,7 @@ export interface PipelineOptions
   readonly routes: RouteOverrides;
 }
 
+/** How to make a call. */
 export interface CallOptions {
   /** Unless given, a poll, or a `command` if it changes something. */
   readonly priority?: 'valve' | 'command';
@@ -41,7 +43,7 @@ export interface CallOptions {
 }
 
 /** A call that was checked and encoded. */
-export interface PreparedCall {
+interface PreparedCall {
   readonly name: OperationName;
   readonly params: Readonly<Record<string, string>>;
   readonly request: HttpRequest;
@@ -75,7 +77,7 @@ const minShareOfTime = 0.1;
 export class RequestPipeline {
   readonly queue: RequestQueue;
   readonly session: Session;
-  readonly pauses: Pauses;
+  readonly rateLimits: RateLimits;
   readonly counter: RequestCounter;
   readonly cloudClock: CloudClock;
   readonly missingRoutes = new MissingRoutes();
@@ -98,7 +100,7 @@ export class RequestPipeline {
       connectTimeoutMs: requestTimeoutMs,
     });
     this.session = new Session({ ...options, send: (call, token) => this.#sendForSession(call, token) });
-    this.pauses = new Pauses(clock, log);
+    this.rateLimits = new RateLimits(clock, log);
     this.counter = new RequestCounter(clock);
     this.cloudClock = new CloudClock(clock);
     this.problems = new DataProblems(log);
@@ -195,8 +197,8 @@ export class RequestPipeline {
   }
 
   /**
-   * Waits for a new session. The call is given back the time that this took, once, and never more than one request may
-   * take: the machine may sleep meanwhile.
+   * Waits for a new session. The deadline of the call moves by the time that this took, once, and by no more than one
+   * request may take: the machine may sleep meanwhile.
    */
   async #waitForSession<T>(renewal: Promise<T>, job: Job): Promise<T> {
     const { deadline } = job;
@@ -215,7 +217,7 @@ export class RequestPipeline {
   async #transmit(job: Job, token: () => string | null): Promise<HttpResponse> {
     const { name, request, priority, deadline, options } = job;
     const { requestTimeoutMs, log } = this.#options;
-    if (isPoll(priority)) await this.pauses.wait(name, deadline);
+    if (isPoll(priority)) await this.rateLimits.wait(name, deadline);
     const send = async () => {
       if (!job.hasTime) deadline.set(requestTimeoutMs);
       const startedAt = this.#clock.monotonic();
@@ -244,7 +246,7 @@ export class RequestPipeline {
       const ms = Math.round(this.#clock.monotonic() - startedAt);
       log.debug({ operation: name, status: response.status, ms }, `Cloud request ${name}`);
       this.cloudClock.record(response.header('date'));
-      this.pauses.record(name, response);
+      this.rateLimits.record(name, response);
       return response;
     };
     return this.queue.run(priority, deadline.signal, send, this.#maxWaitMs(job));

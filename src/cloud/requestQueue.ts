@@ -4,10 +4,11 @@ import type { Clock } from '../base/clock.ts';
  * The most urgent first: valve commands and the session that they need; other commands; lists, which show valves and leaks;
  * and polls of single devices.
  */
-export const priorities = ['valve', 'command', 'list', 'device'] as const;
+const priorities = ['valve', 'command', 'list', 'device'] as const;
 export type Priority = (typeof priorities)[number];
 
-export interface RequestQueueOptions {
+/** The limits of the queue. */
+interface RequestQueueOptions {
   readonly clock: Clock;
   /** Requests in flight, whatever their priority. */
   readonly maxConcurrency: number;

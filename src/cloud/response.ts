@@ -66,7 +66,7 @@ export function checkStatus(
   const [kind, meaning] =
     meanings[status] ?? (status < 500 ? ['rejected', 'not accepted'] : ['unavailable', 'server error']);
   const message = `the cloud answered ${status} (${meaning})`;
-  const text = textOf(answer);
+  const text = bodyText(answer);
   const body = parseJson(text, hide);
   const said = body === undefined ? plainMessage(status, hide(text)) : messageIn(body);
   return new CloudError(
@@ -113,7 +113,7 @@ export function readAnswer(
     const key = `the cloud's answer ${what}`;
     return new CloudError('unreadable', name, detail ? `${key}: ${detail}` : key, { status, key });
   };
-  const text = textOf(answer);
+  const text = bodyText(answer);
   const whole = parse(text);
   if (whole === undefined) {
     if (text.trim() === '') throw unreadable('is empty');
@@ -138,7 +138,7 @@ function partOf(whole: unknown, part: string): unknown {
 
 const utf8 = new TextDecoder();
 
-function textOf({ body }: HttpResponse): string {
+function bodyText({ body }: HttpResponse): string {
   return utf8.decode(body);
 }
 
@@ -149,7 +149,7 @@ function readAcknowledgement(
   report: Report,
 ): GoodAnswer {
   if (answer.bodyProblem) return nothingSaid;
-  const sent = parse(textOf(answer));
+  const sent = parse(bodyText(answer));
   const acknowledged = read(sent);
   if (!acknowledged.ok) return nothingSaid;
   for (const notice of acknowledged.notices) report('info', notice);
@@ -261,7 +261,7 @@ function parseJson(text: string, hide = (each: string) => each): unknown {
     const value: unknown = JSON.parse(text);
     const plain = needlessEscape.test(text) ? JSON.stringify(value) : text;
     if (hide(plain) === plain && !halfCharacter.test(plain)) return value;
-    return JSON.parse(text, (_key, each) => withoutSecrets(wholeCharacters(each), hide));
+    return JSON.parse(text, (_key, each) => hideSecretsIn(wholeCharacters(each), hide));
   } catch {
     return undefined;
   }
@@ -273,7 +273,7 @@ function wholeCharacters(value: unknown): unknown {
 }
 
 /** Hides secrets in a value. The values in an object were handled before the object, so only its keys are left. */
-function withoutSecrets(value: unknown, hide: (text: string) => string): unknown {
+function hideSecretsIn(value: unknown, hide: (text: string) => string): unknown {
   if (typeof value === 'string') return hide(value);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const entries = Object.entries(value).map(([key, each]) => [hide(key), each]);

@@ -8,7 +8,7 @@ export const maxWaitForRetryMs = 10_000;
 const longestPauseMs = 3_600_000;
 
 /** What is known when an attempt has failed. */
-export interface FailedAttempt {
+interface FailedAttempt {
   /** From the row: `safe` to send again, or `never` unless the cloud clearly did not act. */
   readonly retry: 'safe' | 'never';
   /** How many attempts there were, this one included. */

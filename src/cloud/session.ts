@@ -18,11 +18,12 @@ export interface StoredSession {
 }
 
 /** Where a session is kept between runs, for one base URL and e-mail. */
-export interface SessionMemory {
+interface SessionMemory {
   load(): StoredSession | null;
   save(session: StoredSession | null): void;
 }
 
+/** The account of a session, where it is kept, and how its requests are sent. */
 export interface SessionOptions {
   readonly email: string;
   /** Read at each sign-in, and again and again after a rejection; may throw. */
@@ -40,6 +41,7 @@ export interface SessionOptions {
   readonly onPasswordChange?: (() => void) | undefined;
 }
 
+/** How the session is doing, for health and `bridge/info`. */
 export interface SessionState {
   readonly status: 'unknown' | 'signed_in' | 'rejected';
   /** Wall-clock ms of the next sign-in after a rejection; null where there was none. */

@@ -14,7 +14,7 @@ export function withRejection(rejections: Rejections | null, at: number): Reject
 }
 
 /**
- * When a sign-in may be tried again at the earliest, even where somebody asks for it: an account must not be locked by
+ * When a sign-in may be tried again at the earliest, even if a user requests it: an account must not be locked by
  * retrying. At most 3 in the first minute, 6 in the first hour, then one an hour.
  */
 export function earliestAttemptAt({ firstAt, lastAt, count }: Rejections): number {

@@ -36,7 +36,7 @@ interface OutcomeEvents {
 }
 
 /** What outlives the process of the pauses of the automatic shut-off. */
-export interface PauseMemory {
+interface PauseMemory {
   readonly pauses: ReadonlyMap<string, Pause>;
   /** Resolves to whether that is on disk. */
   recordPause(propertyId: string, pause: Pause | null): Promise<boolean>;
@@ -81,8 +81,8 @@ export const reasons = {
 } as const;
 
 /** How commands to valves can end. A command that the cloud accepts and the valve does not follow ends twice. */
-export const valveOutcomes = ['ok', 'error', 'refused', 'superseded', 'not_confirmed'] as const;
-export type ValveOutcome = (typeof valveOutcomes)[number];
+const valveOutcomes = ['ok', 'error', 'refused', 'superseded', 'not_confirmed'] as const;
+type ValveOutcome = (typeof valveOutcomes)[number];
 
 const valveOperations = ['command_valve', 'command_wifi_valve', 'change_thing_state'] as const;
 

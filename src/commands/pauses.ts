@@ -24,11 +24,11 @@ import { changedFields, type UpdateResult, type Updates } from './updates.ts';
  *
  * 1. A pause is on disk before the cloud receives it (`#pause`). If that cannot be written there is no pause, since nothing
  *    could end it after a restart.
- * 2. It ends at the time that was promised, or sooner: both clocks are looked at every ten seconds (`#look`), because timers
- *    stand still while the machine sleeps.
+ * 2. It ends at the time that was promised, or sooner: both clocks are checked every ten seconds (`#look`), because timers
+ *    stop while the machine sleeps.
  * 3. It ends only when the cloud, asked after the shut-off was turned on, shows it on (`#tryToTurnOn`). Until then that is tried
  *    again, without an end, and said: in the log, in health, and at the topic of the pause.
- * 4. It also ends where somebody else turns it on: by a command (`accepted` of the updates) or in the app, which a reading shows
+ * 4. It also ends if another client turns it on: by a command (`accepted` of the updates) or in the app, which a reading shows
  *    (`#recordReading`). The bridge turns it on then too, because a reading may be old. One that may have been under way before
  *    the shut-off was off shows nothing.
  * 5. To end it is a debt of this bridge. It needs no permission: not `control.settings`, which is for those who send commands,
@@ -36,7 +36,7 @@ import { changedFields, type UpdateResult, type Updates } from './updates.ts';
  *    broker (`publishing/brokerScans.ts`).
  */
 
-/** How often the clocks are looked at. */
+/** How often the clocks are checked. */
 const lookEveryMs = 10_000;
 
 /** The waits until the shut-off is turned on once more: after an outage, and after a refusal, which seldom changes. */
@@ -65,7 +65,8 @@ interface Ongoing {
   outage: OutageLog | null;
 }
 
-export type PausesParts = MessageLimits &
+/** What pauses work with. */
+type PausesParts = MessageLimits &
   Pick<CommandParts, 'client' | 'store' | 'memory' | 'otherBridges' | 'log'> & {
     readonly updates: Updates;
   };
@@ -87,7 +88,7 @@ export class Pauses {
     stopping.addEventListener('abort', () => this.#cancelTimer());
   }
 
-  /** Takes up the pauses of an earlier run, and looks at the clocks from now on. */
+  /** Continues the pauses of an earlier run, and checks the clocks from now on. */
   start(): void {
     this.#look();
   }

@@ -61,13 +61,22 @@ interface Request {
   readonly transaction: string | null;
 }
 
+/** Requests that run at a time, and those that wait for them. */
 const maxRunning = 4;
-const maxWaiting = 50;
-// Requests for valves wait in the queue of their valve instead, where the newest wins.
+const maxWaitingRequests = 50;
+
+/** Requests for valves wait in the queue of their valve instead, where the newest wins. */
 const maxValveRequests = 50;
+
+/** Responses that the broker has not acknowledged. Further ones are dropped, so that they do not fill the memory. */
 const maxUnacknowledged = 2_000;
+
+/** The data of a larger response is left out, and the response says `truncated`. */
 const maxResponseBytes = 262_144;
+
+/** The `transaction` of a request is given back as it came, so it must be short. */
 const maxTransactionCharacters = 1_000;
+
 const requestKeys: readonly string[] = ['params', 'query', 'body', 'transaction'];
 
 const codes: Readonly<Record<CloudErrorKind, ErrorCode>> = {
@@ -82,7 +91,8 @@ const codes: Readonly<Record<CloudErrorKind, ErrorCode>> = {
   invalid: 'invalid_request',
 };
 
-export interface RequestsParts
+/** What requests work with. */
+interface RequestsParts
   extends MessageLimits,
     Pick<
       CommandParts,
@@ -127,8 +137,8 @@ export class Requests {
     const request = { message, call: call as Call, transaction: payload.transaction };
     if (failure) this.#fail(request, failure);
     else if (isValveCall(request.call)) void this.#moveValve(request, request.call);
-    else if (this.#running >= maxRunning && this.#waiting.length >= maxWaiting) {
-      const words = `${maxRunning} requests are running and ${maxWaiting} are waiting. Try again later`;
+    else if (this.#running >= maxRunning && this.#waiting.length >= maxWaitingRequests) {
+      const words = `${maxRunning} requests are running and ${maxWaitingRequests} are waiting. Try again later`;
       this.#fail(request, rejection('rate_limited', words));
     } else {
       this.#waiting.push(request);
@@ -154,7 +164,7 @@ export class Requests {
     try {
       encodeCall(call, {});
     } catch (error) {
-      return failureOf(error, null);
+      return requestFailure(error, null);
     }
     const problem = movesValve(call) ? otherBridges.problem : null;
     if (problem !== null) return rejection('invalid_request', problem);
@@ -162,7 +172,7 @@ export class Requests {
     if (state === 'available') return null;
     const words =
       state === 'off' ? `${name} is switched off in cloud.routes` : `the cloud does not offer ${name}`;
-    return failureOf(new CloudError('unsupported', name, words), null);
+    return requestFailure(new CloudError('unsupported', name, words), null);
   }
 
   async #moveValve(request: Request, call: ValveCall): Promise<void> {
@@ -244,7 +254,7 @@ export class Requests {
       }
       const isUnsent = error instanceof CloudError && error.timedOut && !error.mayHaveActed;
       const heldBack = isUnsent ? this.#heldBack(isChange) : null;
-      this.#fail(request, heldBack ? { ...heldBack, httpStatus } : failureOf(error, httpStatus));
+      this.#fail(request, heldBack ? { ...heldBack, httpStatus } : requestFailure(error, httpStatus));
     }
   }
 
@@ -319,7 +329,7 @@ export class Requests {
 
 /** Why a request for a valve has failed. */
 function valveFailure(result: Exclude<ValveResult, { readonly status: 'ok' }>): Failure {
-  if (result.status === 'error') return failureOf(result.error, result.httpStatus);
+  if (result.status === 'error') return requestFailure(result.error, result.httpStatus);
   return result.status === 'superseded'
     ? rejection('rate_limited', `superseded: ${result.reason}`)
     : rejection('invalid_request', result.reason);
@@ -330,7 +340,7 @@ function rejection(code: ErrorCode, message: string): Failure {
 }
 
 /** Why a request has failed that ended with this error; `httpStatus` is that of the cloud's last answer, if any. */
-export function failureOf(error: unknown, httpStatus: number | null): Failure {
+export function requestFailure(error: unknown, httpStatus: number | null): Failure {
   const message = reasonFor(error);
   if (!(error instanceof CloudError)) {
     return { code: 'cloud_unavailable', message, httpStatus, isTried: true };
@@ -384,7 +394,7 @@ export function readRequest(message: Pick<BrokerMessage, 'payload' | 'isText'>):
   if (typeof content !== 'object' || content === null || Array.isArray(content)) {
     return refused('the payload must be a JSON object, for example {"params":{…},"body":{…}}');
   }
-  const transaction = textOf('transaction', text);
+  const transaction = rawValueOf('transaction', text);
   if (transaction !== null && transaction.length > maxTransactionCharacters) {
     return refused(
       `transaction has ${transaction.length} characters. The maximum is ${maxTransactionCharacters}`,
@@ -407,7 +417,7 @@ export function readRequest(message: Pick<BrokerMessage, 'payload' | 'isText'>):
  * The text of the value of a key in a JSON object; null if it has no such key. The text is given back as it came, because
  * an id of twenty digits that is read as a number and written again is another one.
  */
-function textOf(wanted: string, json: string): string | null {
+function rawValueOf(wanted: string, json: string): string | null {
   let level = 0;
   let word = '';
   let start: number | null = null;

@@ -69,7 +69,7 @@ export class CommandRouter {
     connection.on('message', (message) => this.#handle(message));
   }
 
-  /** Takes up the pauses of an earlier run. */
+  /** Continues the pauses of an earlier run. */
   start(): void {
     this.#pauses.start();
   }

@@ -47,11 +47,12 @@ interface UpdatesEvents {
 }
 
 /** Further commands for one record are refused, because they would not be sent in time. */
-const maxWaiting = 20;
+const maxWaitingPerRecord = 20;
 
 /** Calls of one command that run at a time. */
 const maxCallsAtOnce = 4;
 
+/** What updates work with. */
 export type UpdatesParts = MessageLimits &
   Pick<CommandParts, 'client' | 'store' | 'poller' | 'otherBridges' | 'outcomes' | 'log'> & {
     readonly wishes: ValveWishes;
@@ -95,8 +96,8 @@ export class Updates extends EventEmitter<UpdatesEvents> {
       return;
     }
     const before = waiting.get(fields);
-    if (!before && waiting.size >= maxWaiting) {
-      const reason = `${maxWaiting} commands for this device are already waiting`;
+    if (!before && waiting.size >= maxWaitingPerRecord) {
+      const reason = `${maxWaitingPerRecord} commands for this device are already waiting`;
       outcomes.record(topic, 'refused', reason, null);
       return;
     }
@@ -263,14 +264,14 @@ export function storeReply(store: Store, call: Call, reply: unknown, now: number
   const { body: asked } = call as { readonly body?: unknown } as {
     readonly body: AcceptedSettings;
   };
-  const told = (reply ?? {}) as { readonly [Key in keyof AcceptedSettings]?: AcceptedSettings[Key] | null };
+  const answer = (reply ?? {}) as { readonly [Key in keyof AcceptedSettings]?: AcceptedSettings[Key] | null };
   if (returns === 'settings' && asked.webhook_url !== undefined) {
     store.recordAcceptedSettings(id, { webhook_url: asked.webhook_url });
   } else if (returns === 'leakProtection') {
-    const leak_protection_enabled = told.leak_protection_enabled ?? asked.leak_protection_enabled;
+    const leak_protection_enabled = answer.leak_protection_enabled ?? asked.leak_protection_enabled;
     if (leak_protection_enabled !== undefined) store.recordAcceptedSettings(id, { leak_protection_enabled });
   } else if (returns === 'pushNotifications') {
-    const push_enabled = told.push_enabled ?? asked.push_enabled;
+    const push_enabled = answer.push_enabled ?? asked.push_enabled;
     if (push_enabled !== undefined) store.recordAcceptedSettings(id, { push_enabled });
   }
   if (reply === null) return;

@@ -8,6 +8,7 @@ import { CloudError } from '../cloud/errors.ts';
 import type { Call } from '../cloud/operations.ts';
 import type { UncheckedCall } from '../cloud/request.ts';
 import { provablyNotExecuted } from '../cloud/retry.ts';
+import { idKey } from '../model/ids.ts';
 import { settledValve, targetOf, type ValveAction } from '../model/valve.ts';
 import type { CommandStatus } from '../model/valveCommand.ts';
 import type { Store } from '../store/store.ts';
@@ -92,6 +93,7 @@ const overtaken = new GivenUp(
 /** A command that is sent and not answered is given up after this share of the time of a newer one. */
 const shareOfNewer = 0.25;
 
+/** What the valve queue works with. */
 export type ValveQueueParts = MessageLimits &
   Pick<
     CommandParts,
@@ -152,10 +154,10 @@ export class ValveQueue {
     }
     log.info(
       { device: id, topic: message.topic, operation: call.operation },
-      lineOf(call, store.label('sonic', id)),
+      logLineOf(call, store.label('sonic', id)),
     );
     this.#note(command, 'sent', null);
-    const valve = keyOf(id);
+    const valve = idKey(id);
     wishes.commanded(valve);
     const before = this.#waiting.get(valve);
     this.#waiting.set(valve, command);
@@ -207,7 +209,7 @@ export class ValveQueue {
     };
     const onFlight = (isInFlight: boolean) => {
       command.isInFlight = isInFlight;
-      if (isInFlight) store.commandFlies(id, command.asked);
+      if (isInFlight) store.recordInFlight(id, command.asked);
       // It must not be sent again.
       if (!isInFlight && command.isOvertaken) giveUp.abort(overtaken);
     };
@@ -220,16 +222,16 @@ export class ValveQueue {
       const hasGivenWay = command.isOvertaken && error instanceof CloudError && provablyNotExecuted(error);
       this.#end(command, hasGivenWay ? superseded : { status: 'error', httpStatus, error });
       const mayMove = error instanceof CloudError && error.mayHaveActed;
-      store.commandLanded(id, command.asked, mayMove ? this.#confirmUntil() : null);
+      store.recordMovesUntil(id, command.asked, mayMove ? this.#confirmUntil() : null);
       // The cloud may have accepted it, so the valve is read.
       if (error instanceof CloudError && error.mayHaveActed) void this.#follow(command, stateBefore, false);
       return;
     }
-    store.commandLanded(id, command.asked, this.#confirmUntil());
+    store.recordMovesUntil(id, command.asked, this.#confirmUntil());
     this.#end(command, { status: 'ok', httpStatus, answer });
     log.info(
       { device: id, topic, operation: call.operation },
-      `Valve ${store.label('sonic', id)}: ${shown(call.body.action)} command accepted by the cloud`,
+      `Valve ${store.label('sonic', id)}: ${actionText(call.body.action)} command accepted by the cloud`,
     );
     void this.#follow(command, stateBefore, true);
   }
@@ -249,12 +251,12 @@ export class ValveQueue {
     if (!isAccepted || action === null || reading === null) void poller.runNow('sonics');
     if (action === null || reading === null) return;
     // The valve is read already, for a command that was accepted.
-    if (!isAccepted && this.#following.has(keyOf(id))) return;
-    const isOver = () => stopping.aborted || this.#following.get(keyOf(id)) !== command;
+    if (!isAccepted && this.#following.has(idKey(id))) return;
+    const isOver = () => stopping.aborted || this.#following.get(idKey(id)) !== command;
     const sentAt = clock.monotonic();
     const until = sentAt + confirmTimeoutMs;
     if (isAccepted) store.commandAccepted(id, action, sentAt);
-    this.#following.set(keyOf(id), command);
+    this.#following.set(idKey(id), command);
     while (clock.monotonic() < until) {
       // A sonic that the filters hide is only read here.
       let stateRead: string | null = null;
@@ -271,7 +273,7 @@ export class ValveQueue {
         });
         store.setSonic(sonic, readAt);
         // The answer may be about another valve. A cloud may use another spelling of the id.
-        if (keyOf(sonic.id) === keyOf(id)) stateRead = sonic.valve_state;
+        if (idKey(sonic.id) === idKey(id)) stateRead = sonic.valve_state;
       } catch (error) {
         log.debug({ device: id }, `Reading the valve to confirm a command: ${String(error)}`);
       }
@@ -281,7 +283,7 @@ export class ValveQueue {
       const isRead = (store.devices.sonic.readAt(id) ?? sentAt) >= sentAt;
       if (isRead && settledValve(view ? view.sonic.valve_state : stateRead) === targetOf[action]) {
         const tookMs = clock.monotonic() - sentAt;
-        this.#following.delete(keyOf(id));
+        this.#following.delete(idKey(id));
         this.#note(command, 'confirmed', null);
         if (!isAccepted) return;
         if (settledValve(stateBefore) !== targetOf[action]) {
@@ -295,7 +297,7 @@ export class ValveQueue {
         return;
       }
     }
-    this.#following.delete(keyOf(id));
+    this.#following.delete(idKey(id));
     if (!isAccepted) return;
     // From now on the state of the cloud is shown.
     store.commandSettled(id);
@@ -351,11 +353,6 @@ export function moveIn({ operation, params, body }: UncheckedCall) {
   return { id, action: actionNamed((body as Keys)?.action) };
 }
 
-/** A cloud may accept two spellings of an id for one valve. */
-function keyOf(id: string): string {
-  return id.toLowerCase();
-}
-
 /** A message as the records of its valve know it. */
 function askedBy({ topic }: BrokerMessage, action: ValveAction | null, clock: Clock): AskedCommand {
   return { action, topic, askedAt: new Date(clock.now()).toISOString() };
@@ -371,14 +368,14 @@ function actionNamed(action: unknown): ValveAction | null {
 }
 
 /** What a call does to a valve, for the log. */
-function lineOf(call: ValveCall, valve: string): string {
+function logLineOf(call: ValveCall, valve: string): string {
   const action = actionOf(call);
-  if (action === null) return `Sending ${shown(call.body.action)} to ${valve} (MQTT command)`;
+  if (action === null) return `Sending ${actionText(call.body.action)} to ${valve} (MQTT command)`;
   return `${action === 'open' ? 'Opening' : 'Closing'} valve ${valve} (MQTT command)`;
 }
 
 /** An action in a log line. */
-function shown(action = 'no action'): string {
+function actionText(action = 'no action'): string {
   return /^[a-z_]{1,40}$/.test(action) ? action : JSON.stringify(action.slice(0, 40));
 }
 

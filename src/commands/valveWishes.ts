@@ -13,7 +13,7 @@ interface Guest {
 }
 
 /** A guest as its sender sees it: `signal` ends it, `onFlight` is for the client, and `end` must always be called. */
-export interface GuestWatch {
+interface GuestWatch {
   readonly signal: AbortSignal;
   readonly onFlight: (isInFlight: boolean) => void;
   readonly end: () => void;

@@ -194,10 +194,10 @@ const placeIn = (step: Path[number]) => (typeof step === 'number' ? `number ${st
 /** Replaces the options of the configuration file, which the app does not have, by those of the app. */
 function inWords(message: string): string {
   const known = message.replace(/ \(or [\w.]+_file\)/, '').replace(/\bhttp\.webhook\b(?!\.)/, 'the webhook');
-  return known.replace(/\b[a-z]+(?:\.[a-z_]+)+\b/g, (path) => keyOf(path) ?? path);
+  return known.replace(/\b[a-z]+(?:\.[a-z_]+)+\b/g, (path) => appKeyOf(path) ?? path);
 }
 
-function keyOf(path: string): string | undefined {
+function appKeyOf(path: string): string | undefined {
   const isOption = optionRows.some((each) => each.path === path);
   return isOption ? appOptions.find((each) => each.path === path)?.key : undefined;
 }

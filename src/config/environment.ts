@@ -63,7 +63,7 @@ function readSetting(variable: string, value: string): Setting | null {
   if (row) {
     // Compose lists and files of variables keep the quotes around a value. Only a secret may have quotes of its own.
     const bare = row.secret ? value : unquoted(value);
-    return { variable, path: row.path.split('.'), value: readValue(row.type, bare) };
+    return { variable, path: row.path.split('.'), value: readOption(row.type, bare) };
   }
   for (const { path } of mapRows) {
     const name = entryName(variable, path);
@@ -88,7 +88,7 @@ function entryName(variable: string, path: string): string | null {
 }
 
 /** The value in the type of the option, so that the password `true` stays text. A value of another type stays text too. */
-function readValue(type: OptionRow['type'], written: string): unknown {
+function readOption(type: OptionRow['type'], written: string): unknown {
   const trimmed = written.trim();
   switch (type) {
     case 'text':

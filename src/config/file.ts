@@ -67,18 +67,20 @@ export function parseFile(source: string): ParsedFile {
     },
     Pair(_key, pair, ancestors) {
       const section = ancestors.at(-1);
-      const first = isMap(section) ? section.items.find((each) => keyOf(each) === keyOf(pair)) : undefined;
+      const first = isMap(section)
+        ? section.items.find((each) => keyText(each) === keyText(pair))
+        : undefined;
       if (first === undefined || first === pair) return;
-      const message = `is given twice, first in line ${lineAt(startOf(first.key))}`;
+      const message = `is given twice, first in line ${lineAt(offsetOf(first.key))}`;
       duplicateKeys.push({
-        path: [...pathTo(ancestors), keyOf(pair)],
-        line: lineAt(startOf(pair.key)),
+        path: [...pathTo(ancestors), keyText(pair)],
+        line: lineAt(offsetOf(pair.key)),
         message,
       });
     },
     Alias(_key, alias, ancestors) {
       if (alias.resolve(document)) return;
-      badMarks.push({ path: pathTo(ancestors), line: lineAt(startOf(alias)), message: badAlias });
+      badMarks.push({ path: pathTo(ancestors), line: lineAt(offsetOf(alias)), message: badAlias });
     },
   });
   // After one slip the parser stumbles several times in the same line.
@@ -98,11 +100,11 @@ export function parseFile(source: string): ParsedFile {
     for (const step of path) {
       if (isAlias(node)) node = node.resolve(document);
       const pair: Pair | undefined = isMap(node)
-        ? node.items.find((each) => keyOf(each) === step)
+        ? node.items.find((each) => keyText(each) === step)
         : undefined;
       const item: unknown = isSeq(node) ? node.items[Number(step)] : undefined;
       if (!pair && !isNode(item)) break;
-      line = lineAt(startOf(pair ? pair.key : item));
+      line = lineAt(offsetOf(pair ? pair.key : item));
       node = pair ? pair.value : item;
     }
     return line;
@@ -122,12 +124,12 @@ export function parseFile(source: string): ParsedFile {
   }
 }
 
-const keyOf = ({ key }: Pair) => (isScalar(key) ? String(key.value) : '');
+const keyText = ({ key }: Pair) => (isScalar(key) ? String(key.value) : '');
 
 /** The keys of the sections around a place in the file. */
-const pathTo = (ancestors: readonly unknown[]) => ancestors.filter(isPair).map(keyOf);
+const pathTo = (ancestors: readonly unknown[]) => ancestors.filter(isPair).map(keyText);
 
-const startOf = (node: unknown) => (isNode(node) ? (node.range?.[0] ?? 0) : 0);
+const offsetOf = (node: unknown) => (isNode(node) ? (node.range?.[0] ?? 0) : 0);
 
 /** The text of a file without a byte order mark; throws an error that says which file cannot be read, and why. */
 export function readTextFile(path: string): string {

@@ -28,7 +28,7 @@ export interface Given {
 }
 
 /** Where the configuration comes from. */
-export interface LoadOptions {
+interface LoadOptions {
   /** As `--config` names it; it must exist then. */
   readonly file?: string | undefined;
   readonly env: NodeJS.ProcessEnv;
@@ -41,7 +41,7 @@ export interface LoadOptions {
 }
 
 /** A configuration, and the file it came from; null when only the environment was used. */
-export interface LoadedConfig {
+interface LoadedConfig {
   readonly config: Config;
   readonly file: string | null;
   /** Possible mistakes, which do not prevent the start. */

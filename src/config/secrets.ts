@@ -65,7 +65,7 @@ function readIfPossible(read: () => string | undefined): string | undefined {
   }
 }
 
-const placeholder = '[hidden]';
+const hiddenValue = '[hidden]';
 
 /** The configuration without anything secret, as it may be published; values as one would write them. */
 export function redactedConfig(config: Config): Tree {
@@ -76,7 +76,7 @@ export function redactedConfig(config: Config): Tree {
   const redacted = secretPaths
     .map((path) => path.split('.'))
     .filter((path) => valueAt(config, path) !== null)
-    .reduce<Tree>((tree, path) => withValueAt(tree, path, placeholder), written);
+    .reduce<Tree>((tree, path) => withValueAt(tree, path, hiddenValue), written);
   return withPublicUrls(redacted, config);
 }
 
@@ -102,5 +102,5 @@ function withPublicUrls(tree: Tree, { mqtt, http }: Config): Tree {
 function publicPart(address: string): string {
   const { protocol, host } = new URL(address);
   const origin = `${protocol}//${host}`;
-  return address.replace(/\/$/, '') === origin ? origin : `${origin}/${placeholder}`;
+  return address.replace(/\/$/, '') === origin ? origin : `${origin}/${hiddenValue}`;
 }

@@ -4,14 +4,14 @@ import { type Language, languages } from '../model/language.ts';
 import { isTree } from './tree.ts';
 
 /** Where Home Assistant's Supervisor is. */
-export interface SupervisorAccess {
+interface SupervisorAccess {
   /** Without a slash at its end. */
   readonly url: string;
   readonly token: string;
 }
 
 /** How to ask Home Assistant's Supervisor for the broker. */
-export interface SupervisorOptions extends SupervisorAccess {
+interface SupervisorOptions extends SupervisorAccess {
   /** Leaves out the credentials that the Supervisor knows, since others are given. */
   readonly hasOwnUser: boolean;
   /** Is called with each password, so that it can be hidden. */
@@ -37,7 +37,7 @@ const noBroker =
  * with the credentials in it. Rejects with a message for people.
  */
 export async function askForBroker(options: SupervisorOptions, stopping: AbortSignal): Promise<string> {
-  const { status, body } = await ask('/services/mqtt', options, stopping);
+  const { status, body } = await get('/services/mqtt', options, stopping);
   if (status === 401 || status === 403) {
     throw new Error(`the Supervisor rejects the request for the MQTT broker (HTTP ${status})`);
   }
@@ -58,7 +58,7 @@ export async function askForLanguage(
   stopping: AbortSignal,
 ): Promise<Language | null> {
   try {
-    const { status, body } = await ask('/core/api/config', access, stopping);
+    const { status, body } = await get('/core/api/config', access, stopping);
     const { language } = Object(status === 200 ? JSON.parse(body) : null);
     // Some have a region, for example en-GB.
     const [word] = String(language).toLowerCase().split(/[-_]/);
@@ -68,7 +68,7 @@ export async function askForLanguage(
   }
 }
 
-async function ask(path: string, { url, token }: SupervisorAccess, stopping: AbortSignal) {
+async function get(path: string, { url, token }: SupervisorAccess, stopping: AbortSignal) {
   try {
     const response = await fetch(`${url}${path}`, {
       headers: { authorization: `Bearer ${token}` },

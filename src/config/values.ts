@@ -150,7 +150,7 @@ const listenHint = 'must be host:port, for example 127.0.0.1:8099';
 
 const listenPattern = '^\\s*(\\[[\\dA-Fa-f:.]+\\]|[^\\s:\\[\\]]+):\\d{1,5}\\s*$';
 
-/** Where to listen, as host:port; an IPv6 address stands in brackets. */
+/** Where to listen, as host:port; an IPv6 address is in brackets. */
 export const listenAddress = z
   .string({ error: listenHint })
   .meta({ pattern: listenPattern })

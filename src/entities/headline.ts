@@ -11,6 +11,7 @@ import type { HeadlineText, Sentence } from './headlineTexts.ts';
 /** The colour of the page, the gravest first. `unknown`: the state is not known. */
 export type Tone = Urgency | 'unknown' | 'moving' | 'good';
 
+/** What the page says first, and its colour. */
 export interface Headline {
   readonly tone: Tone;
   /** One or two, in large letters and in the title of the tab. */
@@ -58,6 +59,7 @@ export interface PlacedAlert {
   readonly valve: HeadlineValve | null;
 }
 
+/** All that the headline depends on. */
 export interface HeadlineFacts extends BridgeFacts {
   readonly valves: readonly HeadlineValve[];
   /** Whether there may be more valves: then no sentence is about all the water. */

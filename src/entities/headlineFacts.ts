@@ -71,7 +71,7 @@ export function headlineFacts(surveyed: Surveyed, devices: readonly CloudDevice[
   const placeOf = placesOf(properties);
   const valves = new Map(sonics.map((view) => [view, headlineValve(view, placeOf(view), isFresh)]));
   const known = new Map(devices.map((device) => [idKey(recordOf(device).id), device]));
-  const homes = new Map(
+  const ownPlaces = new Map(
     properties.flatMap(({ property, incidents }) =>
       incidents.map(({ id }) => [id, { name: displayName(property), property: null }]),
     ),
@@ -80,7 +80,7 @@ export function headlineFacts(surveyed: Surveyed, devices: readonly CloudDevice[
   const found = surveyed.incidents.flatMap((incident) => {
     const [sonic, signal] = [incident.sonic_id, incident.signal_id].map((id) => known.get(idKey(id ?? '')));
     const device = sonic && isSonic(sonic) ? sonic : signal;
-    const place = device ? placeOf(device) : (homes.get(incident.id) ?? null);
+    const place = device ? placeOf(device) : (ownPlaces.get(incident.id) ?? null);
     const valve = (device && isSonic(device) && valves.get(device)) || null;
     const position = (device && positions.get(device)) ?? -1;
     return alertsOf([incident], shortenedName).map((alert) => ({ alert, place, valve, position }));
@@ -100,10 +100,10 @@ export function headlineFacts(surveyed: Surveyed, devices: readonly CloudDevice[
 
 /** What a device is called: with its property if there are several. */
 function placesOf(properties: readonly PropertyView[]): (device: CloudDevice) => DeviceTitle {
-  const homes = new Map(properties.map(({ property }) => [property.id, displayName(property)]));
+  const names = new Map(properties.map(({ property }) => [property.id, displayName(property)]));
   return (device) => ({
     name: deviceName(device),
-    property: (properties.length > 1 && homes.get(device.propertyId ?? '')) || null,
+    property: (properties.length > 1 && names.get(device.propertyId ?? '')) || null,
   });
 }
 
@@ -122,7 +122,7 @@ function headlineValve(view: SonicView, place: DeviceTitle, isFresh: boolean): H
   };
 }
 
-/** A command that failed, as the headline and the page tell of it; null without one. */
+/** A command that failed, as the headline and the page show it; null without one. */
 export function failureOf({ valveRecord: { failed } }: SonicView): ShownFailure | null {
   return (
     failed && {

@@ -8,7 +8,8 @@ import type { FieldOperation, SwitchRow } from './row.ts';
 /** How the entity of a setting is shown. */
 export type Shown = Pick<SwitchRow<PropertyView>, 'name' | 'icon' | 'isDisabledByDefault'>;
 
-export const config = { needs: 'cloud', category: 'config' } as const;
+/** The fields that all rows of settings share. */
+export const settingFields = { needs: 'cloud', category: 'config' } as const;
 
 /** For values that other operations change than those of the settings. A guest may not use these either. */
 export const unlessGuest = (view: PropertyView) => !isOfGuest(view);
@@ -25,7 +26,7 @@ export function settingRow<
 >(kind: Kind, field: Field) {
   return {
     key: field,
-    ...config,
+    ...settingFields,
     // A guest is not shown the settings and could not change them. While that is not known, what Home Assistant has from an
     // earlier run stays.
     exists: (view: PropertyView) => view[kind] !== null,
@@ -43,7 +44,7 @@ export function acceptedSwitch(
   return {
     component: 'switch',
     key,
-    ...config,
+    ...settingFields,
     ...shown,
     exists: unlessGuest,
     value: ({ accepted }: { readonly accepted: AcceptedSettings }) => accepted[field] ?? null,

@@ -120,12 +120,14 @@ type SentenceSensor<View> = {
   readonly sentences: (view: View, bridge: BridgeFacts) => readonly Sentence[];
 };
 
+/** A sensor: a number with its unit, one of several words, a time, a text, or sentences. */
 export type SensorRow<View> = Common<View> & {
   readonly component: 'sensor';
   readonly category?: 'diagnostic';
   readonly attributes?: Attributes;
 } & (NumberSensor<View> | EnumSensor<View> | TimeSensor<View> | TextSensor<View> | SentenceSensor<View>);
 
+/** A binary sensor: on, off, or unknown (null). */
 export type BinarySensorRow<View> = Common<View> & {
   readonly component: 'binary_sensor';
   readonly category?: 'diagnostic';
@@ -146,13 +148,15 @@ export type BinarySensorRow<View> = Common<View> & {
   readonly alerts?: (view: View) => readonly Incident[];
 };
 
-export type ValveRow<View> = Common<View> & {
+/** A valve that Home Assistant can open and close. */
+type ValveRow<View> = Common<View> & {
   readonly component: 'valve';
   readonly deviceClass: 'water';
   readonly value: (view: View) => Valve | null;
   readonly command: Command<View, 'open' | 'close'>;
 };
 
+/** An event entity: it has no state, and each message is one event. */
 export type EventRow<View> = Common<View> & {
   readonly component: 'event';
   /** Its topic below the device's; not retained. */
@@ -160,6 +164,7 @@ export type EventRow<View> = Common<View> & {
   readonly eventTypes: readonly string[];
 };
 
+/** A button: it has a command and no state. */
 export type ButtonRow<View> = Common<View> & {
   readonly component: 'button';
   /** What Home Assistant sends; the command is given whatever was sent. */
@@ -167,6 +172,7 @@ export type ButtonRow<View> = Common<View> & {
   readonly command: Command<View, string>;
 };
 
+/** One of several words, which Home Assistant can change. */
 export type SelectRow<View> = Common<View> & {
   readonly component: 'select';
   /** What is offered besides the present value. */
@@ -175,13 +181,15 @@ export type SelectRow<View> = Common<View> & {
   readonly command: Command<View, string> | FieldCommand<View>;
 };
 
+/** A switch: on, off, or unknown (null). */
 export type SwitchRow<View> = Common<View> & {
   readonly component: 'switch';
   readonly value: (view: View) => boolean | null;
   readonly command: FieldCommand<View>;
 };
 
-export type NumberRow<View> = Common<View> & {
+/** A number of minutes within a range. */
+type NumberRow<View> = Common<View> & {
   readonly component: 'number';
   readonly deviceClass?: 'duration';
   readonly unit: 'min';
@@ -191,6 +199,7 @@ export type NumberRow<View> = Common<View> & {
   readonly command: Command<View, string>;
 };
 
+/** A text that Home Assistant can change. */
 export type TextRow<View> = Common<View> & {
   readonly component: 'text';
   /** A regular expression that Python and JavaScript both read. Home Assistant does not show a value that does not match. */

@@ -2,7 +2,7 @@ import type { PropertyView } from '../model/devices.ts';
 import type { PropertySettings } from '../model/records.ts';
 import { isTimezoneName, isWebhookUrl, timeOfDay } from '../model/settings.ts';
 import { nameText } from './name.ts';
-import { acceptedSwitch, config, type Shown, settingRow, unlessGuest } from './propertySettings.ts';
+import { acceptedSwitch, type Shown, settingFields, settingRow, unlessGuest } from './propertySettings.ts';
 import type { Refusal, SwitchRow, TextRow } from './row.ts';
 
 type FieldOf<Value> = {
@@ -58,7 +58,7 @@ export const settingEntities: readonly (SwitchRow<PropertyView> | TextRow<Proper
     name: 'Active',
     icon: 'mdi:home-switch',
     isDisabledByDefault: true,
-    ...config,
+    ...settingFields,
     exists: unlessGuest,
     value: ({ property, isStale }) => (isStale ? null : property.active),
     command: { path: 'active/set', operation: 'patch_property', field: 'active' },

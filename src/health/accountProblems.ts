@@ -3,7 +3,7 @@ import { isTypeUnknown } from '../model/incidents.ts';
 import type { Store } from '../store/store.ts';
 import { type HealthProblem, healthProblem } from './problem.ts';
 
-// Problems of the account as a whole. `isAsked`: the properties, with the list of hubs of each, were read once.
+// Problems of the account as a whole. `isAsked`: the properties and the list of hubs of each were read once.
 
 /** A longer list of names is no clearer. */
 const maxNames = 5;
@@ -88,11 +88,11 @@ export function settingsRefused(names: string): string {
 export function pauseProblems(store: Store): HealthProblem[] {
   const failed = [...store.pauses].filter(([, { state }]) => state === 'failed');
   return failed.map(([id, { reason }]) => {
-    const told = `The automatic shut-off of ${store.label('property', id)} is still off after a pause: ${reason}`;
-    // Nobody can mend that of a property that the account has no more.
+    const message = `The automatic shut-off of ${store.label('property', id)} is still off after a pause: ${reason}`;
+    // Nobody can turn it on in a property that has left the account.
     const isGone = store.devices.property.isComplete && !store.has('property', id);
-    if (isGone) return healthProblem('pause', 'ok', told);
-    return healthProblem('pause', 'degraded', `${told}. Retrying. Turn it on in the vendor's app`);
+    if (isGone) return healthProblem('pause', 'ok', message);
+    return healthProblem('pause', 'degraded', `${message}. Retrying. Turn it on in the vendor's app`);
   });
 }
 

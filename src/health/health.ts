@@ -2,7 +2,7 @@ import { joinSentences } from '../base/joinSentences.ts';
 import { type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { HealthStatus } from '../model/devices.ts';
 import { type PollName, pollNames, pollTable, vitalPolls } from '../model/polls.ts';
-import { type PollFailure, type StatusByPoll, wasPolled } from '../polling/pollStatus.ts';
+import { incompleteKey, type PollFailure, type StatusByPoll, wasPolled } from '../polling/pollStatus.ts';
 import { type HealthProblem, healthProblem } from './problem.ts';
 
 /** Everything that decides about the status. */
@@ -49,12 +49,12 @@ export const maxShown = 10;
 const maxNames = 5;
 
 /** The gravest first. */
-const statuses: readonly HealthStatus[] = ['auth_failed', 'cloud_unreachable', 'degraded', 'ok'];
+const gravestFirst: readonly HealthStatus[] = ['auth_failed', 'cloud_unreachable', 'degraded', 'ok'];
 
 /** Evaluates all problems; the gravest gives the status and the first sentence. */
 export function evaluateHealth(inputs: HealthInputs): HealthReport {
   const all = [...cloudProblems(inputs), ...inputs.problems];
-  const problems = statuses.flatMap((status) => all.filter((each) => each.status === status));
+  const problems = gravestFirst.flatMap((status) => all.filter((each) => each.status === status));
   return {
     status: problems[0]?.status ?? 'ok',
     reason: joinedMessages(problems),
@@ -89,8 +89,8 @@ function cloudProblems({
   for (const { kind, status } of outages) {
     if (!isWhollyFailing(polls, kind)) continue;
     const { message = '', key = '' } = failing.map(([each]) => each).find((each) => each.kind === kind) ?? {};
-    const told = `No data from the cloud: ${message}. Retrying`;
-    return [{ ...healthProblem('cloud', status, told, `${status} ${key}`), outage: message }];
+    const sentence = `No data from the cloud: ${message}. Retrying`;
+    return [{ ...healthProblem('cloud', status, sentence, `${status} ${key}`), outage: message }];
   }
   if (!pollNames.some((poll) => wasPolled(polls[poll])))
     return [healthProblem('start', 'degraded', waitingReason)];
@@ -131,8 +131,8 @@ function failedPolls({ kind, key, message }: PollFailure, polls: readonly PollNa
   const data = polls.map((poll) => pollTable[poll].label).join(', ');
   if (isPermanent({ kind }))
     return healthProblem('cloud', 'degraded', `Cannot read ${data}: ${message}`, key);
-  const told = `${kind === 'incomplete' ? 'Could not read all' : 'Cannot read'} ${data}: ${message}. Retrying`;
-  return healthProblem('cloud', 'degraded', told, key);
+  const sentence = `${kind === 'incomplete' ? 'Could not read all' : 'Cannot read'} ${data}: ${message}. Retrying`;
+  return healthProblem('cloud', 'degraded', sentence, key);
 }
 
 /** Whether a vital poll has failed only once. */
@@ -147,15 +147,16 @@ function isWhollyFailing(polls: StatusByPoll, kind: CloudErrorKind): boolean {
   return judged.length > 0 && judged.every(({ failure }) => failure?.kind === kind);
 }
 
-/** Each distinct failure, with the polls that failed by it. */
+/** Each distinct failure, with the polls that failed by it. Polls share an error, but each incomplete list lacks something else. */
 function failuresByKey(polls: StatusByPoll): [PollFailure, PollName[]][] {
   const failures = new Map<string, [PollFailure, PollName[]]>();
   for (const poll of pollNames) {
     const { failure } = polls[poll];
     if (failure === null) continue;
-    const known = failures.get(failure.key);
+    const key = failure.key === incompleteKey ? `${incompleteKey} ${poll}` : failure.key;
+    const known = failures.get(key);
     if (known) known[1].push(poll);
-    else failures.set(failure.key, [failure, [poll]]);
+    else failures.set(key, [{ ...failure, key }, [poll]]);
   }
   return [...failures.values()];
 }

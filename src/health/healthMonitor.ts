@@ -88,7 +88,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   #fingerprint = '';
   #isCloudFresh = false;
   #isStopped = false;
-  /** Devices have come or gone, or incidents have changed, since the store told of a change last. */
+  /** Devices have come or gone, or incidents have changed, since the last `change` of the store. */
   #isNews = false;
   #limitedUntil: number | null = null;
   #cancelTimer: () => void = () => {};

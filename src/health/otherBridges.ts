@@ -6,10 +6,10 @@ import type { BrokerMessage } from '../broker/message.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import type { Shard } from '../model/shard.ts';
 
-/** A bridge that was not heard for this time is not there. */
-const silentMs = 300_000;
+/** A bridge that has published nothing for this time has stopped. */
+const stoppedAfterMs = 300_000;
 
-/** While another bridge is known, each greets the other in this time, so that neither becomes silent. */
+/** While another bridge is known, each publishes its `info` this often, so that neither counts as stopped. */
 const greetingEveryMs = 60_000;
 
 /** A bridge that was started after this one, and may not know it yet, answers within this time. */
@@ -104,7 +104,7 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
   /** Whether another bridge was heard lately: after its restart it must find its messages. */
   get isAny(): boolean {
     const now = this.#clock.monotonic();
-    return [...this.#known.values()].some(({ heardAt }) => now < heardAt + silentMs);
+    return [...this.#known.values()].some(({ heardAt }) => now < heardAt + stoppedAfterMs);
   }
 
   /** What is wrong while another bridge announces devices of this one; null while none does. */
@@ -164,7 +164,7 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
     // Earlier versions name no instance. One of them that says something new is live as well.
     const isLive = isAware || (known !== undefined && known.info !== payload);
     const isPerhapsNew = startedAt === null || startedAt >= this.#startedAt;
-    const runsUntil = isLive ? now + silentMs : isPerhapsNew ? now + answerMs : 0;
+    const runsUntil = isLive ? now + stoppedAfterMs : isPerhapsNew ? now + answerMs : 0;
     this.#known.set(instanceId, {
       name,
       count,
@@ -221,7 +221,7 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
       () => {
         const { isAny } = this;
         for (const [instanceId, { heardAt }] of this.#known) {
-          if (this.#clock.monotonic() >= heardAt + silentMs) this.#known.delete(instanceId);
+          if (this.#clock.monotonic() >= heardAt + stoppedAfterMs) this.#known.delete(instanceId);
         }
         if (isAny) this.#greetSoon();
         this.#lookAgain();

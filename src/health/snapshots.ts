@@ -17,7 +17,7 @@ import {
 } from './readiness.ts';
 
 /** What the snapshots are taken of. */
-export interface SnapshotParts {
+interface SnapshotParts {
   readonly client: CloudClient;
   readonly connection: Connection;
   readonly retained: Retained;

@@ -38,7 +38,7 @@ type CommandHandler =
   | { readonly component: 'word'; readonly command: WordCommand<DeviceView> };
 
 /** Checking a field takes time, and a message has room for thousands of unknown fields. */
-const maxRefusalsTold = 5;
+const maxRefusalsShown = 5;
 
 const incidentOperations: readonly OperationName[] = ['act_on_incident', 'act_on_property_incident'];
 
@@ -262,7 +262,7 @@ function setFields(view: DeviceView, { operation }: FieldsCommand, payload: stri
   for (const [field, value] of Object.entries(given.object)) {
     const read = readField(view, operation, field, value);
     if ('value' in read) values.push([field, read.value]);
-    else if (refusals.length < maxRefusalsTold) refusals.push(read.refusal);
+    else if (refusals.length < maxRefusalsShown) refusals.push(read.refusal);
     else return { refusal: `${joinSentences(refusals)}. Further errors are not shown` };
   }
   if (refusals.length > 0) return { refusal: joinSentences(refusals) };

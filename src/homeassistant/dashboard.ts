@@ -12,7 +12,7 @@ import type { Topics } from './topics.ts';
 
 /** What a dashboard needs to know of a device. */
 export interface DiscoveredDevice {
-  /** False for a device of somebody else, whose entities only take IDs away. */
+  /** False for a device of another account: its entities only occupy entity IDs. */
   readonly isOwn: boolean;
   readonly kind: string;
   readonly identifier: string;

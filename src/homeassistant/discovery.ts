@@ -81,11 +81,11 @@ export function viewId(view: DeviceView): string {
   }
 }
 
-/** A discovery message. It is longer than all others of the device together, so it is written only if its gist is new. */
+/** A discovery message. It is longer than all others of the device together, so it is written only if its fingerprint is new. */
 export interface DiscoveryPlan {
   readonly topic: string;
-  /** All of a device that its message depends on: two messages of a device with the same gist are the same. */
-  readonly gist: string;
+  /** All of a device that its message depends on: two messages of a device with the same fingerprint are the same. */
+  readonly fingerprint: string;
   readonly write: () => WrittenDiscovery;
 }
 
@@ -109,11 +109,11 @@ export function planDiscovery(
   let shape = `${view.kind} ${language === 'en' ? '' : device.name}`;
   for (const row of entityTable(view.kind)) {
     if (!hasEntity(row, view, offers)) shape += ' 0';
-    else shape += row.component === 'select' ? JSON.stringify(optionsOf(row, view)) : ' 1';
+    else shape += row.component === 'select' ? JSON.stringify(choicesOf(row, view)) : ' 1';
   }
   return {
     topic: topics.discovery(view.kind, id),
-    gist: `${shape} ${deviceText}`,
+    fingerprint: `${shape} ${deviceText}`,
     write: () => {
       const { componentIds, pieces } = entitiesOf(shape, view, offers, discoveryOrigin, device.name);
       const idText = JSON.stringify(id).slice(1, -1);
@@ -122,7 +122,7 @@ export function planDiscovery(
   };
 }
 
-/** All that messages of one shape have in common, cut where the ID of the device stands. */
+/** The common text of messages of one shape, cut at the ID of the device. */
 interface SharedText {
   readonly componentIds: readonly string[];
   readonly pieces: readonly string[];
@@ -154,8 +154,8 @@ function entitiesOf(
 }
 
 /** Stands for the ID of a device: no topic and no name has such a character. */
-const placeholder = '\u0001';
-const placeholderText = JSON.stringify(placeholder).slice(1, -1);
+const devicePlaceholder = '\u0001';
+const placeholderText = JSON.stringify(devicePlaceholder).slice(1, -1);
 
 /** The message of a device without the device, whose ID is the placeholder. */
 function sharedMessage(
@@ -165,7 +165,7 @@ function sharedMessage(
   deviceName: string,
 ): Omit<Discovery, 'device'> {
   const { kind } = view;
-  const id = placeholder;
+  const id = devicePlaceholder;
   const rows = entityTable(kind).filter((row) => hasEntity(row, view, offers));
   return {
     origin: { name: 'sonic2mqtt', sw_version: version, ...(homepage !== null && { support_url: homepage }) },
@@ -323,7 +323,7 @@ function availability(
 }
 
 /** What can be chosen: what the row offers, and what was chosen elsewhere. */
-function optionsOf({ options, value }: SelectRow<DeviceView>, view: DeviceView): readonly string[] {
+function choicesOf({ options, value }: SelectRow<DeviceView>, view: DeviceView): readonly string[] {
   const present = value(view);
   if (present === null || options.includes(present)) return options;
   return [...options, present].toSorted(new Intl.Collator('en', { numeric: true }).compare);
@@ -340,7 +340,7 @@ function component(row: EntityRow<DeviceView>, view: DeviceView, id: string, top
   if (row.needs !== needOfRoot[kind]) made['availability'] = availability(row.needs, kind, id, topics);
   if ('path' in row) made['state_topic'] = topics.below(kind, id, row.path);
   if ('command' in row) made['command_topic'] = topics.below(kind, id, row.command.path);
-  if (row.component === 'select') made['options'] = optionsOf(row, view);
+  if (row.component === 'select') made['options'] = choicesOf(row, view);
   if ('attributes' in row && row.attributes) {
     made['json_attributes_topic'] = topics.below(kind, id, row.attributes.path);
   }

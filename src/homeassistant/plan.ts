@@ -50,7 +50,7 @@ export interface Message {
   readonly payload: string;
 }
 
-/** What the plan needs to know besides the device. */
+/** What the plan needs beyond the device. */
 export interface PlanContext extends DiscoveryOrigin {
   readonly offers: SupportedOperations;
   readonly isDiscoveryOn: boolean;
@@ -73,7 +73,7 @@ export interface DevicePlan {
   readonly undecided: readonly string[];
 }
 
-/** So many alerts at most are in words: the recorder refuses attributes above 16 KB. */
+/** At most so many alerts are listed: the recorder of Home Assistant refuses attributes above 16 KB. */
 const mostAlertsInWords = 20;
 
 /** So many open incidents at most are in one message. */
@@ -307,7 +307,7 @@ function commandShown({ command, failed }: ValveRecord, name: string, language: 
   return { action, asked_at, status, reason, failed: words };
 }
 
-/** Where the cloud tells of no tests, one that was started here is still worth a message. */
+/** If the cloud shows no tests, a test that was started here is still published. */
 function pressureTestsShown({ pressureTests: tests, pressureTestJobId }: SonicView) {
   if (tests === undefined) return { ...unknownTests, job_id: pressureTestJobId };
   if (tests === null && pressureTestJobId === null) return null;

@@ -80,7 +80,7 @@ export class Topics {
     this.requestFilter = `${this.#requests}+`;
   }
 
-  /** What tells this bridge from others, in words; empty for the only one of the default base topic. */
+  /** What distinguishes the names of this bridge from others; empty for the only bridge of the default base topic. */
   get bridgeLabel(): string {
     const index = this.bridgeName.split('_').slice(1);
     return [...(this.base === defaultBase ? [] : [this.base]), ...index].join(' ');
@@ -177,7 +177,7 @@ export class Topics {
   }
 }
 
-/** What a retained discovery message of a bridge tells. */
+/** What can be read from a retained discovery message. */
 export interface FoundDiscovery {
   /** The topic at which the bridge that made it says that it is online. */
   readonly stateTopic: string;

@@ -15,7 +15,7 @@ export function languageOf(accepted = ''): Language {
 }
 
 /** A template of which `{{name}}` becomes the text of that name. */
-export function filledIn(template: string, table: TextTable): (language: Language) => string {
+export function fillTemplate(template: string, table: TextTable): (language: Language) => string {
   return (language) => template.replace(/\{\{(\w+)\}\}/g, (_, key) => String(table[key]?.[language]));
 }
 
@@ -30,7 +30,7 @@ export function textsModule(table: TextTable): (language: Language) => string {
 /** A shorter file gains little. */
 const minZippedLength = 1_000;
 
-/** Files that somebody has asked for, compressed. */
+/** Files that were requested, compressed. */
 const zipped = new Map<string, Buffer>();
 
 function zip(text: string): Buffer {

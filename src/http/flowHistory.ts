@@ -13,10 +13,10 @@ const minuteMs = 60_000;
 /** How long a bar can be. Each length is a multiple of the one before, so that bars become one without a guess. */
 const barLengthsMs = [1, 5, 15, 30].map((minutes) => minutes * minuteMs);
 
-/** How often the flow is looked at; a valve measures about once a minute. */
+/** How often the flow is noted, in ms; a valve measures about once a minute. */
 const lookMs = minuteMs;
 
-/** With more valves than that nobody looks at small charts, and the memory is better saved. */
+/** With more valves there are no charts: they would take too much memory. */
 const maxValves = 2_000;
 
 /** The flow of a valve, at most a day of it. */
@@ -81,13 +81,13 @@ export class FlowHistory {
 }
 
 function emptyDay(now: number): FlowDay {
-  return { from: startOf(now, minuteMs), barMs: minuteMs, peaks: [null] };
+  return { from: barStartOf(now, minuteMs), barMs: minuteMs, peaks: [null] };
 }
 
 /** A clock that is set back leaves bars that are still to come: then all is forgotten. */
 function untilNow(day: FlowDay, now: number): FlowDay | null {
   const { from, barMs, peaks } = day;
-  const bars = (startOf(now, barMs) - from) / barMs + 1;
+  const bars = (barStartOf(now, barMs) - from) / barMs + 1;
   if (bars < peaks.length) return null;
   const longer = barLengthsMs.find((each) => each > barMs);
   if (bars > maxBars && longer) return untilNow(merged(day, longer), now);
@@ -95,12 +95,16 @@ function untilNow(day: FlowDay, now: number): FlowDay | null {
   const last = [...peaks, ...Array<null>(missing).fill(null)].slice(-maxBars);
   const first = last.findIndex((flow) => flow !== null);
   if (first === -1) return null;
-  return { from: startOf(now, barMs) - (last.length - 1 - first) * barMs, barMs, peaks: last.slice(first) };
+  return {
+    from: barStartOf(now, barMs) - (last.length - 1 - first) * barMs,
+    barMs,
+    peaks: last.slice(first),
+  };
 }
 
 /** The same with longer bars. */
 function merged({ from, barMs, peaks }: FlowDay, longerMs: number): FlowDay {
-  const start = startOf(from, longerMs);
+  const start = barStartOf(from, longerMs);
   const bars: (number | null)[] = [];
   for (const [index, flow] of peaks.entries()) {
     const bar = Math.floor((from + index * barMs - start) / longerMs);
@@ -113,6 +117,6 @@ function higher(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 
-function startOf(ms: number, barMs: number): number {
+function barStartOf(ms: number, barMs: number): number {
   return Math.floor(ms / barMs) * barMs;
 }

@@ -9,7 +9,7 @@ import { type PageRequest, statusPages } from './status.ts';
 const usualStreamLimits = {
   /** Live pages at a time. */
   readers: 16,
-  /** How often the bridge is looked at while a page is open, in ms. */
+  /** How often the status is checked for changes while a page is open, in ms. */
   lookMs: 1_000,
   /** The longest silence, in ms: the page takes a longer one for a lost connection. */
   beatMs: 5_000,
@@ -48,7 +48,7 @@ export class LiveStatus {
   readonly #readers = new Set<PageReader>();
   #cancelLook: () => void = () => {};
   #pages: ReturnType<typeof statusPages> | null = null;
-  /** The pages that somebody has asked for. */
+  /** The pages that are open. */
   readonly #texts = new Map<string, string>();
 
   constructor(

@@ -9,13 +9,13 @@ import { type Measurement, measurementOf } from '../model/telemetry.ts';
 import type { DeliveryOutcome } from '../webhook/webhookReceiver.ts';
 
 /** What the metrics are read from. */
-export interface MetricsSource {
+interface MetricsSource {
   readonly figures: MetricsSnapshot;
   /** Of the webhook; null without one. */
   readonly deliveries: Readonly<Record<DeliveryOutcome, number>> | null;
 }
 
-/** A value, and the labels that tell it from the others of its name. */
+/** A value, and the labels that distinguish it from others of the same name. */
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
 
 /** A value, true as 1; null is missing. */

@@ -5,7 +5,7 @@ import type { Tone } from '../entities/headline.ts';
 import type { ComponentStatus } from '../health/readiness.ts';
 import type { Snapshots } from '../health/snapshots.ts';
 import type { WebhookReceiver } from '../webhook/webhookReceiver.ts';
-import { file, filledIn, textsModule } from './files.ts';
+import { file, fillTemplate, textsModule } from './files.ts';
 import type { FlowHistory } from './flowHistory.ts';
 import { type Route, send, sendJson } from './httpServer.ts';
 import { LiveStatus } from './liveStatus.ts';
@@ -45,7 +45,7 @@ const iconColours: Readonly<Record<Tone, string>> = {
 const tones = Object.keys(iconColours) as Tone[];
 const usualColour = /#0b6e99/g;
 
-/** What the page offers besides what is known of the account. */
+/** What the page offers beyond the status. */
 interface PageOptions {
   /** The dashboard for Home Assistant; null if there is none at the moment. */
   readonly dashboard?: () => Promise<string | null>;
@@ -67,7 +67,7 @@ export function createRoutes(
   const whole = html.replace('{{next_steps}}', next);
   const page = isWatchOnly ? whole.replace('id="watch-only" hidden', 'id="watch-only"') : whole;
   const routes: Route[] = [
-    file('/', 'text/html', filledIn(page, pageTexts)),
+    file('/', 'text/html', fillTemplate(page, pageTexts)),
     file('/page.css', 'text/css', style),
     file('/page.js', 'text/javascript', script),
     file('/texts.js', 'text/javascript', textsModule(pageTexts)),
@@ -76,7 +76,7 @@ export function createRoutes(
     ...tones.map((tone) => file(`/icon-${tone}.svg`, 'image/svg+xml', tonedIcon(tone))),
     picture('/icon-192.png', smallIcon),
     picture('/icon-512.png', largeIcon),
-    file('/manifest.webmanifest', 'application/manifest+json', filledIn(manifest, pageTexts)),
+    file('/manifest.webmanifest', 'application/manifest+json', fillTemplate(manifest, pageTexts)),
     {
       path: '/status.json',
       methods: get,

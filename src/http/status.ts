@@ -30,7 +30,7 @@ import { type Valve, valveShown } from '../model/valve.ts';
 import type { FlowDay, FlowHistory } from './flowHistory.ts';
 import { type ShownUsage, usageOf } from './usage.ts';
 
-/** Hubs and sonics: more is not read by anybody at once, the rest is on other pages. */
+/** Hubs and sonics on one page: more is too much to read. */
 export const devicesAPage = 100;
 
 /** More alerts of a device are counted and not named. */
@@ -44,7 +44,7 @@ interface WithAlerts {
 }
 
 /** A valve, and what is measured beside it. Null where it is unknown. */
-export interface ShownSonic extends WithAlerts {
+interface ShownSonic extends WithAlerts {
   /** Empty where it has none. */
   readonly name: string;
   /** What the valve is, or was when it was last known. */
@@ -52,7 +52,9 @@ export interface ShownSonic extends WithAlerts {
   /** The cloud's own word where it names no position. */
   readonly word: string | null;
   readonly doubt: Doubt;
-  /** When it was last read, in ms; told where it is old. */
+  /** The name of its hub if that is offline, which is why the valve is too; else null. */
+  readonly offlineHub: string | null;
+  /** When it was last read, in ms; null unless what is shown is old. */
   readonly readAt: number | null;
   /** A command that failed; null without one. */
   readonly failed: ShownFailure | null;
@@ -65,7 +67,8 @@ export interface ShownSonic extends WithAlerts {
   readonly flowDay: FlowDay | null;
 }
 
-export interface ShownHub extends WithAlerts {
+/** A hub, and its open incidents. `isConnected` is null while it is unknown. */
+interface ShownHub extends WithAlerts {
   readonly name: string;
   readonly isConnected: boolean | null;
 }
@@ -74,25 +77,25 @@ export interface ShownHub extends WithAlerts {
 const alertSections = ['alerts', 'sonics', 'hubs'] as const;
 
 /** What is in a property; or in none that is known. Its own alerts are those that name no device in it. */
-export interface ShownProperty extends WithAlerts {
+interface ShownProperty extends WithAlerts {
   /** Null: in none that is known. */
   readonly name: string | null;
   /** Whether no other alert is open in it. */
   readonly areAlertsKnown: boolean;
-  /** The part with the most urgent alert first. */
+  /** In the order of their most urgent alerts. */
   readonly sections: readonly (typeof alertSections)[number][];
-  /** Those on this page. */
+  /** Hubs and sonics on this page. */
   readonly hubs: readonly ShownHub[];
   readonly sonics: readonly ShownSonic[];
-  /** Those on all pages. */
+  /** Their numbers on all pages. */
   readonly hubsInAll: number;
   readonly sonicsInAll: number;
   /** Of all sonics in it together; where the property is not known, of each by itself. */
   readonly usage: readonly ShownUsage[];
 }
 
-/** All that the page shows: whoever reaches the port sees it, so no address, e-mail, id or serial number is in it. */
-export interface StatusDocument {
+/** All that the page shows. Anyone who can open the port sees it, so it has no address, e-mail, id or serial number. */
+interface StatusDocument {
   readonly version: string;
   readonly startedAt: number;
   /** What the page says first. */
@@ -106,16 +109,16 @@ export interface StatusDocument {
   readonly isWhole: boolean;
   /** Why there is nothing to show, in words; null where there is something, or that is not known. */
   readonly emptiness: string | null;
-  /** How many valves are known to be so at present. */
+  /** How many valves are in each position now. */
   readonly valves: Readonly<Record<Valve | 'unknown', number>>;
   readonly incidents: {
-    /** Whether no other is open. */
+    /** Whether all open incidents are known. */
     readonly areKnown: boolean;
     /** When they were last read, in ms; null before the first reading. */
     readonly readAt: number | null;
     readonly inAll: number;
   };
-  /** Those of no device and no property that is known. `isFirst`: none that has a place is more urgent. */
+  /** Alerts of no known device and no known property. `isFirst`: no alert with a place is more urgent. */
   readonly unplaced: WithAlerts & { readonly isFirst: boolean };
   readonly page: {
     readonly number: number;
@@ -139,7 +142,7 @@ interface ShownHalf {
   readonly workedAt: number | null;
 }
 
-/** A property, or null for what is in none that is known, and what is in it, its hubs first. */
+/** A property and its devices, in the order of the page; null for devices that are in no known property. */
 interface PropertyGroup {
   readonly view: PropertyView | null;
   readonly devices: readonly CloudDevice[];
@@ -152,18 +155,18 @@ export interface PageRequest {
   readonly query: string;
 }
 
-/** Lays the status out on pages: the nearest that there is to a number, and what is on it. */
+/** Splits the status into pages. `nearest` finds the page that is nearest to a request, and `page` makes its document. */
 export function statusPages(
   snapshot: StatusSnapshot,
   flows: Pick<FlowHistory, 'of'>,
   hide: (text: string) => string,
 ) {
   const ranks = rankDevices(snapshot);
-  const all = householdsOf(snapshot, ranks).flatMap((household): Line[] =>
+  const all = groupsOf(snapshot, ranks).flatMap((group): Line[] =>
     // A property with nothing in it takes a line too.
-    household.devices.length === 0
-      ? [{ household, device: null }]
-      : household.devices.map((device) => ({ household, device })),
+    group.devices.length === 0
+      ? [{ group, device: null }]
+      : group.devices.map((device) => ({ group, device })),
   );
   const countDevices = (lines: readonly Line[]) => lines.filter(({ device }) => device !== null).length;
   const devicesInAll = countDevices(all);
@@ -185,12 +188,12 @@ export function statusPages(
     page({ number, query }: PageRequest): StatusDocument {
       const lines = find(query);
       const onPage = new Map<PropertyGroup, CloudDevice[]>();
-      for (const { household, device } of lines.slice((number - 1) * devicesAPage, number * devicesAPage)) {
-        const shown = onPage.get(household) ?? [];
-        onPage.set(household, device ? [...shown, device] : shown);
+      for (const { group, device } of lines.slice((number - 1) * devicesAPage, number * devicesAPage)) {
+        const shown = onPage.get(group) ?? [];
+        onPage.set(group, device ? [...shown, device] : shown);
       }
-      const properties = [...onPage].map(([household, shown]) =>
-        shownProperty(household, shown, ranks, snapshot, flows),
+      const properties = [...onPage].map(([group, shown]) =>
+        shownProperty(group, shown, ranks, snapshot, flows),
       );
       const page = { number, of: pagesOf(query), query, devices: countDevices(lines), devicesInAll };
       return { ...common, page, properties };
@@ -199,12 +202,12 @@ export function statusPages(
 }
 
 interface Line {
-  readonly household: PropertyGroup;
+  readonly group: PropertyGroup;
   readonly device: CloudDevice | null;
 }
 
-function isNamed({ household, device }: Line, query: string): boolean {
-  const names = [household.view && displayName(household.view.property), device && deviceName(device)];
+function isNamed({ group, device }: Line, query: string): boolean {
+  const names = [group.view && displayName(group.view.property), device && deviceName(device)];
   const wanted = query.toLowerCase();
   return names.some((name) => name?.toLowerCase().includes(wanted));
 }
@@ -250,8 +253,8 @@ function factsOf({ readiness, status: health, polls, isWhole }: StatusSnapshot):
   return { ...readiness, health, isLoading, isWhole };
 }
 
-/** What has a problem first, then by name; what is in no known property comes after those that are as well. */
-function householdsOf({ properties, signals, sonics }: StatusSnapshot, ranks: Ranks): PropertyGroup[] {
+/** Properties with problems first, then by name; after equal ones comes what is in no known property. */
+function groupsOf({ properties, signals, sonics }: StatusSnapshot, ranks: Ranks): PropertyGroup[] {
   const inside = new Map<string | null, CloudDevice[]>(properties.map(({ property }) => [property.id, []]));
   const unassigned: CloudDevice[] = [];
   for (const device of [...signals, ...sonics]) (inside.get(device.propertyId) ?? unassigned).push(device);
@@ -259,15 +262,15 @@ function householdsOf({ properties, signals, sonics }: StatusSnapshot, ranks: Ra
     compareRanks(ranks.get(one), ranks.get(other)) ||
     Number(isSonic(other)) - Number(isSonic(one)) ||
     byName(deviceName(one), deviceName(other));
-  const homes = properties.map((view): PropertyGroup => {
+  const groups = properties.map((view): PropertyGroup => {
     return { view, devices: (inside.get(view.property.id) ?? []).toSorted(inOrder) };
   });
-  if (unassigned.length > 0) homes.push({ view: null, devices: unassigned.toSorted(inOrder) });
-  const sorted = homes.map((home) => {
-    const own = home.view ? rankOf(home.view.incidents) : fine;
-    const worst = home.devices[0] && ranks.get(home.devices[0]);
+  if (unassigned.length > 0) groups.push({ view: null, devices: unassigned.toSorted(inOrder) });
+  const sorted = groups.map((group) => {
+    const own = group.view ? rankOf(group.view.incidents) : fine;
+    const worst = group.devices[0] && ranks.get(group.devices[0]);
     const rank = compareRanks(worst, own) < 0 ? worst : own;
-    return { home, rank, name: home.view && displayName(home.view.property) };
+    return { group, rank, name: group.view && displayName(group.view.property) };
   });
   sorted.sort(
     (one, other) =>
@@ -275,7 +278,7 @@ function householdsOf({ properties, signals, sonics }: StatusSnapshot, ranks: Ra
       Number(one.name === null) - Number(other.name === null) ||
       byName(one.name ?? '', other.name ?? ''),
   );
-  return sorted.map(({ home }) => home);
+  return sorted.map(({ group }) => group);
 }
 
 /** How urgently somebody should look at something: the lowest grade first, then by the worst alert. */
@@ -381,7 +384,7 @@ function shownSonic(
   readAt: StatusSnapshot['readAt'],
   flows: Pick<FlowHistory, 'of'>,
 ): ShownSonic {
-  const { sonic, valve, telemetry, usage, incidents } = view;
+  const { sonic, signal, isSignalReachable, valve, telemetry, usage, incidents } = view;
   const doubt = doubtOf(view, isFresh);
   const measured = telemetry && doubt === null ? measurementOf(telemetry) : null;
   return {
@@ -390,6 +393,10 @@ function shownSonic(
     valve,
     word: valveShown(sonic.valve_state, null) === null ? shortenedName(sonic.valve_state) : null,
     doubt,
+    offlineHub:
+      doubt === 'unreachable' && isSignalReachable === false && typeof signal === 'object'
+        ? displayName(signal)
+        : null,
     readAt: doubt === 'old' ? readAt(sonic.id) : null,
     failed: failureOf(view),
     battery: batteryOption(sonic.battery),

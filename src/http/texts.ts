@@ -247,6 +247,13 @@ const table = {
     pl: 'Chmura zgłasza: {word}',
   },
   offline: { en: 'Offline', de: 'Offline', fr: 'Hors ligne', nl: 'Offline', pl: 'Offline' },
+  offline_by_hub: {
+    en: 'Offline, because hub {place} is offline',
+    de: 'Offline, weil Hub {place} offline ist',
+    fr: 'Hors ligne, car le hub {place} est hors ligne',
+    nl: 'Offline, omdat hub {place} offline is',
+    pl: 'Offline, ponieważ hub {place} jest offline',
+  },
   maybe_offline: {
     en: 'Possibly offline',
     de: 'Vielleicht offline',

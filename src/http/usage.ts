@@ -66,7 +66,7 @@ export function usageOf(
   };
 }
 
-/** The day in the property, whose start is told with its offset. */
+/** The local date in the property: the start of the day has the offset of the time zone. */
 function dateOf({ lastReset }: Usage): string {
   return lastReset.slice(0, 10);
 }

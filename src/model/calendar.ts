@@ -28,7 +28,7 @@ function newFormat(timeZone: string): Intl.DateTimeFormat | null {
   }
 }
 
-/** Whether this is the name of a time zone. */
+/** Whether this machine knows the cloud's word for a time zone. Users may write only names (`isTimezoneName`), no offsets. */
 export function isTimezone(word: string): boolean {
   return formatOf(word) !== null;
 }

@@ -31,7 +31,7 @@ export const cloudKinds = ['property', 'signal', 'sonic'] as const;
 export type CloudDeviceKind = (typeof cloudKinds)[number];
 
 /** Why there is no signal to show for a sonic: it has none, or no list that was read has the one that it names. */
-export type NoSignal = 'none' | 'unknown';
+type NoSignal = 'none' | 'unknown';
 
 /** Names of the kinds, for people. */
 export const kindLabels: Readonly<Record<DeviceKind, string>> = {
@@ -71,7 +71,7 @@ export interface SonicView extends WithIncidents {
 }
 
 /** A signal, and all that decides whether it is reachable. */
-export interface SignalLink {
+interface SignalLink {
   readonly signal: Signal;
   /** Whether its link is said to be down by a single reading alone, which may be a flap. */
   readonly isFlap: boolean;
@@ -127,7 +127,7 @@ export interface SideStatus {
   readonly workedAt: number | null;
 }
 
-/** What decides, besides the devices, how much is known of the water. */
+/** What the headline needs to know of the bridge itself. */
 export interface BridgeFacts {
   readonly cloud: SideStatus;
   readonly broker: SideStatus;
@@ -153,6 +153,7 @@ export interface BridgeView extends WithIncidents {
   readonly applianceCategories: ApplianceCategories['categories'] | null | undefined;
 }
 
+/** What the rows of the entity tables are given: a device with all that is known around it. */
 export type DeviceView = BridgeView | PropertyView | SignalView | SonicView;
 
 /** The id of the property that a record names itself, as some do beyond the interface document; null without one. */
@@ -189,7 +190,7 @@ export function isSignalReachable({ signal, isFlap, isStale, isCloudLost }: Sign
 
 /**
  * Whether the sonic is reachable: its radio link is up, its signal is reachable, and what is known of it is not old. A
- * Wi-Fi sonic has no radio link to a signal, and need not tell of one.
+ * Wi-Fi sonic has no radio link to a signal, so its `radio_connection` may be null.
  */
 export function isSonicReachable({
   sonic,

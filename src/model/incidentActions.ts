@@ -1,14 +1,14 @@
 import type { Incident } from './records.ts';
 
 /** The householder's word for ending an incident, and what a cloud may call it: `dismiss` was seen in the real one. */
-const words: ReadonlyMap<string, readonly string[]> = new Map([['resolve', ['resolve', 'dismiss']]]);
+const synonyms: ReadonlyMap<string, readonly string[]> = new Map([['resolve', ['resolve', 'dismiss']]]);
 
 /** Those that are known: from the interface document, the vendor's old documentation and the library herolabsapi. */
-const harmless: ReadonlySet<string> = new Set(['dismiss', 'reopen', 'resolve', 'snooze']);
+const harmlessActions: ReadonlySet<string> = new Set(['dismiss', 'reopen', 'resolve', 'snooze']);
 
 /** Whether an action may move a valve: all may but those that are known to change only the incident. */
 export function mayMoveValve(action: string): boolean {
-  return !harmless.has(action.trim().toLowerCase());
+  return !harmlessActions.has(action.trim().toLowerCase());
 }
 
 /** The incident's own word for an action, in any case; null if it does not offer it. */
@@ -19,7 +19,7 @@ export function offeredAction({ possible_actions: offered }: Incident, action: s
 
 /** The same, where `resolve` means whichever of `resolve` and `dismiss` the incident offers. */
 export function endingAction(incident: Incident, action: string): string | null {
-  const wanted = words.get(action.trim().toLowerCase()) ?? [action];
+  const wanted = synonyms.get(action.trim().toLowerCase()) ?? [action];
   for (const word of wanted) {
     const offered = offeredAction(incident, word);
     if (offered !== null) return offered;

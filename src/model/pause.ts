@@ -2,7 +2,7 @@
  * A pause of the automatic shut-off: a property's setting that the bridge turns off, and must turn on again. This file decides,
  * and `commands/pauses.ts` acts. Two clocks end a pause, whichever is first: the wall clock at the time that was promised, and
  * the one that is never set and goes on while the machine sleeps. So a clock that is set back makes no pause longer, and one
- * that is set forward may make it shorter: that protects the water, and the owner was told a time of the wall clock.
+ * that is set forward may make it shorter: that protects the home, and the time that the owner sees is one of the wall clock.
  */
 
 /** How long a pause may be, in minutes, and how long it is unless its owner chooses. */
@@ -29,6 +29,7 @@ export interface ShownPause {
   readonly reason: string | null;
 }
 
+/** What is shown of a property whose shut-off is not paused. */
 export const noPause: ShownPause = { until: null, state: 'none', reason: null };
 
 /**

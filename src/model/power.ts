@@ -1,6 +1,6 @@
-/** The options of the battery sensor; `other` stands for a word of the cloud that is not known yet. */
+/** The options of the battery sensor; `other` is any word of the cloud that has no option. */
 export const batteryOptions = ['high', 'medium', 'low', 'external_power_supply', 'other'] as const;
-export type BatteryOption = (typeof batteryOptions)[number];
+type BatteryOption = (typeof batteryOptions)[number];
 
 /** How a device is powered, by the cloud's word; null where the word does not say. */
 interface Power {
@@ -33,7 +33,7 @@ const powerByWord: ReadonlyMap<string, Power> = new Map([
   ['external+battery', onMains],
 ]);
 
-const notTold = { isLow: null, isExternal: null } as const;
+const unknownPower = { isLow: null, isExternal: null } as const;
 
 /** The words that the cloud may say of a battery. */
 export const batteryWords: readonly string[] = [...powerByWord.keys()];
@@ -43,12 +43,12 @@ export function batteryOption(battery: string | null): BatteryOption | null {
   return battery === null ? null : (powerByWord.get(battery)?.option ?? 'other');
 }
 
-/** Whether the battery is low; null where the cloud's word does not tell. */
+/** Whether the battery is low; null if the cloud's word does not say so. */
 export function isBatteryLow(battery: string | null): boolean | null {
-  return (powerByWord.get(battery ?? '') ?? notTold).isLow;
+  return (powerByWord.get(battery ?? '') ?? unknownPower).isLow;
 }
 
-/** Whether the device runs on external power; null where the cloud's word does not tell. */
+/** Whether the device runs on external power; null if the cloud's word does not say so. */
 export function hasExternalPower(battery: string | null): boolean | null {
-  return (powerByWord.get(battery ?? '') ?? notTold).isExternal;
+  return (powerByWord.get(battery ?? '') ?? unknownPower).isExternal;
 }

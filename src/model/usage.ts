@@ -22,7 +22,7 @@ export interface UsageRecord {
 }
 
 /** A reading of one month, by the calendar of the property. */
-export interface MonthReading {
+interface MonthReading {
   readonly month: string;
   readonly daily: DailyUsage['daily'];
   /** The month that it was there when the reading was begun. */
@@ -112,15 +112,15 @@ function mergedDays(
   known: readonly (number | null)[],
   { month, daily }: MonthReading,
 ): readonly (number | null)[] {
-  const told = new Map<number, number>();
+  const read = new Map<number, number>();
   for (const { date, liters } of daily) {
     const ml = Math.round(liters * 1_000);
     if (monthOf(date) !== month || !(ml >= 0 && ml <= maxMlPerDay)) continue;
     const index = Number(date.slice(8)) - 1;
-    told.set(index, Math.max(ml, told.get(index) ?? 0));
+    read.set(index, Math.max(ml, read.get(index) ?? 0));
   }
-  const length = Math.max(known.length, ...[...told.keys()].map((index) => index + 1));
-  return Array.from({ length }, (_, index) => told.get(index) ?? known[index] ?? null);
+  const length = Math.max(known.length, ...[...read.keys()].map((index) => index + 1));
+  return Array.from({ length }, (_, index) => read.get(index) ?? known[index] ?? null);
 }
 
 /** A clock that was ahead has closed months that are not over: from the present one on they are open again. */
@@ -146,9 +146,9 @@ function isEveryMonthRead(
  */
 function frozen(record: UsageRecord, { month, presentMonth }: MonthReading): UsageRecord {
   const isLast = month === monthAfter(record.frozenThrough, 1) && month < monthAfter(presentMonth, -1);
-  const isToldOf = ([later, days]: [string, readonly (number | null)[]]) =>
+  const hasLaterDay = ([later, days]: [string, readonly (number | null)[]]) =>
     later > month && days.some((ml) => ml !== null);
-  if (!isLast || !Object.entries(record.months).some(isToldOf)) return record;
+  if (!isLast || !Object.entries(record.months).some(hasLaterDay)) return record;
   const { [month]: days = [], ...months } = record.months;
   return { ...record, frozenThrough: month, frozenMl: record.frozenMl + sum(days), months };
 }
@@ -211,7 +211,7 @@ function mlThrough({ frozenMl, months }: UsageRecord, last: string): number {
   return frozenMl + sum(days);
 }
 
-/** What old readings say: nothing of the present, but the sum stands. */
+/** Usage by old readings: the total stays, and the present figures are unknown. */
 export function withoutPresent(usage: Usage): Usage {
   return { ...usage, todayL: null, yesterdayL: null, monthL: null };
 }

@@ -21,7 +21,7 @@ export interface Joint {
 }
 
 /** The hours to be added, in order, and the sum before the first of them. */
-export interface PastHours {
+interface PastHours {
   readonly beforeL: number;
   readonly hours: readonly { readonly startMs: number; readonly sumL: number }[];
   /** The dates of the hours, in order. */

@@ -13,7 +13,7 @@ export const commandStatuses = [
 export type CommandStatus = (typeof commandStatuses)[number];
 
 /** The newest command for a valve. Times are ISO 8601 in UTC. */
-export interface LastCommand {
+interface LastCommand {
   /** Null for a message that names none. */
   readonly action: ValveAction | null;
   readonly asked_at: string;
@@ -23,7 +23,7 @@ export interface LastCommand {
 }
 
 /** A command that a valve did not carry out, as far as is known. */
-export interface FailedCommand extends LastCommand {
+interface FailedCommand extends LastCommand {
   readonly action: ValveAction;
   /** How long the valve was read in vain, in s; null if it was not read, or not to the end. */
   readonly waited_s: number | null;

@@ -15,10 +15,10 @@ interface CurrentDay extends Day {
 const minPlausibleTime = Date.UTC(2024, 0);
 
 /** A clock that is days off would close months that are not over, or show past days as today. */
-const maxClockErrorMs = 24 * 3_600_000;
+const maxClockOffsetMs = 24 * 3_600_000;
 
 /** The wall clock may jump and the machine may sleep: the calendar is checked at least this often. */
-const maxWaitMs = 60_000;
+const checkEveryMs = 60_000;
 
 /** Which day it is at each sonic, by the time zone of its property. */
 export class LocalDays {
@@ -45,7 +45,7 @@ export class LocalDays {
     const before = this.#dates;
     const days = timezones.map((timezone) => [timezone, this.#currentDay(timezone)] as const);
     this.#dates = new Map(days.map(([timezone, { date }]) => [timezone, date]));
-    const waitMs = Math.min(maxWaitMs, ...days.map(([, { endMs }]) => endMs - this.#clock.now()));
+    const waitMs = Math.min(checkEveryMs, ...days.map(([, { endMs }]) => endMs - this.#clock.now()));
     this.#cancel = this.#clock.after(Math.max(1, waitMs), () => this.start(onNewDay));
     if (days.some(([timezone, { date }]) => (before.get(timezone) ?? date) !== date)) onNewDay();
   }
@@ -66,8 +66,8 @@ export class LocalDays {
   }
 
   /**
-   * The time zone of the sonic's property that was read last, however long ago; null if none ever was. Until another one is
-   * read it stands, also over a restart: a property does not move, and in another zone yesterday's water would count as
+   * The time zone of the sonic's property that was read last, however long ago; null if none ever was. It counts until
+   * another one is read, also over a restart: a property does not move, and in another zone yesterday's water would count as
    * today's.
    */
   ownTimezoneOf(sonicId: string): string | null {
@@ -94,7 +94,7 @@ export class LocalDays {
 
 /** Why data cannot be read day by day; null if the clock of this machine is plausible. */
 export function clockProblem(client: CloudClient, clock: Clock): PollProblem | null {
-  const isWrong = clock.now() < minPlausibleTime || Math.abs(client.clockAheadMs) > maxClockErrorMs;
+  const isWrong = clock.now() < minPlausibleTime || Math.abs(client.clockAheadMs) > maxClockOffsetMs;
   if (!isWrong) return null;
   const date = new Date(clock.now()).toISOString().slice(0, 10);
   return {

@@ -5,7 +5,7 @@ import type { Schedule } from '../base/schedule.ts';
 
 const retryBackoff: Backoff = { firstMs: 5_000, longestMs: 300_000 };
 
-/** A timer stands still while the machine sleeps: looked at so often, a run that became due meanwhile begins soon after. */
+/** A timer stops while the machine sleeps. Checked so often, a run that became due meanwhile begins soon after the sleep. */
 const lookEveryMs = 10_000;
 
 /** A cron second that passed longer ago than this, while the process was held up, is skipped. */
@@ -72,7 +72,7 @@ export class PollSchedule {
     return startedAt + Math.max(0, (next?.getTime() ?? 0) - this.#clock.now());
   }
 
-  /** The longest time between two runs that has come up so far: a cron expression only tells the next run. */
+  /** The longest time between two runs so far: a cron expression only gives the next run. */
   get periodMs(): number {
     const now = this.#clock.monotonic();
     this.#longestPeriodMs = Math.max(this.#longestPeriodMs, this.dueAfter(now) - now);

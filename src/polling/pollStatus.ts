@@ -26,6 +26,9 @@ export function toProblem(error: unknown): PollProblem {
   return { message, key: error instanceof CloudError ? error.key : message };
 }
 
+/** The key of a list that was read without an error, and whose pages do not add up. */
+export const incompleteKey = 'incomplete';
+
 /** The problem with a list that was not read completely; null for a complete one. */
 export function listProblem({
   problem,
@@ -33,10 +36,10 @@ export function listProblem({
   isInconsistent,
 }: Pick<ListResult<unknown>, 'problem' | 'key' | 'isInconsistent'>): PollProblem | null {
   if (problem === null) return null;
-  return { message: problem, key: key ?? 'incomplete', ...(isInconsistent && { isInconsistent }) };
+  return { message: problem, key: key ?? incompleteKey, ...(isInconsistent && { isInconsistent }) };
 }
 
-/** Several problems as one, with the key of the first; null for none. */
+/** Several problems of a poll as one; null for none. The first gives the key, so that one outage of the cloud is one problem. */
 export function mergeProblems(problems: readonly (PollProblem | null)[]): PollProblem | null {
   const present = problems.filter((problem) => problem !== null);
   const [first] = present;
@@ -127,16 +130,16 @@ export interface PollProgress {
 }
 
 /** How many runs of a poll read everything, a part, or nothing. */
-export interface PollCounts {
+interface PollCounts {
   readonly success: number;
   readonly incomplete: number;
   readonly failure: number;
 }
 
-/** A poll whose run neither ends nor reads another page for so long, in ms, has stopped: each request has its time limit. */
+/** A poll that neither ends nor reads another page for so long, in ms, hangs: each request has its time limit. */
 const maxSilenceMs = 600_000;
 
-/** How long a vital list may wait at most, however often it is read, and what its request and the timers take beyond that, in ms. */
+/** How long a vital list may wait, however often it is polled, and how much later its answer may come, in ms. */
 const maxListWaitMs = 60_000;
 const overdueMarginMs = 5_000;
 
@@ -155,13 +158,13 @@ export class PollStatuses {
   readonly #pending = new Map<PollName, PollProgress>(
     pollNames.map((poll) => [poll, { poll, read: 0, total: null }]),
   );
-  /** When a poll last began, read a page or ended, in ms of the monotonic clock. */
+  /** When a poll was last active: began, read a page or ended. In ms of the monotonic clock. */
   readonly #heardAt = new Map<PollName, number>();
   /** When a poll last read a page, or ended well, in ms of the monotonic clock. */
   readonly #readAt = new Map<PollName, number>();
-  /** When the last run began whose pages fitted together, or else the first ended, in ms of the monotonic clock. */
+  /** When the last run began whose pages fitted together; without one, when the first run ended. In ms of the monotonic clock. */
   readonly #certainAt = new Map<PollName, number>();
-  /** Polls whose last pages did not fit together, and when that is a failure, in ms of the monotonic clock. */
+  /** Polls whose last pages did not fit together, and when that becomes a failure, in ms of the monotonic clock. */
   readonly #inconsistent = new Map<PollName, { readonly failure: PollFailure; readonly shownAt: number }>();
 
   constructor(
@@ -179,7 +182,7 @@ export class PollStatuses {
   /** The status of each poll. */
   get records(): StatusByPoll {
     for (const [poll, { failure, shownAt }] of this.#inconsistent) {
-      // A run in progress may well end it: that of a large account takes long.
+      // A run in progress may end this. In a large account it takes long.
       if ((this.#running.get(poll) ?? this.#clock.monotonic()) < shownAt) continue;
       this.#inconsistent.delete(poll);
       this.#records[poll] = { ...this.#records[poll], failure, consecutiveFailures: 1 };
@@ -203,8 +206,8 @@ export class PollStatuses {
   }
 
   /**
-   * What the poll read before that time is stale at the given one, in ms of the monotonic clock. A run in progress is about
-   * to read it again: that of a large account takes long.
+   * Records that the poll read before the returned time are stale at the given one, in ms of the monotonic clock. During a
+   * run, which takes long in a large account, they do not age: it is about to read them again.
    */
   staleBefore(poll: PollName, at: number): number {
     const deciding = decidingPoll(this.#records);
@@ -214,8 +217,8 @@ export class PollStatuses {
   }
 
   /**
-   * Whether a vital poll should have run, and has not: it neither succeeds nor fails. Its first run may wait for the
-   * properties, of which a slow cloud has hours' worth.
+   * Whether a vital poll is due and neither succeeds nor fails. Its first run may wait for the properties, which can take
+   * a slow cloud hours.
    */
   get areRunsMissing(): boolean {
     const now = this.#clock.monotonic();
@@ -286,7 +289,7 @@ export class PollStatuses {
 
   /**
    * From when on a failure counts. A list that changes while it is read belongs to a busy account and is read again soon.
-   * That is no failure before what was read before is too old, unless the list was incomplete already.
+   * It becomes a failure when the last certain reading is too old, or at once if the list was incomplete already.
    */
   #failedFrom(poll: PollName, startedAt: number, failure: PollFailure | null): number {
     const lastAt = this.#certainAt.get(poll) ?? this.#clock.monotonic();
@@ -300,7 +303,7 @@ export class PollStatuses {
     this.#heardAt.set(poll, this.#clock.monotonic());
   }
 
-  /** Data is fresh until it is too old, but never before the schedule had the chance to renew it. */
+  /** Until when data is fresh. The schedule always gets the chance to renew it before. */
   #freshnessLimit(poll: PollName, startedAt: number): number {
     const renewedAt = this.#schedules[poll].dueAfter(startedAt) + this.#requestTimeoutMs;
     return Math.max(this.#clock.monotonic() + this.#staleAfterMs, renewedAt);

@@ -24,7 +24,7 @@ import { TelemetryPoll } from './telemetry.ts';
 import { UsagePoll } from './usage.ts';
 
 /** When the cloud is polled, and how long its data counts. */
-export interface PollerTimes {
+interface PollerTimes {
   readonly schedules: Readonly<Record<PollName, Schedule>>;
   readonly timezone: string;
   /** How old data may be and still count as fresh, in ms. */
@@ -32,9 +32,8 @@ export interface PollerTimes {
   readonly requestTimeoutMs: number;
 }
 
-export interface PollerOptions
-  extends PollerTimes,
-    Pick<PollParts, 'client' | 'store' | 'state' | 'clock' | 'log'> {
+/** What the poller works with. */
+interface PollerOptions extends PollerTimes, Pick<PollParts, 'client' | 'store' | 'state' | 'clock' | 'log'> {
   readonly random: Random;
 }
 
@@ -45,13 +44,13 @@ interface PollerEvents {
   readonly listsRead: [];
 }
 
-/** Polls may be rarer than what they have read may be old beyond their last run. */
+/** How often records are checked for their age, in ms: a poll may run more rarely than its records become too old. */
 const ageEveryMs = 30_000;
 
-/** After so many ms nothing waits for the first details any more: those of a large account take minutes. */
+/** Nothing waits longer than this for the first details, in ms: in a large account they take minutes. */
 const maxDetailsMs = 5_000;
 
-/** Whether the incident tells about the link of a hub, on which its valves depend. */
+/** Whether the incident may be about the link of a hub, on which its valves depend. */
 function mayConcernHub({ type, signal_id: signalId, sonic_id: sonicId }: Incident): boolean {
   return type === 'cloud_disconnection' || (signalId !== null && sonicId === null);
 }
@@ -136,8 +135,8 @@ export class Poller extends EventEmitter<PollerEvents> {
   }
 
   /**
-   * Starts all polls: sonics and incidents before anything that is read device by device, since they tell about valves
-   * and leaks. Resolves as soon as the lists are read and the cloud has answered; `startDetails` does the rest.
+   * Starts all polls: sonics and incidents before anything that is read device by device, since they show valves and
+   * leaks. Resolves as soon as the lists are read and the cloud has answered; `startDetails` does the rest.
    */
   async start(): Promise<void> {
     const { store, stopping, days } = this.#parts;
@@ -215,7 +214,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     return this.#pressureTests.readNewTest(sonicId);
   }
 
-  /** Shows by the present day what is kept of each sonic, be it read in this run or not. */
+  /** Shows the kept data of each sonic for the present day, whether this run has read the sonic or not. */
   refreshDays(): void {
     this.#usage.refresh();
     this.#pressureTests.refresh();
@@ -236,7 +235,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     const { store, statuses, stopping, clock, log } = this.#parts;
     const startedAt = clock.monotonic();
     const before = statuses.records[poll];
-    // Without a list of sonics there is nothing to ask for.
+    // Without a list of sonics there is nothing to read.
     if (pollTable[poll].isBySonic && statuses.records.sonics.lastSuccessAt === null) return true;
     statuses.begin(poll);
     store.setAging(statuses.isCloudAnswering);
@@ -274,7 +273,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#markStale(this.#parts.clock.monotonic());
   }
 
-  /** Notes what is too old at that time, whichever poll has read it. */
+  /** Marks the records of all polls that are too old at that time. */
   #markStale(at: number): void {
     for (const poll of pollNames) this.#parts.store.markStale(poll, this.statuses.staleBefore(poll, at));
   }

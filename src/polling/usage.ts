@@ -7,7 +7,7 @@ import { type DeviceQuery, queryDevices, unknownFirst } from './perDevice.ts';
 import type { PollParts } from './pollParts.ts';
 import { incomplete, type PollFailure } from './pollStatus.ts';
 
-/** The usage of a sonic that is gone is kept for so long, in case it comes back. */
+/** The usage of a sonic that has left the account is kept for so long, in case it comes back, in ms. */
 const keptForMs = 90 * 86_400_000;
 
 /** What this run knows of the months of one sonic. */
@@ -24,7 +24,7 @@ interface MonthsRead {
 export class UsagePoll {
   readonly #parts: PollParts;
   readonly #read = new Map<string, MonthsRead>();
-  /** What was made last of each sonic, and of what: as long as that is the same, so is this. */
+  /** The usage that was last made of each sonic, and what it was made of: made again only if that changes. */
   readonly #made = new Map<
     string,
     { readonly day: Day; readonly record: UsageRecord; readonly usage: Usage }
@@ -47,7 +47,7 @@ export class UsagePoll {
   /** Stores everything as of now: after midnight, or when sonics or time zones have changed. */
   refresh(): void {
     const { store, state } = this.#parts;
-    // Of sonics that this run has not read, the sum stands.
+    // A sonic that this run has not read keeps its total.
     for (const id of new Set([...store.ids('sonic'), ...state.usageRecords().keys()])) this.#update(id);
     if (store.isResolved) this.#forgetGone();
   }

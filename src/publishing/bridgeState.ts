@@ -18,7 +18,8 @@ interface BridgeStateEvents {
   readonly changed: [];
 }
 
-export interface BridgeStateParts {
+/** What the messages about the bridge are made of. */
+interface BridgeStateParts {
   readonly topics: Topics;
   /** The configuration without its secrets. */
   readonly shownConfiguration: unknown;
@@ -84,7 +85,7 @@ export class BridgeState extends EventEmitter<BridgeStateEvents> {
     };
   }
 
-  /** What the summary of a property depends on. Who reads it has it from the broker. */
+  /** What the summary of a property depends on. Its readers get it from the broker, so the broker counts as up. */
   get facts(): BridgeFacts {
     const { store, poller, health } = this.#parts;
     return { ...cloudFacts(health, poller, store), broker: { status: 'up', workedAt: null } };

@@ -17,7 +17,8 @@ interface CleanupEvents {
   readonly deleted: [];
 }
 
-export interface CleanupParts {
+/** What the cleanup works with. */
+interface CleanupParts {
   readonly topics: Topics;
   readonly state: StateFile;
   readonly connection: Connection;
@@ -31,11 +32,11 @@ export interface CleanupParts {
 }
 
 /**
- * Removes the retained messages of devices that this bridge no longer shows. The publisher removes a device of which it
- * hears, and calls the sweep after a pass that leaves nothing to publish. The sweep deletes what is on the broker and
- * belongs to no device: topics that a scan has found or that the state file names, and nothing was published to. It waits
- * until the account was read completely, and read again since the message was found. A message that another bridge shows
- * stays, and so does one whose data was not read yet.
+ * Deletes the retained messages of devices that this bridge no longer shows. The publisher deletes a device as soon as the
+ * store drops it, and calls the sweep after a pass that leaves nothing to publish. The sweep deletes messages that belong to
+ * no device: at topics that a scan has found or the state file names, and to which nothing was published. It waits until the
+ * account was read completely, and read again since the message was found. A message that another bridge shows stays, and so
+ * does one whose data was not read yet.
  */
 export class Cleanup extends EventEmitter<CleanupEvents> {
   readonly #parts: CleanupParts;
@@ -45,10 +46,10 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
   readonly #found = new Set<string>();
   /**
    * Topics that a scan has found, and this run has not published, until a list judges them that was requested at that time
-   * or later, in ms of the monotonic clock: a message may tell of something newer than what was read before.
+   * or later, in ms of the monotonic clock: a message may be newer than the lists that were read before.
    */
   readonly #unjudged = new Map<string, number>();
-  /** Since when no other bridge can have published here unheard. The first complete lists judge the first connection. */
+  /** Since when this bridge has received what others publish. The first complete lists judge the first connection. */
   #hearsSince = Number.NEGATIVE_INFINITY;
   /** Whether the broker may have messages of no device. */
   isDue = false;
@@ -71,7 +72,7 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
   found(topic: string): void {
     const { topics, retained, otherBridges, clock } = this.#parts;
     if (!retained.mayHave(topic)) {
-      // Incidents are read often, so that their next list can be waited for. Another bridge may not have been heard.
+      // The next list of incidents comes soon, so it can be waited for. Another bridge may have published unnoticed.
       const isIncident = topics.parse(topic)?.kind === 'incident';
       this.#unjudged.set(topic, isIncident ? clock.monotonic() : this.#hearsSince);
     }
@@ -108,7 +109,7 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
     this.#parts.leftDevices.checkLater(device);
   }
 
-  /** Sweeps once all that the account has is on the broker, so that what is there besides may be stale. */
+  /** Sweeps once the whole account is on the broker: only then is everything else stale. */
   async sweepIfDue(): Promise<void> {
     const { connection, store, otherBridges } = this.#parts;
     const mayBeDone = store.isComplete && connection.isConnected && !otherBridges.isAny;

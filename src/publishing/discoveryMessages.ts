@@ -24,8 +24,8 @@ interface Announced {
   device: Announcing | null;
   /** The component ids that it may have. A removed one counts until the broker has the message that removes it. */
   componentIds: readonly string[];
-  /** The gist of the last message; null before the first one, and for one that removes entities. */
-  gist: string | null;
+  /** The fingerprint of the last message; null before the first one, and for one that removes entities. */
+  fingerprint: string | null;
   /** When the broker answered the last message, in ms of the monotonic clock; null until then. */
   at: number | null;
   /** Cancels the message that waits. */
@@ -64,7 +64,13 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
   found(topic: string, componentIds: readonly string[]): void {
     this.#retained.found(topic);
     if (!this.#announced.has(topic)) {
-      this.#announced.set(topic, { device: null, componentIds, gist: null, at: null, cancelDelay: null });
+      this.#announced.set(topic, {
+        device: null,
+        componentIds,
+        fingerprint: null,
+        at: null,
+        cancelDelay: null,
+      });
     }
   }
 
@@ -89,7 +95,7 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
   }
 
   /** Publishes the message if it differs from the last one, now or once Home Assistant does not lose it. */
-  publish({ topic, gist, write }: DiscoveryPlan, view: DeviceView): void {
+  publish({ topic, fingerprint, write }: DiscoveryPlan, view: DeviceView): void {
     const isElsewhere = this.#otherBridges.isAnnouncing(topic);
     const known = this.#announced.get(topic);
     const device = { kind: view.kind, id: viewId(view) };
@@ -98,7 +104,7 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
       this.#waiting.set(topic, device);
       return;
     }
-    if (known?.gist === gist && this.#retained.isKnown(topic)) return;
+    if (known?.fingerprint === fingerprint && this.#retained.isKnown(topic)) return;
     const { componentIds, text } = write();
     const gone = known?.componentIds.filter((id) => !componentIds.includes(id)) ?? [];
     const payload = withWithdrawn(text, gone);
@@ -109,10 +115,10 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
       this.#publishLater(known, device, waitMs);
       return;
     }
-    const announced = known ?? { device: null, componentIds, gist: null, at: null, cancelDelay: null };
+    const announced = known ?? { device: null, componentIds, fingerprint: null, at: null, cancelDelay: null };
     announced.device = device;
     announced.componentIds = [...componentIds, ...gone];
-    announced.gist = gone.length === 0 ? gist : null;
+    announced.fingerprint = gone.length === 0 ? fingerprint : null;
     announced.at = null;
     this.#announced.set(topic, announced);
     this.#retained.put(topic, payload, (isTaken) => {

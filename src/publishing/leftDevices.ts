@@ -7,7 +7,8 @@ import type { DeviceKey } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
 import { maxTopicsAtOnce, readRetained } from './retainedScan.ts';
 
-export interface LeftDevicesParts {
+/** What finding left devices works with. */
+interface LeftDevicesParts {
   readonly topics: Topics;
   readonly staleAfterMs: number;
   readonly connection: Connection;

@@ -9,7 +9,8 @@ import type { Topics } from '../homeassistant/topics.ts';
 import type { DiscoveryMessages } from './discoveryMessages.ts';
 import type { Publisher } from './publisher.ts';
 
-export interface PresenceParts {
+/** What publishing again works with. */
+interface PresenceParts {
   readonly topics: Topics;
   /** The topic at which Home Assistant publishes that it has started. */
   readonly statusTopic: string;
@@ -30,9 +31,9 @@ const birthJitterMs = 1_500;
 const willSpacingMs = 5_000;
 
 /**
- * Publishes again what others on the broker need or have replaced: all devices when Home Assistant has started or another
- * bridge with this one's topics has stopped, and the bridge itself when another bridge does not know it or the broker has
- * published its last will.
+ * Publishes again what other clients need or have replaced: all devices after a start of Home Assistant or a stop of another
+ * bridge with the same topics, and the bridge itself if another bridge does not know it or the broker has published its last
+ * will.
  */
 export class Presence {
   readonly #parts: PresenceParts;

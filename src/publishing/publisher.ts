@@ -33,7 +33,8 @@ interface PublisherEvents {
   readonly published: [];
 }
 
-export interface PublisherParts {
+/** What the publisher works with. */
+interface PublisherParts {
   readonly context: PlanContext;
   readonly state: StateFile;
   readonly connection: Connection;
@@ -42,7 +43,7 @@ export interface PublisherParts {
   readonly bridgeState: BridgeState;
   readonly discovery: DiscoveryMessages;
   readonly cleanup: Cleanup;
-  /** Why two bridges are on these topics, in words; null while this one is alone. */
+  /** Why two bridges use these topics, as a sentence; null while this one is alone. */
   readonly otherBridges: { readonly problem: string | null };
   readonly clock: Clock;
   readonly log: Log;
@@ -65,8 +66,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   #isUnreadWanted = false;
   #isWanted = false;
   #running: Promise<void> | null = null;
-  /** What the summaries were made of, besides the devices. */
-  #summedUp = '';
+  /** The facts of the bridge in the summaries that were published last, as JSON. */
+  #summaryFacts = '';
   #refusals = 0;
   #cancelRetry: (() => void) | null = null;
 
@@ -209,12 +210,12 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.#publishDevice(view);
   }
 
-  /** The summary of each property doubts what the bridge doubts. */
+  /** Plans the properties again if a fact of the bridge in their summaries has changed. */
   #touchSummaries(): void {
     const { store, bridgeState } = this.#parts;
     const facts = JSON.stringify(bridgeState.facts);
-    if (facts !== this.#summedUp) store.touchAll(['property']);
-    this.#summedUp = facts;
+    if (facts !== this.#summaryFacts) store.touchAll(['property']);
+    this.#summaryFacts = facts;
   }
 
   /**

@@ -32,7 +32,7 @@ export interface SimulatedAnswer {
 }
 
 /** Where a request leads: to an operation, to a path that has other methods, or nowhere. */
-export type Match =
+type Match =
   | { readonly kind: 'operation'; readonly name: OperationName; readonly params: Record<string, string> }
   | { readonly kind: 'otherMethods'; readonly allow: string }
   | { readonly kind: 'nowhere' };

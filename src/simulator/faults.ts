@@ -44,7 +44,7 @@ const kinds = {
   },
 } as const satisfies Readonly<Record<string, Kind>>;
 
-export type FaultKind = keyof typeof kinds;
+type FaultKind = keyof typeof kinds;
 const kindNames = Object.keys(kinds) as FaultKind[];
 
 /** Something that goes wrong on purpose. */

@@ -44,8 +44,9 @@ type Handlers = { readonly [Name in OperationName]: (request: ValidRequest<Name>
 /** What can be set of a user, as a client of the cloud documents it; the interface document shows only two of them. */
 const userFields: readonly string[] = ['first_name', 'last_name', 'email', 'phone', 'language'];
 
-/** The words by which the cloud tells water apart. */
+/** The names of the categories of appliances that the cloud knows. */
 const categories = ['Toilet', 'Tap', 'Shower', 'Bath', 'Washing machine', 'Dishwasher', 'Garden', 'Other'];
+/** The categories with their ids, as operation 32 returns them. */
 export const applianceCategories: readonly { readonly id: string; readonly name: string }[] = categories.map(
   (name) => ({ id: name.toLowerCase().replace(' ', '_'), name }),
 );

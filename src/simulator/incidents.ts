@@ -37,6 +37,7 @@ export const open = {
   state: 'contacting',
   possible_actions: ['resolve', 'dismiss', 'snooze'],
 } as const;
+/** The fields of an incident that is resolved. */
 export const resolved = { open: false, state: 'resolved', possible_actions: ['reopen'] } as const;
 
 /** What an action of a user changes; null if the incident does not offer it. */

@@ -52,7 +52,7 @@ export class RequestLog {
 }
 
 /** What a server answers with, and where it writes its requests. */
-export interface ServerOptions {
+interface ServerOptions {
   readonly answer: (request: CloudRequest) => SimulatedAnswer;
   readonly faults: Faults;
   readonly log: RequestLog;

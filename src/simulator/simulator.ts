@@ -9,6 +9,7 @@ import { Sessions } from './sessions.ts';
 import { type Delivery, Webhooks } from './webhooks.ts';
 import { World } from './world.ts';
 
+/** How the simulated cloud starts. Everything is optional. */
 export interface SimulatorOptions {
   /** 0, the default, takes any free one. */
   readonly port?: number;

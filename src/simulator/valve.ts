@@ -2,7 +2,7 @@ import { movementOf, type SettledValve, targetOf, type ValveAction } from '../mo
 import type { Timeline } from './timeline.ts';
 
 /** What a valve depends on, and what it reports to. */
-export interface ValveOptions {
+interface ValveOptions {
   readonly timeline: Timeline;
   /** From an accepted command to the new position, in ms. */
   readonly travelMs: number;

@@ -8,15 +8,15 @@ const dayMs = 24 * 60 * 60 * 1_000;
 const probesPerHabit = 4;
 
 /** What a reading of a sonic depends on. */
-export interface ReadingOptions {
-  /** Gives each sonic its own house, pressure and habits. */
+interface ReadingOptions {
+  /** Gives each sonic its own pressure, temperature and habits. */
   readonly seed: number;
   /** When the reading was taken, in ms since 1970. */
   readonly probedAt: number;
   readonly valveIsOpen: boolean;
   /** Whether a leak or a forgotten tap lets water run all the time. */
   readonly isLeaking: boolean;
-  /** Whether somebody lets it run; null for the habits of the house. */
+  /** Whether water runs; null if the habits of the household decide. */
   readonly runs: boolean | null;
   /** How often a reading is taken. */
   readonly probeMs: number;
@@ -37,9 +37,9 @@ export function probedReading({
   runs,
   probeMs,
 }: ReadingOptions): Telemetry {
-  const house = seededRandom(seed);
-  const restingMbar = 2_800 + house() * 800;
-  const temperature = 9 + house() * 6;
+  const household = seededRandom(seed);
+  const restingMbar = 2_800 + household() * 800;
+  const temperature = 9 + household() * 6;
   const habit = seededRandom(seed + Math.floor(probedAt / (probesPerHabit * probeMs)) * 31);
   const probe = seededRandom(seed + Math.floor(probedAt / probeMs) * 37);
   const isRunning = isLeaking || (runs ?? habit() < 0.25);

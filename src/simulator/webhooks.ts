@@ -18,13 +18,13 @@ const timeoutMs = 5_000;
 export class Webhooks {
   readonly #world: World;
   readonly #signingSecret: string | undefined;
-  readonly #signal: AbortSignal;
+  readonly #stopping: AbortSignal;
   #deliveries: readonly Delivery[] = [];
 
-  constructor(world: World, signingSecret: string | undefined, signal: AbortSignal) {
+  constructor(world: World, signingSecret: string | undefined, stopping: AbortSignal) {
     this.#world = world;
     this.#signingSecret = signingSecret;
-    this.#signal = signal;
+    this.#stopping = stopping;
     world.onIncident = (event, incident) => void this.#deliver(event, incident);
   }
 
@@ -51,7 +51,7 @@ export class Webhooks {
 
   async #post(url: string, body: string): Promise<number | null> {
     const headers = { 'content-type': 'application/json', ...this.#signature(body) };
-    const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(timeoutMs)]);
+    const signal = AbortSignal.any([this.#stopping, AbortSignal.timeout(timeoutMs)]);
     try {
       const response = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'manual' });
       await response.body?.cancel();

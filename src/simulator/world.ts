@@ -42,7 +42,7 @@ import { dailyUsage, lastProbe, type Month, probedReading } from './water.ts';
 const quietProbeMs = 3 * 60_000;
 
 /** What a world starts from. */
-export interface WorldOptions {
+interface WorldOptions {
   readonly seed: number;
   /** The user's. */
   readonly email: string;
@@ -352,7 +352,7 @@ export class World {
     );
   }
 
-  /** Opens an incident, at the first sonic unless told otherwise. */
+  /** Opens an incident, at the first sonic unless `cause` names another device. */
   openIncident({ type, sonicId, signalId, severity }: IncidentCause): Incident {
     const sonic_id = sonicId ?? (signalId === undefined ? (this.thingIds[0] ?? null) : null);
     const incident: Incident = {
@@ -373,7 +373,7 @@ export class World {
     return incident;
   }
 
-  /** Closes an incident because its cause is gone. */
+  /** Closes an incident because its cause has ended. */
   closeIncident(id: string): void {
     this.#changeIncident(id, resolved);
   }

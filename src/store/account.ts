@@ -13,16 +13,21 @@ import type {
 import { withoutSettings } from '../model/settings.ts';
 import type { Shard } from '../model/shard.ts';
 import { type Usage, withoutPresent } from '../model/usage.ts';
+import { type AcceptedMemory, AcceptedTable } from './acceptedSettings.ts';
 import type { Changes, PlannedKind } from './changes.ts';
 import { DetailTable, TelemetryTable } from './details.ts';
 import { OpenIncidents } from './incidents.ts';
 import { LinkFlaps } from './links.ts';
 import { PropertyFilter } from './propertyFilter.ts';
-import { SilentSonics } from './silentSonics.ts';
+import { type RestMemory, RestTimes } from './restTimes.ts';
 import { Table } from './table.ts';
 import { Topology } from './topology.ts';
+import { UnreachableSonics } from './unreachableSonics.ts';
 import { type ValveMemory, ValveRecords } from './valveRecords.ts';
 import { Valves } from './valves.ts';
+
+/** What is kept of valves and settings over a restart. */
+export type AccountMemory = ValveMemory & AcceptedMemory & RestMemory;
 
 /** What grows stale when its poll misses it. */
 interface Aging {
@@ -45,11 +50,13 @@ export class Account {
   readonly flaps = { signal: new LinkFlaps(), sonic: new LinkFlaps() };
   readonly valves = new Valves();
   readonly valveRecords: ValveRecords;
-  readonly silentSonics = new SilentSonics();
+  readonly unreachableSonics = new UnreachableSonics();
   readonly settings = new DetailTable<PropertySettings>(withoutSettings);
   readonly notifications = new DetailTable<NotificationSettings>(withoutSettings);
+  readonly accepted: AcceptedTable;
   readonly hubs = new DetailTable<HubDetail>(() => undefined);
   readonly telemetry = { hub: new TelemetryTable(), wifi: new TelemetryTable() };
+  readonly restTimes: RestTimes;
   readonly usage = new DetailTable<Usage>(withoutPresent);
   readonly pressureTests = new DetailTable<PressureTestDays>(withoutToday);
   /** By sonic, the pressure test that this bridge has started last. */
@@ -61,10 +68,12 @@ export class Account {
     selection: readonly string[],
     shard: Shard,
     changes: Changes,
-    memory: ValveMemory | undefined,
+    memory: AccountMemory | undefined,
     clock: Clock,
   ) {
     this.valveRecords = new ValveRecords(memory, clock);
+    this.accepted = new AcceptedTable(memory);
+    this.restTimes = new RestTimes(memory);
     this.filter = new PropertyFilter(selection);
     this.topology = new Topology(this.devices, this.filter, shard);
     this.incidents = new OpenIncidents(this.devices, this.topology, changes);
@@ -84,25 +93,18 @@ export class Account {
     };
   }
 
-  /** Forgets what is known of a device besides its record. */
+  /** Forgets what is known of a device beyond its record: it is no longer shown, and its details are not read again. */
   forgetDetails(kind: CloudDeviceKind, id: string): void {
-    const {
-      settings,
-      notifications,
-      hubs,
-      telemetry,
-      usage,
-      pressureTests,
-      pressureTestJobs,
-      valves,
-      valveRecords,
-    } = this;
+    const { telemetry } = this;
     const details = {
-      property: [settings, notifications],
-      signal: [hubs],
-      sonic: [telemetry.hub, telemetry.wifi, usage, pressureTests, valves, valveRecords],
+      property: [this.settings, this.notifications, this.accepted],
+      signal: [this.hubs],
+      sonic: [
+        ...[telemetry.hub, telemetry.wifi, this.restTimes, this.usage, this.pressureTests],
+        ...[this.valves, this.valveRecords],
+      ],
     };
     for (const table of details[kind]) table.forget(id);
-    if (kind === 'sonic') pressureTestJobs.delete(id);
+    if (kind === 'sonic') this.pressureTestJobs.delete(id);
   }
 }

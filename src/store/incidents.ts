@@ -188,14 +188,15 @@ export class OpenIncidents {
 
   /** Those that may be at a device which does not show them. */
   possibleAt(kind: CloudDeviceKind, id: string): readonly Incident[] {
-    const home = this.#topology.propertyOf(kind, id);
+    const ownPropertyId = this.#topology.propertyOf(kind, id);
     const isPossible = (place: PlacedIncident) => {
       const { device, propertyId } = place;
       // The list of its signals shows which are not in a property.
       const mayBeAnywhere =
         device === null || (device.kind === 'sonic' && this.#topology.isHubless(device.id));
       if (kind === 'property') return propertyId === null && mayBeAnywhere;
-      if (device === null) return propertyId === null || home === null || propertyId === home;
+      if (device === null)
+        return propertyId === null || ownPropertyId === null || propertyId === ownPropertyId;
       return kind === 'sonic' && isWithoutSonic(place) && this.#topology.mayBeOn(id, device.id);
     };
     return this.#unplaced.filter(isPossible).map(({ record }) => record);

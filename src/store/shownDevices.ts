@@ -49,7 +49,7 @@ export class ShownDevices {
 
   /** Ids of the devices that are shown in a property. */
   idsIn(kind: CloudDeviceKind, propertyId: string): string[] {
-    return [...this.#shown[kind]].flatMap(([id, home]) => (home === propertyId ? [id] : []));
+    return [...this.#shown[kind]].flatMap(([id, each]) => (each === propertyId ? [id] : []));
   }
 
   /** Whether the account has sonics that are in no property that is known, shown or not. */

@@ -24,7 +24,7 @@ import { restedAt } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ValveAction } from '../model/valve.ts';
 import type { CommandStatus, ValveRecord } from '../model/valveCommand.ts';
-import { Account } from './account.ts';
+import { Account, type AccountMemory } from './account.ts';
 import { Changes, type Dirty, type PlannedKind, plannedKinds } from './changes.ts';
 import type { ReadonlyDetails, TelemetryTable } from './details.ts';
 import type { IncidentEvent, ReadonlyIncidents } from './incidents.ts';
@@ -32,23 +32,17 @@ import type { ReadonlyFilter } from './propertyFilter.ts';
 import { type DeviceEvent, ShownDevices } from './shownDevices.ts';
 import type { Change, Reading } from './table.ts';
 import type { ReadonlyDevices, ReadonlyTopology } from './topology.ts';
-import type { AskedCommand, ValveMemory } from './valveRecords.ts';
+import type { AskedCommand } from './valveRecords.ts';
 import { propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
 
-/** What is kept over a restart: what the cloud accepted and does not show, pauses, of valves, and when no water ran. */
-export interface StoreMemory extends ValveMemory {
+/** What is kept over a restart: also what is known of pauses. */
+type StoreMemory = AccountMemory & {
   readonly arePausesKnown: boolean;
   readonly pauseMinutesOf: (propertyId: string) => number;
-  readonly acceptedBy: (propertyId: string) => AcceptedSettings;
-  readonly recordAccepted: (propertyId: string, settings: AcceptedSettings) => void;
-  readonly forgetAccepted: (propertyId: string) => void;
-  /** In Unix seconds; null if that is not kept. */
-  readonly restedAt: (sonicId: string) => number | null;
-  readonly recordRest: (sonicId: string, at: number) => void;
-  readonly forgetRest: (sonicId: string) => void;
-}
+};
 
-export interface StoreOptions {
+/** Which part of the account is shown, and what is kept of it. */
+interface StoreOptions {
   /** Names or ids of properties; empty selects all. */
   readonly selection: readonly string[];
   /** Which part of the properties is this bridge's; all unless given. */
@@ -69,7 +63,7 @@ interface StoreEvents {
   readonly change: [];
   readonly device: [DeviceEvent];
   readonly incident: [IncidentEvent];
-  /** A sonic is on another signal, and only the lists of signals can tell in which property that is. */
+  /** A sonic is on another signal, and only the lists of signals show in which property that is. */
   readonly relocated: [];
   /** A pause of the automatic shut-off has changed, be its property shown or not. */
   readonly pause: [];
@@ -80,7 +74,7 @@ interface StoreEvents {
 /** A timer may go off a little before its time, in ms. */
 const timerToleranceMs = 2;
 
-/** A timer stands still while the machine sleeps: after so many ms at most it is looked at again. */
+/** A timer stops while the machine sleeps, so failures are checked again after so many ms at most. */
 const maxFailureTimerMs = 10 * 60_000;
 
 /**
@@ -104,11 +98,8 @@ export class Store extends EventEmitter<StoreEvents> {
   readonly #changes = new Changes();
   readonly #shown: ShownDevices;
   #applianceCategories: ApplianceCategories['categories'] | null | undefined;
-  readonly #accepted = new Map<string, AcceptedSettings>();
   readonly #pauses = new Map<string, ShownPause>();
   readonly #memory: StoreMemory | undefined;
-  /** By sonic, when it last measured in this run that no water runs, in Unix seconds. */
-  readonly #rested = new Map<string, number>();
   readonly #clock: Clock;
   #isAging = false;
   #cancelExpiry: () => void = () => {};
@@ -236,11 +227,7 @@ export class Store extends EventEmitter<StoreEvents> {
     const now = this.#clock.monotonic();
     const { isPresent, isNews } = table.setMeasured(sonicId, telemetry, now, ageMs, maxAgeMs);
     const at = telemetry && restedAt(telemetry, ageMs, this.#clock.now());
-    const isRest = at !== null && at > (this.#restedAt(sonicId) ?? 0);
-    if (isRest) {
-      this.#rested.set(sonicId, at);
-      this.#memory?.recordRest(sonicId, at);
-    }
+    const isRest = at !== null && this.#account.restTimes.record(sonicId, at);
     this.#shows('sonic', sonicId, isNews || isRest);
     return isPresent;
   }
@@ -334,8 +321,7 @@ export class Store extends EventEmitter<StoreEvents> {
   /** Notes settings that the cloud accepted and does not show. */
   recordAcceptedSettings(propertyId: string, settings: AcceptedSettings): void {
     if (!this.#shown.has('property', propertyId)) return;
-    this.#accepted.set(propertyId, { ...this.#accepted.get(propertyId), ...settings });
-    this.#memory?.recordAccepted(propertyId, settings);
+    this.#account.accepted.record(propertyId, settings);
     this.#shows('property', propertyId);
   }
 
@@ -374,13 +360,13 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 
   /** Records that the cloud may carry out a command from now on. */
-  commandFlies(sonicId: string, asked: AskedCommand): void {
-    this.#account.valveRecords.commandFlies(sonicId, asked);
+  recordInFlight(sonicId: string, asked: AskedCommand): void {
+    this.#account.valveRecords.recordInFlight(sonicId, asked);
   }
 
   /** Records until when a sent command may move the valve; null, the cloud has not received it. */
-  commandLanded(sonicId: string, asked: AskedCommand, until: number | null): void {
-    this.#account.valveRecords.commandLanded(sonicId, asked, until);
+  recordMovesUntil(sonicId: string, asked: AskedCommand, until: number | null): void {
+    this.#account.valveRecords.recordMovesUntil(sonicId, asked, until);
   }
 
   /** What is kept of a valve, read in this run or not. */
@@ -400,7 +386,7 @@ export class Store extends EventEmitter<StoreEvents> {
   propertyView(id: string): PropertyView | null {
     const pauseMinutes = this.#memory?.pauseMinutesOf(id) ?? defaultPauseMinutes;
     const pause = { pause: this.pauseOf(id), pauseMinutes };
-    return propertyViewOf(this.#account, id, this.#acceptedBy(id), pause, () => ({
+    return propertyViewOf(this.#account, id, pause, () => ({
       signals: this.#shown.idsIn('signal', id).flatMap((each) => this.signalView(each) ?? []),
       sonics: this.#shown.idsIn('sonic', id).flatMap((each) => this.sonicView(each) ?? []),
       mayHaveMore: this.#shown.hasStraySonics,
@@ -424,7 +410,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Null for a sonic that is not shown. */
   sonicView(id: string): SonicView | null {
-    return sonicViewOf(this.#account, id, this.#restedAt(id));
+    return sonicViewOf(this.#account, id);
   }
 
   /** The view of a device, whose id may be spelled otherwise; null for one that is not shown. */
@@ -502,10 +488,10 @@ export class Store extends EventEmitter<StoreEvents> {
   /** What was marked since the last call, and the properties of these devices, which sum them up. */
   takeDirty(): Dirty {
     const dirty = this.#changes.take();
-    const homes = (['signal', 'sonic'] as const).flatMap((kind) =>
+    const properties = (['signal', 'sonic'] as const).flatMap((kind) =>
       [...dirty[kind]].flatMap((id) => this.#shown.propertyOf(kind, id) ?? []),
     );
-    return { ...dirty, property: new Set([...dirty.property, ...homes]) };
+    return { ...dirty, property: new Set([...dirty.property, ...properties]) };
   }
 
   /** Marks a shown device or incident, so that it is planned again. */
@@ -523,14 +509,6 @@ export class Store extends EventEmitter<StoreEvents> {
 
   // ---- inside -------------------------------------------------------------------------------------------------
 
-  #acceptedBy(propertyId: string): AcceptedSettings {
-    return { ...this.#memory?.acceptedBy(propertyId), ...this.#accepted.get(propertyId) };
-  }
-
-  #restedAt(sonicId: string): number | null {
-    return this.#rested.get(sonicId) ?? this.#memory?.restedAt(sonicId) ?? null;
-  }
-
   #telemetry(isWifi: boolean): TelemetryTable {
     return this.#account.telemetry[isWifi ? 'wifi' : 'hub'];
   }
@@ -545,7 +523,7 @@ export class Store extends EventEmitter<StoreEvents> {
       this.touchAll(['property']);
     }
     for (const { event, kind, record } of deviceEvents) {
-      if (event === 'device_removed') this.#forgetDetails(kind, record.id);
+      if (event === 'device_removed') this.#account.forgetDetails(kind, record.id);
     }
     const { events: incidentEvents, isAllAffected } = incidents.place();
     if (isAllAffected) this.touchAll();
@@ -553,20 +531,20 @@ export class Store extends EventEmitter<StoreEvents> {
       const device = event === 'incident_opened' ? incidents.announcerOf(record) : null;
       if (device?.kind === 'sonic') this.#account.valveRecords.incidentOpened(device.id, record);
     }
-    this.#findTellers();
-    this.#recordSilence();
+    this.#explainMovements();
+    this.#recordUnreachable();
     for (const event of deviceEvents) this.emit('device', event);
     for (const event of incidentEvents) this.emit('incident', event);
     if (this.#changes.wasMarked()) this.emit('change');
   }
 
-  /** Marks the valves of whose movement an incident tells now. */
-  #findTellers(): void {
+  /** Marks the valves whose movement an incident explains now. */
+  #explainMovements(): void {
     const { valveRecords, settings } = this.#account;
-    for (const id of valveRecords.open) {
-      const home = this.topology.propertyOf('sonic', id);
-      const isShutOffOn = (home === null ? null : settings.of(home)?.auto_shut_off) ?? null;
-      if (valveRecords.findTeller(id, isShutOffOn)) this.touch('sonic', id);
+    for (const id of valveRecords.unexplained) {
+      const propertyId = this.topology.propertyOf('sonic', id);
+      const isShutOffOn = (propertyId === null ? null : settings.of(propertyId)?.auto_shut_off) ?? null;
+      if (valveRecords.findExplanation(id, isShutOffOn)) this.touch('sonic', id);
     }
   }
 
@@ -583,15 +561,15 @@ export class Store extends EventEmitter<StoreEvents> {
     });
   }
 
-  /** Marks the properties in which the first sonic has become silent, or none is any more. */
-  #recordSilence(): void {
-    const { silentSonics, devices } = this.#account;
-    // A sonic that no list had, since none was whole, may be in any property.
-    const changed = silentSonics.record('', devices.sonic.isListFresh ? undefined : null);
+  /** Marks the properties in which the first sonic has become unreachable, or none is any more. */
+  #recordUnreachable(): void {
+    const { unreachableSonics, devices } = this.#account;
+    // Until a list was complete, a sonic that none had may be in any property.
+    const changed = unreachableSonics.record('', devices.sonic.isListFresh ? undefined : null);
     for (const id of this.#changes.takeSonics()) {
-      const isSilent = this.sonicView(id)?.isReporting === false;
-      const home = isSilent ? this.topology.propertyOf('sonic', id) : undefined;
-      changed.push(...silentSonics.record(id, home));
+      const isUnreachable = this.sonicView(id)?.isReporting === false;
+      const propertyId = isUnreachable ? this.topology.propertyOf('sonic', id) : undefined;
+      changed.push(...unreachableSonics.record(id, propertyId));
     }
     for (const each of changed)
       for (const propertyId of each === null ? this.ids('property') : [each])
@@ -667,7 +645,7 @@ export class Store extends EventEmitter<StoreEvents> {
     if (hasEnded || hasMoved) this.touch('sonic', id);
   }
 
-  /** Marks everything that shows something of devices that have changed, come or gone. */
+  /** Marks everything that shows devices that have changed, come or gone. */
   #record<T extends Property | Signal | Sonic>(kind: CloudDeviceKind, changes: readonly Change<T>[]): void {
     if (kind !== 'property') {
       // A link is down by two readings in a row, and up by one.
@@ -696,19 +674,7 @@ export class Store extends EventEmitter<StoreEvents> {
     for (const sonicId of this.topology.sonicsOn(signalId)) this.touch('sonic', sonicId);
   }
 
-  /** Forgets the details of a device that is no longer shown. They are not read again. */
-  #forgetDetails(kind: CloudDeviceKind, id: string): void {
-    this.#account.forgetDetails(kind, id);
-    if (kind === 'sonic') {
-      this.#rested.delete(id);
-      this.#memory?.forgetRest(id);
-    }
-    if (kind !== 'property') return;
-    this.#accepted.delete(id);
-    this.#memory?.forgetAccepted(id);
-  }
-
-  /** Forgets where a device was that is gone. */
+  /** Forgets where a device was that has left the account. */
   #forget(kind: CloudDeviceKind, id: string, record: Property | Signal | Sonic): void {
     this.#shown.markGone(kind, id, record);
     if (kind === 'property') this.#account.topology.forgetProperty(id);

@@ -104,8 +104,8 @@ export class Table<T extends object | null> {
     const entry = this.#entries.get(idKey(id));
     if (!entry?.record) return null;
     const { record: before } = entry;
-    const told = Object.entries(answer).filter(([field, value]) => field !== 'id' && value !== null);
-    const after = { ...before, ...Object.fromEntries(told) };
+    const sent = Object.entries(answer).filter(([field, value]) => field !== 'id' && value !== null);
+    const after = { ...before, ...Object.fromEntries(sent) };
     if (isSame(before, after)) return null;
     Object.assign(entry, { record: after, formerReadAt: entry.readAt });
     return { id: entry.id, before, after };

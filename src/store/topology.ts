@@ -41,9 +41,9 @@ export class Topology {
    * By the key of a sonic whose new signal is not known to be in its property: the property in which the sonic was, and when it
    * was first read with that signal. The signal may have moved too, so the sonic stays there until the signals were read since.
    */
-  readonly #formerHomes = new Map<string, { readonly propertyId: string; readonly since: number }>();
-  /** By the key of a device, the property in which it was when that went: it is not in the only one that is left. */
-  readonly #lostHomes = new Map<string, string>();
+  readonly #formerProperties = new Map<string, { readonly propertyId: string; readonly since: number }>();
+  /** By the key of a device, the property that it was in when the account lost that: it is not in the only one that is left. */
+  readonly #lostProperties = new Map<string, string>();
   /** Keys of sonics. */
   readonly #wifi = new Set<string>();
 
@@ -69,8 +69,8 @@ export class Topology {
   /** Stores the signals that these properties list. Returns whether any has moved to another property, or to none. */
   setSignals(lists: ReadonlyMap<string, Reading<Pick<Signal, 'id'>>>): boolean {
     const moves = [...lists].map(([propertyId, reading]) => this.#setList(propertyId, reading));
-    const left = [...this.#formerHomes].filter(([key, { since }]) => this.#isLocatedSince(key, since));
-    for (const [key] of left) this.#formerHomes.delete(key);
+    const left = [...this.#formerProperties].filter(([key, { since }]) => this.#isLocatedSince(key, since));
+    for (const [key] of left) this.#formerProperties.delete(key);
     this.#notePlaces();
     return moves.includes(true) || left.length > 0;
   }
@@ -107,36 +107,39 @@ export class Topology {
     return hasMoved;
   }
 
-  /** Forgets a property that is gone. */
+  /** Forgets a property that has left the account. */
   forgetProperty(propertyId: string): void {
     this.#lists.delete(propertyId);
     this.#surveys.remove(propertyId);
     for (const [id, owner] of this.#owners) {
       if (owner !== propertyId) continue;
       this.#setOwner(id, this.#lister(id));
-      for (const key of [id, ...[...this.sonicsOn(id)].map(idKey)]) this.#lostHomes.set(key, propertyId);
+      for (const key of [id, ...[...this.sonicsOn(id)].map(idKey)]) this.#lostProperties.set(key, propertyId);
     }
     for (const id of this.wifiSonics) {
       const named = namedProperty(this.#devices.sonic.get(id) ?? {});
-      if (isSameId(named, propertyId)) this.#lostHomes.set(idKey(id), propertyId);
+      if (isSameId(named, propertyId)) this.#lostProperties.set(idKey(id), propertyId);
     }
-    for (const [id, home] of this.#formerHomes)
-      if (home.propertyId === propertyId) this.#formerHomes.delete(id);
+    for (const [id, former] of this.#formerProperties)
+      if (former.propertyId === propertyId) this.#formerProperties.delete(id);
   }
 
-  /** Forgets a sonic that is gone. */
+  /** Forgets a sonic that has left the account. */
   forgetSonic(id: string): void {
     this.setWifi(id, false);
-    this.#formerHomes.delete(idKey(id));
+    this.#formerProperties.delete(idKey(id));
   }
 
-  /** Notes on which signal a sonic was and is. Returns whether only the lists of signals can tell where it is now. */
+  /** Notes on which signal a sonic was and is. Returns whether only the lists of signals show where it is now. */
   moveSonic(id: string, before: string | null, after: string | null): boolean {
-    const home = this.#formerHomes.get(idKey(id))?.propertyId ?? this.#owners.get(idKey(before ?? ''));
-    const isElsewhere = !isSameId(before, after) && this.#owners.get(idKey(after ?? '')) !== home;
-    const isSought = home !== undefined && isElsewhere;
+    const former = this.#formerProperties.get(idKey(id))?.propertyId ?? this.#owners.get(idKey(before ?? ''));
+    const isElsewhere = !isSameId(before, after) && this.#owners.get(idKey(after ?? '')) !== former;
+    const isSought = former !== undefined && isElsewhere;
     if (isSought) {
-      this.#formerHomes.set(idKey(id), { propertyId: home, since: this.#devices.sonic.readAt(id) ?? 0 });
+      this.#formerProperties.set(idKey(id), {
+        propertyId: former,
+        since: this.#devices.sonic.readAt(id) ?? 0,
+      });
     }
     if (before !== null) this.#sonicsOn.get(idKey(before))?.delete(id);
     if (after !== null) {
@@ -157,21 +160,21 @@ export class Topology {
 
   /** The property in which a device is, also if the account has no other; null while that is not known. */
   propertyOf(kind: CloudDeviceKind, id: string): string | null {
-    return this.#ownProperty(kind, id) ?? (this.#isHomeLost(id) ? null : this.onlyProperty);
+    return this.#ownProperty(kind, id) ?? (this.#isPropertyLost(id) ? null : this.onlyProperty);
   }
 
   /** The property in which an incident is, by the same rule. */
   propertyOfIncident({ sonic_id: sonicId, signal_id: signalId }: Incident): string | null {
     const ofSonic = sonicId === null ? null : this.#ownProperty('sonic', sonicId);
     const ofSignal = signalId === null ? null : this.#ownProperty('signal', signalId);
-    const isHomeLost = this.#isHomeLost(sonicId ?? '') || this.#isHomeLost(signalId ?? '');
-    return ofSonic ?? ofSignal ?? (isHomeLost ? null : this.onlyProperty);
+    const isPropertyLost = this.#isPropertyLost(sonicId ?? '') || this.#isPropertyLost(signalId ?? '');
+    return ofSonic ?? ofSignal ?? (isPropertyLost ? null : this.onlyProperty);
   }
 
-  /** Whether the property in which a device was is gone. */
-  #isHomeLost(id: string): boolean {
-    const home = this.#lostHomes.get(idKey(id));
-    return home !== undefined && !this.#devices.property.has(home);
+  /** Whether the account no longer has the property in which a device was. */
+  #isPropertyLost(id: string): boolean {
+    const propertyId = this.#lostProperties.get(idKey(id));
+    return propertyId !== undefined && !this.#devices.property.has(propertyId);
   }
 
   /** The property that lists the device or its signal, or that it names itself; null without one. */
@@ -181,7 +184,7 @@ export class Topology {
     const sonic = this.#devices.sonic.get(id);
     if (!sonic) return null;
     const owner = this.#owners.get(idKey(sonic.signal_id ?? ''));
-    if (!this.isWifi(id)) return this.#formerHomes.get(idKey(id))?.propertyId ?? owner ?? null;
+    if (!this.isWifi(id)) return this.#formerProperties.get(idKey(id))?.propertyId ?? owner ?? null;
     return this.#devices.property.get(namedProperty(sonic))?.id ?? null;
   }
 

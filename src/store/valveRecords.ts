@@ -38,14 +38,14 @@ interface Pending {
   readonly until: number;
 }
 
-/** An incident that may tell who moved a valve. */
-interface Teller {
+/** An incident that may show who moved a valve. */
+interface Explanation {
   readonly incident: Incident;
   readonly seenAt: number;
 }
 
-/** A movement of which an incident may still tell. Times are ms of the monotonic clock. */
-interface Open {
+/** A movement that an incident may still explain. Times are ms of the monotonic clock. */
+interface UnexplainedMovement {
   /** After when it began. */
   readonly from: number;
   readonly noticedAt: number;
@@ -56,7 +56,7 @@ interface Open {
 }
 
 /** What is known of one valve. Times are ms of the monotonic clock. */
-interface Entry {
+interface ValveEntry {
   readonly id: string;
   /** The newest command that was not refused. */
   newest: AskedCommand | null;
@@ -71,20 +71,20 @@ interface Entry {
   pending: readonly Pending[];
   /** When the valve was last read where it was before; null while it is there. */
   leftAt: number | null;
-  tellers: Teller[];
-  open: Open | null;
+  explanations: Explanation[];
+  unexplained: UnexplainedMovement | null;
   command: ValveRecord['command'];
   failed: ValveRecord['failed'];
   movement: Movement | null;
 }
 
-/** What belongs together is reported within this time, in ms. */
+/** A movement and the incident that explains it are reported within this time, in ms. */
 const togetherMs = 5 * 60_000;
 
-/** A command counts as the mover of a valve that is read again for so long after it, in ms. Later nobody knows. */
-const countsMs = 10 * 60_000;
+/** A command counts as the mover if the valve is read within this time after it, in ms. Later the mover is unknown. */
+const countsAsMoverMs = 10 * 60_000;
 
-/** A movement between two readings that are further apart has no time, in ms: it would be that of the later one. */
+/** If two readings are further apart than this, in ms, the time of a movement between them is unknown. */
 const timelyMs = 60 * 60_000;
 
 const shutOffTypes = ['high_volume_alert', 'long_flow_alert', 'water_presence_detected'];
@@ -100,7 +100,7 @@ const unfinishedReason = 'sonic2mqtt was restarted before the valve had confirme
 export class ValveRecords {
   readonly #memory: ValveMemory | undefined;
   readonly #clock: Clock;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, ValveEntry>();
 
   constructor(memory: ValveMemory | undefined, clock: Clock) {
     this.#memory = memory;
@@ -130,7 +130,7 @@ export class ValveRecords {
     }
     const command = { action, asked_at, status, reason };
     if (entry.last === asked) entry.command = { ...command, topic };
-    // A newer command that was sent is what somebody wants now.
+    // After a newer command was sent, an older one that fails is no longer what its owner wants.
     if (isFailure && action !== null && (entry.newest === asked || status === 'refused')) {
       const waited_s = waitedMs === null ? null : Math.round(waitedMs / 1_000);
       this.#fail(entry, { ...command, action, waited_s, at: this.#clock.now() }, asked);
@@ -140,12 +140,12 @@ export class ValveRecords {
   }
 
   /** Records that the cloud may carry out a command from now on. */
-  commandFlies(id: string, asked: AskedCommand): void {
+  recordInFlight(id: string, asked: AskedCommand): void {
     if (asked.action !== null) this.#await(this.#entry(id), asked, targetOf[asked.action], 0);
   }
 
   /** Records until when a command that was sent may move the valve; null, the cloud has not received it. */
-  commandLanded(id: string, asked: AskedCommand, until: number | null): void {
+  recordMovesUntil(id: string, asked: AskedCommand, until: number | null): void {
     const entry = this.#entry(id);
     entry.pending = entry.pending.flatMap((each) => {
       if (each.asked !== asked) return each;
@@ -169,17 +169,17 @@ export class ValveRecords {
     const wasUnfinished = unfinished !== null;
     // A reading that was sent before a command shows nothing of it.
     const reached = entry.pending.filter((each) => each.target === settled && each.from <= readAt);
-    const mover = reached.findLast(({ until }) => from < until && readAt < until + countsMs);
+    const mover = reached.findLast(({ until }) => from < until && readAt < until + countsAsMoverMs);
     // One that has had its time does not move the valve any more.
     const opposite = entry.pending.filter(({ target, until }) => target !== settled && readAt < until);
     const isMoved = before !== null && before.valve !== settled;
-    // The valve is where they want it. With a command for the opposite under way it may still go there and back.
+    // Commands that the valve has obeyed end. But if an opposite one is under way, the valve may still go there and back.
     const ended = isMoved || opposite.length === 0 ? reached : [];
     entry.pending = entry.pending.filter((each) => {
       return each.target === settled ? !ended.includes(each) : opposite.includes(each);
     });
     const haveEnded = ended.length > 0;
-    // Moved later than anybody can tell by what, the valve shows nothing of a command.
+    // If the valve has moved and no command counts as its mover, none has worked.
     const obeyed = isMoved ? mover : ended.at(-1);
     if (obeyed) confirmLate(entry, obeyed.asked);
     if (before?.valve === settled) {
@@ -189,12 +189,12 @@ export class ValveRecords {
     const unknown = { valve: settled, at: null, by: null, topic: null, incident_id: null };
     const isTimely = readAt - Math.max(from, mover?.from ?? from) <= timelyMs;
     const at = isTimely ? new Date(this.#clock.now()).toISOString() : null;
-    entry.open = null;
+    entry.unexplained = null;
     if (before === null) entry.movement = unknown;
     else {
       const topic = mover?.asked.topic ?? null;
       entry.movement = { ...unknown, at, by: mover ? 'command' : 'elsewhere', topic };
-      entry.open = { from, noticedAt: readAt, commandedAt: mover?.from ?? null, isShutOffOn: null };
+      entry.unexplained = { from, noticedAt: readAt, commandedAt: mover?.from ?? null, isShutOffOn: null };
     }
     this.#keep(id, entry);
     return true;
@@ -207,38 +207,38 @@ export class ValveRecords {
     if (this.#memory?.isKnownIncident(incident.id)) return;
     const entry = this.#entry(id);
     const seenAt = this.#clock.monotonic();
-    entry.tellers = [...entry.tellers.slice(-9), { incident, seenAt }];
+    entry.explanations = [...entry.explanations.slice(-9), { incident, seenAt }];
   }
 
-  /** The valves of which a command may still be seen to work, though a reading shows nothing new. */
+  /** The valves that a command may still move. A reading may show that it has worked, though nothing has changed. */
   get awaited(): string[] {
     return [...this.#entries.values()].flatMap(({ pending, id }) => (pending.length > 0 ? id : []));
   }
 
-  /** The valves of whose last movement an incident may still tell. */
-  get open(): string[] {
-    return [...this.#entries.values()].flatMap(({ open, id }) => (open ? id : []));
+  /** The valves whose last movement an incident may still explain. */
+  get unexplained(): string[] {
+    return [...this.#entries.values()].flatMap(({ unexplained, id }) => (unexplained ? id : []));
   }
 
   /**
    * Finds the incident that shows who has moved the valve last. `isShutOffOn` is null while the setting of the automatic
    * shut-off is unknown. Returns whether it has found another one.
    */
-  findTeller(id: string, isShutOffOn: boolean | null): boolean {
+  findExplanation(id: string, isShutOffOn: boolean | null): boolean {
     const entry = this.#entry(id);
-    const { open, movement, tellers } = entry;
-    if (!open || !movement) return false;
-    open.isShutOffOn ??= isShutOffOn;
+    const { unexplained, movement, explanations } = entry;
+    if (!unexplained || !movement) return false;
+    unexplained.isShutOffOn ??= isShutOffOn;
     const now = this.#clock.monotonic();
-    if (now > open.noticedAt + togetherMs) entry.open = null;
-    const since = open.from - togetherMs;
+    if (now > unexplained.noticedAt + togetherMs) entry.unexplained = null;
+    const since = unexplained.from - togetherMs;
     const wallSince = this.#clock.now() - now + since;
-    const fitting = tellers.filter(({ incident, seenAt }) => {
+    const fitting = explanations.filter(({ incident, seenAt }) => {
       const detectedAt = Date.parse(incident.detected_at ?? '');
-      return seenAt >= since && seenAt <= open.noticedAt + togetherMs && !(detectedAt < wallSince);
+      return seenAt >= since && seenAt <= unexplained.noticedAt + togetherMs && !(detectedAt < wallSince);
     });
     // Only a hand between the command and the reading that shows the movement goes before the command.
-    const { commandedAt, noticedAt } = open;
+    const { commandedAt, noticedAt } = unexplained;
     const wallOf = (at: number) => this.#clock.now() - now + at;
     const byHand = fitting.find(({ incident }) => {
       if (typeOf(incident) !== 'device_handle_moved') return false;
@@ -246,20 +246,22 @@ export class ValveRecords {
       return commandedAt === null || (detectedAt >= wallOf(commandedAt) && detectedAt <= wallOf(noticedAt));
     });
     const shutOff =
-      commandedAt === null && open.isShutOffOn && movement.valve === 'closed' ? fitting.at(-1) : undefined;
-    const teller = byHand ?? shutOff;
-    if (!teller || teller.incident.id === movement.incident_id) return false;
-    const detectedAt = Date.parse(teller.incident.detected_at ?? '');
+      commandedAt === null && unexplained.isShutOffOn && movement.valve === 'closed'
+        ? fitting.at(-1)
+        : undefined;
+    const explanation = byHand ?? shutOff;
+    if (!explanation || explanation.incident.id === movement.incident_id) return false;
+    const detectedAt = Date.parse(explanation.incident.detected_at ?? '');
     const isSensible = detectedAt <= this.#clock.now() && !(detectedAt < wallSince);
     entry.movement = {
       ...movement,
       at: isSensible ? new Date(detectedAt).toISOString() : movement.at,
       by: byHand ? 'by_hand' : 'automatic_shut_off',
       topic: null,
-      incident_id: teller.incident.id,
+      incident_id: explanation.incident.id,
     };
-    // It tells of one movement.
-    entry.tellers = tellers.filter((each) => each !== teller);
+    // It explains one movement.
+    entry.explanations = explanations.filter((each) => each !== explanation);
     this.#keep(id, entry);
     return true;
   }
@@ -277,14 +279,14 @@ export class ValveRecords {
     return { expired: over.map(({ id }) => id), nextMs: left.length > 0 ? Math.min(...left) : null };
   }
 
-  /** Forgets a valve that is gone. */
+  /** Forgets a valve that has left the account. */
   forget(id: string): void {
     this.#entries.delete(idKey(id));
     this.#memory?.forgetValve(id);
   }
 
-  /** A command that an earlier run has sent: the valve is where it was to be, or nobody knows more. */
-  #finish(entry: Entry, command: NonNullable<ValveRecord['command']>, settled: SettledValve): void {
+  /** Ends a command that an earlier run has sent: confirmed if the valve is where it should be. Otherwise its end is unknown. */
+  #finish(entry: ValveEntry, command: NonNullable<ValveRecord['command']>, settled: SettledValve): void {
     entry.unfinished = null;
     if (command.action === null || targetOf[command.action] !== settled) return;
     const reason = `sonic2mqtt was restarted, and then read that the valve is ${settled}`;
@@ -292,16 +294,17 @@ export class ValveRecords {
     if (entry.last === null) entry.command = { ...command, status: 'confirmed', reason };
     if (entry.failedAsked === null) entry.failed = null;
     const ageMs = Math.abs(this.#clock.now() - Date.parse(command.asked_at));
-    if (ageMs < countsMs) this.#await(entry, { ...command, askedAt: command.asked_at }, settled, ageMs);
+    if (ageMs < countsAsMoverMs)
+      this.#await(entry, { ...command, askedAt: command.asked_at }, settled, ageMs);
   }
 
   /** Notes that a command that was sent so long ago may move the valve. */
-  #await(entry: Entry, asked: AskedCommand, target: SettledValve, ageMs: number): void {
+  #await(entry: ValveEntry, asked: AskedCommand, target: SettledValve, ageMs: number): void {
     const pending = { asked, target, from: this.#clock.monotonic() - ageMs, until: Number.POSITIVE_INFINITY };
     entry.pending = [...entry.pending.filter((each) => each.asked !== asked).slice(-9), pending];
   }
 
-  #fail(entry: Entry, failed: NonNullable<ValveRecord['failed']>, asked: AskedCommand | null): void {
+  #fail(entry: ValveEntry, failed: NonNullable<ValveRecord['failed']>, asked: AskedCommand | null): void {
     entry.failed = failed;
     entry.failedAsked = asked;
     entry.failedAfter = entry.newest;
@@ -310,14 +313,14 @@ export class ValveRecords {
     entry.failedUntil = this.#clock.monotonic() + failureShownMs - ageMs;
   }
 
-  #entry(id: string): Entry {
+  #entry(id: string): ValveEntry {
     const key = idKey(id);
     const known = this.#entries.get(key);
     if (known) return known;
     const kept = this.#memory?.valveRecord(id) ?? null;
-    const entry: Entry = {
+    const entry: ValveEntry = {
       ...{ id, newest: null, last: null, failedAsked: null, failedAfter: null, failedUntil: 0 },
-      ...{ unfinished: null, pending: [], leftAt: null, tellers: [], open: null },
+      ...{ unfinished: null, pending: [], leftAt: null, explanations: [], unexplained: null },
       ...{ command: null, failed: null, movement: null, ...kept },
     };
     this.#entries.set(key, entry);
@@ -344,13 +347,13 @@ export class ValveRecords {
 }
 
 /** A command is confirmed, which ends its failure and those of older ones. A newer one, which was refused since, still failed. */
-function endFailure(entry: Entry, confirmed: AskedCommand): void {
+function endFailure(entry: ValveEntry, confirmed: AskedCommand): void {
   const { newest, failedAsked, failedAfter } = entry;
   if (failedAsked === confirmed || (newest === confirmed && failedAfter !== confirmed)) entry.failed = null;
 }
 
 /** A command that had ended in another way is seen to have worked. */
-function confirmLate(entry: Entry, asked: AskedCommand): void {
+function confirmLate(entry: ValveEntry, asked: AskedCommand): void {
   const { command, last } = entry;
   // The end of one that has not ended is still to come.
   if (last === asked && command?.status === 'sent') return;

@@ -20,7 +20,7 @@ interface Settled {
   readonly seenAt: number | null;
 }
 
-/** What is known of the valves besides their present state in the cloud. */
+/** What is known of the valves beyond their present state in the cloud. */
 export class Valves {
   readonly #accepted = new Map<string, Awaited>();
   readonly #settled = new Map<string, Settled>();

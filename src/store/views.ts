@@ -13,11 +13,11 @@ import type { Account } from './account.ts';
 export function propertyViewOf(
   account: Account,
   id: string,
-  accepted: AcceptedSettings,
   pause: Pick<PropertyView, 'pause' | 'pauseMinutes'>,
   contents: PropertyView['contents'],
 ): PropertyView | null {
   const { devices, topology, incidents } = account;
+  const accepted = account.accepted.of(id);
   const property = devices.property.get(id);
   if (!property || !topology.isShown('property', id)) return null;
   return {
@@ -33,7 +33,7 @@ export function propertyViewOf(
     possibleIncidents: incidents.possibleAt('property', id),
     // An incident at a signal that is not known to be in this property would be missing.
     areIncidentsKnown: incidents.areKnown && topology.isSurveyed(id),
-    isReporting: !account.silentSonics.mayBeIn(id),
+    isReporting: !account.unreachableSonics.mayBeIn(id),
   };
 }
 
@@ -78,7 +78,7 @@ export function signalViewOf(account: Account, id: string): SignalView | null {
 }
 
 /** A sonic with all that is known around it; null where it is not shown. */
-export function sonicViewOf(account: Account, id: string, restedAt: number | null): SonicView | null {
+export function sonicViewOf(account: Account, id: string): SonicView | null {
   const { devices, topology, incidents, flaps, valves } = account;
   const sonic = devices.sonic.get(id);
   if (!sonic || !topology.isShown('sonic', id)) return null;
@@ -100,7 +100,7 @@ export function sonicViewOf(account: Account, id: string, restedAt: number | nul
     travelTimeS: valves.travelTimeS(id),
     valveRecord: account.valveRecords.of(id),
     telemetry: account.telemetry[isWifi ? 'wifi' : 'hub'].of(id),
-    restedAt,
+    restedAt: account.restTimes.of(id),
     usage: account.usage.of(id),
     pressureTests: account.pressureTests.of(id),
     pressureTestJobId: account.pressureTestJobs.get(id) ?? null,

@@ -19,7 +19,7 @@ export function signatureProblem(
   if (header === undefined) return 'the signature is missing';
   if (at === null || given.length === 0) return 'HL-Signature must have the form t=…,v1=…';
   const wanted = createHmac('sha256', secret).update(`${at}.`).update(body).digest();
-  const isRight = given.some((each) => isSame(Buffer.from(each, 'hex'), wanted));
+  const isRight = given.some((each) => isEqual(Buffer.from(each, 'hex'), wanted));
   if (!isRight) return 'wrong signature. Check http.webhook.signing_secret';
   const ageMs = now - Number(at) * 1_000;
   if (Math.abs(ageMs) <= toleranceMs) return null;
@@ -31,14 +31,14 @@ export function signatureProblem(
 
 /** Whether two texts are the same, in a time that does not depend on how much of them is the same. */
 export function isSameSecret(given: string, wanted: string): boolean {
-  return isSame(digestOf(given), digestOf(wanted));
+  return isEqual(sha256Of(given), sha256Of(wanted));
 }
 
-function digestOf(text: string): Buffer {
+function sha256Of(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-function isSame(left: Buffer, right: Buffer): boolean {
+function isEqual(left: Buffer, right: Buffer): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 

@@ -17,8 +17,8 @@ const maxBodyBytes = 65_536;
 const logAgainMs = 3_600_000;
 
 /** How deliveries may end, and the status of the answer. */
-const statuses = { accepted: 202, not_found: 404, unauthorized: 401, too_large: 413 };
-export type DeliveryOutcome = keyof typeof statuses;
+const statusCodes = { accepted: 202, not_found: 404, unauthorized: 401, too_large: 413 };
+export type DeliveryOutcome = keyof typeof statusCodes;
 
 interface RefusedDelivery {
   readonly outcome: Exclude<DeliveryOutcome, 'accepted'>;
@@ -69,7 +69,7 @@ export class WebhookReceiver extends EventEmitter<WebhookEvents> {
     // A client without the right address learns nothing.
     const isExplained = refusal !== null && outcome !== 'not_found';
     return {
-      status: statuses[outcome],
+      status: statusCodes[outcome],
       body: { status: outcome, ...(isExplained && { reason: refusal.reason }) },
     };
   }

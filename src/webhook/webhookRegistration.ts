@@ -7,7 +7,8 @@ import { storeReply } from '../commands/updates.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { Store } from '../store/store.ts';
 
-export interface RegistrationOptions {
+/** Where the cloud is to call: the address, and the address as logs may show it. */
+interface RegistrationOptions {
   /** The address for the `webhook_url` of each property. */
   readonly url: string;
   /** How the cloud's word on it is shown: without the secrets in it. */
@@ -116,9 +117,9 @@ export class WebhookRegistration {
       return;
     }
     const { operation, message, kind } = error;
-    const told = `Cannot register the webhook for ${label}: ${message}`;
+    const sentence = `Cannot register the webhook for ${label}: ${message}`;
     const isPermanent = permanentKinds.includes(kind);
-    this.#log.warn({ device: id, operation }, isPermanent ? told : `${told}. Trying again later`);
+    this.#log.warn({ device: id, operation }, isPermanent ? sentence : `${sentence}. Trying again later`);
   }
 
   #isOurs(shown: string | null): boolean {

@@ -192,7 +192,7 @@ describe('the file', () => {
     expect(file).toBeNull();
   });
 
-  it('or else the one thing that is missing is told, in one line', () => {
+  it('or else the one missing thing is named, in one line', () => {
     const cwd = join(folder, 'empty');
     expect(problemsOf(() => loadConfig({ env: {}, cwd }))).toEqual([
       `No configuration found at ${join(cwd, 'config.yaml')}. Run sonic2mqtt setup to write it`,
@@ -206,7 +206,7 @@ describe('the file', () => {
     }
   });
 
-  it('or else what the variables lack is told', () => {
+  it('or else the missing variables are named', () => {
     const { SONIC2MQTT_MQTT__URL, ...env } = requiredEnv;
     expect(problemsOf(() => loadConfig({ env, cwd: join(folder, 'empty') }))).toEqual([
       'mqtt.url (SONIC2MQTT_MQTT__URL): is required, unless mqtt.embedded.enabled is true',

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { homepage } from '../../src/base/version.ts';
 import { setupTexts } from '../../src/cli/setupPage/texts.ts';
-import { filledIn } from '../../src/http/files.ts';
+import { fillTemplate } from '../../src/http/files.ts';
 import html from '../../src/http/page/page.html?raw';
 import { pageTexts } from '../../src/http/texts.ts';
 import { type Language, languages, type Text, type TextTable } from '../../src/model/language.ts';
@@ -76,7 +76,9 @@ describe.each([
 
 it('the status page links pages of the project that there are', () => {
   const links = languages.flatMap((language) =>
-    [...filledIn(html, pageTexts)(language).matchAll(/href="(https[^"]*)"/g)].map(([, href = '']) => href),
+    [...fillTemplate(html, pageTexts)(language).matchAll(/href="(https[^"]*)"/g)].map(
+      ([, href = '']) => href,
+    ),
   );
   expect(links.length).toBe(3 * languages.length);
   for (const href of links) {

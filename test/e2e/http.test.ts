@@ -230,7 +230,7 @@ describe('a delivery to the webhook', () => {
 });
 
 describe('http.listen', () => {
-  it('hangs up on open connections when the bridge stops', async () => {
+  it('closes open connections when the bridge stops', async () => {
     const stream = await readEvents(`${url}/events`);
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
     onTestFinished(() => void socket.destroy());

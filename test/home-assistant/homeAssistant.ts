@@ -38,8 +38,8 @@ const entityState = z.object({
 const logEntry = z.object({ name: z.string(), level: z.string(), message: z.array(z.string()) });
 const stateChange = z.object({ data: z.object({ new_state: entityState.nullable() }) });
 
-export type RegisteredEntity = z.infer<typeof registeredEntity>;
-export type RegisteredDevice = z.infer<typeof registeredDevice>;
+type RegisteredEntity = z.infer<typeof registeredEntity>;
+type RegisteredDevice = z.infer<typeof registeredDevice>;
 export type EntityState = z.infer<typeof entityState>;
 
 /** A running Home Assistant, asked over its WebSocket. */

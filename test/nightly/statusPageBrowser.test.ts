@@ -13,7 +13,7 @@ import { ingressPath, startIngress } from '../support/ingress.ts';
 import { logLines } from '../support/logLines.ts';
 import { freePort } from '../support/ports.ts';
 import { temporaryFolder } from '../support/program.ts';
-import { anIncident, propertyView, sonicView } from '../support/views.ts';
+import { anIncident, aSignal, propertyView, sonicView } from '../support/views.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const desktop = { width: 1280, height: 900 };
@@ -203,7 +203,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     );
     expect(await tab.evaluate(has('.is-closed', ''))).toBe(false);
     const details = await tab.evaluate(`document.querySelector('#details').innerText`);
-    expect(details).toMatch(/This page shows data from \d+:\d+\. It is not known whether the water is on\.$/);
+    expect(details).toMatch(/The data is from \d+:\d+\. It is not known whether the water is on\.$/);
     expect(await text(tab)).toMatch(/No update since \d+:\d+, \d+ s ago/);
     expect(await text(tab)).toContain('Not all alerts could be read.');
     const todays = `[...document.querySelectorAll('.today, .chosen')].map((each) => each.innerText)`;
@@ -397,6 +397,19 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     expect(await text(tab)).not.toMatch(/Possibly offline|Unassigned|No update/);
   });
 
+  it('names the hub that takes a valve offline', async () => {
+    const changing = calmHome();
+    const { url } = await startHttpServer(
+      createRoutes(changing.snapshots, { of: () => null }, null, systemClock, logLines().secrets),
+    );
+    const tab = await openTab(`${url}/`, desktop);
+    await waitInTab(tab, `${isLive} && document.querySelector('.valve')`);
+    expect(await text(tab)).not.toContain('Offline');
+    const signal = aSignal({ name: 'Attic', cloud_connection: 'disconnected' });
+    changing.change({ sonics: [sonicView({ signal })] });
+    await waitInTab(tab, has('.figures', 'Offline, because hub Attic is offline'));
+  });
+
   it('is not live while cloud and broker are away: says which and since when, and what was known', async () => {
     const { bridge, url } = await startShown();
     const tab = await openTab(`${url}/`, desktop);
@@ -410,7 +423,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     await waitInTab(tab, `document.querySelectorAll('.valve:not(.is-unsure)').length === 0`);
     const said = await text(tab);
     expect(said).toMatch(/Water running too long at .* since .*\. No connection to the cloud\./);
-    expect(said).toMatch(/This page shows data from \d+:\d+\. It is not known whether the water is on/);
+    expect(said).toMatch(/The data is from \d+:\d+\. It is not known whether the water is on/);
     expect(await tab.evaluate(`document.querySelectorAll('.alert').length`)).toBe(alerts);
     expect(said).not.toMatch(/\bLive\b|All good|No leaks|(?<!whether the )[Ww]ater is o|is closed|connected/);
     const dot = `getComputedStyle(document.querySelector('.dot')).backgroundColor`;

@@ -14,7 +14,7 @@ const program = join(root, 'node_modules/node-red/red.js');
 const folder = new URL('../../node-red/', import.meta.url);
 
 /** A node of a flow; each type has fields of its own. */
-export type FlowNode = z.infer<typeof flowNode>;
+type FlowNode = z.infer<typeof flowNode>;
 
 const flowNode = z.looseObject({
   id: z.string(),

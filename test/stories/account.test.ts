@@ -21,7 +21,7 @@ function uniqueIds(home: Home): string[] {
     .toSorted();
 }
 
-describe('7: the password was changed, and only removing and adding all anew helps', () => {
+describe('7: the password was changed, and only removing and adding everything again helps', () => {
   it('Home Assistant says so, and once its file is right all goes on by itself, with the same ids', async () => {
     const file = join(temporaryFolder(), 'password');
     writeFileSync(file, 'demo\n');
@@ -200,7 +200,7 @@ describe('9: retrying a dead credential locks the account', () => {
     home.bridge.kill();
   });
 
-  it('one sign-in is under way at a time, whoever waits for it', async () => {
+  it('one sign-in is under way at a time, however many calls wait for it', async () => {
     const home = new Home();
     let underWay = 0;
     home.strike = ({ operation }) => {

@@ -117,7 +117,7 @@ describe('a broker that', () => {
     await home.stop();
   });
 
-  it('takes tiny packets only gets what fits, is told so in a few lines, and gets the rest when it takes more', async () => {
+  it('takes tiny packets only gets what fits, with a few lines in the log, and gets the rest when it takes more', async () => {
     const home = await startWiredHome();
     const before = pictureOf(home);
     home.wire.play({
@@ -216,7 +216,7 @@ describe('a broker that', () => {
     await home.stop();
   });
 
-  it('takes no message for a minute and hangs up, as a cluster without a leader, has them all afterwards', async () => {
+  it('takes no message for a minute and closes the connection, like a cluster without a leader, has them all afterwards', async () => {
     const home = new Home({ isWired: true, config: { mqtt: { protocol_version: 4 } } });
     const waiting = new WeakSet<Way>();
     home.wire.play({
@@ -238,7 +238,7 @@ describe('a broker that', () => {
     await home.stop();
   });
 
-  it('hangs up on whoever asks what it keeps is not asked for ever: all is shown all the same', async () => {
+  it('closes the connection at each request for retained messages is not asked again and again, and everything is shown', async () => {
     const home = new Home({ isWired: true });
     home.wire.play({
       fromBridge: (packet, way) => {

@@ -133,7 +133,7 @@ describe('a broker that', () => {
     },
   );
 
-  it('refuses one subscription is told in words, and shows the rest', async () => {
+  it('refuses one subscription is named with the reason, and everything else is shown', async () => {
     const home = new Home({ isWired: true, config: { schedules: leisurely } });
     home.wire.play(granting((code, index) => (index === 0 ? 135 : Number(code))));
     await home.start();
@@ -151,7 +151,7 @@ describe('a broker that', () => {
     await home.stop();
   });
 
-  it('refuses some subscriptions for good is asked less and less, and valves obey meanwhile', async () => {
+  it('refuses some subscriptions permanently is asked less and less often, and valves obey meanwhile', async () => {
     const home = new Home({ isWired: true, config: { schedules: leisurely } });
     const askedAt: number[] = [];
     home.broker.refusesFilter = (filter) => {

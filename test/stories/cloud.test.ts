@@ -3,7 +3,7 @@ import { between, seededRandom } from '../../src/simulator/random.ts';
 import type { RequestFault } from '../simulation/virtualCloud.ts';
 import { dayMs, Home, hourMs, leisurely, minuteMs, secondMs } from './home.ts';
 
-describe('4: no errors, but the telemetry is old and nobody is told', () => {
+describe('4: no errors, but the telemetry is old and nothing says so', () => {
   // In this home a sonic measures when its valve is moved, and then never again, which the cloud does not mind.
   const shown = (home: Home) => home.json(`sonic/${home.sonicId}/telemetry`);
   const nothing = { flow_l_min: null, pressure_bar: null, water_temperature_c: null };

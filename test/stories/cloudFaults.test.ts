@@ -199,7 +199,7 @@ describe('the network may fail so that', () => {
   );
 });
 
-describe('an answer that is none is told as what it is, and changes nothing:', () => {
+describe('an answer that is none is reported as what it is, and changes nothing:', () => {
   const page = '<!doctype html><html><body><h1>Hotel Wi-Fi: please sign in</h1></body></html>';
   it.each<[string, SimulatedAnswer, RegExp]>([
     ['a web page', answer(200, page, { 'content-type': 'text/html' }), /is not JSON: <!doctype html>/],

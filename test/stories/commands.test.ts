@@ -204,7 +204,7 @@ describe('of valve commands in quick succession', () => {
     home.bridge.kill();
   });
 
-  it('opposite ones end where the last one says, confirmed once, and the first is not told to have failed', async () => {
+  it('opposite ones end where the last one says, confirmed once, and the first is not shown as failed', async () => {
     const home = new Home();
     await home.start();
     home.broker.publish(valve(home), 'CLOSE', false);

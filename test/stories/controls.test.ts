@@ -305,7 +305,7 @@ describe('Home Assistant', () => {
     home.bridge.kill();
   });
 
-  it('can use every control of every device: the cloud does as it is told, and all of it is shown', async () => {
+  it('can use every control of every device: the cloud makes each change, and all of it is shown', async () => {
     const { home, world, homeAssistant } = await shownHome();
     const controls = homeAssistant.entities().filter(isControl);
     expect(names(home, controls)).toEqual(namesIn(tries));

@@ -15,7 +15,7 @@ function homeAssistantStarts(home: Home): void {
 }
 
 describe('12: after a restart of Home Assistant all is unavailable until the bridge is restarted', () => {
-  it('what it needs is retained, and is told again at its birth, even where the broker has forgotten it', async () => {
+  it('what it needs is retained, and is published again when it starts, even if the broker has lost it', async () => {
     const home = new Home();
     await home.start();
     const all = new Map(home.broker.retained);

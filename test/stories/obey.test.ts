@@ -21,7 +21,7 @@ const movement = (home: Home) => home.json(`sonic/${home.sonicId}/movement`);
 const failed = (home: Home) => home.entity(home.sonicId, 'binary_sensor_command_failed');
 
 describe('a valve that does not obey', () => {
-  it('is told of in Home Assistant and the log until it obeys, over restarts and outages', async () => {
+  it('is shown in Home Assistant and the log until it obeys, over restarts and outages', async () => {
     const home = await aHome({ schedules: leisurely });
     expect(last(home)).toEqual({ action: null, asked_at: null, status: null, reason: null, failed: null });
     expect(failed(home)).toMatchObject({ state: 'OFF', isAvailable: true });
@@ -88,7 +88,7 @@ describe('a valve that obeys late', () => {
     expect(home.entity(home.propertyId, 'sensor_summary').state).not.toContain('did not close');
   };
 
-  it('is not told to have failed once it is read closed, ten seconds after its time', async () => {
+  it('is not shown as failed once it is read closed, ten seconds after its time', async () => {
     const home = new Home({ cloud: { valveTravelMs: 100 * secondMs } });
     await home.start();
     ask(home, 'CLOSE');
@@ -123,7 +123,7 @@ describe('a valve that obeys late', () => {
     }
   });
 
-  it('is told to have failed although somebody else closes it', async () => {
+  it('is shown as failed although another client closes it', async () => {
     const home = new Home();
     home.world.settings.change(home.propertyId, { auto_shut_off: false });
     await home.start();
@@ -139,7 +139,7 @@ describe('a valve that obeys late', () => {
 });
 
 describe('who moved the valve', () => {
-  it('is told from a command, an incident that comes later, or nobody, over restarts', async () => {
+  it('is known from a command or an incident that comes later, or is unknown, over restarts', async () => {
     const home = await aHome();
     const { sonicId, world } = home;
     expect(movement(home)).toMatchObject({ valve: 'open', at: null, by: null });
@@ -208,7 +208,7 @@ describe('who moved the valve', () => {
     home.bridge.kill();
   });
 
-  it('is a hand that did what a command could not, as the incident tells', async () => {
+  it('is a hand that did what a command could not, as the incident shows', async () => {
     const home = await aHome();
     weaken(home);
     ask(home, 'CLOSE');

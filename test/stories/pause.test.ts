@@ -141,7 +141,7 @@ describe('a pause of the automatic shut-off', () => {
     home.bridge.kill();
   });
 
-  it('is on disk before the cloud is told of it', async () => {
+  it('is on disk before the cloud receives it', async () => {
     const { home, sent } = await pausedHome();
     home.disk.hold((text) => /"pauses":\{"/.test(text));
     home.broker.publish(`sonic2mqtt/property/${home.propertyId}/pause/set`, '60', false);

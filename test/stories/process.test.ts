@@ -27,7 +27,7 @@ describe("6: the vendor's domain expires", () => {
 });
 
 describe('17, 18 and 22: a broker that is away at boot, for long, and a bridge that dies', () => {
-  it('it waits; in little memory it goes on with what is new; and when it is killed that is told', async () => {
+  it('it waits; in little memory it goes on with what is new; and when it is killed, the exit says so', async () => {
     const bridge = await startBridge({
       cloud: { ...one, sonics: 4 },
       // Names as long as no cloud has them: in little time, more than there is memory for.

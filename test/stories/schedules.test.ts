@@ -56,7 +56,7 @@ describe('polls are as many as the schedules say', () => {
     home.bridge.kill();
   });
 
-  it('where the webhook tells of incidents', async () => {
+  it('if the webhook reports incidents', async () => {
     const { home, deliver } = await startWithWebhook();
     home.world.openIncident({ type: 'low_temperature', sonicId: home.sonicId });
     expect(await deliver()).toMatchObject({ status: 202 });

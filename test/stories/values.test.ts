@@ -139,7 +139,7 @@ describe('21: no usage for the Energy dashboard, counters that go negative, and 
     home.bridge.kill();
   });
 
-  it('no restart, midnight or outage lets it fall or start anew', async () => {
+  it('no restart, midnight or outage lets it fall or start again', async () => {
     const home = new Home({
       begins: '2026-03-02T20:00:00Z',
       config: { schedules: { ...leisurely, usage: '10m' } },
@@ -219,7 +219,7 @@ describe('a pressure test that was started', () => {
 });
 
 describe('without Home Assistant', () => {
-  it('topics tell what only its entities told, and what was accepted outlasts a restart', async () => {
+  it('topics show what only its entities showed, and accepted settings outlast a restart', async () => {
     const home = new Home({ config: { homeassistant: { enabled: false } } });
     const { propertyId, signalId, sonicId } = home;
     const flags = () =>

@@ -1,22 +1,22 @@
-// The status page: shows the document of status.json, and goes on showing it as events bring it anew. Words of the cloud
-// become text and nothing else; nothing is sent but GET. All texts come from the table of texts.ts, in the language of the
-// browser, but for reasons in the words of the program: those are English.
+// The status page: shows the document of status.json, and again whenever an event brings a new one. Words of the cloud only
+// become text, and all requests are GET. All texts come from the table of texts.ts, in the language of the browser. Only the
+// reasons of problems are English, as in the log.
 import { texts } from './texts.js';
 
-/** The bridge says something every 5 seconds; a longer silence is a lost connection. */
+/** The bridge sends something every 5 seconds. If nothing comes for longer than this, the connection is lost. */
 const silenceMs = 12_000;
 
-/** A stream that a proxy keeps to itself says nothing: then the document is asked for so often. */
+/** If a proxy holds the stream back, the document is read this often instead. */
 const askEveryMs = 5_000;
 
-/** Where no stream has ever come through, it is tried so seldom; else soon. */
+/** How soon a stream is opened again that has never worked, and one that was lost. */
 const seldomMs = 60_000;
 const soonMs = 5_000;
 
-/** With fewer hubs and valves nobody needs to search. */
+/** With fewer hubs and valves there is no search. */
 const fewDevices = 20;
 
-/** So many valves of a property are higher than the water beside them. */
+/** With so many valves, a property is taller than the water chart beside it. */
 const manyValves = 5;
 
 const at = (id) => document.getElementById(id);
@@ -24,7 +24,7 @@ const at = (id) => document.getElementById(id);
 // ---- words ------------------------------------------------------------------------------------------------------
 
 const { language } = texts;
-// Dates and numbers as the reader's country writes them. Who gets English for want of another language reads it as British.
+// Dates and numbers as the reader's country writes them. Readers without a translation get British English.
 const own = navigator.languages.find((each) => each.split('-')[0] === language);
 const locale = own ?? (language === 'en' ? 'en-GB' : language);
 const plurals = new Intl.PluralRules(language);
@@ -80,7 +80,7 @@ function ago(ms) {
 
 // ---- elements ---------------------------------------------------------------------------------------------------
 
-/** An element with its attributes and what is in it: texts and elements; what is null is left out. */
+/** An element with its attributes, and the texts and elements in it. Null is left out. */
 function make(name, attributes, ...children) {
   const isDrawn = ['svg', 'rect', 'path', 'title'].includes(name);
   const element = isDrawn
@@ -93,7 +93,7 @@ function make(name, attributes, ...children) {
   return element;
 }
 
-/** What each place was drawn from: one that is as it was is left alone, with what is selected in it. */
+/** The data that each place was drawn from. If it has not changed, the place stays as it is, with any selected text in it. */
 const drawn = new WeakMap();
 
 function draw(place, data, render) {
@@ -103,7 +103,7 @@ function draw(place, data, render) {
   place.replaceChildren(...render(data, place).filter((child) => child !== null));
 }
 
-/** As many children as there are data, each drawn from its own: what is around one that changes stays as it is. */
+/** One child for each item of the data. Only children whose item has changed are drawn again. */
 function drawEach(place, data, create, drawOne) {
   while (place.children.length > data.length) place.lastChild.remove();
   while (place.children.length < data.length) place.append(create());
@@ -116,7 +116,7 @@ function moment(ms) {
   return make('time', { datetime: new Date(ms).toISOString(), title: moreExact.format(ms) }, words);
 }
 
-/** What is written again is read out again. */
+/** Screen readers read out a text that is written again, so it is only written if it has changed. */
 function write(place, words) {
   if (place.textContent !== words) place.textContent = words;
 }
@@ -252,9 +252,10 @@ function valveState(sonic) {
   );
 }
 
-function doubtWords({ doubt, readAt }, areHubsPending) {
+function doubtWords({ doubt, offlineHub, readAt }, areHubsPending) {
   if (doubt === null) return null;
-  if (doubt === 'unreachable') return texts.offline;
+  if (doubt === 'unreachable')
+    return offlineHub === null ? texts.offline : say('offline_by_hub', { place: offlineHub });
   if (doubt === 'unsure') return areHubsPending ? texts.hub_unread : texts.maybe_offline;
   return readAt === null ? texts.no_update : [say('no_update_since', { at: readAt }), ', ', moment(readAt)];
 }
@@ -277,7 +278,7 @@ function flowWords(flowLMin) {
 /** A chart of fewer bars leaves room on its left. */
 const fewestBars = 10;
 
-/** The flow of the last day, a bar for each part of it; nothing where no water has run. */
+/** The flow of the last day, a bar for each part of it; nothing if no water has run. */
 function spark({ flowDay }) {
   if (flowDay === null) return null;
   const { from, peaks } = flowDay;
@@ -368,20 +369,20 @@ const emptyCard = () =>
     make('div', { class: 'waters' }),
   );
 
-function drawCard(card, { home, status }) {
-  const { name, sonics, hubs, usage, sections, alerts, alertsInAll, hubsInAll, sonicsInAll } = home;
+function drawCard(card, { property, status }) {
+  const { name, sonics, hubs, usage, sections, alerts, alertsInAll, hubsInAll, sonicsInAll } = property;
   const isPending = (list) => status.polls.some(({ poll, isPending: isOpen }) => poll === list && isOpen);
   const [devices, waters] = card.children;
   const [head] = devices.children;
   const [own, valves, hubList] = ['own', 'valves', 'hubs'].map((kind) => devices.querySelector(`.${kind}`));
   const places = { alerts: own, sonics: valves, hubs: hubList };
-  // The worst comes first. What stands where it belongs is not moved, which would end its animations.
+  // The worst comes first. Moving an element ends its animations, so those in the right place stay.
   for (const [index, section] of sections.entries()) {
     const there = devices.children[index + 1];
     if (there !== places[section]) there.before(places[section]);
   }
   const { isWhole, isLoading } = status;
-  const areAlertsKnown = (home.areAlertsKnown && !isLost) || isPending('incidents');
+  const areAlertsKnown = (property.areAlertsKnown && !isLost) || isPending('incidents');
   const isCut = hubs.length < hubsInAll || sonics.length < sonicsInAll;
   card.classList.toggle('is-long', sonics.length >= manyValves);
   const arePlacesPending = isPending('properties');
@@ -403,8 +404,8 @@ function drawCard(card, { home, status }) {
   drawEach(waters, usage, emptyWater, drawWater);
 }
 
-function headParts(home) {
-  const { name, sonicsInAll, isCut, isWhole, isLoading, arePlacesPending, areAlertsKnown } = home;
+function headParts(property) {
+  const { name, sonicsInAll, isCut, isWhole, isLoading, arePlacesPending, areAlertsKnown } = property;
   const nameless = arePlacesPending ? texts.property_unread : texts.unassigned;
   const noValve = isWhole ? texts.no_valve_here : isLoading ? texts.valves_unread : texts.valves_not_known;
   return [
@@ -422,7 +423,7 @@ const emptyWater = () =>
 
 function drawWater(place, usage) {
   const isFresh = usage.isFresh && !isLost;
-  // What is not fresh lacks the water since then.
+  // Old figures lack the water since they were read.
   const incompleteDays = isFresh ? usage.incompleteDays : [...usage.incompleteDays, usage.days.length - 1];
   draw(place.firstChild, { ...usage, isFresh, incompleteDays }, waterParts);
   draw(place.lastChild, { ...usage, incompleteDays }, monthParts);
@@ -474,7 +475,7 @@ function gauge(today, average) {
   );
 }
 
-/** A month of days. One is chosen by a tap, a mouse or the arrow keys, and told in words: today at first. */
+/** A month of days. A tap, the mouse or the arrow keys choose the day whose figure is shown as text; at first it is today. */
 function monthParts(usage, place) {
   const { days, incompleteDays, averageL } = usage;
   const length = days.length;
@@ -489,7 +490,7 @@ function monthParts(usage, place) {
   };
   const bars = days.map((value, index) => {
     const height = value === null ? 3 : Math.max(2, (value / most) * 96);
-    const kind = value === null ? 'nobody-knows' : incompleteDays.includes(index) ? 'incomplete' : null;
+    const kind = value === null ? 'no-data' : incompleteDays.includes(index) ? 'incomplete' : null;
     return make('rect', { class: kind, x: index * 10 + 1.5, width: 7, y: 100 - height, height, rx: 1.5 });
   });
   const line = averageL === null ? null : 100 - (averageL / most) * 96;
@@ -547,7 +548,7 @@ function monthParts(usage, place) {
     event.preventDefault();
     choose(clamp(next[event.key]));
   });
-  // What somebody has chosen stays chosen while figures change.
+  // A chosen day stays chosen while figures change.
   choose(clamp(length - 1 - Number(place.dataset.chosen ?? 0)));
   // Replaced while the keyboard is on it, the new one goes on from there.
   if (place.contains(document.activeElement)) queueMicrotask(() => slider.focus());
@@ -556,7 +557,7 @@ function monthParts(usage, place) {
 
 // ---- connections ------------------------------------------------------------------------------------------------
 
-/** The two sides that are down, in words. */
+/** The two connections, if they are down, as text. */
 function sidesDown({ health, cloud, broker, startedAt }) {
   const cloudWords = { cloud_unreachable: 'unreachable', auth_failed: 'sign_in_rejected_since' };
   return [
@@ -581,7 +582,7 @@ function sides(status) {
   const side = (name, { status: stage, reason }) => {
     const words = down.find((each) => each.name === name)?.words;
     const well = stage === 'connecting' ? texts.connecting : texts.connected;
-    // The reason says that it is connected too.
+    // The reason already says that it is connected.
     return [name, words ?? well, reason?.replace('Connected, ', '')];
   };
   const { health, isLoading } = status;
@@ -640,7 +641,7 @@ function showFinder({ query: words, devices, devicesInAll }) {
   write(at('found'), words === '' ? '' : say('found', { count: devices, of: devicesInAll }));
 }
 
-/** What is searched for stands in the address too, so that it can be bookmarked. */
+/** The search is also in the address, so that it can be bookmarked. */
 function search() {
   const words = at('search').value.trim();
   query = new URLSearchParams(words === '' ? {} : { q: words });
@@ -701,7 +702,7 @@ function show(status) {
   const { properties, isWhole, emptiness, page } = status;
   drawEach(
     at('properties'),
-    properties.map((home) => ({ home, status })),
+    properties.map((property) => ({ property, status })),
     emptyCard,
     drawCard,
   );
@@ -723,14 +724,14 @@ function show(status) {
 
 // ---- the connection ---------------------------------------------------------------------------------------------
 
-/** A moment by both clocks: the steady one may stand still while the machine sleeps, the other may be set. */
+/** A moment by both clocks: the steady one may stop while the machine sleeps, and the other may be set. */
 const momentNow = () => ({ steady: performance.now(), wall: Date.now() });
 const msSince = ({ steady, wall }) => Math.max(performance.now() - steady, Date.now() - wall);
 
 /** The document that is shown; null before the first. */
 let shown = null;
 let clockAheadMs = 0;
-/** When the bridge last said anything, here and by its own clock; null before. */
+/** When the bridge last sent anything, by the clock here and by its own; null before. */
 let heard = null;
 let isLost = false;
 let isStreaming = false;
@@ -744,7 +745,7 @@ function serverNow() {
   return Date.now() - clockAheadMs;
 }
 
-/** Nothing counts as heard before it is to be seen. */
+/** Records that the bridge has sent something, once it is shown. */
 function take({ now, status }) {
   clockAheadMs = Date.now() - now;
   const wasLost = isLost;
@@ -758,12 +759,12 @@ function lose() {
   const wasLost = isLost;
   isLost = true;
   isStreaming = false;
-  // What is shown is what was: each valve has to say so.
+  // What is shown is old now, and each valve has to say so.
   if (!wasLost && shown !== null) show(shown);
   refresh();
 }
 
-/** What changes while nothing comes: how old everything is. */
+/** Updates what changes without new data: how old everything is. */
 function refresh() {
   const now = serverNow();
   for (const words of document.querySelectorAll('[data-at]')) {
@@ -782,7 +783,7 @@ function refresh() {
   write(at('connections-line'), line);
 }
 
-/** Live is what comes through from the cloud to this page and goes on to the broker. */
+/** The page is live if the cloud, the broker and the stream to this page all work. */
 function linkState() {
   if (isLost) return 'lost';
   if (shown === null || heard === null) return 'waiting';
@@ -813,7 +814,7 @@ function listen() {
   streamed = momentNow();
   stream = new EventSource(`events${wanted()}`);
   const hear = ({ data, target }) => {
-    // An answer to what was searched for before comes too late.
+    // The answer to an earlier search comes too late.
     if (target !== stream) return;
     take(JSON.parse(data));
     isStreaming = true;
@@ -826,7 +827,7 @@ function listen() {
   stream.addEventListener('error', ({ target }) => {
     if (target !== stream) return;
     if (isStreaming) lose();
-    // A bridge that has readers enough refuses one more, and answers who asks.
+    // A bridge with too many live pages refuses another stream. It still answers requests for the document.
     else if (heard === null) void ask();
   });
 }

@@ -130,7 +130,7 @@ describe('a clock on a machine that sleeps', () => {
 });
 
 describe('the machine’s clock', () => {
-  it('tells the time, and the passing of time', () => {
+  it('shows the time, and the passing of time', () => {
     expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(1_000);
     const before = systemClock.monotonic();
     expect(systemClock.monotonic()).toBeGreaterThanOrEqual(before);

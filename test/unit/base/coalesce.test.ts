@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { coalesce } from '../../../src/base/coalesce.ts';
 
 describe('coalesce', () => {
-  it('runs once more for all who ask while it runs, and tells them when that has ended', async () => {
+  it('runs once more for all calls during a run, which resolve when that has ended', async () => {
     const ends: (() => void)[] = [];
     const run = coalesce(() => new Promise((resolve) => ends.push(resolve)));
     const first = run();

@@ -55,7 +55,7 @@ it('what works all the time is not worth a line', () => {
   expect(lines.text).toBe('');
 });
 
-it('a second outage is told like the first', () => {
+it('a second outage is logged like the first', () => {
   const { clock, lines, outage } = newOutage();
   for (let round = 0; round < 2; round++) {
     outage.failed('refused');

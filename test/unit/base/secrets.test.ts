@@ -9,7 +9,7 @@ it('the newest tokens are hidden, those that are worth nothing any more are let 
   expect(text).toBe('[hidden], token-1., token-990., [hidden], [hidden]');
 });
 
-it('a token that is told again is as new as the newest', () => {
+it('a token that is added again is as new as the newest', () => {
   const secrets = new Secrets();
   secrets.addToken('the first');
   for (let count = 1; count < 10; count++) secrets.addToken(`token--${count}`);

@@ -270,7 +270,7 @@ it('a session is a clean one, so that a broker keeps no commands for a bridge th
   expect((await connect).readUInt8(2 + 6 + 1) & cleanSession).toBe(cleanSession);
 });
 
-it('an address is told without its credentials and its path', () => {
+it('an address is shown without its credentials and its path', () => {
   expect(describeUrl('mqtts://me:secret@example.com:8883/path?x')).toBe('mqtts://example.com:8883');
   expect(describeUrl('mqtt://[::1]')).toBe('mqtt://[::1]');
 });

@@ -61,7 +61,7 @@ describe('the embedded broker', () => {
     expect(heard).toEqual(['first', 'second']);
   });
 
-  it('tells of a live message that it was sent with the retain flag, to whom and where it should', async () => {
+  it('keeps the retain flag of a live message, for the client and the filters that want it', async () => {
     const { url } = await startBroker({
       retainAsPublished: { clientId: 'bridge-under-test', filters: ['home/+/set'] },
     });
@@ -123,7 +123,7 @@ describe('the embedded broker', () => {
     await second.stop();
   });
 
-  it('hangs up on everybody when it stops, speaking or silent, and frees its port', async () => {
+  it('closes all connections when it stops, active or idle, and frees its port', async () => {
     const { broker, port, url } = await startBroker();
     const silent = connect(port, '127.0.0.1');
     await once(silent, 'connect');
@@ -141,7 +141,7 @@ describe('the embedded broker', () => {
     ['begins to greet and goes no further', Buffer.from([0x10, 20, 0, 4])],
     ['announces a greeting of 256 MB', Buffer.from([0x10, 0xff, 0xff, 0xff, 0x7f])],
     ['announces a message of 256 MB', Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f])],
-  ])('hangs up on a client that %s', async (_what, bytes) => {
+  ])('closes the connection of a client that %s', async (_what, bytes) => {
     const { port, url } = await startBroker({ username: 'user-1', password: 'pass-1' });
     const stranger = connect(port, '127.0.0.1');
     stranger.on('error', () => undefined).resume();
@@ -151,7 +151,7 @@ describe('the embedded broker', () => {
     expect((await connected(url, credentials)).happenings).toEqual(['connected']);
   });
 
-  it('takes a long message of a client that has signed in, and hangs up on one that is too long', async () => {
+  it('accepts a long message of a client that has signed in, and closes the connection at one that is too long', async () => {
     const { url } = await startBroker();
     const watcher = await watchTopics(url, '#');
     await watcher.publish('long', 'x'.repeat(2_000_000));

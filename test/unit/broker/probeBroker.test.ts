@@ -46,7 +46,7 @@ describe('a visit to the broker', () => {
     );
   });
 
-  it('ends when it is told to, before and while it waits', async () => {
+  it('ends when it is stopped, before and while it waits', async () => {
     const nowhere = brokerOptions(`mqtt://127.0.0.1:${await freePort()}`);
     const stopping = new AbortController();
     const visit = probeBroker(nowhere, 'check', parts(stopping.signal), async () => 1);

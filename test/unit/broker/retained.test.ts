@@ -245,7 +245,7 @@ describe('retained messages', () => {
     expect([retained.unknownTopics(), retained.refusal]).toEqual([[], null]);
   });
 
-  it('of which a broker takes none are told up to the tenth, and are known to be refused until it does', async () => {
+  it('that a broker refuses are logged up to the tenth, and count as refused until it accepts them', async () => {
     let isFull = true;
     const publish = () => (isFull ? Promise.reject(new Error('quota exceeded')) : Promise.resolve());
     const lines = logLines('info');

@@ -37,7 +37,7 @@ async function saidOf(url: string, tls: object = {}): Promise<string> {
   return happenings[0] ?? '';
 }
 
-describe('an address behind which there is no such broker is told in words', () => {
+describe('an address without such a broker is explained in a sentence', () => {
   const elsewhere = certificateFor('elsewhere.example');
 
   it('where it speaks TLS', async () => {

@@ -52,7 +52,7 @@ describe('an honest list', () => {
     ]);
   });
 
-  it('tells how far it is, page by page', async () => {
+  it('reports how far it is, page by page', async () => {
     const { client } = await startClient(({ query }) => pageOf(sonics(25), Number(query['page'])), {
       session: { token: 'kept', since: Date.now() },
     });
@@ -145,7 +145,7 @@ describe('totals that lie', () => {
     expect(result.asked).toEqual(expect.arrayContaining([1, 2, 3, 4]));
   });
 
-  it('high in entries: a second reading proves it, and it is told once', async () => {
+  it('high in entries: a second reading proves it, and it is logged once', async () => {
     const all = sonics(37);
     const result = await crawl((page) => envelope(all, page, { total_entries: 50 }));
     expect(result).toMatchObject({ complete: true, ids: idsOf(all) });

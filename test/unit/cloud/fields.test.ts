@@ -55,14 +55,14 @@ describe('the fields of a schema', () => {
     expect(fieldsOf(undefined)).toEqual({ fields: [], isOpen: false });
   });
 
-  it('are told of a whole number without bounds, and of one that may be nothing', () => {
+  it('are listed of a whole number without bounds, and of one that may be null', () => {
     const { fields } = fieldsOf(z.strictObject({ any: z.int(), some: z.int().nonnegative() }));
     expect(fields.map(({ takes }) => takes)).toEqual(['a whole number', 'a whole number from 0']);
   });
 });
 
 describe('what is wrong with a value', () => {
-  it('is told of every field once, in words', () => {
+  it('is one sentence for every field', () => {
     const value = {
       name: '',
       open: 'yes',
@@ -93,11 +93,11 @@ describe('what is wrong with a value', () => {
     expect(faults(value).join()).not.toContain('hunter2');
   });
 
-  it('is told of a value that is no object', () => {
+  it('is given for a value that is no object', () => {
     for (const value of [7, 'x', [], true]) expect(faults(value)).toEqual(['null: must be an object']);
   });
 
-  it('is told in the words of the schema where it is about the whole', () => {
+  it('has the words of the schema if it is about the whole', () => {
     const some = z
       .strictObject({ a: z.string() })
       .partial()

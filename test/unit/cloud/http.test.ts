@@ -140,27 +140,27 @@ describe('an answer that leads elsewhere', () => {
 });
 
 describe('no connection', () => {
-  it('is told as refused, and nothing was sent', async () => {
+  it('is reported as refused, and nothing was sent', async () => {
     const port = await closedPort();
     const error = await failure(send(connect(`http://127.0.0.1:${port}`)));
     expect(error.message).toBe(`connection refused by 127.0.0.1:${port}`);
     expect(error).toMatchObject({ kind: 'unavailable', mayHaveActed: false, timedOut: false });
   });
 
-  it('is told as DNS where the name leads nowhere', async () => {
+  it('is reported as DNS if the name does not exist', async () => {
     const error = await failure(send(connect('http://no-such-host.invalid')));
     expect(error.message).toMatch(/^DNS: .*no-such-host\.invalid/);
     expect(error.mayHaveActed).toBe(false);
   });
 
-  it('is told as TLS where the certificate is not trusted', async () => {
+  it('is reported as TLS if the certificate is not trusted', async () => {
     const { port } = await serve(() => {}, createTlsServer(selfSigned));
     const error = await failure(send(connect(`https://localhost:${port}`)));
     expect(error.message).toBe('TLS: self-signed certificate');
     expect(error.mayHaveActed).toBe(false);
   });
 
-  it('is told as TLS that is not spoken where the server speaks something else, such as plain HTTP', async () => {
+  it('is reported as missing TLS if the server uses something else, for example plain HTTP', async () => {
     const { port } = await serve(answering('hello\r\n\r\n'));
     const error = await failure(send(connect(`https://127.0.0.1:${port}`)));
     expect(error.message).toBe('TLS: the server does not use TLS. Check cloud.base_url');
@@ -332,7 +332,7 @@ describe('a body that does not matter', () => {
 });
 
 describe('nonsense', () => {
-  it('is told where it is not HTTP', async () => {
+  it('is reported if it is not HTTP', async () => {
     const { port } = await serve(answering('220 mail.example.com ESMTP\r\n'));
     const error = await failure(send(connect(`http://127.0.0.1:${port}`)));
     expect(error.message).toMatch(/^the answer from 127\.0\.0\.1:\d+ is not HTTP/);

@@ -19,7 +19,7 @@ describe('odd data', () => {
     expect(client.problems()).toEqual([{ level: 'info', message: 'read_sonic: name has 102400 characters' }]);
   });
 
-  it('is read all the same, told once, and kept for health', async () => {
+  it('is read all the same, logged once, and kept for health', async () => {
     const odd = { id: 's-1', valve_state: 'ajar', radio_rssi: 'strong', extra: 1 };
     const { client, lines } = await startClient(() => ({ json: odd }), { session });
     for (let count = 0; count < 3; count++) {

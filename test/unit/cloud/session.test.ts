@@ -124,7 +124,7 @@ describe('a sign-in that fails', () => {
     ['a reset', { fault: 'cut' as const }],
     ['HTML', { text: '<html>' }],
   ])(
-    'with %s is tried less and less, whoever asks, and a command waits for it within its time',
+    'with %s is tried less and less often, whatever requests it, and a command waits for it within its time',
     async (_, answer) => {
       const clock = new FakeClock();
       const { client, stub } = await startClient(() => ({}), { clock, requestTimeoutMs: 10_000 });
@@ -480,7 +480,7 @@ describe('a rejected password', () => {
     expect(tries.at(-1)).toBe('fourth');
   });
 
-  it('that was changed is told of once, and goes on being tried where something came between', async () => {
+  it('that was changed is reported once, and is tried again if something came between', async () => {
     const { client, stub, secret, clock, changed } = await rejected();
     const { sessionHandler } = stub;
     stub.sessionHandler = () => ({ text: '<html>Please accept our terms</html>' });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CloudError, type CloudErrorKind } from '../../../src/cloud/errors.ts';
-import { encodeResponse, failureOf, readRequest } from '../../../src/commands/requests.ts';
+import { encodeResponse, readRequest, requestFailure } from '../../../src/commands/requests.ts';
 import { Topics } from '../../../src/homeassistant/topics.ts';
 import { startCommands } from '../../support/commandBench.ts';
 import { waitFor } from '../../support/waitFor.ts';
@@ -134,7 +134,7 @@ describe('a failure', () => {
     ['unsupported', 'unsupported', true],
     ['invalid', 'invalid_request', false],
   ])('%s is told as %s', (kind, code, isTried) => {
-    expect(failureOf(new CloudError(kind, 'read_sonic', 'why', { status: 418 }), 200)).toEqual({
+    expect(requestFailure(new CloudError(kind, 'read_sonic', 'why', { status: 418 }), 200)).toEqual({
       code,
       message: 'why',
       httpStatus: 418,
@@ -142,14 +142,14 @@ describe('a failure', () => {
     });
   });
 
-  it('for want of time is told as timeout, with the last status that the cloud answered, if any', () => {
+  it('after the time limit is a timeout, with the last status that the cloud answered, if any', () => {
     const error = new CloudError('unavailable', 'read_sonic', 'too late', { timedOut: true });
-    expect(failureOf(error, null)).toMatchObject({ code: 'timeout', httpStatus: null });
-    expect(failureOf(error, 503)).toMatchObject({ code: 'timeout', httpStatus: 503 });
+    expect(requestFailure(error, null)).toMatchObject({ code: 'timeout', httpStatus: null });
+    expect(requestFailure(error, 503)).toMatchObject({ code: 'timeout', httpStatus: 503 });
   });
 
-  it('of our own making is told too', () => {
-    expect(failureOf(new TypeError('oops'), null)).toEqual({
+  it('in our own code is reported too', () => {
+    expect(requestFailure(new TypeError('oops'), null)).toEqual({
       code: 'cloud_unavailable',
       message: 'oops',
       httpStatus: null,
@@ -157,8 +157,8 @@ describe('a failure', () => {
     });
   });
 
-  it('is told in so many words and no more', () => {
-    const { message } = failureOf(new Error('x'.repeat(60_000)), null);
+  it('has a message of limited length', () => {
+    const { message } = requestFailure(new Error('x'.repeat(60_000)), null);
     expect(message).toBe(`${'x'.repeat(500)}…`);
   });
 });

@@ -109,7 +109,7 @@ function door() {
 }
 
 describe('the answer to an update', () => {
-  it('is shown at once, as far as it tells', async () => {
+  it('is shown at once, as far as it has fields', async () => {
     const { store, run } = await startUpdates(() => ({
       json: { auto_shut_off: false, timezone: null, extra: 1 },
     }));
@@ -253,7 +253,7 @@ describe('an update that fails', () => {
     },
   );
 
-  it('since the cloud does not offer it is told to those who offer it', async () => {
+  it('because the cloud does not offer it lets the entities be planned again', async () => {
     const { run, asked } = await startUpdates(() => ({ status: 501 }));
     expect(await run(start)).toEqual(['error', expect.stringContaining('501'), 501]);
     expect(asked).toContain('offers');

@@ -413,7 +413,7 @@ describe('a command', () => {
     expect([...bench.readings, ...bench.polled]).toEqual([]);
   });
 
-  it('tells its caller the same as everybody', async () => {
+  it('reports the same to its caller as to all others', async () => {
     const { queue, clock, sent } = startQueue();
     const message = {
       topic: 'a',

@@ -32,13 +32,13 @@ describe('the address of Home Assistant’s broker', () => {
     expect(await ask()).toBe(url);
   });
 
-  it('is told with its password, which is to be hidden then', async () => {
+  it('is found with its password, which is hidden from then on', async () => {
     const { ask, learned } = await standIn({ ...core, username: 'addons', password: 'hush' });
     expect(await ask()).toContain('addons:hush@');
     expect(learned).toEqual(['hush']);
   });
 
-  it('is told without credentials to whom has others', async () => {
+  it('is found without credentials if the configuration has its own', async () => {
     const { ask } = await standIn({ ...core, username: 'addons', password: 'hush' });
     expect(await ask({ hasOwnUser: true })).toBe('mqtt://core-mosquitto:1883');
   });

@@ -10,6 +10,7 @@ import { byPoll } from '../../../src/model/polls.ts';
 import {
   cloudAnsweredAt,
   cloudFreshUntil,
+  incompleteKey,
   neverPolled,
   type PollStatus,
 } from '../../../src/polling/pollStatus.ts';
@@ -78,6 +79,23 @@ describe('health', () => {
       status: 'degraded',
       reason: 'Could not read all valves: 2 of 3 valves: no answer. Retrying',
     });
+  });
+
+  it('has the reason of each list that is incomplete, and one for all that fail by the same error', () => {
+    const lacking = (message: string): PollStatus => ({
+      ...good,
+      failure: { kind: 'incomplete', message, key: incompleteKey },
+    });
+    const lists = { sonics: lacking('3 records read, 4 announced'), incidents: lacking('the list changed') };
+    const { reason, problems } = evaluateHealth(withPolls(lists));
+    expect(reason).toBe(
+      'Could not read all valves: 3 records read, 4 announced. Retrying. Could not read all incidents: the list changed. Retrying',
+    );
+    expect(new Set(problems.map(({ key }) => key)).size).toBe(2);
+    const cutOff = bad('incomplete', 'page 2 could not be read: no answer');
+    expect(evaluateHealth(withPolls({ sonics: cutOff, incidents: cutOff })).reason).toBe(
+      'Could not read all valves, incidents: page 2 could not be read: no answer. Retrying',
+    );
   });
 
   it('is degraded, and the cloud not ready, while vital lists wait, fail for long, or measurements have stopped', () => {
@@ -200,7 +218,7 @@ describe('health', () => {
     });
   });
 
-  it('tells each schedule by its own outcome', () => {
+  it('shows each schedule with its own outcome', () => {
     expect(payload(withPolls({ telemetry: bad('rateLimited'), signals: neverPolled }))).toMatchObject({
       schedules: {
         sonics: { last_success: '1970-01-01T00:00:01.000Z', last_error: null, consecutive_failures: 0 },
@@ -237,7 +255,7 @@ describe('freshness', () => {
     expect(cloudFreshUntil(withPolls({ usage: { ...good, freshUntil: 1 } }).polls)).toBe(5_000);
   });
 
-  it('does not hang on what the cloud refuses for good', () => {
+  it('does not depend on what the cloud refuses permanently', () => {
     expect(cloudFreshUntil(withPolls({ sonics: { ...bad('forbidden'), freshUntil: 1 } }).polls)).toBe(5_000);
     expect(
       cloudFreshUntil(withPolls({ sonics: bad('forbidden'), incidents: bad('unsupported') }).polls),

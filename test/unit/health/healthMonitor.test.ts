@@ -130,7 +130,7 @@ it('logs that everything works only once the broker is there and everything was 
   expect(linesAfter(good)).toEqual([]);
 });
 
-it('tells another start once the clock was set, and not each time that two clocks differ a little', () => {
+it('shows another start once the clock was set, and not each time that two clocks differ a little', () => {
   let now = 0;
   const clock = { now: () => now, monotonic: () => 0 };
   const emitter = new EventEmitter();

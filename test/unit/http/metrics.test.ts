@@ -99,7 +99,7 @@ describe('the metrics', () => {
     );
   });
 
-  it('are read anew each time, and grow nowhere', async () => {
+  it('are read again each time, and grow nowhere', async () => {
     await linesOf();
     const lines = await linesOf({ published: 81 });
     expect(lines).toContain('sonic2mqtt_mqtt_messages_published_total 81');

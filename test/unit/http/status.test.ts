@@ -72,29 +72,37 @@ describe('a valve', () => {
   });
 
   it('is not known at present while the cloud is away, or does not list it any more, and has its age', () => {
-    const outage = shown({ valve: 'closed' }, { readiness: { cloud: away, broker: up } });
+    const isHubOff = { signal: aSignal({ cloud_connection: 'disconnected' }) };
+    const outage = shown({ valve: 'closed', ...isHubOff }, { readiness: { cloud: away, broker: up } });
     // The headline says at once that the water is not known, also while the data is not old yet.
     const isBeginning = { ...away, isWorking: true };
     const beginning = shown({ valve: 'closed' }, { readiness: { cloud: isBeginning, broker: up } });
     const unread = shown({ valve: 'closed', isStale: true });
     for (const { sonic, valves } of [outage, beginning, unread]) {
       expect(sonic).toMatchObject({ valve: 'closed', doubt: 'old', readAt: 4_000, flowLMin: null });
+      expect(sonic?.offlineHub).toBeNull();
       expect(valves).toEqual({ ...noValve, unknown: 1 });
     }
   });
 
   it('is not known at present while its radio, or its hub, is away', () => {
-    const silent = shown({ valve: 'closed', sonic: aSonic({ radio_connection: 'disconnected' }) });
-    const signal = aSignal({ cloud_connection: 'disconnected' });
-    for (const { sonic, valves } of [silent, shown({ valve: 'closed', signal })]) {
-      expect(sonic).toMatchObject({ valve: 'closed', doubt: 'unreachable', pressureBar: null });
+    const radio = { sonic: aSonic({ radio_connection: 'disconnected' }) };
+    const hub = { signal: aSignal({ name: 'Attic', cloud_connection: 'disconnected' }) };
+    for (const [changes, offlineHub] of [
+      [radio, null],
+      [hub, 'Attic'],
+      // A valve hangs on its hub, so the hub is named first.
+      [{ ...radio, ...hub }, 'Attic'],
+    ] as const) {
+      const { sonic, valves } = shown({ valve: 'closed', ...changes });
+      expect(sonic).toMatchObject({ valve: 'closed', doubt: 'unreachable', offlineHub, pressureBar: null });
       expect(valves).toEqual({ ...noValve, unknown: 1 });
     }
   });
 
   it('is not called out of reach while its hub could not be read: nobody knows', () => {
     const { sonic, valves } = shown({ valve: 'closed', signal: 'unknown' });
-    expect(sonic).toMatchObject({ valve: 'closed', doubt: 'unsure', pressureBar: null });
+    expect(sonic).toMatchObject({ valve: 'closed', doubt: 'unsure', offlineHub: null, pressureBar: null });
     expect(valves).toEqual({ ...noValve, unknown: 1 });
   });
 });

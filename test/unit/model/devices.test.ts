@@ -54,7 +54,7 @@ describe('a sonic is reachable', () => {
     expect(isSonicReachable(sonicView({ sonic, signal, isFlap: true }))).toBe(false);
   });
 
-  it('by what a Wi-Fi sonic tells of its link, and if it tells nothing', () => {
+  it('by the link of a Wi-Fi sonic, which may be null', () => {
     const wifi = (radio_connection: string | null) =>
       isSonicReachable(sonicView({ sonic: aSonic({ radio_connection }), isWifi: true, signal: 'none' }));
     expect(['connected', 'disconnected', null].map(wifi)).toEqual([true, false, true]);

@@ -55,7 +55,7 @@ describe('the name of a bridge', () => {
     expect([0, 11].map((index) => bridgeName({ index, count: 12 }))).toEqual(['bridge_0', 'bridge_11']);
   });
 
-  it('tells who tidies up after it: itself, or the first where there is none such', () => {
+  it('names the bridge that deletes stale messages: itself, or the first if there is no bridge of that number', () => {
     const heirs = (name: string, count: number) =>
       Array.from({ length: count }, (_, index) => index).filter((index) => isHeir(name, { index, count }));
     expect(heirs('bridge', 1)).toEqual([0]);

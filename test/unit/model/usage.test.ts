@@ -89,7 +89,7 @@ describe('usage', () => {
     expect(shown(previous, '2026-11-20T12:00:00Z').totalL).toBeNull();
   });
 
-  it('has a sum for good once it has one, also in the first moments of a new month', () => {
+  it('keeps its total once it has one, also in the first moments of a new month', () => {
     expect(shown(both(), '2026-12-01T00:00:00Z').totalL).toBe(138.75);
     const later = read(both(), '2026-12-01T00:10:00Z', ['2026-12', {}]);
     expect(shown(later, '2026-12-01T00:10:00Z')).toMatchObject({ todayL: 0, monthL: 0, totalL: 138.75 });
@@ -108,7 +108,7 @@ describe('usage', () => {
     expect(shown(present, '2026-12-01T12:00:00Z')).toMatchObject({ todayL: 3, yesterdayL: null });
   });
 
-  it('says zero for a day of which the cloud has told nothing in a month that it has told of', () => {
+  it('is zero on a day that the cloud leaves out of a month with other days', () => {
     const present = read(null, '2026-11-20T12:00:00Z', ['2026-11', {}]);
     expect(shown(present, '2026-11-20T12:00:00Z')).toMatchObject({
       todayL: 0,
@@ -143,7 +143,7 @@ describe('usage', () => {
     });
   });
 
-  it('counts a day that is told twice once, by the larger figure', () => {
+  it('counts a day once that comes twice, with the larger figure', () => {
     const twice = (...liters: number[]) =>
       withReading(null, {
         month: '2026-11',
@@ -235,7 +235,7 @@ describe('the months to be read', () => {
     expect(shown(record, '2027-02-10T12:00:00Z').totalL).toBe(138.75 + 5);
   });
 
-  it('include a month once more when it is over for good, so that its late corrections count', () => {
+  it('include a month once more when it is over, so that its late corrections count', () => {
     const december = read(both(), '2026-12-02T12:00:00Z', ['2026-12', {}]);
     expect(monthsDue(december, '2026-12', false)).toEqual(['2026-12', '2026-10', '2026-11']);
     const after = read(december, '2026-12-02T12:00:00Z', ['2026-10', { '2026-10-31': 31 }]);

@@ -78,7 +78,7 @@ describe('an incident that the list of open ones misses', () => {
     expect(happened.map(({ event }) => event)).toEqual(['incident_opened', 'incident_closed']);
   });
 
-  it('is in doubt anew after a list that names it', async () => {
+  it('is in doubt again after a list that names it', async () => {
     const { poll } = await startDoubting(422);
     for (const isNamed of [false, false, true, false, false]) expect(await poll(isNamed)).toBe(true);
     expect(await poll(false)).toBe(false);
@@ -229,7 +229,7 @@ describe('what is asked for property by property', () => {
     expect(store.incidents.get('leak')).not.toBeNull();
   });
 
-  it('tells when the days of usage begin, which is not asked for before', async () => {
+  it('shows when the days of usage begin, and usage is not read before', async () => {
     const { asked } = await startWithSlow(/properties\/.*\/settings$/);
     const isUsage = (path: string) => path.endsWith('/daily_usage');
     await waitFor(() => asked.some(isUsage), { what: 'the usage' });

@@ -350,7 +350,7 @@ describe('the usage of a sonic', () => {
     expect(asked).toEqual(['2027-05']);
   });
 
-  it('has no sum without memory, for it would begin anew with each start', async () => {
+  it('has no total without memory, because it would begin again at each start', async () => {
     const { writeFileSync } = await import('node:fs');
     directory = `${directory}/data`;
     writeFileSync(directory, 'a file where the folder should be');
@@ -360,7 +360,7 @@ describe('the usage of a sonic', () => {
     expect(shown()).toMatchObject({ todayL: 7.25, yesterdayL: 100.5, monthL: 107.75, totalL: null });
   });
 
-  it('goes on where an old entry was damaged, counting anew', async () => {
+  it('continues if an old entry was damaged, with a new count', async () => {
     const { writeFileSync } = await import('node:fs');
     writeFileSync(
       `${directory}/state.json`,
@@ -428,7 +428,7 @@ describe('a reading of usage that fails', () => {
     expect(shown()).toMatchObject({ todayL: 0 });
   });
 
-  it('is not known where the cloud knows a month no more that it has told of, with water or without', async () => {
+  it('is unknown if the cloud no longer has a month that it had before, with water or without', async () => {
     const { read, shown } = await start();
     for (const date of ['2026-11-19', '2026-11-20']) cloud.delete(date);
     await read();

@@ -33,7 +33,7 @@ async function start(options: SimulatorOptions = {}) {
 }
 
 describe('a webhook', () => {
-  it('is told when an incident opens and closes, with a right signature', async () => {
+  it('is called when an incident opens and closes, with a right signature', async () => {
     const { simulator, world, calls, register, propertyId } = await start({ signingSecret: 'hush' });
     await register();
     const { id, sonic_id } = world.openIncident({ type: 'high_humidity' });

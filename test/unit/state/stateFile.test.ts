@@ -144,7 +144,7 @@ describe('the state file', () => {
     expect(clock.waiting).toBe(0);
   });
 
-  it('tells a sum that a crash may have left behind from one that was written at a stop', async () => {
+  it('distinguishes a total that a crash may have left behind from one that was written at a stop', async () => {
     const { directory, state } = await left();
     expect((await open(directory, { disk: unlocked })).state.usageOf('one')?.isWhole).toBe(false);
     await state.close();
@@ -220,7 +220,7 @@ describe('a state file that is damaged', () => {
     expect(state.usageOf('two')).toMatchObject({ months: recordOf(200).months });
   });
 
-  it('begins anew where the backup is damaged too, and says what that costs', async () => {
+  it('begins again if the backup is damaged too, and says what that costs', async () => {
     const { directory, file, backup } = await left();
     for (const each of [file, backup]) writeFileSync(each, '');
     const { state, warnings } = await open(directory);

@@ -114,7 +114,7 @@ describe('the store', () => {
     expect(written.every((method) => typeof method === 'function')).toBe(true);
   });
 
-  it('keeps a record that did not change, so that nothing is planned anew', () => {
+  it('keeps a record that did not change, so that nothing is planned again', () => {
     const before = store.sonicView('kitchen')?.sonic;
     changes = 0;
     store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('bath', 'hub'), sonic('shed', 'stray')]));
@@ -170,7 +170,7 @@ describe('the store', () => {
     expect(store.sonicView('kitchen')).not.toBeNull();
   });
 
-  it('tells of devices that are added, but not of those that were there at the start', () => {
+  it('reports devices that are added, but not those that were there at the start', () => {
     expect(eventsOf(() => store.replaceSonics(incomplete([sonic('loft', 'hub')])))).toMatchObject([
       { event: 'device_added', kind: 'sonic', record: { id: 'loft' } },
     ]);
@@ -391,7 +391,7 @@ describe('the store', () => {
       expect(shown()).toEqual({ ...telemetry, ...none });
     });
 
-    it('are null where the cloud has none, unless it has told any', () => {
+    it('are null if the cloud has none, unless it has shown any', () => {
       store.setTelemetry('kitchen', telemetry, 0, staleAfterMs);
       store.setTelemetry('kitchen', null);
       expect([shown(), shown('bath')]).toEqual([telemetry, undefined]);
@@ -488,7 +488,7 @@ describe('a signal that the list of its property misses', () => {
     expect([store.signalView('hub'), store.sonicView('kitchen')]).toEqual([null, null]);
   });
 
-  it('is missed anew once a list has brought it', () => {
+  it('is counted from the beginning once a list has had it again', () => {
     store.setOwnedSignals(ownedSignals('home', []));
     store.setOwnedSignals(ownedSignals('home', ['hub']));
     store.setOwnedSignals(ownedSignals('home', []));
@@ -616,7 +616,7 @@ describe('incidents in the store', () => {
 });
 
 describe('a selection of properties', () => {
-  it('is told what it selects in vain', () => {
+  it('knows which of its entries match nothing', () => {
     furnish(['Home', 'Holiday home']);
     expect(store.filter.unmatched).toEqual(['Holiday home']);
   });

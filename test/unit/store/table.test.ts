@@ -49,7 +49,7 @@ describe('a table', () => {
     );
   });
 
-  it('tells just what is different, so that who follows its changes has the same', () => {
+  it('reports exactly what is different, so that a copy that follows its changes stays the same', () => {
     fc.assert(
       fc.property(fc.array(aReading), (readings) => {
         const table = new Table<Valve>();

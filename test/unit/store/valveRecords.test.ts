@@ -50,8 +50,8 @@ function bench() {
     /** Asks for it, and the cloud accepts it, which counts for so long. */
     accept: (action: ValveAction, forMs: number) => {
       const asked = ask(action);
-      records.commandFlies(id, asked);
-      records.commandLanded(id, asked, clock.monotonic() + forMs);
+      records.recordInFlight(id, asked);
+      records.recordMovesUntil(id, asked, clock.monotonic() + forMs);
       return asked;
     },
     end: (asked: AskedCommand, status: 'confirmed' | 'not_confirmed' | 'error' | 'superseded') =>
@@ -61,10 +61,10 @@ function bench() {
       }),
     refuse: (isFailure: boolean) =>
       records.recordCommand(id, { action: 'close', topic, askedAt: iso() }, 'refused', 'no', { isFailure }),
-    fly: (asked: AskedCommand) => records.commandFlies(id, asked),
-    land: (asked: AskedCommand, until: number | null) => records.commandLanded(id, asked, until),
+    inFlight: (asked: AskedCommand) => records.recordInFlight(id, asked),
+    movesUntil: (asked: AskedCommand, until: number | null) => records.recordMovesUntil(id, asked, until),
     open: (changes: object) => records.incidentOpened(id, anIncident({ detected_at: iso(), ...changes })),
-    tell: (isShutOffOn: boolean | null = false) => records.findTeller(id, isShutOffOn),
+    explain: (isShutOffOn: boolean | null = false) => records.findExplanation(id, isShutOffOn),
     awaited: () => records.awaited,
     expire: () => records.expireFailures(),
   };
@@ -248,8 +248,8 @@ describe('who moved a valve', () => {
     const stage = bench();
     stage.read('open');
     const asked = stage.ask('close');
-    stage.fly(asked);
-    stage.land(asked, untilMs === null ? null : stage.clock.monotonic() + untilMs);
+    stage.inFlight(asked);
+    stage.movesUntil(asked, untilMs === null ? null : stage.clock.monotonic() + untilMs);
     stage.read('closing');
     stage.read('closed');
     const movement = { valve: 'closed', at: stage.iso(), by, topic: by === 'command' ? topic : null };
@@ -271,8 +271,8 @@ describe('who moved a valve', () => {
     stage.read('open');
     for (const action of ['close', 'open'] as const) {
       const asked = stage.ask(action);
-      stage.fly(asked);
-      stage.land(asked, stage.clock.monotonic() + 10 * minuteMs);
+      stage.inFlight(asked);
+      stage.movesUntil(asked, stage.clock.monotonic() + 10 * minuteMs);
     }
     for (const state of ['open', 'closed']) stage.read(state);
     expect(stage.get().movement).toMatchObject({ valve: 'closed', by: 'command' });
@@ -284,9 +284,9 @@ describe('who moved a valve', () => {
     const stage = bench();
     stage.read('open');
     const [first, second] = [stage.ask('close'), stage.ask('close')];
-    for (const asked of [first, second]) stage.fly(asked);
-    stage.land(first, stage.clock.monotonic() + 10 * minuteMs);
-    stage.land(second, null);
+    for (const asked of [first, second]) stage.inFlight(asked);
+    stage.movesUntil(first, stage.clock.monotonic() + 10 * minuteMs);
+    stage.movesUntil(second, null);
     stage.read('closed');
     expect(stage.get().movement).toMatchObject({ valve: 'closed', by: 'command', topic });
   });
@@ -304,7 +304,7 @@ describe('who moved a valve', () => {
     stage.read('closed');
     stage.clock.advance(2 * minuteMs);
     stage.open({ type: 'device_handle_moved', detected_at });
-    stage.tell(true);
+    stage.explain(true);
     expect(stage.get().movement).toMatchObject({ by, topic: by === 'command' ? topic : null });
   });
 
@@ -313,7 +313,7 @@ describe('who moved a valve', () => {
     stage.read('open');
     const sentAt = stage.clock.monotonic() + 1;
     stage.clock.advance(minuteMs);
-    stage.fly(stage.ask('close'));
+    stage.inFlight(stage.ask('close'));
     stage.read('closed', 0, sentAt);
     expect(stage.get().movement).toMatchObject({ valve: 'closed', by: 'elsewhere', topic: null });
   });
@@ -343,7 +343,7 @@ describe('who moved a valve', () => {
     expect(stage.get().movement?.by).toBe('elsewhere');
     stage.clock.advance(minuteMs);
     stage.open({ id: 'incident-9', type });
-    expect(stage.tell(isOn)).toBe(by !== 'elsewhere');
+    expect(stage.explain(isOn)).toBe(by !== 'elsewhere');
     expect(stage.get().movement).toMatchObject({
       by,
       incident_id: by === 'elsewhere' ? null : 'incident-9',
@@ -359,8 +359,8 @@ describe('who moved a valve', () => {
     stage.read('open');
     stage.open({ type: 'long_flow_alert' });
     stage.read('closed');
-    stage.tell(isOn);
-    stage.tell(true);
+    stage.explain(isOn);
+    stage.explain(true);
     expect(stage.get().movement?.by).toBe(by);
   });
 
@@ -375,7 +375,7 @@ describe('who moved a valve', () => {
     meanwhile(stage);
     stage.open({ id: 'incident-9', type: 'device_handle_moved' });
     stage.read('closed');
-    stage.tell();
+    stage.explain();
     expect(stage.get().movement?.by).toBe('elsewhere');
   });
 
@@ -397,7 +397,7 @@ describe('who moved a valve', () => {
     const at = stage.iso();
     stage.read('closed', 2 * hourMs);
     expect(stage.get().movement).toMatchObject({ by: 'elsewhere', at: null });
-    stage.tell();
+    stage.explain();
     expect(stage.get().movement).toMatchObject({ by: 'by_hand', at, incident_id: 'incident-9' });
   });
 });

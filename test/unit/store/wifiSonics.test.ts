@@ -83,7 +83,7 @@ describe('the two lists of sonics', () => {
     expect(store.sonicView('kitchen')).toMatchObject({ isWifi: false, sonic: { signal_id: 'hub' } });
   });
 
-  it('may pass a sonic from one to the other, and then it is shown anew', () => {
+  it('may pass a sonic from one to the other, which is planned again then', () => {
     const store = storeWith([barn]);
     store.setTelemetry('barn', someTelemetry(), 0);
     store.takeDirty();
@@ -113,7 +113,7 @@ describe('a Wi-Fi sonic', () => {
     expect(store.topology.isWithoutDevices('farm')).toBe(false);
   });
 
-  it('is shown anew when its property becomes known', () => {
+  it('is planned again when its property becomes known', () => {
     const store = storeWith([inProperty('barn', 'mill')]);
     store.replaceProperties(complete(['home', 'farm', 'mill'].map((id) => aProperty({ id }))));
     expect(store.sonicView('barn')?.propertyId).toBe('mill');

@@ -67,7 +67,7 @@ describe('a delivery', () => {
     expect(webhook.counts).toEqual({ accepted: 1, not_found: 0, unauthorized: 3, too_large: 0 });
   });
 
-  it('may have 64 KiB and no more, of which its sender is told whatever it sends', async () => {
+  it('may have 64 KiB and no more: a longer one is rejected with 413, whatever it contains', async () => {
     const { webhook, port, deliver, deliveries } = await start(undefined, 'x');
     expect(await deliver('x', 'x'.repeat(65_536))).toBe(202);
     expect(await deliver('x', 'x'.repeat(65_537))).toBe(413);

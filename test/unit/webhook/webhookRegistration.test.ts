@@ -48,7 +48,7 @@ async function start(settings: Partial<PropertySettings> | null | undefined, han
 const wanted = { webhook_enabled: true, webhook_url: url };
 
 describe('the registration', () => {
-  it('tells each property once, both fields together', async () => {
+  it('sets both fields of each property together, and once', async () => {
     const { stub, look, lines } = await start({ webhook_enabled: false, webhook_url: '' });
     await Promise.all([look(), look()]);
     await look();

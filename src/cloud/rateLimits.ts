@@ -18,7 +18,7 @@ const defaultPauseMs = 2_000;
 const logAgainMs = 3_600_000;
 
 /** How long the cloud requests to wait with an operation. It says nothing about any other operation. */
-export class Pauses {
+export class RateLimits {
   readonly #clock: Clock;
   readonly #log: Log;
   /** In ms of the monotonic clock. */
@@ -30,7 +30,7 @@ export class Pauses {
     this.#log = log;
   }
 
-  /** Takes an answer, which may request a wait. */
+  /** Reads from an answer whether the cloud requests a wait. */
   record(name: OperationName, response: HttpResponse): void {
     const requestedMs = retryAfterOf(response, this.#clock.now());
     const ms = requestedMs ?? (response.status === 429 ? defaultPauseMs : 0);
@@ -68,7 +68,7 @@ export class Pauses {
     return new Map(left.filter(([, ms]) => ms > 0));
   }
 
-  /** Somebody asks for everything now. */
+  /** Forgets all waits: a user wants everything read now. */
   clear(): void {
     this.#until.clear();
   }
