@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
-import type { DiscoveryPlan } from '../homeassistant/discovery.ts';
+import { type DiscoveryPlan, viewId } from '../homeassistant/discovery.ts';
 import {
   type DevicePlan,
   type PlanContext,
@@ -300,9 +300,11 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   #publishDevice(view: DeviceView): void {
-    const { otherBridges, context } = this.#parts;
+    const { otherBridges, cleanup, context } = this.#parts;
     const { discovery, messages, ...others } = planDevice(view, context);
     if (discovery) this.#publishDiscovery(discovery, view);
+    // Without Home Assistant, the sweep deletes the message of an earlier run.
+    else cleanup.undecided.delete(context.topics.discovery(view.kind, viewId(view)));
     // A bridge that has come onto these topics by mistake may say `online` after this one, for values that it has read.
     const [first] = messages;
     const isInTheWay = otherBridges.problem !== null && first?.payload === 'offline';

@@ -256,4 +256,24 @@ describe('without Home Assistant', () => {
     expect(flags()).toEqual([undefined, undefined]);
     home.bridge.kill();
   });
+
+  it('the devices of an earlier run leave Home Assistant, and their topics stay', async () => {
+    const home = new Home();
+    const devices = () =>
+      [...home.broker.retained.keys()].filter((topic) => topic.startsWith('homeassistant/device/'));
+    await home.start();
+    expect(devices()).toHaveLength(4);
+    await home.stop();
+    await home.startWith({ homeassistant: { enabled: false } });
+    await home.pass(minuteMs);
+    expect(devices()).toEqual([]);
+    expect(home.json(`sonic/${home.sonicId}`)).toMatchObject({ valve: 'open' });
+    expect(home.text(`sonic/${home.sonicId}/availability`)).toBe('online');
+    // They come back with Home Assistant.
+    await home.stop();
+    await home.startWith({});
+    await home.pass(minuteMs);
+    expect(devices()).toHaveLength(4);
+    home.bridge.kill();
+  });
 });
