@@ -151,18 +151,6 @@ describe('after a start', () => {
     const records = since.filter(({ topic }) => /^sonic2mqtt\/(sonic|signal)\/[^/]+$/.test(topic));
     expect(records.filter(({ text }) => text.includes('"property_id":null'))).toEqual([]);
   });
-
-  it('an entity that is there no more is withdrawn first and left out two seconds later', async () => {
-    const topic = discovery(sonic);
-    await bridge.program.stop();
-    const from = mqtt.messages.length;
-    bridge.start({ control: { valves: false } });
-    const valveIn = (text: string) => JSON.parse(text).components.valve_valve;
-    await mqtt.waitForTopic(topic, (text) => valveIn(text) === undefined);
-    const [withdrawal, final] = mqtt.messages.slice(from).filter((message) => message.topic === topic);
-    expect(valveIn(withdrawal?.text ?? '{}')).toEqual({ platform: 'valve' });
-    expect(Number(final?.atMs) - Number(withdrawal?.atMs)).toBeGreaterThanOrEqual(minGapMs);
-  });
 });
 
 describe('a broker', () => {

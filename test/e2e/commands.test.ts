@@ -1,6 +1,5 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { fault, hourly, startBridge } from '../support/bridge.ts';
-import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const bridge = await startBridge({
@@ -163,30 +162,5 @@ describe('a command', () => {
       status: 'refused',
       reason: expect.stringContaining('debug, info'),
     });
-  });
-
-  it.runIf(mosquittoAvailable())('with the retain flag is refused, live and at the next start', async () => {
-    const request = JSON.stringify({ params: { sonic_id: sonic }, body: { action: 'close' } });
-    const topics = [valve, 'bridge/request/command_valve', `sonic/${sonic}/name/set`];
-    const payloads = ['CLOSE', request, 'Attic'];
-    for (const [index, path] of topics.entries()) {
-      await mqtt.publish(`sonic2mqtt/${path}`, String(payloads[index]), { retain: true });
-    }
-    const refusals = () =>
-      bridge
-        .outcomes()
-        .filter(({ reason }) => reason?.startsWith('the command was sent with the retain flag'));
-    await waitFor(() => refusals().length === topics.length, { what: 'the live refusals' });
-    await bridge.program.stop();
-    bridge.start();
-    await waitFor(() => refusals().length === 2 * topics.length, { what: 'the refusals at the next start' });
-    await bridge.untilShown();
-    // To delete it from the broker is no command.
-    for (const path of topics) await mqtt.publish(`sonic2mqtt/${path}`, '', { retain: true });
-    await bridge.command('bridge/refresh', 'PRESS');
-    expect(new Set(refusals().map(({ status }) => status))).toEqual(new Set(['refused']));
-    expect(refusals()).toHaveLength(2 * topics.length);
-    expect(sinceLast().actions).toEqual([]);
-    expect(bridge.sent('patch_sonic')).toEqual([]);
   });
 });

@@ -70,42 +70,6 @@ describe('a command is refused and does not reach the cloud', () => {
     expect(bridge.changesSent()).toEqual([]);
   });
 
-  it('if its topic names no device, or a device of another kind', async () => {
-    const paths = [
-      'sonic/nobody/valve/set',
-      'sonic/../valve/set',
-      `sonic/${hub}/valve/set`,
-      `signal/${sonic}/name/set`,
-      'property/nobody/set',
-      'incident/nobody/action',
-    ];
-    const outcomes = await outcomesOf(
-      paths.map((path) => ({ topic: `sonic2mqtt/${path}`, payload: 'CLOSE' })),
-    );
-    expect(outcomes.map(({ status }) => status)).toEqual(paths.map(() => 'refused'));
-    // What is no command topic has no outcome at all.
-    await mqtt.publish(`sonic2mqtt/sonic/${sonic}/valve/set/x`, 'CLOSE');
-    expect(await outcomesOf([])).toEqual([]);
-    expect(bridge.changesSent()).toEqual([]);
-  });
-
-  it('if control forbids it, whatever it is', async () => {
-    const off = { valves: false, incidents: false, pressure_tests: false, settings: false, account: false };
-    await bridge.restart({ control: off });
-    const outcomes = await outcomesOf(good);
-    expect(outcomes).toHaveLength(good.length);
-    for (const { topic, status, reason } of outcomes) {
-      expect([topic, status]).toEqual([topic, 'refused']);
-      expect(reason).toMatch(/^not permitted: control\.\w+ is off in the configuration$/);
-    }
-    expect(bridge.changesSent()).toEqual([]);
-    const discovery = await mqtt.waitForTopic(
-      `homeassistant/device/sonic2mqtt_${sonic}/config`,
-      (text) => !('valve_valve' in JSON.parse(text).components),
-    );
-    expect(discovery).not.toContain('/valve/set');
-  });
-
   it('if the filters hide its property', async () => {
     await bridge.restart({ filters: { properties: [property] } });
     const incident = world.openIncidentOf('legionella_risk', hidden)?.id ?? '';

@@ -127,6 +127,8 @@ it.each<[Way, string, string]>([
     await cloud.begin({ sparesConnections: true, holdsConnections: true });
     const before = cloud.visits;
     await bridge.mqtt.publish(topic, 'OPEN');
+    // A connection alone may be that of a poll.
+    await bridge.untilJson(`sonic/${told}/last_command`, ({ status }) => status === 'sent');
     await waitFor(() => cloud.visits > before, { what: 'the connection of the first' });
     await bridge.mqtt.publish(topic, 'CLOSE');
     await waitFor(() => statuses().includes(ending), { what: 'the first to give way' });

@@ -166,6 +166,8 @@ describe('the status page', () => {
     const valve = () => last()?.properties[0].sonics.find((each: { name: unknown }) => each.name === name);
     await mqtt.publish(`sonic2mqtt/sonic/${sonic}/valve/set`, 'close');
     await waitFor(() => valve()?.valve === 'closed', { what: 'the closed valve' });
+    // A valve that is moved by hand before that is shown closing for as long as it may take.
+    await bridge.untilJson(`sonic/${sonic}/last_command`, (record) => record.status === 'confirmed');
     world.setValve(sonic, 'open');
     await waitFor(() => valve()?.valve === 'open', { what: 'the open valve' });
     await bridge.broker.stop();

@@ -1,4 +1,5 @@
 import { isObject, type Values, withRoot } from '../support/homeAssistantRules.ts';
+import { readOnce } from '../support/readOnce.ts';
 import type { Shown } from './recordTruths.ts';
 
 /** An entity as Home Assistant has it, by the discovery message of its device. */
@@ -102,7 +103,7 @@ export class Eyes {
       add(this.#byState, entity.stateTopic, entity);
       for (const each of entity.availabilityTopics) add(this.#byAvailability, each, entity);
       const document = this.#retained.get(entity.stateTopic);
-      if (document !== undefined) this.#show(entity, parsedOnce(document));
+      if (document !== undefined) this.#show(entity, parsed(document));
       else if (known) this.#onSeen(entity);
     }
     if (before.size > 0) this.#byDevice.set(id, before);
@@ -135,18 +136,10 @@ function isWhole(component: unknown): component is Values {
   return isObject(component) && Object.keys(component).length > 1;
 }
 
-let lastParsed: { readonly text: string; readonly document: Values } = { text: '', document: {} };
-
-/** Fifty entities read one document. */
-function parsedOnce(text: string): Values {
-  if (lastParsed.text !== text) lastParsed = { text, document: parsed(text) };
-  return lastParsed.document;
-}
-
 /** A JSON object, or an empty one. */
 export function parsed(text: string): Values {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = readOnce(text);
     return isObject(value) ? value : {};
   } catch {
     return {};

@@ -1,6 +1,7 @@
 import type { Random } from '../../src/base/backoff.ts';
 import { between, pick } from '../../src/simulator/random.ts';
 import type { World } from '../../src/simulator/world.ts';
+import { readOnce } from '../support/readOnce.ts';
 import type { SeenRequest } from './virtualCloud.ts';
 
 /** What somebody publishes, and which requests to the cloud it allows. */
@@ -216,7 +217,7 @@ function sonicOf(world: World, random: Random): string {
 
 function fieldOf(body: string, field: string): unknown {
   try {
-    const value: unknown = JSON.parse(body);
+    const value = readOnce(body);
     return typeof value === 'object' && value !== null
       ? Object.entries(value).find(([key]) => key === field)?.[1]
       : undefined;

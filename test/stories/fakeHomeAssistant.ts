@@ -2,6 +2,7 @@ import { availabilityTopics } from '../oracle/eyes.ts';
 import type { Shown } from '../oracle/recordTruths.ts';
 import { discoveryViolations } from '../support/discoveryViolations.ts';
 import { isObject, type Values, withRoot } from '../support/homeAssistantRules.ts';
+import { readOnce } from '../support/readOnce.ts';
 import {
   attributesShown,
   attributeViolations,
@@ -35,6 +36,8 @@ export interface Device {
 
 interface MutableEntity extends Entity {
   component: Values;
+  /** The topics that must all say `online`. */
+  availability: readonly string[];
   state: Shown;
   attributes: Values;
   readonly events: Values[];
@@ -101,7 +104,8 @@ export class FakeHomeAssistant {
       this.#discover(topic, payload);
       return;
     }
-    for (const entity of this.entities() as MutableEntity[]) this.#tell(entity, topic, payload, isRetained);
+    for (const { entities } of this.#devices.values())
+      for (const entity of entities.values()) this.#tell(entity, topic, payload, isRetained);
   }
 
   #complain(words: string): void {
@@ -168,15 +172,17 @@ export class FakeHomeAssistant {
       device: identifier,
       id,
       component,
+      availability: [],
       state: null,
       attributes: {},
       events: [],
       hearsFrom: time.now + setUpMs,
       get isAvailable() {
-        return availabilityTopics(this.component).every((topic) => broker.retained.get(topic) === 'online');
+        return this.availability.every((topic) => broker.retained.get(topic) === 'online');
       },
     };
     entity.component = component;
+    entity.availability = availabilityTopics(component);
     device.entities.set(id, entity);
     const topics = new Set([component['state_topic'], component['json_attributes_topic']]);
     for (const topic of topics) {
@@ -188,7 +194,7 @@ export class FakeHomeAssistant {
   #tell(entity: MutableEntity, topic: string, payload: string, isRetained: boolean): void {
     const { component } = entity;
     const name = `${entity.device} ${entity.id}`;
-    if (availabilityTopics(component).includes(topic) && !['online', 'offline', ''].includes(payload)) {
+    if (entity.availability.includes(topic) && !['online', 'offline', ''].includes(payload)) {
       this.#complain(`${name}: ${payload} says nothing of its availability`);
     }
     // A topic that is emptied tells an entity nothing: it keeps what it shows.
@@ -239,7 +245,7 @@ export class FakeHomeAssistant {
 
 function read(payload: string): unknown {
   try {
-    return JSON.parse(payload);
+    return readOnce(payload);
   } catch {
     return undefined;
   }

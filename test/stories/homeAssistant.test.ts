@@ -231,7 +231,7 @@ describe('16: the unique id was made of a name or a model: all entities are ther
 });
 
 describe('also seen: entities that are not there any more cannot be deleted, or haunt as disabled ones', () => {
-  it('each is sent with its platform only before it is left out, and retained topics of its own are emptied', async () => {
+  it('each is sent with its platform only two seconds before it is left out, and retained topics of its own are emptied', async () => {
     const home = new Home();
     await home.start();
     await home.stop();
@@ -242,7 +242,8 @@ describe('also seen: entities that are not there any more cannot be deleted, or 
     let withdrawn = 0;
     for (const topic of announced(home)) {
       const first = home.messages.slice(0, from).findLast((message) => message.topic === topic);
-      const versions = [first, ...changed.filter((message) => message.topic === topic)].map(
+      const sent = [first, ...changed.filter((message) => message.topic === topic)];
+      const versions = sent.map(
         (message) => JSON.parse(message?.payload ?? '{}').components as Record<string, object>,
       );
       for (const [index, components] of versions.entries()) {
@@ -250,6 +251,8 @@ describe('also seen: entities that are not there any more cannot be deleted, or 
         for (const [id, component] of Object.entries(components)) {
           if (id in next) continue;
           expect(Object.keys(component), id).toEqual(['platform']);
+          const apartMs = Number(sent[index + 1]?.at) - Number(sent[index]?.at);
+          expect(apartMs, id).toBeGreaterThanOrEqual(2 * secondMs);
           withdrawn += 1;
         }
       }

@@ -3,9 +3,13 @@ import { bridgeOf } from '../../src/model/shard.ts';
 import type { RequestFault, Twist } from '../simulation/virtualCloud.ts';
 import { Home, type HomeOptions, hourMs, minuteMs, newDisk, secondMs } from './home.ts';
 
+/** Lists on which no pause depends, in hours that pass. */
+const rare = { incidents: '10m', sonics: '10m', telemetry: '1h' };
+
 /** A home that is there with its shut-off on, and what one does and sees of its pause. */
-async function pausedHome(options: HomeOptions = {}, isOn = true) {
-  const home = new Home(options);
+async function pausedHome({ config, ...options }: HomeOptions = {}, isOn = true) {
+  const schedules = { ...rare, ...Object(config?.['schedules']) };
+  const home = new Home({ ...options, config: { ...config, schedules } });
   const { propertyId, world } = home;
   world.settings.change(propertyId, { auto_shut_off: isOn });
   await home.start();

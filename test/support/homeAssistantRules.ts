@@ -266,8 +266,8 @@ const sharedKeys = [...Object.keys(availabilityFields), 'state_topic', 'command_
 /** A component with what it takes from the root of its message: what it does not say itself and its platform knows. */
 export function withRoot(root: Values, component: Values): Values {
   const name = String(component['platform']);
-  const known = { ...commonFields, ...(Object.hasOwn(platforms, name) && platforms[name]?.fields) };
-  const taken = sharedKeys.filter((key) => key in root && key in known);
+  const own = (Object.hasOwn(platforms, name) && platforms[name]?.fields) || {};
+  const taken = sharedKeys.filter((key) => key in root && (key in commonFields || key in own));
   return { ...Object.fromEntries(taken.map((key) => [key, root[key]])), ...component };
 }
 

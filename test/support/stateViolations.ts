@@ -1,4 +1,5 @@
 import { blockedAttributes, isObject, type Values } from './homeAssistantRules.ts';
+import { readOnce } from './readOnce.ts';
 
 /** The longest state that Home Assistant takes. */
 const longestState = 255;
@@ -24,9 +25,10 @@ export function stateViolations(
   const key = /^\{\{ value_json\.(\w+) \}\}$/.exec(String(template))?.[1];
   if (key === undefined) return [`${id}: the template ${template} is not {{ value_json.KEY }}`];
   try {
-    const value = member(JSON.parse(payload), key);
+    const document = readOnce(payload);
+    const value = member(document, key);
     const wrong = wordViolation(component, value);
-    const reset = resetViolation(component, value, JSON.parse(payload));
+    const reset = resetViolation(component, value, document);
     return [
       ...(wrong === null ? [] : [`${id}: ${JSON.stringify(value)} ${wrong}`]),
       ...(reset === null ? [] : [`${id}: ${reset}`]),
@@ -126,7 +128,7 @@ export function attributeViolations(
   const expression = /^\{\{ \((.+)\) \| tojson \}\}$/.exec(String(template))?.[1];
   if (expression === undefined) return [`${id}: the template ${template} is not {{ (…) | tojson }}`];
   try {
-    const attributes = evaluate(expression, JSON.parse(payload));
+    const attributes = evaluate(expression, readOnce(payload));
     return isObject(attributes) ? [] : [`${id}: ${JSON.stringify(attributes)} is no object`];
   } catch (error) {
     return [`${id}: ${error instanceof Error ? error.message : error}`];
