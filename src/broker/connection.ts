@@ -39,6 +39,9 @@ const reconnect = { firstMs: 1_000, longestMs: 30_000 };
 /** A refused event counts for so long. The next event may come much later. */
 const refusedEventMs = 3_600_000;
 
+/** Two clients with one ID that wait longer and longer before they reconnect meet within this time. */
+const takeoverShownMs = 300_000;
+
 /** If a broker has used MQTT 5 and closes more connections in a row than during a restart, it may be another broker. */
 const maxUnanswered = 20;
 
@@ -77,6 +80,8 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   readonly #refusedEvents = new Map<string, { topic: string; reason: string; at: number }>();
   #published = 0;
   #trouble: string | null = null;
+  /** When the broker last said that another client uses the same client ID; of the monotonic clock. */
+  #takenOverAt = Number.NEGATIVE_INFINITY;
   #running: Promise<void> = Promise.resolve();
   #stopping = new AbortController();
 
@@ -111,6 +116,12 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   /** Why there is no connection; null while that is not known, and while there is one. */
   get trouble(): string | null {
     return this.isConnected ? null : this.#trouble;
+  }
+
+  /** That another client takes the connection over; null if none has for five minutes. Only MQTT 5 tells it for certain. */
+  get takeover(): string | null {
+    const isRecent = this.#clock.monotonic() < this.#takenOverAt + takeoverShownMs;
+    return isRecent ? takenOverMessage(this.#options.clientId) : null;
   }
 
   /** Whether the broker sends what it has stored without the retain flag, so that an old command looks like a new one. */
@@ -216,6 +227,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
       // The log reports a takeover once, whether it is certain or only likely.
       const takenOver = takenOverMessage(this.#options.clientId);
       this.#trouble = trouble;
+      if (reason === takenOver) this.#takenOverAt = this.#clock.monotonic();
       this.#outage.failed(trouble, reason.includes(takenOver) ? takenOver : trouble);
       if (livedMs === null) this.emit('failed', reason, url);
       else this.emit('lost');

@@ -138,5 +138,5 @@ const kubernetesName = /_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(
  * typing error near one.
  */
 function isForeign(variable: string, near: string | null): boolean {
-  return kubernetesName.test(variable) || (near === null && !variable.includes('__'));
+  return !variable.includes('__') && (near === null || kubernetesName.test(variable));
 }

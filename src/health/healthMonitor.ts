@@ -301,6 +301,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
         'broker',
         'rejected',
       ],
+      ['broker', connection.isConnected ? takenOver(connection.takeover) : null, 'broker', 'taken over'],
       ['commands', missedMessages(connection.refusedSubscriptions)],
       ['commands', connection.areStoredUnmarked ? unmarkedMessages : null, 'broker'],
       ['bridges', otherBridges.problem, 'broker'],
@@ -339,6 +340,10 @@ const unmarkedMessages =
 function rejectedMessages(refusal: Connection['refusedEvent']): string | null {
   if (refusal === null) return null;
   return `The MQTT broker rejects messages, for example ${refusal.topic}: ${refusal.reason}. Home Assistant shows old values or none. Check the access list and the limits of the broker`;
+}
+
+function takenOver(takeover: string | null): string | null {
+  return takeover && `The MQTT broker ends the connection again and again: ${takeover}`;
 }
 
 function missedMessages(refused: string | null): string | null {

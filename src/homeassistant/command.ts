@@ -290,8 +290,10 @@ function readField(
       return { refusal: `${field} ${value.refusal}` };
     }
     const [fault] = checkCall(row, fieldsCall(view, operation, { [field]: value })).faults;
-    if (!fault) return { value };
-    words = fault.message;
+    // An address may be cleared; a device without a name would be found nowhere.
+    const isNameless = field === 'name' && value === '';
+    if (!fault && !isNameless) return { value };
+    words = fault?.message ?? 'must not be blank';
   }
   return { refusal: `${field.slice(0, 80)} ${words}` };
 }

@@ -101,7 +101,7 @@ export class StateFile extends Memory {
 
   /** What is wrong with the data directory, in words; null while nothing is. */
   get problem(): string | null {
-    return this.#problem;
+    return this.#problem === null ? null : `data_dir ${this.#directory}: ${this.#problem}`;
   }
 
   /** Why no lock guards the data directory, in words; null if there is one, or if the directory cannot be used at all. */
@@ -245,7 +245,7 @@ export class StateFile extends Memory {
     if (this.#problem !== null) {
       this.#isDirty = true;
       this.saveIn(retryDelayMs);
-      if (!wasProblem) this.#log.warn(`data_dir ${this.#directory}: ${this.#problem}`);
+      if (!wasProblem) this.#log.warn(this.problem ?? '');
     } else if (wasProblem) this.#log.info(`data_dir ${this.#directory} works again`);
   }
 

@@ -417,6 +417,11 @@ describe('the environment', () => {
     expect(load(long).warnings).toEqual([]);
   });
 
+  it('with two underscores belongs to nobody else, though Kubernetes has names that end so', () => {
+    const [problem] = problems(required.join('\n'), { SONIC2MQTT_MQTT__PORT: '1' });
+    expect(problem).toMatch(/^SONIC2MQTT_MQTT__PORT: sets no option/);
+  });
+
   it('is no configuration while it holds only variables of others', () => {
     const options = { env: { SONIC2MQTT_HTTP_SERVICE_HOST: '10.0.0.2' }, cwd: temporaryFolder() };
     expect(isUnconfigured(options)).toBe(true);

@@ -137,6 +137,12 @@ describe('a text', () => {
     },
   );
 
+  it.each(['', ' ', '\t\n'])('of %j is no name', (payload) => {
+    for (const view of [property, signalView(), sonicView()])
+      expect(asked(view, 'name/set', payload)).toBe('name must not be blank');
+    expect(body('set', '{"name":""}')).toBe('name must not be blank');
+  });
+
   it.each(['Garden shed', 'ON', '12', '{"name":"x"}', 'Küche "Süd" / 厨房', 'null', ' Attic\n'])(
     'of %j is a name',
     (payload) => {

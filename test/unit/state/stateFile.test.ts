@@ -430,7 +430,9 @@ describe('a state file that this process has not written', () => {
     await clock.advance(1_000);
     await two.state.recordAnnounced(['third']);
     for (const { state, warnings } of [one, two]) {
-      expect(state.problem).toBe('another sonic2mqtt uses the same folder. Give each its own');
+      expect(state.problem).toMatch(
+        /^data_dir .*: another sonic2mqtt uses the same folder\. Give each its own$/,
+      );
       expect(warnings()).toEqual([expect.stringContaining('another sonic2mqtt uses the same folder')]);
     }
     expect(json(join(directory, 'state.json')).announced.toSorted()).toEqual(['first', 'second', 'third']);
