@@ -59,7 +59,7 @@ export const surroundingMutations: readonly Mutation[] = [
   {
     promise: 'totals are worked out again with the data of a disk that is mounted late',
     file: 'src/polling/poller.ts',
-    text: "state.on('added', () => this.refreshDays());",
+    text: "state.on('added', () => this.#usage.refreshShown());",
     replacement: '',
     tests: otherInstallationTests,
   },

@@ -126,7 +126,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     });
     store.on('relocated', () => void this.runNow('properties'));
     // A disk may be mounted late.
-    state.on('added', () => this.refreshDays());
+    state.on('added', () => this.#usage.refreshShown());
     this.#details = new Details(parts);
     this.#telemetry = new TelemetryPoll(parts);
     this.#usage = new UsagePoll(parts);

@@ -52,6 +52,12 @@ export class UsagePoll {
     if (store.isResolved) this.#forgetGone();
   }
 
+  /** The same for the sonics whose sum is shown. No sum is shown before the broker was scanned, which may have a larger one. */
+  refreshShown(): void {
+    const { store, state } = this.#parts;
+    for (const id of state.usageRecords().keys()) if (store.usage.readAt(id) !== undefined) this.#update(id);
+  }
+
   #query(): DeviceQuery {
     const { store } = this.#parts;
     return {

@@ -15,6 +15,9 @@ const sum = (litres: readonly number[]) =>
 
 const usageOf = (home: Home) => home.json(`sonic/${home.sonicId}/usage`);
 
+const totalsOf = (home: Home): readonly (number | null)[] =>
+  home.published(`sonic/${home.sonicId}/usage`).map(({ payload }) => JSON.parse(payload).total);
+
 describe('the water that has run', () => {
   it('is that of the cloud, day by day and in total, and follows its corrections, also over a restart', async () => {
     const home = new Home({ config: { schedules } });
@@ -44,8 +47,7 @@ describe('the water that has run', () => {
     await home.pass(2 * minuteMs);
     expect(usageOf(home)).toMatchObject({ yesterday: 1_234.5, days: { [lastMonth]: 1.5 } });
     await expectSame();
-    const totals = home.published(`sonic/${sonicId}/usage`).map(({ payload }) => JSON.parse(payload).total);
-    expect(totals).not.toContain(null);
+    expect(totalsOf(home)).not.toContain(null);
     home.bridge.kill();
   });
 
@@ -109,15 +111,31 @@ describe('the water that has run', () => {
     home.bridge.kill();
     // And the broker has lost it.
     home.broker.retained.delete(`sonic2mqtt/sonic/${sonicId}/usage`);
-    const from = home.published(`sonic/${sonicId}/usage`).length;
+    const from = totalsOf(home).length;
     await home.start();
     await home.pass(5 * minuteMs);
-    const shown = home
-      .published(`sonic/${sonicId}/usage`)
-      .slice(from)
-      .map(({ payload }) => JSON.parse(payload).total);
+    const shown = totalsOf(home).slice(from);
     expect(shown.filter((each) => each !== null && each < total)).toEqual([]);
     expect(shown.at(-1)).toBeGreaterThanOrEqual(total);
+    home.bridge.kill();
+  });
+
+  it('has no smaller total than the broker where the file is one of before', async () => {
+    const home = new Home({ config: { schedules } });
+    await home.start();
+    await home.stop();
+    const before = new Map(home.disk.files);
+    await home.start();
+    home.world.correctUsage(home.sonicId, yesterday, 5_000);
+    await home.pass(5 * minuteMs);
+    home.bridge.kill();
+    for (const [path, text] of before) home.disk.files.set(path, text);
+    const from = totalsOf(home).length;
+    await home.start();
+    await home.pass(minuteMs);
+    const shown = totalsOf(home).slice(from);
+    expect(shown.filter((each) => each !== null && each < 5_000)).toEqual([]);
+    expect(shown.at(-1)).toBeGreaterThan(5_000);
     home.bridge.kill();
   });
 
