@@ -14,8 +14,8 @@ export interface HealthCircumstances {
   /** Topics at which the broker has refused the last message, each with since when. */
   refused(): ReadonlyMap<string, number>;
   isHeard(): boolean;
-  /** Whether the cloud has the valve. */
-  hasThing(id: string): boolean;
+  /** Whether the cloud has the valve, and can reach it. */
+  isReachable(id: string): boolean;
   /** Whether the broker does not take what the bridge says of its health. */
   isHealthRefused(): boolean;
   /** Whether the broker shows a bridge all that it has stored, and marks it. Else it cannot see what another has announced. */
@@ -118,6 +118,8 @@ export class HealthJudge {
       return;
     }
     this.#lookAtFloor(since);
+    // Of a valve that has gone, or has no link, nobody measures anything.
+    if (this.#unmeasured && !this.#circumstances.isReachable(this.#unmeasured.id)) this.#unmeasured = null;
     if (isHealthRefused() || !isHealthOk(this.#retained)) {
       this.#okSince = null;
       this.#takenSince = null;
@@ -146,11 +148,9 @@ export class HealthJudge {
       this.#takenSince ??= now();
       if (now() - this.#takenSince > takenMs) return `another bridge announces ${strangers[0]}`;
     } else this.#takenSince = null;
-    const { count = 0, since: unmeasuredSince = 0, id = '' } = this.#unmeasured ?? {};
-    // Of a valve that has gone nobody measures anything.
+    const { count = 0, since: unmeasuredSince = 0 } = this.#unmeasured ?? {};
     const isDue = count > 2 && now() - unmeasuredSince > windowMs.telemetry;
-    if (isDue && this.#circumstances.hasThing(id)) return 'no measurement was read';
-    return null;
+    return isDue ? 'no measurement was read' : null;
   }
 
   /** Devices of this bridge that Home Assistant has from another one. */

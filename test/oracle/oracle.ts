@@ -185,7 +185,7 @@ export class Oracle {
       isHeard,
       isHealthRefused,
       showsStored: () => this.showsStored(),
-      hasThing: (id) => simulator.world.things.get(id) !== undefined,
+      isReachable: (id) => history.latest.isReachable(id),
       runningSince: () => this.#runningSince,
       refused: () => this.#refused,
     });

@@ -341,8 +341,8 @@ export class ShownJudge {
     );
     const homes = new Set(moments.map((moment) => moment.homes));
     if (homes.size < 2) return false;
-    // New incidents count where the device was before.
-    const most = Math.max(...moments.map(({ incidents }) => incidents.size));
+    // New incidents count where the device was before, with those of which it is not certain yet that they have closed.
+    const most = new Set(moments.flatMap(({ incidents }) => [...incidents.keys()])).size;
     return (
       this.#wasSo(question, entity, windowMs.properties) ||
       (entity.state === 'ON' && most > 0) ||
