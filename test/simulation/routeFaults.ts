@@ -5,12 +5,12 @@ import { between, pick, uuid } from '../../src/simulator/random.ts';
 import type { RequestFault, SeenRequest, Strike, Twist, TwistedAnswer } from './virtualCloud.ts';
 
 /** What may become of one route, or of one page of its list. */
-export const routeFaults = [
+const routeFaults = [
   ...['500', '503', '503-hour', '429', '429-hour', '403', '403-html', '404', '401'],
   ...['hang', 'reset', 'slow-connect', 'half-page', 'empty-page', 'odd-types', 'spelling', 'few-ids'],
 ] as const;
 type DrawnFault = (typeof routeFaults)[number];
-export type RouteFault = DrawnFault | 'outdated';
+type RouteFault = DrawnFault | 'outdated';
 
 /** The routes by which the bridge lives. */
 const routes: readonly OperationName[] = [

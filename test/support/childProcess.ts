@@ -3,7 +3,7 @@ import { onTestFinished, TestRunner } from 'vitest';
 import { patienceMs } from './waitFor.ts';
 
 /** How a process ended, and how long that took since it was asked to, in ms. */
-export interface Ending {
+interface Ending {
   code: number | null;
   signal: NodeJS.Signals | null;
   durationMs: number;

@@ -9,7 +9,7 @@ import { createSecureContext, TLSSocket } from 'node:tls';
 import { atTestEnd } from './childProcess.ts';
 
 /** What the cloud answered, all of it. */
-export interface CloudAnswer {
+interface CloudAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
