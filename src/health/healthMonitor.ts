@@ -226,11 +226,12 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     if (isFresh) this.emit('event', 'cloud_online', { reason: null });
     else {
       const cause = staleCause(records);
-      const reason = cause === null ? staleReason : `${staleReason}: ${cause}`;
-      this.#parts.log.warn(`${reason}. Entities are now unavailable`);
+      const told = cause === null ? '' : `: ${cause}`;
+      this.#parts.log.warn(`No fresh data from the cloud${told}. Entities are now unavailable`);
       // An outage of the whole cloud explains it better than what one list met.
       const { problems = [], cloudReason } = this.#report ?? {};
-      this.emit('event', 'cloud_offline', { reason: (problems.some(isOutage) && cloudReason) || reason });
+      const reason = (problems.some(isOutage) && cloudReason) || `${staleReason}${told}`;
+      this.emit('event', 'cloud_offline', { reason });
     }
     this.emit('changed');
   }

@@ -245,7 +245,7 @@ export class StateFile extends Memory {
     if (this.#problem !== null) {
       this.#isDirty = true;
       this.saveIn(retryDelayMs);
-      if (!wasProblem) this.#log.warn(this.problem ?? '');
+      if (!wasProblem) this.#log.warn(`data_dir ${this.#directory}: ${this.#problem}`);
     } else if (wasProblem) this.#log.info(`data_dir ${this.#directory} works again`);
   }
 
