@@ -84,6 +84,8 @@ export class Oracle {
     { readonly at: number; readonly isTold: boolean; readonly lists: number }
   >();
   readonly #refused = new Map<string, number>();
+  /** What the broker had refused when the connection began, until it has that. */
+  #sentAgain = new Set<string>();
   /** Topics of the bridge at which somebody else has written last. */
   readonly #forged = new Set<string>();
   /** When the broker last refused what the bridge says of its health. */
@@ -118,7 +120,8 @@ export class Oracle {
       bounds: () => this.#bounds,
       isOurs: (topic) => topic.startsWith(`${this.#base}/`),
       isOfOtherAccount: (id) => this.isOfOtherAccount(id),
-      isRefused: (topic) => this.#refused.has(topic),
+      isRefused: (topic) =>
+        this.#refused.has(topic) || (this.#sentAgain.has(topic) && time.now - this.#linkedSince < 10_000),
       isForged: (topic) => this.#forged.has(topic),
       isMisled: (source) => this.isMisled(source),
       areIncidentsUnread: () =>
@@ -213,7 +216,8 @@ export class Oracle {
   /** A run of the bridge begins, knowing nothing. */
   runBegan(): void {
     this.#runningSince = this.#options.time.now;
-    this.#totals.runBegan(this.#options.retained);
+    // Without its disk a run knows only what the broker tells it.
+    this.#totals.runBegan(this.canRemember() || this.showsStored() ? this.#options.retained : new Map());
     this.#move.forget();
     this.pauses.runBegan();
     this.#crawls.forget();
@@ -285,6 +289,7 @@ export class Oracle {
     handedOver: () => {},
     taken: (topic, payload, retain) => {
       this.#refused.delete(topic);
+      this.#sentAgain.delete(topic);
       this.#forged.delete(topic);
       this.#glance();
       if (!retain) return;
@@ -317,9 +322,17 @@ export class Oracle {
       if (isLinked && !this.#isLinked) this.#linkedSince = this.#options.time.now;
       this.#isLinked = isLinked;
       // What was refused is sent again with the next connection.
-      this.#refused.clear();
+      if (isLinked) this.#sentAgain = new Set(this.#refused.keys());
+      if (isLinked) this.#refused.clear();
     },
   };
+
+  /** Whether a device was in another property lately: the lists that tell of it may have been read then. */
+  hasMoved(id: string): boolean {
+    const { time, epochMs } = this.#options;
+    const moments = [...this.#history.since(epochMs + time.now - this.#bounds.windowMs.properties)];
+    return new Set(moments.map(({ moment }) => moment.propertyOf(id))).size > 1;
+  }
 
   /** Judges all that is shown now. */
   judgeAll(): void {

@@ -124,7 +124,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
         // To which of several properties a sonic on Wi-Fi belongs nobody can tell, and that there are several, or are
         // no longer, is known only from lists that are read more rarely.
         const isNowhere = world.wifiSonics.has(incident?.sonic_id ?? id);
-        if (selection.length > 0 && isNowhere) return false;
+        if (selection.length > 0 && (isNowhere || oracle.hasMoved(incident?.sonic_id ?? id))) return false;
         return isSelected(
           world,
           incident ? world.propertyOfIncident(incident) : world.propertyOf(id),
