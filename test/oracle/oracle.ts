@@ -172,6 +172,7 @@ export class Oracle {
       },
       isHeardFor: (ms) =>
         this.isAlone &&
+        !this.#areOthers &&
         isHeard() &&
         this.#refused.size === 0 &&
         time.now - Math.max(this.#linkedSince, this.#runningSince ?? time.now) > ms,
@@ -211,6 +212,11 @@ export class Oracle {
     // The broker may take what a bridge has sent just after it has ended.
     if (count < this.#bridges) this.#othersUntil = this.#options.time.now + 60_000;
     this.#bridges = count;
+  }
+
+  /** Whether another bridge uses the same topics, or has until a moment ago. */
+  get #areOthers(): boolean {
+    return this.#bridges > 1 || this.#options.time.now < this.#othersUntil;
   }
 
   /** A run of the bridge begins, knowing nothing. */
@@ -408,8 +414,7 @@ export class Oracle {
     const [, id] = /\/sonic\/([^/]+)\/(?:usage|homeassistant)$/.exec(topic) ?? [];
     if (id === undefined) return;
     const [, total] = /"(?:water_)?total":([\d.]+)/.exec(payload) ?? [];
-    const areOthers = this.bridges > 1 || this.#options.time.now < this.#othersUntil;
-    const isJudged = payload !== '' && this.isAlone && !areOthers;
+    const isJudged = payload !== '' && this.isAlone && !this.#areOthers;
     if (!isJudged) this.#totals.forget(topic);
     else if (total !== undefined) this.#totals.show(topic, id, Number(total));
   }
