@@ -37,6 +37,9 @@ const sentAgainMs = 11 * 60_000;
 /** An incident for which the cloud does not answer by itself closes with the third list that is without it. */
 const maxListsInDoubt = 2;
 
+/** By the status of that answer; if the cloud refuses it, with the second list. */
+const listsInDoubt: Readonly<Record<number, number>> = { 200: 0, 404: 0, 403: 1 };
+
 /** Which sources an operation reads. */
 const sourcesOf: readonly (readonly [pattern: RegExp, sources: readonly Source[]])[] = [
   [/incident/, ['incidents']],
@@ -78,10 +81,10 @@ export class Oracle {
   readonly #misledAt = new Map<Source, number>();
   /** When the cloud last accepted a movement, by sonic and word. */
   readonly #acceptedAt = new Map<string, number>();
-  /** When the bridge first asked for an incident by itself, by id, whether the cloud told, and how many lists came since. */
+  /** When the bridge first asked for an incident by itself, by id, how many lists came since, and for how many it may count. */
   readonly #askedForAlone = new Map<
     string,
-    { readonly at: number; readonly isTold: boolean; readonly lists: number }
+    { readonly at: number; readonly lists: number; readonly most: number }
   >();
   readonly #refused = new Map<string, number>();
   /** What the broker had refused when the connection began, until it has that. */
@@ -127,9 +130,10 @@ export class Oracle {
       areIncidentsUnread: () =>
         time.now - (this.#crawls.last('list_incidents')?.askedAt ?? 0) > this.#bounds.windowMs.incidents,
       askedForAlone: () =>
-        [...this.#askedForAlone].flatMap(([id, { at, isTold, lists }]) =>
-          time.now - at < slackMs || (!isTold && lists < maxListsInDoubt) ? [id] : [],
+        [...this.#askedForAlone].flatMap(([id, { at, lists, most }]) =>
+          time.now - at < slackMs || lists < most ? [id] : [],
         ),
+      isBeingTidied: (id) => !history.latest.has(id) && time.now - this.#linkedSince < 10_000,
       isTravelling: (id, shown) => this.#isTravelling(id, shown),
       counted: (check) => this.#count(check),
       violated: (words) => this.#violated(words),
@@ -372,8 +376,8 @@ export class Oracle {
     }
     const { incident_id: incidentId = '' } = request.params;
     const asked = this.#askedForAlone.get(incidentId);
-    if (asked && [200, 403, 404].includes(answer.status))
-      this.#askedForAlone.set(incidentId, { ...asked, isTold: true });
+    const most = listsInDoubt[answer.status];
+    if (asked && most !== undefined) this.#askedForAlone.set(incidentId, { ...asked, most });
     if (isTrue || answer.status !== 200 || answer.isHonest === true || operation === null) return;
     for (const [pattern, sources] of sourcesOf) if (pattern.test(operation)) this.misled(...sources);
   }
@@ -440,7 +444,7 @@ export class Oracle {
     const { now } = this.#options.time;
     const { at } = this.#askedForAlone.get(incidentId) ?? { at: Number.NEGATIVE_INFINITY };
     if (now - at > this.#bounds.windowMs.incidents)
-      this.#askedForAlone.set(incidentId, { at: now, isTold: false, lists: 0 });
+      this.#askedForAlone.set(incidentId, { at: now, lists: 0, most: maxListsInDoubt });
   }
 
   /** Whether the cloud has told something else than the truth of this lately. */

@@ -40,6 +40,8 @@ export interface Circumstances {
   isOfOtherAccount(id: string): boolean;
   /** Whether the broker has refused the bridge's last message there. */
   isRefused(topic: string): boolean;
+  /** Whether the device is gone, and what the broker has of it is deleted with the connection that has just begun. */
+  isBeingTidied(id: string): boolean;
   /** Whether somebody else has written there since. */
   isForged(topic: string): boolean;
   /** Whether the cloud has told something else than the truth of this lately. */
@@ -142,7 +144,7 @@ export class ShownJudge {
     if (state === null || state === '' || !this.#eyes.isAvailable(entity)) return;
     const question = this.#questionOf(entity);
     if (question === null || !this.#circumstances.isOurs(stateTopic)) return;
-    if (this.#circumstances.isOfOtherAccount(id)) return;
+    if (this.#circumstances.isOfOtherAccount(id) || this.#circumstances.isBeingTidied(id)) return;
     const { counted, violated, bounds, isMisled } = this.#circumstances;
     const { source } = question;
     const windowMs = bounds().windowMs[source];

@@ -123,6 +123,11 @@ export class Moment implements WorldView {
   }
 
   /** Whether the cloud can reach a sonic: its radio and its signal's link are up. */
+  /** Whether the cloud has a device of that id. */
+  has(id: string): boolean {
+    return this.properties.has(id) || this.signals.has(id) || this.thingsById.has(id);
+  }
+
   isReachable(id: string): boolean {
     const sonic = this.things.get(id);
     if (!sonic) return false;

@@ -67,6 +67,13 @@ function quietMsOf(bounds: Bounds): number {
   return Math.max(...Object.values(bounds.windowMs)) - slackMs + 10 * minuteMs;
 }
 
+/** Until when a list of devices that the cloud has told to wait an hour for may not be read; it is not a vital one. */
+function unreadUntil({ trouble, startMs, durationMs }: Storm): number {
+  const isLong = trouble.at === 'route' && trouble.fault.endsWith('-hour');
+  const isOfDevices = isLong && /^list_(properties|signals|property_signals)$/.test(trouble.operation);
+  return isOfDevices ? startMs + durationMs + 60 * minuteMs : 0;
+}
+
 /** Simulates a seed's time of trouble; the same seed gives the same. */
 export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<DayReport> {
   // Streams of their own, so that what one draws leaves the others as they are.
@@ -272,7 +279,8 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
   for (let round = 0; round < rounds && !deadline(); round++) {
     const startMs = round * roundMs + lateMs;
     const quietAt = startMs + roundMs - quietMs;
-    for (const storm of forecast(random.weather, startMs, quietAt)) schedule(storm);
+    const storms = forecast(random.weather, startMs, quietAt);
+    for (const storm of storms) schedule(storm);
     if (seed >= firstCached)
       for (const storm of forecast(random.caches, startMs, quietAt, [aCacheTrouble])) schedule(storm);
     isTroubled = true;
@@ -282,8 +290,8 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     isTroubled = false;
     troubles.settle();
     watch.worldChanged();
-    // It is quiet for a machine that still sleeps once it wakes.
-    const quietFrom = Math.max(quietAt, bridge.machine.wakesAt);
+    // It is quiet for a machine that still sleeps once it wakes, and for a list that waits once it is read.
+    const quietFrom = Math.max(quietAt, bridge.machine.wakesAt, ...storms.map(unreadUntil));
     lateMs += quietFrom - quietAt;
     const quietUntil = quietFrom + quietMs;
     for (let at = quietAt; at < quietUntil && !deadline(); at += minuteMs) {
