@@ -332,8 +332,7 @@ export class Watch {
 
   /** What was announced while nothing could be noted, which the log says, may be announced by the next run once more. */
   #timesOf(counts: Map<string, number>, id: string): number {
-    if (!this.#bounds.isTruthful()) return 0;
-    const times = (counts.get(id) ?? 0) + 1;
+    const times = this.#bounds.isTruthful() ? (counts.get(id) ?? 0) + 1 : 1;
     counts.set(id, this.#bounds.canRemember() ? times : 0);
     return times;
   }
