@@ -34,8 +34,8 @@ export interface CloudClientOptions extends Omit<PipelineOptions, 'random'> {
 export interface ListOptions extends CallOptions {
   readonly onPage?: PageWatcher;
   /**
-   * Whether records of the list are known by then, from this run or the last one. Then a 404 does not mean that the cloud has no such
-   * list, and the list is read again.
+   * Whether records of the list are known by the time of the answer, from this run or the last one. Then a 404 does not mean
+   * that the cloud has no such list, and the list is read again.
    */
   readonly isExpected?: () => boolean;
 }
