@@ -65,17 +65,17 @@ export class OpenIncidents {
 
   /** Stores the open incidents. An incident is closed if a complete list misses it, or any list has it as closed. */
   replaceAll(reading: Reading<Incident>): void {
-    const { records, startedAt } = reading;
+    const records = reading.records.map((record) => this.#keepPlace(record));
     this.#mayMove = true;
     for (const record of records) {
-      if (!isOpen(record) && !this.#table.isOlder(record.id, startedAt)) this.#close(record);
+      if (!isOpen(record) && !this.#table.isOlder(record.id, reading.startedAt)) this.#close(record);
     }
     this.#table.replaceAll({ ...reading, records: records.filter(isOpen) });
   }
 
   /** Stores the answer to a change, received at that time. */
   change(id: string, answer: Incident, heardAt: number): void {
-    const change = this.#table.change(id, answer, heardAt);
+    const change = this.#table.change(id, this.#keepPlace(answer), heardAt);
     if (change) this.#mayMove = true;
     if (change?.after && !isOpen(change.after)) this.#close(change.after);
   }
@@ -290,6 +290,21 @@ export class OpenIncidents {
     if (sonicId !== null && sonic.has(sonicId)) return { kind: 'sonic', id: sonic.idOf(sonicId) };
     if (signalId !== null && signal.has(signalId)) return { kind: 'signal', id: signal.idOf(signalId) };
     return null;
+  }
+
+  /** The record, with the devices that an earlier one named if it names none that is known. Incidents stay where they began. */
+  #keepPlace(record: Incident): Incident {
+    const before = this.#table.get(record.id);
+    if (!before) return record;
+    const keep = (kind: AnnouncingDevice['kind'], id: string | null, idBefore: string | null) => {
+      const { [kind]: known } = this.#devices;
+      const hasBefore = idBefore !== null && known.has(idBefore);
+      return hasBefore && (id === null || !known.has(id)) ? idBefore : id;
+    };
+    const sonic_id = keep('sonic', record.sonic_id, before.sonic_id);
+    const signal_id = keep('signal', record.signal_id, before.signal_id);
+    const isUnchanged = sonic_id === record.sonic_id && signal_id === record.signal_id;
+    return isUnchanged ? record : { ...record, sonic_id, signal_id };
   }
 
   #close(record: Incident): void {

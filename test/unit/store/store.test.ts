@@ -539,6 +539,20 @@ describe('incidents in the store', () => {
     expect(store.takeDirty().signal).toContain('hub');
   });
 
+  it('stay at their sonic if the cloud later names only a hub, nothing, or what nobody has', () => {
+    store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen', signal_id: 'hub' })]));
+    // The sonic gets another hub, and the incident still names the former one.
+    store.replaceSonics(complete([sonic('kitchen', 'stray'), sonic('bath', 'hub')]));
+    const leaksOf = (id: string) => store.sonicView(id)?.incidents.map((leak) => leak.id);
+    for (const fields of [{ signal_id: 'hub' }, {}, { sonic_id: 'nobody', signal_id: 'hub' }]) {
+      store.replaceIncidents(complete([incident('leak', fields)]));
+      expect([leaksOf('kitchen'), leaksOf('bath')]).toEqual([['leak'], []]);
+      expect(store.sonicView('bath')?.possibleIncidents).toEqual([]);
+    }
+    store.setIncident('leak', incident('leak', { state: 'snoozed' }), time++);
+    expect(store.sonicView('kitchen')?.incidents).toMatchObject([{ sonic_id: 'kitchen', state: 'snoozed' }]);
+  });
+
   it('open, change and close once each', () => {
     const opened = incident('leak', { sonic_id: 'kitchen' });
     expect(eventsOf(() => store.replaceIncidents(complete([opened])))).toEqual([
