@@ -12,6 +12,15 @@ export const commandStatuses = [
 ] as const;
 export type CommandStatus = (typeof commandStatuses)[number];
 
+/** A message that asked for a movement. The same object names it each time. */
+export interface AskedCommand {
+  /** Null for a message that names none. */
+  readonly action: ValveAction | null;
+  readonly topic: string;
+  /** ISO 8601 in UTC. */
+  readonly askedAt: string;
+}
+
 /** The newest command for a valve. Times are ISO 8601 in UTC. */
 interface LastCommand {
   /** Null for a message that names none. */

@@ -23,7 +23,7 @@ import { type Shard, wholeAccount } from '../model/shard.ts';
 import { restedAt } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ValveAction } from '../model/valve.ts';
-import type { CommandStatus, ValveRecord } from '../model/valveCommand.ts';
+import type { AskedCommand, CommandStatus, ValveRecord } from '../model/valveCommand.ts';
 import { Account, type AccountMemory } from './account.ts';
 import { Changes, type Dirty, type PlannedKind, plannedKinds } from './changes.ts';
 import type { ReadonlyDetails, TelemetryTable } from './details.ts';
@@ -32,7 +32,6 @@ import type { ReadonlyFilter } from './propertyFilter.ts';
 import { type DeviceEvent, ShownDevices } from './shownDevices.ts';
 import type { Change, Reading } from './table.ts';
 import type { ReadonlyDevices, ReadonlyTopology } from './topology.ts';
-import type { AskedCommand } from './valveRecords.ts';
 import { propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
 
 /** What is kept over a restart: also what is known of pauses. */

@@ -1,14 +1,14 @@
 import type { Clock } from '../base/clock.ts';
 import { idKey } from '../model/ids.ts';
-import { typeOf } from '../model/incidents.ts';
 import type { Incident, Sonic } from '../model/records.ts';
-import { type SettledValve, settledValve, targetOf, type ValveAction } from '../model/valve.ts';
+import { type SettledValve, settledValve, targetOf } from '../model/valve.ts';
 import {
+  type AskedCommand,
   type CommandStatus,
   failureShownMs,
-  type Movement,
   type ValveRecord,
 } from '../model/valveCommand.ts';
+import { countsAsMoverMs, ValveMovement } from './valveMovement.ts';
 
 /** Keeps records of valves over a restart. */
 export interface ValveMemory {
@@ -19,84 +19,29 @@ export interface ValveMemory {
   readonly isKnownIncident: (incidentId: string) => boolean;
 }
 
-/** A message that asked for a movement. The same object names it each time. */
-export interface AskedCommand {
-  /** Null for a message that names none. */
-  readonly action: ValveAction | null;
-  readonly topic: string;
-  /** ISO 8601 in UTC. */
-  readonly askedAt: string;
-}
-
-/** A command that may still move the valve. Times are ms of the monotonic clock. */
-interface Pending {
-  readonly asked: AskedCommand;
-  readonly target: SettledValve;
-  /** When it was sent. */
-  readonly from: number;
-  /** Until when the valve may begin to move. */
-  readonly until: number;
-}
-
-/** An incident that may show who moved a valve. */
-interface Explanation {
-  readonly incident: Incident;
-  readonly seenAt: number;
-}
-
-/** A movement that an incident may still explain. Times are ms of the monotonic clock. */
-interface UnexplainedMovement {
-  /** After when it began. */
-  readonly from: number;
-  readonly noticedAt: number;
-  /** When the command was sent that may have moved it; null if none was. */
-  readonly commandedAt: number | null;
-  /** Whether the automatic shut-off was on when it was noticed, or when that was known first; null before that. */
-  isShutOffOn: boolean | null;
-}
-
-/** What is known of one valve. Times are ms of the monotonic clock. */
+/** What is known of the commands for one valve, and how it came to where it is. */
 interface ValveEntry {
   readonly id: string;
-  /** The newest command that was not refused. */
-  newest: AskedCommand | null;
-  last: AskedCommand | null;
+  /** The newest command of this run, sent or refused. */
+  lastAsked: AskedCommand | null;
+  /** The newest command that this run has sent. */
+  lastSent: AskedCommand | null;
+  /** The command of `failed`, if it is of this run. */
   failedAsked: AskedCommand | null;
-  /** The newest command that had not been refused when that one failed. */
+  /** The newest sent command at the time of that failure. */
   failedAfter: AskedCommand | null;
+  /** In ms of the monotonic clock. */
   failedUntil: number;
   /** A command that an earlier run has sent and not seen how it ended, until this run has read the valve or sent another. */
   unfinished: ValveRecord['command'];
-  /** The oldest first. */
-  pending: readonly Pending[];
-  /** When the valve was last read where it was before; null while it is there. */
-  leftAt: number | null;
-  explanations: Explanation[];
-  unexplained: UnexplainedMovement | null;
   command: ValveRecord['command'];
   failed: ValveRecord['failed'];
-  movement: Movement | null;
+  readonly movement: ValveMovement;
 }
-
-/** A movement and the incident that explains it are reported within this time, in ms. */
-const togetherMs = 5 * 60_000;
-
-/** A command counts as the mover if the valve is read within this time after it, in ms. Later the mover is unknown. */
-const countsAsMoverMs = 10 * 60_000;
-
-/** If two readings are further apart than this, in ms, the time of a movement between them is unknown. */
-const timelyMs = 60 * 60_000;
-
-const shutOffTypes = ['high_volume_alert', 'long_flow_alert', 'water_presence_detected'];
 
 const unfinishedReason = 'sonic2mqtt was restarted before the valve had confirmed the command';
 
-/**
- * The newest command of each valve, the one that failed, and how the valve came to where it is. All of it is kept over
- * restarts. A movement is by a command only if the command may have been at work when the valve left its position, and the
- * valve was read again soon. An incident that is new at the same time shows who it was. If the incident is read later, it
- * corrects the movement.
- */
+/** The newest command of each valve, the one that failed, and the last movement. All of it is kept over restarts. */
 export class ValveRecords {
   readonly #memory: ValveMemory | undefined;
   readonly #clock: Clock;
@@ -110,7 +55,11 @@ export class ValveRecords {
   /** What is known of a valve. A failure that is a day old is none. */
   of(id: string): ValveRecord {
     const { command, failed, movement, failedUntil } = this.#entry(id);
-    return { command, failed: this.#clock.monotonic() < failedUntil ? failed : null, movement };
+    return {
+      command,
+      failed: this.#clock.monotonic() < failedUntil ? failed : null,
+      movement: movement.last,
+    };
   }
 
   /** Records how far a command is, or how it ended. `isFailure`: the valve was not moved as somebody wished. */
@@ -123,147 +72,70 @@ export class ValveRecords {
   ): void {
     const entry = this.#entry(id);
     const { action, askedAt: asked_at, topic } = asked;
-    if (status === 'sent' || status === 'refused') entry.last = asked;
+    if (status === 'sent' || status === 'refused') entry.lastAsked = asked;
     if (status === 'sent') {
-      entry.newest = asked;
+      entry.lastSent = asked;
       entry.unfinished = null;
     }
     const command = { action, asked_at, status, reason };
-    if (entry.last === asked) entry.command = { ...command, topic };
-    // After a newer command was sent, an older one that fails is no longer what its owner wants.
-    if (isFailure && action !== null && (entry.newest === asked || status === 'refused')) {
+    if (entry.lastAsked === asked) entry.command = { ...command, topic };
+    // A command that fails after a newer one was sent is not shown as failed: nobody wants it any more.
+    if (isFailure && action !== null && (entry.lastSent === asked || status === 'refused')) {
       const waited_s = waitedMs === null ? null : Math.round(waitedMs / 1_000);
       this.#fail(entry, { ...command, action, waited_s, at: this.#clock.now() }, asked);
     }
     if (status === 'confirmed') endFailure(entry, asked);
-    this.#keep(id, entry);
+    this.#keep(entry);
   }
 
   /** Records that the cloud may carry out a command from now on. */
   recordInFlight(id: string, asked: AskedCommand): void {
-    if (asked.action !== null) this.#await(this.#entry(id), asked, targetOf[asked.action], 0);
+    if (asked.action !== null) this.#entry(id).movement.addCommand(asked, targetOf[asked.action]);
   }
 
   /** Records until when a command that was sent may move the valve; null, the cloud has not received it. */
   recordMovesUntil(id: string, asked: AskedCommand, until: number | null): void {
-    const entry = this.#entry(id);
-    entry.pending = entry.pending.flatMap((each) => {
-      if (each.asked !== asked) return each;
-      return until === null ? [] : { ...each, until };
-    });
+    this.#entry(id).movement.limitCommand(asked, until);
   }
 
-  /** Takes the state of a valve; its former state was read last at that time. Returns whether it shows something else. */
+  /** Takes the state of a valve, and when its former state was read last. Returns whether it shows something else. */
   record({ id, valve_state: state }: Sonic, readAt: number, formerReadAt: number): boolean {
     const entry = this.#entry(id);
-    const settled = settledValve(state);
-    if (settled === null) {
-      entry.leftAt ??= formerReadAt;
+    const position = settledValve(state);
+    if (position === null) {
+      entry.movement.leave(formerReadAt);
       return false;
     }
-    const before = entry.movement;
-    const from = entry.leftAt ?? formerReadAt;
-    entry.leftAt = null;
     const { unfinished } = entry;
-    if (unfinished) this.#finish(entry, unfinished, settled);
-    const wasUnfinished = unfinished !== null;
-    // A reading that was sent before a command shows nothing of it.
-    const reached = entry.pending.filter((each) => each.target === settled && each.from <= readAt);
-    const mover = reached.findLast(({ until }) => from < until && readAt < until + countsAsMoverMs);
-    // One that has had its time does not move the valve any more.
-    const opposite = entry.pending.filter(({ target, until }) => target !== settled && readAt < until);
-    const isMoved = before !== null && before.valve !== settled;
-    // Commands that the valve has obeyed end. But if an opposite one is under way, the valve may still go there and back.
-    const ended = isMoved || opposite.length === 0 ? reached : [];
-    entry.pending = entry.pending.filter((each) => {
-      return each.target === settled ? !ended.includes(each) : opposite.includes(each);
-    });
-    const haveEnded = ended.length > 0;
-    // If the valve has moved and no command counts as its mover, none has worked.
-    const obeyed = isMoved ? mover : ended.at(-1);
-    if (obeyed) confirmLate(entry, obeyed.asked);
-    if (before?.valve === settled) {
-      if (wasUnfinished || haveEnded) this.#keep(id, entry);
-      return wasUnfinished || haveEnded;
-    }
-    const unknown = { valve: settled, at: null, by: null, topic: null, incident_id: null };
-    const isTimely = readAt - Math.max(from, mover?.from ?? from) <= timelyMs;
-    const at = isTimely ? new Date(this.#clock.now()).toISOString() : null;
-    entry.unexplained = null;
-    if (before === null) entry.movement = unknown;
-    else {
-      const topic = mover?.asked.topic ?? null;
-      entry.movement = { ...unknown, at, by: mover ? 'command' : 'elsewhere', topic };
-      entry.unexplained = { from, noticedAt: readAt, commandedAt: mover?.from ?? null, isShutOffOn: null };
-    }
-    this.#keep(id, entry);
+    if (unfinished) this.#finish(entry, unfinished, position);
+    const { obeyed, hasChanged } = entry.movement.arrive(position, readAt, formerReadAt);
+    if (obeyed) confirmLate(entry, obeyed);
+    if (!hasChanged && !unfinished) return false;
+    this.#keep(entry);
     return true;
   }
 
   /** Takes an incident at the valve that was not open before. */
   incidentOpened(id: string, incident: Incident): void {
-    const type = typeOf(incident);
-    if (type !== 'device_handle_moved' && !shutOffTypes.includes(type ?? '')) return;
-    if (this.#memory?.isKnownIncident(incident.id)) return;
-    const entry = this.#entry(id);
-    const seenAt = this.#clock.monotonic();
-    entry.explanations = [...entry.explanations.slice(-9), { incident, seenAt }];
+    if (!this.#memory?.isKnownIncident(incident.id)) this.#entry(id).movement.addIncident(incident);
   }
 
   /** The valves that a command may still move. A reading may show that it has worked, though nothing has changed. */
   get awaited(): string[] {
-    return [...this.#entries.values()].flatMap(({ pending, id }) => (pending.length > 0 ? id : []));
+    return [...this.#entries.values()].flatMap(({ movement, id }) => (movement.isAwaited ? id : []));
   }
 
   /** The valves whose last movement an incident may still explain. */
   get unexplained(): string[] {
-    return [...this.#entries.values()].flatMap(({ unexplained, id }) => (unexplained ? id : []));
+    return [...this.#entries.values()].flatMap(({ movement, id }) => (movement.isUnexplained ? id : []));
   }
 
-  /**
-   * Finds the incident that shows who has moved the valve last. `isShutOffOn` is null while the setting of the automatic
-   * shut-off is unknown. Returns whether it has found another one.
-   */
+  /** Finds the incident that shows who has moved a valve last; see `ValveMovement.explain`. */
   findExplanation(id: string, isShutOffOn: boolean | null): boolean {
     const entry = this.#entry(id);
-    const { unexplained, movement, explanations } = entry;
-    if (!unexplained || !movement) return false;
-    unexplained.isShutOffOn ??= isShutOffOn;
-    const now = this.#clock.monotonic();
-    if (now > unexplained.noticedAt + togetherMs) entry.unexplained = null;
-    const since = unexplained.from - togetherMs;
-    const wallSince = this.#clock.now() - now + since;
-    const fitting = explanations.filter(({ incident, seenAt }) => {
-      const detectedAt = Date.parse(incident.detected_at ?? '');
-      return seenAt >= since && seenAt <= unexplained.noticedAt + togetherMs && !(detectedAt < wallSince);
-    });
-    // Only a hand between the command and the reading that shows the movement goes before the command.
-    const { commandedAt, noticedAt } = unexplained;
-    const wallOf = (at: number) => this.#clock.now() - now + at;
-    const byHand = fitting.find(({ incident }) => {
-      if (typeOf(incident) !== 'device_handle_moved') return false;
-      const detectedAt = Date.parse(incident.detected_at ?? '');
-      return commandedAt === null || (detectedAt >= wallOf(commandedAt) && detectedAt <= wallOf(noticedAt));
-    });
-    const shutOff =
-      commandedAt === null && unexplained.isShutOffOn && movement.valve === 'closed'
-        ? fitting.at(-1)
-        : undefined;
-    const explanation = byHand ?? shutOff;
-    if (!explanation || explanation.incident.id === movement.incident_id) return false;
-    const detectedAt = Date.parse(explanation.incident.detected_at ?? '');
-    const isSensible = detectedAt <= this.#clock.now() && !(detectedAt < wallSince);
-    entry.movement = {
-      ...movement,
-      at: isSensible ? new Date(detectedAt).toISOString() : movement.at,
-      by: byHand ? 'by_hand' : 'automatic_shut_off',
-      topic: null,
-      incident_id: explanation.incident.id,
-    };
-    // It explains one movement.
-    entry.explanations = explanations.filter((each) => each !== explanation);
-    this.#keep(id, entry);
-    return true;
+    const isFound = entry.movement.explain(isShutOffOn);
+    if (isFound) this.#keep(entry);
+    return isFound;
   }
 
   /** The valves with a failed command, and how long the next of them is still to be shown, in ms; 0, it no longer is. */
@@ -273,7 +145,7 @@ export class ValveRecords {
     const over = failed.filter(({ failedUntil }) => failedUntil <= now);
     for (const entry of over) {
       entry.failed = null;
-      this.#keep(entry.id, entry);
+      this.#keep(entry);
     }
     const left = failed.flatMap((entry) => (entry.failed ? entry.failedUntil - now : []));
     return { expired: over.map(({ id }) => id), nextMs: left.length > 0 ? Math.min(...left) : null };
@@ -285,29 +157,23 @@ export class ValveRecords {
     this.#memory?.forgetValve(id);
   }
 
-  /** Ends a command that an earlier run has sent: confirmed if the valve is where it should be. Otherwise its end is unknown. */
+  /** Ends a command that an earlier run has sent. It is confirmed if the valve is in the position that it asked for. */
   #finish(entry: ValveEntry, command: NonNullable<ValveRecord['command']>, settled: SettledValve): void {
     entry.unfinished = null;
     if (command.action === null || targetOf[command.action] !== settled) return;
     const reason = `sonic2mqtt was restarted, and then read that the valve is ${settled}`;
-    // One that was refused since is the newest, and has its own failure.
-    if (entry.last === null) entry.command = { ...command, status: 'confirmed', reason };
+    // A command of this run is shown instead, and its failure too. As none was sent, it was refused.
+    if (entry.lastAsked === null) entry.command = { ...command, status: 'confirmed', reason };
     if (entry.failedAsked === null) entry.failed = null;
     const ageMs = Math.abs(this.#clock.now() - Date.parse(command.asked_at));
     if (ageMs < countsAsMoverMs)
-      this.#await(entry, { ...command, askedAt: command.asked_at }, settled, ageMs);
-  }
-
-  /** Notes that a command that was sent so long ago may move the valve. */
-  #await(entry: ValveEntry, asked: AskedCommand, target: SettledValve, ageMs: number): void {
-    const pending = { asked, target, from: this.#clock.monotonic() - ageMs, until: Number.POSITIVE_INFINITY };
-    entry.pending = [...entry.pending.filter((each) => each.asked !== asked).slice(-9), pending];
+      entry.movement.addCommand({ ...command, askedAt: command.asked_at }, settled, ageMs);
   }
 
   #fail(entry: ValveEntry, failed: NonNullable<ValveRecord['failed']>, asked: AskedCommand | null): void {
     entry.failed = failed;
     entry.failedAsked = asked;
-    entry.failedAfter = entry.newest;
+    entry.failedAfter = entry.lastSent;
     // A clock that was ahead of this one when it failed must not keep it for longer.
     const ageMs = Math.max(0, this.#clock.now() - failed.at);
     entry.failedUntil = this.#clock.monotonic() + failureShownMs - ageMs;
@@ -319,44 +185,47 @@ export class ValveRecords {
     if (known) return known;
     const kept = this.#memory?.valveRecord(id) ?? null;
     const entry: ValveEntry = {
-      ...{ id, newest: null, last: null, failedAsked: null, failedAfter: null, failedUntil: 0 },
-      ...{ unfinished: null, pending: [], leftAt: null, explanations: [], unexplained: null },
-      ...{ command: null, failed: null, movement: null, ...kept },
+      ...{ id, lastAsked: null, lastSent: null, failedAsked: null, failedAfter: null, failedUntil: 0 },
+      ...{ unfinished: null, command: null, failed: null, ...kept },
+      movement: new ValveMovement(kept?.movement ?? null, this.#clock),
     };
     this.#entries.set(key, entry);
-    if (kept?.failed) this.#fail(entry, kept.failed, null);
-    // Its valve was not read any more.
-    const wasUnread = kept?.failed?.waited_s === null && kept.failed.asked_at === kept.command?.asked_at;
-    if (kept?.command?.status === 'not_confirmed' && wasUnread) entry.unfinished = kept.command;
-    if (kept?.command?.status === 'sent') {
-      const { topic: _, ...command } = kept.command;
-      entry.unfinished = kept.command;
-      entry.command = { ...kept.command, status: 'not_confirmed', reason: unfinishedReason };
-      if (command.action) {
-        const { action } = command;
-        const failed = { ...command, action, status: 'not_confirmed', reason: unfinishedReason } as const;
-        this.#fail(entry, { ...failed, waited_s: null, at: Date.parse(command.asked_at) }, null);
-      }
-    }
+    if (kept) this.#restore(entry, kept);
     return entry;
   }
 
-  #keep(id: string, { command, failed, movement }: ValveRecord): void {
-    this.#memory?.recordValve(id, { command, failed, movement });
+  /** Begins with what an earlier run has kept. The first reading of the valve shows whether its last command has worked. */
+  #restore(entry: ValveEntry, { command, failed }: ValveRecord): void {
+    if (failed) this.#fail(entry, failed, null);
+    if (command === null) return;
+    const isUnderWay = command.status === 'sent';
+    // A run that was stopped before it had read the valve leaves this to the next one.
+    const isUnread = command.status === 'not_confirmed' && failed?.asked_at === command.asked_at;
+    if (isUnderWay || (isUnread && failed.waited_s === null)) entry.unfinished = command;
+    if (!isUnderWay) return;
+    const { topic, action, ...rest } = command;
+    const ending = { ...rest, status: 'not_confirmed', reason: unfinishedReason } as const;
+    entry.command = { ...ending, action, topic };
+    const failedAt = Date.parse(command.asked_at);
+    if (action) this.#fail(entry, { ...ending, action, waited_s: null, at: failedAt }, null);
+  }
+
+  #keep({ id, command, failed, movement }: ValveEntry): void {
+    this.#memory?.recordValve(id, { command, failed, movement: movement.last });
   }
 }
 
-/** A command is confirmed, which ends its failure and those of older ones. A newer one, which was refused since, still failed. */
+/** Ends the failure of a command that is confirmed, or of an older one. A newer one that was refused has still failed. */
 function endFailure(entry: ValveEntry, confirmed: AskedCommand): void {
-  const { newest, failedAsked, failedAfter } = entry;
-  if (failedAsked === confirmed || (newest === confirmed && failedAfter !== confirmed)) entry.failed = null;
+  const { lastSent, failedAsked, failedAfter } = entry;
+  if (failedAsked === confirmed || (lastSent === confirmed && failedAfter !== confirmed)) entry.failed = null;
 }
 
-/** A command that had ended in another way is seen to have worked. */
+/** Corrects the end of a command that has worked after all. */
 function confirmLate(entry: ValveEntry, asked: AskedCommand): void {
-  const { command, last } = entry;
-  // The end of one that has not ended is still to come.
-  if (last === asked && command?.status === 'sent') return;
-  if (last === asked && command) entry.command = { ...command, status: 'confirmed', reason: null };
+  const { command, lastAsked } = entry;
+  // The valve queue reports the end of a command that is still under way.
+  if (lastAsked === asked && command?.status === 'sent') return;
+  if (lastAsked === asked && command) entry.command = { ...command, status: 'confirmed', reason: null };
   endFailure(entry, asked);
 }

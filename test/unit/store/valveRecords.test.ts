@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ValveAction } from '../../../src/model/valve.ts';
-import type { ValveRecord } from '../../../src/model/valveCommand.ts';
-import { type AskedCommand, ValveRecords } from '../../../src/store/valveRecords.ts';
+import type { AskedCommand, ValveRecord } from '../../../src/model/valveCommand.ts';
+import { ValveRecords } from '../../../src/store/valveRecords.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { anIncident, aSonic } from '../../support/views.ts';
 
