@@ -327,8 +327,8 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'a valve is in no property that its new hub has left',
     file: 'src/store/topology.ts',
-    text: 'return this.#formerProperties.get(idKey(id))?.propertyId ?? owner ?? null;',
-    replacement: 'return owner ?? null;',
+    text: 'return this.#formerProperties.get(idKey(id))?.propertyId ?? owner;',
+    replacement: 'return owner;',
     tests: ['test/stories/topology.test.ts'],
   },
   {

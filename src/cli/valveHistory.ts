@@ -45,7 +45,7 @@ export async function findValves(
   store.replaceSignals(await read({ operation: 'list_signals' }));
   const owned = new Map<string, Reading<Pick<Signal, 'id'>>>();
   const timezones = new Map<string, string>();
-  await forEachLimit(client.maxConcurrency, store.topology.surveyedIds(), async (property_id) => {
+  await forEachLimit(client.maxConcurrency, store.topology.propertyIdsToRead(), async (property_id) => {
     const params = { property_id };
     owned.set(property_id, await read({ operation: 'list_property_signals', params }));
     try {

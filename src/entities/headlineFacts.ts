@@ -24,8 +24,8 @@ import type { Sentence } from './headlineTexts.ts';
 /** A hub or a valve. */
 export type CloudDevice = SignalView | SonicView;
 
-/** Devices, and the open incidents of all of them. */
-interface Surveyed extends BridgeFacts {
+/** What a headline is about: the bridge, and an account or a property with its open incidents. */
+interface Scope extends BridgeFacts {
   readonly properties: readonly PropertyView[];
   readonly sonics: readonly SonicView[];
   /** Whether there may be more valves. */
@@ -49,7 +49,7 @@ export function summaryOf(view: PropertyView, bridge: BridgeFacts): readonly Sen
   const { signals, sonics, mayHaveMore } = view.contents();
   const { incidents, areIncidentsKnown } = view;
   const isDown = bridge.cloud.status === 'down';
-  const surveyed = {
+  const scope = {
     ...bridge,
     ...(isDown && asBeforeOutage),
     properties: [view],
@@ -58,16 +58,16 @@ export function summaryOf(view: PropertyView, bridge: BridgeFacts): readonly Sen
     incidents,
     areIncidentsKnown,
   };
-  const { sentences, details } = headlineOf(headlineFacts(surveyed, [...signals, ...sonics]));
+  const { sentences, details } = headlineOf(headlineFacts(scope, [...signals, ...sonics]));
   return [...sentences, ...details].filter(({ text }) => text !== 'see_below');
 }
 
 const asBeforeOutage = { cloud: { status: 'up', workedAt: null }, health: 'ok' } as const;
 
 /** The facts of the headline. The devices come in the order in which they are shown. */
-export function headlineFacts(surveyed: Surveyed, devices: readonly CloudDevice[]): HeadlineFacts {
-  const { cloud, broker, health, isLoading, isWhole, properties, sonics, mayHaveMore = false } = surveyed;
-  const isFresh = isPresent(surveyed);
+export function headlineFacts(scope: Scope, devices: readonly CloudDevice[]): HeadlineFacts {
+  const { cloud, broker, health, isLoading, isWhole, properties, sonics, mayHaveMore = false } = scope;
+  const isFresh = isPresent(scope);
   const placeOf = placesOf(properties);
   const valves = new Map(sonics.map((view) => [view, headlineValve(view, placeOf(view), isFresh)]));
   const known = new Map(devices.map((device) => [idKey(recordOf(device).id), device]));
@@ -77,7 +77,7 @@ export function headlineFacts(surveyed: Surveyed, devices: readonly CloudDevice[
     ),
   );
   const positions = new Map(devices.map((device, index) => [device, index]));
-  const found = surveyed.incidents.flatMap((incident) => {
+  const found = scope.incidents.flatMap((incident) => {
     const [sonic, signal] = [incident.sonic_id, incident.signal_id].map((id) => known.get(idKey(id ?? '')));
     const device = sonic && isSonic(sonic) ? sonic : signal;
     const place = device ? placeOf(device) : (ownPlaces.get(incident.id) ?? null);
@@ -93,7 +93,7 @@ export function headlineFacts(surveyed: Surveyed, devices: readonly CloudDevice[
     alerts: found.toSorted((one, other) => one.position - other.position),
     // One that names no device, or is at a hub whose property is unknown, may be anywhere.
     areAlertsKnown:
-      isFresh && surveyed.areIncidentsKnown && properties.every((view) => openCount(view) !== null),
+      isFresh && scope.areIncidentsKnown && properties.every((view) => openCount(view) !== null),
     todayL: todayOf(sonics),
   };
 }

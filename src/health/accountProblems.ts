@@ -117,7 +117,7 @@ function harmlessFacts(store: Store): (string | null)[] {
 /** The properties whose hubs the cloud does not list; null if there is none. */
 function unlistedHubs(store: Store, isAsked: boolean): string | null {
   if (!isAsked) return null;
-  const ids = store.topology.unsurveyedPropertyIds();
+  const ids = store.topology.unreadPropertyIds();
   const names = ids.slice(0, maxNames + 1).map((id) => propertyName(store, id));
   return ids.length === 0 ? null : `The cloud does not list the hubs of ${listed(names)}`;
 }

@@ -57,7 +57,7 @@ export class Lists {
     const { client, store, stopping, clock } = this.#parts;
     const problems: (PollProblem | null)[] = [];
     const lists = new Map<string, Reading<Pick<Signal, 'id'>>>();
-    const ids = store.topology.surveyedIds();
+    const ids = store.topology.propertyIdsToRead();
     await forEachLimit(client.maxConcurrency, ids, async (id) => {
       const call = { operation: 'list_property_signals', params: { property_id: id } } as const;
       const startedAt = clock.monotonic();

@@ -135,11 +135,11 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Stores which signals these properties have. Returns whether any signal has moved. */
   setOwnedSignals(lists: ReadonlyMap<string, Reading<Pick<Signal, 'id'>>>): boolean {
-    const unknown = [...lists.keys()].filter((id) => !this.topology.isSurveyed(id));
+    const unknown = [...lists.keys()].filter((id) => !this.topology.areSignalsKnown(id));
     const haveMoved = this.#account.topology.setSignals(lists);
-    const surveyed = unknown.filter((id) => this.topology.isSurveyed(id));
-    for (const id of surveyed) this.touch('property', id);
-    if (haveMoved || surveyed.length > 0) this.#shown.markMoved();
+    const known = unknown.filter((id) => this.topology.areSignalsKnown(id));
+    for (const id of known) this.touch('property', id);
+    if (haveMoved || known.length > 0) this.#shown.markMoved();
     this.#settle();
     return haveMoved;
   }

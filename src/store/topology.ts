@@ -3,7 +3,8 @@ import { idKey, isSameId } from '../model/ids.ts';
 import type { Incident, Property, Signal, Sonic } from '../model/records.ts';
 import { bridgeName, bridgeOf, isOurs, isShared, type Shard } from '../model/shard.ts';
 import type { PropertyFilter } from './propertyFilter.ts';
-import { type Reading, type ReadonlyTable, Table } from './table.ts';
+import { SignalLists } from './signalLists.ts';
+import type { Reading, ReadonlyTable } from './table.ts';
 
 /** All devices of the account, shown by this bridge or not. */
 export interface ReadonlyDevices {
@@ -11,9 +12,6 @@ export interface ReadonlyDevices {
   readonly signal: ReadonlyTable<Signal>;
   readonly sonic: ReadonlyTable<Sonic>;
 }
-
-/** A signal is taken out of its property once so many complete lists of that are without it. */
-const maxMisses = 2;
 
 /**
  * Which device is where, property ← signal ← sonic, and which of them this bridge shows. Only the list of a property's
@@ -24,12 +22,7 @@ export class Topology {
   readonly #devices: ReadonlyDevices;
   readonly #filter: PropertyFilter;
   readonly #shard: Shard;
-  /** By property, the keys of the signals that its lists had, each with the number of complete lists since that are without it. */
-  readonly #lists = new Map<string, Map<string, number>>();
-  /** By property, the keys of the signals in its last complete list. */
-  readonly #surveys = new Table<ReadonlySet<string>>();
-  /** By the key of a signal, the property that lists it. */
-  readonly #owners = new Map<string, string>();
+  readonly #signals = new SignalLists();
   /** The properties that this bridge shows. */
   #shown: ReadonlySet<string> = new Set();
   #arePlacesKnown: boolean;
@@ -58,7 +51,10 @@ export class Topology {
 
   /** Follows a change of the properties or of their names. */
   propertiesChanged(): void {
-    if (this.#only !== null && this.onlyProperty === null) this.#keepIn(this.#only);
+    // What was in the only property is still there, though it is not the only one any more.
+    if (this.#only !== null && this.onlyProperty === null) {
+      this.#signals.adopt(this.#only, this.#devices.signal.ids);
+    }
     this.#only = this.onlyProperty;
     this.#filter.update(this.#devices.property.records);
     const { ids } = this.#devices.property;
@@ -68,7 +64,7 @@ export class Topology {
 
   /** Stores the signals that these properties list. Returns whether any has moved to another property, or to none. */
   setSignals(lists: ReadonlyMap<string, Reading<Pick<Signal, 'id'>>>): boolean {
-    const moves = [...lists].map(([propertyId, reading]) => this.#setList(propertyId, reading));
+    const moves = [...lists].map(([propertyId, reading]) => this.#signals.set(propertyId, reading));
     const left = [...this.#formerProperties].filter(([key, { since }]) => this.#isLocatedSince(key, since));
     for (const [key] of left) this.#formerProperties.delete(key);
     this.#notePlaces();
@@ -77,44 +73,18 @@ export class Topology {
 
   /** Whether the list that has the signal of a sonic was read since, or all lists were. */
   #isLocatedSince(sonicKey: string, at: number): boolean {
-    const owner = this.#owners.get(idKey(this.#devices.sonic.get(sonicKey)?.signal_id ?? ''));
-    if (owner !== undefined && (this.#surveys.readAt(owner) ?? at) > at) return true;
-    const known = this.surveyedIds().filter((id) => this.isSurveyed(id));
-    return known.every((id) => (this.#surveys.readAt(id) ?? at) > at);
-  }
-
-  #setList(propertyId: string, { records, isComplete, startedAt }: Reading<Pick<Signal, 'id'>>): boolean {
-    const list = this.#lists.get(propertyId) ?? new Map<string, number>();
-    this.#lists.set(propertyId, list);
-    let hasMoved = false;
-    const listed = new Set(records.map(({ id }) => idKey(id)));
-    for (const id of listed) {
-      // A signal that two properties list stays in the later one, so that it does not move with each poll.
-      const isTaken = !list.has(id) || !this.#owners.has(id);
-      list.set(id, 0);
-      if (isTaken && this.#setOwner(id, propertyId)) hasMoved = true;
-    }
-    if (!isComplete) return hasMoved;
-    this.#surveys.upsert(propertyId, listed, startedAt);
-    for (const [id, misses] of list) {
-      if (listed.has(id)) continue;
-      list.set(id, misses + 1);
-      const other = this.#lister(id);
-      if (misses + 1 < maxMisses && other === null) continue;
-      list.delete(id);
-      if (this.#owners.get(id) === propertyId && this.#setOwner(id, other)) hasMoved = true;
-    }
-    return hasMoved;
+    const owner = this.#signals.propertyOf(this.#devices.sonic.get(sonicKey)?.signal_id ?? '');
+    if (owner !== null && this.#signals.isReadSince(owner, at)) return true;
+    const known = this.propertyIdsToRead().filter((id) => this.areSignalsKnown(id));
+    return known.every((id) => this.#signals.isReadSince(id, at));
   }
 
   /** Forgets a property that has left the account. */
   forgetProperty(propertyId: string): void {
-    this.#lists.delete(propertyId);
-    this.#surveys.remove(propertyId);
-    for (const [id, owner] of this.#owners) {
-      if (owner !== propertyId) continue;
-      this.#setOwner(id, this.#lister(id));
-      for (const key of [id, ...[...this.sonicsOn(id)].map(idKey)]) this.#lostProperties.set(key, propertyId);
+    for (const key of this.#signals
+      .forget(propertyId)
+      .flatMap((id) => [id, ...[...this.sonicsOn(id)].map(idKey)])) {
+      this.#lostProperties.set(key, propertyId);
     }
     for (const id of this.wifiSonics) {
       const named = namedProperty(this.#devices.sonic.get(id) ?? {});
@@ -132,9 +102,10 @@ export class Topology {
 
   /** Notes on which signal a sonic was and is. Returns whether only the lists of signals show where it is now. */
   moveSonic(id: string, before: string | null, after: string | null): boolean {
-    const former = this.#formerProperties.get(idKey(id))?.propertyId ?? this.#owners.get(idKey(before ?? ''));
-    const isElsewhere = !isSameId(before, after) && this.#owners.get(idKey(after ?? '')) !== former;
-    const isSought = former !== undefined && isElsewhere;
+    const former =
+      this.#formerProperties.get(idKey(id))?.propertyId ?? this.#signals.propertyOf(before ?? '');
+    const isElsewhere = !isSameId(before, after) && this.#signals.propertyOf(after ?? '') !== former;
+    const isSought = former !== null && isElsewhere;
     if (isSought) {
       this.#formerProperties.set(idKey(id), {
         propertyId: former,
@@ -180,11 +151,11 @@ export class Topology {
   /** The property that lists the device or its signal, or that it names itself; null without one. */
   #ownProperty(kind: CloudDeviceKind, id: string): string | null {
     if (kind === 'property') return id;
-    if (kind === 'signal') return this.#owners.get(idKey(id)) ?? null;
+    if (kind === 'signal') return this.#signals.propertyOf(id);
     const sonic = this.#devices.sonic.get(id);
     if (!sonic) return null;
-    const owner = this.#owners.get(idKey(sonic.signal_id ?? ''));
-    if (!this.isWifi(id)) return this.#formerProperties.get(idKey(id))?.propertyId ?? owner ?? null;
+    const owner = this.#signals.propertyOf(sonic.signal_id ?? '');
+    if (!this.isWifi(id)) return this.#formerProperties.get(idKey(id))?.propertyId ?? owner;
     return this.#devices.property.get(namedProperty(sonic))?.id ?? null;
   }
 
@@ -212,7 +183,7 @@ export class Topology {
 
   /** The signals that a property has. */
   signalsIn(propertyId: string): string[] {
-    return this.#devices.signal.ids.filter((id) => this.#owners.get(idKey(id)) === propertyId);
+    return this.#devices.signal.ids.filter((id) => this.#signals.propertyOf(id) === propertyId);
   }
 
   /** The sonics that the cloud lists among those without a signal. */
@@ -235,18 +206,20 @@ export class Topology {
 
   /** Whether a property is known to have no signal, and no sonic that needs none. */
   isWithoutDevices(propertyId: string): boolean {
-    const isBare = this.#surveys.has(propertyId) && this.#lists.get(propertyId)?.size === 0;
-    return isBare && ![...this.#wifi].some((id) => this.propertyOf('sonic', id) === propertyId);
+    return (
+      this.#signals.isEmpty(propertyId) &&
+      ![...this.#wifi].some((id) => this.propertyOf('sonic', id) === propertyId)
+    );
   }
 
   /** Whether all signals of a property are known: they were read, and not too long ago. */
-  isSurveyed(propertyId: string): boolean {
-    return this.#surveys.has(propertyId) && !this.#surveys.isStale(propertyId);
+  areSignalsKnown(propertyId: string): boolean {
+    return this.#signals.isFresh(propertyId);
   }
 
   /** Notes that what was read before that time is too old; the properties whose signals are not known from now on. */
   markStale(readBefore: number): string[] {
-    return this.#surveys.markStale(readBefore);
+    return this.#signals.markStale(readBefore);
   }
 
   // ---- what is shown --------------------------------------------------------------------------------------------
@@ -292,12 +265,12 @@ export class Topology {
   }
 
   /** Properties whose signals must be known, and were never read. */
-  unsurveyedPropertyIds(): string[] {
-    return this.surveyedIds().filter((id) => !this.#surveys.has(id));
+  unreadPropertyIds(): string[] {
+    return this.propertyIdsToRead().filter((id) => !this.#signals.has(id));
   }
 
   /** Properties whose signals must be known: those that are shown and, where bridges share the account, all. */
-  surveyedIds(): string[] {
+  propertyIdsToRead(): string[] {
     const { ids } = this.#devices.property;
     return this.isShared ? ids : ids.filter((id) => this.#shown.has(id));
   }
@@ -322,31 +295,8 @@ export class Topology {
     return this.propertyOf(kind, id) ?? signalId ?? id;
   }
 
-  /** Signals that were in the only property stay there until its lists miss them, though it is not the only one any more. */
-  #keepIn(propertyId: string): void {
-    const list = this.#lists.get(propertyId) ?? new Map<string, number>();
-    this.#lists.set(propertyId, list);
-    for (const key of this.#devices.signal.ids.map(idKey)) {
-      if (this.#owners.has(key)) continue;
-      this.#owners.set(key, propertyId);
-      list.set(key, 0);
-    }
-  }
-
   #notePlaces(): void {
-    this.#arePlacesKnown ||= this.#devices.property.isComplete && this.unsurveyedPropertyIds().length === 0;
-  }
-
-  #setOwner(signalId: string, propertyId: string | null): boolean {
-    const before = this.#owners.get(signalId) ?? null;
-    if (propertyId === null) this.#owners.delete(signalId);
-    else this.#owners.set(signalId, propertyId);
-    return before !== propertyId;
-  }
-
-  /** A property whose last list had the signal; null without one. */
-  #lister(signalId: string): string | null {
-    return [...this.#lists].find(([, list]) => list.get(signalId) === 0)?.[0] ?? null;
+    this.#arePlacesKnown ||= this.#devices.property.isComplete && this.unreadPropertyIds().length === 0;
   }
 }
 

@@ -32,7 +32,7 @@ export function propertyViewOf(
     incidents: incidents.shownBy('property', id),
     possibleIncidents: incidents.possibleAt('property', id),
     // An incident at a signal that is not known to be in this property would be missing.
-    areIncidentsKnown: incidents.areKnown && topology.isSurveyed(id),
+    areIncidentsKnown: incidents.areKnown && topology.areSignalsKnown(id),
     isReporting: !account.unreachableSonics.mayBeIn(id),
   };
 }

@@ -79,7 +79,7 @@ describe('the store of one of several bridges', () => {
   });
 
   it('asks every property for its signals: what is in another is another bridge’s', () => {
-    expect(store.topology.surveyedIds()).toEqual([ours, oursToo, theirs]);
+    expect(store.topology.propertyIdsToRead()).toEqual([ours, oursToo, theirs]);
   });
 
   it('answers for nothing that another shows, and for what nobody has by its id', () => {
@@ -220,6 +220,6 @@ describe('the store of a bridge that is alone', () => {
       false,
       false,
     ]);
-    expect([store.topology.otherPropertyIds, store.topology.surveyedIds()]).toEqual([[], [ours]]);
+    expect([store.topology.otherPropertyIds, store.topology.propertyIdsToRead()]).toEqual([[], [ours]]);
   });
 });
