@@ -13,16 +13,16 @@ export interface AnnouncingDevice {
   readonly id: string;
 }
 
-/** What became of an incident that this bridge shows; moved: it was open already, at another bridge's device. */
+/** What happened to an incident that this bridge shows. `incident_moved`: another bridge showed it before. */
 export interface IncidentEvent {
   readonly event: 'incident_opened' | 'incident_moved' | 'incident_changed' | 'incident_closed';
   readonly record: Incident;
 }
 
-/** An open incident, where it is, and who shows it. */
+/** An open incident, where it is, and which bridge shows it. */
 interface PlacedIncident {
   readonly record: Incident;
-  /** Its sonic if the account has it, else its signal if it has that. */
+  /** Its sonic, or else its signal; null if the account has neither. */
   readonly device: AnnouncingDevice | null;
   readonly propertyId: string | null;
   readonly isShown: boolean;
@@ -36,25 +36,25 @@ interface PlacedIncident {
  * entities of all devices that it may belong to are unknown then: of every device, or of the sonics of its hub.
  */
 export class OpenIncidents {
-  /** A list that is complete closes what it is without: what it misses was read by itself before. */
+  /** An incident closes when one complete list no longer has it: the poll has read that incident by itself before. */
   readonly #table = new Table<Incident>(1);
   readonly #places = new Map<string, PlacedIncident>();
   readonly #devices: ReadonlyDevices;
   readonly #topology: ReadonlyTopology;
   readonly #changes: Changes;
-  /** Those that a device or property shows, by `kind/id`. */
+  /** By `kind/id`, the incidents that a device or property shows. */
   readonly #shownBy = new Map<string, Incident[]>();
-  /** Those of which it is not known at which sonic, or in which property they are. */
+  /** The incidents whose sonic or property is not known. */
   #unplaced: readonly PlacedIncident[] = [];
   /**
-   * Hubs that have lost the cloud, by an open incident that names them and no sonic, with the time of the reading that
-   * first had it, in ms of the monotonic clock. Ids are in small letters.
+   * By the key of a hub that has lost the cloud, as an open incident of the hub itself says, when that incident was first
+   * read, in ms of the monotonic clock.
    */
   #lostHubs = new Map<string, number>();
-  /** The last records of incidents that have closed since `place` ran last. */
+  /** The last records of the incidents that have closed since `place` last ran. */
   readonly #closed = new Map<string, Incident>();
   #mayMove = false;
-  /** Whatever decides about the incident entities of all devices, as it was when these were marked last. */
+  /** What the incident entities of all devices depend on, when all devices were last marked as changed. */
   #decisive = '';
 
   constructor(devices: ReadonlyDevices, topology: ReadonlyTopology, changes: Changes) {
@@ -85,7 +85,7 @@ export class OpenIncidents {
     this.#mayMove = true;
   }
 
-  /** Notes that what was read before that time is too old; the ids of those that are stale from now on. */
+  /** Notes that records which were read before that time are too old. Returns the ids of which that is new. */
   markStale(readBefore: number): string[] {
     const { areKnown } = this;
     const ids = this.#table.markStale(readBefore);
@@ -94,8 +94,8 @@ export class OpenIncidents {
   }
 
   /**
-   * Finds out again where each incident belongs, after incidents or devices have changed, and marks what shows a difference.
-   * Returns also whether something has changed that affects all devices.
+   * Finds out where each incident belongs, if incidents or devices have changed since it last ran, and marks the devices that
+   * show a difference. Returns also whether that may be all devices.
    */
   place(): { readonly events: readonly IncidentEvent[]; readonly isAllAffected: boolean } {
     if (!this.#mayMove) return { events: [], isAllAffected: false };
@@ -140,12 +140,12 @@ export class OpenIncidents {
     return { events, isAllAffected };
   }
 
-  /** Null unless it is open and shown. */
+  /** The record of an open incident; null if this bridge does not show it. */
   get(id: string): Incident | null {
     return this.#places.get(this.#table.idOf(id))?.isShown ? (this.#table.get(id) ?? null) : null;
   }
 
-  /** The shown ones. */
+  /** The ids of the open incidents that this bridge shows. */
   get ids(): string[] {
     return this.#table.ids.filter((id) => this.#places.get(id)?.isShown);
   }
@@ -170,7 +170,7 @@ export class OpenIncidents {
     return this.#table.isListFresh;
   }
 
-  /** The shown ones that this list is without. */
+  /** The shown incidents that a list does not have. */
   missingFrom(listed: readonly Incident[]): Incident[] {
     const ids = new Set(listed.map(({ id }) => idKey(id)));
     return this.#table.records.filter(({ id }) => !ids.has(idKey(id)) && this.#places.get(id)?.isShown);
@@ -181,17 +181,17 @@ export class OpenIncidents {
     return this.#lostHubs.get(idKey(signalId)) ?? null;
   }
 
-  /** Those that a device shows. */
+  /** The open incidents that a device shows. */
   shownBy(kind: CloudDeviceKind, id: string): readonly Incident[] {
     return this.#shownBy.get(`${kind}/${id}`) ?? [];
   }
 
-  /** Those that may be at a device which does not show them. */
+  /** The open incidents that may belong to a device, though it does not show them. */
   possibleAt(kind: CloudDeviceKind, id: string): readonly Incident[] {
     const ownPropertyId = this.#topology.propertyOf(kind, id);
     const isPossible = (place: PlacedIncident) => {
       const { device, propertyId } = place;
-      // The list of its signals shows which are not in a property.
+      // A sonic without a hub may be in any property: the lists of signals do not show where it is.
       const mayBeAnywhere =
         device === null || (device.kind === 'sonic' && this.#topology.isHubless(device.id));
       if (kind === 'property') return propertyId === null && mayBeAnywhere;
@@ -202,14 +202,14 @@ export class OpenIncidents {
     return this.#unplaced.filter(isPossible).map(({ record }) => record);
   }
 
-  /** Those that name no device of the account, are in no property that is known, and that this bridge shows. */
+  /** The incidents that this bridge shows at no device and in no property, because they name none that is known. */
   get unassigned(): readonly Incident[] {
     const isUnassigned = ({ device, propertyId, isShown }: PlacedIncident) =>
       isShown && !device && propertyId === null;
     return this.#unplaced.filter(isUnassigned).map(({ record }) => record);
   }
 
-  /** Those that make incident entities of this bridge unknown, each with the device that shows it, if any. */
+  /** The incidents that make incident entities of this bridge unknown, each with the device that shows it. */
   get uncertain(): readonly Pick<PlacedIncident, 'record' | 'device'>[] {
     return [...this.#places.values()].filter((place) => {
       const isNear = place.isShown || (place.device === null && place.propertyId === null);
@@ -217,7 +217,7 @@ export class OpenIncidents {
     });
   }
 
-  /** The device that announces an incident; null where none is shown that it names. */
+  /** The device that announces an incident; null if this bridge shows none that the incident names. */
   announcerOf(incident: Incident): AnnouncingDevice | null {
     const device = this.#deviceOf(incident);
     return device && this.#topology.isShown(device.kind, device.id) ? device : null;
@@ -228,18 +228,18 @@ export class OpenIncidents {
     return this.#placeOf(incident).isShown;
   }
 
-  /** Whether this bridge answers commands for an incident, open or not. */
+  /** Whether this bridge answers commands for an incident, which may be closed. */
   isAnsweredHere(id: string): boolean {
     return this.#topology.isOurs(this.#places.get(this.#table.idOf(id))?.propertyId ?? id);
   }
 
-  /** Whether the account has the incident open, and this bridge leaves it to another one, or may have to. */
+  /** Whether an incident is open that another bridge shows, or may show while places are not known yet. */
   isLeftToOthers(id: string): boolean {
     const place = this.#places.get(this.#table.idOf(id));
     return place !== undefined && !place.isShown && (place.isOthers || !this.#topology.arePlacesKnown);
   }
 
-  /** Notes which hubs have lost the cloud, and marks each that differs, with its sonics. */
+  /** Notes which hubs have lost the cloud. Marks each hub of which that is new, with its sonics. */
   #placeLostHubs(): void {
     const before = this.#lostHubs;
     this.#lostHubs = new Map();
@@ -336,7 +336,7 @@ export type ReadonlyIncidents = Omit<
   'replaceAll' | 'change' | 'markMoved' | 'markStale' | 'place'
 >;
 
-/** Whether it names no sonic of the account, and is not about its hub either. */
+/** Whether an incident is about a sonic that the account does not have, or that it does not name. */
 function isWithoutSonic({ device, record }: PlacedIncident): boolean {
   return device === null || (device.kind === 'signal' && !isAboutHub(record));
 }

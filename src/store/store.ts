@@ -34,17 +34,17 @@ import type { Change, Reading } from './table.ts';
 import type { ReadonlyDevices, ReadonlyTopology } from './topology.ts';
 import { propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
 
-/** What is kept over a restart: also what is known of pauses. */
+/** What is kept over a restart, with the pauses. */
 type StoreMemory = AccountMemory & {
   readonly arePausesKnown: boolean;
   readonly pauseMinutesOf: (propertyId: string) => number;
 };
 
-/** Which part of the account is shown, and what is kept of it. */
+/** Which part of the account this bridge shows, and where it is kept over a restart. */
 interface StoreOptions {
   /** Names or ids of properties; empty selects all. */
   readonly selection: readonly string[];
-  /** Which part of the properties is this bridge's; all unless given. */
+  /** Which properties this bridge shows, if several share the account; all unless given. */
   readonly shard?: Shard;
   /** Nothing is kept over a restart unless given. */
   readonly memory?: StoreMemory;
@@ -62,11 +62,11 @@ interface StoreEvents {
   readonly change: [];
   readonly device: [DeviceEvent];
   readonly incident: [IncidentEvent];
-  /** A sonic is on another signal, and only the lists of signals show in which property that is. */
+  /** A sonic has another signal. Only the lists of signals show in which property that signal is. */
   readonly relocated: [];
-  /** A pause of the automatic shut-off has changed, be its property shown or not. */
+  /** A pause of the automatic shut-off has changed, also in a property that is not shown. */
   readonly pause: [];
-  /** The settings of a property were read, by a request that was sent at that time. Answers to changes do not count. */
+  /** The settings of a property were read, by a request that was sent at that time. An answer to a change is no reading. */
   readonly settingsRead: [propertyId: string, settings: PropertySettings, sentAt: number];
 }
 
@@ -152,7 +152,7 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#settle();
   }
 
-  /** Stores the sonics: those with a hub, and those on Wi-Fi, which were read at the same time or are still to be read. */
+  /** Stores the sonics with a hub, and those on Wi-Fi, unless these are still to be read. */
   replaceSonics(
     hub: Reading<Sonic>,
     wifi: Omit<Reading<Sonic>, 'startedAt'> = { records: [], isComplete: true },
@@ -167,7 +167,7 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#settle();
   }
 
-  /** Notes that what the poll read before that time is too old to be the present. */
+  /** Notes that records which the poll read before that time are too old to be shown as the present. */
   markStale(poll: PollName, readBefore: number): void {
     for (const [kind, tables] of this.#account.readBy[poll]) {
       for (const id of tables.flatMap((table) => table.markStale(readBefore))) {
@@ -252,7 +252,7 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#shows('sonic', sonicId, this.#account.usage.set(sonicId, usage, sentAt));
   }
 
-  /** Shows what an earlier run has read of a sonic's water: its sum, and nothing of the present. */
+  /** Shows the sum of a sonic's water that an earlier run has read. The values of today stay unknown. */
   recallUsage(sonicId: string, usage: Usage): void {
     this.#shows('sonic', sonicId, this.#account.usage.set(sonicId, usage, Number.NEGATIVE_INFINITY));
   }
@@ -263,7 +263,7 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#shows('sonic', sonicId, this.#account.pressureTests.set(sonicId, tests, sentAt));
   }
 
-  /** Shows none of these: the cloud does not offer them. */
+  /** Shows no details of this kind, because the cloud does not offer them. */
   drop(details: 'hubs' | 'usage' | 'pressureTests'): void {
     this.#showAll(details === 'hubs' ? 'signal' : 'sonic', this.#account[details].drop());
   }
@@ -297,7 +297,7 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#settle();
   }
 
-  /** Stores only the name. The rest of the answer, such as the state of a moving valve, may be old. */
+  /** Stores only the name of an answer. The rest, such as the state of a moving valve, may be old. */
   setChangedSonic(id: string, { name }: Sonic, at: number): void {
     const change = this.#account.devices.sonic.change(id, { name }, at);
     if (change) this.#record('sonic', [change]);
@@ -324,7 +324,7 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#shows('property', propertyId);
   }
 
-  /** Shows the pause of a property's automatic shut-off, or how long the next one is to be; also before the property is read. */
+  /** Shows a property's pause of the shut-off, or the chosen length of the next one, also before the property is read. */
   showPause(propertyId: string, pause = this.pauseOf(propertyId)): void {
     if (pause) this.#pauses.set(propertyId, pause);
     this.#shows('property', propertyId);
@@ -368,7 +368,7 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#account.valveRecords.recordMovesUntil(sonicId, asked, until);
   }
 
-  /** What is kept of a valve, read in this run or not. */
+  /** The last command and movement of a valve, also of an earlier run. */
   valveRecord(sonicId: string): ValveRecord {
     return this.#account.valveRecords.of(sonicId);
   }
@@ -392,7 +392,7 @@ export class Store extends EventEmitter<StoreEvents> {
     }));
   }
 
-  /** The pause of a property's automatic shut-off, be the property shown or not; undefined while it is not known. */
+  /** The pause of a property's automatic shut-off, also if the property is not shown; undefined while it is not known. */
   pauseOf(propertyId: string): ShownPause | undefined {
     return this.#pauses.get(propertyId) ?? (this.#memory?.arePausesKnown === false ? undefined : noPause);
   }
@@ -412,7 +412,7 @@ export class Store extends EventEmitter<StoreEvents> {
     return sonicViewOf(this.#account, id);
   }
 
-  /** The view of a device, whose id may be spelled otherwise; null for one that is not shown. */
+  /** The view of a device, by its id in any spelling; null for a device that is not shown. */
   view(kind: CloudDeviceKind, spelledId: string): PropertyView | SignalView | SonicView | null {
     const id = this.devices[kind].idOf(spelledId);
     if (kind === 'property') return this.propertyView(id);
@@ -429,13 +429,13 @@ export class Store extends EventEmitter<StoreEvents> {
     return this.#applianceCategories;
   }
 
-  /** The time zone of a property that was read last, however long ago; null if none ever was. */
+  /** The time zone of a property as last read, however long ago; null if it was never read. */
   timezoneOf(propertyId: string | null): string | null {
     const timezone = propertyId === null ? null : (this.settings.record(propertyId)?.timezone ?? null);
     return timezone !== null && isTimezone(timezone) ? timezone : null;
   }
 
-  /** Ids of all devices of a kind, or of all open incidents, that are shown. */
+  /** The ids of the shown devices of a kind, or of the shown open incidents. */
   ids(kind: PlannedKind): string[] {
     return kind === 'incident' ? this.incidents.ids : this.#shown.ids(kind);
   }
@@ -450,13 +450,13 @@ export class Store extends EventEmitter<StoreEvents> {
     };
   }
 
-  /** Whether each list was once read completely, so that what is not in the store is not in the cloud. */
+  /** Whether each list was once read completely. From then on, a record that is not in the store is not in the cloud. */
   get isComplete(): boolean {
     const { property, signal, sonic } = this.devices;
     return [property, signal, sonic, this.incidents].every(({ isComplete }) => isComplete);
   }
 
-  /** Whether the account has the device, or has the incident open, shown or not. */
+  /** Whether the account has the device or the open incident, also if it is not shown. */
   has(kind: PlannedKind, id: string): boolean {
     return kind === 'incident' ? this.incidents.isOpen(id) : this.devices[kind].has(id);
   }
@@ -471,20 +471,20 @@ export class Store extends EventEmitter<StoreEvents> {
     return this.isComplete && this.topology.arePlacesKnown;
   }
 
-  /** Whether the account has it, this bridge does not show it, and another bridge does or may have to. */
+  /** Whether the account has a device or open incident that another bridge shows, or may show. */
   isLeftToOthers(kind: PlannedKind, id: string): boolean {
     if (kind === 'incident') return this.incidents.isLeftToOthers(id);
     return this.topology.isLeftToOthers(kind, id);
   }
 
-  /** Whether this bridge answers commands for it, shown or not. */
+  /** Whether this bridge answers commands for a device or incident, also if it is not shown. */
   answersFor(kind: PlannedKind, id: string): boolean {
     return kind === 'incident' ? this.incidents.isAnsweredHere(id) : this.topology.isAnsweredHere(kind, id);
   }
 
   // ---- what is to be published --------------------------------------------------------------------------------
 
-  /** What was marked since the last call, and the properties of these devices, which sum them up. */
+  /** What was marked since the last call, and the properties of these devices, because a property sums up its devices. */
   takeDirty(): Dirty {
     const dirty = this.#changes.take();
     const properties = (['signal', 'sonic'] as const).flatMap((kind) =>
@@ -499,7 +499,7 @@ export class Store extends EventEmitter<StoreEvents> {
       this.#changes.mark(kind, id);
   }
 
-  /** Marks everything of these kinds that is shown. */
+  /** Marks all shown devices of these kinds. */
   touchAll(kinds: readonly PlannedKind[] = plannedKinds): void {
     for (const kind of kinds) {
       for (const id of this.ids(kind)) this.#changes.mark(kind, id);
@@ -512,7 +512,7 @@ export class Store extends EventEmitter<StoreEvents> {
     return this.#account.telemetry[isWifi ? 'wifi' : 'hub'];
   }
 
-  /** Emits the events of what was stored, once all of it is stored. */
+  /** Emits the events, once everything that was read together is stored. */
   #settle(): void {
     const { incidents } = this.#account;
     const { events: deviceEvents, haveMoved } = this.#shown.place();
@@ -547,7 +547,7 @@ export class Store extends EventEmitter<StoreEvents> {
     }
   }
 
-  /** Marks the valves whose failure is a day old, and looks again when the next one is. */
+  /** Ends failures of commands that are a day old, and marks their valves. Runs again when the next one is as old. */
   #expireFailures(): void {
     this.#cancelFailureExpiry();
     const { expired, nextMs } = this.#account.valveRecords.expireFailures();
@@ -560,7 +560,7 @@ export class Store extends EventEmitter<StoreEvents> {
     });
   }
 
-  /** Marks the properties in which the first sonic has become unreachable, or none is any more. */
+  /** Marks the properties in which a first sonic is unreachable, or no sonic is any more. */
   #recordUnreachable(): void {
     const { unreachableSonics, devices } = this.#account;
     // Until a list was complete, a sonic that none had may be in any property.
@@ -575,7 +575,7 @@ export class Store extends EventEmitter<StoreEvents> {
         this.touch('property', propertyId);
   }
 
-  /** Marks a device that shows something else from now on. */
+  /** Marks a device whose values have changed. */
   #shows(kind: CloudDeviceKind, id: string, isNews = true): void {
     if (!isNews) return;
     this.touch(kind, id);
@@ -644,7 +644,7 @@ export class Store extends EventEmitter<StoreEvents> {
     if (hasEnded || hasMoved) this.touch('sonic', id);
   }
 
-  /** Marks everything that shows devices that have changed, come or gone. */
+  /** Marks all devices that show records which have changed, come or gone. */
   #record<T extends Property | Signal | Sonic>(kind: CloudDeviceKind, changes: readonly Change<T>[]): void {
     if (kind !== 'property') {
       // A link is down by two readings in a row, and up by one.
@@ -673,7 +673,7 @@ export class Store extends EventEmitter<StoreEvents> {
     for (const sonicId of this.topology.sonicsOn(signalId)) this.touch('sonic', sonicId);
   }
 
-  /** Forgets where a device was that has left the account. */
+  /** Forgets the place of a device that has left the account. */
   #forget(kind: CloudDeviceKind, id: string, record: Property | Signal | Sonic): void {
     this.#shown.markGone(kind, id, record);
     if (kind === 'property') this.#account.topology.forgetProperty(id);
