@@ -70,6 +70,8 @@ export class ValveMovement {
   /** When the valve was last read in its position; null while it is there. */
   #leftAt: number | null = null;
   #newIncidents: readonly NewIncident[] = [];
+  /** When the valve was first read in its position, in ms of the monotonic clock. */
+  #arrivedAt = Number.NEGATIVE_INFINITY;
   #unexplained: Unexplained | null = null;
 
   constructor(last: Movement | null, clock: Clock) {
@@ -143,6 +145,9 @@ export class ValveMovement {
     // If the valve has moved and no command counts as its mover, none has worked.
     const obeyed = (hasMoved ? mover : ended.at(-1))?.asked ?? null;
     if (before?.valve === position) return { obeyed, hasChanged: ended.length > 0 };
+    // An incident that was read before the last movement cannot explain this one.
+    this.#newIncidents = this.#newIncidents.filter((each) => each.readAt >= this.#arrivedAt);
+    this.#arrivedAt = readAt;
     const unknown = { valve: position, at: null, by: null, topic: null, incident_id: null };
     this.#unexplained = null;
     if (before === null) this.#last = unknown;
@@ -184,7 +189,8 @@ export class ValveMovement {
     const explanation = byHand ?? (mayBeShutOff ? fitting.at(-1) : undefined);
     if (!explanation || explanation.incident.id === movement.incident_id) return false;
     const at = detectedAt(explanation.incident);
-    const isSensible = at <= this.#clock.now() && !(at < wallOf(since));
+    // The valve was read in its former position before that, whatever the clock of the cloud says.
+    const isSensible = at <= this.#clock.now() && at >= wallOf(unexplained.from);
     this.#last = {
       ...movement,
       at: isSensible ? new Date(at).toISOString() : movement.at,

@@ -379,6 +379,29 @@ describe('who moved a valve', () => {
     expect(stage.get().movement?.by).toBe('elsewhere');
   });
 
+  it('is not told by an incident from before the movement before', () => {
+    const stage = bench();
+    stage.read('open');
+    stage.open({ type: 'long_flow_alert' });
+    stage.read('closed');
+    stage.explain(false);
+    for (const state of ['open', 'closed']) {
+      stage.read(state);
+      stage.explain(true);
+      expect(stage.get().movement).toMatchObject({ valve: state, by: 'elsewhere', incident_id: null });
+    }
+  });
+
+  it('has no time at which the valve was still read in its former position', () => {
+    const stage = bench();
+    stage.read('open');
+    stage.open({ type: 'long_flow_alert' });
+    stage.read('open');
+    stage.read('closed');
+    stage.explain(true);
+    expect(stage.get().movement).toMatchObject({ by: 'automatic_shut_off', at: stage.iso() });
+  });
+
   it.each([
     [60, true],
     [61, false],
