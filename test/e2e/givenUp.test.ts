@@ -125,14 +125,14 @@ it.each<[Way, string, string]>([
     const statuses = () =>
       bridge.events('command').flatMap((event) => (event['topic'] === topic ? [event['status']] : []));
     await cloud.begin({ sparesConnections: true, holdsConnections: true });
-    const before = cloud.visits;
+    const before = cloud.connectionCount;
     await bridge.mqtt.publish(topic, 'OPEN');
     // A connection alone may be that of a poll.
     await bridge.untilJson(`sonic/${told}/last_command`, ({ status }) => status === 'sent');
-    await waitFor(() => cloud.visits > before, { what: 'the connection of the first' });
+    await waitFor(() => cloud.connectionCount > before, { what: 'the connection of the first' });
     await bridge.mqtt.publish(topic, 'CLOSE');
     await waitFor(() => statuses().includes(ending), { what: 'the first to give way' });
-    await waitFor(() => cloud.visits > before + 1, { what: 'the connection of the second' });
+    await waitFor(() => cloud.connectionCount > before + 1, { what: 'the connection of the second' });
     cloud.letIn();
     await waitFor(() => statuses().includes('ok'), { what: 'the second to be carried out' });
     expect(statuses()).toEqual([ending, 'ok']);

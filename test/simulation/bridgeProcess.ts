@@ -12,7 +12,7 @@ import type { VirtualDisk } from './virtualDisk.ts';
 import { Machine, ProcessClock, type VirtualTime } from './virtualTime.ts';
 
 /** What the bridge runs on: its network, its broker, its disk and its time. */
-export interface Place {
+export interface BridgeEnvironment {
   readonly time: VirtualTime;
   readonly random: Random;
   /** Wall-clock ms when the simulation began. */
@@ -43,8 +43,8 @@ interface Run {
 /** How long the bridge may take to stop, in ms. The process exits sooner, whatever the disk is still writing by then. */
 const stopLimitMs = 5_000;
 
-/** The configuration of a bridge in a place, from the sections that are given. */
-export function bridgeConfig(sections: Place['config']) {
+/** The configuration of a bridge in a environment, from the sections that are given. */
+export function bridgeConfig(sections: BridgeEnvironment['config']) {
   return {
     ...sections,
     cloud: { base_url: 'http://cloud.example.com', ...demoCredentials, ...sections['cloud'] },
@@ -55,16 +55,16 @@ export function bridgeConfig(sections: Place['config']) {
 
 /** The whole bridge in this process, which is started, stopped, killed and started again. */
 export class BridgeProcess {
-  readonly #place: Place;
+  readonly #environment: BridgeEnvironment;
   #run: Run | null = null;
   /** How wrong the machine's clock is, in ms. */
   wallErrorMs = 0;
   runs = 0;
   readonly machine: Machine;
 
-  constructor(place: Place) {
-    this.#place = place;
-    this.machine = new Machine(place.time);
+  constructor(environment: BridgeEnvironment) {
+    this.#environment = environment;
+    this.machine = new Machine(environment.time);
   }
 
   get isRunning(): boolean {
@@ -88,9 +88,9 @@ export class BridgeProcess {
 
   /** Starts the bridge, as `sonic2mqtt run` does. */
   start(): void {
-    const { time, random, epochMs, simulator, broker, disk, strike, tap, logged, config } = this.#place;
+    const { time, random, epochMs, simulator, broker, disk, strike, tap, logged, config } = this.#environment;
     this.runs += 1;
-    this.#place.onStart?.();
+    this.#environment.onStart?.();
     const cloudNow = () => epochMs + time.now;
     const clock = new ProcessClock(time, () => cloudNow() + this.wallErrorMs, this.machine);
     const cloud = new VirtualCloud(simulator, clock, random, strike, tap, cloudNow);
@@ -106,7 +106,7 @@ export class BridgeProcess {
       random,
       disk: disk.of(clock),
       dispatcher: cloud,
-      dial: this.#place.dialFrom?.(clock) ?? broker.dialFrom(clock),
+      dial: this.#environment.dialFrom?.(clock) ?? broker.dialFrom(clock),
     });
     this.#run = { daemon, clock, cloud };
     void daemon.start();
@@ -115,7 +115,7 @@ export class BridgeProcess {
   /** Pulls the plug. */
   kill(): void {
     this.#run?.clock.die();
-    if (this.#run) this.#place.onEnd?.();
+    if (this.#run) this.#environment.onEnd?.();
     this.#run = null;
   }
 
@@ -123,13 +123,13 @@ export class BridgeProcess {
   stop(onStopped: (tookMs: number | null) => void): void {
     const run = this.#run;
     if (!run) return;
-    const { time, disk } = this.#place;
+    const { time, disk } = this.#environment;
     const began = time.now;
     const end = (tookMs: number | null) => {
       if (run.clock.isDead) return;
       run.clock.die();
       if (this.#run === run) this.#run = null;
-      this.#place.onEnd?.();
+      this.#environment.onEnd?.();
       onStopped(tookMs);
     };
     time.after(stopLimitMs, () => end(disk.isWriting ? stopLimitMs : null));

@@ -4,18 +4,18 @@ import { Simulator } from '../../src/simulator/simulator.ts';
 import { type Bounds, boundsOf, slackMs } from '../oracle/bounds.ts';
 import { isSelected } from '../oracle/leakJudge.ts';
 import { Oracle } from '../oracle/oracle.ts';
-import { BridgeProcess, bridgeConfig, type Place } from './bridgeProcess.ts';
-import { checkPicture } from './checkpoint.ts';
-import { happen } from './life.ts';
-import { anOrder, type Order } from './people.ts';
+import { type BridgeEnvironment, BridgeProcess, bridgeConfig } from './bridgeProcess.ts';
+import { checkSettledState } from './checkpoint.ts';
+import { Observer } from './observer.ts';
+import { type Order, randomOrder } from './orders.ts';
 import { aCacheTrouble } from './routeFaults.ts';
+import { describeTrouble, kindOf, type PlannedTrouble, planTroubles, type Trouble } from './troublePlan.ts';
 import { Troubles } from './troubles.ts';
 import { type BrokerTap, VirtualBroker } from './virtualBroker.ts';
 import type { CloudTap } from './virtualCloud.ts';
 import { VirtualDisk } from './virtualDisk.ts';
 import { VirtualTime } from './virtualTime.ts';
-import { Watch } from './watch.ts';
-import { describe, forecast, nameOf, type Storm, type Trouble } from './weather.ts';
+import { applyRandomEvent } from './worldEvents.ts';
 
 /** What is simulated. */
 export interface DayOptions {
@@ -47,10 +47,10 @@ const password = 'the-password-of-the-simulation';
 const linesKept = 300;
 
 /** From this seed on there are caches before the cloud. The days before it stay as they were when they were judged bad. */
-export const firstCached = 100_000;
+export const firstSeedWithCaches = 100_000;
 
 /** Schedules: few as they are by default, where a day is twenty thousand requests, and many that are asked for less. */
-const calm = {
+const rare = {
   incidents: '20m',
   sonics: '20m',
   telemetry: '30m',
@@ -59,16 +59,16 @@ const calm = {
   pressure_tests: '30m',
   properties: '30m',
 };
-const patient = { ...calm, incidents: '30m', sonics: '12m' };
-const tempers = [{}, ...Array(29).fill(calm), ...Array(20).fill(patient)];
+const rareIncidents = { ...rare, incidents: '30m', sonics: '12m' };
+const scheduleChoices = [{}, ...Array(29).fill(rare), ...Array(20).fill(rareIncidents)];
 
 /** Long enough for each schedule to come round twice, as what is gone must be missed twice, and for every wait. */
 function quietMsOf(bounds: Bounds): number {
-  return Math.max(...Object.values(bounds.windowMs)) - slackMs + 10 * minuteMs;
+  return Math.max(...Object.values(bounds.maxAgeMs)) - slackMs + 10 * minuteMs;
 }
 
 /** Until when a list of devices that the cloud has told to wait an hour for may not be read; it is not a vital one. */
-function unreadUntil({ trouble, startMs, durationMs }: Storm): number {
+function unreadUntil({ trouble, startMs, durationMs }: PlannedTrouble): number {
   const isLong = trouble.at === 'route' && trouble.fault.endsWith('-hour');
   const isOfDevices = isLong && /^list_(properties|signals|property_signals)$/.test(trouble.operation);
   return isOfDevices ? startMs + durationMs + 60 * minuteMs : 0;
@@ -79,17 +79,17 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
   // Streams of their own, so that what one draws leaves the others as they are.
   const random = {
     plan: seededRandom(seed * 8 + 1),
-    weather: seededRandom(seed * 8 + 2),
+    troubles: seededRandom(seed * 8 + 2),
     network: seededRandom(seed * 8 + 3),
     broker: seededRandom(seed * 8 + 4),
     disk: seededRandom(seed * 8 + 5),
-    life: seededRandom(seed * 8 + 6),
+    events: seededRandom(seed * 8 + 6),
     people: seededRandom(seed * 8 + 7),
     process: seededRandom(seed * 8 + 8),
     caches: seededRandom(-seed),
   };
   const time = new VirtualTime();
-  const epochMs = anEpoch(random.plan);
+  const epochMs = randomStart(random.plan);
   const lines: string[] = [];
   let fingerprint = 0;
   const trace = (text: string) => {
@@ -97,7 +97,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     for (let index = 0; index < line.length; index += 7)
       fingerprint = (fingerprint * 31 + line.charCodeAt(index)) | 0;
     onLine?.(line);
-    if (watch.violations.length + (oracle?.violations.length ?? 0) > 1) return;
+    if (observer.violations.length + (oracle?.violations.length ?? 0) > 1) return;
     lines.push(line);
     if (lines.length > 2 * linesKept) lines.splice(0, linesKept);
   };
@@ -120,7 +120,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     pageSize: between(random.plan, 1, 4),
     tokenLifetimeMs: (pick(random.plan, [1, 14, 14 * 24]) ?? 14) * 60 * minuteMs,
   });
-  const watch = new Watch(
+  const observer = new Observer(
     {
       requestTimeoutMs: 10 * secondMs,
       maxConcurrency: 4,
@@ -139,9 +139,9 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
         );
       },
       canRemember: () => disk.fault === null || disk.fault === 'slow',
-      isTruthful: () => seed < firstCached || !oracle.isMisled('incidents'),
-      isMarking: () => !broker.isFlagLost,
-      isOwed: (request) => oracle.pauses.mayTurnOn(request),
+      isTruthful: () => seed < firstSeedWithCaches || !oracle.isMisled('incidents'),
+      showsRetained: () => !broker.isFlagLost,
+      mayChangeUnasked: (request) => oracle.pauses.mayTurnOn(request),
     },
     () => time.now,
     () => simulator.world,
@@ -155,7 +155,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
   const config = {
     cloud: { password },
     mqtt: { protocol_version: pick(random.plan, [4, 5]) },
-    schedules: { ...pick(random.plan, tempers) },
+    schedules: { ...pick(random.plan, scheduleChoices) },
     filters: { properties: selection },
   };
   const bounds = boundsOf(configSchema.parse(bridgeConfig(config)));
@@ -163,7 +163,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
   const broker: VirtualBroker = new VirtualBroker(
     time,
     random.broker,
-    bothBrokerTaps(watch.broker, () => ({
+    bothBrokerTaps(observer.broker, () => ({
       ...oracle.broker,
       delivered: (topic, payload, isRetained, publishedAt) => {
         oracle.broker.delivered(topic, payload, isRetained, publishedAt);
@@ -179,8 +179,8 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
   // A clock may be set wrong by so much (`troubles.ts`).
   oracle.wallErrorMs = 60 * 60 * secondMs;
   oracle.canRemember = () => disk.fault === null || disk.fault === 'slow';
-  oracle.showsStored = () => !broker.isFlagLost && broker.shownShare === 1;
-  const place: Place = {
+  oracle.showsRetained = () => !broker.isFlagLost && broker.shownShare === 1;
+  const environment: BridgeEnvironment = {
     time,
     random: random.process,
     epochMs,
@@ -191,14 +191,14 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
       oracle.asked(request);
       return troubles.strike(request, random.network);
     },
-    tap: bothCloudTaps(watch.cloud, oracle.cloud),
+    tap: bothCloudTaps(observer.cloud, oracle.cloud),
     onStart: () => oracle.runBegan(),
     onEnd: () => oracle.runEnded(),
-    logged: (line) => watch.logged(line),
+    logged: (line) => observer.logged(line),
     config,
   };
-  const bridge = new BridgeProcess(place);
-  const met = new Map<string, number>();
+  const bridge = new BridgeProcess(environment);
+  const troubleCounts = new Map<string, number>();
   let orders = 0;
   let isTroubled = true;
 
@@ -209,106 +209,106 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
       return;
     }
     trace('** the bridge starts');
-    watch.runBegan();
+    observer.runBegan();
     bridge.start();
   };
   const startLater = () =>
-    time.after((random.weather() < 0.7 ? 10 : 300) * secondMs * random.weather(), start);
+    time.after((random.troubles() < 0.7 ? 10 : 300) * secondMs * random.troubles(), start);
 
   const troubles = new Troubles({
-    ...{ place, bridge, oracle, watch, password },
-    random: random.weather,
+    ...{ environment, bridge, oracle, observer, password },
+    random: random.troubles,
     startLater,
     publish: (order) => publish(order),
   });
   const begin = (trouble: Trouble) => {
-    trace(`** ${describe(trouble)} begins`);
-    const name = nameOf(trouble);
-    met.set(name, (met.get(name) ?? 0) + 1);
+    trace(`** ${describeTrouble(trouble)} begins`);
+    const name = kindOf(trouble);
+    troubleCounts.set(name, (troubleCounts.get(name) ?? 0) + 1);
     troubles.begin(trouble);
   };
   const end = (trouble: Trouble) => {
-    trace(`** ${describe(trouble)} ends`);
+    trace(`** ${describeTrouble(trouble)} ends`);
     troubles.end(trouble);
   };
-  const schedule = ({ trouble, startMs, durationMs }: Storm) => {
+  const schedule = ({ trouble, startMs, durationMs }: PlannedTrouble) => {
     time.after(startMs - time.now, () => begin(trouble));
     time.after(startMs + durationMs - time.now, () => end(trouble));
   };
 
   const publish = (order: Order) => {
-    watch.ordered(order);
+    observer.addOrder(order);
     trace(`** somebody publishes ${order.topic} ${order.payload}${order.isRetained ? ' (retained)' : ''}`);
     broker.publish(order.topic, order.payload, order.isRetained === true, random.people() < 0.1 ? 2 : 1);
   };
-  const live = () => {
-    time.after(between(random.life, 5, 1_500) * secondMs, () => {
+  const scheduleEvents = () => {
+    time.after(between(random.events, 5, 1_500) * secondMs, () => {
       if (isTroubled) {
-        trace(`** ${happen(simulator.world, random.life)}`);
-        watch.worldChanged();
+        trace(`** ${applyRandomEvent(simulator.world, random.events)}`);
+        observer.worldChanged();
       }
-      live();
+      scheduleEvents();
     });
   };
-  const speak = () => {
+  const scheduleOrders = () => {
     const isBurst = random.people() < 0.3;
     time.after(isBurst ? 3 * secondMs * random.people() : between(random.people, 5, 2_400) * secondMs, () => {
       if (isTroubled) {
-        publish(anOrder(simulator.world, random.people, ++orders));
+        publish(randomOrder(simulator.world, random.people, ++orders));
       }
-      speak();
+      scheduleOrders();
     });
   };
-  const look = () => {
+  const scheduleChecks = () => {
     time.after(10 * secondMs, () => {
-      watch.checkOutcomes();
-      watch.checkLoad(bridge.load);
-      look();
+      observer.checkOutcomes();
+      observer.checkLoad(bridge.load);
+      scheduleChecks();
     });
   };
 
-  watch.worldChanged();
+  observer.worldChanged();
   start();
-  live();
-  speak();
-  look();
+  scheduleEvents();
+  scheduleOrders();
+  scheduleChecks();
   const rounds = Math.max(1, Math.round((hours * 60 * minuteMs) / (4 * quietMs)));
   const roundMs = (hours * 60 * minuteMs) / rounds;
-  let lateMs = 0;
-  const deadline = () => watch.violations.length + oracle.violations.length > 0;
-  for (let round = 0; round < rounds && !deadline(); round++) {
-    const startMs = round * roundMs + lateMs;
+  let addedMs = 0;
+  const hasFailed = () => observer.violations.length + oracle.violations.length > 0;
+  for (let round = 0; round < rounds && !hasFailed(); round++) {
+    const startMs = round * roundMs + addedMs;
     const quietAt = startMs + roundMs - quietMs;
-    const storms = forecast(random.weather, startMs, quietAt);
-    for (const storm of storms) schedule(storm);
-    if (seed >= firstCached)
-      for (const storm of forecast(random.caches, startMs, quietAt, [aCacheTrouble])) schedule(storm);
+    const planned = planTroubles(random.troubles, startMs, quietAt);
+    for (const each of planned) schedule(each);
+    if (seed >= firstSeedWithCaches)
+      for (const each of planTroubles(random.caches, startMs, quietAt, [aCacheTrouble])) schedule(each);
     isTroubled = true;
-    for (let at = startMs; at < quietAt && !deadline(); at += minuteMs)
+    for (let at = startMs; at < quietAt && !hasFailed(); at += minuteMs)
       await time.runUntil(Math.min(at + minuteMs, quietAt));
     trace('** quiet');
     isTroubled = false;
     troubles.settle();
-    watch.worldChanged();
+    observer.worldChanged();
     // It is quiet for a machine that still sleeps once it wakes, and for a list that waits once it is read.
-    const quietFrom = Math.max(quietAt, bridge.machine.wakesAt, ...storms.map(unreadUntil));
-    lateMs += quietFrom - quietAt;
+    const quietFrom = Math.max(quietAt, bridge.machine.wakesAt, ...planned.map(unreadUntil));
+    addedMs += quietFrom - quietAt;
     const quietUntil = quietFrom + quietMs;
-    for (let at = quietAt; at < quietUntil && !deadline(); at += minuteMs) {
+    for (let at = quietAt; at < quietUntil && !hasFailed(); at += minuteMs) {
       await time.runUntil(Math.min(at + minuteMs, quietUntil));
       if (!bridge.isRunning) start();
     }
-    if (!deadline()) await checkPicture(place, watch, oracle, selection);
+    if (!hasFailed()) await checkSettledState(environment, observer, oracle, selection);
   }
   troubles.settle();
   bridge.kill();
   return {
     seed,
-    violations: [...watch.violations, ...oracle.violations],
+    violations: [...observer.violations, ...oracle.violations],
     lastLines: lines.slice(-linesKept),
-    troubles: met,
-    checks: new Map([...watch.checks, ...oracle.checks]),
-    requests: watch.requests,
+    troubles: troubleCounts,
+    checks: new Map([...observer.checks, ...oracle.checks]),
+    requests: observer.requests,
     orders,
     starts: bridge.runs,
     fingerprint,
@@ -318,9 +318,9 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
 function bothCloudTaps(one: CloudTap, other: CloudTap): CloudTap {
   return {
     sent: (request) => both(one.sent, other.sent)(request),
-    judged: (request, answer) => both(one.judged, other.judged)(request, answer),
+    processed: (request, answer) => both(one.processed, other.processed)(request, answer),
     answered: (request, answer) => both(one.answered, other.answered)(request, answer),
-    torn: (request, status) => both(one.torn, other.torn)(request, status),
+    truncated: (request, status) => both(one.truncated, other.truncated)(request, status),
     ended: (request) => both(one.ended, other.ended)(request),
   };
 }
@@ -347,7 +347,7 @@ function both<Told extends readonly unknown[]>(
 }
 
 /** Days on which calendars are interesting, and others. */
-function anEpoch(random: () => number): number {
+function randomStart(random: () => number): number {
   const days = [
     ...['2026-01-31', '2026-02-28', '2026-03-28', '2026-03-31', '2026-04-30', '2026-06-15'],
     ...['2026-10-24', '2026-10-31', '2026-11-30', '2026-12-31', '2028-02-28', '2028-02-29'],

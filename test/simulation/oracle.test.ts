@@ -105,7 +105,7 @@ class Stage {
     const answer = { status, headers: {}, text };
     this.oracle.asked(request);
     this.oracle.cloud.sent(request);
-    this.oracle.cloud.judged(request, answer);
+    this.oracle.cloud.processed(request, answer);
     this.oracle.cloud.answered(request, answer);
     this.oracle.cloud.ended?.(request);
   }

@@ -8,17 +8,17 @@ const minuteMs = 60_000;
 class Stage {
   now = 0;
   isOn = true;
-  isHeard = true;
+  canPublish = true;
   canRemember = true;
   readonly violations: string[] = [];
   readonly #retained = new Map<string, string>();
   readonly judge = new PauseJudge(this.#retained, 'sonic2mqtt', {
     now: () => this.now,
-    isHeard: () => this.isHeard,
+    canPublish: () => this.canPublish,
     isRefused: () => false,
     canRemember: () => this.canRemember,
-    counted: () => {},
-    violated: (words) => void this.violations.push(words),
+    countCheck: () => {},
+    reportViolation: (words) => void this.violations.push(words),
   });
 
   command(path: string, payload: string): void {
@@ -37,7 +37,7 @@ class Stage {
   turn(isOn: boolean): void {
     this.isOn = isOn;
     this.worldChanges();
-    this.judge.judged(this.request(isOn), 200);
+    this.judge.processed(this.request(isOn), 200);
   }
 
   worldChanges(): void {
@@ -54,7 +54,7 @@ class Stage {
   /** Lets time pass, and looks what is said then. */
   judgedAfter(minutes: number): number {
     this.now += minutes * minuteMs;
-    this.judge.look();
+    this.judge.check();
     return this.violations.length;
   }
 
@@ -108,11 +108,11 @@ describe('what was paused', () => {
 
   it('is excused while the bridge is not heard, and after a restart without its disk', () => {
     const stage = new Stage().pause();
-    stage.isHeard = false;
+    stage.canPublish = false;
     expect(stage.judgedAfter(600)).toBe(0);
     stage.canRemember = false;
     stage.judge.runBegan();
-    stage.isHeard = true;
+    stage.canPublish = true;
     stage.show('none');
     expect(stage.judgedAfter(600)).toBe(0);
   });

@@ -2,7 +2,7 @@ import type { Random } from '../../src/base/backoff.ts';
 import type { OperationName } from '../../src/cloud/operations.ts';
 import type { SimulatedAnswer } from '../../src/simulator/answers.ts';
 import { between, pick, uuid } from '../../src/simulator/random.ts';
-import type { RequestFault, SeenRequest, Strike, Twist, TwistedAnswer } from './virtualCloud.ts';
+import type { ChangeAnswer, ChangedAnswer, RequestFault, SeenRequest, Strike } from './virtualCloud.ts';
 
 /** What may become of one route, or of one page of its list. */
 const routeFaults = [
@@ -36,8 +36,8 @@ export interface RouteTrouble {
 export function aRouteTrouble(random: Random): RouteTrouble {
   const operation = pick(random, routes) ?? 'list_incidents';
   const isList = operation.startsWith('list_');
-  const twists = isList ? 0 : 5;
-  const fault = routeFaults[between(random, 0, routeFaults.length - 1 - twists)] ?? '500';
+  const listFaults = isList ? 0 : 5;
+  const fault = routeFaults[between(random, 0, routeFaults.length - 1 - listFaults)] ?? '500';
   const page = isList && random() < 0.5 ? between(random, 1, 3) : null;
   return { at: 'route', fault, operation, page, cached: new Map() };
 }
@@ -61,7 +61,7 @@ export function strikeRoute(
 }
 
 /** Most answers are the first one again, and some pass the cache by. */
-function outdated(cached: Map<string, string>, target: string, random: Random): Twist {
+function outdated(cached: Map<string, string>, target: string, random: Random): ChangeAnswer {
   return (answer) => {
     if (answer.status !== 200) return answer;
     const text = cached.get(target) ?? answer.text;
@@ -80,7 +80,9 @@ const said = (
   text,
 });
 
-const outcomes: Readonly<Record<DrawnFault, (random: Random) => RequestFault | SimulatedAnswer | Twist>> = {
+const outcomes: Readonly<
+  Record<DrawnFault, (random: Random) => RequestFault | SimulatedAnswer | ChangeAnswer>
+> = {
   '500': () => said(500),
   '503': (random) => said(503, { 'retry-after': String(between(random, 1, 300)) }),
   '503-hour': () => said(503, { 'retry-after': '3600' }),
@@ -93,21 +95,24 @@ const outcomes: Readonly<Record<DrawnFault, (random: Random) => RequestFault | S
   hang: () => 'hang-after',
   reset: () => 'reset-before',
   'slow-connect': () => 'slow-connect',
-  'half-page': () => twist((answer) => ({ text: answer.text.slice(0, answer.text.length >> 1) })),
-  'empty-page': () => twistPage(() => [], false),
-  'odd-types': (random) => twistPage((records) => records.map((record) => oddTypes(record, random)), true),
-  spelling: () => twistPage((records) => records.map(inCapitals), true),
-  'few-ids': (random) => twistPage((records) => records.map((record) => fewIds(record, random)), true),
+  'half-page': () => changeAnswer((answer) => ({ text: answer.text.slice(0, answer.text.length >> 1) })),
+  'empty-page': () => changePage(() => [], false),
+  'odd-types': (random) => changePage((records) => records.map((record) => oddTypes(record, random)), true),
+  spelling: () => changePage((records) => records.map(inCapitals), true),
+  'few-ids': (random) => changePage((records) => records.map((record) => fewIds(record, random)), true),
 };
 
-function twist(changed: (answer: SimulatedAnswer) => Partial<TwistedAnswer>): Twist {
+function changeAnswer(changed: (answer: SimulatedAnswer) => Partial<ChangedAnswer>): ChangeAnswer {
   return (answer) => (answer.status === 200 ? { ...answer, ...changed(answer), isHonest: true } : answer);
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function twistPage(change: (records: readonly Fields[]) => readonly Fields[], isWhole: boolean): Twist {
-  return twist(({ text }) => {
+function changePage(
+  change: (records: readonly Fields[]) => readonly Fields[],
+  isWhole: boolean,
+): ChangeAnswer {
+  return changeAnswer(({ text }) => {
     const page = JSON.parse(text) as { data: readonly Fields[] };
     return { text: JSON.stringify({ ...page, data: change(page.data) }), isWhole };
   });

@@ -251,7 +251,7 @@ class VirtualClient extends EventEmitter implements Peer {
   /** The link breaks; the broker speaks the last will. */
   cut(code: string): void {
     if (!this.#isOpen) return;
-    if (this.#broker.isPeerOf(this)) this.#speakWill();
+    if (this.#broker.isPeerOf(this)) this.#publishWill();
     if (this.#clock.machine.isAsleep && !this.#clock.isDead) {
       // The machine finds out when it wakes.
       this.#isCut = true;
@@ -264,7 +264,7 @@ class VirtualClient extends EventEmitter implements Peer {
     }
   }
 
-  #speakWill(): void {
+  #publishWill(): void {
     const { will } = this.#options;
     if (will) this.#broker.takeFrom(this, will.topic, String(will.payload), will.retain === true);
   }
@@ -274,7 +274,7 @@ class VirtualClient extends EventEmitter implements Peer {
     const broker = this.#broker;
     if (broker.fault === 'frozen' && broker.isPeerOf(this))
       broker.after(1_500 * (this.#options.keepalive ?? 60), () => {
-        if (!broker.hasPeer(this.clientId)) this.#speakWill();
+        if (!broker.hasPeer(this.clientId)) this.#publishWill();
       });
     this.#close();
   }
@@ -293,7 +293,7 @@ class VirtualClient extends EventEmitter implements Peer {
   deliver(topic: string, payload: string, isRetained: boolean, publishedAt: number | null): void {
     if (!this.#isOpen || this.#isCut || this.#broker.fault === 'frozen') return;
     if (this.#matching(topic).length === 0) return;
-    this.#clock.arriving(1, () => {
+    this.#clock.deliverAfter(1, () => {
       if (!this.#isOpen) return;
       const { isWatched, tap } = this.#broker;
       const tell = isWatched(this.clientId) ? tap.delivered : tap.deliveredToOther;

@@ -31,13 +31,13 @@ export type RequestFault =
   | 'denied';
 
 /** What becomes of a request: nothing out of the ordinary, a fault, or another answer than the cloud's. */
-export type Strike = (request: SeenRequest) => RequestFault | SimulatedAnswer | Twist | null;
+export type Strike = (request: SeenRequest) => RequestFault | SimulatedAnswer | ChangeAnswer | null;
 
 /** Makes another answer of the one that the cloud gave. */
-export type Twist = (good: SimulatedAnswer) => TwistedAnswer;
+export type ChangeAnswer = (good: SimulatedAnswer) => ChangedAnswer;
 
 /** An answer of any bytes. */
-export interface TwistedAnswer extends Omit<SimulatedAnswer, 'text'> {
+export interface ChangedAnswer extends Omit<SimulatedAnswer, 'text'> {
   readonly text: string | Buffer;
   /** The connection breaks behind the body. */
   readonly isCut?: boolean;
@@ -64,11 +64,11 @@ export interface CloudTap {
   /** A request has left the process, whatever becomes of it. */
   readonly sent: (request: SeenRequest) => void;
   /** The cloud judged a request, and did what it asks unless its status says otherwise. */
-  readonly judged: (request: SeenRequest, answer: SimulatedAnswer) => void;
+  readonly processed: (request: SeenRequest, answer: SimulatedAnswer) => void;
   /** The whole answer has reached the process. */
-  readonly answered: (request: SeenRequest, answer: TwistedAnswer) => void;
+  readonly answered: (request: SeenRequest, answer: ChangedAnswer) => void;
   /** Of the answer no more than the status and a part arrives. */
-  readonly torn: (request: SeenRequest, status: number) => void;
+  readonly truncated: (request: SeenRequest, status: number) => void;
   /** The request is over, well or not. */
   readonly ended?: (request: SeenRequest) => void;
 }
@@ -160,7 +160,7 @@ export class VirtualCloud extends Dispatcher {
       this.#tap.sent(request);
       if (fault === 'hang-before') return;
       // Not by the clock of the process: what it has sent arrives although it dies.
-      clock.beyond(travelMs / 2, () => {
+      clock.afterDespiteDeath(travelMs / 2, () => {
         if (fault === 'reset-before') {
           fail('ECONNRESET');
           return;
@@ -179,7 +179,7 @@ export class VirtualCloud extends Dispatcher {
           const bytes = Buffer.from(answer.text);
           if ((fault === 'truncated' || fault === 'stalled') && bytes.length > 1) {
             handler.onResponseData?.(controller, bytes.subarray(0, bytes.length >> 1));
-            this.#tap.torn(request, answer.status);
+            this.#tap.truncated(request, answer.status);
             if (fault === 'truncated') fail('UND_ERR_SOCKET');
             return;
           }
@@ -198,12 +198,12 @@ export class VirtualCloud extends Dispatcher {
     request: SeenRequest,
     options: Dispatcher.DispatchOptions,
     fault: ReturnType<Strike>,
-  ): TwistedAnswer {
+  ): ChangedAnswer {
     if (typeof fault === 'object' && fault !== null) return fault;
     const own = typeof fault === 'string' && ownAnswers[fault]?.(this.#random, this.#clock);
     if (own) return own;
     const headers = options.headers as Record<string, string>;
-    const judged = this.#simulator.answer({
+    const response = this.#simulator.answer({
       method: request.method,
       target: request.target,
       authorization: headers['authorization'],
@@ -212,8 +212,8 @@ export class VirtualCloud extends Dispatcher {
     });
     // As every server does.
     const date = new Date(this.#now()).toUTCString();
-    const answer = { ...judged, headers: { ...judged.headers, date } };
-    this.#tap.judged(request, answer);
+    const answer = { ...response, headers: { ...response.headers, date } };
+    this.#tap.processed(request, answer);
     if (typeof fault === 'function') return fault(answer);
     return fault === 'gateway-timeout-after' ? plain(504, 'the gateway lost its patience') : answer;
   }

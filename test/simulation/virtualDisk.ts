@@ -70,12 +70,12 @@ export class VirtualDisk {
         const durationMs = this.fault === 'slow' ? 5_000 * this.#random() : 1 + 30 * this.#random();
         const takesHoldAt = this.#random();
         this.#underWay += 1;
-        clock.beyond(durationMs, () => {
+        clock.afterDespiteDeath(durationMs, () => {
           this.#underWay -= 1;
         });
         await new Promise<void>((resolve) => {
           // Not by the clock of the process: what it has handed over happens although it dies.
-          clock.beyond(durationMs * takesHoldAt, () => {
+          clock.afterDespiteDeath(durationMs * takesHoldAt, () => {
             if (!isBroken(this.fault) && (!clock.isDead || this.#random() < 0.5)) this.files.set(path, text);
           });
           clock.after(durationMs, resolve);

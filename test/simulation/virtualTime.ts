@@ -212,14 +212,14 @@ export class ProcessClock implements Clock {
   }
 
   /** Calls back with what comes from its surroundings: while the machine sleeps, it waits in a socket, not in the process. */
-  arriving(delayMs: number, callback: () => void): void {
+  deliverAfter(delayMs: number, callback: () => void): void {
     this.machine.after(delayMs, () => {
       if (!this.#isDead) callback();
     });
   }
 
   /** Calls back although the process may be dead by then: for what it has left to its surroundings. */
-  beyond(delayMs: number, callback: () => void): void {
+  afterDespiteDeath(delayMs: number, callback: () => void): void {
     this.#time.after(delayMs, callback);
   }
 

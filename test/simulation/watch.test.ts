@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Simulator } from '../../src/simulator/simulator.ts';
+import { Observer } from './observer.ts';
 import type { SeenRequest } from './virtualCloud.ts';
 import { VirtualTime } from './virtualTime.ts';
-import { Watch } from './watch.ts';
 
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
@@ -12,48 +12,53 @@ const topic = 'sonic2mqtt/sonic/a/valve/set';
 /** What an observer sees, told as a bridge would do it. */
 class Scene {
   now = 0;
-  readonly watch: Watch;
+  readonly observer: Observer;
 
   constructor() {
     const time = new VirtualTime();
     const clock = { now: () => time.now, monotonic: () => time.now, after: time.after.bind(time) };
     const simulator = new Simulator({ clock, quiet: true, properties: 1, signals: 1, sonics: 1 });
-    const bounds = {
+    const options = {
       ...{ requestTimeoutMs: 10 * secondMs, maxConcurrency: 4, password: 'secret' },
-      ...{ isSelected: () => true, canRemember: () => true, isTruthful: () => true, isMarking: () => true },
-      isOwed: () => false,
+      ...{
+        isSelected: () => true,
+        canRemember: () => true,
+        isTruthful: () => true,
+        showsRetained: () => true,
+      },
+      mayChangeUnasked: () => false,
     };
-    this.watch = new Watch(
-      bounds,
+    this.observer = new Observer(
+      options,
       () => this.now,
       () => simulator.world,
       () => {},
     );
-    this.watch.broker.linked(true);
+    this.observer.broker.linked(true);
   }
 
   signIn(status: number): void {
     const request: SeenRequest = {
       ...{ origin: '', method: 'POST', target: '/', operation: 'sign_in', params: {}, body: '', number: 1 },
     };
-    this.watch.cloud.answered(request, { status, headers: {}, text: '{}' });
+    this.observer.cloud.answered(request, { status, headers: {}, text: '{}' });
   }
 
   command(payload: string): void {
-    this.watch.ordered({ topic, payload, isCommand: true, asksFor: [] });
-    this.watch.broker.delivered(topic, payload, false, this.now);
+    this.observer.addOrder({ topic, payload, isCommand: true, asksFor: [] });
+    this.observer.broker.delivered(topic, payload, false, this.now);
   }
 
   outcome(): void {
     const event = JSON.stringify({ event: 'command', topic, status: 'ok', reason: null });
-    this.watch.broker.handedOver('sonic2mqtt/bridge/event', event, false);
+    this.observer.broker.handedOver('sonic2mqtt/bridge/event', event, false);
   }
 
   /** What it says of the commands once their time is over. */
   judged(): number {
     this.now += minuteMs;
-    this.watch.checkOutcomes();
-    return this.watch.violations.length;
+    this.observer.checkOutcomes();
+    return this.observer.violations.length;
   }
 }
 
@@ -86,7 +91,7 @@ describe('sign-ins', () => {
       scene.now = seconds * secondMs;
       scene.signIn(status);
     }
-    expect(scene.watch.violations.length === 0).toBe(isKept);
+    expect(scene.observer.violations.length === 0).toBe(isKept);
   });
 
   it('begin anew once one has worked', () => {
@@ -94,6 +99,6 @@ describe('sign-ins', () => {
     for (const status of [401, 401, 401, 200, 401, 401, 401]) scene.signIn(status);
     scene.now = 2 * hourMs;
     scene.signIn(401);
-    expect(scene.watch.violations).toEqual([]);
+    expect(scene.observer.violations).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import { matches, type Peer, type VirtualBroker } from './virtualBroker.ts';
 import type { ProcessClock } from './virtualTime.ts';
 
 /** A bridge's way to the broker, as a script has it in its hands. */
-export interface Way {
+export interface WireConnection {
   /** Shows the bridge a packet, or any bytes. */
   toBridge(packet: Packet | Buffer): void;
   hangUp(): void;
@@ -16,8 +16,8 @@ export interface Way {
 
 /** What becomes of packets: each answers whether it has dealt with the packet, which then goes no further. */
 export interface Script {
-  readonly fromBridge?: (packet: Packet, way: Way) => boolean;
-  readonly fromBroker?: (packet: Packet, way: Way) => boolean;
+  readonly fromBridge?: (packet: Packet, connection: WireConnection) => boolean;
+  readonly fromBroker?: (packet: Packet, connection: WireConnection) => boolean;
 }
 
 interface Codec {
@@ -37,9 +37,9 @@ const codec: Codec = createRequire(createRequire(import.meta.url).resolve('mqtt'
  * leaves out: what a broker may answer, well or not. Without a script all packets pass.
  */
 export class Wire {
-  readonly ways = new Set<Way>();
+  readonly connections = new Set<WireConnection>();
   /** How many connections were made. */
-  visits = 0;
+  connectionCount = 0;
   script: Script = {};
   readonly #broker: VirtualBroker;
 
@@ -55,8 +55,8 @@ export class Wire {
   /** How a process reaches the broker by it. */
   dialFrom(clock: ProcessClock): Connect {
     return (options) => {
-      this.visits += 1;
-      const end = new BrokersEnd(this, this.#broker, clock, options);
+      this.connectionCount += 1;
+      const end = new BrokerSide(this, this.#broker, clock, options);
       return new MqttClient(() => end.stream, { ...options, timerVariant: timersOf(clock) });
     };
   }
@@ -84,7 +84,7 @@ function timersOf(clock: ProcessClock) {
 }
 
 /** The other end of a connection: reads what the bridge writes, and acts on the broker. */
-class BrokersEnd implements Peer, Way {
+class BrokerSide implements Peer, WireConnection {
   readonly clientId: string;
   readonly stream: Duplex;
   readonly #wire: Wire;
@@ -123,7 +123,7 @@ class BrokersEnd implements Peer, Way {
       },
     });
     if (broker.fault === 'away') clock.after(5, () => this.#fail('ECONNREFUSED'));
-    else wire.ways.add(this);
+    else wire.connections.add(this);
   }
 
   toBridge(packet: Packet | Buffer): void {
@@ -182,7 +182,7 @@ class BrokersEnd implements Peer, Way {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#forgetDeath();
-    this.#wire.ways.delete(this);
+    this.#wire.connections.delete(this);
     const { will } = this.#options;
     const isKnown = this.#broker.isPeerOf(this);
     this.#broker.detach(this);

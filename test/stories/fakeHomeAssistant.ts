@@ -1,4 +1,4 @@
-import { availabilityTopics } from '../oracle/eyes.ts';
+import { availabilityTopics } from '../oracle/discoveredEntities.ts';
 import type { Shown } from '../oracle/recordTruths.ts';
 import { discoveryViolations } from '../support/discoveryViolations.ts';
 import { isObject, type Values, withRoot } from '../support/homeAssistantRules.ts';

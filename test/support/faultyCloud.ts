@@ -55,7 +55,7 @@ export interface FaultyCloud {
   /** The tokens that came with them. */
   readonly tokens: ReadonlySet<string>;
   /** How many connections were made. */
-  readonly visits: number;
+  readonly connectionCount: number;
   /** How many connections are held. */
   readonly held: number;
   /** Lets all connections in that are held, and holds no more. */
@@ -74,7 +74,7 @@ export async function startFaultyCloud(certificate: Certificate | null = null): 
   const sockets = new Set<Socket>();
   const underWay = new Set<Promise<unknown>>();
   const held: (() => void)[] = [];
-  let visits = 0;
+  let connectionCount = 0;
 
   const http = createHttpServer((incoming, response) => {
     asked.push(`${incoming.method} ${incoming.url}`);
@@ -87,7 +87,7 @@ export async function startFaultyCloud(certificate: Certificate | null = null): 
   });
 
   const server = createServer((socket) => {
-    visits += 1;
+    connectionCount += 1;
     sockets.add(socket);
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
     const { meet, holdsConnections } = trouble;
@@ -139,8 +139,8 @@ export async function startFaultyCloud(certificate: Certificate | null = null): 
     target: '',
     asked,
     tokens,
-    get visits() {
-      return visits;
+    get connectionCount() {
+      return connectionCount;
     },
     get held() {
       return held.length;

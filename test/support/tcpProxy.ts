@@ -6,7 +6,7 @@ import { atTestEnd } from './childProcess.ts';
 export interface TcpProxy {
   readonly port: number;
   /** How many came so far. */
-  readonly visits: number;
+  readonly connectionCount: number;
   /** Breaks every connection off, as a pulled cable or a killed process does, and takes no more until told. */
   cut(): void;
   /** Lets connections through again. */
@@ -28,7 +28,7 @@ export async function startTcpProxy(
   const thawed = new Set<() => void>();
   let isCut = false;
   let isFrozen = false;
-  let visits = 0;
+  let connectionCount = 0;
 
   const passable = () => (isFrozen ? new Promise<void>((resolve) => thawed.add(resolve)) : undefined);
   const keep = (socket: Socket) => {
@@ -52,7 +52,7 @@ export async function startTcpProxy(
   };
 
   const server = createServer(async (visitor) => {
-    visits += 1;
+    connectionCount += 1;
     keep(visitor);
     if (isCut) visitor.destroy();
     const [firstBytes] = await once(visitor, 'data').catch(() => []);
@@ -82,8 +82,8 @@ export async function startTcpProxy(
   const address = server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : 0,
-    get visits() {
-      return visits;
+    get connectionCount() {
+      return connectionCount;
     },
     cut() {
       isCut = true;

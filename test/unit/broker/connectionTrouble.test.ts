@@ -65,7 +65,7 @@ describe('a connection', () => {
     await waitFor(() => happenings.filter((each) => each === 'connected').length === 2, {
       what: 'the connection to be back',
     });
-    expect(proxy.visits).toBe(4);
+    expect(proxy.connectionCount).toBe(4);
   });
 
   it('uses MQTT 3.1.1 where the broker does not answer MQTT 5 for 15 seconds', async () => {

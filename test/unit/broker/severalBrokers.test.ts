@@ -77,13 +77,13 @@ describe('a connection with several addresses', () => {
     expect(opened.waits).toBe(0);
     expect(opened.happenings).toEqual(['connected', 'disconnected', 'connected']);
     first.way.mend();
-    const { visits } = first.way;
+    const { connectionCount } = first.way;
     await opened.connection.publish('state', 'on the second', { retain: true });
     await waitFor(isUsed(second, 'on the second'), { what: 'the message' });
     const somebody = await watchTopics(second.brokerUrl, 'none');
     await somebody.publish('set', 'a command there');
     await waitFor(() => opened.heard.length === 1, { what: 'the command' });
-    expect(first.way.visits).toBe(visits);
+    expect(first.way.connectionCount).toBe(connectionCount);
 
     second.way.cut();
     await back(3);

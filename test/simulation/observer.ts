@@ -3,12 +3,12 @@ import { operationRow } from '../../src/cloud/operations.ts';
 import type { SimulatedAnswer } from '../../src/simulator/answers.ts';
 import type { World } from '../../src/simulator/world.ts';
 import { moveOf } from '../oracle/moveJudge.ts';
-import type { Order, Wish } from './people.ts';
+import type { Order, WantedChange } from './orders.ts';
 import type { BrokerTap } from './virtualBroker.ts';
 import type { CloudTap, SeenRequest } from './virtualCloud.ts';
 
 /** What the promises are measured by, in ms where it is a time. */
-export interface Bounds {
+export interface ObserverOptions {
   readonly requestTimeoutMs: number;
   readonly maxConcurrency: number;
   readonly password: string;
@@ -19,13 +19,13 @@ export interface Bounds {
   /** Whether what is announced now can be noted on disk. */
   readonly canRemember: () => boolean;
   /** Whether the broker marks what it has stored. */
-  readonly isMarking: () => boolean;
+  readonly showsRetained: () => boolean;
   /** Whether the bridge owes a change that nobody asks for any more: what it has paused it turns on again. */
-  readonly isOwed: (request: SeenRequest) => boolean;
+  readonly mayChangeUnasked: (request: SeenRequest) => boolean;
 }
 
-interface Granted {
-  readonly wish: Wish;
+interface AllowedChange {
+  readonly change: WantedChange;
   readonly at: number;
   /** The request that it was used for. */
   usedBy: number | null;
@@ -41,20 +41,20 @@ const hourMs = 60 * minuteMs;
  * Looks on from outside, at nothing but what the bridge says to the cloud and to the broker, and holds it to its
  * promises at every step. It knows the truth, which the bridge does not.
  */
-export class Watch {
+export class Observer {
   readonly violations: string[] = [];
   /** How often each kind of check was made, so that none is vacuous. */
   readonly checks = new Map<string, number>();
-  readonly #bounds: Bounds;
+  readonly #options: ObserverOptions;
   readonly #now: () => number;
   readonly #world: () => World;
   readonly #trace: (line: string) => void;
   readonly #orders: Order[] = [];
-  #granted: Granted[] = [];
+  #allowed: AllowedChange[] = [];
   #judgedAt = new Map<number, number>();
   readonly #announced = new Map<string, number>();
   readonly #excused = new Set<string>();
-  readonly #told = new Map<string, number>();
+  readonly #openedEvents = new Map<string, number>();
   #rejectedSignIns: number[] = [];
   /** When the cloud rejected the password first and last, since it accepted one or the run began. */
   #rejected: { readonly firstAt: number; readonly lastAt: number } | null = null;
@@ -63,7 +63,7 @@ export class Watch {
   /** When devices and incidents left the world, by id. */
   readonly #goneSince = new Map<string, number>();
   /** Incidents of which the cloud has said by themselves that they are not open. */
-  readonly #saidClosed = new Set<string>();
+  readonly #reportedClosed = new Set<string>();
   /** Topics of settings that the cloud has ever shown to the bridge. */
   readonly #settingsRead = new Set<string>();
   /** When this run's first pages of lists were answered, by operation. */
@@ -73,7 +73,7 @@ export class Watch {
   #delivered = new Map<string, { readonly at: number; count: number }>();
   #outcomes = new Map<string, number>();
   /** Outcomes of commands that came over earlier connections of this run, by topic, that were not told there. */
-  readonly #owed = new Map<string, number>();
+  readonly #lateOutcomes = new Map<string, number>();
   #isLinked = false;
   #excusedUntil = 0;
   /** When a command reached the bridge: each is worth a few lines. */
@@ -81,8 +81,13 @@ export class Watch {
   runStartedAt = 0;
   requests = 0;
 
-  constructor(bounds: Bounds, now: () => number, world: () => World, trace: (line: string) => void) {
-    this.#bounds = bounds;
+  constructor(
+    options: ObserverOptions,
+    now: () => number,
+    world: () => World,
+    trace: (line: string) => void,
+  ) {
+    this.#options = options;
     this.#now = now;
     this.#world = world;
     this.#trace = trace;
@@ -96,17 +101,18 @@ export class Watch {
   // ---- what people and the world do ----------------------------------------------------------------------------
 
   /** Somebody publishes; it counts once the broker delivers it. */
-  ordered(order: Order): void {
+  addOrder(order: Order): void {
     this.#orders.push(order);
   }
 
   /** A run of the bridge begins, knowing nothing. */
   runBegan(): void {
     // Without a memory, what opened before may have been announced, and is not announced again.
-    if (!this.#bounds.canRemember()) {
+    if (!this.#options.canRemember()) {
       for (const { id, open } of this.#world().incidents.values()) if (open) this.#excused.add(id);
       // It looks for that on the broker. Where that cannot be told from what is new, all is new.
-      if (!this.#bounds.isMarking()) for (const counts of [this.#told, this.#announced]) counts.clear();
+      if (!this.#options.showsRetained())
+        for (const counts of [this.#openedEvents, this.#announced]) counts.clear();
     }
     this.runStartedAt = this.#now();
     this.#crawls.clear();
@@ -134,28 +140,28 @@ export class Watch {
       this.#trace(`-> ${request.method} ${request.target} ${request.body.slice(0, 80)}`);
       if (isChange(request)) this.#checkAskedFor(request);
     },
-    judged: (request) => {
+    processed: (request) => {
       this.#judgedAt.set(request.number, this.#now());
       if (request.method !== 'GET' || request.operation?.startsWith('list_')) this.worldChanged();
     },
     answered: (request, { text, ...rest }) => {
       const answer = { ...rest, text: String(text) };
       this.#trace(`<- ${answer.status} ${request.method} ${request.target}`);
-      this.#giveBackUnlessDone(request, answer.status);
+      this.#allowRepeatIfRejected(request, answer.status);
       if (request.operation === 'sign_in') this.#checkSignIn(answer);
-      if (request.operation?.includes('incident')) this.#hearOfIncident(request, answer);
-      if (answer.status === 200) this.#hear(request);
+      if (request.operation?.includes('incident')) this.#noteIncidentAnswer(request, answer);
+      if (answer.status === 200) this.#noteRead(request);
       this.#judgedAt.delete(request.number);
     },
-    torn: (request, status) => {
+    truncated: (request, status) => {
       this.#trace(`<- ${status} ${request.method} ${request.target} (torn off)`);
-      this.#giveBackUnlessDone(request, status);
+      this.#allowRepeatIfRejected(request, status);
     },
   };
 
   /** Where the cloud plainly did not act, it may be asked once more. */
-  #giveBackUnlessDone(request: SeenRequest, status: number): void {
-    if (isChange(request) && (status === 401 || status === 429)) this.#giveBack(request);
+  #allowRepeatIfRejected(request: SeenRequest, status: number): void {
+    if (isChange(request) && (status === 401 || status === 429)) this.#allowRepeat(request);
   }
 
   #checkAskedFor(request: SeenRequest): void {
@@ -163,25 +169,25 @@ export class Watch {
     if (moveOf(request)) return;
     this.#count('a change was asked for, once, and in time');
     const now = this.#now();
-    const limitMs = 2 * this.#bounds.requestTimeoutMs + 100;
-    this.#granted = this.#granted.filter(({ at }) => now - at <= 4 * this.#bounds.requestTimeoutMs);
-    const fitting = this.#granted.filter(({ wish }) => wish.fits(request));
-    const free = fitting.find(({ usedBy, at }) => usedBy === null && now - at <= limitMs);
+    const limitMs = 2 * this.#options.requestTimeoutMs + 100;
+    this.#allowed = this.#allowed.filter(({ at }) => now - at <= 4 * this.#options.requestTimeoutMs);
+    const matching = this.#allowed.filter(({ change }) => change.matches(request));
+    const free = matching.find(({ usedBy, at }) => usedBy === null && now - at <= limitMs);
     if (free) free.usedBy = request.number;
-    else if (!this.#bounds.isOwed(request)) {
+    else if (!this.#options.mayChangeUnasked(request)) {
       const why =
-        fitting.length === 0
+        matching.length === 0
           ? 'nobody asked for it'
-          : fitting.every(({ usedBy }) => usedBy !== null)
+          : matching.every(({ usedBy }) => usedBy !== null)
             ? 'it was asked for and sent before'
             : 'it is too late';
       this.#violated(`${request.method} ${request.target} ${request.body}: ${why}`);
     }
   }
 
-  #giveBack(request: SeenRequest): void {
-    const granted = this.#granted.find(({ usedBy }) => usedBy === request.number);
-    if (granted) granted.usedBy = null;
+  #allowRepeat(request: SeenRequest): void {
+    const allowed = this.#allowed.find(({ usedBy }) => usedBy === request.number);
+    if (allowed) allowed.usedBy = null;
   }
 
   #checkSignIn(answer: SimulatedAnswer): void {
@@ -220,14 +226,14 @@ export class Watch {
     this.#failedSignIns = [];
   }
 
-  #hearOfIncident({ params }: SeenRequest, answer: SimulatedAnswer): void {
+  #noteIncidentAnswer({ params }: SeenRequest, answer: SimulatedAnswer): void {
     const id = params['incident_id'];
     if (id === undefined) return;
     const isOpen = answer.status === 200 && (parsed(answer.text) as { open?: boolean }).open === true;
-    if (!isOpen) this.#saidClosed.add(id);
+    if (!isOpen) this.#reportedClosed.add(id);
   }
 
-  #hear({ operation, params, target, number }: SeenRequest): void {
+  #noteRead({ operation, params, target, number }: SeenRequest): void {
     if (operation === null) return;
     const part = settingsParts.get(operation);
     if (part) this.#settingsRead.add(`sonic2mqtt/property/${params['property_id']}/${part}`);
@@ -243,12 +249,12 @@ export class Watch {
   readonly broker: BrokerTap = {
     handedOver: (topic, payload, retain) => {
       this.#trace(`>> ${topic}${retain ? ' (retained)' : ''} ${payload.slice(0, 160)}`);
-      if (payload.includes(this.#bounds.password)) this.#violated(`${topic} tells the password: ${payload}`);
+      if (payload.includes(this.#options.password)) this.#violated(`${topic} tells the password: ${payload}`);
       const [, , , ...rest] = topic.split('/');
       const path = rest.join('/');
       if (retain && payload === '') this.#checkDeletion(topic);
       else if (path === 'incident' && !retain) this.#checkAnnouncement(payload);
-      else if (topic === 'sonic2mqtt/bridge/event') this.#hearEvent(payload);
+      else if (topic === 'sonic2mqtt/bridge/event') this.#checkEvent(payload);
     },
     taken: () => {},
     delivered: (topic, payload, isRetained, publishedAt) => {
@@ -256,13 +262,13 @@ export class Watch {
       this.#trace(`<< ${topic}${isRetained ? ' (retained)' : whence} ${payload.slice(0, 100)}`);
       // What clears a message may be told of or not, and so may one that the broker has remembered without saying so.
       if (payload === '' || (publishedAt === null && !isRetained)) {
-        this.#owed.set(topic, (this.#owed.get(topic) ?? 0) + 1);
+        this.#lateOutcomes.set(topic, (this.#lateOutcomes.get(topic) ?? 0) + 1);
         return;
       }
       const order = this.#orders.findLast((each) => each.topic === topic && each.payload === payload);
       if (!order) return;
       if (!isRetained) {
-        for (const wish of order.asksFor) this.#granted.push({ wish, at: this.#now(), usedBy: null });
+        for (const change of order.asksFor) this.#allowed.push({ change, at: this.#now(), usedBy: null });
       }
       if (!order.isCommand || (isRetained && payload === '')) return;
       this.#commandsAt.push(this.#now());
@@ -272,24 +278,24 @@ export class Watch {
     linked: (isLinked) => {
       this.#trace(isLinked ? '== linked' : '== unlinked');
       this.#isLinked = isLinked;
-      this.#noteOwed();
+      this.#noteLateOutcomes();
       this.#delivered.clear();
       this.#outcomes.clear();
     },
   };
 
   /** What a connection has brought may have its outcome told over the next, or not at all. */
-  #noteOwed(): void {
+  #noteLateOutcomes(): void {
     for (const [topic, { count }] of this.#delivered) {
       const owed = Math.max(0, count - (this.#outcomes.get(topic) ?? 0));
-      this.#owed.set(topic, (this.#owed.get(topic) ?? 0) + owed);
+      this.#lateOutcomes.set(topic, (this.#lateOutcomes.get(topic) ?? 0) + owed);
     }
   }
 
   #forgetCommands(): void {
     this.#delivered.clear();
     this.#outcomes.clear();
-    this.#owed.clear();
+    this.#lateOutcomes.clear();
   }
 
   /** Nothing that still exists is deleted, and nothing before complete lists have missed it. */
@@ -307,7 +313,7 @@ export class Watch {
     const goneAt = this.#goneSince.get(of);
     // A part of a device that the cloud says it does not have goes by itself.
     if (!this.#known.has(of) || /\/(telemetry|usage|pressure_tests)$/.test(topic)) return;
-    if (!this.#bounds.isSelected(of)) return;
+    if (!this.#options.isSelected(of)) return;
     // What the cloud refuses this bridge from the start on, another one may have read and left there.
     if (/\/(settings|notifications)$/.test(topic) && !this.#settingsRead.has(topic)) return;
     if (goneAt === undefined) {
@@ -316,7 +322,7 @@ export class Watch {
     }
     const lists = topic.includes('/incident/') ? ['list_incidents'] : deviceLists;
     const crawls = lists.flatMap((list) => this.#crawls.get(list as OperationName) ?? []);
-    const isHeardOf = this.#saidClosed.has(of) || crawls.some((at) => at >= goneAt);
+    const isHeardOf = this.#reportedClosed.has(of) || crawls.some((at) => at >= goneAt);
     if (!isHeardOf) {
       this.#violated(`${topic} is deleted although no list has missed it yet`);
     }
@@ -332,15 +338,15 @@ export class Watch {
 
   /** What was announced while nothing could be noted, which the log says, may be announced by the next run once more. */
   #timesOf(counts: Map<string, number>, id: string): number {
-    const times = this.#bounds.isTruthful() ? (counts.get(id) ?? 0) + 1 : 1;
-    counts.set(id, this.#bounds.canRemember() ? times : 0);
+    const times = this.#options.isTruthful() ? (counts.get(id) ?? 0) + 1 : 1;
+    counts.set(id, this.#options.canRemember() ? times : 0);
     return times;
   }
 
-  #hearEvent(payload: string): void {
+  #checkEvent(payload: string): void {
     const event = parsed(payload) as { event: string; id?: string; topic?: string; reason?: string };
     if (event.event === 'incident_opened' && event.id) {
-      const times = this.#timesOf(this.#told, event.id);
+      const times = this.#timesOf(this.#openedEvents, event.id);
       if (times > 1) this.#violated(`the opening of incident ${event.id} is told ${times} times`);
     }
     if (event.event === 'command' && event.topic && !event.reason?.startsWith('not_confirmed')) {
@@ -354,7 +360,7 @@ export class Watch {
   excuse(forMs: number): void {
     this.#excusedUntil = Math.max(
       this.#excusedUntil,
-      this.#now() + forMs + 4 * this.#bounds.requestTimeoutMs,
+      this.#now() + forMs + 4 * this.#options.requestTimeoutMs,
     );
   }
 
@@ -364,9 +370,9 @@ export class Watch {
     if (!this.#isLinked || now < this.#excusedUntil) return;
     for (const [topic, { at, count }] of this.#delivered) {
       const told = this.#outcomes.get(topic) ?? 0;
-      if (told > count + (this.#owed.get(topic) ?? 0))
+      if (told > count + (this.#lateOutcomes.get(topic) ?? 0))
         this.#violated(`${count} commands at ${topic}, but ${told} outcomes`);
-      if (now - at < 4 * this.#bounds.requestTimeoutMs) continue;
+      if (now - at < 4 * this.#options.requestTimeoutMs) continue;
       this.#count('each command has one outcome');
       if (told < count) this.#violated(`${count} commands at ${topic}, but only ${told} outcomes`);
     }
@@ -376,14 +382,14 @@ export class Watch {
   checkLoad({ timers, requests }: { readonly timers: number; readonly requests: number }): void {
     this.#count('what waits is bounded');
     if (timers > maxTimers) this.#violated(`the bridge waits for ${timers} things`);
-    if (requests > this.#bounds.maxConcurrency) this.#violated(`${requests} requests are in flight`);
+    if (requests > this.#options.maxConcurrency) this.#violated(`${requests} requests are in flight`);
   }
 
   logged(line: string): void {
     this.#trace(`## ${line.trim()}`);
     const now = this.#now();
     this.#logLines = [...this.#logLines.filter((at) => now - at < hourMs), now];
-    if (line.includes(this.#bounds.password)) this.#violated(`the log tells the password: ${line}`);
+    if (line.includes(this.#options.password)) this.#violated(`the log tells the password: ${line}`);
     this.#commandsAt = this.#commandsAt.filter((at) => now - at < hourMs);
     if (this.#logLines.length > 1_000 + 3 * this.#commandsAt.length)
       this.#violated('a thousand lines are logged within an hour');
@@ -391,16 +397,16 @@ export class Watch {
   }
 
   /** Somebody closes or opens a valve. */
-  orderedMove(id: string, action: string): void {
+  addMoveOrder(id: string, action: string): void {
     const topic = `sonic2mqtt/sonic/${id}/valve/set`;
     this.#orders.push({ topic, payload: action.toUpperCase(), isCommand: true, asksFor: [] });
   }
 
-  violated(words: string): void {
+  reportViolation(words: string): void {
     this.#violated(words);
   }
 
-  counted(check: string): void {
+  countCheck(check: string): void {
     this.#count(check);
   }
 

@@ -33,7 +33,7 @@ export type Trouble =
   | { readonly at: 'others'; readonly fault: 'second' | 'trial' | 'account' };
 
 /** A trouble and when it strikes. */
-export interface Storm {
+export interface PlannedTrouble {
   readonly trouble: Trouble;
   /** Ms since the simulation began. */
   readonly startMs: number;
@@ -130,32 +130,32 @@ const companions: readonly (((random: Random) => Trouble) | null)[] = [
   () => ({ at: 'broker', fault: 'cut' }),
 ];
 
-/** The storms between two moments: about one in ten minutes, from seconds to half an hour, some at the same time. */
-export function forecast(random: Random, fromMs: number, toMs: number, drawn = kinds): Storm[] {
-  const storms: Storm[] = [];
+/** The planned between two moments: about one in ten minutes, from seconds to half an hour, some at the same time. */
+export function planTroubles(random: Random, fromMs: number, toMs: number, drawn = kinds): PlannedTrouble[] {
+  const planned: PlannedTrouble[] = [];
   let startMs = fromMs;
   for (;;) {
     startMs += (random() < 0.2 ? 0.2 : 1) * between(random, 1, 26) * minuteMs;
-    if (startMs >= toMs) return storms;
+    if (startMs >= toMs) return planned;
     const trouble = pick(random, drawn)?.(random);
     if (!trouble) continue;
     const longestMs = pick(random, [0.1, 1, 5, 30]) ?? 1;
     const durationMs = Math.min(random() * longestMs * minuteMs + 500, toMs - startMs);
-    storms.push({ trouble, startMs, durationMs });
+    planned.push({ trouble, startMs, durationMs });
     const also = pick(random, companions)?.(random);
     // Where two things happen at once, each of them that is harmless by itself may not be.
-    if (also) storms.push({ trouble: also, startMs: startMs + 5_000 * random(), durationMs: 1_000 });
+    if (also) planned.push({ trouble: also, startMs: startMs + 5_000 * random(), durationMs: 1_000 });
   }
 }
 
 /** A trouble in a word or two. */
-export function describe(trouble: Trouble): string {
+export function describeTrouble(trouble: Trouble): string {
   const where =
     trouble.at === 'route' ? ` of ${trouble.operation}${trouble.page ? ` page ${trouble.page}` : ''}` : '';
-  return `${nameOf(trouble)}${where}`;
+  return `${kindOf(trouble)}${where}`;
 }
 
 /** Its kind. */
-export function nameOf({ at, fault }: Trouble): string {
+export function kindOf({ at, fault }: Trouble): string {
   return `${at}: ${fault}`;
 }
