@@ -132,7 +132,7 @@ export class HealthJudge {
     }
     this.#okSince ??= now();
     if (now() - this.#okSince < updateMs || !this.#context.canPublish()) return;
-    countCheck('health is ok only where all is well');
+    countCheck('health is ok only if all is well');
     const problem = this.#problem(since);
     if (problem === null) return;
     reportViolation(`health is ok although ${problem}`);

@@ -99,7 +99,7 @@ export class LeakJudge {
         // The cloud does not tell the property of a sonic on Wi-Fi, so no filter can select it.
         (selection.length === 0 || incident.signal_id !== null);
       if (!moments.every(isSteady) || wasElsewhere(incident)) continue;
-      countCheck('an open incident is heard of');
+      countCheck('an open incident is shown');
       const problem = this.#problemWith(incident, latest);
       if (problem === null) continue;
       if (problem.isUnheard && !unheardBefore) unheard.add(incident.id);

@@ -98,7 +98,7 @@ export class MoveJudge {
     now: number,
   ) {
     const { countCheck, reportViolation, requestTimeoutMs, bridges } = this.#context;
-    countCheck('what moves water was wanted, once, in time, and last');
+    countCheck('a request that moves water has one recent command');
     const words = `${request.method} ${request.target} ${request.body}`;
     const all = this.#wantedMoves.filter((wanted) => wanted.thingId === thingId);
     const matching = all.filter((wanted) => wanted.action === action);

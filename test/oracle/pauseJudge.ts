@@ -130,7 +130,7 @@ export class PauseJudge {
       const topic = `${this.#base}/property/${id}/pause`;
       const state = stateIn(this.#retained.get(topic));
       if (state === undefined || !canPublish() || isRefused(topic) || now() - since < slackMs) continue;
-      countCheck('what was paused is on again in time, or it is said');
+      countCheck('a paused shut-off is on again in time, or shown as off');
       const minutesLate = Math.round((now() - dueAt) / minuteMs);
       if (state === 'none') reportViolation(`the shut-off of ${id} is off by a pause, and none is shown`);
       else if (now() - dueAt > slackMs && state === 'paused')

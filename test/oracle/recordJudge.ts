@@ -58,7 +58,7 @@ export class RecordJudge {
     const { countCheck, reportViolation, requestedAt, hasIncident, longestMs, now, wallErrorMs } =
       this.#context;
     if (typeof by !== 'string') return;
-    countCheck('who moved a valve is told truly');
+    countCheck('who moved a valve is true');
     const words = `sonic ${id} was moved to ${valve} by ${by}`;
     if (by === 'command') {
       const requested = requestedAt(id, valve === 'open' ? 'open' : 'close');
@@ -84,7 +84,7 @@ export class RecordJudge {
     { status, action, failed }: Record<string, unknown>,
   ): void {
     const { countCheck, reportViolation, requestedAt, longestMs, hasBeenConnectedFor, after } = this.#context;
-    countCheck('what became of a command is told truly');
+    countCheck('the outcome of a command is true');
     if (status === 'confirmed' && requestedAt(id, String(action)) === null)
       reportViolation(`a command to ${action} sonic ${id} is confirmed, and was never sent`);
     if (status === 'confirmed' && failed !== null)

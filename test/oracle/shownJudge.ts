@@ -168,7 +168,7 @@ export class ShownJudge {
       ? this.#water.isTrue(id, componentId, state, maxAgeMs, () => this.#hasOtherDays(id))
       : this.#wasTrue(rule, entity, maxAgeMs);
     if (isTrue === null) return;
-    countCheck('what is shown was so');
+    countCheck('what is shown was true');
     if (isTrue || this.#wasTrueElsewhere(rule, entity) || isMisled(source) || this.#isRefused(entity)) return;
     if (this.#isBeingReadAgain(source) || this.#isInDoubt(rule, entity)) return;
     // While the list of incidents cannot be read, an alarm stays shown. It must not end only because reading

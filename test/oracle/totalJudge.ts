@@ -54,7 +54,7 @@ export class TotalJudge {
     const { countCheck, reportViolation } = this.#context;
     const { all: takenBack, last } = this.#takenBack.get(id) ?? { all: 0, last: 0 };
     const highest = this.#shown.get(topic);
-    countCheck('a total falls by corrections alone');
+    countCheck('a total falls only by corrections');
     const least = highest ? highest.total - (takenBack - highest.takenBack) - toleranceL : 0;
     // The message may have been on its way while the last answer arrived.
     if (!highest || total > highest.total) this.#shown.set(topic, { total, takenBack: takenBack - last });

@@ -6,19 +6,21 @@ import type { Observer } from './observer.ts';
 
 const secondMs = 1_000;
 
-/** What shows how old it is, what the cloud may have of a day that is over, and what nobody has set yet. */
+/** Entities that are not compared: measurements, whose age is shown, and settings that nobody has set yet. */
 const notCompared =
   /^(sensor_(flow|pressure|water_temperature|telemetry_time)|switch_(push|leak_protection))$/;
 
-/** What is withdrawn with the operation that reads it. */
+/** Entities that exist only if the cloud offers the operation that reads them. */
 const readBy: Readonly<Record<string, string>> = { sensor_hub_status: 'read_hub' };
 
-/** What a record need not have. */
+/** Entities whose field may be missing in a record. */
 const optional = /auto_shut_off_(enabled|time_limit|volume_limit)$/;
 
 /**
- * After a quiet time all is shown, available, and as it is; nothing else is; and a valve can be moved. What the oracle
- * judges all the time allows for what takes its time: here it has had that.
+ * Checks the broker after a quiet time, in which no faults were simulated. Every device must be shown,
+ * available, and exactly as it is in the cloud. Nothing else may be shown, and it must be possible to move a
+ * valve. The oracle, which judges all the time, must allow for data on its way. After a quiet time nothing is
+ * on its way.
  */
 export async function checkSettledState(
   environment: BridgeEnvironment,
@@ -29,7 +31,7 @@ export async function checkSettledState(
   const { simulator, broker } = environment;
   const { world } = simulator;
   const isShown = (propertyId: string | undefined) => isSelected(world, propertyId, selection);
-  // To which property a sonic on Wi-Fi belongs the cloud does not tell, so no filter can select it.
+  // The cloud does not tell the property of a sonic on Wi-Fi, so no filter can select it.
   const things = world.thingIds.filter(
     (id) => isShown(world.propertyOf(id)) && (selection.length === 0 || !world.wifiSonics.has(id)),
   );
@@ -45,7 +47,7 @@ export async function checkSettledState(
   ];
   for (const [kind, id] of devices)
     for (const words of problemsOf(kind, { world, id }, oracle, environment)) observer.reportViolation(words);
-  // A property that was selected by a name that it has lost may be shown until the next start.
+  // A property that was selected by its old name may be shown until the next start.
   const mayBeShown =
     selection.length > 0 ? [...world.properties.ids, ...world.signals.ids, ...world.thingIds] : [];
   checkLeftovers(environment, observer, new Set([...devices.map(([, id]) => id), ...mayBeShown]));
@@ -61,21 +63,20 @@ export async function checkSettledState(
     if (!observer.isAnnounced(incident.id))
       observer.reportViolation(`incident ${incident.id} is open and was never announced`);
   }
-  observer.countCheck('after a quiet time nothing is owed');
+  observer.countCheck('after a quiet time no pause has run over');
   for (const id of oracle.pauses.overdue(15 * 60 * secondMs))
     observer.reportViolation(`the shut-off of ${id} is still off after its pause although all is well`);
   for (const id of world.properties.ids.filter(isShown)) checkPause(environment, observer, oracle, id);
   await checkMove(environment, observer, things);
 }
 
-/** A pause is shown where there is one. */
+/** A pause is shown exactly while there is one. */
 function checkPause({ broker }: BridgeEnvironment, observer: Observer, oracle: Oracle, id: string): void {
   const { state } = JSON.parse(broker.retained.get(`sonic2mqtt/property/${id}/pause`) ?? '{}');
   const isRight = oracle.pauses.isPaused(id) ? state !== 'none' : state === 'none' || state === 'paused';
   if (!isRight) observer.reportViolation(`the pause of ${id} is shown as ${state} although all is well`);
 }
 
-/** What is wrong with the entities of a device. */
 function* problemsOf(
   kind: keyof typeof recordTruths,
   device: Place,
@@ -96,7 +97,10 @@ function* problemsOf(
   }
 }
 
-/** A valve under test is shown as whoever saw it last; and of several properties none is known to have one on Wi-Fi. */
+/**
+ * Whether a state is allowed although it differs. During a pressure test it depends on what the bridge saw
+ * last. With several properties, the property of a sonic on Wi-Fi is unknown.
+ */
 function isPermitted(componentId: string, { world, id }: Place, state: unknown): boolean {
   const isTested = world.things.get(id)?.valve_state === 'pressure_test';
   if (componentId === 'valve_valve') return isTested;
@@ -107,11 +111,10 @@ function isPermitted(componentId: string, { world, id }: Place, state: unknown):
       open && sonicId !== null && world.things.get(sonicId)?.signal_id === null,
   );
   if (isOfHome && isOnWifi) return state === null || state === 'ON' || typeof state === 'number';
-  // What counts for a hub and for none of its valves counts for the hub.
   return false;
 }
 
-/** Nothing is retained of what is not there. */
+/** No message is retained for a device or incident that does not exist. */
 function checkLeftovers(
   { broker, simulator }: BridgeEnvironment,
   observer: Observer,
@@ -124,14 +127,14 @@ function checkLeftovers(
       /^homeassistant\/(device)\/sonic2mqtt_([^/]+)\/config$/.exec(topic) ??
       [];
     if (id === '' || /(^|\/)(set|action|start)$/.test(path) || /bridge$/.test(id)) continue;
-    // Another account announces its own.
+    // The bridge of another account announces its own devices.
     if (kind === 'device' && !payload.includes('"sonic2mqtt/bridge/state"')) continue;
     const isThere = kind === 'incident' ? world.incidents.get(id)?.open === true : ids.has(id);
     if (!isThere) observer.reportViolation(`${topic} is stale on the broker`);
   }
 }
 
-/** Somebody closes or opens a valve. */
+/** Moves a valve by a command. */
 async function checkMove(
   { time, simulator, broker }: BridgeEnvironment,
   observer: Observer,
@@ -151,7 +154,7 @@ async function checkMove(
     observer.reportViolation(`${payload} for ${id} does nothing although all is well: it is ${shown}`);
 }
 
-/** Every day that is over has its litres. */
+/** For each past day, the litres on the broker are the litres in the cloud. */
 function checkLitres(environment: BridgeEnvironment, observer: Observer, id: string): void {
   const { simulator, broker } = environment;
   if (isNotOffered(environment, 'read_daily_usage')) return;
@@ -168,13 +171,16 @@ function checkLitres(environment: BridgeEnvironment, observer: Observer, id: str
   }
 }
 
-/** What the cloud has answered 404 from the start on is tried again at the next start. */
+/**
+ * The bridge does not repeat an operation that the cloud has answered with 404 since the start, until the
+ * next start.
+ */
 function isNotOffered({ broker }: BridgeEnvironment, operation: string | undefined): boolean {
   const { operations } = JSON.parse(broker.retained.get('sonic2mqtt/bridge/info') ?? '{}');
   return operation !== undefined && operations?.[operation] === 'unavailable';
 }
 
-/** In the first hour of a day the last litres of the day before may not have been asked for yet. */
+/** In the first hour of a day the bridge may not have read the last litres of the day before. */
 function isDayYoung({ simulator: { world }, epochMs, time }: BridgeEnvironment): boolean {
   return [...world.properties.ids.map((id) => world.timezoneOf(id)), 'UTC'].some((timeZone) => {
     const form = { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;

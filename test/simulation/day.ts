@@ -17,27 +17,26 @@ import { VirtualDisk } from './virtualDisk.ts';
 import { VirtualTime } from './virtualTime.ts';
 import { applyRandomEvent } from './worldEvents.ts';
 
-/** What is simulated. */
 export interface DayOptions {
   readonly seed: number;
-  /** Virtual hours; troubled and quiet times take turns. */
+  /** How many hours to simulate. Times with faults and quiet times take turns. */
   readonly hours: number;
-  /** Told each line of what happens. */
+  /** Called with each line of the trace. */
   readonly onLine?: (line: string) => void;
 }
 
-/** What became of it. */
+/** The result of a simulated day. */
 export interface DayReport {
   readonly seed: number;
   readonly violations: readonly string[];
-  /** The last lines before the first violation. */
+  /** The last lines of the trace before the first violation. */
   readonly lastLines: readonly string[];
   readonly troubles: ReadonlyMap<string, number>;
   readonly checks: ReadonlyMap<string, number>;
   readonly requests: number;
   readonly orders: number;
   readonly starts: number;
-  /** A digest of all lines: the same seed gives the same. */
+  /** A hash of the trace. The same seed gives the same hash. */
   readonly fingerprint: number;
 }
 
@@ -46,10 +45,16 @@ const minuteMs = 60 * secondMs;
 const password = 'the-password-of-the-simulation';
 const linesKept = 300;
 
-/** From this seed on there are caches before the cloud. The days before it stay as they were when they were judged bad. */
+/**
+ * Days with this seed or a later one also have caches in front of the cloud. Days with earlier seeds stay
+ * exactly as they were before caches existed.
+ */
 export const firstSeedWithCaches = 100_000;
 
-/** Schedules: few as they are by default, where a day is twenty thousand requests, and many that are asked for less. */
+/**
+ * Schedules of the bridge. Only a few days have the default ones, with which a day takes 20,000 requests. The
+ * other days ask less often, so that more days can be simulated.
+ */
 const rare = {
   incidents: '20m',
   sonics: '20m',
@@ -62,21 +67,35 @@ const rare = {
 const rareIncidents = { ...rare, incidents: '30m', sonics: '12m' };
 const scheduleChoices = [{}, ...Array(29).fill(rare), ...Array(20).fill(rareIncidents)];
 
-/** Long enough for each schedule to come round twice, as what is gone must be missed twice, and for every wait. */
+/**
+ * The length of a quiet time. Each schedule must run twice, because a device is removed only after two lists
+ * without it, and every wait must end.
+ */
 function quietMsOf(bounds: Bounds): number {
   return Math.max(...Object.values(bounds.maxAgeMs)) - slackMs + 10 * minuteMs;
 }
 
-/** Until when a list of devices that the cloud has told to wait an hour for may not be read; it is not a vital one. */
+/**
+ * A list of devices is not vital. If the cloud asks to wait an hour for it, it may stay unread until then.
+ */
 function unreadUntil({ trouble, startMs, durationMs }: PlannedTrouble): number {
   const isLong = trouble.at === 'route' && trouble.fault.endsWith('-hour');
   const isOfDevices = isLong && /^list_(properties|signals|property_signals)$/.test(trouble.operation);
   return isOfDevices ? startMs + durationMs + 60 * minuteMs : 0;
 }
 
-/** Simulates a seed's time of trouble; the same seed gives the same. */
+/**
+ * A simulated day runs the whole bridge for hours of virtual time, which pass in seconds. Around it are a
+ * simulated cloud, and a broker, a network, a disk and a clock in memory (the `virtual*.ts` files). Three
+ * things happen at random: events in the cloud (`worldEvents.ts`), commands and other messages of clients
+ * (`orders.ts`), and faults, called troubles (`troublePlan.ts` plans them, `troubles.ts` carries them out).
+ *
+ * Meanwhile the oracle (test/oracle) and an `Observer` judge the bridge. After each time with faults comes a
+ * quiet time, and then `checkpoint.ts` compares the broker with the cloud. Each random choice comes from the
+ * seed, so the same seed gives exactly the same day.
+ */
 export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<DayReport> {
-  // Streams of their own, so that what one draws leaves the others as they are.
+  // Each part has its own random numbers, so that a change in one part does not change the others.
   const random = {
     plan: seededRandom(seed * 8 + 1),
     troubles: seededRandom(seed * 8 + 2),
@@ -128,8 +147,8 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
       isSelected: (id) => {
         const { world } = simulator;
         const incident = world.incidents.get(id);
-        // To which of several properties a sonic on Wi-Fi belongs nobody can tell, and that there are several, or are
-        // no longer, is known only from lists that are read more rarely.
+        // Nobody can tell to which of several properties a sonic on Wi-Fi belongs. The bridge learns how many
+        // properties there are only from lists that it reads less often.
         const isNowhere = world.wifiSonics.has(incident?.sonic_id ?? id);
         if (selection.length > 0 && (isNowhere || oracle.hasMoved(incident?.sonic_id ?? id))) return false;
         return isSelected(
@@ -148,10 +167,12 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     trace,
   );
   const disk = new VirtualDisk(random.disk);
-  const [home] = simulator.world.properties.values();
-  // Some name their property, which may be called something else later.
+  const [property] = simulator.world.properties.values();
+  // Some configurations select the property by its name, which may change later.
   const selection =
-    home && random.plan() < 0.15 ? [random.plan() < 0.7 ? (home.name ?? home.id) : home.id] : [];
+    property && random.plan() < 0.15
+      ? [random.plan() < 0.7 ? (property.name ?? property.id) : property.id]
+      : [];
   const config = {
     cloud: { password },
     mqtt: { protocol_version: pick(random.plan, [4, 5]) },
@@ -176,7 +197,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     retained: broker.retained,
     bounds,
   });
-  // A clock may be set wrong by so much (`troubles.ts`).
+  // The largest error that `troubles.ts` gives to the clock.
   oracle.wallErrorMs = 60 * 60 * secondMs;
   oracle.canRemember = () => disk.fault === null || disk.fault === 'slow';
   oracle.showsRetained = () => !broker.isFlagLost && broker.shownShare === 1;
@@ -290,7 +311,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     isTroubled = false;
     troubles.settle();
     observer.worldChanged();
-    // It is quiet for a machine that still sleeps once it wakes, and for a list that waits once it is read.
+    // A machine that still sleeps must wake first, and a list that still waits must be read first.
     const quietFrom = Math.max(quietAt, bridge.machine.wakesAt, ...planned.map(unreadUntil));
     addedMs += quietFrom - quietAt;
     const quietUntil = quietFrom + quietMs;
@@ -346,7 +367,7 @@ function both<Told extends readonly unknown[]>(
   };
 }
 
-/** Days on which calendars are interesting, and others. */
+/** A random start: the end of a month, a change of the clocks, a leap day, or an ordinary day. */
 function randomStart(random: () => number): number {
   const days = [
     ...['2026-01-31', '2026-02-28', '2026-03-28', '2026-03-31', '2026-04-30', '2026-06-15'],

@@ -7,43 +7,48 @@ import type { Order, WantedChange } from './orders.ts';
 import type { BrokerTap } from './virtualBroker.ts';
 import type { CloudTap, SeenRequest } from './virtualCloud.ts';
 
-/** What the promises are measured by, in ms where it is a time. */
+/** What the observer must know of the bridge, its configuration and its environment. */
 export interface ObserverOptions {
   readonly requestTimeoutMs: number;
   readonly maxConcurrency: number;
   readonly password: string;
-  /** Whether the bridge's filter selects what has that id. */
+  /** Whether the bridge's filter selects the device or incident. */
   readonly isSelected: (id: string) => boolean;
-  /** Whether the cloud has told only of incidents that are open, lately. One that it tells of again opens again. */
+  /**
+   * False while the cloud may report closed incidents as open. The bridge then rightly announces them again.
+   */
   readonly isTruthful: () => boolean;
-  /** Whether what is announced now can be noted on disk. */
+  /** Whether the bridge can save on its disk what it announces. */
   readonly canRemember: () => boolean;
-  /** Whether the broker marks what it has stored. */
+  /** Whether the broker delivers retained messages with their retain flag. */
   readonly showsRetained: () => boolean;
-  /** Whether the bridge owes a change that nobody asks for any more: what it has paused it turns on again. */
+  /**
+   * Whether the bridge may send this change without a command. It turns a paused shut-off on again by itself.
+   */
   readonly mayChangeUnasked: (request: SeenRequest) => boolean;
 }
 
 interface AllowedChange {
   readonly change: WantedChange;
   readonly at: number;
-  /** The request that it was used for. */
+  /** The number of the request that made the change. Null before. */
   usedBy: number | null;
 }
 
-/** In a flood twelve commands a second wait for up to ten seconds, each with two or three timers. */
+/** In a flood, twelve commands a second wait for up to ten seconds, with two or three timers each. */
 const maxTimers = 400;
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 /**
- * Looks on from outside, at nothing but what the bridge says to the cloud and to the broker, and holds it to its
- * promises at every step. It knows the truth, which the bridge does not.
+ * Judges the traffic of the bridge: its requests to the cloud, its messages to the broker, and its log. It
+ * checks each step at once, for example that each change was asked for and that each command has one outcome.
+ * The oracle judges the rest: the state that is shown, health, and requests that move water.
  */
 export class Observer {
   readonly violations: string[] = [];
-  /** How often each kind of check was made, so that none is vacuous. */
+  /** How often each kind of check was made. A check that is never made proves nothing. */
   readonly checks = new Map<string, number>();
   readonly #options: ObserverOptions;
   readonly #now: () => number;
@@ -56,27 +61,32 @@ export class Observer {
   readonly #excused = new Set<string>();
   readonly #openedEvents = new Map<string, number>();
   #rejectedSignIns: number[] = [];
-  /** When the cloud rejected the password first and last, since it accepted one or the run began. */
+  /** When the cloud first and last rejected the password, since a sign-in worked or the run began. */
   #rejected: { readonly firstAt: number; readonly lastAt: number } | null = null;
-  /** When a sign-in failed otherwise, since one worked. */
+  /** When sign-ins failed for other reasons, since one worked. */
   #failedSignIns: number[] = [];
-  /** When devices and incidents left the world, by id. */
+  /** When devices and open incidents disappeared from the cloud, by ID. */
   readonly #goneSince = new Map<string, number>();
-  /** Incidents of which the cloud has said by themselves that they are not open. */
+  /** Incidents that the bridge has read one by one, and that were not open. */
   readonly #reportedClosed = new Set<string>();
-  /** Topics of settings that the cloud has ever shown to the bridge. */
+  /** Topics of settings that the bridge has read at least once. */
   readonly #settingsRead = new Set<string>();
-  /** When this run's first pages of lists were answered, by operation. */
+  /** When the cloud answered the first page of each list in this run, by operation. */
   #crawls = new Map<OperationName, number[]>();
   #logLines: number[] = [];
-  /** Commands that reached this run over this connection, and outcomes told, by topic. */
+  /**
+   * Commands that reached this run over the current connection, and outcomes that it has reported, by topic.
+   */
   #delivered = new Map<string, { readonly at: number; count: number }>();
   #outcomes = new Map<string, number>();
-  /** Outcomes of commands that came over earlier connections of this run, by topic, that were not told there. */
+  /**
+   * Commands of earlier connections of this run whose outcome is still missing, by topic. The bridge may
+   * report it later or never.
+   */
   readonly #lateOutcomes = new Map<string, number>();
   #isLinked = false;
   #excusedUntil = 0;
-  /** When a command reached the bridge: each is worth a few lines. */
+  /** When commands reached the bridge. Each command may cause a few lines in the log. */
   #commandsAt: number[] = [];
   runStartedAt = 0;
   requests = 0;
@@ -93,24 +103,24 @@ export class Observer {
     this.#trace = trace;
   }
 
-  /** Whether the bridge has handed the incident to the broker as opened, or could not know whether it had. */
+  /** Whether the bridge has announced the incident as opened, or could not know whether it had. */
   isAnnounced(incidentId: string): boolean {
     return this.#announced.has(incidentId) || this.#excused.has(incidentId);
   }
 
   // ---- what people and the world do ----------------------------------------------------------------------------
 
-  /** Somebody publishes; it counts once the broker delivers it. */
+  /** A client publishes. The order counts once the broker delivers it. */
   addOrder(order: Order): void {
     this.#orders.push(order);
   }
 
-  /** A run of the bridge begins, knowing nothing. */
+  /** A new run of the bridge begins. It knows nothing yet. */
   runBegan(): void {
-    // Without a memory, what opened before may have been announced, and is not announced again.
+    // Without its disk the bridge may not announce incidents again that are already open.
     if (!this.#options.canRemember()) {
       for (const { id, open } of this.#world().incidents.values()) if (open) this.#excused.add(id);
-      // It looks for that on the broker. Where that cannot be told from what is new, all is new.
+      // It recognises them by retained messages. Without retain flags all of them look new.
       if (!this.#options.showsRetained())
         for (const counts of [this.#openedEvents, this.#announced]) counts.clear();
     }
@@ -120,7 +130,7 @@ export class Observer {
     this.#forgetCommands();
   }
 
-  /** To be called whenever things may have left the world. */
+  /** Must be called whenever something may have disappeared from the cloud. */
   worldChanged(): void {
     const world = this.#world();
     const present = new Set([...world.properties.ids, ...world.signals.ids, ...world.thingIds]);
@@ -159,13 +169,13 @@ export class Observer {
     },
   };
 
-  /** Where the cloud plainly did not act, it may be asked once more. */
+  /** If the cloud rejected a request without acting on it, the bridge may send it once more. */
   #allowRepeatIfRejected(request: SeenRequest, status: number): void {
     if (isChange(request) && (status === 401 || status === 429)) this.#allowRepeat(request);
   }
 
   #checkAskedFor(request: SeenRequest): void {
-    // The oracle judges what moves water, and more strictly.
+    // The oracle judges requests that move water, and more strictly.
     if (moveOf(request)) return;
     this.#count('a change was asked for, once, and in time');
     const now = this.#now();
@@ -209,7 +219,7 @@ export class Observer {
     }
   }
 
-  /** All who sign in keep to one back-off, which reaches two minutes; a little shorter by chance. */
+  /** All sign-ins share one back-off, which grows to two minutes and varies a little at random. */
   #checkBackoff(now: number): void {
     this.#count('sign-ins that fail keep to a back-off');
     this.#failedSignIns = [...this.#failedSignIns.filter((at) => now - at < 10 * minuteMs), now];
@@ -260,7 +270,8 @@ export class Observer {
     delivered: (topic, payload, isRetained, publishedAt) => {
       const whence = publishedAt === null ? ' (remembered)' : '';
       this.#trace(`<< ${topic}${isRetained ? ' (retained)' : whence} ${payload.slice(0, 100)}`);
-      // What clears a message may be told of or not, and so may one that the broker has remembered without saying so.
+      // The bridge may or may not report an outcome for an empty message, or for a stored message without the
+      // retain flag.
       if (payload === '' || (publishedAt === null && !isRetained)) {
         this.#lateOutcomes.set(topic, (this.#lateOutcomes.get(topic) ?? 0) + 1);
         return;
@@ -284,7 +295,7 @@ export class Observer {
     },
   };
 
-  /** What a connection has brought may have its outcome told over the next, or not at all. */
+  /** The outcome of a command may be reported over the next connection, or not at all. */
   #noteLateOutcomes(): void {
     for (const [topic, { count }] of this.#delivered) {
       const owed = Math.max(0, count - (this.#outcomes.get(topic) ?? 0));
@@ -298,9 +309,9 @@ export class Observer {
     this.#lateOutcomes.clear();
   }
 
-  /** Nothing that still exists is deleted, and nothing before complete lists have missed it. */
+  /** Nothing that still exists is deleted, and nothing is deleted before a complete list was without it. */
   #checkDeletion(topic: string): void {
-    this.#count('what is deleted is gone from the cloud');
+    this.#count('what is deleted has left the cloud');
     const id =
       /^(?:homeassistant\/device\/sonic2mqtt_([^/]+)\/config|sonic2mqtt\/(?:property|signal|sonic|incident)\/([^/]+).*)$/.exec(
         topic,
@@ -311,10 +322,10 @@ export class Observer {
       return;
     }
     const goneAt = this.#goneSince.get(of);
-    // A part of a device that the cloud says it does not have goes by itself.
+    // If the cloud says that a device lacks this part, only the part is deleted.
     if (!this.#known.has(of) || /\/(telemetry|usage|pressure_tests)$/.test(topic)) return;
     if (!this.#options.isSelected(of)) return;
-    // What the cloud refuses this bridge from the start on, another one may have read and left there.
+    // The cloud may refuse these settings to this bridge, while another bridge has read and published them.
     if (/\/(settings|notifications)$/.test(topic) && !this.#settingsRead.has(topic)) return;
     if (goneAt === undefined) {
       this.#violated(`${topic} is deleted although the cloud has it`);
@@ -336,7 +347,10 @@ export class Observer {
     if (!open) this.#violated(`incident ${id} is announced although it is not open`);
   }
 
-  /** What was announced while nothing could be noted, which the log says, may be announced by the next run once more. */
+  /**
+   * An incident that was announced while nothing could be saved may be announced once more by the next run.
+   * The log says so.
+   */
   #timesOf(counts: Map<string, number>, id: string): number {
     const times = this.#options.isTruthful() ? (counts.get(id) ?? 0) + 1 : 1;
     counts.set(id, this.#options.canRemember() ? times : 0);
@@ -356,7 +370,7 @@ export class Observer {
 
   // ---- what is looked at from time to time ---------------------------------------------------------------------
 
-  /** For so long nothing can be expected. */
+  /** Expects no outcome of a command for this time. */
   excuse(forMs: number): void {
     this.#excusedUntil = Math.max(
       this.#excusedUntil,
@@ -364,7 +378,7 @@ export class Observer {
     );
   }
 
-  /** Each command that was delivered has had its outcome told once, unless it is still young. */
+  /** Each delivered command has exactly one outcome, after some time. */
   checkOutcomes(): void {
     const now = this.#now();
     if (!this.#isLinked || now < this.#excusedUntil) return;
@@ -378,9 +392,9 @@ export class Observer {
     }
   }
 
-  /** A process that waits for more and more is one that leaks. */
+  /** A process whose timers or requests grow without limit has a leak. */
   checkLoad({ timers, requests }: { readonly timers: number; readonly requests: number }): void {
-    this.#count('what waits is bounded');
+    this.#count('timers and requests are bounded');
     if (timers > maxTimers) this.#violated(`the bridge waits for ${timers} things`);
     if (requests > this.#options.maxConcurrency) this.#violated(`${requests} requests are in flight`);
   }
@@ -396,7 +410,7 @@ export class Observer {
     if (/"level":"(error|fatal)"/.test(line)) this.#violated(`an error is logged: ${line}`);
   }
 
-  /** Somebody closes or opens a valve. */
+  /** A client opens or closes a valve. */
   addMoveOrder(id: string, action: string): void {
     const topic = `sonic2mqtt/sonic/${id}/valve/set`;
     this.#orders.push({ topic, payload: action.toUpperCase(), isCommand: true, asksFor: [] });
@@ -420,7 +434,7 @@ export class Observer {
   }
 }
 
-/** What shows the settings of a property, by the operation that reads them. */
+/** The topic of settings that an operation reads. */
 const settingsParts = new Map<OperationName, string>([
   ['read_property_settings', 'settings'],
   ['read_notification_settings', 'notifications'],

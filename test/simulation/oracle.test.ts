@@ -20,7 +20,10 @@ type Asked =
   | 'read_daily_usage'
   | 'read_telemetry';
 
-/** A broker and a cloud, on which lies are told as a bridge would tell them. */
+/**
+ * A cloud, a broker and an oracle, without a bridge. The test publishes true and false messages in place of a
+ * bridge, and checks which of them the oracle reports.
+ */
 class Stage {
   readonly time = new VirtualTime();
   readonly simulator = new Simulator({
@@ -55,7 +58,7 @@ class Stage {
       bounds: boundsOf(configSchema.parse(bridgeConfig(config))),
     });
     taps.current = this.oracle.broker;
-    // A simulator begins with one that is open.
+    // A simulator starts with an open incident.
     for (const id of this.simulator.world.incidents.ids) this.simulator.world.closeIncident(id);
     this.oracle.broker.linked(true);
     this.oracle.runBegan();
@@ -66,7 +69,7 @@ class Stage {
     this.broker.take(path.startsWith('homeassistant/') ? path : `sonic2mqtt/${path}`, payload, true);
   }
 
-  /** Announces the valve with these sensors, all of it available. */
+  /** Announces the valve with these entities, all of them available. */
   announce(...componentIds: readonly string[]): void {
     this.announceDevice('sonic', ...componentIds);
   }
@@ -90,7 +93,7 @@ class Stage {
     this.say(`sonic/${this.sonicId}/homeassistant`, states);
   }
 
-  /** Asks the cloud, whose answer arrives at once. */
+  /** Sends a request, as a bridge would, and answers it at once. */
   ask(operation: Asked, body = '', status = 200, incidentId = ''): void {
     const params = { sonic_id: this.sonicId, thing_id: this.sonicId, incident_id: incidentId };
     const request: SeenRequest = {
@@ -128,12 +131,12 @@ class Stage {
     await this.time.runUntil(this.time.now + ms);
   }
 
-  /** Lets so much time pass that details of after an outage were read again. */
+  /** Waits until details must have been read again after an outage. */
   async settle(): Promise<void> {
     await this.pass(7 * minuteMs);
   }
 
-  /** What was said of the valve's state, and not of its availability. */
+  /** The violations about the valve's state, without those about its availability. */
   get violationsOfStates(): readonly string[] {
     return this.violations.filter((words) => !words.includes('/availability '));
   }

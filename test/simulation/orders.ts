@@ -4,27 +4,27 @@ import type { World } from '../../src/simulator/world.ts';
 import { readOnce } from '../support/readOnce.ts';
 import type { SeenRequest } from './virtualCloud.ts';
 
-/** What somebody publishes, and which requests to the cloud it allows. */
+/** A message that a client publishes to the bridge, and the changes in the cloud that it allows. */
 export interface Order {
   readonly topic: string;
   readonly payload: string;
   readonly isRetained?: boolean;
-  /** Whether the bridge tells an outcome of it. */
+  /** Whether the bridge must report an outcome. */
   readonly isCommand: boolean;
-  /** The changes that it asks of the cloud; each at most once. */
+  /** The changes that the message asks for. Each may be made at most once. */
   readonly asksFor: readonly WantedChange[];
 }
 
-/** A change of the cloud that somebody asked for. */
+/** A change in the cloud that a client asked for. */
 export interface WantedChange {
-  /** For people. */
+  /** A description for people. */
   readonly words: string;
   readonly matches: (request: SeenRequest) => boolean;
 }
 
 const base = 'sonic2mqtt';
 
-/** People and flows with access to the broker: sane, careless, and hostile ones. */
+/** An order as people and automations may send it: sensible, careless or hostile. */
 export function randomOrder(world: World, random: Random, count: number): Order {
   const createOrder = pick(random, orderKinds) ?? valve;
   return createOrder({ world, random, count });
@@ -33,7 +33,7 @@ export function randomOrder(world: World, random: Random, count: number): Order 
 interface OrderInput {
   readonly world: World;
   readonly random: Random;
-  /** Another each time. */
+  /** A different number each time. */
   readonly count: number;
 }
 
@@ -121,7 +121,7 @@ const incidentAction: CreateOrder = ({ world, random }) => {
 
 const resolveAll: CreateOrder = ({ world, random }) => {
   const id = sonicOf(world, random);
-  // Closed ones too: the bridge may not know it yet.
+  // Closed incidents too, because the bridge may not know that they are closed.
   const all = [...world.incidents.values()].filter((incident) => incident.sonic_id === id);
   const changes = all.map((incident) => actOn(incident.id, ['resolve', 'dismiss']));
   return command(`sonic/${id}/incidents/action`, 'resolve', changes);
@@ -138,7 +138,7 @@ const pressureTest: CreateOrder = ({ world, random }) => {
 
 const refresh: CreateOrder = () => command('bridge/refresh', 'PRESS', []);
 
-/** What clears a message that somebody has retained asks for nothing. */
+/** An empty message, which clears a retained one, asks for nothing. */
 const empty: CreateOrder = ({ world, random }) => {
   const id = sonicOf(world, random);
   const path = pick(random, ['valve/set', 'pressure_test/start', 'incidents/action']) ?? '';
@@ -146,7 +146,7 @@ const empty: CreateOrder = ({ world, random }) => {
   return { topic, payload: '', isRetained: random() < 0.7, isCommand: false, asksFor: [] };
 };
 
-/** A flow that has gone mad asks for this again and again. */
+/** An order of an automation that repeats it far too fast. */
 export function floodOrder(world: World, random: Random, count: number): Order {
   const id = sonicOf(world, random);
   return count % 2 === 0

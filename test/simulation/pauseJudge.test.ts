@@ -4,7 +4,10 @@ import type { SeenRequest } from './virtualCloud.ts';
 
 const minuteMs = 60_000;
 
-/** A cloud with one property and a broker, on which lies are told as a bridge would tell them. */
+/**
+ * A cloud with one property, a broker and the judge, without a bridge. The test publishes true and false
+ * messages in place of a bridge.
+ */
 class Stage {
   now = 0;
   isOn = true;
@@ -33,7 +36,7 @@ class Stage {
     };
   }
 
-  /** The bridge turns it on or off. */
+  /** The bridge turns the shut-off on or off. */
   turn(isOn: boolean): void {
     this.isOn = isOn;
     this.worldChanges();
@@ -51,14 +54,14 @@ class Stage {
     this.judge.taken(topic, payload);
   }
 
-  /** Lets time pass, and looks what is said then. */
+  /** Lets time pass, and returns the number of violations so far. */
   judgedAfter(minutes: number): number {
     this.now += minutes * minuteMs;
     this.judge.check();
     return this.violations.length;
   }
 
-  /** A pause of an hour, in order. */
+  /** Starts a pause of an hour, without any fault. */
   pause(): this {
     this.show('none');
     this.command('pause/set', '60');

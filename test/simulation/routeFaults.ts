@@ -4,7 +4,7 @@ import type { SimulatedAnswer } from '../../src/simulator/answers.ts';
 import { between, pick, uuid } from '../../src/simulator/random.ts';
 import type { ChangeAnswer, ChangedAnswer, RequestFault, SeenRequest, Strike } from './virtualCloud.ts';
 
-/** What may become of one route, or of one page of its list. */
+/** Faults of one route, or of one page of its list. */
 const routeFaults = [
   ...['500', '503', '503-hour', '429', '429-hour', '403', '403-html', '404', '401'],
   ...['hang', 'reset', 'slow-connect', 'half-page', 'empty-page', 'odd-types', 'spelling', 'few-ids'],
@@ -12,7 +12,7 @@ const routeFaults = [
 type DrawnFault = (typeof routeFaults)[number];
 type RouteFault = DrawnFault | 'outdated';
 
-/** The routes by which the bridge lives. */
+/** The routes that the bridge needs most. Some are named twice, to be drawn more often. */
 const routes: readonly OperationName[] = [
   ...(['list_incidents', 'list_incidents', 'list_sonics', 'list_sonics', 'list_wifi_sonics'] as const),
   ...(['list_properties', 'list_signals', 'list_property_signals', 'read_property_settings'] as const),
@@ -21,18 +21,18 @@ const routes: readonly OperationName[] = [
   ...(['refresh_token', 'command_valve', 'act_on_incident'] as const),
 ];
 
-/** Something that one route, or one page of it, suffers from. */
+/** A fault of one route, or of one page of it. */
 export interface RouteTrouble {
   readonly at: 'route';
   readonly fault: RouteFault;
   readonly operation: OperationName;
-  /** Only that page of a list; all where null. */
+  /** Only this page of a list. Null means all pages. */
   readonly page: number | null;
-  /** What a cache has of it, by the target of the request. */
+  /** The stored answers of a cache, by the target of the request. */
   readonly cached: Map<string, string>;
 }
 
-/** A route and a fault, drawn at random. */
+/** A random fault of a random route. */
 export function aRouteTrouble(random: Random): RouteTrouble {
   const operation = pick(random, routes) ?? 'list_incidents';
   const isList = operation.startsWith('list_');
@@ -42,14 +42,14 @@ export function aRouteTrouble(random: Random): RouteTrouble {
   return { at: 'route', fault, operation, page, cached: new Map() };
 }
 
-/** A cache before one route that is read. */
+/** A cache in front of one route that reads data. */
 export function aCacheTrouble(random: Random): RouteTrouble {
   const read = routes.filter((name) => /^(list|read)_/.test(name));
   const operation = pick(random, read) ?? 'list_incidents';
   return { at: 'route', fault: 'outdated', operation, page: null, cached: new Map() };
 }
 
-/** What becomes of a request by it; null for a request that it leaves alone. */
+/** What happens to a request. Null if the fault does not concern it. */
 export function strikeRoute(
   { fault, operation, page, cached }: RouteTrouble,
   request: SeenRequest,
@@ -60,7 +60,7 @@ export function strikeRoute(
   return fault === 'outdated' ? outdated(cached, request.target, random) : outcomes[fault](random);
 }
 
-/** Most answers are the first one again, and some pass the cache by. */
+/** Most answers repeat the first one. Some come from the cloud itself. */
 function outdated(cached: Map<string, string>, target: string, random: Random): ChangeAnswer {
   return (answer) => {
     if (answer.status !== 200) return answer;
@@ -118,7 +118,7 @@ function changePage(
   });
 }
 
-/** Fields that tell something, of a type that nobody can read. */
+/** Replaces an important field by a value of a wrong type. */
 function oddTypes(record: Fields, random: Random): Fields {
   const names = [
     'valve_state',
@@ -134,7 +134,7 @@ function oddTypes(record: Fields, random: Random): Fields {
   return name === undefined ? record : { ...record, [name]: pick(random, [7, null, ['odd'], { odd: true }]) };
 }
 
-/** Other records are named in another spelling than they have themselves. */
+/** Spells the IDs of other devices in capitals. */
 function inCapitals(record: Fields): Fields {
   const names = ['sonic_id', 'signal_id'].filter((name) => typeof record[name] === 'string');
   return {
@@ -143,7 +143,7 @@ function inCapitals(record: Fields): Fields {
   };
 }
 
-/** An incident that tells less of where it is, or of what. */
+/** An incident with a missing or unknown place, type or severity. */
 function fewIds(record: Fields, random: Random): Fields {
   if (!('severity' in record)) return record;
   const changes = pick<Fields>(random, [

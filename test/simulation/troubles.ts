@@ -12,7 +12,7 @@ import type { Trouble } from './troublePlan.ts';
 import type { SeenRequest, Strike } from './virtualCloud.ts';
 import { VirtualDisk } from './virtualDisk.ts';
 
-/** What troubles strike, and what they need to strike it. */
+/** The parts of the simulation on which troubles act. */
 export interface TroubleTargets {
   readonly environment: BridgeEnvironment;
   readonly bridge: BridgeProcess;
@@ -27,20 +27,20 @@ export interface TroubleTargets {
 
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
-/** Twelve a second for a minute. */
+/** Twelve messages a second. */
 const floodEveryMs = 83;
 const floodMs = minuteMs;
-/** A broker gives a client up after one and a half times its keepalive. */
+/** A broker closes a connection after one and a half keepalives without a packet. */
 const givenUpMs = 90 * secondMs;
 
-/** The troubles that are in force: what each does where it strikes, and how it ends. */
+/** Carries out troubles: begins each of them, lets requests fail while it lasts, and ends it. */
 export class Troubles {
   readonly #targets: TroubleTargets;
   readonly #inForce = new Set<Trouble>();
   #other: BridgeProcess | null = null;
   #oldInfo: string | undefined;
   #sleepsAtCommand = 0;
-  /** Whether lists tell something else than the truth. */
+  /** Whether the lists of the cloud contain wrong data. */
   #areListsOdd = false;
   #floods = 0;
 
@@ -49,7 +49,7 @@ export class Troubles {
     targets.environment.broker.isWatched = (clientId) => clientId === 'sonic2mqtt';
   }
 
-  /** What becomes of a request. */
+  /** Decides whether a request fails. Null if it does not. */
   strike(request: SeenRequest, random: Random): ReturnType<Strike> {
     if (this.#areListsOdd) this.#mislead();
     for (const trouble of this.#inForce) {
@@ -119,7 +119,7 @@ export class Troubles {
     else if (trouble.at === 'others') this.#endOther();
   }
 
-  /** Nobody holds a valve any longer, and nothing is left behind that will begin by itself. */
+  /** Ends all troubles and repairs all links, so that nothing goes wrong in the quiet time. */
   settle(): void {
     const { simulator, broker } = this.#targets.environment;
     this.#areListsOdd = false;
@@ -131,7 +131,7 @@ export class Troubles {
     this.#sleepsAtCommand = 0;
     this.#endOther();
     this.#repairBroker();
-    // A broker that once showed only a part is read again with the next connection.
+    // If the broker delivered only a part of its messages, the next connection reads all of them.
     broker.cut();
   }
 
@@ -174,7 +174,7 @@ export class Troubles {
         if (this.#oldInfo) broker.publish('sonic2mqtt/bridge/info', this.#oldInfo, true);
         break;
       case 'refuses':
-        // By the older protocol a broker cannot tell: it takes a message and drops it.
+        // With MQTT 3.1.1 a broker cannot report a refusal. It would drop the message silently.
         if ((config['mqtt'] as { protocol_version?: number }).protocol_version === 5)
           broker.refuses = (topic) => trouble.what.test(topic);
         break;
@@ -187,7 +187,7 @@ export class Troubles {
 
   #repairBroker(): void {
     const { broker } = this.#targets.environment;
-    // What it remembers it delivers at the end, with the next subscription.
+    // The broker delivers its stored messages once more, with the next subscription.
     if (broker.remembersAll) broker.cut();
     broker.fault = null;
     broker.shownShare = 1;

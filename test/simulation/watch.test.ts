@@ -9,7 +9,7 @@ const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 const topic = 'sonic2mqtt/sonic/a/valve/set';
 
-/** What an observer sees, told as a bridge would do it. */
+/** An observer and a cloud, without a bridge. The test sends the traffic of a bridge itself. */
 class Scene {
   now = 0;
   readonly observer: Observer;
@@ -54,7 +54,7 @@ class Scene {
     this.observer.broker.handedOver('sonic2mqtt/bridge/event', event, false);
   }
 
-  /** What it says of the commands once their time is over. */
+  /** Lets time pass until all outcomes are due. Returns the number of violations. */
   judged(): number {
     this.now += minuteMs;
     this.observer.checkOutcomes();

@@ -3,7 +3,7 @@ import { localDayAt } from '../../src/simulator/localTime.ts';
 import { between, pick } from '../../src/simulator/random.ts';
 import type { World } from '../../src/simulator/world.ts';
 
-/** Something that happens in the homes by itself, or by somebody's hand or phone. */
+/** An event in the simulated cloud: by itself, by hand, or in the vendor's app. Returns a description. */
 type WorldEvent = (world: World, random: Random) => string;
 
 const incidentTypes = [
@@ -170,7 +170,7 @@ const events: readonly WorldEvent[] = [
   ],
 ];
 
-/** Something happens; in words. */
+/** Lets a random event happen. Returns a description. */
 export function applyRandomEvent(world: World, random: Random): string {
   return (pick(random, events) ?? moveByHand)(world, random);
 }
