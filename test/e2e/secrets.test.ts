@@ -67,7 +67,7 @@ it('no secret is in any message or log line, although the cloud repeats them in 
   const [sonic_id = ''] = cloud.world.sonics.ids;
   const talkative = await startEchoingCloud(cloud);
   const all = [password, wrongPassword, brokerPassword, webhookSecret, signingSecret];
-  talkative.gossip.push(...all.flatMap(spellings), ...all.map(basic));
+  talkative.extraTexts.push(...all.flatMap(spellings), ...all.map(basic));
   // In the address, where it is written as URLs are.
   const url = bridge.broker.url.replace('//', `//bridge:${encodeURIComponent(brokerPassword)}@`);
   bridge.start({

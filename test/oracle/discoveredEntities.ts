@@ -1,5 +1,5 @@
+import { parseCachedJson } from '../support/cachedJson.ts';
 import { isObject, type Values, withRoot } from '../support/homeAssistantRules.ts';
-import { readOnce } from '../support/readOnce.ts';
 import type { Shown } from './recordTruths.ts';
 
 /** An entity of Home Assistant, as the discovery message of its device describes it. */
@@ -143,7 +143,7 @@ function isWhole(component: unknown): component is Values {
 /** The JSON object in a text. An empty object if the text is something else. */
 export function parsed(text: string): Values {
   try {
-    const value = readOnce(text);
+    const value = parseCachedJson(text);
     return isObject(value) ? value : {};
   } catch {
     return {};

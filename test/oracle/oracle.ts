@@ -381,7 +381,7 @@ export class Oracle {
     this.#health.answered(request, answer.status, pauseMs, text);
     if (answer.status === 401 || answer.status === 429) this.#move.rejected(request);
     this.#noteMeasured(request, text);
-    if (operation === 'read_daily_usage') this.#totals.heard(request.params['thing_id'] ?? '', text);
+    if (operation === 'read_daily_usage') this.#totals.usageRead(request.params['thing_id'] ?? '', text);
     const crawl = this.#crawls.answered(
       request,
       { ...answer, text },

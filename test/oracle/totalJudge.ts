@@ -32,7 +32,7 @@ export class TotalJudge {
   }
 
   /** The bridge received the daily usage of a sonic. */
-  heard(id: string, text: string): void {
+  usageRead(id: string, text: string): void {
     const { daily } = parsed(text);
     let taken = 0;
     for (const { date, liters } of Array.isArray(daily) ? daily : []) {

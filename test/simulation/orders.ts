@@ -1,7 +1,7 @@
 import type { Random } from '../../src/base/backoff.ts';
 import { between, pick } from '../../src/simulator/random.ts';
 import type { World } from '../../src/simulator/world.ts';
-import { readOnce } from '../support/readOnce.ts';
+import { parseCachedJson } from '../support/cachedJson.ts';
 import type { SeenRequest } from './virtualCloud.ts';
 
 /** A message that a client publishes to the bridge, and the changes in the cloud that it allows. */
@@ -217,7 +217,7 @@ function sonicOf(world: World, random: Random): string {
 
 function fieldOf(body: string, field: string): unknown {
   try {
-    const value = readOnce(body);
+    const value = parseCachedJson(body);
     return typeof value === 'object' && value !== null
       ? Object.entries(value).find(([key]) => key === field)?.[1]
       : undefined;

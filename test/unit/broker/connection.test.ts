@@ -15,7 +15,7 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
 
   here('says what it speaks and hears what it subscribed to', async () => {
     const { url, port } = await start();
-    const { connection, heard, happenings, lines } = await connected(url, {
+    const { connection, heard, events, lines } = await connected(url, {
       protocolVersion,
       subscriptions: ['a/+/set', 'b'],
     });
@@ -29,7 +29,7 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
       { topic: 'b', payload: 'müll \u{1f4a7}', isRetained: false, mayBeStored: 'unproven', isText: true },
       { topic: 'b', payload: '', isRetained: false, mayBeStored: 'unproven', isText: true },
     ]);
-    expect(happenings).toEqual(['connected']);
+    expect(events).toEqual(['connected']);
     expect(lines.messages.at(-1)).toBe(
       `info: Connected to the MQTT broker mqtt://127.0.0.1:${port} (${spoken})`,
     );
@@ -90,8 +90,8 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
 
   here('is let in with a password but no user where nobody is asked for either', async () => {
     const { url } = await start();
-    const { happenings } = await connected(url, { protocolVersion, password: () => 'idle' });
-    expect(happenings).toEqual(['connected']);
+    const { events } = await connected(url, { protocolVersion, password: () => 'idle' });
+    expect(events).toEqual(['connected']);
   });
 
   here('tells text from what is none', async () => {
@@ -123,7 +123,7 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
     await connection.publish('state', 'online', retained);
     proxy.cut();
     await watcher.waitForTopic('state', (text) => text === 'offline');
-    proxy.mend();
+    proxy.repair();
     await waitFor(() => connection.isConnected, { what: 'the connection to be back' });
     await connection.stop([{ topic: 'state', payload: 'said goodbye' }]);
     await watcher.waitForTopic('state', (text) => text === 'said goodbye');
@@ -136,7 +136,7 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
     const { url, port } = await start();
     const proxy = await startTcpProxy(port);
     const watcher = await watchTopics(url, ['state', 'set']);
-    const { connection, heard, happenings, lines } = await connected(`mqtt://127.0.0.1:${proxy.port}`, {
+    const { connection, heard, events, lines } = await connected(`mqtt://127.0.0.1:${proxy.port}`, {
       protocolVersion,
       subscriptions: ['set'],
     });
@@ -144,7 +144,7 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
     await waitFor(() => !connection.isConnected, { what: 'the loss to be noticed' });
     await expect(connection.publish('state', 'stale', retained)).rejects.toMatchObject({ wasSent: false });
     await watcher.publish('set', 'lost');
-    proxy.mend();
+    proxy.repair();
     await waitFor(() => connection.isConnected, { what: 'the connection to be back' });
     await connection.publish('state', 'fresh', retained);
     await watcher.publish('set', 'new');
@@ -154,7 +154,7 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
     expect(watcher.messages.filter(({ topic }) => topic === 'state').map(({ text }) => text)).toEqual([
       'fresh',
     ]);
-    expect(happenings.filter((each) => !each.startsWith('failed'))).toEqual([
+    expect(events.filter((each) => !each.startsWith('failed'))).toEqual([
       'connected',
       'disconnected',
       'connected',

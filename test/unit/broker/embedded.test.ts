@@ -100,20 +100,20 @@ describe('the embedded broker', () => {
     ['without anything', undefined, undefined],
   ])('lets nobody in with credentials that are %s', async (_what, username, password) => {
     const { url } = await startBroker({ username: 'user-1', password: 'pass-1' });
-    const { connection, happenings } = openConnection(url, {
+    const { connection, events } = openConnection(url, {
       protocolVersion: 4,
       username,
       password: () => password,
     });
-    await waitFor(() => happenings.length > 0, { what: 'the refusal' });
-    expect(happenings).toEqual(['failed: not authorized. Check mqtt.username and mqtt.password']);
+    await waitFor(() => events.length > 0, { what: 'the refusal' });
+    expect(events).toEqual(['failed: not authorized. Check mqtt.username and mqtt.password']);
     expect(connection.isConnected).toBe(false);
   });
 
   it('lets in who knows the user and the password', async () => {
     const { url } = await startBroker({ username: 'user-1', password: 'pässwörd' });
     const credentials = { protocolVersion: 4, username: 'user-1', password: () => 'pässwörd' } as const;
-    expect((await connected(url, credentials)).happenings).toEqual(['connected']);
+    expect((await connected(url, credentials)).events).toEqual(['connected']);
   });
 
   it('says that its port is taken', async () => {
@@ -148,7 +148,7 @@ describe('the embedded broker', () => {
     stranger.write(bytes);
     await once(stranger, 'close');
     const credentials = { protocolVersion: 4, username: 'user-1', password: () => 'pass-1' } as const;
-    expect((await connected(url, credentials)).happenings).toEqual(['connected']);
+    expect((await connected(url, credentials)).events).toEqual(['connected']);
   });
 
   it('accepts a long message of a client that has signed in, and closes the connection at one that is too long', async () => {
@@ -186,6 +186,6 @@ describe('the embedded broker', () => {
     stranger.on('error', () => undefined).resume();
     stranger.write('GET / HTTP/1.1\r\n\r\n');
     await once(stranger, 'close');
-    expect((await connected(url, { protocolVersion: 4 })).happenings).toEqual(['connected']);
+    expect((await connected(url, { protocolVersion: 4 })).events).toEqual(['connected']);
   });
 });

@@ -327,7 +327,7 @@ describe('retained messages', () => {
     retained.clear('a');
     expect([retained.has('a', '1'), retained.has('new', 'while away')]).toEqual([true, false]);
     expect(retained.unknownTopics()).toEqual([]);
-    proxy.mend();
+    proxy.repair();
     await waitFor(() => connection.isConnected, { what: 'the connection to be back' });
     retained.put('a', '2');
     await retained.waitForAnswers();

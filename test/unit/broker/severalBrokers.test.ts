@@ -41,7 +41,7 @@ describe('a connection with several addresses', () => {
     const away = await nowhere();
     const { url } = await startEmbedded();
     const opened = await connected([away, url], { protocolVersion: 4 });
-    expect(opened.happenings).toEqual([`failed: ${refused}`, 'connected']);
+    expect(opened.events).toEqual([`failed: ${refused}`, 'connected']);
     expect(opened.waits).toBe(0);
     expect(opened.lines.messages).toEqual([
       `warn: MQTT broker: ${away}: ${refused}. Retrying`,
@@ -54,7 +54,7 @@ describe('a connection with several addresses', () => {
     const urls = [await nowhere(), await nowhere(), await nowhere()];
     const opened = openConnection(urls);
     await waitFor(() => opened.waits === 3, { what: 'three rounds' });
-    expect(opened.happenings.length).toBe(9);
+    expect(opened.events.length).toBe(9);
     expect(opened.lines.messages).toEqual(
       urls.map((url) => `warn: MQTT broker: ${url}: ${refused}. Retrying`),
     );
@@ -69,14 +69,14 @@ describe('a connection with several addresses', () => {
       return watcher.last.get('state') === text;
     };
     const back = (times: number) =>
-      waitFor(() => opened.happenings.filter((each) => each === 'connected').length === times, {
+      waitFor(() => opened.events.filter((each) => each === 'connected').length === times, {
         what: 'the connection to be back',
       });
     first.way.cut();
     await back(2);
     expect(opened.waits).toBe(0);
-    expect(opened.happenings).toEqual(['connected', 'disconnected', 'connected']);
-    first.way.mend();
+    expect(opened.events).toEqual(['connected', 'disconnected', 'connected']);
+    first.way.repair();
     const { connectionCount } = first.way;
     await opened.connection.publish('state', 'on the second', { retain: true });
     await waitFor(isUsed(second, 'on the second'), { what: 'the message' });
@@ -103,13 +103,13 @@ describe('a connection with several addresses', () => {
     await opened.connection.publish('answer', 'x', { ...live, correlationData: Buffer.from('17') });
     const answer = await watcher.waitForMessage(() => true, { what: 'the answer' });
     expect(String(answer.properties?.correlationData)).toBe('17');
-    old.way.mend();
+    old.way.repair();
     modern.cut();
-    await waitFor(() => opened.happenings.filter((each) => each === 'connected').length === 3, {
+    await waitFor(() => opened.events.filter((each) => each === 'connected').length === 3, {
       what: 'the old one again',
     });
     // That it is asked for MQTT 5 a second time is not worth a word.
-    expect(opened.happenings.filter((each) => each.startsWith('failed'))).toEqual([]);
+    expect(opened.events.filter((each) => each.startsWith('failed'))).toEqual([]);
     expect(opened.lines.messages.filter((line) => line.includes('does not support'))).toEqual([
       `info: The MQTT broker ${old.url} does not support MQTT 5. Using MQTT 3.1.1`,
     ]);
@@ -125,12 +125,12 @@ describe('a connection with several addresses', () => {
         username: 'shared-user',
         password: () => 'shared-secret',
       });
-      expect(opened.happenings).toEqual(['connected']);
+      expect(opened.events).toEqual(['connected']);
       proxy.cut();
-      await waitFor(() => opened.happenings.at(-1) === 'connected' && opened.happenings.length > 1, {
+      await waitFor(() => opened.events.at(-1) === 'connected' && opened.events.length > 1, {
         what: 'the second',
       });
-      expect(opened.happenings).toEqual(['connected', 'disconnected', 'connected']);
+      expect(opened.events).toEqual(['connected', 'disconnected', 'connected']);
       expect(opened.lines.text).not.toMatch(/own-|shared-/);
     },
   );
@@ -155,7 +155,7 @@ describe('a connection with several addresses', () => {
     const { url } = await startEmbedded();
     const opened = await connected([refusing, url], { protocolVersion: 4, subscriptions: ['set'] });
     expect(opened.waits).toBe(0);
-    expect(opened.happenings).toEqual([
+    expect(opened.events).toEqual([
       expect.stringMatching(/^failed: the broker rejects a subscription: set: /),
       'connected',
     ]);
@@ -167,7 +167,7 @@ describe('a connection with several addresses', () => {
   it('takes a node that takes no subscriptions that are acknowledged, as while another is missing', async () => {
     const url = await startRefusing(['set'], [1]);
     const opened = await connected(url, { protocolVersion: 4, subscriptions: ['set'] });
-    expect(opened.happenings).toEqual(['connected']);
+    expect(opened.events).toEqual(['connected']);
     const somebody = await watchTopics(url, 'none');
     await somebody.publish('set', 'heard');
     await waitFor(() => opened.heard.length === 1, { what: 'the command' });
@@ -178,7 +178,7 @@ describe('a connection with several addresses', () => {
     const urls = [url, `mqtt://localhost:${port}`];
     const opened = [0, 1].map(() => openConnection(urls, { protocolVersion: 4 }));
     const connections = () =>
-      opened.map(({ happenings }) => happenings.filter((each) => each === 'connected').length);
+      opened.map(({ events }) => events.filter((each) => each === 'connected').length);
     await waitFor(() => Math.min(...connections()) >= 4, { what: 'them to push each other out' });
     for (const [index, count] of connections().entries()) {
       expect(opened[index]?.waits).toBeGreaterThanOrEqual(Math.floor((count - 1) / 2));
@@ -198,10 +198,10 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
     await watcher.publish('set', 'the end of what was kept');
     await waitFor(() => opened.heard.length === 1, { what: 'the command' });
     // What the broker had kept is of the connection before, and the rest is its own.
-    expect(opened.happenings).toEqual(['connected']);
+    expect(opened.events).toEqual(['connected']);
     await watcher.publish('state', 'offline', { retain: true });
-    await waitFor(() => opened.happenings.length > 1, { what: 'the news of its death' });
-    expect(opened.happenings).toEqual(['connected', 'will published']);
+    await waitFor(() => opened.events.length > 1, { what: 'the news of its death' });
+    expect(opened.events).toEqual(['connected', 'will published']);
     expect(opened.heard.map(({ topic }) => topic)).toEqual(['set']);
   });
 });
@@ -216,6 +216,6 @@ it.each([[['state']], [['info']], [['state', 'info']]])(
     const somebody = await watchTopics(refusing, 'none');
     await somebody.publish('set', 'heard');
     await waitFor(() => opened.heard.length === 1, { what: 'the command' });
-    expect(opened.happenings).toEqual(['connected']);
+    expect(opened.events).toEqual(['connected']);
   },
 );
