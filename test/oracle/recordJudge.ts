@@ -72,7 +72,7 @@ export class RecordJudge {
     }
     const types = incidentTypesBy[by];
     if (types && !hasIncident(id, types, String(incidentId)))
-      reportViolation(`${words}, and no incident tells so`);
+      reportViolation(`${words}, and no incident reports it`);
     if (Date.parse(String(at)) > now() + 60_000 + wallErrorMs() && by !== 'by_hand')
       reportViolation(`${words} in the future`);
   }

@@ -56,7 +56,7 @@ export class Observer {
   readonly #trace: (line: string) => void;
   readonly #orders: Order[] = [];
   #allowed: AllowedChange[] = [];
-  #judgedAt = new Map<number, number>();
+  #processedAt = new Map<number, number>();
   readonly #announced = new Map<string, number>();
   readonly #excused = new Set<string>();
   readonly #openedEvents = new Map<string, number>();
@@ -108,7 +108,7 @@ export class Observer {
     return this.#announced.has(incidentId) || this.#excused.has(incidentId);
   }
 
-  // ---- what people and the world do ----------------------------------------------------------------------------
+  // ---- events in the cloud and of clients -------------------------------------------------------------------------
 
   /** A client publishes. The order counts once the broker delivers it. */
   addOrder(order: Order): void {
@@ -117,7 +117,8 @@ export class Observer {
 
   /** A new run of the bridge begins. It knows nothing yet. */
   runBegan(): void {
-    // Without its disk the bridge may not announce incidents again that are already open.
+    // Without its disk the bridge does not know which open incidents it has announced. It then announces none
+    // of them.
     if (!this.#options.canRemember()) {
       for (const { id, open } of this.#world().incidents.values()) if (open) this.#excused.add(id);
       // It recognises them by retained messages. Without retain flags all of them look new.
@@ -142,7 +143,7 @@ export class Observer {
   }
   #known = new Set<string>();
 
-  // ---- what passes to and from the cloud -----------------------------------------------------------------------
+  // ---- requests to the cloud -----------------------------------------------------------------------------------
 
   readonly cloud: CloudTap = {
     sent: (request) => {
@@ -151,7 +152,7 @@ export class Observer {
       if (isChange(request)) this.#checkAskedFor(request);
     },
     processed: (request) => {
-      this.#judgedAt.set(request.number, this.#now());
+      this.#processedAt.set(request.number, this.#now());
       if (request.method !== 'GET' || request.operation?.startsWith('list_')) this.worldChanged();
     },
     answered: (request, { text, ...rest }) => {
@@ -161,7 +162,7 @@ export class Observer {
       if (request.operation === 'sign_in') this.#checkSignIn(answer);
       if (request.operation?.includes('incident')) this.#noteIncidentAnswer(request, answer);
       if (answer.status === 200) this.#noteRead(request);
-      this.#judgedAt.delete(request.number);
+      this.#processedAt.delete(request.number);
     },
     truncated: (request, status) => {
       this.#trace(`<- ${status} ${request.method} ${request.target} (torn off)`);
@@ -247,19 +248,20 @@ export class Observer {
     if (operation === null) return;
     const part = settingsParts.get(operation);
     if (part) this.#settingsRead.add(`sonic2mqtt/property/${params['property_id']}/${part}`);
-    const saidAt = this.#judgedAt.get(number);
-    if (saidAt === undefined) return;
+    const processedAt = this.#processedAt.get(number);
+    if (processedAt === undefined) return;
     if (operation.startsWith('list_') && !/[?&]page=(?!1(&|$))/.test(target)) {
-      this.#crawls.set(operation, [...(this.#crawls.get(operation) ?? []).slice(-9), saidAt]);
+      this.#crawls.set(operation, [...(this.#crawls.get(operation) ?? []).slice(-9), processedAt]);
     }
   }
 
-  // ---- what passes to and from the broker ----------------------------------------------------------------------
+  // ---- messages to and from the broker -------------------------------------------------------------------------
 
   readonly broker: BrokerTap = {
     handedOver: (topic, payload, retain) => {
       this.#trace(`>> ${topic}${retain ? ' (retained)' : ''} ${payload.slice(0, 160)}`);
-      if (payload.includes(this.#options.password)) this.#violated(`${topic} tells the password: ${payload}`);
+      if (payload.includes(this.#options.password))
+        this.#violated(`${topic} contains the password: ${payload}`);
       const [, , , ...rest] = topic.split('/');
       const path = rest.join('/');
       if (retain && payload === '') this.#checkDeletion(topic);
@@ -268,8 +270,8 @@ export class Observer {
     },
     taken: () => {},
     delivered: (topic, payload, isRetained, publishedAt) => {
-      const whence = publishedAt === null ? ' (remembered)' : '';
-      this.#trace(`<< ${topic}${isRetained ? ' (retained)' : whence} ${payload.slice(0, 100)}`);
+      const origin = publishedAt === null ? ' (remembered)' : '';
+      this.#trace(`<< ${topic}${isRetained ? ' (retained)' : origin} ${payload.slice(0, 100)}`);
       // The bridge may or may not report an outcome for an empty message, or for a stored message without the
       // retain flag.
       if (payload === '' || (publishedAt === null && !isRetained)) {
@@ -312,19 +314,19 @@ export class Observer {
   /** Nothing that still exists is deleted, and nothing is deleted before a complete list was without it. */
   #checkDeletion(topic: string): void {
     this.#count('what is deleted has left the cloud');
-    const id =
+    const match =
       /^(?:homeassistant\/device\/sonic2mqtt_([^/]+)\/config|sonic2mqtt\/(?:property|signal|sonic|incident)\/([^/]+).*)$/.exec(
         topic,
       );
-    const of = id?.[1] ?? id?.[2];
-    if (of === undefined) {
-      this.#violated(`${topic} is deleted, which is nobody's`);
+    const id = match?.[1] ?? match?.[2];
+    if (id === undefined) {
+      this.#violated(`${topic} is deleted, and belongs to no device or incident`);
       return;
     }
-    const goneAt = this.#goneSince.get(of);
+    const goneAt = this.#goneSince.get(id);
     // If the cloud says that a device lacks this part, only the part is deleted.
-    if (!this.#known.has(of) || /\/(telemetry|usage|pressure_tests)$/.test(topic)) return;
-    if (!this.#options.isSelected(of)) return;
+    if (!this.#known.has(id) || /\/(telemetry|usage|pressure_tests)$/.test(topic)) return;
+    if (!this.#options.isSelected(id)) return;
     // The cloud may refuse these settings to this bridge, while another bridge has read and published them.
     if (/\/(settings|notifications)$/.test(topic) && !this.#settingsRead.has(topic)) return;
     if (goneAt === undefined) {
@@ -333,16 +335,16 @@ export class Observer {
     }
     const lists = topic.includes('/incident/') ? ['list_incidents'] : deviceLists;
     const crawls = lists.flatMap((list) => this.#crawls.get(list as OperationName) ?? []);
-    const isHeardOf = this.#reportedClosed.has(of) || crawls.some((at) => at >= goneAt);
-    if (!isHeardOf) {
-      this.#violated(`${topic} is deleted although no list has missed it yet`);
+    const isKnownGone = this.#reportedClosed.has(id) || crawls.some((at) => at >= goneAt);
+    if (!isKnownGone) {
+      this.#violated(`${topic} is deleted although no complete list was without it yet`);
     }
   }
 
   #checkAnnouncement(payload: string): void {
     this.#count('an incident is announced once');
     const { id, open } = parsed(payload) as { id: string; open: boolean };
-    const times = this.#timesOf(this.#announced, id);
+    const times = this.#countTimes(this.#announced, id);
     if (times > 1) this.#violated(`incident ${id} is announced ${times} times`);
     if (!open) this.#violated(`incident ${id} is announced although it is not open`);
   }
@@ -351,7 +353,7 @@ export class Observer {
    * An incident that was announced while nothing could be saved may be announced once more by the next run.
    * The log says so.
    */
-  #timesOf(counts: Map<string, number>, id: string): number {
+  #countTimes(counts: Map<string, number>, id: string): number {
     const times = this.#options.isTruthful() ? (counts.get(id) ?? 0) + 1 : 1;
     counts.set(id, this.#options.canRemember() ? times : 0);
     return times;
@@ -360,15 +362,15 @@ export class Observer {
   #checkEvent(payload: string): void {
     const event = parsed(payload) as { event: string; id?: string; topic?: string; reason?: string };
     if (event.event === 'incident_opened' && event.id) {
-      const times = this.#timesOf(this.#openedEvents, event.id);
-      if (times > 1) this.#violated(`the opening of incident ${event.id} is told ${times} times`);
+      const times = this.#countTimes(this.#openedEvents, event.id);
+      if (times > 1) this.#violated(`the opening of incident ${event.id} is reported ${times} times`);
     }
     if (event.event === 'command' && event.topic && !event.reason?.startsWith('not_confirmed')) {
       this.#outcomes.set(event.topic, (this.#outcomes.get(event.topic) ?? 0) + 1);
     }
   }
 
-  // ---- what is looked at from time to time ---------------------------------------------------------------------
+  // ---- regular checks ------------------------------------------------------------------------------------------
 
   /** Expects no outcome of a command for this time. */
   excuse(forMs: number): void {
@@ -395,7 +397,7 @@ export class Observer {
   /** A process whose timers or requests grow without limit has a leak. */
   checkLoad({ timers, requests }: { readonly timers: number; readonly requests: number }): void {
     this.#count('timers and requests are bounded');
-    if (timers > maxTimers) this.#violated(`the bridge waits for ${timers} things`);
+    if (timers > maxTimers) this.#violated(`${timers} timers are running`);
     if (requests > this.#options.maxConcurrency) this.#violated(`${requests} requests are in flight`);
   }
 
@@ -403,7 +405,7 @@ export class Observer {
     this.#trace(`## ${line.trim()}`);
     const now = this.#now();
     this.#logLines = [...this.#logLines.filter((at) => now - at < hourMs), now];
-    if (line.includes(this.#options.password)) this.#violated(`the log tells the password: ${line}`);
+    if (line.includes(this.#options.password)) this.#violated(`the log contains the password: ${line}`);
     this.#commandsAt = this.#commandsAt.filter((at) => now - at < hourMs);
     if (this.#logLines.length > 1_000 + 3 * this.#commandsAt.length)
       this.#violated('a thousand lines are logged within an hour');

@@ -77,8 +77,11 @@ export interface HomeOptions {
 }
 
 /**
- * A home with the whole bridge in it, over a cloud, a broker and a disk of its own, in which weeks pass in seconds.
- * The bridge is started by the test.
+ * The bench of a story: the whole bridge in memory, with a simulated cloud (`world`), a broker, a disk and a
+ * clock of its own. Virtual time lets weeks pass in seconds. It is called *home* because it simulates one
+ * household. The test starts the bridge, changes the world or the environment, lets time pass, and checks
+ * messages, requests and the log. The oracle (test/oracle) judges everything meanwhile, and fails the test if
+ * the bridge breaks a promise.
  */
 export class Home {
   readonly time = new VirtualTime();
@@ -86,7 +89,7 @@ export class Home {
   readonly simulator: Simulator;
   readonly broker: VirtualBroker;
   readonly disk: VirtualDisk;
-  /** The way to the broker of a home that is wired. */
+  /** The scripted connection to the broker, if `isWired`. */
   readonly wire: Wire;
   /** What runs the bridge. */
   bridge: BridgeProcess;
@@ -95,7 +98,7 @@ export class Home {
   readonly lines: LogLine[] = [];
   /** When a connection to the broker began. */
   readonly links: number[] = [];
-  /** What becomes of a request. */
+  /** Decides for each request whether it fails, and how. By default none fails. */
   strike: Strike = () => null;
   /** Told each connection to the broker as it begins. */
   onLinked: () => void = () => {};
@@ -213,7 +216,10 @@ export class Home {
     this.sonicId = world.thingIds[0] ?? '';
   }
 
-  /** The world of the cloud, as it is now. */
+  /**
+   * The true state of everything in the simulated cloud: properties, hubs, valves and incidents. Tests change
+   * it here.
+   */
   get world() {
     return this.simulator.world;
   }
