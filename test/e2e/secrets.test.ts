@@ -78,7 +78,7 @@ it('no secret is in any message or log line, although the cloud repeats them in 
   });
   await bridge.untilJson('bridge/health', ({ status }) => status === 'auth_failed');
   writeFileSync(passwordFile, password);
-  await bridge.untilJson(`sonic/${sonic_id}`, ({ heard }) => heard.includes('[hidden]'));
+  await bridge.untilJson(`sonic/${sonic_id}`, ({ received }) => received.includes('[hidden]'));
   cloud.expireTokens();
   await waitFor(() => talkative.tokens.size > 1, { what: 'a new session' });
   expect(await bridge.request('read_sonic', { params: { sonic_id } })).toMatchObject({

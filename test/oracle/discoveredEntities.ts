@@ -89,12 +89,12 @@ export class DiscoveredEntities {
     const components = isObject(message['components']) ? message['components'] : {};
     const before = this.#byDevice.get(id) ?? new Map<string, DiscoveredEntity>();
     for (const [componentId, entity] of before) {
-      if (isWhole(components[componentId])) continue;
+      if (isPresent(components[componentId])) continue;
       before.delete(componentId);
       this.#drop(entity);
     }
     for (const [componentId, own] of Object.entries(components)) {
-      if (!isWhole(own)) continue;
+      if (!isPresent(own)) continue;
       const known = before.get(componentId);
       const entity = discoveredEntity(id, componentId, withRoot(message, own), known?.state ?? null);
       if (known) this.#drop(known);
@@ -136,7 +136,7 @@ export function availabilityTopics({ availability }: Values): string[] {
 }
 
 /** A component with only a platform is an order to remove the entity. */
-function isWhole(component: unknown): component is Values {
+function isPresent(component: unknown): component is Values {
   return isObject(component) && Object.keys(component).length > 1;
 }
 

@@ -72,10 +72,10 @@ export class LeakJudge {
   }
 
   /**
-   * Judges each incident that has been open at the same place since then. `unheardBefore` limits this to
-   * incidents that were unheard at the first look.
+   * Judges each incident that has been open at the same place since then. `missingBefore` limits this to
+   * incidents that were missing at the first look.
    */
-  #judge(since: number, unheardBefore?: ReadonlySet<string>): void {
+  #judge(since: number, missingBefore?: ReadonlySet<string>): void {
     const { now, after, bounds, canPublish, countCheck, reportViolation } = this.#context;
     if (!canPublish()) return;
     const moments = [...this.#history.since(since)].map(({ moment }) => moment);
@@ -89,9 +89,9 @@ export class LeakJudge {
         const propertyId = moment.propertyOfIncident(incident);
         return propertyId !== undefined && !isSelected(moment, propertyId, selection);
       });
-    const unheard = new Set<string>();
+    const missing = new Set<string>();
     for (const incident of latest.incidents.values()) {
-      if (unheardBefore && !unheardBefore.has(incident.id)) continue;
+      if (missingBefore && !missingBefore.has(incident.id)) continue;
       const isSteady = (moment: Moment) =>
         moment.incidents.get(incident.id) !== undefined &&
         isSelected(moment, moment.propertyOfIncident(incident), selection) &&
@@ -102,17 +102,17 @@ export class LeakJudge {
       countCheck('an open incident is shown');
       const problem = this.#problemWith(incident, latest);
       if (problem === null) continue;
-      if (problem.isUnheard && !unheardBefore) unheard.add(incident.id);
+      if (problem.isMissing && !missingBefore) missing.add(incident.id);
       else
         reportViolation(
           `${incident.type} ${incident.id} is open at ${incident.sonic_id ?? incident.signal_id}: ${problem.words}`,
         );
     }
-    if (unheard.size > 0) after(togetherMs, () => this.#judge(since, unheard));
+    if (missing.size > 0) after(togetherMs, () => this.#judge(since, missing));
   }
 
-  /** Null if the incident is shown. `isUnheard` means that it is neither shown nor denied. */
-  #problemWith(incident: Incident, moment: Moment): { words: string; isUnheard: boolean } | null {
+  /** Null if the incident is shown. `isMissing` means that it is neither shown nor denied. */
+  #problemWith(incident: Incident, moment: Moment): { words: string; isMissing: boolean } | null {
     const { now, bounds } = this.#context;
     // A removed valve stays shown, with its incidents, until two lists no longer contain it.
     const isAtValve =
@@ -140,11 +140,11 @@ export class LeakJudge {
       const word = each && this.#wordOf(each);
       // Two bridges read the list at different times. The later message may come from the earlier read.
       if ((word === 'OFF' || word === 0) && !this.#context.areSeveral())
-        return { words: `${each?.stateTopic} ${each?.componentId} shows ${word}`, isUnheard: false };
+        return { words: `${each?.stateTopic} ${each?.componentId} shows ${word}`, isMissing: false };
     }
     const isPlain = entity !== undefined && this.#wordOf(entity) !== null;
     if (isPlain || !this.#isHealthOk()) return null;
-    return { words: `${sensor} is not known, and health is ok`, isUnheard: true };
+    return { words: `${sensor} is not known, and health is ok`, isMissing: true };
   }
 
   #ownEntity(id: string | null | undefined, componentId: string): DiscoveredEntity | undefined {

@@ -324,7 +324,7 @@ export class Oracle {
       this.#forged.delete(topic);
       this.#checkHealth();
       if (!retain) return;
-      if (payload === '') this.#forgiveGone(topic);
+      if (payload === '') this.#dropDeletedDevice(topic);
       if (topic.startsWith(`${this.#base}/`)) {
         this.#shown.take(topic, payload);
         this.#takeTotal(topic, payload);
@@ -404,7 +404,7 @@ export class Oracle {
   }
 
   /** The device was deleted. Refused messages of it that the broker never had are no longer needed. */
-  #forgiveGone(topic: string): void {
+  #dropDeletedDevice(topic: string): void {
     const id = /^[^/]+\/(?:property|signal|sonic)\/([^/]+)$/.exec(topic)?.[1];
     if (id === undefined) return;
     for (const refused of this.#refused.keys())

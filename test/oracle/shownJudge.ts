@@ -173,7 +173,7 @@ export class ShownJudge {
     if (this.#isBeingReadAgain(source) || this.#isInDoubt(rule, entity)) return;
     // While the list of incidents cannot be read, an alarm stays shown. It must not end only because reading
     // fails.
-    const isAlarm = state === 'ON' || (componentId === 'sensor_summary' && tellsOfLeak(String(state)));
+    const isAlarm = state === 'ON' || (componentId === 'sensor_summary' && reportsLeak(String(state)));
     if (source === 'incidents' && isAlarm && this.#context.areIncidentsUnread()) return;
     if (componentId.endsWith('valve') && this.#context.isTravelling(id, state)) return;
     reportViolation(
@@ -210,7 +210,7 @@ export class ShownJudge {
     const world = this.#history.latest.withOpen(inDoubt);
     const isSo =
       componentId === 'sensor_summary'
-        ? tellsOfLeak(String(state)) && hasOpen(world, leak, id)
+        ? reportsLeak(String(state)) && hasOpen(world, leak, id)
         : truth?.({ world, id }) === state;
     if (isSo) this.#judgeLater(slackMs, this.#context.bounds().maxAgeMs[source]);
     return isSo;
@@ -277,7 +277,7 @@ export class ShownJudge {
 
   /** The summary may claim a leak, no leak, or that the water is off. Each claim must have been true. */
   #isSummaryTrue(id: string, summary: string, from: number): boolean | null {
-    if (tellsOfLeak(summary)) return this.#wasOnce(from, (moment) => hasOpen(moment, leak, id));
+    if (reportsLeak(summary)) return this.#wasOnce(from, (moment) => hasOpen(moment, leak, id));
     if (!claimsNoLeak(summary)) return null;
     if (!this.#couldReport('property', id, from) || this.#steadyCount('property', id, from) > 0) return false;
     const { now, bounds } = this.#context;
@@ -376,7 +376,7 @@ export class ShownJudge {
     return (
       this.#wasTrue(rule, entity, maxAgeMs.properties) ||
       (entity.state === 'ON' && most > 0) ||
-      (tellsOfLeak(String(entity.state)) && moments.some((moment) => hasOpen(moment, leak))) ||
+      (reportsLeak(String(entity.state)) && moments.some((moment) => hasOpen(moment, leak))) ||
       (Number(entity.state) > 0 && Number(entity.state) <= most)
     );
   }
@@ -429,11 +429,11 @@ function ruleFor({ stateTopic, componentId }: DiscoveredEntity): Rule | null {
   const [path = '', field] = componentId.split('#');
   const truth = field === undefined ? recordTruths[kind][componentId] : rawTruths[kind][path]?.[field];
   // The state is a time, so a reader can see how old it is.
-  const tellsItsAge = componentId === 'sensor_telemetry_time';
+  const isTimeOfData = componentId === 'sensor_telemetry_time';
   return {
     kind,
     source: sourceOf(kind, componentId),
-    truth: tellsItsAge ? null : (truth ?? null),
+    truth: isTimeOfData ? null : (truth ?? null),
     isField: field !== undefined,
     isWaterUse: isWaterUse(componentId),
     isMeasurement: /^sensor_(flow|pressure|water_temperature)$|^telemetry#/.test(componentId),
@@ -451,7 +451,7 @@ function isIn(place: Place, position: string): boolean {
 
 const leak = 'water_presence_detected';
 
-const tellsOfLeak = (summary: string) => /\bLeak\b/.test(summary);
+const reportsLeak = (summary: string) => /\bLeak\b/.test(summary);
 
 /** Whether an incident of this type is open, in that property or anywhere. */
 function hasOpen(world: WorldView, type: string, propertyId?: string): boolean {

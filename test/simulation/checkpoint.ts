@@ -105,12 +105,12 @@ function isPermitted(componentId: string, { world, id }: Place, state: unknown):
   const isTested = world.things.get(id)?.valve_state === 'pressure_test';
   if (componentId === 'valve_valve') return isTested;
   if (componentId === 'sensor_pressure_test_result' && isTested) return state === null;
-  const isOfHome = world.properties.has(id) && world.properties.size > 1;
+  const isProperty = world.properties.has(id) && world.properties.size > 1;
   const isOnWifi = [...world.incidents.values()].some(
     ({ open, sonic_id: sonicId }) =>
       open && sonicId !== null && world.things.get(sonicId)?.signal_id === null,
   );
-  if (isOfHome && isOnWifi) return state === null || state === 'ON' || typeof state === 'number';
+  if (isProperty && isOnWifi) return state === null || state === 'ON' || typeof state === 'number';
   return false;
 }
 

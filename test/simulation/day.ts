@@ -103,7 +103,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     broker: seededRandom(seed * 8 + 4),
     disk: seededRandom(seed * 8 + 5),
     events: seededRandom(seed * 8 + 6),
-    people: seededRandom(seed * 8 + 7),
+    orders: seededRandom(seed * 8 + 7),
     process: seededRandom(seed * 8 + 8),
     caches: seededRandom(-seed),
   };
@@ -260,7 +260,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
   const publish = (order: Order) => {
     observer.addOrder(order);
     trace(`** somebody publishes ${order.topic} ${order.payload}${order.isRetained ? ' (retained)' : ''}`);
-    broker.publish(order.topic, order.payload, order.isRetained === true, random.people() < 0.1 ? 2 : 1);
+    broker.publish(order.topic, order.payload, order.isRetained === true, random.orders() < 0.1 ? 2 : 1);
   };
   const scheduleEvents = () => {
     time.after(between(random.events, 5, 1_500) * secondMs, () => {
@@ -272,10 +272,10 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     });
   };
   const scheduleOrders = () => {
-    const isBurst = random.people() < 0.3;
-    time.after(isBurst ? 3 * secondMs * random.people() : between(random.people, 5, 2_400) * secondMs, () => {
+    const isBurst = random.orders() < 0.3;
+    time.after(isBurst ? 3 * secondMs * random.orders() : between(random.orders, 5, 2_400) * secondMs, () => {
       if (isTroubled) {
-        publish(randomOrder(simulator.world, random.people, ++orders));
+        publish(randomOrder(simulator.world, random.orders, ++orders));
       }
       scheduleOrders();
     });
@@ -357,13 +357,13 @@ function bothBrokerTaps(one: BrokerTap, other: () => BrokerTap): BrokerTap {
   };
 }
 
-function both<Told extends readonly unknown[]>(
-  one: ((...told: Told) => void) | undefined,
-  other: ((...told: Told) => void) | undefined,
-): (...told: Told) => void {
-  return (...told) => {
-    one?.(...told);
-    other?.(...told);
+function both<Args extends readonly unknown[]>(
+  one: ((...args: Args) => void) | undefined,
+  other: ((...args: Args) => void) | undefined,
+): (...args: Args) => void {
+  return (...args) => {
+    one?.(...args);
+    other?.(...args);
   };
 }
 

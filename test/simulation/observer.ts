@@ -108,7 +108,7 @@ export class Observer {
     return this.#announced.has(incidentId) || this.#excused.has(incidentId);
   }
 
-  // ---- events in the cloud and of clients -------------------------------------------------------------------------
+  // ---- events in the cloud and of clients -----------------------------------------------------------------------
 
   /** A client publishes. The order counts once the broker delivers it. */
   addOrder(order: Order): void {
@@ -206,7 +206,7 @@ export class Observer {
     const now = this.#now();
     if (answer.status === 429 || answer.status >= 500) this.#checkBackoff(now);
     if (answer.status !== 401) return;
-    this.#count('sign-ins keep to their cap');
+    this.#count('rejected sign-ins keep to their limit');
     const { firstAt, lastAt } = this.#rejected ?? { firstAt: now, lastAt: Number.NEGATIVE_INFINITY };
     if (lastAt >= firstAt + hourMs && now - lastAt < hourMs - 1_000)
       this.#violated(`a rejected sign-in ${Math.round((now - lastAt) / 1_000)} s after another`);
@@ -222,7 +222,7 @@ export class Observer {
 
   /** All sign-ins share one back-off, which grows to two minutes and varies a little at random. */
   #checkBackoff(now: number): void {
-    this.#count('sign-ins that fail keep to a back-off');
+    this.#count('failed sign-ins keep to a back-off');
     this.#failedSignIns = [...this.#failedSignIns.filter((at) => now - at < 10 * minuteMs), now];
     const lastMinute = this.#failedSignIns.filter((at) => now - at < minuteMs).length;
     if (lastMinute > 8 || this.#failedSignIns.length > 20)
@@ -300,8 +300,8 @@ export class Observer {
   /** The outcome of a command may be reported over the next connection, or not at all. */
   #noteLateOutcomes(): void {
     for (const [topic, { count }] of this.#delivered) {
-      const owed = Math.max(0, count - (this.#outcomes.get(topic) ?? 0));
-      this.#lateOutcomes.set(topic, (this.#lateOutcomes.get(topic) ?? 0) + owed);
+      const missing = Math.max(0, count - (this.#outcomes.get(topic) ?? 0));
+      this.#lateOutcomes.set(topic, (this.#lateOutcomes.get(topic) ?? 0) + missing);
     }
   }
 
@@ -385,12 +385,12 @@ export class Observer {
     const now = this.#now();
     if (!this.#isLinked || now < this.#excusedUntil) return;
     for (const [topic, { at, count }] of this.#delivered) {
-      const told = this.#outcomes.get(topic) ?? 0;
-      if (told > count + (this.#lateOutcomes.get(topic) ?? 0))
-        this.#violated(`${count} commands at ${topic}, but ${told} outcomes`);
+      const reported = this.#outcomes.get(topic) ?? 0;
+      if (reported > count + (this.#lateOutcomes.get(topic) ?? 0))
+        this.#violated(`${count} commands at ${topic}, but ${reported} outcomes`);
       if (now - at < 4 * this.#options.requestTimeoutMs) continue;
       this.#count('each command has one outcome');
-      if (told < count) this.#violated(`${count} commands at ${topic}, but only ${told} outcomes`);
+      if (reported < count) this.#violated(`${count} commands at ${topic}, but only ${reported} outcomes`);
     }
   }
 

@@ -8,7 +8,7 @@ const minuteMs = 60_000;
  * A cloud with one property, a broker and the judge, without a bridge. The test publishes true and false
  * messages in place of a bridge.
  */
-class Stage {
+class PauseBench {
   now = 0;
   isOn = true;
   canPublish = true;
@@ -71,64 +71,64 @@ class Stage {
   }
 }
 
-describe('what was paused', () => {
-  it('may be paused until its end, and must be said to be off from then on', () => {
-    const stage = new Stage().pause();
-    expect(stage.judgedAfter(59)).toBe(0);
-    stage.show('failed');
-    expect(stage.judgedAfter(600)).toBe(0);
-    expect(stage.judge.overdue(15 * minuteMs)).toEqual(['a']);
-    stage.turn(true);
-    stage.show('none');
-    expect(stage.judgedAfter(600)).toBe(0);
-    expect(stage.judge.overdue(0)).toEqual([]);
+describe('a paused shut-off', () => {
+  it('may be shown as paused until the end of the pause, and must be shown as off after it', () => {
+    const bench = new PauseBench().pause();
+    expect(bench.judgedAfter(59)).toBe(0);
+    bench.show('failed');
+    expect(bench.judgedAfter(600)).toBe(0);
+    expect(bench.judge.overdue(15 * minuteMs)).toEqual(['a']);
+    bench.turn(true);
+    bench.show('none');
+    expect(bench.judgedAfter(600)).toBe(0);
+    expect(bench.judge.overdue(0)).toEqual([]);
   });
 
-  it('is found if it is shown as paused after its end', () => {
-    expect(new Stage().pause().judgedAfter(64)).toBe(1);
+  it('is reported if it is shown as paused after the end', () => {
+    expect(new PauseBench().pause().judgedAfter(64)).toBe(1);
   });
 
-  it('is found if no pause is shown while it is off', () => {
-    const stage = new Stage().pause();
-    stage.show('none');
-    expect(stage.judgedAfter(3)).toBe(1);
+  it('is reported if no pause is shown while it is off', () => {
+    const bench = new PauseBench().pause();
+    bench.show('none');
+    expect(bench.judgedAfter(3)).toBe(1);
   });
 
-  it('is no debt once somebody has turned it on, or wants it off for good', () => {
-    const stage = new Stage().pause();
-    stage.isOn = true;
-    stage.worldChanges();
-    stage.show('none');
-    stage.isOn = false;
-    stage.worldChanges();
-    expect(stage.judgedAfter(600)).toBe(0);
-    stage.isOn = true;
-    stage.worldChanges();
-    stage.command('settings/auto_shut_off/set', 'OFF');
-    stage.turn(false);
-    expect(stage.judgedAfter(600)).toBe(0);
+  it('is not judged once a client has turned it on, or has turned it off permanently', () => {
+    const bench = new PauseBench().pause();
+    bench.isOn = true;
+    bench.worldChanges();
+    bench.show('none');
+    bench.isOn = false;
+    bench.worldChanges();
+    expect(bench.judgedAfter(600)).toBe(0);
+    bench.isOn = true;
+    bench.worldChanges();
+    bench.command('settings/auto_shut_off/set', 'OFF');
+    bench.turn(false);
+    expect(bench.judgedAfter(600)).toBe(0);
   });
 
-  it('is excused while the bridge is not heard, and after a restart without its disk', () => {
-    const stage = new Stage().pause();
-    stage.canPublish = false;
-    expect(stage.judgedAfter(600)).toBe(0);
-    stage.canRemember = false;
-    stage.judge.runBegan();
-    stage.canPublish = true;
-    stage.show('none');
-    expect(stage.judgedAfter(600)).toBe(0);
+  it('is not judged while the bridge is not connected, and after a restart without its disk', () => {
+    const bench = new PauseBench().pause();
+    bench.canPublish = false;
+    expect(bench.judgedAfter(600)).toBe(0);
+    bench.canRemember = false;
+    bench.judge.runBegan();
+    bench.canPublish = true;
+    bench.show('none');
+    expect(bench.judgedAfter(600)).toBe(0);
   });
 
-  it('may be turned on by the bridge alone until it is shown as over, and nothing else may', () => {
-    const stage = new Stage();
-    expect(stage.judge.mayTurnOn(stage.request(true))).toBe(false);
-    stage.pause();
-    expect(stage.judge.mayTurnOn(stage.request(true))).toBe(true);
-    expect(stage.judge.mayTurnOn(stage.request(false))).toBe(false);
-    stage.turn(true);
-    stage.show('none');
-    stage.judgedAfter(5);
-    expect(stage.judge.mayTurnOn(stage.request(true))).toBe(false);
+  it('may be turned on by the bridge without a command until the pause is shown as over', () => {
+    const bench = new PauseBench();
+    expect(bench.judge.mayTurnOn(bench.request(true))).toBe(false);
+    bench.pause();
+    expect(bench.judge.mayTurnOn(bench.request(true))).toBe(true);
+    expect(bench.judge.mayTurnOn(bench.request(false))).toBe(false);
+    bench.turn(true);
+    bench.show('none');
+    bench.judgedAfter(5);
+    expect(bench.judge.mayTurnOn(bench.request(true))).toBe(false);
   });
 });

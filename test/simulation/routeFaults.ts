@@ -70,7 +70,7 @@ function outdated(cached: Map<string, string>, target: string, random: Random): 
   };
 }
 
-const said = (
+const jsonAnswer = (
   status: number,
   headers: Record<string, string> = {},
   text = `{"message":"${status}"}`,
@@ -83,15 +83,15 @@ const said = (
 const outcomes: Readonly<
   Record<DrawnFault, (random: Random) => RequestFault | SimulatedAnswer | ChangeAnswer>
 > = {
-  '500': () => said(500),
-  '503': (random) => said(503, { 'retry-after': String(between(random, 1, 300)) }),
-  '503-hour': () => said(503, { 'retry-after': '3600' }),
-  '429': () => said(429),
-  '429-hour': () => said(429, { 'retry-after': '3600' }),
-  '403': () => said(403),
-  '403-html': () => said(403, { 'content-type': 'text/html' }, '<html>Forbidden</html>'),
-  '404': () => said(404),
-  '401': () => said(401),
+  '500': () => jsonAnswer(500),
+  '503': (random) => jsonAnswer(503, { 'retry-after': String(between(random, 1, 300)) }),
+  '503-hour': () => jsonAnswer(503, { 'retry-after': '3600' }),
+  '429': () => jsonAnswer(429),
+  '429-hour': () => jsonAnswer(429, { 'retry-after': '3600' }),
+  '403': () => jsonAnswer(403),
+  '403-html': () => jsonAnswer(403, { 'content-type': 'text/html' }, '<html>Forbidden</html>'),
+  '404': () => jsonAnswer(404),
+  '401': () => jsonAnswer(401),
   hang: () => 'hang-after',
   reset: () => 'reset-before',
   'slow-connect': () => 'slow-connect',

@@ -19,10 +19,10 @@ const everyCheck = [
   'an open incident is shown',
   'each command has one outcome',
   'each vital list is asked for',
+  'failed sign-ins keep to a back-off',
   'health is ok only if all is well',
   'no litre is lost',
-  'sign-ins keep to their cap',
-  'sign-ins that fail keep to a back-off',
+  'rejected sign-ins keep to their limit',
   'the bridge stops in time',
   'the outcome of a command is true',
   'timers and requests are bounded',
@@ -36,7 +36,7 @@ const groups = [
   firstSeedWithCaches,
 ];
 
-describe('the whole bridge in hours of trouble', () => {
+describe('the whole bridge in simulated hours with faults', () => {
   const troubles = new Set<string>();
   const checks = new Set<string>();
   /** By seed. */
@@ -63,7 +63,7 @@ describe('the whole bridge in hours of trouble', () => {
     expect([...checks].sort()).toEqual(everyCheck);
   });
 
-  it('is the same again from the same seed', async () => {
+  it('gives the same trace for the same seed', async () => {
     const again = await simulateDay({ seed: 4, hours });
     expect(again.fingerprint).toBe(fingerprints.get(4));
     expect(again.fingerprint).not.toBe(fingerprints.get(5));

@@ -181,7 +181,7 @@ class VirtualClient extends EventEmitter implements Peer {
   readonly #options: IClientOptions;
   /** By filter: whether live messages keep their retain flag. */
   readonly #filters = new Map<string, boolean>();
-  readonly #owed = new Set<Done>();
+  readonly #unanswered = new Set<Done>();
   readonly #forgetDeath: () => void;
   #isOpen = true;
   /** Whether the broker has closed the connection and the client does not know it yet. */
@@ -287,11 +287,11 @@ class VirtualClient extends EventEmitter implements Peer {
 
   /** Only an MQTT 5 client that asked for it receives live messages with the retain flag. */
   deliverLive(topic: string, payload: string, isRetained: boolean): void {
-    const isTold = this.#matching(topic).some(([, isAskedFor]) => isAskedFor);
+    const keepsFlag = this.#matching(topic).some(([, isAskedFor]) => isAskedFor);
     this.deliver(
       topic,
       payload,
-      isRetained && isTold && this.#options.protocolVersion === 5,
+      isRetained && keepsFlag && this.#options.protocolVersion === 5,
       this.#broker.now,
     );
   }
@@ -302,13 +302,13 @@ class VirtualClient extends EventEmitter implements Peer {
     this.#clock.deliverAfter(1, () => {
       if (!this.#isOpen) return;
       const { isWatched, tap } = this.#broker;
-      const tell = isWatched(this.clientId) ? tap.delivered : tap.deliveredToOther;
-      tell?.(topic, payload, isRetained, publishedAt);
+      const report = isWatched(this.clientId) ? tap.delivered : tap.deliveredToOther;
+      report?.(topic, payload, isRetained, publishedAt);
       this.emit('message', topic, Buffer.from(payload), { retain: isRetained });
     });
   }
 
-  #matching(topic: string): [filter: string, isToldOfRetain: boolean][] {
+  #matching(topic: string): [filter: string, keepsFlag: boolean][] {
     return [...this.#filters].filter(([filter]) => matches(filter, topic));
   }
 
@@ -331,7 +331,7 @@ class VirtualClient extends EventEmitter implements Peer {
   /** The broker processes a packet, then answers. The link may break before or after that. */
   #answer(done: Done, act: () => Error | null): void {
     const { fault, random } = this.#broker;
-    this.#owed.add(done);
+    this.#unanswered.add(done);
     const now = this.#clock.monotonic();
     // Packets on one connection arrive in order.
     this.#arrivesAt = Math.max(
@@ -346,7 +346,7 @@ class VirtualClient extends EventEmitter implements Peer {
       const error = act();
       if (!this.#isOpen) return;
       this.#clock.after(there, () => {
-        if (this.#isOpen && this.#owed.delete(done)) done(...(error ? [error] : []));
+        if (this.#isOpen && this.#unanswered.delete(done)) done(...(error ? [error] : []));
       });
     });
   }
@@ -383,8 +383,8 @@ class VirtualClient extends EventEmitter implements Peer {
     this.#cancelKeepalive();
     this.#forgetDeath();
     this.#broker.detach(this);
-    const lost = [...this.#owed];
-    this.#owed.clear();
+    const lost = [...this.#unanswered];
+    this.#unanswered.clear();
     this.#clock.after(0, () => {
       for (const done of lost) done(new Error('Connection closed'));
       this.emit('close');

@@ -10,7 +10,7 @@ const hourMs = 60 * minuteMs;
 const topic = 'sonic2mqtt/sonic/a/valve/set';
 
 /** An observer and a cloud, without a bridge. The test sends the traffic of a bridge itself. */
-class Scene {
+class ObserverBench {
   now = 0;
   readonly observer: Observer;
 
@@ -55,7 +55,7 @@ class Scene {
   }
 
   /** Lets time pass until all outcomes are due. Returns the number of violations. */
-  judged(): number {
+  countViolationsLater(): number {
     this.now += minuteMs;
     this.observer.checkOutcomes();
     return this.observer.violations.length;
@@ -67,11 +67,11 @@ describe('a command has one outcome', () => {
     ['none', 0, 1],
     ['one', 1, 0],
     ['two', 2, 1],
-  ])('and %s is told: %i', (_words, outcomes, found) => {
-    const scene = new Scene();
-    scene.command('CLOSE');
-    for (let outcome = 0; outcome < outcomes; outcome++) scene.outcome();
-    expect(scene.judged()).toBe(found);
+  ])('and %s is reported', (_words, outcomes, found) => {
+    const bench = new ObserverBench();
+    bench.command('CLOSE');
+    for (let outcome = 0; outcome < outcomes; outcome++) bench.outcome();
+    expect(bench.countViolationsLater()).toBe(found);
   });
 });
 
@@ -86,19 +86,19 @@ describe('sign-ins', () => {
     ['a failure, each five seconds', 503, [...Array(10).keys()].map((index) => 5 * index), false],
     ['a limit, each twenty seconds', 429, [...Array(40).keys()].map((index) => 20 * index), false],
   ])('after %s', (_words, status, times, isKept) => {
-    const scene = new Scene();
+    const bench = new ObserverBench();
     for (const seconds of times) {
-      scene.now = seconds * secondMs;
-      scene.signIn(status);
+      bench.now = seconds * secondMs;
+      bench.signIn(status);
     }
-    expect(scene.observer.violations.length === 0).toBe(isKept);
+    expect(bench.observer.violations.length === 0).toBe(isKept);
   });
 
-  it('begin anew once one has worked', () => {
-    const scene = new Scene();
-    for (const status of [401, 401, 401, 200, 401, 401, 401]) scene.signIn(status);
-    scene.now = 2 * hourMs;
-    scene.signIn(401);
-    expect(scene.observer.violations).toEqual([]);
+  it('start to count again once one has worked', () => {
+    const bench = new ObserverBench();
+    for (const status of [401, 401, 401, 200, 401, 401, 401]) bench.signIn(status);
+    bench.now = 2 * hourMs;
+    bench.signIn(401);
+    expect(bench.observer.violations).toEqual([]);
   });
 });

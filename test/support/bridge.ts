@@ -279,14 +279,14 @@ export class TestBridge {
   }
 }
 
-let isEmbeddedBrokerSaid = false;
+let isNotePrinted = false;
 
 /** Starts Mosquitto. If it is not installed, starts the embedded broker and prints a note. */
 async function startBroker(options: MosquittoOptions = {}): Promise<TestBroker> {
   if (mosquittoAvailable()) return startMosquitto(options);
-  if (!isEmbeddedBrokerSaid)
+  if (!isNotePrinted)
     console.info('Mosquitto is not installed: the end-to-end tests run on the embedded broker');
-  isEmbeddedBrokerSaid = true;
+  isNotePrinted = true;
   let port = 0;
   let broker: EmbeddedBroker;
   const { user: username, password } = options.password ?? { user: undefined, password: undefined };

@@ -101,12 +101,12 @@ async function storyOf(bridge: TestBridge, program: RunningProgram): Promise<Bro
       // If the wait fails, the comparison below shows why.
       await waitFor(isWhole, { what: 'all to be whole', intervalMs: 100 }).catch(() => undefined);
       expect(differences(before, await retainedMessages(bridge))).toEqual([]);
-      const told = bridge.mqtt.messages.slice(sinceMessages);
-      expect(told.filter(({ topic, text }) => text === '' && before.has(topic))).toEqual([]);
-      const valves = told.filter(({ topic }) => topic === `sonic2mqtt/sonic/${sonic}`);
+      const published = bridge.mqtt.messages.slice(sinceMessages);
+      expect(published.filter(({ topic, text }) => text === '' && before.has(topic))).toEqual([]);
+      const valves = published.filter(({ topic }) => topic === `sonic2mqtt/sonic/${sonic}`);
       expect(valves.filter(({ text }) => JSON.parse(text).valve !== 'open')).toEqual([]);
       expect(
-        told.filter(({ topic, text }) => topic.endsWith('/event') && text.includes('"command"')),
+        published.filter(({ topic, text }) => topic.endsWith('/event') && text.includes('"command"')),
       ).toEqual([]);
       expect(requests.count('command_valve')).toBe(sinceCommands);
     },
@@ -128,10 +128,10 @@ async function untilShown(bridge: TestBridge, from: number, timeoutMs = 40_000):
     ...incidents.ids.map((id) => `sonic2mqtt/incident/${id}`),
   ];
   const isShown = () => {
-    const told = new Set(bridge.mqtt.messages.slice(from).map(({ topic }) => topic));
+    const published = new Set(bridge.mqtt.messages.slice(from).map(({ topic }) => topic));
     const isOnline = bridge.mqtt.last.get('sonic2mqtt/bridge/cloud') === 'online';
     const isInfoWhole = bridge.json('bridge/info')?.appliance_categories !== null;
-    return wanted.every((topic) => told.has(topic)) && isOnline && isInfoWhole;
+    return wanted.every((topic) => published.has(topic)) && isOnline && isInfoWhole;
   };
   await waitFor(isShown, { what: 'everything to be shown', timeoutMs });
 }

@@ -33,7 +33,7 @@ export function brokerOptions(
 export interface TestConnection {
   readonly connection: Connection;
   readonly lines: LogLines;
-  readonly heard: readonly BrokerMessage[];
+  readonly received: readonly BrokerMessage[];
   /** The events so far, in order: `connected`, `disconnected`, `will published` and `failed: REASON`. */
   readonly events: readonly string[];
   /** How often it has waited before a new attempt. */
@@ -50,7 +50,7 @@ export function openConnection(
   clock: Clock = systemClock,
 ): TestConnection {
   const lines = logLines('info');
-  const heard: BrokerMessage[] = [];
+  const received: BrokerMessage[] = [];
   const events: string[] = [];
   let waits = 0;
   let isConnected = false;
@@ -76,7 +76,7 @@ export function openConnection(
     isConnected = true;
     events.push('connected');
   });
-  connection.on('message', (message) => heard.push(message));
+  connection.on('message', (message) => received.push(message));
   connection.on('failed', (reason) => events.push(`failed: ${reason}`));
   connection.on('willPublished', () => events.push('will published'));
   connection.start();
@@ -84,7 +84,7 @@ export function openConnection(
   return {
     connection,
     lines,
-    heard,
+    received,
     events,
     get waits() {
       return waits;
@@ -105,10 +105,10 @@ export async function connected(
 /** A kind of broker, and whether it is installed on this machine. */
 export interface BrokerKind {
   readonly name: string;
-  readonly isHere: boolean;
+  readonly isInstalled: boolean;
   readonly protocolVersion: 4 | 5;
   /** The MQTT version that the connection reports. */
-  readonly spoken: string;
+  readonly loggedVersion: string;
   start(): Promise<{ readonly url: string; readonly port: number }>;
 }
 
@@ -120,27 +120,33 @@ export async function startEmbedded(): Promise<{ url: string; port: number; brok
   return { url: `mqtt://127.0.0.1:${port}`, port, broker };
 }
 
-const isHere = mosquittoAvailable();
-if (!isHere) console.info('Mosquitto is not installed: its broker tests are skipped');
+const isInstalled = mosquittoAvailable();
+if (!isInstalled) console.info('Mosquitto is not installed: its broker tests are skipped');
 
 /** Mosquitto with its default limit, above which it drops messages to a slow client. */
 const startInstalled = () => startMosquitto({ lines: ['max_queued_messages 1000'] });
 
 /** The brokers with which every feature must work. */
 export const brokerKinds: readonly BrokerKind[] = [
-  { name: 'Mosquitto with MQTT 5', isHere, protocolVersion: 5, spoken: 'MQTT 5', start: startInstalled },
+  {
+    name: 'Mosquitto with MQTT 5',
+    isInstalled,
+    protocolVersion: 5,
+    loggedVersion: 'MQTT 5',
+    start: startInstalled,
+  },
   {
     name: 'Mosquitto with MQTT 3.1.1',
-    isHere,
+    isInstalled,
     protocolVersion: 4,
-    spoken: 'MQTT 3.1.1',
+    loggedVersion: 'MQTT 3.1.1',
     start: startInstalled,
   },
   {
     name: 'the embedded broker',
-    isHere: true,
+    isInstalled: true,
     protocolVersion: 5,
-    spoken: 'MQTT 3.1.1',
+    loggedVersion: 'MQTT 3.1.1',
     start: startEmbedded,
   },
 ];

@@ -78,17 +78,17 @@ export function startProcess(
   let output = '';
   let ending: Omit<Ending, 'durationMs'> | undefined;
   const onOutput = new Set<() => void>();
-  const said = (text: string) => {
+  const addOutput = (text: string) => {
     output += text;
     for (const callback of [...onOutput]) callback();
   };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;
-    said(text);
+    addOutput(text);
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
-    said(text);
+    addOutput(text);
   });
   const hasEnded = new Promise<void>((resolve) => {
     child.once('error', (error) => {

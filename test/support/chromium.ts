@@ -68,9 +68,9 @@ export async function openTab(url: string, look: TabOptions): Promise<Tab & { cl
   const complaints: string[] = [];
   const answers = new Map<number, (answer: z.infer<typeof message>) => void>();
   socket.addEventListener('message', ({ data }) => {
-    const heard = message.parse(JSON.parse(String(data)));
-    if (heard.id !== undefined) answers.get(heard.id)?.(heard);
-    else note(heard, requests, complaints);
+    const received = message.parse(JSON.parse(String(data)));
+    if (received.id !== undefined) answers.get(received.id)?.(received);
+    else note(received, requests, complaints);
   });
   let lastId = 0;
   let sessionId: string | undefined;

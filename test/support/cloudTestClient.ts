@@ -53,9 +53,9 @@ export class CloudTestClient {
   /** Signs in and keeps the token. */
   async signIn(password: string = demoCredentials.password): Promise<CloudAnswer> {
     const body = { email: demoCredentials.email, password };
-    const heard = await this.ask('POST', '/user-service/auth/sign_in', { body, token: null });
-    if (heard.status === 200) this.token = JSON.parse(heard.text).token_details;
-    return heard;
+    const answer = await this.ask('POST', '/user-service/auth/sign_in', { body, token: null });
+    if (answer.status === 200) this.token = JSON.parse(answer.text).token_details;
+    return answer;
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: tests look into documents of many shapes

@@ -67,8 +67,8 @@ export async function startCommands(
   const orders: string[] = [];
   /** Polls that the router has started early. */
   const polledEarly: string[] = [];
-  const happened: IncidentEvent[] = [];
-  store.on('incident', (event) => happened.push(event));
+  const incidentEvents: IncidentEvent[] = [];
+  store.on('incident', (event) => incidentEvents.push(event));
   const lines = logLines('trace');
   /** Set it while another bridge is in the way. */
   const otherBridges: { problem: string | null } = { problem: null };
@@ -131,7 +131,7 @@ export async function startCommands(
     responses,
     orders,
     polledEarly,
-    happened,
+    incidentEvents,
     lines,
     otherBridges,
     /** The changes that reached the cloud: their paths and bodies. */

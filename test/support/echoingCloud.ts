@@ -26,10 +26,10 @@ export async function startEchoingCloud(simulator: Simulator): Promise<EchoingCl
     const good = simulator.answer({ method, target, authorization, contentType, text });
     const token = /"token_details":"([^"]+)"/.exec(good.text)?.[1];
     if (token !== undefined) tokens.add(token);
-    const heard = [...extraTexts, ...tokens, authorization ?? '', text].join(' | ');
+    const received = [...extraTexts, ...tokens, authorization ?? '', text].join(' | ');
     const isOfSession = token !== undefined;
     response.writeHead(good.status, good.headers);
-    response.end(isOfSession ? good.text : withEcho(good.text, heard));
+    response.end(isOfSession ? good.text : withEcho(good.text, received));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   atTestEnd(() => {
@@ -43,20 +43,20 @@ export async function startEchoingCloud(simulator: Simulator): Promise<EchoingCl
  * Adds the received texts to an answer: to its values, names and keys. If the answer is no JSON, appends
  * them.
  */
-function withEcho(body: string, heard: string): string {
-  const said = { heard, [heard]: true, battery: heard, message: heard };
+function withEcho(body: string, received: string): string {
+  const added = { received, [received]: true, battery: received, message: received };
   try {
     const value = JSON.parse(body);
     const record = (each: object) => ({
       ...each,
-      ...said,
-      name: `Named ${heard}`,
-      webhook_url: `https://x.example/${heard}`,
+      ...added,
+      name: `Named ${received}`,
+      webhook_url: `https://x.example/${received}`,
     });
     return JSON.stringify(
       Array.isArray(value.data) ? { ...value, data: value.data.map(record) } : record(value),
     );
   } catch {
-    return `${body} ${heard}`;
+    return `${body} ${received}`;
   }
 }

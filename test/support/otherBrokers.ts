@@ -11,14 +11,14 @@ export interface OtherBroker {
   readonly name: string;
   /** What is special about it. */
   readonly peculiarity: string;
-  readonly isHere: boolean;
+  readonly isInstalled: boolean;
   /**
    * The MQTT version to use. With 5, each connection to a broker that does not answer it would take 15
    * seconds.
    */
   readonly protocolVersion: 4 | 5;
   /** The text about the version in the log. */
-  readonly spoken: string;
+  readonly loggedVersion: string;
   /** Whether subscriptions with wildcards receive retained messages. */
   readonly listsRetained: boolean;
   /** Starts it, and resolves once it accepts connections. */
@@ -109,23 +109,23 @@ export const otherBrokers: readonly OtherBroker[] = [
   {
     name: 'RabbitMQ',
     peculiarity: 'shows retained messages to exact topics only, and by 3.12 closes the connection at MQTT 5',
-    isHere: rabbitMqServer !== '',
+    isInstalled: rabbitMqServer !== '',
     protocolVersion: 5,
     // 3.13 is the first version with MQTT 5.
-    spoken: /-3\.(\d|1[0-2])\./.test(rabbitMqServer) ? older : '(MQTT 5)',
+    loggedVersion: /-3\.(\d|1[0-2])\./.test(rabbitMqServer) ? older : '(MQTT 5)',
     listsRetained: false,
     start: startRabbitMq,
   },
   {
     name: 'aMQTT',
     peculiarity: 'does not answer MQTT 5, and sends retained messages that nobody asked for',
-    isHere: existsSync(amqtt),
+    isInstalled: existsSync(amqtt),
     protocolVersion: 4,
-    spoken: '(MQTT 3.1.1)',
+    loggedVersion: '(MQTT 3.1.1)',
     listsRetained: true,
     start: startAmqtt,
   },
 ];
-for (const { name, isHere } of otherBrokers) {
-  if (!isHere) console.info(`${name} is not installed (see .ci/tools): its tests are skipped`);
+for (const { name, isInstalled } of otherBrokers) {
+  if (!isInstalled) console.info(`${name} is not installed (see .ci/tools): its tests are skipped`);
 }

@@ -44,9 +44,9 @@ export async function startPoller(
   const state = new StateFile(temporaryFolder(), account, logLines('error').log);
   await state.open();
   onTestFinished(() => state.close());
-  const happened: (DeviceEvent | IncidentEvent)[] = [];
-  store.on('device', (event) => happened.push(event));
-  store.on('incident', (event) => happened.push(event));
+  const storeEvents: (DeviceEvent | IncidentEvent)[] = [];
+  store.on('device', (event) => storeEvents.push(event));
+  store.on('incident', (event) => storeEvents.push(event));
   const schedules = byPoll(() => hourly);
   const poller = new Poller({
     client,
@@ -63,5 +63,5 @@ export async function startPoller(
   onTestFinished(() => poller.stop());
   await poller.start();
   await poller.startDetails();
-  return { poller, store, happened, client, stub };
+  return { poller, store, storeEvents, client, stub };
 }

@@ -24,10 +24,10 @@ const versionOf = (firstBytes: Buffer) => firstBytes[firstBytes.indexOf('MQTT') 
 describe('a connection', () => {
   onMosquitto('notices with MQTT 5 that a live command was sent with the retain flag', async () => {
     const { url } = await startMosquitto();
-    const { connection, heard } = await connected(url, { subscriptions: ['set'] });
+    const { connection, received } = await connected(url, { subscriptions: ['set'] });
     await connection.publish('set', 'CLOSE', retained);
-    await waitFor(() => heard.length === 1, { what: 'the command' });
-    expect(heard[0]?.isRetained).toBe(true);
+    await waitFor(() => received.length === 1, { what: 'the command' });
+    expect(received[0]?.isRetained).toBe(true);
   });
 
   it('goes on with MQTT 3.1.1 at once where MQTT 5 is refused', async () => {
@@ -269,20 +269,20 @@ describe('a connection', () => {
         subscriptions: ['open', 'secret'],
         statusTopics: ['status'],
       } as const;
-      const { connection, heard, events } = openConnection(url, options, clock);
+      const { connection, received, events } = openConnection(url, options, clock);
       await waitFor(() => events.length > 0, { what: 'the connection' });
       expect(events).toEqual(['connected']);
       expect(connection.refusedSubscriptions).toMatch(new RegExp(`^${forbidden}: \\w`));
       const watcher = await watchTopics(url, 'none');
       await watcher.publish(forbidden, 'lost');
       await watcher.publish('open', 'heard');
-      await waitFor(() => heard.length === 1, { what: 'the command' });
+      await waitFor(() => received.length === 1, { what: 'the command' });
       isForbidden = false;
       clock.advance(1_000);
       await waitFor(() => connection.refusedSubscriptions === null, { what: 'the subscription' });
       await watcher.publish(forbidden, 'heard');
-      await waitFor(() => heard.length === 2, { what: 'the other command' });
-      expect(heard.map(({ topic, payload }) => [topic, payload])).toEqual([
+      await waitFor(() => received.length === 2, { what: 'the other command' });
+      expect(received.map(({ topic, payload }) => [topic, payload])).toEqual([
         ['open', 'heard'],
         [forbidden, 'heard'],
       ]);
@@ -330,12 +330,12 @@ describe('a connection', () => {
 
   onMosquitto('with MQTT 5 hears where an answer is wanted and gives back what goes with it', async () => {
     const { url } = await startMosquitto();
-    const { connection, heard } = await connected(url, { subscriptions: ['request'] });
+    const { connection, received } = await connected(url, { subscriptions: ['request'] });
     const watcher = await watchTopics(url, 'answer', { protocolVersion: 5 });
     for (const correlationData of [Buffer.from([0, 255, 10, 0xc3]), Buffer.alloc(0)]) {
       await watcher.publish('request', '{}', { properties: { responseTopic: 'answer', correlationData } });
-      await waitFor(() => heard.at(-1)?.correlationData?.equals(correlationData), { what: 'the request' });
-      expect(heard.at(-1)).toEqual({
+      await waitFor(() => received.at(-1)?.correlationData?.equals(correlationData), { what: 'the request' });
+      expect(received.at(-1)).toEqual({
         topic: 'request',
         payload: '{}',
         isRetained: false,

@@ -40,11 +40,11 @@ describe('the embedded broker', () => {
     const { url } = await startBroker();
     const other = await watchTopics(url, 'none');
     const present: boolean[] = [];
-    const heard: string[] = [];
+    const received: string[] = [];
     for (const round of ['first', 'second']) {
       const client = mqtt.connect(url, { clientId: 'phone', clean: false, reconnectPeriod: 0 });
       onTestFinished(() => void client.end(true));
-      client.on('message', (_topic, payload) => heard.push(payload.toString()));
+      client.on('message', (_topic, payload) => received.push(payload.toString()));
       await new Promise<void>((resolve) => {
         client.on('connect', ({ sessionPresent }) => {
           present.push(sessionPresent);
@@ -53,12 +53,12 @@ describe('the embedded broker', () => {
       });
       await client.subscribeAsync('home/#', { qos: 1 });
       await other.publish('home/live', round, { qos: 1 });
-      await waitFor(() => heard.includes(round), { what: 'the message' });
+      await waitFor(() => received.includes(round), { what: 'the message' });
       await client.endAsync();
       await other.publish('home/missed', `after the ${round}`, { qos: 1 });
     }
     expect(present).toEqual([false, false]);
-    expect(heard).toEqual(['first', 'second']);
+    expect(received).toEqual(['first', 'second']);
   });
 
   it('keeps the retain flag of a live message, for the client and the filters that want it', async () => {
@@ -66,18 +66,18 @@ describe('the embedded broker', () => {
       retainAsPublished: { clientId: 'bridge-under-test', filters: ['home/+/set'] },
     });
     const options = { protocolVersion: 4, subscriptions: ['home/+/set', 'home/+/state'] } as const;
-    const { heard } = await connected(url, options);
+    const { received } = await connected(url, options);
     const other = await watchTopics(url, 'home/#');
     for (const qos of [0, 1, 2] as const) {
       for (const retain of [true, false]) {
         for (const topic of ['home/one/set', 'home/one/state']) {
-          const before = heard.length;
+          const before = received.length;
           await other.publish(topic, `${qos} ${retain}`, { retain, qos });
-          await waitFor(() => heard.length > before, { what: `the message at ${topic}` });
+          await waitFor(() => received.length > before, { what: `the message at ${topic}` });
         }
       }
     }
-    const flagged = heard.filter(({ isRetained }) => isRetained);
+    const flagged = received.filter(({ isRetained }) => isRetained);
     expect(flagged.map(({ topic, payload }) => `${topic} ${payload}`)).toEqual([
       'home/one/set 0 true',
       'home/one/set 1 true',

@@ -82,14 +82,14 @@ describe('a connection with several addresses', () => {
     await waitFor(isUsed(second, 'on the second'), { what: 'the message' });
     const somebody = await watchTopics(second.brokerUrl, 'none');
     await somebody.publish('set', 'a command there');
-    await waitFor(() => opened.heard.length === 1, { what: 'the command' });
+    await waitFor(() => opened.received.length === 1, { what: 'the command' });
     expect(first.way.connectionCount).toBe(connectionCount);
 
     second.way.cut();
     await back(3);
     await opened.connection.publish('state', 'on the first', { retain: true });
     await waitFor(isUsed(first, 'on the first'), { what: 'the message' });
-    expect(opened.heard.map(({ payload }) => payload)).toEqual(['a command there']);
+    expect(opened.received.map(({ payload }) => payload)).toEqual(['a command there']);
   });
 
   onMosquitto('speaks with each as well as that one can', async () => {
@@ -161,7 +161,7 @@ describe('a connection with several addresses', () => {
     ]);
     const somebody = await watchTopics(url, 'none');
     await somebody.publish('set', 'heard');
-    await waitFor(() => opened.heard.length === 1, { what: 'the command' });
+    await waitFor(() => opened.received.length === 1, { what: 'the command' });
   });
 
   it('takes a node that takes no subscriptions that are acknowledged, as while another is missing', async () => {
@@ -170,7 +170,7 @@ describe('a connection with several addresses', () => {
     expect(opened.events).toEqual(['connected']);
     const somebody = await watchTopics(url, 'none');
     await somebody.publish('set', 'heard');
-    await waitFor(() => opened.heard.length === 1, { what: 'the command' });
+    await waitFor(() => opened.received.length === 1, { what: 'the command' });
   });
 
   it('that is pushed out by another of its name does not come back without waits', async () => {
@@ -187,8 +187,8 @@ describe('a connection with several addresses', () => {
   });
 });
 
-describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion, start }) => {
-  it.skipIf(!isHere)('hears when its own last will is published while it lives', async () => {
+describe.each(brokerKinds)('on $name, a connection', ({ isInstalled, protocolVersion, start }) => {
+  it.skipIf(!isInstalled)('hears when its own last will is published while it lives', async () => {
     const { url } = await start();
     const watcher = await watchTopics(url, 'state');
     await watcher.publish('state', 'offline', { retain: true });
@@ -196,13 +196,13 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
     const opened = await connected(url, { protocolVersion, will, subscriptions: ['set'] });
     await opened.connection.publish('state', 'online', { retain: true });
     await watcher.publish('set', 'the end of what was kept');
-    await waitFor(() => opened.heard.length === 1, { what: 'the command' });
+    await waitFor(() => opened.received.length === 1, { what: 'the command' });
     // What the broker had kept is of the connection before, and the rest is its own.
     expect(opened.events).toEqual(['connected']);
     await watcher.publish('state', 'offline', { retain: true });
     await waitFor(() => opened.events.length > 1, { what: 'the news of its death' });
     expect(opened.events).toEqual(['connected', 'will published']);
-    expect(opened.heard.map(({ topic }) => topic)).toEqual(['set']);
+    expect(opened.received.map(({ topic }) => topic)).toEqual(['set']);
   });
 });
 
@@ -215,7 +215,7 @@ it.each([[['state']], [['info']], [['state', 'info']]])(
     const opened = await connected(refusing, options);
     const somebody = await watchTopics(refusing, 'none');
     await somebody.publish('set', 'heard');
-    await waitFor(() => opened.heard.length === 1, { what: 'the command' });
+    await waitFor(() => opened.received.length === 1, { what: 'the command' });
     expect(opened.events).toEqual(['connected']);
   },
 );
