@@ -43,7 +43,7 @@ const maxListsInDoubt = 2;
 /** The same limit by the status of that answer. With a 403 the second list without the incident closes it. */
 const listsInDoubt: Readonly<Record<number, number>> = { 200: 0, 404: 0, 403: 1 };
 
-/** The schedules whose data an operation can change. */
+/** The schedules whose data depend on the answer to an operation. */
 const sourcesOf: readonly (readonly [pattern: RegExp, sources: readonly Source[]])[] = [
   [/incident/, ['incidents']],
   [/usage/, ['usage']],
@@ -119,7 +119,7 @@ export class Oracle {
   #excusedUntil = 0;
   #bridges = 1;
   #othersUntil = Number.NEGATIVE_INFINITY;
-  /** False while another bridge uses the same topics, or shows data that it has read itself. */
+  /** False while another bridge publishes, on the same topics, data that it has read itself. */
   isAlone = true;
   /** Whether data that the bridge writes to its disk survives a restart. */
   canRemember: () => boolean = () => true;
