@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { passing } from '../support/brokerStory.ts';
+import { changingParts } from '../support/brokerStory.ts';
 import { type MqttWatcher, type SeenMessage, watchTopics } from '../support/mqttWatcher.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -58,7 +58,7 @@ export async function picture(url: string, protocolVersion: 4 | 5): Promise<Map<
   const kept = [...(watcher?.last ?? [])].filter(([topic]) => stored.has(topic) && !ofCommands.test(topic));
   return (
     watcher &&
-    new Map(kept.map(([topic, text]) => [topic, text.replaceAll(passing, '').replaceAll(changing, '')]))
+    new Map(kept.map(([topic, text]) => [topic, text.replaceAll(changingParts, '').replaceAll(changing, '')]))
   );
 }
 

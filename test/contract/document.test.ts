@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type OperationName, operationRow } from '../../src/cloud/operations.ts';
 import { encodeCall } from '../../src/cloud/request.ts';
 import { Simulator } from '../../src/simulator/simulator.ts';
-import { CloudVisitor } from '../support/cloudVisitor.ts';
+import { CloudTestClient } from '../support/cloudTestClient.ts';
 import { operationSamples, sampleCall } from '../support/operationSamples.ts';
 
 // What the interface document says of bodies and queries: the client sends it, and the simulated cloud accepts it.
@@ -83,12 +83,12 @@ describe('the client', () => {
 
 describe('the simulated cloud', () => {
   let simulator: Simulator;
-  let visitor: CloudVisitor;
+  let client: CloudTestClient;
   beforeAll(async () => {
     simulator = new Simulator({ quiet: true });
     await simulator.start();
-    visitor = new CloudVisitor(simulator);
-    await visitor.signIn();
+    client = new CloudTestClient(simulator);
+    await client.signIn();
   });
   afterAll(() => simulator.stop());
 
@@ -110,7 +110,7 @@ describe('the simulated cloud', () => {
     // A test that runs would refuse the next, and no incident offers an action that it does not list.
     const [sonicId = ''] = simulator.world.sonics.ids;
     simulator.world.setValve(sonicId, 'open');
-    return visitor.ask(operationRow(name).method, pathOf(name), { body });
+    return client.ask(operationRow(name).method, pathOf(name), { body });
   };
 
   it.each(permitted.filter(([, body]) => !('action' in body && body.action === 'call_plumber')))(
@@ -126,7 +126,7 @@ describe('the simulated cloud', () => {
   });
 
   it('takes parameters of which the document does not speak, such as page_size, and none of a wrong kind', async () => {
-    const ask = async (path: string) => (await visitor.ask('GET', path)).status;
+    const ask = async (path: string) => (await client.ask('GET', path)).status;
     expect(await ask('/ape/v1/sonics?page=1&page_size=100')).toBe(200);
     expect(await ask('/ape/v1/incidents?open=true&sort=asc')).toBe(200);
     expect(await ask('/ape/v1/sonics?page=one')).toBe(422);

@@ -12,8 +12,8 @@ import {
   benchFor,
   errorOf,
   forget,
-  heard,
   isUncertain,
+  requestsFor,
   startClient,
 } from '../support/clientBench.ts';
 import type { StubAnswer } from '../support/cloudStub.ts';
@@ -73,7 +73,7 @@ describe.each(representatives)('%s', (name, { isSafe, isAcknowledged }) => {
       if (isAcknowledged) await expect(asked).resolves.toBeNull();
       else if (answer.fault) expect(await errorOf(asked)).toMatchObject({ kind: 'unavailable' });
       else expect(await errorOf(asked)).toMatchObject({ kind: 'unreadable', status: 200 });
-      expect(heard(bench, name)).toHaveLength(answer.fault ? often : 1);
+      expect(requestsFor(bench, name)).toHaveLength(answer.fault ? often : 1);
     }
   });
 
@@ -85,7 +85,7 @@ describe.each(representatives)('%s', (name, { isSafe, isAcknowledged }) => {
       const error = await errorOf(bench.client.call(call));
       expect(error).toMatchObject({ kind: 'unreadable', status });
       expect(error.message).toContain('https://example.com/');
-      expect(heard(bench, name)).toHaveLength(1);
+      expect(requestsFor(bench, name)).toHaveLength(1);
     }
   });
 
@@ -98,14 +98,14 @@ describe.each(representatives)('%s', (name, { isSafe, isAcknowledged }) => {
       expect(error).toMatchObject({ kind: 'unreadable', mayHaveActed: true });
       expect(error.message).toContain('larger than 16777216 bytes');
     }
-    expect(heard(bench, name)).toHaveLength(1);
+    expect(requestsFor(bench, name)).toHaveLength(1);
   });
 
   it(`is asked ${isSafe ? 'again' : 'once'} when the connection breaks before an answer`, async () => {
     const bench = await benchFor(name, { fault: 'cut' });
     const error = await errorOf(bench.client.call(call, { priority: 'command' }));
     expect(error).toMatchObject({ kind: 'unavailable', mayHaveActed: true });
-    expect(heard(bench, name)).toHaveLength(often);
+    expect(requestsFor(bench, name)).toHaveLength(often);
   });
 
   it('is given up at its deadline when it is never answered, and not asked again', async () => {
@@ -121,7 +121,7 @@ describe.each(representatives)('%s', (name, { isSafe, isAcknowledged }) => {
     await arrived;
     clock.advance(5_000);
     expect(await error).toMatchObject({ kind: 'unavailable', timedOut: true, mayHaveActed: true });
-    expect(heard(bench, name)).toHaveLength(1);
+    expect(requestsFor(bench, name)).toHaveLength(1);
   });
 
   it('judges each answer by its status, and is asked again only where its row lets it', async () => {
@@ -159,7 +159,7 @@ describe.each(representatives)('%s', (name, { isSafe, isAcknowledged }) => {
       const { status } = answer;
       expect(error, what).toEqual(expect.objectContaining({ kind, operation: name, status, ...details }));
       expect(error.message, what).toContain(': said the cloud');
-      expect(heard(bench, name), what).toHaveLength(times);
+      expect(requestsFor(bench, name), what).toHaveLength(times);
       expect(bench.client.operationState(name), what).toBe('available');
     }
   });
@@ -168,14 +168,14 @@ describe.each(representatives)('%s', (name, { isSafe, isAcknowledged }) => {
     const bench = await benchFor(name, { status: 401, text: 'expired' });
     const error = await errorOf(bench.client.call(call));
     expect(error.kind).toBe('auth');
-    expect(heard(bench, name).length).toBeLessThanOrEqual(2);
+    expect(requestsFor(bench, name).length).toBeLessThanOrEqual(2);
   });
 
   it('sends nothing of a call that is wrong', async () => {
     const bench = await benchFor(name, {});
     const error = await errorOf(bench.client.call({ ...call, params: { stranger: 'x' } } as unknown as Call));
     expect(error).toMatchObject({ kind: 'invalid', operation: name, mayHaveActed: false });
-    expect(heard(bench, name)).toEqual([]);
+    expect(requestsFor(bench, name)).toEqual([]);
   });
 
   it('goes nowhere where its route is switched off', async () => {
@@ -184,7 +184,7 @@ describe.each(representatives)('%s', (name, { isSafe, isAcknowledged }) => {
     const error = await errorOf(bench.client.call(call));
     expect(error).toMatchObject({ kind: 'unsupported', mayHaveActed: false });
     expect(error.message).toBe(`${name} is switched off in cloud.routes`);
-    expect(heard(bench, name)).toEqual([]);
+    expect(requestsFor(bench, name)).toEqual([]);
     const others = operationNames.filter((other) => other !== name);
     expect(new Set(others.map((other) => bench.client.operationState(other)))).toEqual(
       new Set(['available']),
@@ -205,7 +205,7 @@ describe.each(uncertain)('%s, which may not exist,', (name) => {
       for (const error of [...(await Promise.all([ask(), ask()])), await ask()]) {
         expect(error).toMatchObject({ kind: 'unsupported', operation: name, mayHaveActed: false });
       }
-      expect(heard(bench, name)).toHaveLength(2);
+      expect(requestsFor(bench, name)).toHaveLength(2);
       expect(bench.client.operationState(name)).toBe('unavailable');
       const said = bench.lines.filter((line) => line.includes('does not offer'));
       expect(said).toHaveLength(1);
@@ -247,7 +247,7 @@ it.each(certain)('%s, which is published, is never given up', async (name) => {
     answerWith(bench, name, { status });
     forget(bench);
     await errorOf(bench.client.call(sampleCall(name) as Call, { priority: 'command' }));
-    expect(heard(bench, name)).not.toEqual([]);
+    expect(requestsFor(bench, name)).not.toEqual([]);
   }
   expect(bench.client.operationState(name)).toBe('available');
   expect(bench.lines.filter((line) => line.includes('does not offer'))).toEqual([]);

@@ -5,7 +5,7 @@ import { type Field, fieldsOf } from '../../src/cloud/fields.ts';
 import { type OperationName, operationNames, operationRow, paramNames } from '../../src/cloud/operations.ts';
 import { encodeCall, type UncheckedCall } from '../../src/cloud/request.ts';
 import type { Page } from '../../src/cloud/response.ts';
-import { benchFor, heard } from '../support/clientBench.ts';
+import { benchFor, requestsFor } from '../support/clientBench.ts';
 import { operationSamples, sampleCall } from '../support/operationSamples.ts';
 
 // What is a promise of each row of the catalogue. How the one client deals with answers that are late, cut or strange is
@@ -26,7 +26,7 @@ async function performed(name: OperationName) {
   const answer = await bench.client.call(sampleCall(name));
   expect(bench.stub.complaints).toEqual([]);
   expect(bench.client.problems()).toEqual([]);
-  const requests = heard(bench, name);
+  const requests = requestsFor(bench, name);
   expect(requests).toHaveLength(1);
   const { method, path, query, headers, body } = requests[0] ?? {};
   const { host: _, connection: __, ...others } = headers ?? {};

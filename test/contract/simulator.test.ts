@@ -2,16 +2,16 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readEnvelope } from '../../src/cloud/decoders.ts';
 import { type OperationName, operationNames, operationRow, paramNames } from '../../src/cloud/operations.ts';
 import { Simulator } from '../../src/simulator/simulator.ts';
-import { CloudVisitor } from '../support/cloudVisitor.ts';
+import { CloudTestClient } from '../support/cloudTestClient.ts';
 
 let simulator: Simulator;
-let visitor: CloudVisitor;
+let client: CloudTestClient;
 
 beforeEach(async () => {
   simulator = new Simulator({ quiet: true, sonics: 12, wifiSonics: 2 });
   await simulator.start();
-  visitor = new CloudVisitor(simulator);
-  await visitor.signIn();
+  client = new CloudTestClient(simulator);
+  await client.signIn();
 });
 afterEach(() => simulator.stop());
 
@@ -63,7 +63,7 @@ function pathOf(name: OperationName, id?: string): string {
 
 function ask(name: OperationName, path = pathOf(name), sent = {}) {
   const body = goodBodies[name];
-  return visitor.ask(operationRow(name).method, path, { ...(body !== undefined && { body }), ...sent });
+  return client.ask(operationRow(name).method, path, { ...(body !== undefined && { body }), ...sent });
 }
 
 const withIds = operationNames.filter((name) => paramNames(operationRow(name).path).length > 0);
@@ -86,14 +86,14 @@ it('each operation is answered as its row promises, with and without a slash at 
 
 async function expectPromised(name: OperationName, slash: string): Promise<void> {
   const { reply, session } = operationRow(name);
-  if (session) await visitor.signIn();
+  if (session) await client.signIn();
   // What can be asked for once only.
   simulator.world.actOnIncident(simulator.world.incidents.ids[0] ?? '', 'dismiss');
   simulator.world.actOnIncident(simulator.world.incidents.ids[0] ?? '', 'reopen');
   simulator.world.setValve(simulator.world.sonics.ids[0] ?? '', 'open');
   const { status, text } = await ask(name, `${pathOf(name)}${slash}`);
   expect([name, status, text]).toEqual([name, 200, text]);
-  if (session) await visitor.signIn();
+  if (session) await client.signIn();
   if (withoutAnswer.includes(name)) {
     expect(text).toBe('');
     return;
@@ -121,8 +121,8 @@ async function expectPromised(name: OperationName, slash: string): Promise<void>
 }
 
 it('a missing, unknown or signed-out token is answered with 401 without JSON, whatever is asked for', async () => {
-  const signedOut = visitor.token;
-  await visitor.ask('DELETE', '/user-service/auth/sign_out');
+  const signedOut = client.token;
+  await client.ask('DELETE', '/user-service/auth/sign_out');
   for (const name of operationNames.filter((each) => each !== 'sign_in')) {
     const { status, contentType, text } = await ask(name, pathOf(name), { token: null });
     expect([name, status, contentType]).toEqual([name, 401, 'text/html; charset=utf-8']);
@@ -187,8 +187,8 @@ it("another account's record is forbidden", async () => {
 });
 
 it('answers 404 for an unknown path and 405 with the allowed methods for a wrong one', async () => {
-  expect((await visitor.ask('GET', '/ape/v1/teapots')).status).toBe(404);
-  expect((await visitor.ask('GET', '//')).status).toBe(404);
-  const { status, headers } = await visitor.ask('DELETE', pathOf('read_sonic'));
+  expect((await client.ask('GET', '/ape/v1/teapots')).status).toBe(404);
+  expect((await client.ask('GET', '//')).status).toBe(404);
+  const { status, headers } = await client.ask('DELETE', pathOf('read_sonic'));
   expect({ status, allow: headers.get('allow') }).toEqual({ status: 405, allow: 'GET, PUT, PATCH' });
 });

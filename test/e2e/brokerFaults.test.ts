@@ -22,9 +22,9 @@ describe('a way to the broker that', () => {
     const story = await beginStory(bridge, url, { keepalive: '1s', protocol_version: 4 });
     way.reset();
     way.cut();
-    await story.liveMeanwhile();
-    way.mend();
-    await story.untilWhole();
+    await story.changeCloudMeanwhile();
+    way.repair();
+    await story.untilRestored();
     const reasons = story.warnings().map((line) => line.replace(/^\[.*?\] /, ''));
     // Who writes at the moment of the reset, or is too busy to, hears of it in another way.
     expect(reasons[0]).toMatch(/the connection was (reset|closed)|does not answer any more/);

@@ -2,15 +2,15 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { authorities, certificates } from '../support/certificates.ts';
-import { type FaultyBridge, startFaultyBridge, untilWell } from '../support/faultyBridge.ts';
-import { startFaultyCloud, type Trouble } from '../support/faultyCloud.ts';
+import { type FaultyBridge, startFaultyBridge, untilHealthy } from '../support/faultyBridge.ts';
+import { type CloudFault, startFaultyCloud } from '../support/faultyCloud.ts';
 import { startProgram, temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 // What is expected of the bridge in each kind of outage is told by the stories; here it is seen on sockets.
 
 /** The cloud acts, and the connection breaks before it has said so. */
-const resetAfterRequest: Trouble = {
+const resetAfterRequest: CloudFault = {
   answer: async ({ forward, socket }) => {
     await forward();
     socket.resetAndDestroy();
@@ -18,7 +18,7 @@ const resetAfterRequest: Trouble = {
 };
 
 /** Connections are made, but nobody reads what they bring. */
-const halfOpen: Trouble = { meet: () => undefined };
+const halfOpen: CloudFault = { onConnection: () => undefined };
 
 async function untilTold({ bridge }: FaultyBridge, words: RegExp): Promise<void> {
   await bridge.mqtt.waitForTopic(
@@ -38,17 +38,17 @@ async function expectToStopInTime({ bridge }: FaultyBridge): Promise<void> {
 
 it('a network that breaks once the cloud has acted is told as that, and no command is sent twice', async () => {
   const faulty = await startFaultyBridge();
-  const { bridge, cloud, told } = faulty;
+  const { bridge, cloud, sonicId } = faulty;
   const { cloud: simulator, mqtt } = bridge;
   const broke = /broke before the answer was complete/;
   await cloud.begin(resetAfterRequest);
-  await mqtt.publish(`sonic2mqtt/sonic/${told}/valve/set`, 'CLOSE');
+  await mqtt.publish(`sonic2mqtt/sonic/${sonicId}/valve/set`, 'CLOSE');
   await waitFor(() => bridge.events('command').length > 0, { what: 'the outcome of the command' });
   await untilTold(faulty, broke);
-  expect(bridge.json(`sonic/${told}`).valve).toBe('open');
-  await cloud.mend();
-  await untilWell(faulty);
-  expect(simulator.world.valve(told)?.settled).toBe('closed');
+  expect(bridge.json(`sonic/${sonicId}`).valve).toBe('open');
+  await cloud.repair();
+  await untilHealthy(faulty);
+  expect(simulator.world.valve(sonicId)?.settled).toBe('closed');
   expect(simulator.requests.count('command_valve')).toBe(1);
   expect(bridge.events('command')).toMatchObject([
     { status: 'error', reason: expect.stringMatching(broke), http_status: null },
@@ -76,8 +76,8 @@ it('a certificate that is not to be trusted is told as that, and recovered from'
     const asked = cloud.asked.length;
     await untilTold(faulty, words);
     expect(cloud.asked).toHaveLength(asked);
-    await cloud.mend();
-    await untilWell(faulty);
+    await cloud.repair();
+    await untilHealthy(faulty);
   }
   await cloud.begin(halfOpen);
   const check = startProgram(['check'], {

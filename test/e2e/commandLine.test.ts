@@ -15,7 +15,7 @@ import { startTcpProxy } from '../support/tcpProxy.ts';
 
 const bridge = await startBridge({
   cloud: { properties: 2, signals: 2, sonics: 2 },
-  broker: { isAsItComes: true },
+  broker: { hasDefaultQueue: true },
   config: { schedules: hourly },
   isStarted: false,
 });

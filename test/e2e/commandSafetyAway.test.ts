@@ -25,7 +25,7 @@ describe.skipIf(!mosquittoAvailable())('while the broker is away', () => {
     await bridge.program.waitForOutput(/Closing valve ".*" \(MQTT command\)/);
     proxy.cut();
     await bridge.program.waitForOutput(/close command accepted by the cloud/);
-    proxy.mend();
+    proxy.repair();
     const [, , id] = valve.topic.split('/');
     await bridge.mqtt.waitForTopic(
       `sonic2mqtt/sonic/${id}`,
@@ -45,7 +45,7 @@ describe.skipIf(!mosquittoAvailable())('while the broker is away', () => {
     proxy.cut();
     await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'offline');
     await publishAll(bridge, changingCommands(bridge));
-    proxy.mend();
+    proxy.repair();
     await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online');
     await fence(bridge);
     expect(outcomes(bridge)).toEqual([]);

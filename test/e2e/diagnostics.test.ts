@@ -101,7 +101,7 @@ describe('sonic2mqtt diagnostics', () => {
 
   it('holds nothing private of a cloud that repeats everything, of the configuration or of this machine', async () => {
     const talkative = await startEchoingCloud(cloud);
-    talkative.gossip.push(...privateTexts(cloud), phone, wifiName);
+    talkative.extraTexts.push(...privateTexts(cloud), phone, wifiName);
     cloud.setFaults([fault('unknown-enum')]);
     const own = ['ann-base', 'ann-client', 'ann-key', 'ann-word', 'The Old Mill'];
     const [base_topic, client_id, username, password, property] = own;
@@ -138,7 +138,7 @@ describe('sonic2mqtt diagnostics', () => {
     });
     expect(leaked(text, privateTexts(cloud))).toEqual([]);
     const talkative = await startEchoingCloud(cloud);
-    talkative.gossip.push(...privateTexts(cloud), phone, wifiName);
+    talkative.extraTexts.push(...privateTexts(cloud), phone, wifiName);
     cloud.setFaults([fault('unknown-enum')]);
     const heard = await reportOf(
       runBuilt(['check', '--report'], {

@@ -13,16 +13,16 @@ import {
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
-  cannotForbid,
   type DiskBridge,
-  giveBack,
+  denyAccess,
   readStateFile,
+  restoreAccess,
   startDiskBridge,
-  takeAway,
+  whyAccessCannotBeDenied,
 } from '../support/diskBridge.ts';
 import { temporaryFolder } from '../support/program.ts';
 
-const forbidding = cannotForbid();
+const forbidding = whyAccessCannotBeDenied();
 
 interface Case {
   /** What an earlier run has left is damaged; `dataDir` is what the configuration names. */
@@ -66,9 +66,9 @@ const cases: Readonly<Record<string, Case>> = {
     words: isReplacedByBackup,
   },
   'belongs to another user': {
-    damage: takeAway,
+    damage: denyAccess,
     words: cannotBeUsed,
-    mend: (file) => giveBack(file, 0o600),
+    mend: (file) => restoreAccess(file, 0o600),
     isForbidding: true,
   },
   'lies in a folder that is read-only': {

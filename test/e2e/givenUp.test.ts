@@ -5,7 +5,7 @@ import type { OperationName } from '../../src/cloud/operations.ts';
 import { authorities, certificates } from '../support/certificates.ts';
 import { type ConnectProxy, startConnectProxy } from '../support/connectProxy.ts';
 import { type FaultyBridge, startFaultyBridge } from '../support/faultyBridge.ts';
-import { startFaultyCloud, type Visit } from '../support/faultyCloud.ts';
+import { type CloudRequest, startFaultyCloud } from '../support/faultyCloud.ts';
 import { temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -49,9 +49,9 @@ async function startBehind(
 async function startStalled(way: Way) {
   // Longer than a busy machine needs to begin the request.
   const faulty = await startBehind(way, '3s');
-  const held: Visit[] = [];
+  const held: CloudRequest[] = [];
   await faulty.cloud.begin({
-    sparesConnections: true,
+    keepsConnections: true,
     answer: async (visit) => {
       if (visit.request.method === 'PUT' && visit.request.url?.includes('/things/')) held.push(visit);
       else await answer(visit);
@@ -62,7 +62,7 @@ async function startStalled(way: Way) {
     ...faulty,
     /** Asks for the valve to close, and resolves once the cloud sees that a request begins. */
     async close() {
-      const content = `{"params":{"thing_id":"${faulty.told}"},"body":{"action":"close","note":[${padding}]}}`;
+      const content = `{"params":{"thing_id":"${faulty.sonicId}"},"body":{"action":"close","note":[${padding}]}}`;
       await mqtt.publish(`sonic2mqtt/bridge/request/${operation}`, content);
       await waitFor(() => held.length > 0, { what: 'the command to reach the cloud' });
     },
@@ -74,7 +74,7 @@ async function startStalled(way: Way) {
   };
 }
 
-async function answer({ response, forward }: Visit): Promise<void> {
+async function answer({ response, forward }: CloudRequest): Promise<void> {
   const { status, headers, body } = await forward();
   response.writeHead(status, headers).end(body);
 }
@@ -89,17 +89,17 @@ it.each<Way>(['over plain TCP', 'over TLS', 'over TLS through a proxy'])(
   'a valve command that was given up, %s, does not reach the cloud later',
   async (way) => {
     const stalled = await startStalled(way);
-    const { bridge, told } = stalled;
+    const { bridge, sonicId } = stalled;
     await stalled.close();
     await bridge.mqtt.waitForMessage(
       ({ topic, text }) => topic.endsWith(operation) && text.includes('timeout'),
       { what: 'the command to be given up' },
     );
-    await bridge.mqtt.publish(`sonic2mqtt/sonic/${told}/valve/set`, 'OPEN');
+    await bridge.mqtt.publish(`sonic2mqtt/sonic/${sonicId}/valve/set`, 'OPEN');
     await waitFor(() => sentTo(stalled, 'command_valve').length === 1, { what: 'the newer command' });
     await stalled.letThrough();
     expect(sentTo(stalled, 'command_valve', operation)).toEqual(['command_valve']);
-    expect(bridge.cloud.world.valve(told)?.settled).toBe('open');
+    expect(bridge.cloud.world.valve(sonicId)?.settled).toBe('open');
   },
 );
 
@@ -120,24 +120,26 @@ it.each<[Way, string, string]>([
   'of two valve commands, %s, the newer one is all that reaches the cloud: the first ends as %s, as it %s',
   async (way, ending) => {
     const faulty = await startBehind(way, '20s');
-    const { bridge, cloud, told } = faulty;
-    const topic = `sonic2mqtt/sonic/${told}/valve/set`;
+    const { bridge, cloud, sonicId } = faulty;
+    const topic = `sonic2mqtt/sonic/${sonicId}/valve/set`;
     const statuses = () =>
       bridge.events('command').flatMap((event) => (event['topic'] === topic ? [event['status']] : []));
-    await cloud.begin({ sparesConnections: true, holdsConnections: true });
-    const before = cloud.visits;
+    await cloud.begin({ keepsConnections: true, holdsConnections: true });
+    const before = cloud.connectionCount;
     await bridge.mqtt.publish(topic, 'OPEN');
     // A connection alone may be that of a poll.
-    await bridge.untilJson(`sonic/${told}/last_command`, ({ status }) => status === 'sent');
-    await waitFor(() => cloud.visits > before, { what: 'the connection of the first' });
+    await bridge.untilJson(`sonic/${sonicId}/last_command`, ({ status }) => status === 'sent');
+    await waitFor(() => cloud.connectionCount > before, { what: 'the connection of the first' });
     await bridge.mqtt.publish(topic, 'CLOSE');
     await waitFor(() => statuses().includes(ending), { what: 'the first to give way' });
-    await waitFor(() => cloud.visits > before + 1, { what: 'the connection of the second' });
-    cloud.letIn();
+    await waitFor(() => cloud.connectionCount > before + 1, { what: 'the connection of the second' });
+    cloud.releaseConnections();
     await waitFor(() => statuses().includes('ok'), { what: 'the second to be carried out' });
     expect(statuses()).toEqual([ending, 'ok']);
     const written = cloud.asked.filter((line) => line.startsWith('PUT') && line.endsWith('/valve'));
     expect(written).toHaveLength(1);
-    await waitFor(() => bridge.cloud.world.valve(told)?.settled === 'closed', { what: 'the valve to close' });
+    await waitFor(() => bridge.cloud.world.valve(sonicId)?.settled === 'closed', {
+      what: 'the valve to close',
+    });
   },
 );

@@ -145,20 +145,20 @@ describe('the app', () => {
 
   it('says why the Supervisor does not name the broker, and asks again', async () => {
     const supervisor = await newSupervisor();
-    supervisor.mood = { status: 403 };
+    supervisor.behaviour = { status: 403 };
     await supervisor.start();
     const from = mqtt.messages.length;
     const app = startApp(options, supervisor);
     await app.waitForOutput(/rejects the request for the MQTT broker \(HTTP 403\)/);
-    supervisor.mood = { text: '<html>' };
+    supervisor.behaviour = { text: '<html>' };
     await app.waitForOutput(/the Supervisor’s answer about the MQTT broker cannot be read/);
-    supervisor.mood = 'well';
+    supervisor.behaviour = 'normal';
     await untilOnline(from);
   });
 
   it('stops in time although the Supervisor does not answer', async () => {
     const supervisor = await newSupervisor();
-    supervisor.mood = 'silent';
+    supervisor.behaviour = 'silent';
     await supervisor.start();
     const app = startApp(options, supervisor);
     await waitFor(() => supervisor.asked > 0, { what: 'a question' });

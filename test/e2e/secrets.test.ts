@@ -67,7 +67,7 @@ it('no secret is in any message or log line, although the cloud repeats them in 
   const [sonic_id = ''] = cloud.world.sonics.ids;
   const talkative = await startEchoingCloud(cloud);
   const all = [password, wrongPassword, brokerPassword, webhookSecret, signingSecret];
-  talkative.gossip.push(...all.flatMap(spellings), ...all.map(basic));
+  talkative.extraTexts.push(...all.flatMap(spellings), ...all.map(basic));
   // In the address, where it is written as URLs are.
   const url = bridge.broker.url.replace('//', `//bridge:${encodeURIComponent(brokerPassword)}@`);
   bridge.start({
@@ -78,7 +78,7 @@ it('no secret is in any message or log line, although the cloud repeats them in 
   });
   await bridge.untilJson('bridge/health', ({ status }) => status === 'auth_failed');
   writeFileSync(passwordFile, password);
-  await bridge.untilJson(`sonic/${sonic_id}`, ({ heard }) => heard.includes('[hidden]'));
+  await bridge.untilJson(`sonic/${sonic_id}`, ({ received }) => received.includes('[hidden]'));
   cloud.expireTokens();
   await waitFor(() => talkative.tokens.size > 1, { what: 'a new session' });
   expect(await bridge.request('read_sonic', { params: { sonic_id } })).toMatchObject({

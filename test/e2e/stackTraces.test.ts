@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { startProgram } from '../support/program.ts';
 
-const preload = new URL('../support/clumsyJson.mjs', import.meta.url);
+const preload = new URL('../support/brokenJson.mjs', import.meta.url);
 
 it('A stack trace in the log names lines of the sources, although the program is a bundle', async () => {
   const demo = startProgram(['demo', '--port', '0'], { env: { NODE_OPTIONS: `--import=${preload.href}` } });

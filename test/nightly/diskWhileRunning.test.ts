@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fault } from '../support/bridge.ts';
 import type { RunningProcess } from '../support/childProcess.ts';
-import { cannotForbid, type DiskBridge, readStateFile, startDiskBridge } from '../support/diskBridge.ts';
+import {
+  type DiskBridge,
+  readStateFile,
+  startDiskBridge,
+  whyAccessCannotBeDenied,
+} from '../support/diskBridge.ts';
 import { temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -61,7 +66,7 @@ const troubles: Readonly<Record<string, Trouble>> = {
     mend: (dataDir) => chmodSync(dataDir, 0o700),
     words: /EACCES: permission denied/,
     isFileThere: true,
-    impossible: cannotForbid(),
+    impossible: whyAccessCannotBeDenied(),
   },
   'has vanished, with a file in its place, and comes back as it was': {
     strike: (dataDir) => {

@@ -236,7 +236,7 @@ describe.runIf(process.platform === 'linux')(
       await setUpInBrowser(running, container.published[port], broker.url);
       await closeValve(mqtt, sonicId);
       printEffort('Docker', commands, 'code, e-mail, password, broker');
-      expect(await container.isWell()).toBe(true);
+      expect(await container.isHealthy()).toBe(true);
       const back = documentedCommands('docs/uninstall.md', 'Docker');
       await installation.run(back);
       const [stop, cleanup, ...rest] = installation.asked('docker').slice(2);
@@ -262,7 +262,7 @@ describe.runIf(process.platform === 'linux')(
       const running = container.run(args, env);
       await closeValve(mqtt, sonicId);
       printEffort('Docker with environment variables', commands, 'e-mail, password, broker');
-      expect(await container.isWell()).toBe(true);
+      expect(await container.isHealthy()).toBe(true);
       expect(await running.stop('SIGTERM')).toMatchObject({ code: 0 });
     });
 

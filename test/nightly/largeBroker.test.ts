@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { hourly, startBridge } from '../support/bridge.ts';
-import { leaveBehind } from '../support/leftBehind.ts';
+import { publishLeftovers } from '../support/leftovers.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -11,11 +11,11 @@ it.skipIf(!mosquittoAvailable())(
     const bridge = await startBridge({
       isStarted: false,
       cloud: { properties: 1, signals: 1, sonics: 1 },
-      broker: { isAsItComes: true },
+      broker: { hasDefaultQueue: true },
       config: { schedules: hourly },
     });
     const [sonic = ''] = bridge.cloud.world.sonics.ids;
-    await leaveBehind(bridge.mqtt, 2_000, ['', '/availability'], true);
+    await publishLeftovers(bridge.mqtt, 2_000, ['', '/availability'], true);
     const left = (topics: Iterable<string>) => [...topics].filter((topic) => topic.includes('old-')).length;
     expect(left(bridge.mqtt.last.keys())).toBe(4_000);
     bridge.start();

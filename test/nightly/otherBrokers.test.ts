@@ -8,8 +8,8 @@ import { waitFor } from '../support/waitFor.ts';
 
 describe.each(otherBrokers)(
   'on $name, which $peculiarity,',
-  ({ isHere, protocolVersion, spoken, listsRetained, start }) => {
-    const here = it.skipIf(!isHere);
+  ({ isInstalled, protocolVersion, loggedVersion, listsRetained, start }) => {
+    const here = it.skipIf(!isInstalled);
     let broker: Awaited<ReturnType<typeof start>>;
     let simulator: Simulator;
     let program: RunningProgram;
@@ -23,7 +23,7 @@ describe.each(otherBrokers)(
         .map(({ text }) => JSON.parse(text).status);
 
     beforeAll(async () => {
-      if (!isHere) return;
+      if (!isInstalled) return;
       broker = await start();
       simulator = new Simulator({ quiet: true, valveTravelMs: 300, properties: 1, signals: 1, sonics: 2 });
       await simulator.start();
@@ -39,7 +39,7 @@ describe.each(otherBrokers)(
     }, 120_000);
 
     afterAll(async () => {
-      if (!isHere) return;
+      if (!isInstalled) return;
       await program?.stop('SIGKILL');
       await mqtt.close();
       await simulator.stop();
@@ -67,7 +67,7 @@ describe.each(otherBrokers)(
       'the bridge shows its valves, and moves one once',
       async () => {
         program = startProgram(['run'], { config, outlivesTest: true });
-        await waitFor(() => program.stderr.includes(spoken), { what: spoken });
+        await waitFor(() => program.stderr.includes(loggedVersion), { what: loggedVersion });
         await mqtt.waitForTopic(sonic, (text) => JSON.parse(text).valve === 'open');
         await mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online');
         const isOk = (text: string) => JSON.parse(text).status === 'ok';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { startBridge, type TestBridge } from '../support/bridge.ts';
-import { passing } from '../support/brokerStory.ts';
+import { changingParts } from '../support/brokerStory.ts';
 import { type Mosquitto, mosquittoAvailable, startMosquitto } from '../support/mosquitto.ts';
 import { type MqttWatcher, watchTopics } from '../support/mqttWatcher.ts';
 import { freePort } from '../support/ports.ts';
@@ -17,7 +17,10 @@ async function picture(url: string): Promise<ReadonlyMap<string, string>> {
   const newcomer = await watchTopics(url, everything);
   await newcomer.close();
   return new Map(
-    [...newcomer.last].map(([topic, text]) => [topic, text.replaceAll(passing, '').replaceAll(moved, '')]),
+    [...newcomer.last].map(([topic, text]) => [
+      topic,
+      text.replaceAll(changingParts, '').replaceAll(moved, ''),
+    ]),
   );
 }
 

@@ -499,12 +499,12 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
 
   it('works in the frame of Home Assistant, also where that holds streams back', async () => {
     const { url, world, closed } = await startShown();
-    for (const [isHoldingBack, words] of [
+    for (const [buffersStreams, words] of [
       [false, 'Live'],
       [true, 'Updates every 5 s'],
     ] as const) {
       world.setValve(closed, 'closed');
-      const home = await startIngress(url, isHoldingBack);
+      const home = await startIngress(url, buffersStreams);
       const tab = await openTab(`${home.url}/`, desktop);
       const page = `document.querySelector('iframe').contentDocument`;
       await waitInTab(

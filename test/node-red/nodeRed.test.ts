@@ -409,7 +409,7 @@ describe.runIf(chromiumAvailable())('the dashboard', () => {
     proxy.cut();
     await isDisabled(button('Close'));
     await isDisabled(armSwitch);
-    proxy.mend();
+    proxy.repair();
     await click(button('Close'));
     await click(button('Close it'));
     await becomes('closed');

@@ -2,17 +2,17 @@ import type { configSchema } from '../../src/config/schema.ts';
 
 type Config = ReturnType<(typeof configSchema)['parse']>;
 
-/** What a fact is read with: a list, or the details that are asked for one by one. */
+/** The schedule by which a fact is read: a list, or details that are read device by device. */
 export type Source = keyof Config['schedules'] & string extends infer Name
   ? Exclude<Name, 'timezone'>
   : never;
 
-/** What the promises are measured by, in ms. */
+/** Limits that follow from the configuration of a bridge. The judges measure its promises by them. */
 export interface Bounds {
-  /** How long ago a thing may have been so that is shown. */
-  readonly windowMs: Readonly<Record<Source, number>>;
-  /** How long a vital list may go without being asked for. */
-  readonly floorMs: Readonly<Record<'incidents' | 'sonics', number>>;
+  /** A shown value must have been true in the cloud at most this long ago, by schedule. */
+  readonly maxAgeMs: Readonly<Record<Source, number>>;
+  /** The longest time between two reads of a vital list. A vital list tells of leaks or of valves. */
+  readonly maxGapMs: Readonly<Record<'incidents' | 'sonics', number>>;
   readonly requestTimeoutMs: number;
   readonly confirmTimeoutMs: number;
   /** Names or ids of properties; empty selects all. */
@@ -21,33 +21,33 @@ export interface Bounds {
 
 const minuteMs = 60_000;
 
-/** How rarely a cron expression of the tests may be due, at most. */
+/** The longest time between two runs of a cron expression in the tests. */
 const longestCronMs = 24 * 60 * minuteMs;
 
 /**
- * From the end of what may be shown to the broker's having another message: a request's time, its retries, a broker that
- * is slow, and one and a half times the keepalive for a link that is silently dead.
+ * Time from the end of `maxAgeMs` until the broker must have a newer message. It covers the timeout of a
+ * request, its retries, a slow broker, and one and a half keepalives of a link that is silently dead.
  */
 export const slackMs = 150_000;
 
-/** The bounds of a bridge by its configuration. */
+/** The limits of a bridge with this configuration. */
 export function boundsOf({ schedules, stale_after, cloud, valve, filters }: Config): Bounds {
   const period = (source: Source): number => {
     const schedule = schedules[source];
     return schedule.kind === 'every' ? schedule.everyMs : longestCronMs;
   };
-  const window = (source: Source) => Math.max(stale_after, 2 * period(source)) + slackMs;
+  const maxAge = (source: Source) => Math.max(stale_after, 2 * period(source)) + slackMs;
   return {
-    windowMs: {
-      incidents: window('incidents'),
-      sonics: window('sonics'),
-      telemetry: window('telemetry'),
-      signals: window('signals'),
-      usage: window('usage'),
-      pressure_tests: window('pressure_tests'),
-      properties: window('properties'),
+    maxAgeMs: {
+      incidents: maxAge('incidents'),
+      sonics: maxAge('sonics'),
+      telemetry: maxAge('telemetry'),
+      signals: maxAge('signals'),
+      usage: maxAge('usage'),
+      pressure_tests: maxAge('pressure_tests'),
+      properties: maxAge('properties'),
     },
-    floorMs: {
+    maxGapMs: {
       incidents: Math.max(period('incidents'), minuteMs),
       sonics: Math.max(period('sonics'), minuteMs),
     },
@@ -57,15 +57,15 @@ export function boundsOf({ schedules, stale_after, cloud, valve, filters }: Conf
   };
 }
 
-/** Where several bridges work side by side, what the most patient of them may do. */
-export function widest(one: Bounds, other: Bounds): Bounds {
+/** The limits for several bridges that work side by side: of each limit the longer one. */
+export function loosest(one: Bounds, other: Bounds): Bounds {
   const longer = <Name extends string>(left: Record<Name, number>, right: Record<Name, number>) =>
     Object.fromEntries(
       Object.entries<number>(left).map(([name, ms]) => [name, Math.max(ms, right[name as Name])]),
     ) as Record<Name, number>;
   return {
-    windowMs: longer(one.windowMs, other.windowMs),
-    floorMs: longer(one.floorMs, other.floorMs),
+    maxAgeMs: longer(one.maxAgeMs, other.maxAgeMs),
+    maxGapMs: longer(one.maxGapMs, other.maxGapMs),
     requestTimeoutMs: Math.max(one.requestTimeoutMs, other.requestTimeoutMs),
     confirmTimeoutMs: Math.max(one.confirmTimeoutMs, other.confirmTimeoutMs),
     selection:

@@ -1,33 +1,39 @@
 import type { SimulatedAnswer } from '../../src/simulator/answers.ts';
 import type { SeenRequest } from '../simulation/virtualCloud.ts';
-import { parsed } from './eyes.ts';
+import { parsed } from './discoveredEntities.ts';
 
-/** A whole list that has reached the bridge. */
+/** A list of which the bridge has received every page. */
 export interface Crawl {
-  /** When the cloud was asked for its first page, and when its last page reached the bridge; ms of the simulation. */
+  /**
+   * When the cloud was asked for the first page, and when the bridge received the last one, in ms of the
+   * simulation.
+   */
   readonly askedAt: number;
-  readonly heardAt: number;
+  readonly receivedAt: number;
 }
 
-interface Reading {
+interface PartialCrawl {
   readonly askedAt: number;
   readonly pages: number;
   readonly total: number;
-  readonly heard: Set<number>;
+  readonly receivedPages: Set<number>;
 }
 
-/** Finds out from outside when a list has reached the bridge as a whole, and as it is. */
+/** Works out from the requests when the bridge has received a complete and unaltered list. */
 export class Crawls {
-  readonly #readings = new Map<string, Reading>();
+  readonly #partial = new Map<string, PartialCrawl>();
   readonly #askedAt = new Map<number, number>();
-  readonly #whole = new Map<string, Crawl>();
+  readonly #complete = new Map<string, Crawl>();
 
-  /** The cloud judged a request now. */
-  judged({ number }: SeenRequest, now: number): void {
+  /** The cloud has just processed a request. */
+  processed({ number }: SeenRequest, now: number): void {
     this.#askedAt.set(number, now);
   }
 
-  /** An answer has reached the bridge; `isTrue` is whether it is what the cloud meant. Returns a list that is whole by it. */
+  /**
+   * The bridge received an answer. `isTrue` says whether it is unaltered. Returns the list that this answer
+   * completes.
+   */
   answered(
     { operation, target, number }: SeenRequest,
     answer: SimulatedAnswer,
@@ -41,25 +47,25 @@ export class Crawls {
     const page = Number(pageText);
     const document = parsed(answer.text);
     const [pages, total] = [Number(document['total_pages']), Number(document['total_entries'])];
-    if (page === 1) this.#readings.set(operation, { askedAt, pages, total, heard: new Set() });
-    const reading = this.#readings.get(operation);
-    if (!reading || reading.total !== total || askedAt < reading.askedAt) return null;
-    reading.heard.add(page);
-    if (reading.heard.size < Math.max(1, reading.pages)) return null;
-    this.#readings.delete(operation);
-    const crawl = { askedAt: reading.askedAt, heardAt: now };
-    this.#whole.set(operation, crawl);
+    if (page === 1) this.#partial.set(operation, { askedAt, pages, total, receivedPages: new Set() });
+    const partial = this.#partial.get(operation);
+    if (!partial || partial.total !== total || askedAt < partial.askedAt) return null;
+    partial.receivedPages.add(page);
+    if (partial.receivedPages.size < Math.max(1, partial.pages)) return null;
+    this.#partial.delete(operation);
+    const crawl = { askedAt: partial.askedAt, receivedAt: now };
+    this.#complete.set(operation, crawl);
     return crawl;
   }
 
-  /** The last whole one; undefined before the first. */
+  /** The last complete read of a list. Undefined before the first. */
   last(operation: string): Crawl | undefined {
-    return this.#whole.get(operation);
+    return this.#complete.get(operation);
   }
 
-  /** A bridge starts anew: it has read nothing. */
+  /** A new run of the bridge begins. It has read nothing yet. */
   forget(): void {
-    this.#readings.clear();
-    this.#whole.clear();
+    this.#partial.clear();
+    this.#complete.clear();
   }
 }

@@ -1,11 +1,11 @@
 import { type Incident, incidentTypes } from '../../src/model/records.ts';
 import type { Bounds } from './bounds.ts';
 import type { Crawl } from './crawls.ts';
-import { type Eyes, parsed, type SeenEntity } from './eyes.ts';
+import { type DiscoveredEntities, type DiscoveredEntity, parsed } from './discoveredEntities.ts';
 import type { Moment, WorldHistory, WorldView } from './worldHistory.ts';
 
-/** What the judge is told by those who look at other things. */
-export interface LeakCircumstances {
+/** What the oracle tells this judge. */
+export interface LeakContext {
   /** Whether another bridge uses the same topics by mistake. */
   areSeveral(): boolean;
   /** Ms since 1970. */
@@ -13,139 +13,148 @@ export interface LeakCircumstances {
   after(delayMs: number, run: () => void): void;
   bounds(): Bounds;
   isRefused(topic: string): boolean;
-  /** Whether somebody else has written there since. */
+  /** Whether another client wrote the last message on this topic. */
   isForged(topic: string): boolean;
-  /** Whether the bridge that is judged has that topic. */
+  /** Whether the topic belongs to the judged bridge. */
   isOurs(topic: string): boolean;
-  /** Below which it has its topics. */
+  /** The base topic of the judged bridge. */
   readonly base: string;
-  /** Whether the broker does not take what the bridge says of its health. */
+  /** Whether the broker currently refuses the bridge's messages about its health. */
   isHealthRefused(): boolean;
-  /** Whether the cloud has told something else than the truth of incidents lately. */
+  /** Whether the cloud has recently given wrong answers about incidents. */
   isMisled(source: 'incidents'): boolean;
-  /** Whether messages can reach the broker, and have been able to for a while. */
-  isHeard(): boolean;
-  /** Ms since 1970 of that time of the simulation. */
+  /** Whether the bridge has been connected to the broker for a while. */
+  canPublish(): boolean;
+  /** Converts ms of the simulation to ms since 1970. */
   atEpoch(timeMs: number): number;
-  counted(check: string): void;
-  violated(words: string): void;
+  countCheck(check: string): void;
+  reportViolation(words: string): void;
 }
 
-/** From a whole list to its being shown: each incident that is missing is read by itself before, one after the other. */
+/**
+ * Time from a complete list until the incidents are shown. The bridge first reads each missing incident by
+ * itself, one after the other.
+ */
 const publishedMs = 60_000;
 
-/** A slow broker takes what a change makes unknown, and health, which are two messages, so far apart at most. */
+/**
+ * A change makes values unknown and health not `ok`. These are two messages, and a slow broker accepts them
+ * this far apart at most.
+ */
 const togetherMs = 5_000;
 
 /**
- * A leak is heard: an incident that was open when a whole list was read is shown at its device; or what it may belong to
- * is unknown or unavailable, and health is not `ok`.
+ * The promise "a leak is heard": an incident that was open when a complete list was read is shown at its
+ * device. Otherwise everything it may belong to is unknown or unavailable, and health is not `ok`.
  */
 export class LeakJudge {
   readonly #history: WorldHistory;
-  readonly #eyes: Eyes;
+  readonly #entities: DiscoveredEntities;
   readonly #retained: ReadonlyMap<string, string>;
-  readonly #circumstances: LeakCircumstances;
+  readonly #context: LeakContext;
 
   constructor(
     history: WorldHistory,
-    eyes: Eyes,
+    entities: DiscoveredEntities,
     retained: ReadonlyMap<string, string>,
-    circumstances: LeakCircumstances,
+    context: LeakContext,
   ) {
     this.#history = history;
-    this.#eyes = eyes;
+    this.#entities = entities;
     this.#retained = retained;
-    this.#circumstances = circumstances;
+    this.#context = context;
   }
 
-  /** A whole list of incidents has reached the bridge. */
+  /** The bridge received a complete list of incidents. */
   listRead({ askedAt }: Crawl): void {
-    const { after, atEpoch } = this.#circumstances;
+    const { after, atEpoch } = this.#context;
     after(publishedMs, () => this.#judge(atEpoch(askedAt)));
   }
 
-  /** Judges the incidents that have been open, where they are, ever since then: all, or those that were unheard before. */
-  #judge(since: number, unheardBefore?: ReadonlySet<string>): void {
-    const { now, after, bounds, isHeard, counted, violated } = this.#circumstances;
-    if (!isHeard()) return;
+  /**
+   * Judges each incident that has been open at the same place since then. `missingBefore` limits this to
+   * incidents that were missing at the first look.
+   */
+  #judge(since: number, missingBefore?: ReadonlySet<string>): void {
+    const { now, after, bounds, canPublish, countCheck, reportViolation } = this.#context;
+    if (!canPublish()) return;
     const moments = [...this.#history.since(since)].map(({ moment }) => moment);
     const [latest] = moments;
     if (!latest) return;
-    const { selection, windowMs } = bounds();
-    // Which signals a property has, and what it is called, is known only from lists that are read more rarely.
-    const earlier = [...this.#history.since(now() - windowMs.properties)];
+    const { selection, maxAgeMs } = bounds();
+    // The bridge knows the hubs and the name of a property only from lists that it reads less often.
+    const earlier = [...this.#history.since(now() - maxAgeMs.properties)];
     const wasElsewhere = (incident: Incident) =>
       earlier.some(({ moment }) => {
-        const home = moment.propertyOfIncident(incident);
-        return home !== undefined && !isSelected(moment, home, selection);
+        const propertyId = moment.propertyOfIncident(incident);
+        return propertyId !== undefined && !isSelected(moment, propertyId, selection);
       });
-    const unheard = new Set<string>();
+    const missing = new Set<string>();
     for (const incident of latest.incidents.values()) {
-      if (unheardBefore && !unheardBefore.has(incident.id)) continue;
+      if (missingBefore && !missingBefore.has(incident.id)) continue;
       const isSteady = (moment: Moment) =>
         moment.incidents.get(incident.id) !== undefined &&
         isSelected(moment, moment.propertyOfIncident(incident), selection) &&
         hasDevice(moment, incident) &&
-        // To which property a sonic on Wi-Fi belongs the cloud does not tell, so no filter can select it.
+        // The cloud does not tell the property of a sonic on Wi-Fi, so no filter can select it.
         (selection.length === 0 || incident.signal_id !== null);
       if (!moments.every(isSteady) || wasElsewhere(incident)) continue;
-      counted('an open incident is heard of');
+      countCheck('an open incident is shown');
       const problem = this.#problemWith(incident, latest);
       if (problem === null) continue;
-      if (problem.isUnheard && !unheardBefore) unheard.add(incident.id);
+      if (problem.isMissing && !missingBefore) missing.add(incident.id);
       else
-        violated(
+        reportViolation(
           `${incident.type} ${incident.id} is open at ${incident.sonic_id ?? incident.signal_id}: ${problem.words}`,
         );
     }
-    if (unheard.size > 0) after(togetherMs, () => this.#judge(since, unheard));
+    if (missing.size > 0) after(togetherMs, () => this.#judge(since, missing));
   }
 
-  /** Null where the incident is heard of; unheard where it is neither shown nor denied. */
-  #problemWith(incident: Incident, moment: Moment): { words: string; isUnheard: boolean } | null {
-    const { now, bounds } = this.#circumstances;
-    // A valve that is gone is shown until two lists have missed it, with what it has.
+  /** Null if the incident is shown. `isMissing` means that it is neither shown nor denied. */
+  #problemWith(incident: Incident, moment: Moment): { words: string; isMissing: boolean } | null {
+    const { now, bounds } = this.#context;
+    // A removed valve stays shown, with its incidents, until two lists no longer contain it.
     const isAtValve =
       moment.things.get(incident.sonic_id ?? '') ??
-      this.#eyes.entity(incident.sonic_id ?? '', 'sensor_open_incidents');
+      this.#entities.entity(incident.sonic_id ?? '', 'sensor_open_incidents');
     const id = isAtValve ? incident.sonic_id : incident.signal_id;
     const isKnownType =
-      incidentTypes.some((type) => type === incident.type) && !this.#circumstances.isMisled('incidents');
+      incidentTypes.some((type) => type === incident.type) && !this.#context.isMisled('incidents');
     const sensor = isKnownType ? `binary_sensor_incident_${incident.type}` : 'sensor_open_incidents';
     const raw = this.#rawCount(isAtValve ? 'sonic' : 'signal', id ?? '');
-    // Where Home Assistant has no device, or has it from another bridge, the topics tell.
+    // If Home Assistant has no device from this bridge, the raw topics count.
     const entity = this.#ownEntity(id, sensor) ?? this.#ownEntity(id, 'sensor_open_incidents') ?? raw;
-    // Where its device has moved to is known only from lists that are read more rarely.
-    const homes = [...this.#history.since(now() - bounds().windowMs.properties)].map(
+    // The bridge learns of a moved device only from lists that it reads less often.
+    const propertyIds = [...this.#history.since(now() - bounds().maxAgeMs.properties)].map(
       (each) => each.moment.propertyOfIncident(incident) ?? '',
     );
-    const isSettled = new Set(homes).size === 1;
-    const home = isSettled ? homes[0] : undefined;
-    const ofHome = home
-      ? [this.#ownEntity(home, 'binary_sensor_problem'), this.#rawCount('property', home)]
+    const isSettled = new Set(propertyIds).size === 1;
+    const propertyId = isSettled ? propertyIds[0] : undefined;
+    const ofProperty = propertyId
+      ? [this.#ownEntity(propertyId, 'binary_sensor_problem'), this.#rawCount('property', propertyId)]
       : [];
-    const shown = [entity, raw, ...ofHome];
+    const shown = [entity, raw, ...ofProperty];
     if (shown.some((each) => each && this.#isForged(each))) return null;
     for (const each of shown) {
       const word = each && this.#wordOf(each);
-      // Each of two bridges has read the list at another time, and the later message may be that of the earlier reading.
-      if ((word === 'OFF' || word === 0) && !this.#circumstances.areSeveral())
-        return { words: `${each?.stateTopic} ${each?.componentId} shows ${word}`, isUnheard: false };
+      // Two bridges read the list at different times. The later message may come from the earlier read.
+      if ((word === 'OFF' || word === 0) && !this.#context.areSeveral())
+        return { words: `${each?.stateTopic} ${each?.componentId} shows ${word}`, isMissing: false };
     }
     const isPlain = entity !== undefined && this.#wordOf(entity) !== null;
     if (isPlain || !this.#isHealthOk()) return null;
-    return { words: `${sensor} is not known, and health is ok`, isUnheard: true };
+    return { words: `${sensor} is not known, and health is ok`, isMissing: true };
   }
 
-  #ownEntity(id: string | null | undefined, componentId: string): SeenEntity | undefined {
-    const entity = this.#eyes.entity(id ?? '', componentId);
-    return entity && this.#circumstances.isOurs(entity.stateTopic) ? entity : undefined;
+  #ownEntity(id: string | null | undefined, componentId: string): DiscoveredEntity | undefined {
+    const entity = this.#entities.entity(id ?? '', componentId);
+    return entity && this.#context.isOurs(entity.stateTopic) ? entity : undefined;
   }
 
-  /** The number of open incidents at a topic of its own, as an entity that shows it. */
-  #rawCount(kind: 'sonic' | 'signal' | 'property', id: string): SeenEntity | undefined {
-    const { base } = this.#circumstances;
+  /** The number of open incidents on a raw topic, in the form of an entity. */
+  #rawCount(kind: 'sonic' | 'signal' | 'property', id: string): DiscoveredEntity | undefined {
+    const { base } = this.#context;
     const stateTopic = `${base}/${kind}/${id}/incidents`;
     const payload = this.#retained.get(stateTopic);
     if (payload === undefined) return undefined;
@@ -162,25 +171,25 @@ export class LeakJudge {
     };
   }
 
-  /** What it shows, available; null where that is not known. */
-  #wordOf(entity: SeenEntity) {
-    const { isRefused, isOurs } = this.#circumstances;
-    // What another bridge announces it reads by itself.
+  /** The state that an available entity shows. Null if it is unknown. */
+  #wordOf(entity: DiscoveredEntity) {
+    const { isRefused, isOurs } = this.#context;
+    // Another bridge reads the cloud by itself, so its entities are not judged here.
     if (!isOurs(entity.stateTopic)) return null;
-    if (!this.#eyes.isAvailable(entity) || isRefused(entity.stateTopic)) return null;
+    if (!this.#entities.isAvailable(entity) || isRefused(entity.stateTopic)) return null;
     return entity.state;
   }
 
-  #isForged({ stateTopic, availabilityTopics }: SeenEntity): boolean {
-    return [stateTopic, ...availabilityTopics].some((topic) => this.#circumstances.isForged(topic));
+  #isForged({ stateTopic, availabilityTopics }: DiscoveredEntity): boolean {
+    return [stateTopic, ...availabilityTopics].some((topic) => this.#context.isForged(topic));
   }
 
   #isHealthOk(): boolean {
-    return !this.#circumstances.isHealthRefused() && isHealthOk(this.#retained);
+    return !this.#context.isHealthRefused() && isHealthOk(this.#retained);
   }
 }
 
-/** Whether a bridge that is there says that all is well; by default the one of the usual base topic. */
+/** Whether an online bridge reports `ok`. By default the bridge with the usual base topic. */
 export function isHealthOk(retained: ReadonlyMap<string, string>, bridge = 'sonic2mqtt/bridge'): boolean {
   if (retained.get(`${bridge}/state`) !== 'online') return false;
   return parsed(retained.get(`${bridge}/health`) ?? '')['status'] === 'ok';
@@ -190,7 +199,7 @@ function hasDevice(moment: Moment, { sonic_id, signal_id }: Incident): boolean {
   return moment.things.get(sonic_id ?? '') !== undefined || moment.signals.get(signal_id ?? '') !== undefined;
 }
 
-/** Whether a bridge with that filter shows a property. */
+/** Whether a bridge with this filter shows the property. */
 export function isSelected(
   world: Pick<WorldView, 'properties'>,
   propertyId: string | undefined,

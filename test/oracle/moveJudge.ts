@@ -1,77 +1,76 @@
 import type { SeenRequest } from '../simulation/virtualCloud.ts';
-import { parsed } from './eyes.ts';
+import { parsed } from './discoveredEntities.ts';
 
 /** A message that reached a bridge. */
 export interface Delivered {
   readonly topic: string;
   readonly payload: string;
-  /** Whether it came with the retain flag. */
   readonly isFlagged: boolean;
-  /** When somebody published it; null for one of the broker's memory. In ms of the simulation. */
+  /** When it was published, in ms of the simulation. Null for a message that the broker had stored. */
   readonly publishedAt: number | null;
   /** In ms of the simulation. */
   readonly at: number;
 }
 
-/** A movement of water that a message asks for. */
-interface Wish extends Delivered {
+/** A message that asks to move a valve or to start a pressure test. */
+interface WantedMove extends Delivered {
   readonly thingId: string;
   readonly action: string;
   readonly isTest: boolean;
   readonly publishedAt: number;
-  /** How many requests it was used for; more than one where several bridges heard it. */
+  /** How many requests it has caused. If several bridges received it, each may send one. */
   uses: number;
 }
 
-/** What the judge is told by those who look at other things. */
-export interface MoveCircumstances {
+/** What the oracle tells this judge. */
+export interface MoveContext {
   /** Ms of the simulation. */
   now(): number;
   requestTimeoutMs(): number;
-  /** How many bridges hear the commands. */
+  /** How many bridges receive the commands. */
   bridges(): number;
-  counted(check: string): void;
-  violated(words: string): void;
+  countCheck(check: string): void;
+  reportViolation(words: string): void;
 }
 
 const minuteMs = 60_000;
-/** A message and its request may pass within the same moment. */
+/** A message and its request may have the same time, so times are compared with this tolerance. */
 const toleranceMs = 100;
 
 /**
- * Moved is wanted: each request that can move water has one live message of its own, which is not empty and young enough
- * when the request's bytes are written, and no newer message for that valve was delivered before.
+ * The promise "moved is wanted": each request that can move water has a live message of its own. The message
+ * is not empty, and it is young enough when the request is written. No newer message for that valve was
+ * delivered before.
  */
 export class MoveJudge {
-  readonly #circumstances: MoveCircumstances;
-  #wishes: Wish[] = [];
-  /** By the number of its request. */
-  readonly #usedBy = new Map<number, Wish>();
-  /** When a request for a session was under way, and until when: null while it is. */
+  readonly #context: MoveContext;
+  #wantedMoves: WantedMove[] = [];
+  /** The message behind each request, by the number of the request. */
+  readonly #usedBy = new Map<number, WantedMove>();
+  /** Requests for a session: from when until when. `until` is null while the request is running. */
   #signIns: { readonly number: number; readonly from: number; until: number | null }[] = [];
 
-  constructor(circumstances: MoveCircumstances) {
-    this.#circumstances = circumstances;
+  constructor(context: MoveContext) {
+    this.#context = context;
   }
 
-  /** A bridge starts anew: it has no message. */
+  /** A new run of the bridge begins. It has received no message. */
   forget(): void {
-    this.#wishes = [];
+    this.#wantedMoves = [];
   }
 
-  /** A message reached a bridge. */
   delivered(message: Delivered): void {
     const { publishedAt, isFlagged, payload, at } = message;
     if (publishedAt === null || isFlagged || payload === '') return;
-    const wish = wishOf(message);
-    if (!wish) return;
-    this.#wishes = this.#wishes.filter((each) => at - each.at < 10 * minuteMs);
-    this.#wishes.push({ ...message, ...wish, publishedAt, uses: 0 });
+    const wanted = wantedMoveIn(message);
+    if (!wanted) return;
+    this.#wantedMoves = this.#wantedMoves.filter((each) => at - each.at < 10 * minuteMs);
+    this.#wantedMoves.push({ ...message, ...wanted, publishedAt, uses: 0 });
   }
 
-  /** The bytes of a request are written. */
+  /** The bridge has written a request to its connection. */
   sent(request: SeenRequest): void {
-    const now = this.#circumstances.now();
+    const now = this.#context.now();
     if (request.operation === 'sign_in' || request.operation === 'refresh_token') {
       this.#signIns = this.#signIns.filter(({ until }) => until === null || now - until < 10 * minuteMs);
       this.#signIns.push({ number: request.number, from: now, until: null });
@@ -80,16 +79,16 @@ export class MoveJudge {
     if (move) this.#judge(request, move, now);
   }
 
-  /** A request has ended, well or not. */
+  /** A request has ended, with or without success. */
   ended({ number }: Pick<SeenRequest, 'number'>): void {
     const signIn = this.#signIns.find((each) => each.number === number);
-    if (signIn) signIn.until ??= this.#circumstances.now();
+    if (signIn) signIn.until ??= this.#context.now();
   }
 
-  /** The cloud plainly did not act on a request: it may be sent once more. */
-  givenBack({ number }: SeenRequest): void {
-    const wish = this.#usedBy.get(number);
-    if (wish) wish.uses -= 1;
+  /** The cloud rejected a request without acting on it, so the bridge may send it once more. */
+  rejected({ number }: SeenRequest): void {
+    const wanted = this.#usedBy.get(number);
+    if (wanted) wanted.uses -= 1;
     this.#usedBy.delete(number);
   }
 
@@ -98,33 +97,35 @@ export class MoveJudge {
     { thingId, action, isTest }: NonNullable<ReturnType<typeof moveOf>>,
     now: number,
   ) {
-    const { counted, violated, requestTimeoutMs, bridges } = this.#circumstances;
-    counted('what moves water was wanted, once, in time, and last');
+    const { countCheck, reportViolation, requestTimeoutMs, bridges } = this.#context;
+    countCheck('a request that moves water has one recent command');
     const words = `${request.method} ${request.target} ${request.body}`;
-    const all = this.#wishes.filter((wish) => wish.thingId === thingId);
-    const fitting = all.filter((wish) => wish.action === action);
-    const free = fitting.findLast(({ uses }) => uses < bridges());
-    if (!free) {
-      violated(
-        `${words}: ${fitting.length === 0 ? 'nobody asked for it' : 'it was asked for and sent before'}`,
+    const all = this.#wantedMoves.filter((wanted) => wanted.thingId === thingId);
+    const matching = all.filter((wanted) => wanted.action === action);
+    const unused = matching.findLast(({ uses }) => uses < bridges());
+    if (!unused) {
+      reportViolation(
+        `${words}: ${matching.length === 0 ? 'nobody asked for it' : 'it was asked for and sent before'}`,
       );
       return;
     }
-    free.uses += 1;
-    this.#usedBy.set(request.number, free);
-    const ageMs = now - free.publishedAt;
-    const limitMs = requestTimeoutMs() + this.#signInMs(free.publishedAt, now) + toleranceMs;
+    unused.uses += 1;
+    this.#usedBy.set(request.number, unused);
+    const ageMs = now - unused.publishedAt;
+    const limitMs = requestTimeoutMs() + this.#signInMs(unused.publishedAt, now) + toleranceMs;
     if (ageMs > limitMs)
-      violated(`${words}: its message is ${ageMs} ms old, of at most ${Math.round(limitMs)}`);
-    const isYoung = (wish: Wish) => wish.at - wish.publishedAt < requestTimeoutMs() / 2;
-    // A test gives way to a newer command, and a command not to a newer test.
-    const rivals = all.filter((wish) => isTest || !wish.isTest);
-    const newest = rivals.findLast((wish) => isYoung(wish) && wish.at < now);
-    if (newest && newest.at > free.at && newest.action !== action)
-      violated(`${words}: ${newest.payload} came ${Math.round(now - newest.at)} ms before it was sent`);
+      reportViolation(`${words}: its message is ${ageMs} ms old, of at most ${Math.round(limitMs)}`);
+    const isYoung = (wanted: WantedMove) => wanted.at - wanted.publishedAt < requestTimeoutMs() / 2;
+    // A newer command cancels a test. A newer test does not cancel a command.
+    const rivals = all.filter((wanted) => isTest || !wanted.isTest);
+    const newest = rivals.findLast((wanted) => isYoung(wanted) && wanted.at < now);
+    if (newest && newest.at > unused.at && newest.action !== action)
+      reportViolation(
+        `${words}: ${newest.payload} came ${Math.round(now - newest.at)} ms before it was sent`,
+      );
   }
 
-  /** How long sign-ins were under way between two times. */
+  /** How much of the time between two moments was spent on sign-ins. */
   #signInMs(from: number, to: number): number {
     return this.#signIns.reduce((sum, each) => {
       const [start, end] = [Math.max(from, each.from), Math.min(to, each.until ?? to)];
@@ -133,7 +134,7 @@ export class MoveJudge {
   }
 }
 
-/** What a request would move; null for one that moves no water. */
+/** The movement that a request asks for. Null if it moves no water. */
 export function moveOf({ operation, params, body }: SeenRequest) {
   switch (operation) {
     case 'command_valve':
@@ -155,8 +156,8 @@ const requests: Readonly<Record<string, string>> = {
   start_pressure_test: 'thing_id',
 };
 
-/** The movement that a message asks for; null where it asks for none that can be understood. */
-function wishOf({ topic, payload }: Delivered) {
+/** The movement that a message asks for. Null if it asks for none, or cannot be read. */
+function wantedMoveIn({ topic, payload }: Delivered) {
   const [, valveId] = /\/sonic\/([^/]+)\/valve\/set$/.exec(topic) ?? [];
   if (valveId !== undefined) {
     const action = actionOf(payload);

@@ -1,46 +1,49 @@
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import type { BrokerTap } from '../simulation/virtualBroker.ts';
-import type { CloudTap, SeenRequest, TwistedAnswer } from '../simulation/virtualCloud.ts';
+import type { ChangedAnswer, CloudTap, SeenRequest } from '../simulation/virtualCloud.ts';
 import type { VirtualTime } from '../simulation/virtualTime.ts';
-import { type Bounds, type Source, slackMs, widest } from './bounds.ts';
+import { type Bounds, loosest, type Source, slackMs } from './bounds.ts';
 import { Crawls } from './crawls.ts';
-import { Eyes } from './eyes.ts';
+import { DiscoveredEntities } from './discoveredEntities.ts';
 import { HealthJudge } from './healthJudge.ts';
 import { LeakJudge } from './leakJudge.ts';
 import { MoveJudge, moveOf } from './moveJudge.ts';
 import { PauseJudge } from './pauseJudge.ts';
 import { RecordJudge } from './recordJudge.ts';
 import type { Shown } from './recordTruths.ts';
-import { type Circumstances, ShownJudge } from './shownJudge.ts';
+import { type ShownContext, ShownJudge } from './shownJudge.ts';
 import { TotalJudge } from './totalJudge.ts';
 import { WaterSamples } from './waterSamples.ts';
 import { WorldHistory } from './worldHistory.ts';
 
 export interface OracleOptions {
   readonly time: VirtualTime;
-  /** Ms since 1970 when the time began. */
+  /** The start of the simulation, in ms since 1970. */
   readonly epochMs: number;
   readonly simulator: Simulator;
-  /** What the broker has. */
+  /** The retained messages on the broker, by topic. */
   readonly retained: ReadonlyMap<string, string>;
   readonly bounds: Bounds;
   readonly trace?: (line: string) => void;
-  /** Below which the bridge that is judged has its topics. */
+  /** The base topic of the judged bridge. */
   readonly base?: string;
 }
 
 const hourMs = 3_600_000;
 
-/** What the broker refuses is sent again at least so often. */
+/** The bridge sends a refused message again at least this often. */
 const sentAgainMs = 11 * 60_000;
 
-/** An incident for which the cloud does not answer by itself closes with the third list that is without it. */
+/**
+ * If the cloud does not answer a single read of an incident, the bridge closes it with the third list without
+ * it, so after two more lists.
+ */
 const maxListsInDoubt = 2;
 
-/** By the status of that answer; if the cloud refuses it, with the second list. */
+/** The same limit by the status of that answer. With a 403 the second list without the incident closes it. */
 const listsInDoubt: Readonly<Record<number, number>> = { 200: 0, 404: 0, 403: 1 };
 
-/** Which sources an operation reads. */
+/** The schedules whose data depend on the answer to an operation. */
 const sourcesOf: readonly (readonly [pattern: RegExp, sources: readonly Source[]])[] = [
   [/incident/, ['incidents']],
   [/usage/, ['usage']],
@@ -52,17 +55,28 @@ const sourcesOf: readonly (readonly [pattern: RegExp, sources: readonly Source[]
 ];
 
 /**
- * Judges a bridge by its promises, from outside: by the messages that the broker took, by the requests that reached the
- * cloud, and by the world as it was all the time. It never looks inside.
+ * The oracle judges whether a bridge keeps its promises (docs/internals/promises.md). It works only from
+ * outside: it sees the messages that the broker accepted, the requests that reached the cloud, and the true
+ * state of the simulated cloud at every moment. It never reads the state of the bridge.
+ *
+ * Each promise has one judge in this folder, for example `LeakJudge` for "a leak is heard". A judge receives
+ * what happens, compares it with the truth, and reports each broken promise as a violation. It must also
+ * allow for everything that excuses a bridge: data takes time to arrive, a broker refuses messages, a cloud
+ * gives wrong answers. `WorldHistory` keeps the truth of the last hours, `DiscoveredEntities` what Home
+ * Assistant would show, and `recordTruths.ts` what each entity must show. The oracle passes all events to its
+ * judges, and tells them what they need to know of each other.
+ *
+ * Simulated days (test/simulation) and most stories (test/stories) run with an oracle, and fail if it reports
+ * a violation. Its own tests, test/simulation/oracle.test.ts, make it judge false messages.
  */
 export class Oracle {
   readonly violations: string[] = [];
-  /** How often each kind of check was made, so that none is vacuous. */
+  /** How often each kind of check was made. A check that is never made proves nothing. */
   readonly checks = new Map<string, number>();
   readonly #options: OracleOptions;
   #bounds: Bounds;
-  /** What Home Assistant makes of it. */
-  readonly eyes: Eyes;
+  /** The entities that Home Assistant would have, and their states. */
+  readonly entities: DiscoveredEntities;
   readonly #history: WorldHistory;
   readonly #water: WaterSamples;
   readonly #crawls = new Crawls();
@@ -73,43 +87,47 @@ export class Oracle {
   readonly #health: HealthJudge;
   readonly #totals: TotalJudge;
   readonly #records: RecordJudge;
-  /** When the cloud may last have received a request to move a valve, by sonic and action, in ms since 1970. */
+  /** When a request to move a valve was last sent, by sonic and action, in ms since 1970. */
   readonly #requestedAt = new Map<string, number>();
-  /** Answers as the cloud gave them, by the number of their request. */
-  readonly #given = new Map<number, string>();
-  /** When the cloud last told something else than the truth, by what it is read with. */
+  /** The unaltered answers of the cloud, by the number of their request. */
+  readonly #cloudAnswers = new Map<number, string>();
+  /** When the bridge last received wrong data, by schedule. */
   readonly #misledAt = new Map<Source, number>();
-  /** When the cloud last accepted a movement, by sonic and word. */
+  /**
+   * When the cloud last accepted a movement, by sonic and the position on the way, `opening` or `closing`.
+   */
   readonly #acceptedAt = new Map<string, number>();
-  /** When the bridge first asked for an incident by itself, by id, how many lists came since, and for how many it may count. */
-  readonly #askedForAlone = new Map<
+  /**
+   * Incidents that the bridge has read one by one: when first, how many lists came since, and for how many
+   * lists the incident may stay open.
+   */
+  readonly #incidentsInDoubt = new Map<
     string,
     { readonly at: number; readonly lists: number; readonly most: number }
   >();
   readonly #refused = new Map<string, number>();
-  /** What the broker had refused when the connection began, until it has that. */
+  /** Topics that were refused when the connection began, until the broker accepts a message there. */
   #sentAgain = new Set<string>();
-  /** Topics of the bridge at which somebody else has written last. */
+  /** Topics of the bridge on which another client wrote the last message. */
   readonly #forged = new Set<string>();
-  /** When the broker last refused what the bridge says of its health. */
   #healthRefusedAt = 0;
   readonly #base: string;
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  #checkedAt = Number.NEGATIVE_INFINITY;
   #runningSince: number | null = null;
   #isLinked = false;
   #linkedSince = 0;
-  #isMuteUntil = 0;
+  #excusedUntil = 0;
   #bridges = 1;
   #othersUntil = Number.NEGATIVE_INFINITY;
-  /** Whether no other bridge has the same topics, and shows what it has read itself. */
+  /** False while another bridge publishes, on the same topics, data that it has read itself. */
   isAlone = true;
-  /** Whether what the bridge writes on its disk is there after a restart. */
+  /** Whether data that the bridge writes to its disk survives a restart. */
   canRemember: () => boolean = () => true;
-  /** Whether the broker marks what it has stored. */
-  showsStored: () => boolean = () => true;
-  /** How far the bridge's wall clock may be off, in ms. */
+  /** Whether the broker delivers all retained messages, with their retain flag. */
+  showsRetained: () => boolean = () => true;
+  /** The largest error of the bridge's wall clock, in ms. */
   wallErrorMs = 0;
-  /** Whether another account has the device, which a bridge of its own shows at the same topics. */
+  /** Whether the device belongs to another account, whose bridge shows it on the same topics. */
   isOfOtherAccount: (id: string) => boolean = () => false;
 
   constructor(options: OracleOptions) {
@@ -117,7 +135,7 @@ export class Oracle {
     this.#bounds = options.bounds;
     const { time, epochMs, simulator, retained } = options;
     const now = () => epochMs + time.now;
-    const common: Circumstances = {
+    const common: ShownContext = {
       now,
       after: (delayMs, run) => void time.after(delayMs, run),
       bounds: () => this.#bounds,
@@ -128,41 +146,42 @@ export class Oracle {
       isForged: (topic) => this.#forged.has(topic),
       isMisled: (source) => this.isMisled(source),
       areIncidentsUnread: () =>
-        time.now - (this.#crawls.last('list_incidents')?.askedAt ?? 0) > this.#bounds.windowMs.incidents,
-      askedForAlone: () =>
-        [...this.#askedForAlone].flatMap(([id, { at, lists, most }]) =>
+        time.now - (this.#crawls.last('list_incidents')?.askedAt ?? 0) > this.#bounds.maxAgeMs.incidents,
+      incidentsInDoubt: () =>
+        [...this.#incidentsInDoubt].flatMap(([id, { at, lists, most }]) =>
           time.now - at < slackMs || lists < most ? [id] : [],
         ),
-      isBeingTidied: (id) => !history.latest.has(id) && time.now - this.#linkedSince < 10_000,
+      isBeingDeleted: (id) => !history.latest.has(id) && time.now - this.#linkedSince < 10_000,
       isTravelling: (id, shown) => this.#isTravelling(id, shown),
-      counted: (check) => this.#count(check),
-      violated: (words) => this.#violated(words),
+      countCheck: (check) => this.#count(check),
+      reportViolation: (words) => this.#violated(words),
     };
-    // Once, since asking the simulator for it lets happen what is due, and in the middle of a change that is too early.
+    // The world is read once here. Asking the simulator for it triggers events that are due, which would be
+    // too early in the middle of a change.
     const { world } = simulator;
     const history: WorldHistory = new WorldHistory(world, 12 * hourMs, () => {
       this.#shown?.worldChanged();
       this.pauses?.worldChanged(world);
     });
     this.#history = history;
-    this.eyes = new Eyes(retained, (entity) => this.#shown.judge(entity));
+    this.entities = new DiscoveredEntities(retained, (entity) => this.#shown.judge(entity));
     this.#base = options.base ?? 'sonic2mqtt';
     this.#water = new WaterSamples(now);
-    this.#shown = new ShownJudge(history, this.eyes, this.#water, common);
-    const isHeard = () => this.#isHeard();
+    this.#shown = new ShownJudge(history, this.entities, this.#water, common);
+    const canPublish = () => this.#canPublish();
     const health = `${this.#base}/bridge/health`;
     const isHealthRefused = () => this.#refused.has(health) && time.now - this.#healthRefusedAt < sentAgainMs;
     const atEpoch = (timeMs: number) => epochMs + timeMs;
     const leak = {
-      ...{ ...common, isHeard, isHealthRefused, atEpoch, base: this.#base },
+      ...{ ...common, canPublish, isHealthRefused, atEpoch, base: this.#base },
       areSeveral: () => this.bridges > 1,
     };
-    this.#leak = new LeakJudge(history, this.eyes, retained, leak);
+    this.#leak = new LeakJudge(history, this.entities, retained, leak);
     this.#totals = new TotalJudge(common);
     this.pauses = new PauseJudge(retained, this.#base, {
       ...common,
       now: () => time.now,
-      isHeard: () => isHeard() && this.isAlone && this.bridges === 1 && this.#hasRunFor(90_000),
+      canPublish: () => canPublish() && this.isAlone && this.bridges === 1 && this.#hasRunFor(90_000),
       canRemember: () => this.canRemember(),
     });
     this.#records = new RecordJudge({
@@ -174,10 +193,10 @@ export class Oracle {
         const incident = simulator.world.incidents.get(incidentId);
         return incident?.sonic_id === id && types.includes(incident.type ?? '');
       },
-      isHeardFor: (ms) =>
+      hasBeenConnectedFor: (ms) =>
         this.isAlone &&
         !this.#areOthers &&
-        isHeard() &&
+        canPublish() &&
         this.#refused.size === 0 &&
         time.now - Math.max(this.#linkedSince, this.#runningSince ?? time.now) > ms,
     });
@@ -187,33 +206,33 @@ export class Oracle {
       requestTimeoutMs: () => this.#bounds.requestTimeoutMs,
       bridges: () => this.bridges,
     });
-    this.#health = new HealthJudge(retained, this.#crawls, this.eyes, {
+    this.#health = new HealthJudge(retained, this.#crawls, this.entities, {
       ...common,
       now: () => time.now,
-      isHeard,
+      canPublish,
       isHealthRefused,
-      showsStored: () => this.showsStored(),
+      showsRetained: () => this.showsRetained(),
       isReachable: (id) => history.latest.isReachable(id),
       runningSince: () => this.#runningSince,
       refused: () => this.#refused,
     });
-    this.#look();
+    this.#checkRegularly();
   }
 
-  /** Another bridge works too, or the same by another configuration: the most patient of them counts. */
+  /** Another bridge runs as well, or the same one with another configuration. The longest limits count. */
   widen(bounds: Bounds): void {
-    this.#bounds = widest(this.#bounds, bounds);
+    this.#bounds = loosest(this.#bounds, bounds);
   }
 
-  /** How many bridges hear the commands. */
+  /** How many bridges receive the commands. */
   get bridges(): number {
     return this.#bridges;
   }
 
   set bridges(count: number) {
-    // Until both have read the cloud and heard of each other, the broker has what either of them says.
-    if (count > this.#bridges) this.mute(10_000);
-    // The broker may take what a bridge has sent just after it has ended.
+    // The broker has messages of either bridge until both have read the cloud and know of each other.
+    if (count > this.#bridges) this.excuse(10_000);
+    // The broker may still accept messages of a bridge shortly after its end.
     if (count < this.#bridges) this.#othersUntil = this.#options.time.now + 60_000;
     this.#bridges = count;
   }
@@ -223,76 +242,78 @@ export class Oracle {
     return this.#bridges > 1 || this.#options.time.now < this.#othersUntil;
   }
 
-  /** A run of the bridge begins, knowing nothing. */
+  /** A new run of the bridge begins. It knows nothing yet. */
   runBegan(): void {
     this.#runningSince = this.#options.time.now;
-    // Without its disk a run knows only what the broker tells it.
-    this.#totals.runBegan(this.canRemember() || this.showsStored() ? this.#options.retained : new Map());
+    // A run without its disk knows only what the broker delivers.
+    this.#totals.runBegan(this.canRemember() || this.showsRetained() ? this.#options.retained : new Map());
     this.#move.forget();
     this.pauses.runBegan();
     this.#crawls.forget();
     this.#health.forget();
   }
 
-  /** The bridge is not there any more. */
+  /** The bridge has stopped. */
   runEnded(): void {
     this.#runningSince = null;
   }
 
-  /** The cloud tells something else than the truth now. */
+  /** From now on the cloud gives wrong answers about these. */
   misled(...sources: readonly Source[]): void {
     for (const source of sources) this.#misledAt.set(source, this.#options.time.now);
   }
 
-  /** For so long neither the bridge nor its messages can be expected: a machine sleeps, a link is silently dead. */
-  mute(forMs: number): void {
+  /**
+   * Expects neither requests nor messages for this time, because a machine sleeps or a link is silently dead.
+   */
+  excuse(forMs: number): void {
     const until = this.#options.time.now + forMs;
-    this.#isMuteUntil = Math.max(this.#isMuteUntil, until);
+    this.#excusedUntil = Math.max(this.#excusedUntil, until);
     this.#health.excuse(until);
   }
 
-  /** Somebody else has written there: until the bridge does so again, nothing that depends on it is its word. */
+  /** Another client wrote on this topic. It is not judged until the bridge writes there again. */
   forged(topic: string): void {
     this.#forged.add(topic);
   }
 
-  /** The bridge wants to send a request, whatever becomes of it. */
+  /** The bridge is about to send a request. It may still fail. */
   asked(request: SeenRequest): void {
-    this.#glance();
+    this.#checkHealth();
     this.#health.asked(request);
     if (request.operation === 'read_incident') this.#noteInDoubt(request.params['incident_id'] ?? '');
   }
 
   readonly cloud: CloudTap = {
     sent: (request) => this.#sent(request),
-    judged: (request, { status, text }) => {
-      this.#crawls.judged(request, this.#options.time.now);
-      this.#given.set(request.number, text);
+    processed: (request, { status, text }) => {
+      this.#crawls.processed(request, this.#options.time.now);
+      this.#cloudAnswers.set(request.number, text);
       this.#sampleWater(request);
       this.#noteAccepted(request, status);
-      this.pauses.judged(request, status);
+      this.pauses.processed(request, status);
     },
     answered: (request, answer) => this.#answered(request, answer),
-    torn: (request, status) => this.#health.answered(request, status, null),
+    truncated: (request, status) => this.#health.answered(request, status, null),
     ended: (request) => {
       this.#move.ended(request);
-      this.#given.delete(request.number);
+      this.#cloudAnswers.delete(request.number);
     },
   };
 
-  /** What another bridge of the same account says to the cloud. */
+  /** The requests of another bridge with the same account. */
   readonly cloudOfOther: CloudTap = {
     sent: (request) => this.#sent(request),
-    judged: (request, { status }) => {
+    processed: (request, { status }) => {
       this.#sampleWater(request);
       this.#noteAccepted(request, status);
     },
     answered: (request, { status, text }) => {
       this.#noteMeasured(request, String(text));
-      if (status === 401 || status === 429) this.#move.givenBack(request);
+      if (status === 401 || status === 429) this.#move.rejected(request);
       this.#noteAccepted(request, status);
     },
-    torn: () => {},
+    truncated: () => {},
   };
 
   readonly broker: BrokerTap = {
@@ -301,21 +322,22 @@ export class Oracle {
       this.#refused.delete(topic);
       this.#sentAgain.delete(topic);
       this.#forged.delete(topic);
-      this.#glance();
+      this.#checkHealth();
       if (!retain) return;
-      if (payload === '') this.#forgiveGone(topic);
+      if (payload === '') this.#dropDeletedDevice(topic);
       if (topic.startsWith(`${this.#base}/`)) {
         this.#shown.take(topic, payload);
         this.#takeTotal(topic, payload);
         if (this.isAlone && this.bridges === 1) this.pauses.taken(topic, payload);
         if (this.isAlone) this.#records.take(topic, payload);
       }
-      this.eyes.take(topic, payload);
+      this.entities.take(topic, payload);
     },
     refused: (topic, retain, payload) => {
-      // To delete what is not there is not owed.
+      // The bridge need not delete a message that does not exist.
       if (payload === '' && !this.#options.retained.has(topic)) return;
-      // What is said once is lost with that; what is kept is owed until the broker has it.
+      // A refused message is lost unless it is retained. A retained message must be sent again until the
+      // broker accepts it.
       if (retain && !this.#refused.has(topic)) this.#refused.set(topic, this.#options.time.now);
       if (topic === `${this.#base}/bridge/health`) this.#healthRefusedAt = this.#options.time.now;
     },
@@ -325,42 +347,41 @@ export class Oracle {
       this.pauses.delivered(message);
     },
     deliveredToOther: (...message) => {
-      // A bridge that is alone on a topic by then does as it is told.
+      // If the judged bridge is not connected, the other one carries out the command.
       if (!this.#isLinked) this.broker.delivered(...message);
     },
     linked: (isLinked) => {
       if (isLinked && !this.#isLinked) this.#linkedSince = this.#options.time.now;
       this.#isLinked = isLinked;
-      // What was refused is sent again with the next connection.
+      // The bridge sends refused messages again on the next connection.
       if (isLinked) this.#sentAgain = new Set(this.#refused.keys());
       if (isLinked) this.#refused.clear();
     },
   };
 
-  /** Whether a device was in another property lately: the lists that tell of it may have been read then. */
+  /** Whether a device was recently in another property. The bridge may have read its lists at that time. */
   hasMoved(id: string): boolean {
     const { time, epochMs } = this.#options;
-    const moments = [...this.#history.since(epochMs + time.now - this.#bounds.windowMs.properties)];
+    const moments = [...this.#history.since(epochMs + time.now - this.#bounds.maxAgeMs.properties)];
     return new Set(moments.map(({ moment }) => moment.propertyOf(id))).size > 1;
   }
 
-  /** Judges all that is shown now. */
   judgeAll(): void {
     this.#shown.judgeAll();
   }
 
-  #answered(request: SeenRequest, answer: TwistedAnswer): void {
+  #answered(request: SeenRequest, answer: ChangedAnswer): void {
     const { number, operation } = request;
     const text = String(answer.text);
     const { time } = this.#options;
-    const isTrue = this.#given.get(number) === text;
+    const isTrue = this.#cloudAnswers.get(number) === text;
     this.#noteAccepted(request, answer.status);
-    if (!this.#given.has(number)) this.pauses.judged(request, answer.status, false);
+    if (!this.#cloudAnswers.has(number)) this.pauses.processed(request, answer.status, false);
     const pauseMs = retryAfterMs(answer, this.#options.epochMs + time.now);
     this.#health.answered(request, answer.status, pauseMs, text);
-    if (answer.status === 401 || answer.status === 429) this.#move.givenBack(request);
+    if (answer.status === 401 || answer.status === 429) this.#move.rejected(request);
     this.#noteMeasured(request, text);
-    if (operation === 'read_daily_usage') this.#totals.heard(request.params['thing_id'] ?? '', text);
+    if (operation === 'read_daily_usage') this.#totals.usageRead(request.params['thing_id'] ?? '', text);
     const crawl = this.#crawls.answered(
       request,
       { ...answer, text },
@@ -369,21 +390,21 @@ export class Oracle {
     );
     if (crawl && operation === 'list_incidents') {
       this.#leak.listRead(crawl);
-      for (const [id, asked] of this.#askedForAlone)
-        this.#askedForAlone.set(id, { ...asked, lists: asked.lists + 1 });
-      // The bridge asks for these as soon as its other requests leave it room.
+      for (const [id, asked] of this.#incidentsInDoubt)
+        this.#incidentsInDoubt.set(id, { ...asked, lists: asked.lists + 1 });
+      // The bridge reads these as soon as its other requests leave room for them.
       for (const id of this.#closedIncidents()) this.#noteInDoubt(id);
     }
     const { incident_id: incidentId = '' } = request.params;
-    const asked = this.#askedForAlone.get(incidentId);
+    const asked = this.#incidentsInDoubt.get(incidentId);
     const most = listsInDoubt[answer.status];
-    if (asked && most !== undefined) this.#askedForAlone.set(incidentId, { ...asked, most });
+    if (asked && most !== undefined) this.#incidentsInDoubt.set(incidentId, { ...asked, most });
     if (isTrue || answer.status !== 200 || answer.isHonest === true || operation === null) return;
     for (const [pattern, sources] of sourcesOf) if (pattern.test(operation)) this.misled(...sources);
   }
 
-  /** Of a device that is gone nothing is owed that the broker has never had. */
-  #forgiveGone(topic: string): void {
+  /** The device was deleted. Refused messages of it that the broker never had are no longer needed. */
+  #dropDeletedDevice(topic: string): void {
     const id = /^[^/]+\/(?:property|signal|sonic)\/([^/]+)$/.exec(topic)?.[1];
     if (id === undefined) return;
     for (const refused of this.#refused.keys())
@@ -407,13 +428,13 @@ export class Oracle {
     if (operation !== 'read_daily_usage') return;
     const { simulator, time, epochMs } = this.#options;
     const id = params['thing_id'] ?? '';
-    // A property's time zone is read with the properties, which are read more rarely.
-    const moments = this.#history.since(epochMs + time.now - this.#bounds.windowMs.properties);
+    // The bridge reads the time zone of a property less often than the usage.
+    const moments = this.#history.since(epochMs + time.now - this.#bounds.maxAgeMs.properties);
     const zones = [...moments].map(({ moment }) => moment.timezoneOf(moment.propertyOf(id)));
     this.#water.take(simulator.world, id, new Set(zones));
   }
 
-  /** Two topics show it: that of usage, and that of the entities, which is long. */
+  /** Two topics show the total: the usage topic, and the long document for Home Assistant. */
   #takeTotal(topic: string, payload: string): void {
     const [, id] = /\/sonic\/([^/]+)\/(?:usage|homeassistant)$/.exec(topic) ?? [];
     if (id === undefined) return;
@@ -423,7 +444,7 @@ export class Oracle {
     else if (total !== undefined) this.#totals.show(topic, id, Number(total));
   }
 
-  /** Success is the status, whatever the body. */
+  /** Only the status of an answer decides whether the cloud accepted the command. */
   #noteAccepted(request: SeenRequest, status: number): void {
     const move = moveOf(request);
     if (!move || status >= 300 || move.isTest) return;
@@ -431,7 +452,7 @@ export class Oracle {
     this.#acceptedAt.set(`${move.thingId} ${word}`, this.#options.time.now);
   }
 
-  /** Those that the bridge has published as open, and that are not. */
+  /** Incidents that the bridge has published as open, and that are closed in the cloud. */
   #closedIncidents(): string[] {
     const above = `${this.#base}/incident/`;
     const published = [...this.#options.retained.keys()].filter((topic) => topic.startsWith(above));
@@ -439,18 +460,18 @@ export class Oracle {
     return published.map((topic) => topic.slice(above.length)).filter((id) => !incidents.get(id)?.open);
   }
 
-  /** Asking again does not prolong it. */
+  /** A second read does not prolong the time that the incident may stay open. */
   #noteInDoubt(incidentId: string): void {
     const { now } = this.#options.time;
-    const { at } = this.#askedForAlone.get(incidentId) ?? { at: Number.NEGATIVE_INFINITY };
-    if (now - at > this.#bounds.windowMs.incidents)
-      this.#askedForAlone.set(incidentId, { at: now, lists: 0, most: maxListsInDoubt });
+    const { at } = this.#incidentsInDoubt.get(incidentId) ?? { at: Number.NEGATIVE_INFINITY };
+    if (now - at > this.#bounds.maxAgeMs.incidents)
+      this.#incidentsInDoubt.set(incidentId, { at: now, lists: 0, most: maxListsInDoubt });
   }
 
-  /** Whether the cloud has told something else than the truth of this lately. */
+  /** Whether the bridge has recently received wrong data from this schedule. */
   isMisled(source: Source): boolean {
     const at = this.#misledAt.get(source);
-    return at !== undefined && this.#options.time.now - at <= this.#bounds.windowMs[source];
+    return at !== undefined && this.#options.time.now - at <= this.#bounds.maxAgeMs[source];
   }
 
   #isTravelling(id: string, shown: Shown): boolean {
@@ -462,25 +483,25 @@ export class Oracle {
     return this.#runningSince !== null && this.#options.time.now - this.#runningSince > ms;
   }
 
-  #isHeard(): boolean {
+  #canPublish(): boolean {
     const { now } = this.#options.time;
-    return this.#isLinked && now - this.#linkedSince > 30_000 && now >= this.#isMuteUntil;
+    return this.#isLinked && now - this.#linkedSince > 30_000 && now >= this.#excusedUntil;
   }
 
-  /** Looks at health where something has happened, ten seconds apart at least. */
-  #glance(): void {
+  /** Checks health when something has happened, but at most every ten seconds. */
+  #checkHealth(): void {
     const { now } = this.#options.time;
-    if (now - this.#lookedAt < 10_000) return;
-    this.#lookedAt = now;
-    this.#health.look();
-    this.pauses.look();
+    if (now - this.#checkedAt < 10_000) return;
+    this.#checkedAt = now;
+    this.#health.check();
+    this.pauses.check();
   }
 
-  /** Looks where nothing happens, too. */
-  #look(): void {
-    this.#glance();
-    const everyMs = Math.max(30_000, Math.min(...Object.values(this.#bounds.floorMs)) / 2);
-    this.#options.time.after(everyMs, () => this.#look());
+  /** Checks health regularly, even if nothing happens. */
+  #checkRegularly(): void {
+    this.#checkHealth();
+    const everyMs = Math.max(30_000, Math.min(...Object.values(this.#bounds.maxGapMs)) / 2);
+    this.#options.time.after(everyMs, () => this.#checkRegularly());
   }
 
   #count(check: string): void {
@@ -494,8 +515,11 @@ export class Oracle {
   }
 }
 
-/** In seconds, or until a date; null where it says nothing sensible. `now` is in ms since 1970. */
-function retryAfterMs({ headers }: Pick<TwistedAnswer, 'headers'>, now: number): number | null {
+/**
+ * The time to wait that `retry-after` gives, in seconds or as a date. Null if it makes no sense. `now` is in
+ * ms since 1970.
+ */
+function retryAfterMs({ headers }: Pick<ChangedAnswer, 'headers'>, now: number): number | null {
   const text = headers['retry-after'] ?? '';
   const ms = /^[\d.]+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - now;
   return ms > 0 ? ms : null;

@@ -1,74 +1,77 @@
 import type { SeenRequest } from '../simulation/virtualCloud.ts';
 import { slackMs } from './bounds.ts';
-import { parsed } from './eyes.ts';
+import { parsed } from './discoveredEntities.ts';
 import type { Delivered } from './moveJudge.ts';
 import type { WorldView } from './worldHistory.ts';
 
-/** What the judge is told by those who look at other things. */
-export interface PauseCircumstances {
+/** What the oracle tells this judge. */
+export interface PauseContext {
   /** Ms of the simulation. */
   now(): number;
-  /** Whether the bridge runs and is heard, for a while already. */
-  isHeard(): boolean;
+  /** Whether the bridge has run and been connected to the broker for a while. */
+  canPublish(): boolean;
   isRefused(topic: string): boolean;
-  /** Whether what the bridge writes on its disk is there after a restart. */
+  /** Whether data that the bridge writes to its disk survives a restart. */
   canRemember(): boolean;
-  counted(check: string): void;
-  violated(words: string): void;
+  countCheck(check: string): void;
+  reportViolation(words: string): void;
 }
 
-/** An automatic shut-off that is off because the bridge has paused it. */
-interface Debt {
+/** An automatic shut-off that the bridge has turned off for a pause, and must turn on again. */
+interface PausedShutOff {
   readonly since: number;
-  /** When it has to be on again. */
+  /** The end of the pause. */
   readonly dueAt: number;
-  /** Whether a restart may lose it, through no fault of the bridge. */
+  /** Whether the bridge may lose it at a restart, because it could not save it. */
   readonly isFragile: boolean;
 }
 
 const minuteMs = 60_000;
-/** A command and its request are no further apart. */
+/** A command and its request are at most this far apart. */
 const commandMs = minuteMs;
-/** Once a pause is shown as over, nobody turns it on any more. */
+/** This long after a pause is shown as over, the bridge must no longer turn the shut-off on by itself. */
 const afterwardsMs = 2 * minuteMs;
 
 /**
- * What was paused is on again in time, or it is said that it is not. A shut-off that a pause has turned off is shown as paused,
- * and from its end on as being turned on, until it is on. Nothing else turns it on.
+ * The promise about pauses: the bridge turns a paused shut-off on again in time, or shows that it could not.
+ * While the shut-off is off it is shown as paused, and after the end of the pause as being turned on. The
+ * bridge turns it on by itself for no other reason.
  */
 export class PauseJudge {
   readonly #retained: ReadonlyMap<string, string>;
   readonly #base: string;
-  readonly #circumstances: PauseCircumstances;
-  readonly #debts = new Map<string, Debt>();
-  /** The last command of each property that asks for a pause. */
-  readonly #orders = new Map<string, { readonly minutes: number; readonly at: number }>();
-  /** When somebody last asked to turn it off for good. */
+  readonly #context: PauseContext;
+  readonly #paused = new Map<string, PausedShutOff>();
+  /** The last command for a pause, by property. */
+  readonly #pauseCommands = new Map<string, { readonly minutes: number; readonly at: number }>();
+  /** When a client last asked to turn the shut-off off permanently. */
   readonly #offAt = new Map<string, number>();
-  /** Whether the last message shows no pause. */
+  /** Whether the last message shows that there is no pause. */
   readonly #isOver = new Map<string, boolean>();
-  /** When its pause was last shown as over; null while it may have one. */
+  /** When the pause was last shown as over. Null while there may be a pause. */
   readonly #closedAt = new Map<string, number | null>();
 
-  constructor(retained: ReadonlyMap<string, string>, base: string, circumstances: PauseCircumstances) {
+  constructor(retained: ReadonlyMap<string, string>, base: string, context: PauseContext) {
     this.#retained = retained;
     this.#base = base;
-    this.#circumstances = circumstances;
+    this.#context = context;
   }
 
-  /** A run that cannot read its disk knows of no pause, and one whose disk was another has lost it. */
+  /**
+   * A run that cannot read its disk knows of no pause. A run with another disk has lost the pauses on the old
+   * one.
+   */
   runBegan(): void {
-    const { canRemember } = this.#circumstances;
-    for (const [id, { isFragile }] of this.#debts) if (isFragile || !canRemember()) this.#debts.delete(id);
+    const { canRemember } = this.#context;
+    for (const [id, { isFragile }] of this.#paused) if (isFragile || !canRemember()) this.#paused.delete(id);
   }
 
-  /** A message reached the bridge. */
   delivered({ topic, payload, isFlagged, publishedAt, at }: Delivered): void {
     if (publishedAt === null || isFlagged) return;
     const [, id = '', path = ''] = /\/property\/([^/]+)\/(.+)$/.exec(topic) ?? [];
     const minutes = path === 'pause/start' ? 60 : path === 'pause/set' ? Number(payload) : 0;
     if (minutes > 0) {
-      this.#orders.set(id, { minutes, at });
+      this.#pauseCommands.set(id, { minutes, at });
       this.#closedAt.set(id, null);
     }
     const isOff = path === 'settings/auto_shut_off/set' && payload === 'OFF';
@@ -76,33 +79,33 @@ export class PauseJudge {
   }
 
   /**
-   * The cloud has done as a request of the bridge asks, or has refused it. Something in front of it may only say that it is
-   * done, which makes a pause longer that there is already.
+   * The cloud has carried out or rejected a request of the bridge. `isDone` is false if only a proxy in front
+   * of the cloud claims success. Such an answer can only prolong an existing pause.
    */
-  judged(request: SeenRequest, status: number, isDone = true): void {
+  processed(request: SeenRequest, status: number, isDone = true): void {
     const id = request.params['property_id'] ?? '';
-    const order = this.#orders.get(id);
-    if (settingOf(request) !== false || status >= 300 || !order) return;
-    if (!isDone && !this.#debts.has(id)) return;
-    const { now, canRemember } = this.#circumstances;
+    const command = this.#pauseCommands.get(id);
+    if (settingOf(request) !== false || status >= 300 || !command) return;
+    if (!isDone && !this.#paused.has(id)) return;
+    const { now, canRemember } = this.#context;
     const since = now();
-    if (since - order.at > commandMs) return;
-    // Which of the two it was nobody can tell from outside.
-    if (since - (this.#offAt.get(id) ?? Number.NEGATIVE_INFINITY) <= commandMs) this.#debts.delete(id);
+    if (since - command.at > commandMs) return;
+    // Nobody can tell from outside whether the pause or the permanent command caused it.
+    if (since - (this.#offAt.get(id) ?? Number.NEGATIVE_INFINITY) <= commandMs) this.#paused.delete(id);
     else {
-      const before = this.#debts.get(id);
-      const dueAt = Math.max(since + order.minutes * minuteMs, before?.dueAt ?? 0);
-      this.#debts.set(id, { since: before?.since ?? since, dueAt, isFragile: !canRemember() });
+      const before = this.#paused.get(id);
+      const dueAt = Math.max(since + command.minutes * minuteMs, before?.dueAt ?? 0);
+      this.#paused.set(id, { since: before?.since ?? since, dueAt, isFragile: !canRemember() });
     }
   }
 
-  /** Whoever turns it on pays the debt. */
+  /** The debt ends when anyone turns the shut-off on. */
   worldChanged({ settings }: Pick<WorldView, 'settings'>): void {
-    for (const id of this.#debts.keys())
-      if (settings.get(id)?.auto_shut_off !== false) this.#debts.delete(id);
+    for (const id of this.#paused.keys())
+      if (settings.get(id)?.auto_shut_off !== false) this.#paused.delete(id);
   }
 
-  /** The broker took a message. */
+  /** The broker accepted a message. */
   taken(topic: string, payload: string): void {
     const [, id] = new RegExp(`^${this.#base}/property/([^/]+)/pause$`).exec(topic) ?? [];
     if (id === undefined || !this.#closedAt.has(id)) return;
@@ -110,46 +113,48 @@ export class PauseJudge {
     const wasOver = this.#isOver.get(id) ?? true;
     this.#isOver.set(id, isOver);
     if (!isOver) this.#closedAt.set(id, null);
-    else if (!wasOver && this.#circumstances.canRemember()) this.#closedAt.set(id, this.#circumstances.now());
+    else if (!wasOver && this.#context.canRemember()) this.#closedAt.set(id, this.#context.now());
   }
 
-  /** Whether the bridge may turn it on by itself. */
+  /** Whether the bridge may send this request without a command, to turn the shut-off on again. */
   mayTurnOn(request: SeenRequest): boolean {
     const closedAt = this.#closedAt.get(request.params['property_id'] ?? '');
     if (settingOf(request) !== true || closedAt === undefined) return false;
-    return closedAt === null || this.#circumstances.now() - closedAt < afterwardsMs;
+    return closedAt === null || this.#context.now() - closedAt < afterwardsMs;
   }
 
   /** Judges what is shown of the pauses now. */
-  look(): void {
-    const { now, isHeard, isRefused, counted, violated } = this.#circumstances;
-    for (const [id, { since, dueAt }] of this.#debts) {
+  check(): void {
+    const { now, canPublish, isRefused, countCheck, reportViolation } = this.#context;
+    for (const [id, { since, dueAt }] of this.#paused) {
       const topic = `${this.#base}/property/${id}/pause`;
       const state = stateIn(this.#retained.get(topic));
-      if (state === undefined || !isHeard() || isRefused(topic) || now() - since < slackMs) continue;
-      counted('what was paused is on again in time, or it is said');
+      if (state === undefined || !canPublish() || isRefused(topic) || now() - since < slackMs) continue;
+      countCheck('a paused shut-off is on again in time, or shown as off');
       const minutesLate = Math.round((now() - dueAt) / minuteMs);
-      if (state === 'none') violated(`the shut-off of ${id} is off by a pause, and none is shown`);
+      if (state === 'none') reportViolation(`the shut-off of ${id} is off by a pause, and none is shown`);
       else if (now() - dueAt > slackMs && state === 'paused')
-        violated(`the shut-off of ${id} is shown as paused ${minutesLate} min after the end of the pause`);
+        reportViolation(
+          `the shut-off of ${id} is shown as paused ${minutesLate} min after the end of the pause`,
+        );
       else continue;
-      this.#debts.delete(id);
+      this.#paused.delete(id);
     }
   }
 
-  /** The properties whose shut-off should have been on again so many ms ago. */
+  /** The properties whose shut-off should have been on again at least this many ms ago. */
   overdue(ms: number): string[] {
-    const { now } = this.#circumstances;
-    return [...this.#debts].filter(([, { dueAt }]) => now() - dueAt > ms).map(([id]) => id);
+    const { now } = this.#context;
+    return [...this.#paused].filter(([, { dueAt }]) => now() - dueAt > ms).map(([id]) => id);
   }
 
-  /** Whether the shut-off of a property is off by a pause. */
+  /** Whether a pause has turned off the shut-off of a property. */
   isPaused(id: string): boolean {
-    return this.#debts.has(id);
+    return this.#paused.has(id);
   }
 }
 
-/** What a request would make of the automatic shut-off; undefined where it leaves it. */
+/** The new setting of the automatic shut-off in a request. Undefined if the request does not change it. */
 function settingOf({ operation, body }: SeenRequest): unknown {
   return operation === 'update_property_settings' ? parsed(body)['auto_shut_off'] : undefined;
 }

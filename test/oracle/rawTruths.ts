@@ -9,7 +9,7 @@ const plain = (value: unknown): Shown =>
       ? value
       : null;
 
-/** The fields of a record as the cloud has them; true and false as words. */
+/** The fields of a record as the cloud has them. True and false are given as texts. */
 function fields<Name extends string>(
   record: (place: Place) => object | undefined,
   ...names: readonly Name[]
@@ -32,7 +32,6 @@ function only(truths: Truths, names: Readonly<Record<string, string>>): Truths {
 
 const online = (isOnline: boolean): Shown => (isOnline ? 'online' : 'offline');
 
-/** Whether the cloud reaches a sonic. */
 function isReachable({ world, id }: Place): boolean {
   const record = world.things.get(id);
   if (!record) return false;
@@ -44,7 +43,7 @@ function isConnected({ world, id }: Place): boolean {
   return world.signals.get(id)?.cloud_connection === 'connected';
 }
 
-/** What the fields of the topics of a device have to show, by the path below it. */
+/** What the raw topics of each device must show: by the path below the device's topic, then by field. */
 export const rawTruths: Readonly<Record<keyof typeof recordTruths, Readonly<Record<string, Truths>>>> = {
   property: {
     '': fields(({ world, id }) => world.properties.get(id), 'name', 'active', 'address', 'city', 'postcode'),
@@ -69,7 +68,7 @@ export const rawTruths: Readonly<Record<keyof typeof recordTruths, Readonly<Reco
   },
   signal: {
     '': fields(({ world, id }) => world.signals.get(id), 'name', 'cloud_connection', 'wifi_rssi', 'version'),
-    // Being offline is never too much said: it makes everything unavailable.
+    // "Offline" is always allowed, because it only makes everything unavailable.
     availability: { availability: (place) => online(isConnected(place)) },
     incidents: only(signal, { open_count: 'sensor_open_incidents' }),
   },

@@ -1,51 +1,50 @@
-import { parsed } from './eyes.ts';
+import { parsed } from './discoveredEntities.ts';
 
-/** What the judge is told by those who look at other things. */
-export interface RecordCircumstances {
+/** What the oracle tells this judge. */
+export interface RecordContext {
   /** Ms since 1970. */
   now(): number;
-  /** How far the bridge's wall clock may have been off, in ms. */
+  /** The largest error of the bridge's wall clock, in ms. */
   wallErrorMs(): number;
-  /** When the cloud may last have received a request to move that valve there, in ms since 1970; null, never. */
+  /** When a request for this movement was last sent, in ms since 1970. Null if it never was. */
   requestedAt(id: string, action: string): number | null;
-  /** How long a command may be under way before it has ended, in ms. */
+  /** The longest time that a command may take to end, in ms. */
   longestMs(): number;
-  /** Whether an incident of one of these types was opened at that valve in the world. */
+  /** Whether the cloud opened this incident at that valve, with one of these types. */
   hasIncident(id: string, types: readonly string[], incidentId: string): boolean;
-  /** Whether the bridge has run, with a link to the broker, for so long, in ms. */
-  isHeardFor(ms: number): boolean;
+  /** Whether the bridge has run and been connected to the broker for this long, in ms. */
+  hasBeenConnectedFor(ms: number): boolean;
   after(delayMs: number, run: () => void): void;
-  counted(check: string): void;
-  violated(words: string): void;
+  countCheck(check: string): void;
+  reportViolation(words: string): void;
 }
 
-const tellers: Readonly<Record<string, readonly string[]>> = {
+const incidentTypesBy: Readonly<Record<string, readonly string[]>> = {
   by_hand: ['device_handle_moved'],
   automatic_shut_off: ['high_volume_alert', 'long_flow_alert', 'water_presence_detected'],
 };
 
-/** A command of an earlier run may be found to have moved the valve so much later. */
+/** The bridge may notice this much later that a command of an earlier run has moved the valve. */
 const restartMs = 12 * 60_000;
 
 /**
- * What is said of commands and movements is true: a movement by a command had a request, one by hand or by the automatic
- * shut-off has its incident, and no command is under way for ever. A failure is shown as the record has it.
+ * The promise about *Moved by* and the last command. A movement by a command had a request. A movement by
+ * hand or by the automatic shut-off has an incident that reports it. No command stays under way forever. A
+ * confirmed command is not shown as failed.
  */
 export class RecordJudge {
-  readonly #circumstances: RecordCircumstances;
-  /** The last documents, by topic. */
+  readonly #context: RecordContext;
   readonly #last = new Map<string, string>();
 
-  constructor(circumstances: RecordCircumstances) {
-    this.#circumstances = circumstances;
+  constructor(context: RecordContext) {
+    this.#context = context;
   }
 
-  /** A message that the broker took. */
+  /** The broker accepted a message. */
   take(topic: string, payload: string): void {
     const [, id, path] = /\/sonic\/([^/]+)\/(last_command|movement)$/.exec(topic) ?? [];
     if (id === undefined || this.#last.get(topic) === payload) return;
     this.#last.set(topic, payload);
-    // The valve is no longer shown.
     if (payload === '') return;
     const record = parsed(payload);
     if (path === 'movement') this.#judgeMovement(id, record);
@@ -56,9 +55,10 @@ export class RecordJudge {
     id: string,
     { valve, by, at, incident_id: incidentId, topic }: Record<string, unknown>,
   ): void {
-    const { counted, violated, requestedAt, hasIncident, longestMs, now, wallErrorMs } = this.#circumstances;
+    const { countCheck, reportViolation, requestedAt, hasIncident, longestMs, now, wallErrorMs } =
+      this.#context;
     if (typeof by !== 'string') return;
-    counted('who moved a valve is told truly');
+    countCheck('who moved a valve is true');
     const words = `sonic ${id} was moved to ${valve} by ${by}`;
     if (by === 'command') {
       const requested = requestedAt(id, valve === 'open' ? 'open' : 'close');
@@ -68,12 +68,13 @@ export class RecordJudge {
         noticedMs - requested > longestMs() + restartMs + wallErrorMs() ||
         typeof topic !== 'string'
       )
-        violated(`${words}, and no command has asked for it`);
+        reportViolation(`${words}, and no command has asked for it`);
     }
-    const types = tellers[by];
-    if (types && !hasIncident(id, types, String(incidentId))) violated(`${words}, and no incident tells so`);
+    const types = incidentTypesBy[by];
+    if (types && !hasIncident(id, types, String(incidentId)))
+      reportViolation(`${words}, and no incident reports it`);
     if (Date.parse(String(at)) > now() + 60_000 + wallErrorMs() && by !== 'by_hand')
-      violated(`${words} in the future`);
+      reportViolation(`${words} in the future`);
   }
 
   #judgeCommand(
@@ -82,17 +83,21 @@ export class RecordJudge {
     id: string,
     { status, action, failed }: Record<string, unknown>,
   ): void {
-    const { counted, violated, requestedAt, longestMs, isHeardFor, after } = this.#circumstances;
-    counted('what became of a command is told truly');
+    const { countCheck, reportViolation, requestedAt, longestMs, hasBeenConnectedFor, after } = this.#context;
+    countCheck('the outcome of a command is true');
     if (status === 'confirmed' && requestedAt(id, String(action)) === null)
-      violated(`a command to ${action} sonic ${id} is confirmed, and was never sent`);
+      reportViolation(`a command to ${action} sonic ${id} is confirmed, and was never sent`);
     if (status === 'confirmed' && failed !== null)
-      violated(`a command to ${action} sonic ${id} is confirmed, and one is still said to have failed`);
+      reportViolation(
+        `a command to ${action} sonic ${id} is confirmed, and one is still said to have failed`,
+      );
     if (status !== 'sent') return;
     const waitMs = longestMs();
     after(waitMs, () => {
-      if (this.#last.get(topic) !== payload || !isHeardFor(waitMs)) return;
-      violated(`a command to ${action} sonic ${id} is still under way after ${Math.round(waitMs / 1_000)} s`);
+      if (this.#last.get(topic) !== payload || !hasBeenConnectedFor(waitMs)) return;
+      reportViolation(
+        `a command to ${action} sonic ${id} is still under way after ${Math.round(waitMs / 1_000)} s`,
+      );
     });
   }
 }

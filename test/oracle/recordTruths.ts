@@ -3,10 +3,10 @@ import { type Incident, incidentTypes, valveStates } from '../../src/model/recor
 import { localTime } from '../../src/simulator/localTime.ts';
 import type { WorldView } from './worldHistory.ts';
 
-/** What an entity shows; null is unknown. */
+/** The state that an entity shows. Null means unknown. */
 export type Shown = string | number | null;
 
-/** A device of the cloud, and the world in which it is, now or at an earlier moment. */
+/** A device, and the world in which to look it up: as it is now, or as it was at an earlier moment. */
 export interface Place {
   readonly world: WorldView;
   readonly id: string;
@@ -17,12 +17,11 @@ const onOff = (flag: boolean | null | undefined): Shown =>
 const iso = (seconds: number | null | undefined): Shown =>
   seconds ? new Date(seconds * 1_000).toISOString() : null;
 
-/** The open incidents that the world has somewhere. */
+/** The open incidents for which `isAt` is true. */
 export const openIncidents = ({ world }: Place, isAt: (incident: Incident) => boolean) =>
   [...world.incidents.values()].filter((incident) => incident.open && isAt(incident));
-/** At that sonic. */
 export const atSonic = (id: string) => (incident: Incident) => incident.sonic_id === id;
-/** At that signal, and at no sonic that is known. */
+/** At that hub, and at none of its known valves. */
 export const atSignalAlone =
   ({ world, id }: Place) =>
   (incident: Incident) =>
@@ -30,12 +29,12 @@ export const atSignalAlone =
 const inProperty =
   ({ world, id }: Place) =>
   (incident: Incident) => {
-    // One that names no device of the account is in its only property.
-    const home = world.propertyOfIncident(incident);
-    return home === undefined ? world.properties.size === 1 : home === id;
+    // An incident without a known device belongs to the property if the account has only one.
+    const propertyId = world.propertyOfIncident(incident);
+    return propertyId === undefined ? world.properties.size === 1 : propertyId === id;
   };
 
-/** Whether an incident is at a device of that kind. */
+/** Whether an incident belongs to a device of that kind. */
 export const isAt = {
   property: inProperty,
   signal: atSignalAlone,
@@ -78,12 +77,15 @@ const positions: Readonly<Record<string, Shown>> = {
   requested_closed: 'closing',
 };
 
-/** Through a pressure test the last position counts; a word that tells of none is none. */
+/** During a pressure test the position before the test counts. An unknown state gives no position. */
 function valveShown(state: string | null | undefined, settled: Shown | undefined): Shown {
   return (state === 'pressure_test' ? settled : positions[state ?? '']) ?? null;
 }
 
-/** By the newest open incident about a test, of the day of the last test or later. */
+/**
+ * The result comes from the newest open incident about a test, if it is not older than the day of the last
+ * test.
+ */
 function pressureTestResult(place: Place): Shown {
   const { world, id } = place;
   const dayOf = (at: string | null) =>
@@ -99,7 +101,10 @@ function pressureTestResult(place: Place): Shown {
   return newest?.type?.slice('pressure_test_'.length) ?? 'no_problem';
 }
 
-/** What each entity that shows a record of the cloud has to show, by component id. */
+/**
+ * What each entity must show that shows fields of a record: by kind of device, then by component ID. `world`
+ * is the simulated cloud with all its devices.
+ */
 export const recordTruths: Readonly<
   Record<Exclude<DeviceKind, 'bridge'>, Readonly<Record<string, (place: Place) => Shown>>>
 > = {
@@ -113,7 +118,7 @@ export const recordTruths: Readonly<
     switch_auto_shut_off: (place) => onOff(settings(place)?.auto_shut_off),
     switch_pressure_tests_enabled: (place) => onOff(settings(place)?.pressure_tests_enabled),
     switch_webhook_enabled: (place) => onOff(settings(place)?.webhook_enabled),
-    // The cloud shows neither: they are unknown until something was set.
+    // The cloud cannot be asked for these two. They are unknown until a command has set them.
     switch_leak_protection: ({ world, id }) => onOff(world.leakProtection.get(id)),
     switch_push: ({ world, id }) => onOff(world.push.get(id)),
     switch_active: (place) => onOff(property(place)?.active),

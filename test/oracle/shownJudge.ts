@@ -1,6 +1,6 @@
 import { type Bounds, type Source, slackMs } from './bounds.ts';
-import type { Eyes, SeenEntity } from './eyes.ts';
-import { parsed } from './eyes.ts';
+import type { DiscoveredEntities, DiscoveredEntity } from './discoveredEntities.ts';
+import { parsed } from './discoveredEntities.ts';
 import { rawTruths } from './rawTruths.ts';
 import { isAt, type Place, recordTruths, type Shown } from './recordTruths.ts';
 import { isWaterUse, type WaterSamples } from './waterSamples.ts';
@@ -8,87 +8,101 @@ import type { Moment, WorldHistory, WorldView } from './worldHistory.ts';
 
 type Kind = keyof typeof recordTruths;
 
-/** What is asked of an entity or field, which is the same for as long as it is announced. */
-interface Question {
+/** How to judge an entity or field. This stays the same as long as it is announced. */
+interface Rule {
   readonly kind: Kind;
   readonly source: Source;
-  /** What it has to show; null where nothing is known of that. */
+  /** What it must show. Null if that is not known. */
   readonly truth: ((place: Place) => Shown) | null;
-  /** Whether it is a field of a document, which is no entity. */
+  /** Whether it is a field of a raw topic, and not an entity. */
   readonly isField: boolean;
   readonly isWaterUse: boolean;
   readonly isMeasurement: boolean;
-  /** What it shows while nothing is wrong that only a device itself can notice; null where it shows no such thing. */
-  readonly allIsWell: ((state: Shown) => boolean) | null;
+  /**
+   * Whether a state means "no problem", if only the device itself can notice the problem. Null for entities
+   * without such a state.
+   */
+  readonly isNoProblem: ((state: Shown) => boolean) | null;
 }
 
-/** A document with one word has one field. */
+/** The payload of an availability topic is one word, treated as a document with one field. */
 const availability = 'availability#availability';
 
-/** Details are asked for one by one, again and again where they fail. */
+/** Details are read device by device. If a read fails, it is repeated within this time. */
 const readAgainMs = 6 * 60_000;
 
-/** What the judge is told by those who look at other things. */
-export interface Circumstances {
+/** What the oracle tells this judge. */
+export interface ShownContext {
   /** Ms since 1970. */
   now(): number;
   after(delayMs: number, run: () => void): void;
   bounds(): Bounds;
-  /** Whether the bridge that is judged has that topic. */
+  /** Whether the topic belongs to the judged bridge. */
   isOurs(topic: string): boolean;
-  /** Whether another account has the device. */
   isOfOtherAccount(id: string): boolean;
-  /** Whether the broker has refused the bridge's last message there. */
+  /** Whether the broker refused the bridge's last message on this topic. */
   isRefused(topic: string): boolean;
-  /** Whether the device is gone, and what the broker has of it is deleted with the connection that has just begun. */
-  isBeingTidied(id: string): boolean;
-  /** Whether somebody else has written there since. */
+  /**
+   * Whether the device no longer exists, and the bridge is deleting its messages because a connection has
+   * just begun.
+   */
+  isBeingDeleted(id: string): boolean;
+  /** Whether another client wrote the last message on this topic. */
   isForged(topic: string): boolean;
-  /** Whether the cloud has told something else than the truth of this lately. */
+  /** Whether the bridge has recently received wrong data from this schedule. */
   isMisled(source: Source): boolean;
-  /** Whether the list of incidents could not be read for longer than what it tells may be shown. */
+  /** Whether the list of incidents could not be read for longer than its data may be shown. */
   areIncidentsUnread(): boolean;
-  /** The incidents for each of which the bridge has just asked by itself. */
-  askedForAlone(): readonly string[];
-  /** Whether the cloud has accepted that this valve moves to there, so that it may be shown on its way. */
+  /** Incidents that the bridge has just read one by one, to learn whether they are closed. */
+  incidentsInDoubt(): readonly string[];
+  /**
+   * Whether the cloud has recently accepted that this valve moves to this position. It may then be shown on
+   * its way.
+   */
   isTravelling(id: string, shown: Shown): boolean;
-  counted(check: string): void;
-  violated(words: string): void;
+  countCheck(check: string): void;
+  reportViolation(words: string): void;
 }
 
 /**
- * Shown is true: whatever an entity or a topic shows, available and known, was so in the cloud not too long ago. It judges
- * what a message changes at once, and what has become untrue when it may not be shown any longer.
+ * The promise "shown is true": everything that an available entity or topic shows was true in the cloud not
+ * too long ago. The judge checks a new message at once. After a change in the cloud it checks again when the
+ * old value may no longer be shown.
  */
 export class ShownJudge {
   readonly #history: WorldHistory;
-  readonly #eyes: Eyes;
+  readonly #entities: DiscoveredEntities;
   readonly #water: WaterSamples;
-  readonly #circumstances: Circumstances;
-  /** Fields of documents, by topic, each as an entity that shows it. */
-  readonly #fields = new Map<string, SeenEntity[]>();
-  /** Null where nothing is asked of it. */
-  readonly #questions = new WeakMap<SeenEntity, Question | null>();
-  readonly #toCome = new Set<string>();
-  /** By valve, when it measured no flow by an answer of the cloud, in Unix seconds. */
-  readonly #rests = new Map<string, Set<unknown>>();
-  /** The last words of whether the cloud's data is fresh, and of whether the bridge is there. */
-  readonly #there: Record<string, string> = { cloud: 'offline', state: 'offline' };
+  readonly #context: ShownContext;
+  /** The fields of the raw topics, by topic. Each has the form of an entity that shows it. */
+  readonly #fields = new Map<string, DiscoveredEntity[]>();
+  /** Null if it cannot be judged. */
+  readonly #rules = new WeakMap<DiscoveredEntity, Rule | null>();
+  readonly #planned = new Set<string>();
+  /** Times at which a valve measured no flow, in Unix seconds, by valve. */
+  readonly #restTimes = new Map<string, Set<unknown>>();
+  /** The last payloads of `bridge/cloud` and `bridge/state`. */
+  readonly #lastStates: Record<string, string> = { cloud: 'offline', state: 'offline' };
   #backAt = Number.NEGATIVE_INFINITY;
 
-  constructor(history: WorldHistory, eyes: Eyes, water: WaterSamples, circumstances: Circumstances) {
+  constructor(
+    history: WorldHistory,
+    entities: DiscoveredEntities,
+    water: WaterSamples,
+    context: ShownContext,
+  ) {
     this.#history = history;
-    this.#eyes = eyes;
+    this.#entities = entities;
     this.#water = water;
-    this.#circumstances = circumstances;
+    this.#context = context;
   }
 
-  /** A message that the broker took, before the eyes have seen it. */
+  /** The broker accepted a message. Must be called before the entities take it. */
   take(topic: string, payload: string): void {
     const [, , word] = /\/bridge(_\d+)?\/(cloud|state)$/.exec(topic) ?? [];
     if (word !== undefined) {
-      if (payload === 'online' && this.#there[word] !== payload) this.#backAt = this.#circumstances.now();
-      this.#there[word] = payload;
+      if (payload === 'online' && this.#lastStates[word] !== payload) this.#backAt = this.#context.now();
+      this.#lastStates[word] = payload;
     }
     const [, base, kind, id, path = ''] =
       /^(.+)\/(property|signal|sonic)\/([^/]+)(?:\/(.+))?$/.exec(topic) ?? [];
@@ -102,7 +116,7 @@ export class ShownJudge {
     const document = path === 'availability' ? { availability: payload } : parsed(payload);
     const fields =
       this.#fields.get(topic) ??
-      Object.keys(truths).map((key): SeenEntity => {
+      Object.keys(truths).map((key): DiscoveredEntity => {
         const needs = [`${base}/bridge/state`, `${base}/bridge/cloud`];
         const isOfDevice = kind !== 'property' && path !== 'incidents' && path !== 'availability';
         const availabilityTopics = isOfDevice ? [...needs, `${base}/${kind}/${id}/availability`] : needs;
@@ -114,117 +128,123 @@ export class ShownJudge {
       const state =
         typeof value === 'boolean' ? String(value) : typeof value === 'object' ? null : (value as Shown);
       if (state === field.state) continue;
-      // A record is shown as it came, and one id is another's in any spelling.
+      // A raw topic repeats the ID as the cloud spells it. Another spelling is still the same ID.
       field.state = (field.key === 'signal_id' ? state && String(state).toLowerCase() : state) ?? null;
       this.judge(field);
     }
   }
 
-  /** The world has changed: whoever still shows what it was is judged when that may not be shown any longer. */
+  /**
+   * The simulated cloud has changed. Values that are now out of date are judged when they may no longer be
+   * shown.
+   */
   worldChanged(): void {
-    const { windowMs } = this.#circumstances.bounds();
-    for (const waitMs of new Set(Object.values(windowMs))) this.#judgeLater(waitMs + 1_000, waitMs);
+    const { maxAgeMs } = this.#context.bounds();
+    for (const waitMs of new Set(Object.values(maxAgeMs))) this.#judgeLater(waitMs + 1_000, waitMs);
   }
 
-  /** Judges all that is shown; only what may be shown for so long where that is given. */
-  judgeAll(windowMs?: number): void {
-    const bounds = this.#circumstances.bounds();
-    const judge = (entity: SeenEntity) => {
-      const question = this.#questionOf(entity);
-      if (question && (windowMs === undefined || bounds.windowMs[question.source] === windowMs))
-        this.judge(entity);
+  /** Judges everything that is shown. `maxAgeMs` limits this to values that may be shown for that long. */
+  judgeAll(maxAgeMs?: number): void {
+    const bounds = this.#context.bounds();
+    const judge = (entity: DiscoveredEntity) => {
+      const rule = this.#ruleFor(entity);
+      if (rule && (maxAgeMs === undefined || bounds.maxAgeMs[rule.source] === maxAgeMs)) this.judge(entity);
     };
-    for (const id of this.#eyes.deviceIds) for (const entity of this.#eyes.entitiesOf(id)) judge(entity);
+    for (const id of this.#entities.deviceIds)
+      for (const entity of this.#entities.entitiesOf(id)) judge(entity);
     for (const fields of this.#fields.values()) fields.forEach(judge);
   }
 
-  /** Judges what an entity shows now. */
-  judge(entity: SeenEntity): void {
+  judge(entity: DiscoveredEntity): void {
     const { id, componentId, state, stateTopic } = entity;
-    if (state === null || state === '' || !this.#eyes.isAvailable(entity)) return;
-    const question = this.#questionOf(entity);
-    if (question === null || !this.#circumstances.isOurs(stateTopic)) return;
-    if (this.#circumstances.isOfOtherAccount(id) || this.#circumstances.isBeingTidied(id)) return;
-    const { counted, violated, bounds, isMisled } = this.#circumstances;
-    const { source } = question;
-    const windowMs = bounds().windowMs[source];
-    const isTrue = question.isWaterUse
-      ? this.#water.isTrue(id, componentId, state, windowMs, () => this.#hasOtherDays(id))
-      : this.#wasSo(question, entity, windowMs);
+    if (state === null || state === '' || !this.#entities.isAvailable(entity)) return;
+    const rule = this.#ruleFor(entity);
+    if (rule === null || !this.#context.isOurs(stateTopic)) return;
+    if (this.#context.isOfOtherAccount(id) || this.#context.isBeingDeleted(id)) return;
+    const { countCheck, reportViolation, bounds, isMisled } = this.#context;
+    const { source } = rule;
+    const maxAgeMs = bounds().maxAgeMs[source];
+    const isTrue = rule.isWaterUse
+      ? this.#water.isTrue(id, componentId, state, maxAgeMs, () => this.#hasOtherDays(id))
+      : this.#wasTrue(rule, entity, maxAgeMs);
     if (isTrue === null) return;
-    counted('what is shown was so');
-    if (isTrue || this.#wasSoElsewhere(question, entity) || isMisled(source) || this.#isRefused(entity))
-      return;
-    if (this.#isBeingReadAgain(source) || this.#isInDoubt(question, entity)) return;
-    // No leak is hidden because nothing can be read: an alarm stays until a list is without its incident.
-    const isAlarm = state === 'ON' || (componentId === 'sensor_summary' && tellsOfLeak(String(state)));
-    if (source === 'incidents' && isAlarm && this.#circumstances.areIncidentsUnread()) return;
-    if (componentId.endsWith('valve') && this.#circumstances.isTravelling(id, state)) return;
-    violated(
-      `${stateTopic} ${componentId} shows ${state}, which has not been so for ${Math.round(windowMs / 60_000)} min`,
+    countCheck('what is shown was true');
+    if (isTrue || this.#wasTrueElsewhere(rule, entity) || isMisled(source) || this.#isRefused(entity)) return;
+    if (this.#isBeingReadAgain(source) || this.#isInDoubt(rule, entity)) return;
+    // While the list of incidents cannot be read, an alarm stays shown. It must not end only because reading
+    // fails.
+    const isAlarm = state === 'ON' || (componentId === 'sensor_summary' && reportsLeak(String(state)));
+    if (source === 'incidents' && isAlarm && this.#context.areIncidentsUnread()) return;
+    if (componentId.endsWith('valve') && this.#context.isTravelling(id, state)) return;
+    reportViolation(
+      `${stateTopic} ${componentId} shows ${state}, which has not been so for ${Math.round(maxAgeMs / 60_000)} min`,
     );
   }
 
   /**
-   * A lost cloud or broker changes no value, only availability. So when it is back, details are what they were until they are
-   * read again, which takes its time; positions of valves and incidents are read before anything is available.
+   * A lost cloud or broker makes values unavailable but does not change them. When the connection is back,
+   * details are still the old ones until they are read again, which takes time. Valve positions and incidents
+   * are read before anything becomes available.
    */
   #isBeingReadAgain(source: Source): boolean {
     if (source === 'sonics' || source === 'incidents') return false;
-    const sinceMs = this.#circumstances.now() - this.#backAt;
+    const sinceMs = this.#context.now() - this.#backAt;
     if (sinceMs > readAgainMs) return false;
-    const { windowMs } = this.#circumstances.bounds();
-    this.#judgeLater(readAgainMs - sinceMs + 1, windowMs[source]);
+    const { maxAgeMs } = this.#context.bounds();
+    this.#judgeLater(readAgainMs - sinceMs + 1, maxAgeMs[source]);
     return true;
   }
 
   /**
-   * An incident that a list is without for the first time counts as open until the cloud was asked for it by itself,
-   * however long ago it closed: the list may have come after an outage, and with others that have opened since.
+   * An incident that is missing in a list for the first time still counts as open until the cloud was asked
+   * for it by itself. It may have closed long ago, because the list may come after an outage, together with
+   * new incidents.
    */
-  #isInDoubt(question: Question, { id, componentId, state }: SeenEntity): boolean {
-    const { truth, source } = question;
+  #isInDoubt(rule: Rule, { id, componentId, state }: DiscoveredEntity): boolean {
+    const { truth, source } = rule;
     if (source !== 'incidents') return false;
-    const inDoubt = this.#circumstances
-      .askedForAlone()
+    const inDoubt = this.#context
+      .incidentsInDoubt()
       .flatMap((incidentId) => this.#history.lastOpen(incidentId) ?? []);
     if (inDoubt.length === 0) return false;
     const world = this.#history.latest.withOpen(inDoubt);
     const isSo =
       componentId === 'sensor_summary'
-        ? tellsOfLeak(String(state)) && hasOpen(world, leak, id)
+        ? reportsLeak(String(state)) && hasOpen(world, leak, id)
         : truth?.({ world, id }) === state;
-    if (isSo) this.#judgeLater(slackMs, this.#circumstances.bounds().windowMs[source]);
+    if (isSo) this.#judgeLater(slackMs, this.#context.bounds().maxAgeMs[source]);
     return isSo;
   }
 
-  #judgeLater(delayMs: number, windowMs: number): void {
-    const at = this.#circumstances.now() + delayMs;
-    const word = `${at} ${windowMs}`;
-    if (this.#toCome.has(word)) return;
-    this.#toCome.add(word);
-    this.#circumstances.after(delayMs, () => {
-      this.#toCome.delete(word);
-      this.judgeAll(windowMs);
+  #judgeLater(delayMs: number, maxAgeMs: number): void {
+    const at = this.#context.now() + delayMs;
+    const word = `${at} ${maxAgeMs}`;
+    if (this.#planned.has(word)) return;
+    this.#planned.add(word);
+    this.#context.after(delayMs, () => {
+      this.#planned.delete(word);
+      this.judgeAll(maxAgeMs);
     });
   }
 
-  #isRefused({ stateTopic, availabilityTopics }: SeenEntity): boolean {
-    const { isRefused, isForged } = this.#circumstances;
+  #isRefused({ stateTopic, availabilityTopics }: DiscoveredEntity): boolean {
+    const { isRefused, isForged } = this.#context;
     return [stateTopic, ...availabilityTopics].some((topic) => isRefused(topic) || isForged(topic));
   }
 
-  /** Null where nothing is known of what it should show. */
-  #wasSo(question: Question, { id, componentId, state }: SeenEntity, windowMs: number): boolean | null {
-    const { kind, truth, isField, isMeasurement } = question;
-    const now = this.#circumstances.now();
-    const from = now - windowMs;
+  /**
+   * Whether the shown value was true within that time. Null if nothing is known about what it should show.
+   */
+  #wasTrue(rule: Rule, { id, componentId, state }: DiscoveredEntity, maxAgeMs: number): boolean | null {
+    const { kind, truth, isField, isMeasurement } = rule;
+    const now = this.#context.now();
+    const from = now - maxAgeMs;
     if (componentId === 'sensor_summary') return this.#isSummaryTrue(id, String(state), from);
     if (componentId === 'sensor_water_at_rest')
-      return this.#rests.get(id)?.has(Date.parse(String(state)) / 1_000) === true;
+      return this.#restTimes.get(id)?.has(Date.parse(String(state)) / 1_000) === true;
     if (!truth) return null;
     if (componentId === availability) return state === 'offline' || this.#wasReachable(kind, id, from);
-    if (question.allIsWell?.(state) && !this.#canTell(kind, id, from)) return false;
+    if (rule.isNoProblem?.(state) && !this.#couldReport(kind, id, from)) return false;
     for (const { moment } of this.#history.since(from)) {
       const wanted = truth({ world: moment, id });
       const asShown = !isField && typeof wanted === 'string' ? stateOf(wanted) : wanted;
@@ -235,42 +255,43 @@ export class ShownJudge {
       const wanted = truth({ world: moment, id });
       return typeof wanted === 'number' ? [wanted, Math.max(wanted, mostAt(kind, id, moment))] : [];
     });
-    // An incident that was closed by a command is known to be so before a list tells of those that have opened since.
+    // After a command the bridge knows at once that an incident is closed. It learns of incidents that opened
+    // since only from the next list.
     const ofIncidents = /^binary_sensor_(?:problem|alert|incident_(\w+))$/.exec(componentId);
     if (ofIncidents && state === 'OFF') return this.#steadyCount(kind, id, from, ofIncidents[1]) === 0;
-    // A list is read in parts, each at another time, and an incident counts until it is known to be closed, though others
-    // have opened since: a number may be one that never was.
+    // The pages of a list are read at different times, and an incident counts until it is known to be closed.
+    // So a count may be shown that was never true at one moment.
     if (typeof state === 'number' && counts.length > 1) {
       const most = Math.max(...counts, this.#everCount(kind, id, from));
       return state <= most && state >= Math.min(...counts, this.#steadyCount(kind, id, from));
     }
     if (componentId.endsWith('severity')) return null;
-    return isValve(componentId) ? this.#wasBeforeTest(id, state, from, windowMs) : false;
+    return isValve(componentId) ? this.#wasBeforeTest(id, state, from, maxAgeMs) : false;
   }
 
-  /** The cloud has answered with what a valve measured. */
+  /** The bridge received a measurement of a valve. */
   measured(id: string, answer: string): void {
     const { probed_at: probedAt, water_flow: flow } = parsed(answer);
-    if (flow === 0) this.#rests.set(id, (this.#rests.get(id) ?? new Set()).add(probedAt));
+    if (flow === 0) this.#restTimes.set(id, (this.#restTimes.get(id) ?? new Set()).add(probedAt));
   }
 
-  /** The summary tells of a leak, of none, and that the water is off: none of it may be said where it was not so. */
+  /** The summary may claim a leak, no leak, or that the water is off. Each claim must have been true. */
   #isSummaryTrue(id: string, summary: string, from: number): boolean | null {
-    if (tellsOfLeak(summary)) return this.#wasOnce(from, (moment) => hasOpen(moment, leak, id));
+    if (reportsLeak(summary)) return this.#wasOnce(from, (moment) => hasOpen(moment, leak, id));
     if (!claimsNoLeak(summary)) return null;
-    if (!this.#canTell('property', id, from) || this.#steadyCount('property', id, from) > 0) return false;
-    const { now, bounds } = this.#circumstances;
-    const windowMs = bounds().windowMs.sonics;
+    if (!this.#couldReport('property', id, from) || this.#steadyCount('property', id, from) > 0) return false;
+    const { now, bounds } = this.#context;
+    const maxAgeMs = bounds().maxAgeMs.sonics;
     const [, position] = /water (on|off)/.exec(summary) ?? [];
     const wanted = position === 'on' ? 'open' : 'closed';
     const wasThere = (each: string) =>
-      this.#wasOnce(now() - windowMs, (moment) => isIn({ world: moment, id: each }, wanted)) ||
-      this.#wasBeforeTest(each, wanted, now() - windowMs, windowMs);
+      this.#wasOnce(now() - maxAgeMs, (moment) => isIn({ world: moment, id: each }, wanted)) ||
+      this.#wasBeforeTest(each, wanted, now() - maxAgeMs, maxAgeMs);
     const steady = [...this.#history.latest.thingsById.keys()].filter((each) => this.#isSteadyIn(each, id));
     return position === undefined || steady.every(wasThere);
   }
 
-  /** How many incidents, of that type where one is given, were open at the same place all the time since then. */
+  /** How many incidents, of that type if given, were open at the same place all the time since then. */
   #steadyCount(kind: Kind, id: string, from: number, type?: string): number {
     const moments = [...this.#history.since(from)].map(({ moment }) => moment);
     const [latest] = moments;
@@ -284,7 +305,7 @@ export class ShownJudge {
     ).length;
   }
 
-  /** How many incidents have been open at the same place since then, or at a device that has gone from there. */
+  /** How many incidents were open at this place at any time since then, or at a device that has left it. */
   #everCount(kind: Kind, id: string, from: number): number {
     const isThere = isAt[kind];
     const { latest } = this.#history;
@@ -296,64 +317,71 @@ export class ShownJudge {
     return new Set(there.map((incident) => incident.id)).size;
   }
 
-  /** Whether the time zone of a device has changed since it must have been read. */
+  /** Whether the time zone of a device has changed since the bridge must have read it. */
   #hasOtherDays(id: string): boolean {
-    const { now, bounds } = this.#circumstances;
-    const moments = [...this.#history.since(now() - bounds().windowMs.properties)];
+    const { now, bounds } = this.#context;
+    const moments = [...this.#history.since(now() - bounds().maxAgeMs.properties)];
     return new Set(moments.map(({ moment }) => moment.timezoneOf(moment.propertyOf(id)))).size > 1;
   }
 
-  /** That nothing is wrong is known only from devices that can report it: of a sonic, but for its link. */
-  #canTell(kind: Kind, id: string, from: number): boolean {
-    // Whether it can is known from two readings of its link and of that of its hub, which is read more rarely.
-    const { now, bounds } = this.#circumstances;
-    const { windowMs, selection } = bounds();
-    const since = Math.min(from, now() - windowMs.signals);
+  /**
+   * "No problem" may be shown only if the device could have reported a problem. A sonic cannot report one
+   * while it is unreachable.
+   */
+  #couldReport(kind: Kind, id: string, from: number): boolean {
+    // The bridge knows this from two reads: of the device's link, and of its hub's link, which is read less
+    // often.
+    const { now, bounds } = this.#context;
+    const { maxAgeMs, selection } = bounds();
+    const since = Math.min(from, now() - maxAgeMs.signals);
     if (kind === 'sonic') return this.#wasReachable('sonic', id, since);
     const { latest } = this.#history;
     return [...latest.thingsById].every(
       ([each, { record }]) =>
         latest.propertyOf(each) !== id ||
-        // To which of several properties a sonic on Wi-Fi belongs the cloud does not tell, so no filter selects it.
+        // The cloud does not tell the property of a sonic on Wi-Fi if there are several. So no filter selects
+        // it.
         (record.signal_id === null && selection.length > 0 && latest.properties.size > 1) ||
         this.#wasReachable('sonic', each, since) ||
         !this.#isSteadyIn(each, id),
     );
   }
 
-  /** Whether a sonic has been in a property for so long that this is known. */
+  /** Whether a sonic has been in a property long enough for the bridge to know it. */
   #isSteadyIn(sonicId: string, propertyId: string): boolean {
-    const { now, bounds } = this.#circumstances;
-    const from = now() - bounds().windowMs.properties;
+    const { now, bounds } = this.#context;
+    const from = now() - bounds().maxAgeMs.properties;
     return !this.#wasOnce(from, (moment) => moment.propertyOf(sonicId) !== propertyId);
   }
 
-  /** Whether it was so since then. */
   #wasOnce(from: number, isSo: (moment: Moment) => boolean): boolean {
     for (const { moment } of this.#history.since(from)) if (isSo(moment)) return true;
     return false;
   }
 
-  /** Where a device has moved, its incidents are where it was until the lists that tell of it were read. */
-  #wasSoElsewhere(question: Question, entity: SeenEntity): boolean | null {
-    const { windowMs } = this.#circumstances.bounds();
-    if (question.source !== 'incidents' || question.kind === 'sonic') return false;
-    const moments = [...this.#history.since(this.#circumstances.now() - windowMs.properties)].map(
+  /**
+   * When a device moves, its incidents stay at the old place until the bridge has read the lists that tell of
+   * the move.
+   */
+  #wasTrueElsewhere(rule: Rule, entity: DiscoveredEntity): boolean | null {
+    const { maxAgeMs } = this.#context.bounds();
+    if (rule.source !== 'incidents' || rule.kind === 'sonic') return false;
+    const moments = [...this.#history.since(this.#context.now() - maxAgeMs.properties)].map(
       ({ moment }) => moment,
     );
-    const homes = new Set(moments.map((moment) => moment.homes));
-    if (homes.size < 2) return false;
-    // New incidents count where the device was before, with those of which it is not certain yet that they have closed.
+    const placements = new Set(moments.map((moment) => moment.placement));
+    if (placements.size < 2) return false;
+    // New incidents count at the old place. So do incidents that may still be open.
     const most = new Set(moments.flatMap(({ incidents }) => [...incidents.keys()])).size;
     return (
-      this.#wasSo(question, entity, windowMs.properties) ||
+      this.#wasTrue(rule, entity, maxAgeMs.properties) ||
       (entity.state === 'ON' && most > 0) ||
-      (tellsOfLeak(String(entity.state)) && moments.some((moment) => hasOpen(moment, leak))) ||
+      (reportsLeak(String(entity.state)) && moments.some((moment) => hasOpen(moment, leak))) ||
       (Number(entity.state) > 0 && Number(entity.state) <= most)
     );
   }
 
-  /** Its link and that of its hub are read by different lists. Offline is never too much said. */
+  /** Two lists tell of the link of a valve and of the link of its hub. "Offline" is always allowed. */
   #wasReachable(kind: Kind, id: string, from: number): boolean {
     const isUp = (signalId: string | null) =>
       signalId === null ||
@@ -361,7 +389,7 @@ export class ShownJudge {
     if (kind === 'signal') return isUp(id);
     return this.#wasOnce(from, ({ things }) => {
       const sonic = things.get(id);
-      // One on Wi-Fi may have no link of which the cloud could tell.
+      // For a sonic on Wi-Fi the cloud may report no link.
       const isLinked =
         sonic?.radio_connection === 'connected' ||
         (sonic?.radio_connection === null && sonic.signal_id === null);
@@ -369,10 +397,10 @@ export class ShownJudge {
     });
   }
 
-  /** Through a pressure test a valve is shown as it was before, by whoever has seen that. */
-  #wasBeforeTest(id: string, state: Shown, from: number, windowMs: number): boolean {
+  /** During a pressure test the bridge shows the position that it saw before the test. */
+  #wasBeforeTest(id: string, state: Shown, from: number, maxAgeMs: number): boolean {
     let testedFrom: number | null = null;
-    for (const { moment } of this.#history.since(from - 2 * windowMs)) {
+    for (const { moment } of this.#history.since(from - 2 * maxAgeMs)) {
       const { valve_state: valveState } = moment.things.get(id) ?? {};
       if (valveState === 'pressure_test') testedFrom = moment.now;
       else if (testedFrom !== null && valveState === state) return true;
@@ -380,36 +408,36 @@ export class ShownJudge {
     return false;
   }
 
-  #questionOf(entity: SeenEntity): Question | null {
-    const known = this.#questions.get(entity);
+  #ruleFor(entity: DiscoveredEntity): Rule | null {
+    const known = this.#rules.get(entity);
     if (known !== undefined) return known;
-    const question = questionOf(entity);
-    this.#questions.set(entity, question);
-    return question;
+    const rule = ruleFor(entity);
+    this.#rules.set(entity, rule);
+    return rule;
   }
 }
 
-/** What of a text fits into a state of Home Assistant, without half characters. */
+/** The part of a text that fits into a state of Home Assistant, without half characters. */
 function stateOf(text: string): string {
   return text.slice(0, 255).replace(/\p{Surrogate}/gu, '');
 }
 
-/** What is asked of that entity; null where nothing is. */
-function questionOf({ stateTopic, componentId }: SeenEntity): Question | null {
+/** How to judge that entity. Null if it cannot be judged. */
+function ruleFor({ stateTopic, componentId }: DiscoveredEntity): Rule | null {
   const [, kind] = /\/(property|signal|sonic)\/[^/]+(?:\/.+)?$/.exec(stateTopic) ?? [];
   if (kind === undefined || !isKind(kind)) return null;
   const [path = '', field] = componentId.split('#');
   const truth = field === undefined ? recordTruths[kind][componentId] : rawTruths[kind][path]?.[field];
-  // It tells itself how old it is.
-  const tellsItsAge = componentId === 'sensor_telemetry_time';
+  // The state is a time, so a reader can see how old it is.
+  const isTimeOfData = componentId === 'sensor_telemetry_time';
   return {
     kind,
     source: sourceOf(kind, componentId),
-    truth: tellsItsAge ? null : (truth ?? null),
+    truth: isTimeOfData ? null : (truth ?? null),
     isField: field !== undefined,
     isWaterUse: isWaterUse(componentId),
     isMeasurement: /^sensor_(flow|pressure|water_temperature)$|^telemetry#/.test(componentId),
-    allIsWell: kind === 'signal' ? null : allIsWell(componentId),
+    isNoProblem: kind === 'signal' ? null : isNoProblem(componentId),
   };
 }
 
@@ -423,9 +451,9 @@ function isIn(place: Place, position: string): boolean {
 
 const leak = 'water_presence_detected';
 
-const tellsOfLeak = (summary: string) => /\bLeak\b/.test(summary);
+const reportsLeak = (summary: string) => /\bLeak\b/.test(summary);
 
-/** Whether one of this type is open, in that property or anywhere. */
+/** Whether an incident of this type is open, in that property or anywhere. */
 function hasOpen(world: WorldView, type: string, propertyId?: string): boolean {
   const isThere = propertyId === undefined ? () => true : isAt.property({ world, id: propertyId });
   return [...world.incidents.values()].some((incident) => incident.type === type && isThere(incident));
@@ -435,8 +463,8 @@ function isKind(word: string): word is Kind {
   return word in recordTruths;
 }
 
-/** The cloud finds out that a link is lost; what else is wrong only a device itself can notice. */
-function allIsWell(componentId: string): Question['allIsWell'] {
+/** Lost links are noticed by the cloud. Every other problem is noticed only by the device itself. */
+function isNoProblem(componentId: string): Rule['isNoProblem'] {
   if (/^binary_sensor_incident_(radio|cloud)_disconnection$/.test(componentId)) return null;
   if (componentId === 'sensor_summary') return claimsNoLeak;
   if (componentId === 'sensor_pressure_test_result') return (state) => state === 'no_problem';
@@ -445,7 +473,10 @@ function allIsWell(componentId: string): Question['allIsWell'] {
   return componentId.endsWith('severity') ? (state) => state === 'none' : null;
 }
 
-/** How many incidents a device may show: a hub has those of its valves that are not known, or not any more. */
+/**
+ * The most incidents that a device may show. A hub also shows those of its valves that are unknown or
+ * removed.
+ */
 function mostAt(kind: Kind, id: string, { incidents }: Moment): number {
   if (kind !== 'signal') return 0;
   return [...incidents.values()].filter(({ signal_id: signalId }) => signalId === id).length;
@@ -455,23 +486,26 @@ function isValve(componentId: string): boolean {
   return componentId === 'valve_valve' || componentId === '#valve';
 }
 
-/** A measurement that the cloud still shows may be of yesterday. What it can reach, it measures again and again. */
+/**
+ * The cloud may show a measurement of yesterday for an unreachable valve. It measures a reachable valve again
+ * and again.
+ */
 function isFreshEnough(moment: Moment, id: string, from: number): boolean {
   if (moment.isReachable(id)) return true;
   const { probed_at: probedAt } = moment.telemetry(id) ?? {};
   return probedAt !== null && probedAt !== undefined && probedAt * 1_000 >= from - slackMs;
 }
 
-/** What an entity or field is read with. */
+/** The schedule by which the value of an entity or field is read. */
 function sourceOf(kind: Kind, componentId: string): Source {
   if (
     /incident|open_|severity|_problem$|_alert$|_summary$/.test(componentId) &&
     componentId !== 'binary_sensor_valve_problem'
   )
     return 'incidents';
-  // The status of hubs is read with what is least urgent.
+  // The status of hubs is read with the properties, because it is least urgent.
   if (kind === 'property' || componentId === 'sensor_hub_status') return 'properties';
-  // A valve is offline with its hub, of which another list tells.
+  // A valve is also offline if its hub is, and the list of hubs tells that.
   if (kind === 'signal' || componentId.startsWith('availability#')) return 'signals';
   if (/^sensor_(flow|pressure|water_temperature|telemetry_time)$|^telemetry#/.test(componentId))
     return 'telemetry';

@@ -2,43 +2,51 @@ import { isKnownTimezone, localDayAt, localTime } from '../../src/simulator/loca
 import type { World } from '../../src/simulator/world.ts';
 import type { Shown } from './recordTruths.ts';
 
-/** What the cloud had of a sonic's water at one time. */
+/** The water of a sonic in the cloud at one moment, in litres. */
 interface Sample {
   readonly at: number;
-  /** When its day began. */
+  /** When the local day of the sample began. */
   readonly startMs: number;
   readonly today: number | null;
   readonly yesterday: number | null;
   readonly dayBefore: number | null;
 }
 
-/** Whether an entity shows water that a day has used, of which there is no record that changes. */
+/**
+ * Whether an entity shows the water of a day. `WorldHistory` cannot judge these, because water grows without
+ * a change of a record.
+ */
 export function isWaterUse(componentId: string): boolean {
   return componentId === 'sensor_water_today' || componentId === 'sensor_water_yesterday';
 }
 
-/** The litres of the days that the cloud told of, each time that it was asked: they grow all the time. */
+/**
+ * The litres that the cloud reported, each time that the bridge asked. They grow all the time, so each answer
+ * is kept.
+ */
 export class WaterSamples {
   readonly #samples = new Map<string, Sample[]>();
   readonly #now: () => number;
 
-  /** By that clock, in ms since 1970. */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** The cloud is asked for the water of a sonic now, which is in one of these time zones, as far as the bridge may know. */
+  /**
+   * The bridge asks the cloud for the water of a sonic now. The sonic is in one of these time zones, as far
+   * as the bridge may know.
+   */
   take(world: World, id: string, timeZones: Iterable<string>): void {
-    // Nobody knows the day of a place that is nowhere.
+    // An unknown time zone has no local day.
     for (const timeZone of timeZones) if (isKnownTimezone(timeZone)) this.#take(world, id, timeZone);
-    // Of several properties nobody can tell to which a sonic on Wi-Fi belongs.
+    // With several properties nobody can tell to which one a sonic on Wi-Fi belongs.
     if (world.wifiSonics.has(id) && world.properties.size > 1) this.#take(world, id, 'UTC');
   }
 
   #take(world: World, id: string, timeZone: string): void {
     const now = this.#now();
     const { date, startMs } = localDayAt(now, timeZone);
-    // Not by `localDayAt`, which knows one day of each time zone, and searches for the bounds of another.
+    // `localDayAt` keeps one day of each time zone, and is slow for another day. So `localTime` is used here.
     const before = localTime(startMs - 1, timeZone).date;
     const read = (day: string) =>
       world.usage(id, { year: Number(day.slice(0, 4)), month: Number(day.slice(5, 7)) }).daily;
@@ -58,31 +66,31 @@ export class WaterSamples {
     this.#samples.set(id, samples);
   }
 
-  /** Whether that was so within so many ms; null while nothing is known. */
+  /** Whether a sample within that time agrees with the shown value. Null while there is no sample. */
   isTrue(
     id: string,
     componentId: string,
     shown: Shown,
-    windowMs: number,
+    maxAgeMs: number,
     hasOtherDays: () => boolean,
   ): boolean | null {
     const samples = this.#samples.get(id);
     if (!samples) return null;
-    const from = this.#now() - windowMs;
+    const from = this.#now() - maxAgeMs;
     const key = componentId === 'sensor_water_today' ? 'today' : 'yesterday';
     for (let index = samples.length - 1; index >= 0; index--) {
       const sample = samples[index];
       if (!sample || sample.at < from) break;
       if (sample[key] === shown) return true;
-      // A new day has begun since then, by which what was of today is of yesterday.
+      // If a new day has begun since then, today's water became yesterday's.
       if (key === 'yesterday' && sample.today === shown) return true;
       const { startMs, today, yesterday, dayBefore } = sample;
-      // A clock that is behind has not come to the midnight at which that was of the day before.
+      // A bridge whose clock is behind is still in the day before.
       if (shown === (key === 'today' ? yesterday : dayBefore) && startMs >= from) return true;
-      // West of there it is still the day before.
+      // In a time zone further west it is still the day before.
       if ([today, yesterday, dayBefore].includes(Number(shown)) && hasOtherDays()) return true;
     }
-    // Nothing is used on a day that has just begun.
+    // At the start of a day the usage is zero.
     return shown === 0;
   }
 }

@@ -9,7 +9,11 @@ import type {
 } from '../../src/model/records.ts';
 import type { World } from '../../src/simulator/world.ts';
 
-/** What the truths read of a world, now or at an earlier moment. */
+/**
+ * The part of the simulated cloud (`World`) that the judges read, now or at an earlier moment. The world is
+ * the true state of everything in the cloud: properties, hubs (signals), valves (sonics, or things) and
+ * incidents.
+ */
 export interface WorldView {
   /** Ms since 1970. */
   readonly now: number;
@@ -37,7 +41,7 @@ interface Thing {
   readonly propertyId: string | undefined;
 }
 
-/** The world as it was from a moment on until the next. Of the incidents it has the open ones. */
+/** A copy of the world, valid from one change until the next. It has only the open incidents. */
 export class Moment implements WorldView {
   /** Ms since 1970. */
   readonly now: number;
@@ -85,7 +89,7 @@ export class Moment implements WorldView {
     return this.thingsById.get(id)?.telemetry;
   }
 
-  /** The last one, or none. */
+  /** Only the last test is kept. */
   pressureTestsOf(id: string): Thing['pressureTests'] {
     return this.thingsById.get(id)?.pressureTests ?? [];
   }
@@ -103,7 +107,7 @@ export class Moment implements WorldView {
     return this.settings.get(propertyId ?? '')?.timezone ?? 'UTC';
   }
 
-  /** The same with these incidents open besides. */
+  /** The same moment with these incidents open as well. */
   withOpen(more: readonly Incident[]): WorldView {
     return {
       ...this,
@@ -116,18 +120,17 @@ export class Moment implements WorldView {
     };
   }
 
-  /** In which property each device is, as one word. */
-  get homes(): string {
+  /** Which property each device is in, as one text to compare moments. */
+  get placement(): string {
     const things = [...this.thingsById].map(([id, { record }]) => [id, record.signal_id]);
     return JSON.stringify([...this.#propertyOf, ...things]);
   }
 
-  /** Whether the cloud can reach a sonic: its radio and its signal's link are up. */
-  /** Whether the cloud has a device of that id. */
   has(id: string): boolean {
     return this.properties.has(id) || this.signals.has(id) || this.thingsById.has(id);
   }
 
+  /** Whether the radio link of a sonic and the cloud link of its hub are up. */
   isReachable(id: string): boolean {
     const sonic = this.things.get(id);
     if (!sonic) return false;
@@ -137,19 +140,19 @@ export class Moment implements WorldView {
   }
 }
 
-/** What the world was like over time: a moment for each change, as far back as anything may be shown. */
+/** The recent past of the world: one moment for each change, as far back as a value may be shown. */
 export class WorldHistory {
   readonly #longestMs: number;
-  /** Oldest first; the last one holds still. */
+  /** Oldest first. The last one is still valid. */
   readonly #moments: Moment[] = [];
   #world: World;
 
-  /** Keeps that much, in ms. `onChange` is told of each change, at once. */
+  /** Keeps moments for `longestMs`. Calls `onChange` at once after each change. */
   constructor(world: World, longestMs: number, onChange: () => void) {
     this.#world = world;
     this.#longestMs = longestMs;
     world.onChange = () => {
-      // What happens at one time is one change, of which nobody sees a part.
+      // Changes at the same time count as one, because nobody can see a part of it.
       if (this.#moments.at(-1)?.now === world.now) this.#moments.pop();
       this.#moments.push(new Moment(world));
       this.#prune();
@@ -164,7 +167,10 @@ export class WorldHistory {
     return latest;
   }
 
-  /** The moments that lasted at that time or later, the newest first, each with its end: both in ms since 1970. */
+  /**
+   * The moments that were still valid at `from` or later, newest first, each with its end. Times are in ms
+   * since 1970.
+   */
   *since(from: number): Generator<{ readonly moment: Moment; readonly endedAt: number }> {
     let endedAt = Number.POSITIVE_INFINITY;
     for (let index = this.#moments.length - 1; index >= 0; index--) {

@@ -11,40 +11,44 @@ import { type CloudTap, type Strike, VirtualCloud } from './virtualCloud.ts';
 import type { VirtualDisk } from './virtualDisk.ts';
 import { Machine, ProcessClock, type VirtualTime } from './virtualTime.ts';
 
-/** What the bridge runs on: its network, its broker, its disk and its time. */
-export interface Place {
+/** Everything that surrounds the bridge: the cloud, the broker, the network, the disk and the time. */
+export interface BridgeEnvironment {
   readonly time: VirtualTime;
   readonly random: Random;
-  /** Wall-clock ms when the simulation began. */
+  /** The wall clock at the start of the simulation, in ms since 1970. */
   readonly epochMs: number;
   readonly simulator: Simulator;
   readonly broker: VirtualBroker;
   readonly disk: VirtualDisk;
-  /** What becomes of a request. */
+  /** Decides for each request whether it fails, and how. */
   readonly strike: Strike;
   readonly tap: CloudTap;
-  /** Told that a run begins, and that it has ended. */
+  /** Called when a run of the bridge begins, and when it has ended. */
   readonly onStart?: () => void;
   readonly onEnd?: () => void;
   readonly logged: (line: string) => void;
-  /** Sections of the configuration. */
   readonly config: Readonly<Record<string, object>>;
-  /** How the broker is reached; by clients in memory, unless given. */
+  /** How the bridge connects to the broker. By default with a client in memory. */
   readonly dialFrom?: (clock: ProcessClock) => Connect;
 }
 
-/** One run of the bridge. */
 interface Run {
   readonly daemon: Daemon;
   readonly clock: ProcessClock;
   readonly cloud: VirtualCloud;
 }
 
-/** How long the bridge may take to stop, in ms. The process exits sooner, whatever the disk is still writing by then. */
+/**
+ * The longest time that the bridge may take to stop, in ms. After that the process exits, even if the disk is
+ * still writing.
+ */
 const stopLimitMs = 5_000;
 
-/** The configuration of a bridge in a place, from the sections that are given. */
-export function bridgeConfig(sections: Place['config']) {
+/**
+ * The configuration of the bridge from the given sections, with the addresses and the account of the
+ * simulation.
+ */
+export function bridgeConfig(sections: BridgeEnvironment['config']) {
   return {
     ...sections,
     cloud: { base_url: 'http://cloud.example.com', ...demoCredentials, ...sections['cloud'] },
@@ -53,25 +57,25 @@ export function bridgeConfig(sections: Place['config']) {
   };
 }
 
-/** The whole bridge in this process, which is started, stopped, killed and started again. */
+/** The whole bridge, running in this process. Tests can start, stop and kill it, and start it again. */
 export class BridgeProcess {
-  readonly #place: Place;
+  readonly #environment: BridgeEnvironment;
   #run: Run | null = null;
-  /** How wrong the machine's clock is, in ms. */
+  /** The error of the machine's wall clock, in ms. */
   wallErrorMs = 0;
   runs = 0;
   readonly machine: Machine;
 
-  constructor(place: Place) {
-    this.#place = place;
-    this.machine = new Machine(place.time);
+  constructor(environment: BridgeEnvironment) {
+    this.#environment = environment;
+    this.machine = new Machine(environment.time);
   }
 
   get isRunning(): boolean {
     return this.#run !== null;
   }
 
-  /** How many callbacks the process waits for, and how many requests it has, and has had, in flight. */
+  /** How many timers the process waits for, and how many requests are in flight: now, and at most so far. */
   get load(): { readonly timers: number; readonly requests: number; readonly mostRequests: number } {
     const { clock, cloud } = this.#run ?? {};
     return {
@@ -81,16 +85,16 @@ export class BridgeProcess {
     };
   }
 
-  /** Resolves once this run has shown its devices. */
+  /** Resolves once this run has published its devices. */
   get shown(): Promise<void> {
     return this.#run?.daemon.shown ?? Promise.resolve();
   }
 
   /** Starts the bridge, as `sonic2mqtt run` does. */
   start(): void {
-    const { time, random, epochMs, simulator, broker, disk, strike, tap, logged, config } = this.#place;
+    const { time, random, epochMs, simulator, broker, disk, strike, tap, logged, config } = this.#environment;
     this.runs += 1;
-    this.#place.onStart?.();
+    this.#environment.onStart?.();
     const cloudNow = () => epochMs + time.now;
     const clock = new ProcessClock(time, () => cloudNow() + this.wallErrorMs, this.machine);
     const cloud = new VirtualCloud(simulator, clock, random, strike, tap, cloudNow);
@@ -106,30 +110,33 @@ export class BridgeProcess {
       random,
       disk: disk.of(clock),
       dispatcher: cloud,
-      dial: this.#place.dialFrom?.(clock) ?? broker.dialFrom(clock),
+      dial: this.#environment.dialFrom?.(clock) ?? broker.dialFrom(clock),
     });
     this.#run = { daemon, clock, cloud };
     void daemon.start();
   }
 
-  /** Pulls the plug. */
+  /** Kills the process at once, as a power failure does. */
   kill(): void {
     this.#run?.clock.die();
-    if (this.#run) this.#place.onEnd?.();
+    if (this.#run) this.#environment.onEnd?.();
     this.#run = null;
   }
 
-  /** Asks it to stop, as SIGTERM does; calls back with how long that took, in ms, or null for too long. */
+  /**
+   * Asks the bridge to stop, as SIGTERM does. Calls back with the time that this took, in ms, or with null if
+   * it took too long.
+   */
   stop(onStopped: (tookMs: number | null) => void): void {
     const run = this.#run;
     if (!run) return;
-    const { time, disk } = this.#place;
+    const { time, disk } = this.#environment;
     const began = time.now;
     const end = (tookMs: number | null) => {
       if (run.clock.isDead) return;
       run.clock.die();
       if (this.#run === run) this.#run = null;
-      this.#place.onEnd?.();
+      this.#environment.onEnd?.();
       onStopped(tookMs);
     };
     time.after(stopLimitMs, () => end(disk.isWriting ? stopLimitMs : null));

@@ -4,40 +4,39 @@ import { Simulator } from '../../src/simulator/simulator.ts';
 import { type Bounds, boundsOf, slackMs } from '../oracle/bounds.ts';
 import { isSelected } from '../oracle/leakJudge.ts';
 import { Oracle } from '../oracle/oracle.ts';
-import { BridgeProcess, bridgeConfig, type Place } from './bridgeProcess.ts';
-import { checkPicture } from './checkpoint.ts';
-import { happen } from './life.ts';
-import { anOrder, type Order } from './people.ts';
+import { type BridgeEnvironment, BridgeProcess, bridgeConfig } from './bridgeProcess.ts';
+import { checkSettledState } from './checkpoint.ts';
+import { Observer } from './observer.ts';
+import { type Order, randomOrder } from './orders.ts';
 import { aCacheTrouble } from './routeFaults.ts';
+import { describeTrouble, kindOf, type PlannedTrouble, planTroubles, type Trouble } from './troublePlan.ts';
 import { Troubles } from './troubles.ts';
 import { type BrokerTap, VirtualBroker } from './virtualBroker.ts';
 import type { CloudTap } from './virtualCloud.ts';
 import { VirtualDisk } from './virtualDisk.ts';
 import { VirtualTime } from './virtualTime.ts';
-import { Watch } from './watch.ts';
-import { describe, forecast, nameOf, type Storm, type Trouble } from './weather.ts';
+import { applyRandomEvent } from './worldEvents.ts';
 
-/** What is simulated. */
 export interface DayOptions {
   readonly seed: number;
-  /** Virtual hours; troubled and quiet times take turns. */
+  /** How many hours to simulate. Times with faults and quiet times take turns. */
   readonly hours: number;
-  /** Told each line of what happens. */
+  /** Called with each line of the trace. */
   readonly onLine?: (line: string) => void;
 }
 
-/** What became of it. */
+/** The result of a simulated day. */
 export interface DayReport {
   readonly seed: number;
   readonly violations: readonly string[];
-  /** The last lines before the first violation. */
+  /** The last lines of the trace before the first violation. */
   readonly lastLines: readonly string[];
   readonly troubles: ReadonlyMap<string, number>;
   readonly checks: ReadonlyMap<string, number>;
   readonly requests: number;
   readonly orders: number;
   readonly starts: number;
-  /** A digest of all lines: the same seed gives the same. */
+  /** A hash of the trace. The same seed gives the same hash. */
   readonly fingerprint: number;
 }
 
@@ -46,11 +45,17 @@ const minuteMs = 60 * secondMs;
 const password = 'the-password-of-the-simulation';
 const linesKept = 300;
 
-/** From this seed on there are caches before the cloud. The days before it stay as they were when they were judged bad. */
-export const firstCached = 100_000;
+/**
+ * Days with this seed or a later one also have caches in front of the cloud. Days with earlier seeds stay
+ * exactly as they were before caches existed.
+ */
+export const firstSeedWithCaches = 100_000;
 
-/** Schedules: few as they are by default, where a day is twenty thousand requests, and many that are asked for less. */
-const calm = {
+/**
+ * Schedules of the bridge. Only a few days have the default ones, with which a day takes 20,000 requests. The
+ * other days ask less often, so that more days can be simulated.
+ */
+const rare = {
   incidents: '20m',
   sonics: '20m',
   telemetry: '30m',
@@ -59,37 +64,51 @@ const calm = {
   pressure_tests: '30m',
   properties: '30m',
 };
-const patient = { ...calm, incidents: '30m', sonics: '12m' };
-const tempers = [{}, ...Array(29).fill(calm), ...Array(20).fill(patient)];
+const rareIncidents = { ...rare, incidents: '30m', sonics: '12m' };
+const scheduleChoices = [{}, ...Array(29).fill(rare), ...Array(20).fill(rareIncidents)];
 
-/** Long enough for each schedule to come round twice, as what is gone must be missed twice, and for every wait. */
+/**
+ * The length of a quiet time. Each schedule must run twice, because a device is removed only after two lists
+ * without it, and every wait must end.
+ */
 function quietMsOf(bounds: Bounds): number {
-  return Math.max(...Object.values(bounds.windowMs)) - slackMs + 10 * minuteMs;
+  return Math.max(...Object.values(bounds.maxAgeMs)) - slackMs + 10 * minuteMs;
 }
 
-/** Until when a list of devices that the cloud has told to wait an hour for may not be read; it is not a vital one. */
-function unreadUntil({ trouble, startMs, durationMs }: Storm): number {
+/**
+ * A list of devices is not vital. If the cloud asks to wait an hour for it, it may stay unread until then.
+ */
+function unreadUntil({ trouble, startMs, durationMs }: PlannedTrouble): number {
   const isLong = trouble.at === 'route' && trouble.fault.endsWith('-hour');
   const isOfDevices = isLong && /^list_(properties|signals|property_signals)$/.test(trouble.operation);
   return isOfDevices ? startMs + durationMs + 60 * minuteMs : 0;
 }
 
-/** Simulates a seed's time of trouble; the same seed gives the same. */
+/**
+ * A simulated day runs the whole bridge for hours of virtual time, which pass in seconds. Around it are a
+ * simulated cloud, and a broker, a network, a disk and a clock in memory (the `virtual*.ts` files). Three
+ * things happen at random: events in the cloud (`worldEvents.ts`), commands and other messages of clients
+ * (`orders.ts`), and faults, called troubles (`troublePlan.ts` plans them, `troubles.ts` carries them out).
+ *
+ * Meanwhile the oracle (test/oracle) and an `Observer` judge the bridge. After each time with faults comes a
+ * quiet time, and then `checkpoint.ts` compares the broker with the cloud. Each random choice comes from the
+ * seed, so the same seed gives exactly the same day.
+ */
 export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<DayReport> {
-  // Streams of their own, so that what one draws leaves the others as they are.
+  // Each part has its own random numbers, so that a change in one part does not change the others.
   const random = {
     plan: seededRandom(seed * 8 + 1),
-    weather: seededRandom(seed * 8 + 2),
+    troubles: seededRandom(seed * 8 + 2),
     network: seededRandom(seed * 8 + 3),
     broker: seededRandom(seed * 8 + 4),
     disk: seededRandom(seed * 8 + 5),
-    life: seededRandom(seed * 8 + 6),
-    people: seededRandom(seed * 8 + 7),
+    events: seededRandom(seed * 8 + 6),
+    orders: seededRandom(seed * 8 + 7),
     process: seededRandom(seed * 8 + 8),
     caches: seededRandom(-seed),
   };
   const time = new VirtualTime();
-  const epochMs = anEpoch(random.plan);
+  const epochMs = randomStart(random.plan);
   const lines: string[] = [];
   let fingerprint = 0;
   const trace = (text: string) => {
@@ -97,7 +116,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     for (let index = 0; index < line.length; index += 7)
       fingerprint = (fingerprint * 31 + line.charCodeAt(index)) | 0;
     onLine?.(line);
-    if (watch.violations.length + (oracle?.violations.length ?? 0) > 1) return;
+    if (observer.violations.length + (oracle?.violations.length ?? 0) > 1) return;
     lines.push(line);
     if (lines.length > 2 * linesKept) lines.splice(0, linesKept);
   };
@@ -120,7 +139,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     pageSize: between(random.plan, 1, 4),
     tokenLifetimeMs: (pick(random.plan, [1, 14, 14 * 24]) ?? 14) * 60 * minuteMs,
   });
-  const watch = new Watch(
+  const observer = new Observer(
     {
       requestTimeoutMs: 10 * secondMs,
       maxConcurrency: 4,
@@ -128,8 +147,8 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
       isSelected: (id) => {
         const { world } = simulator;
         const incident = world.incidents.get(id);
-        // To which of several properties a sonic on Wi-Fi belongs nobody can tell, and that there are several, or are
-        // no longer, is known only from lists that are read more rarely.
+        // Nobody can tell to which of several properties a sonic on Wi-Fi belongs. The bridge learns how many
+        // properties there are only from lists that it reads less often.
         const isNowhere = world.wifiSonics.has(incident?.sonic_id ?? id);
         if (selection.length > 0 && (isNowhere || oracle.hasMoved(incident?.sonic_id ?? id))) return false;
         return isSelected(
@@ -139,23 +158,25 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
         );
       },
       canRemember: () => disk.fault === null || disk.fault === 'slow',
-      isTruthful: () => seed < firstCached || !oracle.isMisled('incidents'),
-      isMarking: () => !broker.isFlagLost,
-      isOwed: (request) => oracle.pauses.mayTurnOn(request),
+      isTruthful: () => seed < firstSeedWithCaches || !oracle.isMisled('incidents'),
+      showsRetained: () => !broker.isFlagLost,
+      mayChangeUnasked: (request) => oracle.pauses.mayTurnOn(request),
     },
     () => time.now,
     () => simulator.world,
     trace,
   );
   const disk = new VirtualDisk(random.disk);
-  const [home] = simulator.world.properties.values();
-  // Some name their property, which may be called something else later.
+  const [property] = simulator.world.properties.values();
+  // Some configurations select the property by its name, which may change later.
   const selection =
-    home && random.plan() < 0.15 ? [random.plan() < 0.7 ? (home.name ?? home.id) : home.id] : [];
+    property && random.plan() < 0.15
+      ? [random.plan() < 0.7 ? (property.name ?? property.id) : property.id]
+      : [];
   const config = {
     cloud: { password },
     mqtt: { protocol_version: pick(random.plan, [4, 5]) },
-    schedules: { ...pick(random.plan, tempers) },
+    schedules: { ...pick(random.plan, scheduleChoices) },
     filters: { properties: selection },
   };
   const bounds = boundsOf(configSchema.parse(bridgeConfig(config)));
@@ -163,7 +184,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
   const broker: VirtualBroker = new VirtualBroker(
     time,
     random.broker,
-    bothBrokerTaps(watch.broker, () => ({
+    bothBrokerTaps(observer.broker, () => ({
       ...oracle.broker,
       delivered: (topic, payload, isRetained, publishedAt) => {
         oracle.broker.delivered(topic, payload, isRetained, publishedAt);
@@ -176,11 +197,11 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     retained: broker.retained,
     bounds,
   });
-  // A clock may be set wrong by so much (`troubles.ts`).
+  // The largest error that `troubles.ts` gives to the clock.
   oracle.wallErrorMs = 60 * 60 * secondMs;
   oracle.canRemember = () => disk.fault === null || disk.fault === 'slow';
-  oracle.showsStored = () => !broker.isFlagLost && broker.shownShare === 1;
-  const place: Place = {
+  oracle.showsRetained = () => !broker.isFlagLost && broker.shownShare === 1;
+  const environment: BridgeEnvironment = {
     time,
     random: random.process,
     epochMs,
@@ -191,14 +212,14 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
       oracle.asked(request);
       return troubles.strike(request, random.network);
     },
-    tap: bothCloudTaps(watch.cloud, oracle.cloud),
+    tap: bothCloudTaps(observer.cloud, oracle.cloud),
     onStart: () => oracle.runBegan(),
     onEnd: () => oracle.runEnded(),
-    logged: (line) => watch.logged(line),
+    logged: (line) => observer.logged(line),
     config,
   };
-  const bridge = new BridgeProcess(place);
-  const met = new Map<string, number>();
+  const bridge = new BridgeProcess(environment);
+  const troubleCounts = new Map<string, number>();
   let orders = 0;
   let isTroubled = true;
 
@@ -209,106 +230,106 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
       return;
     }
     trace('** the bridge starts');
-    watch.runBegan();
+    observer.runBegan();
     bridge.start();
   };
   const startLater = () =>
-    time.after((random.weather() < 0.7 ? 10 : 300) * secondMs * random.weather(), start);
+    time.after((random.troubles() < 0.7 ? 10 : 300) * secondMs * random.troubles(), start);
 
   const troubles = new Troubles({
-    ...{ place, bridge, oracle, watch, password },
-    random: random.weather,
+    ...{ environment, bridge, oracle, observer, password },
+    random: random.troubles,
     startLater,
     publish: (order) => publish(order),
   });
   const begin = (trouble: Trouble) => {
-    trace(`** ${describe(trouble)} begins`);
-    const name = nameOf(trouble);
-    met.set(name, (met.get(name) ?? 0) + 1);
+    trace(`** ${describeTrouble(trouble)} begins`);
+    const name = kindOf(trouble);
+    troubleCounts.set(name, (troubleCounts.get(name) ?? 0) + 1);
     troubles.begin(trouble);
   };
   const end = (trouble: Trouble) => {
-    trace(`** ${describe(trouble)} ends`);
+    trace(`** ${describeTrouble(trouble)} ends`);
     troubles.end(trouble);
   };
-  const schedule = ({ trouble, startMs, durationMs }: Storm) => {
+  const schedule = ({ trouble, startMs, durationMs }: PlannedTrouble) => {
     time.after(startMs - time.now, () => begin(trouble));
     time.after(startMs + durationMs - time.now, () => end(trouble));
   };
 
   const publish = (order: Order) => {
-    watch.ordered(order);
+    observer.addOrder(order);
     trace(`** somebody publishes ${order.topic} ${order.payload}${order.isRetained ? ' (retained)' : ''}`);
-    broker.publish(order.topic, order.payload, order.isRetained === true, random.people() < 0.1 ? 2 : 1);
+    broker.publish(order.topic, order.payload, order.isRetained === true, random.orders() < 0.1 ? 2 : 1);
   };
-  const live = () => {
-    time.after(between(random.life, 5, 1_500) * secondMs, () => {
+  const scheduleEvents = () => {
+    time.after(between(random.events, 5, 1_500) * secondMs, () => {
       if (isTroubled) {
-        trace(`** ${happen(simulator.world, random.life)}`);
-        watch.worldChanged();
+        trace(`** ${applyRandomEvent(simulator.world, random.events)}`);
+        observer.worldChanged();
       }
-      live();
+      scheduleEvents();
     });
   };
-  const speak = () => {
-    const isBurst = random.people() < 0.3;
-    time.after(isBurst ? 3 * secondMs * random.people() : between(random.people, 5, 2_400) * secondMs, () => {
+  const scheduleOrders = () => {
+    const isBurst = random.orders() < 0.3;
+    time.after(isBurst ? 3 * secondMs * random.orders() : between(random.orders, 5, 2_400) * secondMs, () => {
       if (isTroubled) {
-        publish(anOrder(simulator.world, random.people, ++orders));
+        publish(randomOrder(simulator.world, random.orders, ++orders));
       }
-      speak();
+      scheduleOrders();
     });
   };
-  const look = () => {
+  const scheduleChecks = () => {
     time.after(10 * secondMs, () => {
-      watch.checkOutcomes();
-      watch.checkLoad(bridge.load);
-      look();
+      observer.checkOutcomes();
+      observer.checkLoad(bridge.load);
+      scheduleChecks();
     });
   };
 
-  watch.worldChanged();
+  observer.worldChanged();
   start();
-  live();
-  speak();
-  look();
+  scheduleEvents();
+  scheduleOrders();
+  scheduleChecks();
   const rounds = Math.max(1, Math.round((hours * 60 * minuteMs) / (4 * quietMs)));
   const roundMs = (hours * 60 * minuteMs) / rounds;
-  let lateMs = 0;
-  const deadline = () => watch.violations.length + oracle.violations.length > 0;
-  for (let round = 0; round < rounds && !deadline(); round++) {
-    const startMs = round * roundMs + lateMs;
+  let addedMs = 0;
+  const hasFailed = () => observer.violations.length + oracle.violations.length > 0;
+  for (let round = 0; round < rounds && !hasFailed(); round++) {
+    const startMs = round * roundMs + addedMs;
     const quietAt = startMs + roundMs - quietMs;
-    const storms = forecast(random.weather, startMs, quietAt);
-    for (const storm of storms) schedule(storm);
-    if (seed >= firstCached)
-      for (const storm of forecast(random.caches, startMs, quietAt, [aCacheTrouble])) schedule(storm);
+    const planned = planTroubles(random.troubles, startMs, quietAt);
+    for (const each of planned) schedule(each);
+    if (seed >= firstSeedWithCaches)
+      for (const each of planTroubles(random.caches, startMs, quietAt, [aCacheTrouble])) schedule(each);
     isTroubled = true;
-    for (let at = startMs; at < quietAt && !deadline(); at += minuteMs)
+    for (let at = startMs; at < quietAt && !hasFailed(); at += minuteMs)
       await time.runUntil(Math.min(at + minuteMs, quietAt));
     trace('** quiet');
     isTroubled = false;
     troubles.settle();
-    watch.worldChanged();
-    // It is quiet for a machine that still sleeps once it wakes, and for a list that waits once it is read.
-    const quietFrom = Math.max(quietAt, bridge.machine.wakesAt, ...storms.map(unreadUntil));
-    lateMs += quietFrom - quietAt;
+    observer.worldChanged();
+    // A machine that still sleeps must wake first, and a list that still waits must be read first.
+    const quietFrom = Math.max(quietAt, bridge.machine.wakesAt, ...planned.map(unreadUntil));
+    addedMs += quietFrom - quietAt;
     const quietUntil = quietFrom + quietMs;
-    for (let at = quietAt; at < quietUntil && !deadline(); at += minuteMs) {
+    for (let at = quietAt; at < quietUntil && !hasFailed(); at += minuteMs) {
       await time.runUntil(Math.min(at + minuteMs, quietUntil));
       if (!bridge.isRunning) start();
     }
-    if (!deadline()) await checkPicture(place, watch, oracle, selection);
+    if (!hasFailed()) await checkSettledState(environment, observer, oracle, selection);
   }
   troubles.settle();
   bridge.kill();
   return {
     seed,
-    violations: [...watch.violations, ...oracle.violations],
+    violations: [...observer.violations, ...oracle.violations],
     lastLines: lines.slice(-linesKept),
-    troubles: met,
-    checks: new Map([...watch.checks, ...oracle.checks]),
-    requests: watch.requests,
+    troubles: troubleCounts,
+    checks: new Map([...observer.checks, ...oracle.checks]),
+    requests: observer.requests,
     orders,
     starts: bridge.runs,
     fingerprint,
@@ -318,9 +339,9 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
 function bothCloudTaps(one: CloudTap, other: CloudTap): CloudTap {
   return {
     sent: (request) => both(one.sent, other.sent)(request),
-    judged: (request, answer) => both(one.judged, other.judged)(request, answer),
+    processed: (request, answer) => both(one.processed, other.processed)(request, answer),
     answered: (request, answer) => both(one.answered, other.answered)(request, answer),
-    torn: (request, status) => both(one.torn, other.torn)(request, status),
+    truncated: (request, status) => both(one.truncated, other.truncated)(request, status),
     ended: (request) => both(one.ended, other.ended)(request),
   };
 }
@@ -336,18 +357,18 @@ function bothBrokerTaps(one: BrokerTap, other: () => BrokerTap): BrokerTap {
   };
 }
 
-function both<Told extends readonly unknown[]>(
-  one: ((...told: Told) => void) | undefined,
-  other: ((...told: Told) => void) | undefined,
-): (...told: Told) => void {
-  return (...told) => {
-    one?.(...told);
-    other?.(...told);
+function both<Args extends readonly unknown[]>(
+  one: ((...args: Args) => void) | undefined,
+  other: ((...args: Args) => void) | undefined,
+): (...args: Args) => void {
+  return (...args) => {
+    one?.(...args);
+    other?.(...args);
   };
 }
 
-/** Days on which calendars are interesting, and others. */
-function anEpoch(random: () => number): number {
+/** A random start: the end of a month, a change of the clocks, a leap day, or an ordinary day. */
+function randomStart(random: () => number): number {
   const days = [
     ...['2026-01-31', '2026-02-28', '2026-03-28', '2026-03-31', '2026-04-30', '2026-06-15'],
     ...['2026-10-24', '2026-10-31', '2026-11-30', '2026-12-31', '2028-02-28', '2028-02-29'],

@@ -20,8 +20,11 @@ type Asked =
   | 'read_daily_usage'
   | 'read_telemetry';
 
-/** A broker and a cloud, on which lies are told as a bridge would tell them. */
-class Stage {
+/**
+ * A cloud, a broker and an oracle, without a bridge. The test publishes true and false messages in place of a
+ * bridge, and checks which of them the oracle reports.
+ */
+class OracleBench {
   readonly time = new VirtualTime();
   readonly simulator = new Simulator({
     clock: {
@@ -55,7 +58,7 @@ class Stage {
       bounds: boundsOf(configSchema.parse(bridgeConfig(config))),
     });
     taps.current = this.oracle.broker;
-    // A simulator begins with one that is open.
+    // A simulator starts with an open incident.
     for (const id of this.simulator.world.incidents.ids) this.simulator.world.closeIncident(id);
     this.oracle.broker.linked(true);
     this.oracle.runBegan();
@@ -66,7 +69,7 @@ class Stage {
     this.broker.take(path.startsWith('homeassistant/') ? path : `sonic2mqtt/${path}`, payload, true);
   }
 
-  /** Announces the valve with these sensors, all of it available. */
+  /** Announces the valve with these entities, all of them available. */
   announce(...componentIds: readonly string[]): void {
     this.announceDevice('sonic', ...componentIds);
   }
@@ -90,7 +93,7 @@ class Stage {
     this.say(`sonic/${this.sonicId}/homeassistant`, states);
   }
 
-  /** Asks the cloud, whose answer arrives at once. */
+  /** Sends a request, as a bridge would, and answers it at once. */
   ask(operation: Asked, body = '', status = 200, incidentId = ''): void {
     const params = { sonic_id: this.sonicId, thing_id: this.sonicId, incident_id: incidentId };
     const request: SeenRequest = {
@@ -105,7 +108,7 @@ class Stage {
     const answer = { status, headers: {}, text };
     this.oracle.asked(request);
     this.oracle.cloud.sent(request);
-    this.oracle.cloud.judged(request, answer);
+    this.oracle.cloud.processed(request, answer);
     this.oracle.cloud.answered(request, answer);
     this.oracle.cloud.ended?.(request);
   }
@@ -128,12 +131,12 @@ class Stage {
     await this.time.runUntil(this.time.now + ms);
   }
 
-  /** Lets so much time pass that details of after an outage were read again. */
+  /** Waits until details must have been read again after an outage. */
   async settle(): Promise<void> {
     await this.pass(7 * minuteMs);
   }
 
-  /** What was said of the valve's state, and not of its availability. */
+  /** The violations about the valve's state, without those about its availability. */
   get violationsOfStates(): readonly string[] {
     return this.violations.filter((words) => !words.includes('/availability '));
   }
@@ -144,53 +147,53 @@ class Stage {
 }
 
 describe('shown is true', () => {
-  it('takes what is so, and what was so a short time ago', async () => {
-    const stage = new Stage();
-    stage.announce('valve_valve');
-    stage.show({ valve: 'open' });
-    stage.simulator.world.setValve(stage.sonicId, 'closed');
-    await stage.pass(4 * minuteMs);
-    stage.show({ valve: 'closed' });
-    await stage.pass(60 * minuteMs);
-    expect(stage.violations).toEqual([]);
+  it('accepts a value that is true, or was a short time ago', async () => {
+    const bench = new OracleBench();
+    bench.announce('valve_valve');
+    bench.show({ valve: 'open' });
+    bench.simulator.world.setValve(bench.sonicId, 'closed');
+    await bench.pass(4 * minuteMs);
+    bench.show({ valve: 'closed' });
+    await bench.pass(60 * minuteMs);
+    expect(bench.violations).toEqual([]);
   });
 
-  it('finds what never was so, at once', () => {
-    const stage = new Stage();
-    stage.announce('valve_valve', 'sensor_battery');
-    stage.show({ valve: 'closed', battery: 'low' });
-    expect(stage.violations).toHaveLength(2);
+  it('reports a value that was never true, at once', () => {
+    const bench = new OracleBench();
+    bench.announce('valve_valve', 'sensor_battery');
+    bench.show({ valve: 'closed', battery: 'low' });
+    expect(bench.violations).toHaveLength(2);
   });
 
-  it('finds what has not been so for too long, without any message', async () => {
-    const stage = new Stage();
-    stage.announce('valve_valve');
-    stage.show({ valve: 'open' });
-    stage.simulator.world.setValve(stage.sonicId, 'closed');
-    await stage.pass(8 * minuteMs);
-    expect(stage.violations).toHaveLength(1);
+  it('reports a value that has not been true for too long, without a new message', async () => {
+    const bench = new OracleBench();
+    bench.announce('valve_valve');
+    bench.show({ valve: 'open' });
+    bench.simulator.world.setValve(bench.sonicId, 'closed');
+    await bench.pass(8 * minuteMs);
+    expect(bench.violations).toHaveLength(1);
   });
 
-  it('takes what is unknown or unavailable, and looks again when it is available', async () => {
-    const stage = new Stage();
-    stage.announce('valve_valve', 'sensor_battery');
-    stage.say('bridge/cloud', 'offline');
-    stage.show({ valve: 'closed', battery: null });
-    expect(stage.violations).toEqual([]);
-    stage.say('bridge/cloud', 'online');
-    expect(stage.violations).toHaveLength(1);
+  it('accepts unknown and unavailable values, and checks again once they are available', async () => {
+    const bench = new OracleBench();
+    bench.announce('valve_valve', 'sensor_battery');
+    bench.say('bridge/cloud', 'offline');
+    bench.show({ valve: 'closed', battery: null });
+    expect(bench.violations).toEqual([]);
+    bench.say('bridge/cloud', 'online');
+    expect(bench.violations).toHaveLength(1);
   });
 
-  it('finds an offline valve whose leak sensor says that it is dry', async () => {
-    const stage = new Stage();
-    stage.announce('binary_sensor_incident_water_presence_detected');
-    stage.simulator.world.dropRadio(stage.sonicId);
-    await stage.pass(9 * minuteMs);
-    stage.show({ incident_water_presence_detected: 'OFF' });
-    expect(stage.violations).toHaveLength(1);
+  it('reports an offline valve whose leak sensor is off', async () => {
+    const bench = new OracleBench();
+    bench.announce('binary_sensor_incident_water_presence_detected');
+    bench.simulator.world.dropRadio(bench.sonicId);
+    await bench.pass(9 * minuteMs);
+    bench.show({ incident_water_presence_detected: 'OFF' });
+    expect(bench.violations).toHaveLength(1);
   });
 
-  it.each<[string, 'property' | 'signal' | 'sonic', string, (stage: Stage) => string | number]>([
+  it.each<[string, 'property' | 'signal' | 'sonic', string, (bench: OracleBench) => string | number]>([
     ['position', 'sonic', 'valve_valve', () => 'closed'],
     ['state', 'sonic', 'sensor_valve_state', () => 'faulty'],
     ['leak', 'sonic', 'binary_sensor_incident_water_presence_detected', () => 'ON'],
@@ -233,88 +236,85 @@ describe('shown is true', () => {
     ['measurement', 'sonic', 'sensor_flow', () => 999],
     ['name', 'sonic', 'text_name', () => 'Nobody’s'],
     ['name', 'property', 'text_name', () => 'Nobody’s'],
-  ])('finds a false %s (%s)', async (_words, kind, componentId, lie) => {
-    const stage = new Stage();
-    stage.announceDevice(kind, componentId);
-    await stage.settle();
+  ])('reports a false %s (%s)', async (_words, kind, componentId, lie) => {
+    const bench = new OracleBench();
+    bench.announceDevice(kind, componentId);
+    await bench.settle();
     const [, key = ''] = /^(?:binary_sensor|sensor|switch|text|valve)_(.+)$/.exec(componentId) ?? [];
-    stage.say(`${kind}/${stage[`${kind}Id`]}/homeassistant`, { [key]: lie(stage) });
-    expect(stage.violations).toHaveLength(1);
+    bench.say(`${kind}/${bench[`${kind}Id`]}/homeassistant`, { [key]: lie(bench) });
+    expect(bench.violations).toHaveLength(1);
   });
 
-  it('finds a leak that is open, and said to be none for too long', async () => {
-    const stage = new Stage();
-    stage.announce('binary_sensor_incident_water_presence_detected');
-    stage.show({ incident_water_presence_detected: 'OFF' });
-    stage.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: stage.sonicId });
-    await stage.pass(9 * minuteMs);
-    expect(stage.violations).toHaveLength(1);
+  it('reports a leak sensor that stays off too long during a leak', async () => {
+    const bench = new OracleBench();
+    bench.announce('binary_sensor_incident_water_presence_detected');
+    bench.show({ incident_water_presence_detected: 'OFF' });
+    bench.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: bench.sonicId });
+    await bench.pass(9 * minuteMs);
+    expect(bench.violations).toHaveLength(1);
   });
 
-  it('finds a summary of a property, and an alert of a valve, that have missed a leak for too long', async () => {
-    const stage = new Stage();
-    stage.announce('binary_sensor_alert');
-    stage.announceDevice('property', 'sensor_summary');
-    stage.show({ alert: 'OFF' });
-    stage.say(`property/${stage.propertyId}/homeassistant`, { summary: 'All good. No leaks, water on.' });
-    stage.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: stage.sonicId });
-    await stage.pass(9 * minuteMs);
-    expect(stage.violations).toHaveLength(2);
+  it('reports a summary of a property and an alert of a valve that miss a leak for too long', async () => {
+    const bench = new OracleBench();
+    bench.announce('binary_sensor_alert');
+    bench.announceDevice('property', 'sensor_summary');
+    bench.show({ alert: 'OFF' });
+    bench.say(`property/${bench.propertyId}/homeassistant`, { summary: 'All good. No leaks, water on.' });
+    bench.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: bench.sonicId });
+    await bench.pass(9 * minuteMs);
+    expect(bench.violations).toHaveLength(2);
   });
 
   it.each([
-    ['shows it while the cloud is asked for it by itself', true, 'ON', 1, 0],
-    ['counts it besides a new one while the cloud is asked for it by itself', true, null, 2, 0],
-    ['counts more than that', true, null, 3, 1],
-    ['shows it and asks for none', false, 'ON', 1, 1],
-  ])(
-    'knows of an incident that closed in an outage, where the bridge %s',
-    async (...[, asks, word, open, count]) => {
-      const stage = new Stage();
-      const { simulator } = stage;
-      stage.announce('binary_sensor_incident_legionella_risk', 'sensor_open_incidents');
-      const { id } = simulator.world.openIncident({ type: 'legionella_risk', sonicId: stage.sonicId });
-      stage.say('bridge/cloud', 'offline');
-      await stage.pass(minuteMs);
-      simulator.world.closeIncident(id);
-      await stage.pass(60 * minuteMs);
-      if (open > 1) simulator.world.openIncident({ type: 'high_volume_alert', sonicId: stage.sonicId });
-      stage.ask('list_incidents');
-      if (asks) stage.ask('read_incident', '', 503, id);
-      stage.show({ incident_legionella_risk: word, open_incidents: word === null ? open : null });
-      stage.say('bridge/cloud', 'online');
-      expect(stage.violations).toEqual(Array(count).fill(expect.anything()));
-      for (let minute = 0; minute < 3; minute++) {
-        await stage.pass(minuteMs);
-        stage.ask('list_incidents');
-        if (asks) stage.ask('read_incident', '', 503, id);
-      }
-      expect(stage.violations.length).toBeGreaterThan(count);
-    },
-  );
+    ['shows it while it reads the incident by itself', true, 'ON', 1, 0],
+    ['counts it and a new one while it reads the incident by itself', true, null, 2, 0],
+    ['counts one incident too many', true, null, 3, 1],
+    ['shows it without reading it by itself', false, 'ON', 1, 1],
+  ])('judges an incident that closed in an outage: the bridge %s', async (...[, asks, word, open, count]) => {
+    const bench = new OracleBench();
+    const { simulator } = bench;
+    bench.announce('binary_sensor_incident_legionella_risk', 'sensor_open_incidents');
+    const { id } = simulator.world.openIncident({ type: 'legionella_risk', sonicId: bench.sonicId });
+    bench.say('bridge/cloud', 'offline');
+    await bench.pass(minuteMs);
+    simulator.world.closeIncident(id);
+    await bench.pass(60 * minuteMs);
+    if (open > 1) simulator.world.openIncident({ type: 'high_volume_alert', sonicId: bench.sonicId });
+    bench.ask('list_incidents');
+    if (asks) bench.ask('read_incident', '', 503, id);
+    bench.show({ incident_legionella_risk: word, open_incidents: word === null ? open : null });
+    bench.say('bridge/cloud', 'online');
+    expect(bench.violations).toEqual(Array(count).fill(expect.anything()));
+    for (let minute = 0; minute < 3; minute++) {
+      await bench.pass(minuteMs);
+      bench.ask('list_incidents');
+      if (asks) bench.ask('read_incident', '', 503, id);
+    }
+    expect(bench.violations.length).toBeGreaterThan(count);
+  });
 
   it.each([
-    ['does not answer for alone', 503, 0],
-    ['has told', 404, 1],
+    ['does not answer for it', 503, 0],
+    ['has reported it as gone', 404, 1],
   ])(
-    'knows of an incident that closed, which the cloud %s: %i, until the third list',
+    'allows a closed incident until the third list if the cloud %s: status %i',
     async (...[, status, count]) => {
-      const stage = new Stage({ schedules: { incidents: '20m', sonics: '2h' } });
-      stage.announce('binary_sensor_alert');
-      const { id } = stage.simulator.world.openIncident({ type: 'legionella_risk', sonicId: stage.sonicId });
-      stage.show({ alert: 'ON' });
-      await stage.pass(minuteMs);
-      stage.simulator.world.closeIncident(id);
-      await stage.pass(20 * minuteMs);
-      stage.ask('list_incidents');
-      stage.ask('read_incident', '', status, id);
-      await stage.pass(20 * minuteMs);
-      stage.ask('list_incidents');
-      await stage.pass(19 * minuteMs);
-      expect(stage.violationsOfStates).toHaveLength(count);
-      stage.ask('list_incidents');
-      await stage.pass(5 * minuteMs);
-      expect(stage.violationsOfStates).not.toEqual([]);
+      const bench = new OracleBench({ schedules: { incidents: '20m', sonics: '2h' } });
+      bench.announce('binary_sensor_alert');
+      const { id } = bench.simulator.world.openIncident({ type: 'legionella_risk', sonicId: bench.sonicId });
+      bench.show({ alert: 'ON' });
+      await bench.pass(minuteMs);
+      bench.simulator.world.closeIncident(id);
+      await bench.pass(20 * minuteMs);
+      bench.ask('list_incidents');
+      bench.ask('read_incident', '', status, id);
+      await bench.pass(20 * minuteMs);
+      bench.ask('list_incidents');
+      await bench.pass(19 * minuteMs);
+      expect(bench.violationsOfStates).toHaveLength(count);
+      bench.ask('list_incidents');
+      await bench.pass(5 * minuteMs);
+      expect(bench.violationsOfStates).not.toEqual([]);
     },
   );
 
@@ -322,74 +322,71 @@ describe('shown is true', () => {
     ['low_battery_level', 1],
     ['device_handle_moved', 1],
     ['radio_disconnection', 0],
-  ])('finds that an offline valve says that %s is not open: %i', async (type, count) => {
-    const stage = new Stage();
-    stage.announce(`binary_sensor_incident_${type}`);
-    stage.simulator.world.changeSonic(stage.sonicId, { radio_connection: 'disconnected' });
-    await stage.pass(15 * minuteMs);
-    stage.show({ [`incident_${type}`]: 'OFF' });
-    expect(stage.violationsOfStates).toHaveLength(count);
+  ])('reports an offline valve that shows no %s: %i violations', async (type, count) => {
+    const bench = new OracleBench();
+    bench.announce(`binary_sensor_incident_${type}`);
+    bench.simulator.world.changeSonic(bench.sonicId, { radio_connection: 'disconnected' });
+    await bench.pass(15 * minuteMs);
+    bench.show({ [`incident_${type}`]: 'OFF' });
+    expect(bench.violationsOfStates).toHaveLength(count);
   });
 
-  it('finds that nothing is open at an offline valve and in its property', async () => {
-    const stage = new Stage();
-    stage.announce('sensor_open_incidents');
-    stage.announceDevice('property', 'binary_sensor_problem', 'sensor_open_incidents');
-    stage.simulator.world.changeSonic(stage.sonicId, { radio_connection: 'disconnected' });
-    await stage.pass(130 * minuteMs);
-    stage.show({ open_incidents: 0 });
-    stage.say(`property/${stage.propertyId}/homeassistant`, { problem: 'OFF', open_incidents: 0 });
-    expect(stage.violationsOfStates).toHaveLength(3);
+  it('reports an offline valve and its property that show no incident', async () => {
+    const bench = new OracleBench();
+    bench.announce('sensor_open_incidents');
+    bench.announceDevice('property', 'binary_sensor_problem', 'sensor_open_incidents');
+    bench.simulator.world.changeSonic(bench.sonicId, { radio_connection: 'disconnected' });
+    await bench.pass(130 * minuteMs);
+    bench.show({ open_incidents: 0 });
+    bench.say(`property/${bench.propertyId}/homeassistant`, { problem: 'OFF', open_incidents: 0 });
+    expect(bench.violationsOfStates).toHaveLength(3);
   });
 
   it.each([
     ['with a filter, which cannot select it', ['Willow Cottage'], 0],
     ['without a filter', [], 1],
-  ])(
-    'knows of an offline valve on Wi-Fi whose property nobody can tell, %s',
-    async (_, properties, count) => {
-      const stage = new Stage({ filters: { properties } });
-      const { world } = stage.simulator;
-      world.addProperty();
-      const { id } = world.addWifiSonic(stage.propertyId);
-      world.changeSonic(id, { radio_connection: 'disconnected' });
-      stage.announceDevice('property', 'binary_sensor_problem');
-      await stage.pass(130 * minuteMs);
-      stage.say(`property/${stage.propertyId}/homeassistant`, { problem: 'OFF' });
-      expect(stage.violationsOfStates).toHaveLength(count);
-    },
-  );
-
-  it('finds water of today that the cloud never told of, and takes what it did', async () => {
-    const stage = new Stage();
-    stage.announce('sensor_water_today');
-    await stage.settle();
-    stage.ask('read_daily_usage');
-    const today = stage.simulator.world.usage(stage.sonicId).daily.at(-1)?.liters ?? 0;
-    stage.show({ water_today: today });
-    expect(stage.violations).toEqual([]);
-    stage.show({ water_today: today + 1 });
-    expect(stage.violations).toHaveLength(1);
+  ])('judges a property with an offline valve on Wi-Fi, %s', async (_, properties, count) => {
+    const bench = new OracleBench({ filters: { properties } });
+    const { world } = bench.simulator;
+    world.addProperty();
+    const { id } = world.addWifiSonic(bench.propertyId);
+    world.changeSonic(id, { radio_connection: 'disconnected' });
+    bench.announceDevice('property', 'binary_sensor_problem');
+    await bench.pass(130 * minuteMs);
+    bench.say(`property/${bench.propertyId}/homeassistant`, { problem: 'OFF' });
+    expect(bench.violationsOfStates).toHaveLength(count);
   });
 
-  it('finds a total that falls, unless the cloud has taken litres back', () => {
-    const stage = new Stage();
-    const total = (water: number) => stage.say(`sonic/${stage.sonicId}/usage`, { total: water });
+  it('reports water of today that the cloud never reported, and accepts the reported one', async () => {
+    const bench = new OracleBench();
+    bench.announce('sensor_water_today');
+    await bench.settle();
+    bench.ask('read_daily_usage');
+    const today = bench.simulator.world.usage(bench.sonicId).daily.at(-1)?.liters ?? 0;
+    bench.show({ water_today: today });
+    expect(bench.violations).toEqual([]);
+    bench.show({ water_today: today + 1 });
+    expect(bench.violations).toHaveLength(1);
+  });
+
+  it('reports a total that falls, unless the cloud has reduced the usage', () => {
+    const bench = new OracleBench();
+    const total = (water: number) => bench.say(`sonic/${bench.sonicId}/usage`, { total: water });
     for (const water of [100, null as never, 101.5]) total(water);
-    expect(stage.violations).toEqual([]);
+    expect(bench.violations).toEqual([]);
     total(101.4);
-    expect(stage.violations).toHaveLength(1);
+    expect(bench.violations).toHaveLength(1);
     const told = (liters: number) =>
-      stage.oracle.cloud.answered(
+      bench.oracle.cloud.answered(
         {
           ...{ origin: '', method: 'GET', target: '/', operation: 'read_daily_usage' },
-          ...{ params: { thing_id: stage.sonicId }, body: '', number: 0 },
+          ...{ params: { thing_id: bench.sonicId }, body: '', number: 0 },
         },
         { status: 200, headers: {}, text: JSON.stringify({ daily: [{ date: '1969-12-31', liters }] }) },
       );
     for (const liters of [20, 8]) told(liters);
     total(90);
-    expect(stage.violations).toHaveLength(1);
+    expect(bench.violations).toHaveLength(1);
   });
 
   it.each([
@@ -397,40 +394,40 @@ describe('shown is true', () => {
     ['a link', '', { radio_connection: 'disconnected' }],
     ['a number of incidents', '/incidents', { open_count: 2 }],
     ['a measurement', '/telemetry', { flow_l_min: 999 }],
-  ])('finds %s of no valve on a raw topic', async (_words, path, document) => {
-    const stage = new Stage();
-    stage.announce();
-    await stage.settle();
-    stage.say(`sonic/${stage.sonicId}${path}`, document);
-    expect(stage.violations).toHaveLength(1);
+  ])('reports %s on a raw topic that no valve had', async (_words, path, document) => {
+    const bench = new OracleBench();
+    bench.announce();
+    await bench.settle();
+    bench.say(`sonic/${bench.sonicId}${path}`, document);
+    expect(bench.violations).toHaveLength(1);
   });
 
-  it('finds a hub that is said to be reachable for too long', async () => {
-    const stage = new Stage();
-    stage.announce();
-    stage.say(`signal/${stage.signalId}/availability`, 'online');
-    stage.simulator.world.signals.change(stage.signalId, { cloud_connection: 'disconnected' });
-    await stage.pass(14 * minuteMs);
-    expect(stage.violations.join()).toContain(`signal/${stage.signalId}/availability`);
+  it('reports a hub that is shown as reachable for too long', async () => {
+    const bench = new OracleBench();
+    bench.announce();
+    bench.say(`signal/${bench.signalId}/availability`, 'online');
+    bench.simulator.world.signals.change(bench.signalId, { cloud_connection: 'disconnected' });
+    await bench.pass(14 * minuteMs);
+    expect(bench.violations.join()).toContain(`signal/${bench.signalId}/availability`);
   });
 
-  it('takes no word of anybody else for the bridge’s', () => {
-    const stage = new Stage();
-    stage.announce();
-    stage.broker.forge(`sonic2mqtt/sonic/${stage.sonicId}`, '{"valve":"closed"}');
-    stage.oracle.forged(`sonic2mqtt/sonic/${stage.sonicId}`);
-    stage.oracle.judgeAll();
-    expect(stage.violations).toEqual([]);
+  it('ignores a message of another client on a topic of the bridge', () => {
+    const bench = new OracleBench();
+    bench.announce();
+    bench.broker.forge(`sonic2mqtt/sonic/${bench.sonicId}`, '{"valve":"closed"}');
+    bench.oracle.forged(`sonic2mqtt/sonic/${bench.sonicId}`);
+    bench.oracle.judgeAll();
+    expect(bench.violations).toEqual([]);
   });
 
-  it('finds the same on raw topics', () => {
-    const stage = new Stage();
-    stage.announce();
-    stage.say(`sonic/${stage.sonicId}`, {
+  it('reports a false position on a raw topic', () => {
+    const bench = new OracleBench();
+    bench.announce();
+    bench.say(`sonic/${bench.sonicId}`, {
       valve: 'closed',
-      name: stage.simulator.world.things.get(stage.sonicId)?.name,
+      name: bench.simulator.world.things.get(bench.sonicId)?.name,
     });
-    expect(stage.violations).toHaveLength(1);
+    expect(bench.violations).toHaveLength(1);
   });
 });
 
@@ -442,18 +439,18 @@ describe('a leak is heard', () => {
     ['OFF', 'degraded', 1],
     [null, 'degraded', 0],
     [null, 'ok', 1],
-  ])('where the list was read: leak %s, health %s', async (word, status, count) => {
-    const stage = new Stage();
-    stage.announce(...sensors);
-    stage.say('bridge/health', { status });
-    stage.show({ incident_water_presence_detected: word, open_incidents: null });
-    await stage.pass(40 * secondMs);
-    stage.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: stage.sonicId });
-    await stage.pass(secondMs);
-    stage.ask('list_incidents');
-    const before = stage.violations.length;
-    await stage.pass(66 * secondMs);
-    expect(stage.violations.slice(before)).toHaveLength(count);
+  ])('after the list was read: leak %s, health %s', async (word, status, count) => {
+    const bench = new OracleBench();
+    bench.announce(...sensors);
+    bench.say('bridge/health', { status });
+    bench.show({ incident_water_presence_detected: word, open_incidents: null });
+    await bench.pass(40 * secondMs);
+    bench.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: bench.sonicId });
+    await bench.pass(secondMs);
+    bench.ask('list_incidents');
+    const before = bench.violations.length;
+    await bench.pass(66 * secondMs);
+    expect(bench.violations.slice(before)).toHaveLength(count);
   });
 
   it.each([
@@ -462,24 +459,24 @@ describe('a leak is heard', () => {
     ['and nothing follows', [null, 'degraded'], [null, 'ok'], [null, 'ok'], 1],
     ['and a denial follows', ['ON', 'ok'], [null, 'ok'], ['OFF', 'ok'], 1],
     ['as a denial', ['ON', 'ok'], ['OFF', 'degraded'], ['ON', 'ok'], 1],
-  ])('although it is looked at as the sensor changes, a moment %s', async (_, first, then, last, count) => {
-    const stage = new Stage();
+  ])('although it is checked while the sensor changes, a moment %s', async (_, first, then, last, count) => {
+    const bench = new OracleBench();
     const say = ([word, status]: readonly (string | null)[]) => {
-      stage.say('bridge/health', { status });
-      stage.show({ incident_water_presence_detected: word, open_incidents: null });
+      bench.say('bridge/health', { status });
+      bench.show({ incident_water_presence_detected: word, open_incidents: null });
     };
-    stage.announce(...sensors);
-    stage.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: stage.sonicId });
+    bench.announce(...sensors);
+    bench.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: bench.sonicId });
     say(first);
-    await stage.pass(40 * secondMs);
-    stage.ask('list_incidents');
-    await stage.pass(59_990);
-    const before = stage.violations.length;
+    await bench.pass(40 * secondMs);
+    bench.ask('list_incidents');
+    await bench.pass(59_990);
+    const before = bench.violations.length;
     say(then);
-    await stage.pass(20);
+    await bench.pass(20);
     say(last);
-    await stage.pass(6 * secondMs);
-    expect(stage.violations.slice(before).filter((words) => words.includes(' is open at '))).toHaveLength(
+    await bench.pass(6 * secondMs);
+    expect(bench.violations.slice(before).filter((words) => words.includes(' is open at '))).toHaveLength(
       count,
     );
   });
@@ -488,42 +485,42 @@ describe('a leak is heard', () => {
     [20, 1],
     [2, 0],
   ])(
-    'unless a second bridge began %i s ago, of whose words the broker has the first',
+    'unless a second bridge, which began %i s ago, has just published its first messages',
     async (seconds, count) => {
-      const stage = new Stage();
-      stage.announce(...sensors);
-      stage.say('bridge/health', { status: 'ok' });
-      stage.show({ incident_water_presence_detected: null, open_incidents: null });
-      await stage.pass(40 * secondMs);
-      stage.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: stage.sonicId });
-      await stage.pass(secondMs);
-      stage.ask('list_incidents');
-      await stage.pass((60 - seconds) * secondMs);
-      stage.oracle.bridges = 2;
-      await stage.pass((seconds + 6) * secondMs);
-      expect(stage.violations).toHaveLength(count);
+      const bench = new OracleBench();
+      bench.announce(...sensors);
+      bench.say('bridge/health', { status: 'ok' });
+      bench.show({ incident_water_presence_detected: null, open_incidents: null });
+      await bench.pass(40 * secondMs);
+      bench.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: bench.sonicId });
+      await bench.pass(secondMs);
+      bench.ask('list_incidents');
+      await bench.pass((60 - seconds) * secondMs);
+      bench.oracle.bridges = 2;
+      await bench.pass((seconds + 6) * secondMs);
+      expect(bench.violations).toHaveLength(count);
     },
   );
 
   it.each([
-    ['has just come into a property of the filter, since that is read more rarely', 30, 0],
-    ['has been in a property of the filter for long', 130, 1],
-  ])('at a signal that %s', async (_words, minutes, count) => {
-    const stage = new Stage({ filters: { properties: ['Selected'] } });
-    const { simulator } = stage;
+    ['has just moved into a selected property, which the bridge does not know yet', 30, 0],
+    ['has been in a selected property for long', 130, 1],
+  ])('at a hub that %s', async (_words, minutes, count) => {
+    const bench = new OracleBench({ filters: { properties: ['Selected'] } });
+    const { simulator } = bench;
     const other = simulator.world.addProperty().id;
-    simulator.world.properties.change(stage.propertyId, { name: 'Selected' });
-    simulator.world.moveToProperty(stage.signalId, other);
-    stage.announce();
-    stage.say('bridge/health', { status: 'ok' });
-    await stage.pass(10 * minuteMs);
-    simulator.world.moveToProperty(stage.signalId, stage.propertyId);
-    await stage.pass(minutes * minuteMs);
-    simulator.world.openIncident({ type: 'water_presence_detected', sonicId: stage.sonicId });
-    await stage.pass(secondMs);
-    stage.ask('list_incidents');
-    await stage.pass(66 * secondMs);
-    expect(stage.violations.filter((words) => words.includes('is not known'))).toHaveLength(count);
+    simulator.world.properties.change(bench.propertyId, { name: 'Selected' });
+    simulator.world.moveToProperty(bench.signalId, other);
+    bench.announce();
+    bench.say('bridge/health', { status: 'ok' });
+    await bench.pass(10 * minuteMs);
+    simulator.world.moveToProperty(bench.signalId, bench.propertyId);
+    await bench.pass(minutes * minuteMs);
+    simulator.world.openIncident({ type: 'water_presence_detected', sonicId: bench.sonicId });
+    await bench.pass(secondMs);
+    bench.ask('list_incidents');
+    await bench.pass(66 * secondMs);
+    expect(bench.violations.filter((words) => words.includes('is not known'))).toHaveLength(count);
   });
 
   it.each([
@@ -531,76 +528,76 @@ describe('a leak is heard', () => {
     ['ok', 0, 1],
     ['ok', null, 1],
     ['degraded', null, 0],
-  ])('on topics alone: health %s, open incidents %s', async (status, count, found) => {
-    const stage = new Stage();
-    stage.announce();
-    stage.say('bridge/health', { status });
-    await stage.pass(40 * secondMs);
-    stage.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: stage.sonicId });
-    stage.say(`sonic/${stage.sonicId}/incidents`, { open_count: count });
-    await stage.pass(secondMs);
-    stage.ask('list_incidents');
-    const before = stage.violations.length;
-    await stage.pass(66 * secondMs);
-    expect(stage.violations.slice(before)).toHaveLength(found);
+  ])('without discovery: health %s, open incidents %s', async (status, count, found) => {
+    const bench = new OracleBench();
+    bench.announce();
+    bench.say('bridge/health', { status });
+    await bench.pass(40 * secondMs);
+    bench.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: bench.sonicId });
+    bench.say(`sonic/${bench.sonicId}/incidents`, { open_count: count });
+    await bench.pass(secondMs);
+    bench.ask('list_incidents');
+    const before = bench.violations.length;
+    await bench.pass(66 * secondMs);
+    expect(bench.violations.slice(before)).toHaveLength(found);
   });
 
   it('in its property too', async () => {
-    const stage = new Stage();
-    stage.announce(...sensors);
-    stage.announceDevice('property', 'binary_sensor_problem');
-    stage.show({ incident_water_presence_detected: 'OFF', open_incidents: 0 });
-    stage.say(`property/${stage.propertyId}/homeassistant`, { problem: 'OFF' });
-    await stage.pass(40 * secondMs);
-    stage.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: stage.sonicId });
-    stage.show({ incident_water_presence_detected: 'ON', open_incidents: 1 });
-    await stage.pass(secondMs);
-    stage.ask('list_incidents');
-    await stage.pass(66 * secondMs);
-    expect(stage.violations).toEqual([expect.stringContaining('binary_sensor_problem shows OFF')]);
+    const bench = new OracleBench();
+    bench.announce(...sensors);
+    bench.announceDevice('property', 'binary_sensor_problem');
+    bench.show({ incident_water_presence_detected: 'OFF', open_incidents: 0 });
+    bench.say(`property/${bench.propertyId}/homeassistant`, { problem: 'OFF' });
+    await bench.pass(40 * secondMs);
+    bench.simulator.world.openIncident({ type: 'water_presence_detected', sonicId: bench.sonicId });
+    bench.show({ incident_water_presence_detected: 'ON', open_incidents: 1 });
+    await bench.pass(secondMs);
+    bench.ask('list_incidents');
+    await bench.pass(66 * secondMs);
+    expect(bench.violations).toEqual([expect.stringContaining('binary_sensor_problem shows OFF')]);
   });
 });
 
 describe('moved is wanted', () => {
-  it('takes a request with a message of its own', () => {
-    const stage = new Stage();
-    stage.deliver('CLOSE');
-    stage.move('close');
-    expect(stage.violations).toEqual([]);
+  it('accepts a request with a message of its own', () => {
+    const bench = new OracleBench();
+    bench.deliver('CLOSE');
+    bench.move('close');
+    expect(bench.violations).toEqual([]);
   });
 
-  it.each<[string, (stage: Stage) => void | Promise<void>]>([
+  it.each<[string, (bench: OracleBench) => void | Promise<void>]>([
     ['nobody asked for', () => {}],
-    ['an empty message asked for', (stage) => stage.deliver('')],
-    ['a retained message asked for', (stage) => stage.deliver('CLOSE', { isFlagged: true })],
-    ['the memory of the broker asked for', (stage) => stage.deliver('CLOSE', { ageMs: null })],
-    ['was asked for the other way', (stage) => stage.deliver('OPEN')],
-    ['was asked for too long ago', (stage) => stage.deliver('CLOSE', { ageMs: 11 * secondMs })],
+    ['an empty message asked for', (bench) => bench.deliver('')],
+    ['a retained message asked for', (bench) => bench.deliver('CLOSE', { isFlagged: true })],
+    ['a stored message asked for', (bench) => bench.deliver('CLOSE', { ageMs: null })],
+    ['was asked for in the other direction', (bench) => bench.deliver('OPEN')],
+    ['was asked for too long ago', (bench) => bench.deliver('CLOSE', { ageMs: 11 * secondMs })],
     [
-      'a newer wish has overtaken',
-      async (stage) => {
-        stage.deliver('CLOSE');
-        await stage.pass(secondMs);
-        stage.deliver('OPEN');
-        await stage.pass(secondMs);
+      'a newer command has replaced',
+      async (bench) => {
+        bench.deliver('CLOSE');
+        await bench.pass(secondMs);
+        bench.deliver('OPEN');
+        await bench.pass(secondMs);
       },
     ],
     [
       'was sent before',
-      (stage) => {
-        stage.deliver('CLOSE');
-        stage.move('close');
+      (bench) => {
+        bench.deliver('CLOSE');
+        bench.move('close');
       },
     ],
-  ])('finds one that %s', async (_, prepare) => {
-    const stage = new Stage();
-    await prepare(stage);
-    stage.move('close');
-    expect(stage.violations).toHaveLength(1);
+  ])('reports a request that %s', async (_, prepare) => {
+    const bench = new OracleBench();
+    await prepare(bench);
+    bench.move('close');
+    expect(bench.violations).toHaveLength(1);
   });
 });
 
-describe('what is told of commands and movements is true', () => {
+describe('what is shown of commands and movements is true', () => {
   const movement = { valve: 'closed', at: '1970-01-01T00:00:00.000Z', topic: null, incident_id: null };
 
   it.each([
@@ -608,85 +605,85 @@ describe('what is told of commands and movements is true', () => {
     ['movement', { ...movement, by: 'by_hand', incident_id: 'none' }],
     ['movement', { ...movement, by: 'automatic_shut_off', incident_id: 'none' }],
     ['last_command', { action: 'close', status: 'confirmed', failed: null }],
-  ])('finds a false %s: %o', (path, document) => {
-    const stage = new Stage();
-    stage.announce();
-    stage.say(`sonic/${stage.sonicId}/${path}`, document);
-    expect(stage.violations).toHaveLength(1);
+  ])('reports a false %s: %o', (path, document) => {
+    const bench = new OracleBench();
+    bench.announce();
+    bench.say(`sonic/${bench.sonicId}/${path}`, document);
+    expect(bench.violations).toHaveLength(1);
   });
 
-  it('finds a command that is under way for ever', async () => {
-    const stage = new Stage();
-    stage.announce();
-    await stage.pass(minuteMs);
-    stage.say(`sonic/${stage.sonicId}/last_command`, { action: 'close', status: 'sent', failed: null });
-    await stage.pass(10 * minuteMs);
-    expect(stage.violations.filter((words) => words.includes('still under way'))).toHaveLength(1);
+  it('reports a command that is under way forever', async () => {
+    const bench = new OracleBench();
+    bench.announce();
+    await bench.pass(minuteMs);
+    bench.say(`sonic/${bench.sonicId}/last_command`, { action: 'close', status: 'sent', failed: null });
+    await bench.pass(10 * minuteMs);
+    expect(bench.violations.filter((words) => words.includes('still under way'))).toHaveLength(1);
   });
 });
 
 describe('health is true', () => {
   const listsEvery = async (
-    stage: Stage,
+    bench: OracleBench,
     ms: number,
     lists: readonly ('list_incidents' | 'list_sonics')[],
   ) => {
     for (let passed = 0; passed < ms; passed += 30 * secondMs) {
-      for (const list of lists) stage.ask(list);
-      await stage.pass(30 * secondMs);
+      for (const list of lists) bench.ask(list);
+      await bench.pass(30 * secondMs);
     }
   };
 
-  it('may be ok while the lists are read and the broker takes everything', async () => {
-    const stage = new Stage();
-    stage.announce();
-    stage.say('bridge/health', { status: 'ok' });
-    await listsEvery(stage, 20 * minuteMs, ['list_incidents', 'list_sonics']);
-    expect(stage.violations).toEqual([]);
+  it('may be ok while the lists are read and the broker accepts everything', async () => {
+    const bench = new OracleBench();
+    bench.announce();
+    bench.say('bridge/health', { status: 'ok' });
+    await listsEvery(bench, 20 * minuteMs, ['list_incidents', 'list_sonics']);
+    expect(bench.violations).toEqual([]);
   });
 
   it('is not ok while a list is not read', async () => {
-    const stage = new Stage();
-    stage.announce();
-    stage.say('bridge/health', { status: 'ok' });
-    await listsEvery(stage, 20 * minuteMs, ['list_sonics']);
-    expect(stage.violations.some((words) => words.startsWith('health is ok although list_incidents'))).toBe(
+    const bench = new OracleBench();
+    bench.announce();
+    bench.say('bridge/health', { status: 'ok' });
+    await listsEvery(bench, 20 * minuteMs, ['list_sonics']);
+    expect(bench.violations.some((words) => words.startsWith('health is ok although list_incidents'))).toBe(
       true,
     );
-    expect(stage.violations.some((words) => words.startsWith('list_incidents was not asked for'))).toBe(true);
+    expect(bench.violations.some((words) => words.startsWith('list_incidents was not asked for'))).toBe(true);
   });
 
   it('is not ok while the broker refuses a message', async () => {
-    const stage = new Stage();
-    stage.announce();
-    stage.say('bridge/health', { status: 'ok' });
-    stage.oracle.broker.refused?.(`sonic2mqtt/sonic/${stage.sonicId}`, true, '{}');
-    await listsEvery(stage, 4 * minuteMs, ['list_incidents', 'list_sonics']);
-    expect(stage.violations).toHaveLength(1);
+    const bench = new OracleBench();
+    bench.announce();
+    bench.say('bridge/health', { status: 'ok' });
+    bench.oracle.broker.refused?.(`sonic2mqtt/sonic/${bench.sonicId}`, true, '{}');
+    await listsEvery(bench, 4 * minuteMs, ['list_incidents', 'list_sonics']);
+    expect(bench.violations).toHaveLength(1);
   });
 
   it('is not ok while no measurement is read', async () => {
-    const stage = new Stage();
-    stage.announce();
-    stage.say('bridge/health', { status: 'ok' });
+    const bench = new OracleBench();
+    bench.announce();
+    bench.say('bridge/health', { status: 'ok' });
     for (let minute = 0; minute < 12; minute++) {
-      stage.ask('read_telemetry', '', 500);
-      await listsEvery(stage, minuteMs, ['list_incidents', 'list_sonics']);
+      bench.ask('read_telemetry', '', 500);
+      await listsEvery(bench, minuteMs, ['list_incidents', 'list_sonics']);
     }
-    expect(stage.violations).toEqual([expect.stringContaining('no measurement was read')]);
+    expect(bench.violations).toEqual([expect.stringContaining('no measurement was read')]);
   });
 
   it('is not ok while another bridge announces a device', async () => {
-    const stage = new Stage();
-    stage.announce();
-    stage.say('bridge/health', { status: 'ok' });
-    stage.say(`sonic/${stage.sonicId}`, {});
-    stage.say(`homeassistant/device/sonic2mqtt_${stage.sonicId}/config`, {
+    const bench = new OracleBench();
+    bench.announce();
+    bench.say('bridge/health', { status: 'ok' });
+    bench.say(`sonic/${bench.sonicId}`, {});
+    bench.say(`homeassistant/device/sonic2mqtt_${bench.sonicId}/config`, {
       availability: [{ topic: 'trial/bridge/state' }],
-      state_topic: `trial/sonic/${stage.sonicId}/homeassistant`,
+      state_topic: `trial/sonic/${bench.sonicId}/homeassistant`,
       components: { valve_valve: { platform: 'valve', value_template: '{{ value_json.valve }}' } },
     });
-    await listsEvery(stage, 5 * minuteMs, ['list_incidents', 'list_sonics']);
-    expect(stage.violations).toHaveLength(1);
+    await listsEvery(bench, 5 * minuteMs, ['list_incidents', 'list_sonics']);
+    expect(bench.violations).toHaveLength(1);
   });
 });

@@ -4,21 +4,24 @@ import type { SeenRequest } from './virtualCloud.ts';
 
 const minuteMs = 60_000;
 
-/** A cloud with one property and a broker, on which lies are told as a bridge would tell them. */
-class Stage {
+/**
+ * A cloud with one property, a broker and the judge, without a bridge. The test publishes true and false
+ * messages in place of a bridge.
+ */
+class PauseBench {
   now = 0;
   isOn = true;
-  isHeard = true;
+  canPublish = true;
   canRemember = true;
   readonly violations: string[] = [];
   readonly #retained = new Map<string, string>();
   readonly judge = new PauseJudge(this.#retained, 'sonic2mqtt', {
     now: () => this.now,
-    isHeard: () => this.isHeard,
+    canPublish: () => this.canPublish,
     isRefused: () => false,
     canRemember: () => this.canRemember,
-    counted: () => {},
-    violated: (words) => void this.violations.push(words),
+    countCheck: () => {},
+    reportViolation: (words) => void this.violations.push(words),
   });
 
   command(path: string, payload: string): void {
@@ -33,11 +36,11 @@ class Stage {
     };
   }
 
-  /** The bridge turns it on or off. */
+  /** The bridge turns the shut-off on or off. */
   turn(isOn: boolean): void {
     this.isOn = isOn;
     this.worldChanges();
-    this.judge.judged(this.request(isOn), 200);
+    this.judge.processed(this.request(isOn), 200);
   }
 
   worldChanges(): void {
@@ -51,14 +54,14 @@ class Stage {
     this.judge.taken(topic, payload);
   }
 
-  /** Lets time pass, and looks what is said then. */
+  /** Lets time pass, and returns the number of violations so far. */
   judgedAfter(minutes: number): number {
     this.now += minutes * minuteMs;
-    this.judge.look();
+    this.judge.check();
     return this.violations.length;
   }
 
-  /** A pause of an hour, in order. */
+  /** Starts a pause of an hour, without any fault. */
   pause(): this {
     this.show('none');
     this.command('pause/set', '60');
@@ -68,64 +71,64 @@ class Stage {
   }
 }
 
-describe('what was paused', () => {
-  it('may be paused until its end, and must be said to be off from then on', () => {
-    const stage = new Stage().pause();
-    expect(stage.judgedAfter(59)).toBe(0);
-    stage.show('failed');
-    expect(stage.judgedAfter(600)).toBe(0);
-    expect(stage.judge.overdue(15 * minuteMs)).toEqual(['a']);
-    stage.turn(true);
-    stage.show('none');
-    expect(stage.judgedAfter(600)).toBe(0);
-    expect(stage.judge.overdue(0)).toEqual([]);
+describe('a paused shut-off', () => {
+  it('may be shown as paused until the end of the pause, and must be shown as off after it', () => {
+    const bench = new PauseBench().pause();
+    expect(bench.judgedAfter(59)).toBe(0);
+    bench.show('failed');
+    expect(bench.judgedAfter(600)).toBe(0);
+    expect(bench.judge.overdue(15 * minuteMs)).toEqual(['a']);
+    bench.turn(true);
+    bench.show('none');
+    expect(bench.judgedAfter(600)).toBe(0);
+    expect(bench.judge.overdue(0)).toEqual([]);
   });
 
-  it('is found if it is shown as paused after its end', () => {
-    expect(new Stage().pause().judgedAfter(64)).toBe(1);
+  it('is reported if it is shown as paused after the end', () => {
+    expect(new PauseBench().pause().judgedAfter(64)).toBe(1);
   });
 
-  it('is found if no pause is shown while it is off', () => {
-    const stage = new Stage().pause();
-    stage.show('none');
-    expect(stage.judgedAfter(3)).toBe(1);
+  it('is reported if no pause is shown while it is off', () => {
+    const bench = new PauseBench().pause();
+    bench.show('none');
+    expect(bench.judgedAfter(3)).toBe(1);
   });
 
-  it('is no debt once somebody has turned it on, or wants it off for good', () => {
-    const stage = new Stage().pause();
-    stage.isOn = true;
-    stage.worldChanges();
-    stage.show('none');
-    stage.isOn = false;
-    stage.worldChanges();
-    expect(stage.judgedAfter(600)).toBe(0);
-    stage.isOn = true;
-    stage.worldChanges();
-    stage.command('settings/auto_shut_off/set', 'OFF');
-    stage.turn(false);
-    expect(stage.judgedAfter(600)).toBe(0);
+  it('is not judged once a client has turned it on, or has turned it off permanently', () => {
+    const bench = new PauseBench().pause();
+    bench.isOn = true;
+    bench.worldChanges();
+    bench.show('none');
+    bench.isOn = false;
+    bench.worldChanges();
+    expect(bench.judgedAfter(600)).toBe(0);
+    bench.isOn = true;
+    bench.worldChanges();
+    bench.command('settings/auto_shut_off/set', 'OFF');
+    bench.turn(false);
+    expect(bench.judgedAfter(600)).toBe(0);
   });
 
-  it('is excused while the bridge is not heard, and after a restart without its disk', () => {
-    const stage = new Stage().pause();
-    stage.isHeard = false;
-    expect(stage.judgedAfter(600)).toBe(0);
-    stage.canRemember = false;
-    stage.judge.runBegan();
-    stage.isHeard = true;
-    stage.show('none');
-    expect(stage.judgedAfter(600)).toBe(0);
+  it('is not judged while the bridge is not connected, and after a restart without its disk', () => {
+    const bench = new PauseBench().pause();
+    bench.canPublish = false;
+    expect(bench.judgedAfter(600)).toBe(0);
+    bench.canRemember = false;
+    bench.judge.runBegan();
+    bench.canPublish = true;
+    bench.show('none');
+    expect(bench.judgedAfter(600)).toBe(0);
   });
 
-  it('may be turned on by the bridge alone until it is shown as over, and nothing else may', () => {
-    const stage = new Stage();
-    expect(stage.judge.mayTurnOn(stage.request(true))).toBe(false);
-    stage.pause();
-    expect(stage.judge.mayTurnOn(stage.request(true))).toBe(true);
-    expect(stage.judge.mayTurnOn(stage.request(false))).toBe(false);
-    stage.turn(true);
-    stage.show('none');
-    stage.judgedAfter(5);
-    expect(stage.judge.mayTurnOn(stage.request(true))).toBe(false);
+  it('may be turned on by the bridge without a command until the pause is shown as over', () => {
+    const bench = new PauseBench();
+    expect(bench.judge.mayTurnOn(bench.request(true))).toBe(false);
+    bench.pause();
+    expect(bench.judge.mayTurnOn(bench.request(true))).toBe(true);
+    expect(bench.judge.mayTurnOn(bench.request(false))).toBe(false);
+    bench.turn(true);
+    bench.show('none');
+    bench.judgedAfter(5);
+    expect(bench.judge.mayTurnOn(bench.request(true))).toBe(false);
   });
 });

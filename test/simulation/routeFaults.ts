@@ -2,9 +2,9 @@ import type { Random } from '../../src/base/backoff.ts';
 import type { OperationName } from '../../src/cloud/operations.ts';
 import type { SimulatedAnswer } from '../../src/simulator/answers.ts';
 import { between, pick, uuid } from '../../src/simulator/random.ts';
-import type { RequestFault, SeenRequest, Strike, Twist, TwistedAnswer } from './virtualCloud.ts';
+import type { ChangeAnswer, ChangedAnswer, RequestFault, SeenRequest, Strike } from './virtualCloud.ts';
 
-/** What may become of one route, or of one page of its list. */
+/** Faults of one route, or of one page of its list. */
 const routeFaults = [
   ...['500', '503', '503-hour', '429', '429-hour', '403', '403-html', '404', '401'],
   ...['hang', 'reset', 'slow-connect', 'half-page', 'empty-page', 'odd-types', 'spelling', 'few-ids'],
@@ -12,7 +12,7 @@ const routeFaults = [
 type DrawnFault = (typeof routeFaults)[number];
 type RouteFault = DrawnFault | 'outdated';
 
-/** The routes by which the bridge lives. */
+/** The routes that the bridge needs most. Some are named twice, to be drawn more often. */
 const routes: readonly OperationName[] = [
   ...(['list_incidents', 'list_incidents', 'list_sonics', 'list_sonics', 'list_wifi_sonics'] as const),
   ...(['list_properties', 'list_signals', 'list_property_signals', 'read_property_settings'] as const),
@@ -21,35 +21,35 @@ const routes: readonly OperationName[] = [
   ...(['refresh_token', 'command_valve', 'act_on_incident'] as const),
 ];
 
-/** Something that one route, or one page of it, suffers from. */
+/** A fault of one route, or of one page of it. */
 export interface RouteTrouble {
   readonly at: 'route';
   readonly fault: RouteFault;
   readonly operation: OperationName;
-  /** Only that page of a list; all where null. */
+  /** Only this page of a list. Null means all pages. */
   readonly page: number | null;
-  /** What a cache has of it, by the target of the request. */
+  /** The stored answers of a cache, by the target of the request. */
   readonly cached: Map<string, string>;
 }
 
-/** A route and a fault, drawn at random. */
+/** A random fault of a random route. */
 export function aRouteTrouble(random: Random): RouteTrouble {
   const operation = pick(random, routes) ?? 'list_incidents';
   const isList = operation.startsWith('list_');
-  const twists = isList ? 0 : 5;
-  const fault = routeFaults[between(random, 0, routeFaults.length - 1 - twists)] ?? '500';
+  const listFaults = isList ? 0 : 5;
+  const fault = routeFaults[between(random, 0, routeFaults.length - 1 - listFaults)] ?? '500';
   const page = isList && random() < 0.5 ? between(random, 1, 3) : null;
   return { at: 'route', fault, operation, page, cached: new Map() };
 }
 
-/** A cache before one route that is read. */
+/** A cache in front of one route that reads data. */
 export function aCacheTrouble(random: Random): RouteTrouble {
   const read = routes.filter((name) => /^(list|read)_/.test(name));
   const operation = pick(random, read) ?? 'list_incidents';
   return { at: 'route', fault: 'outdated', operation, page: null, cached: new Map() };
 }
 
-/** What becomes of a request by it; null for a request that it leaves alone. */
+/** What happens to a request. Null if the fault does not concern it. */
 export function strikeRoute(
   { fault, operation, page, cached }: RouteTrouble,
   request: SeenRequest,
@@ -60,8 +60,8 @@ export function strikeRoute(
   return fault === 'outdated' ? outdated(cached, request.target, random) : outcomes[fault](random);
 }
 
-/** Most answers are the first one again, and some pass the cache by. */
-function outdated(cached: Map<string, string>, target: string, random: Random): Twist {
+/** Most answers repeat the first one. Some come from the cloud itself. */
+function outdated(cached: Map<string, string>, target: string, random: Random): ChangeAnswer {
   return (answer) => {
     if (answer.status !== 200) return answer;
     const text = cached.get(target) ?? answer.text;
@@ -70,7 +70,7 @@ function outdated(cached: Map<string, string>, target: string, random: Random): 
   };
 }
 
-const said = (
+const jsonAnswer = (
   status: number,
   headers: Record<string, string> = {},
   text = `{"message":"${status}"}`,
@@ -80,40 +80,45 @@ const said = (
   text,
 });
 
-const outcomes: Readonly<Record<DrawnFault, (random: Random) => RequestFault | SimulatedAnswer | Twist>> = {
-  '500': () => said(500),
-  '503': (random) => said(503, { 'retry-after': String(between(random, 1, 300)) }),
-  '503-hour': () => said(503, { 'retry-after': '3600' }),
-  '429': () => said(429),
-  '429-hour': () => said(429, { 'retry-after': '3600' }),
-  '403': () => said(403),
-  '403-html': () => said(403, { 'content-type': 'text/html' }, '<html>Forbidden</html>'),
-  '404': () => said(404),
-  '401': () => said(401),
+const outcomes: Readonly<
+  Record<DrawnFault, (random: Random) => RequestFault | SimulatedAnswer | ChangeAnswer>
+> = {
+  '500': () => jsonAnswer(500),
+  '503': (random) => jsonAnswer(503, { 'retry-after': String(between(random, 1, 300)) }),
+  '503-hour': () => jsonAnswer(503, { 'retry-after': '3600' }),
+  '429': () => jsonAnswer(429),
+  '429-hour': () => jsonAnswer(429, { 'retry-after': '3600' }),
+  '403': () => jsonAnswer(403),
+  '403-html': () => jsonAnswer(403, { 'content-type': 'text/html' }, '<html>Forbidden</html>'),
+  '404': () => jsonAnswer(404),
+  '401': () => jsonAnswer(401),
   hang: () => 'hang-after',
   reset: () => 'reset-before',
   'slow-connect': () => 'slow-connect',
-  'half-page': () => twist((answer) => ({ text: answer.text.slice(0, answer.text.length >> 1) })),
-  'empty-page': () => twistPage(() => [], false),
-  'odd-types': (random) => twistPage((records) => records.map((record) => oddTypes(record, random)), true),
-  spelling: () => twistPage((records) => records.map(inCapitals), true),
-  'few-ids': (random) => twistPage((records) => records.map((record) => fewIds(record, random)), true),
+  'half-page': () => changeAnswer((answer) => ({ text: answer.text.slice(0, answer.text.length >> 1) })),
+  'empty-page': () => changePage(() => [], false),
+  'odd-types': (random) => changePage((records) => records.map((record) => oddTypes(record, random)), true),
+  spelling: () => changePage((records) => records.map(inCapitals), true),
+  'few-ids': (random) => changePage((records) => records.map((record) => fewIds(record, random)), true),
 };
 
-function twist(changed: (answer: SimulatedAnswer) => Partial<TwistedAnswer>): Twist {
+function changeAnswer(changed: (answer: SimulatedAnswer) => Partial<ChangedAnswer>): ChangeAnswer {
   return (answer) => (answer.status === 200 ? { ...answer, ...changed(answer), isHonest: true } : answer);
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function twistPage(change: (records: readonly Fields[]) => readonly Fields[], isWhole: boolean): Twist {
-  return twist(({ text }) => {
+function changePage(
+  change: (records: readonly Fields[]) => readonly Fields[],
+  isWhole: boolean,
+): ChangeAnswer {
+  return changeAnswer(({ text }) => {
     const page = JSON.parse(text) as { data: readonly Fields[] };
     return { text: JSON.stringify({ ...page, data: change(page.data) }), isWhole };
   });
 }
 
-/** Fields that tell something, of a type that nobody can read. */
+/** Replaces an important field by a value of a wrong type. */
 function oddTypes(record: Fields, random: Random): Fields {
   const names = [
     'valve_state',
@@ -129,7 +134,7 @@ function oddTypes(record: Fields, random: Random): Fields {
   return name === undefined ? record : { ...record, [name]: pick(random, [7, null, ['odd'], { odd: true }]) };
 }
 
-/** Other records are named in another spelling than they have themselves. */
+/** Spells the IDs of other devices in capitals. */
 function inCapitals(record: Fields): Fields {
   const names = ['sonic_id', 'signal_id'].filter((name) => typeof record[name] === 'string');
   return {
@@ -138,7 +143,7 @@ function inCapitals(record: Fields): Fields {
   };
 }
 
-/** An incident that tells less of where it is, or of what. */
+/** An incident with a missing or unknown place, type or severity. */
 function fewIds(record: Fields, random: Random): Fields {
   if (!('severity' in record)) return record;
   const changes = pick<Fields>(random, [

@@ -4,20 +4,20 @@ import { parseFault } from '../../src/simulator/faults.ts';
 import { pick, seededRandom } from '../../src/simulator/random.ts';
 import { Simulator } from '../../src/simulator/simulator.ts';
 import type { Oracle } from '../oracle/oracle.ts';
-import { BridgeProcess, type Place } from './bridgeProcess.ts';
-import { aFloodOrder, type Order } from './people.ts';
+import { type BridgeEnvironment, BridgeProcess } from './bridgeProcess.ts';
+import type { Observer } from './observer.ts';
+import { floodOrder, type Order } from './orders.ts';
 import { strikeRoute } from './routeFaults.ts';
+import type { Trouble } from './troublePlan.ts';
 import type { SeenRequest, Strike } from './virtualCloud.ts';
 import { VirtualDisk } from './virtualDisk.ts';
-import type { Watch } from './watch.ts';
-import type { Trouble } from './weather.ts';
 
-/** What troubles strike, and what they need to strike it. */
-export interface Struck {
-  readonly place: Place;
+/** The parts of the simulation on which troubles act. */
+export interface TroubleTargets {
+  readonly environment: BridgeEnvironment;
   readonly bridge: BridgeProcess;
   readonly oracle: Oracle;
-  readonly watch: Watch;
+  readonly observer: Observer;
   readonly random: Random;
   readonly password: string;
   /** Starts the bridge after a while. */
@@ -27,29 +27,29 @@ export interface Struck {
 
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
-/** Twelve a second for a minute. */
+/** Twelve messages a second. */
 const floodEveryMs = 83;
 const floodMs = minuteMs;
-/** A broker gives a client up after one and a half times its keepalive. */
+/** A broker closes a connection after one and a half keepalives without a packet. */
 const givenUpMs = 90 * secondMs;
 
-/** The troubles that are in force: what each does where it strikes, and how it ends. */
+/** Carries out troubles: begins each of them, lets requests fail while it lasts, and ends it. */
 export class Troubles {
-  readonly #struck: Struck;
+  readonly #targets: TroubleTargets;
   readonly #inForce = new Set<Trouble>();
   #other: BridgeProcess | null = null;
   #oldInfo: string | undefined;
   #sleepsAtCommand = 0;
-  /** Whether lists tell something else than the truth. */
+  /** Whether the lists of the cloud contain wrong data. */
   #areListsOdd = false;
   #floods = 0;
 
-  constructor(struck: Struck) {
-    this.#struck = struck;
-    struck.place.broker.isWatched = (clientId) => clientId === 'sonic2mqtt';
+  constructor(targets: TroubleTargets) {
+    this.#targets = targets;
+    targets.environment.broker.isWatched = (clientId) => clientId === 'sonic2mqtt';
   }
 
-  /** What becomes of a request. */
+  /** Decides whether a request fails. Null if it does not. */
   strike(request: SeenRequest, random: Random): ReturnType<Strike> {
     if (this.#areListsOdd) this.#mislead();
     for (const trouble of this.#inForce) {
@@ -68,15 +68,15 @@ export class Troubles {
 
   /** A command has reached the bridge. */
   commandDelivered(): void {
-    const { place, random } = this.#struck;
+    const { environment, random } = this.#targets;
     const sleepMs = this.#sleepsAtCommand;
     this.#sleepsAtCommand = 0;
-    if (sleepMs > 0) place.time.after(3 * secondMs * random() ** 3, () => this.#sleep(sleepMs));
+    if (sleepMs > 0) environment.time.after(3 * secondMs * random() ** 3, () => this.#sleep(sleepMs));
   }
 
   begin(trouble: Trouble): void {
-    const { place, bridge, watch, startLater } = this.#struck;
-    const { simulator, disk } = place;
+    const { environment, bridge, observer, startLater } = this.#targets;
+    const { simulator, disk } = environment;
     if (trouble.at === 'cloud' || trouble.at === 'route') this.#inForce.add(trouble);
     else if (trouble.at === 'lists') {
       this.#areListsOdd = true;
@@ -89,23 +89,23 @@ export class Troubles {
     else if (trouble.at === 'machine') {
       if (trouble.fault === 'sleep') this.#sleep(trouble.sleepMs);
       else this.#sleepsAtCommand = trouble.sleepMs;
-    } else if (trouble.at === 'people') this.#flood(place.time.now + floodMs);
+    } else if (trouble.at === 'people') this.#flood(environment.time.now + floodMs);
     else if (trouble.at === 'others') this.#startOther(trouble.fault);
     else if (trouble.fault === 'killed') {
       bridge.kill();
       startLater();
     } else if (!bridge.machine.isAsleep) {
       bridge.stop((tookMs) => {
-        if (tookMs === null) watch.violated('the bridge has not stopped within five seconds');
-        watch.counted('the bridge stops in time');
+        if (tookMs === null) observer.reportViolation('the bridge has not stopped within five seconds');
+        observer.countCheck('the bridge stops in time');
         startLater();
       });
     }
   }
 
   end(trouble: Trouble): void {
-    const { place, bridge, password } = this.#struck;
-    const { simulator, disk } = place;
+    const { environment, bridge, password } = this.#targets;
+    const { simulator, disk } = environment;
     if (trouble.at === 'cloud' || trouble.at === 'route') this.#inForce.delete(trouble);
     else if (trouble.at === 'lists') {
       this.#areListsOdd = false;
@@ -119,9 +119,9 @@ export class Troubles {
     else if (trouble.at === 'others') this.#endOther();
   }
 
-  /** Nobody holds a valve any longer, and nothing is left behind that will begin by itself. */
+  /** Ends all troubles and repairs all links, so that nothing goes wrong in the quiet time. */
   settle(): void {
-    const { simulator, broker } = this.#struck.place;
+    const { simulator, broker } = this.#targets.environment;
     this.#areListsOdd = false;
     simulator.setFaults([]);
     const { world } = simulator;
@@ -131,24 +131,24 @@ export class Troubles {
     this.#sleepsAtCommand = 0;
     this.#endOther();
     this.#repairBroker();
-    // A broker that once showed only a part is read again with the next connection.
+    // If the broker delivered only a part of its messages, the next connection reads all of them.
     broker.cut();
   }
 
   #mislead(): void {
-    this.#struck.oracle.misled('sonics', 'signals', 'properties', 'incidents', 'usage', 'telemetry');
+    this.#targets.oracle.misled('sonics', 'signals', 'properties', 'incidents', 'usage', 'telemetry');
   }
 
   #strikeSession(fault: string): void {
-    const { place, password } = this.#struck;
-    if (fault === 'expired') place.simulator.expireTokens();
-    else if (fault === 'revoked') place.simulator.setPassword(password);
-    else place.simulator.rejectPassword();
+    const { environment, password } = this.#targets;
+    if (fault === 'expired') environment.simulator.expireTokens();
+    else if (fault === 'revoked') environment.simulator.setPassword(password);
+    else environment.simulator.rejectPassword();
   }
 
   #strikeBroker(trouble: Extract<Trouble, { readonly at: 'broker' }>): void {
-    const { place, oracle, random } = this.#struck;
-    const { broker, config } = place;
+    const { environment, oracle, random } = this.#targets;
+    const { broker, config } = environment;
     switch (trouble.fault) {
       case 'cut':
       case 'taken-over':
@@ -174,25 +174,25 @@ export class Troubles {
         if (this.#oldInfo) broker.publish('sonic2mqtt/bridge/info', this.#oldInfo, true);
         break;
       case 'refuses':
-        // By the older protocol a broker cannot tell: it takes a message and drops it.
+        // With MQTT 3.1.1 a broker cannot report a refusal. It would drop the message silently.
         if ((config['mqtt'] as { protocol_version?: number }).protocol_version === 5)
           broker.refuses = (topic) => trouble.what.test(topic);
         break;
       default:
         broker.fault = trouble.fault;
-        if (trouble.fault === 'frozen') oracle.mute(2 * minuteMs);
+        if (trouble.fault === 'frozen') oracle.excuse(2 * minuteMs);
         if (trouble.fault === 'away' || trouble.fault === 'subscriptions-refused') broker.cut();
     }
   }
 
   #repairBroker(): void {
-    const { broker } = this.#struck.place;
-    // What it remembers it delivers at the end, with the next subscription.
+    const { broker } = this.#targets.environment;
+    // The broker delivers its stored messages once more, with the next subscription.
     if (broker.remembersAll) broker.cut();
     broker.fault = null;
     broker.shownShare = 1;
     broker.refuses = () => false;
-    const { time } = this.#struck.place;
+    const { time } = this.#targets.environment;
     time.after(20 * secondMs, () => {
       broker.remembersAll = false;
       broker.isFlagLost = false;
@@ -200,24 +200,25 @@ export class Troubles {
   }
 
   #sleep(ms: number): void {
-    const { place, bridge, oracle, watch } = this.#struck;
+    const { environment, bridge, oracle, observer } = this.#targets;
     if (!bridge.isRunning || bridge.machine.isAsleep) return;
-    oracle.mute(ms + minuteMs);
-    watch.excuse(ms);
+    oracle.excuse(ms + minuteMs);
+    observer.excuse(ms);
     bridge.machine.sleep(ms);
-    if (ms > givenUpMs) place.time.after(givenUpMs, () => place.broker.cut('Keepalive timeout'));
+    if (ms > givenUpMs) environment.time.after(givenUpMs, () => environment.broker.cut('Keepalive timeout'));
   }
 
   #flood(until: number): void {
-    const { place, random, publish } = this.#struck;
-    publish(aFloodOrder(place.simulator.world, random, ++this.#floods));
-    if (place.time.now + floodEveryMs < until) place.time.after(floodEveryMs, () => this.#flood(until));
+    const { environment, random, publish } = this.#targets;
+    publish(floodOrder(environment.simulator.world, random, ++this.#floods));
+    if (environment.time.now + floodEveryMs < until)
+      environment.time.after(floodEveryMs, () => this.#flood(until));
   }
 
   #startOther(fault: 'second' | 'trial' | 'account'): void {
-    const { place, oracle } = this.#struck;
+    const { environment, oracle } = this.#targets;
     if (this.#other) return;
-    const { simulator, config, time, epochMs } = place;
+    const { simulator, config, time, epochMs } = environment;
     const clock = { now: () => epochMs + time.now, monotonic: () => time.now, after: time.after.bind(time) };
     const otherAccount = () =>
       new Simulator({ seed: 4_711, clock, quiet: true, properties: 1, signals: 1, sonics: 1 });
@@ -226,8 +227,8 @@ export class Troubles {
       ...(fault === 'account' && { cloud: {}, filters: {} }),
       mqtt: { ...config['mqtt'], client_id: 'another', ...(fault !== 'second' && { base_topic: fault }) },
     };
-    const silent = { sent: () => {}, judged: () => {}, answered: () => {}, torn: () => {} };
-    const { onStart: _, onEnd: __, ...surroundings } = place;
+    const silent = { sent: () => {}, processed: () => {}, answered: () => {}, truncated: () => {} };
+    const { onStart: _, onEnd: __, ...surroundings } = environment;
     this.#other = new BridgeProcess({
       ...surroundings,
       simulator: fault === 'account' ? otherAccount() : simulator,
@@ -242,7 +243,7 @@ export class Troubles {
   }
 
   #endOther(): void {
-    const { oracle } = this.#struck;
+    const { oracle } = this.#targets;
     if (!this.#other) return;
     this.#other.kill();
     this.#other = null;

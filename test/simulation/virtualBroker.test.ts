@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { VirtualBroker } from './virtualBroker.ts';
 import { ProcessClock, VirtualTime } from './virtualTime.ts';
 
-it('what comes to a sleeping machine is nothing that its process waits for, and comes when it wakes', async () => {
+it('messages for a sleeping machine are no timers of its process, and arrive when it wakes', async () => {
   const time = new VirtualTime();
   const clock = new ProcessClock(time, () => time.now);
   const broker = new VirtualBroker(time, () => 0.5, {

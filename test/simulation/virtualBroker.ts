@@ -4,69 +4,72 @@ import type { Random } from '../../src/base/backoff.ts';
 import type { Connect } from '../../src/broker/connect.ts';
 import type { ProcessClock, VirtualTime } from './virtualTime.ts';
 
-/** What a broker, or the way to it, can suffer from for a while. */
+/** Faults of a broker, or of the link to it, that last for a while. */
 export type BrokerFault =
   | 'away'
-  /** Takes packets and answers none, as a link does that is silently dead. */
+  /** Accepts packets and answers none, like a link that is silently dead. */
   | 'frozen'
   | 'subscriptions-refused'
   | 'slow'
-  /** Refuses one message in ten, as a broker over its quota does. */
+  /** Refuses one message in ten, like a broker over its quota. */
   | 'quota';
 
-/** What happened at the broker, as seen from outside. */
+/** Callbacks for everything that happens at the broker. */
 export interface BrokerTap {
-  /** The bridge handed a message to its connection. */
+  /** The bridge gave a message to its MQTT client. The broker may not have it yet. */
   readonly handedOver: (topic: string, payload: string, retain: boolean) => void;
-  /** The broker took a message, from whomever. */
+  /** The broker accepted a message, from any client. */
   readonly taken: (topic: string, payload: string, retain: boolean) => void;
-  /** A message reached the bridge; `publishedAt` is when it was published, null for one of the broker's memory. */
+  /** A message reached the bridge. `publishedAt` is null for a message that the broker had stored. */
   readonly delivered: (
     topic: string,
     payload: string,
     isRetained: boolean,
     publishedAt: number | null,
   ) => void;
-  /** The same with another bridge. */
+  /** A message reached another bridge. */
   readonly deliveredToOther?: BrokerTap['delivered'];
   /** The broker refused a message of the bridge. */
   readonly refused?: (topic: string, retain: boolean, payload: string) => void;
-  /** The bridge's connection began or ended; `epoch` counts them. */
+  /** The bridge's connection began or ended. */
   readonly linked: (isLinked: boolean) => void;
 }
 
-/** A bridge's connection, as the broker has it. */
+/** The connection of one client, as the broker sees it. */
 export interface Peer {
   readonly clientId: string;
-  /** Ends it in mid-flight. */
+  /** Breaks the connection. Packets may be lost. */
   cut(reason: string): void;
-  /** A message that somebody has published just now. */
+  /** Delivers a message that a client has just published. */
   deliverLive(topic: string, payload: string, isRetained: boolean): void;
 }
 
-/** A broker in memory, which speaks with clients like those of mqtt.js. */
+/** A broker in memory. Its clients behave like those of mqtt.js. */
 export class VirtualBroker {
   readonly retained = new Map<string, string>();
   fault: BrokerFault | null = null;
-  /** Shows at the next reading of what is retained only so much of it, as while it restarts; 1 is all. */
+  /**
+   * The share of the retained messages that the next subscription receives, as while a broker restarts. 1
+   * means all.
+   */
   shownShare = 1;
-  /** Whether it shows retained messages to subscriptions with wildcards too, which RabbitMQ does not. */
+  /** Whether subscriptions with wildcards receive retained messages. With RabbitMQ they do not. */
   listsRetained = true;
-  /** Whether what a client does is told of; what it publishes is told of in any case. */
+  /** Whether the tap reports the actions of this client. Accepted messages are always reported. */
   isWatched: (clientId: string) => boolean = () => true;
-  /** Refuses messages at these topics, as for want of rights. */
+  /** Refuses messages on these topics, as for missing rights. */
   refuses: (topic: string) => boolean = () => false;
-  /** Refuses subscriptions with these filters to a client on a wire. */
+  /** Refuses these subscriptions to a client on a `Wire`. */
   refusesFilter: (filter: string) => boolean = () => false;
-  /** Delivers what it remembers as if it were new. */
+  /** Delivers retained messages without the retain flag, as if they were new. */
   isFlagLost = false;
-  /** Remembers whatever anybody has ever published, as if it were retained, and delivers it again after each subscription. */
+  /** Stores every message as if it were retained, and delivers them again after each subscription. */
   remembersAll = false;
   readonly #published = new Map<string, string>();
   readonly #time: VirtualTime;
   readonly #random: Random;
   readonly tap: BrokerTap;
-  /** By client id, each of which a broker has once. */
+  /** By client ID, which can be connected only once. */
   readonly #peers = new Map<string, Peer>();
 
   constructor(time: VirtualTime, random: Random, tap: BrokerTap) {
@@ -75,26 +78,26 @@ export class VirtualBroker {
     this.tap = tap;
   }
 
-  /** How a process reaches it. */
+  /** How a process connects to the broker. */
   dialFrom(clock: ProcessClock): Connect {
     const dial = (options: IClientOptions) => new VirtualClient(this, clock, this.#random, options);
-    // The connection uses just what the virtual client has.
+    // `VirtualClient` has only those members of an mqtt.js client that the bridge uses.
     return dial as unknown as Connect;
   }
 
-  /** Somebody else publishes; what is live reaches each bridge that is there so many times. */
+  /** Another client publishes. Each connected client receives a live message `times` times. */
   publish(topic: string, payload: string, retain: boolean, times = 1): void {
     if (this.fault === 'away') return;
     this.take(topic, payload, retain);
     for (let time = 0; time < times; time++) this.#deliver(topic, payload, retain, null);
   }
 
-  /** Ends all connections in mid-flight; what was on its way may have come through. */
+  /** Breaks all connections. Packets on their way may still arrive. */
   cut(reason = 'ECONNRESET'): void {
     for (const peer of [...this.#peers.values()]) peer.cut(reason);
   }
 
-  /** Comes back with only so much of what it had retained. */
+  /** Restarts the broker with only this share of its retained messages. */
   restart(keptShare: number): void {
     this.cut();
     for (const topic of [...this.retained.keys()])
@@ -112,7 +115,7 @@ export class VirtualBroker {
     this.#time.after(delayMs, run);
   }
 
-  /** Retains a message of which nobody is told. */
+  /** Retains a message without delivering or reporting it. */
   forge(topic: string, payload: string): void {
     if (payload === '') this.retained.delete(topic);
     else this.retained.set(topic, payload);
@@ -125,7 +128,7 @@ export class VirtualBroker {
     this.tap.taken(topic, payload, retain);
   }
 
-  /** A bridge publishes, which the others hear. */
+  /** A client publishes. The other clients receive the message. */
   takeFrom(peer: Peer, topic: string, payload: string, retain: boolean): void {
     this.take(topic, payload, retain);
     this.#deliver(topic, payload, retain, peer);
@@ -158,7 +161,7 @@ export class VirtualBroker {
     }
   }
 
-  /** What a new subscription is shown. */
+  /** The stored messages that a new subscription receives. */
   get remembered(): ReadonlyMap<string, string> {
     return this.remembersAll ? new Map([...this.#published, ...this.retained]) : this.retained;
   }
@@ -170,18 +173,18 @@ export class VirtualBroker {
 
 type Done = (error?: Error) => void;
 
-/** What the connection uses of a client of mqtt.js, over a link without sockets. */
+/** The part of an mqtt.js client that the bridge uses, over a link without sockets. */
 class VirtualClient extends EventEmitter implements Peer {
   readonly clientId: string;
   readonly #broker: VirtualBroker;
   readonly #clock: ProcessClock;
   readonly #options: IClientOptions;
-  /** Each with whether it is told that a live message was sent with the retain flag. */
+  /** By filter: whether live messages keep their retain flag. */
   readonly #filters = new Map<string, boolean>();
-  readonly #owed = new Set<Done>();
+  readonly #unanswered = new Set<Done>();
   readonly #forgetDeath: () => void;
   #isOpen = true;
-  /** Whether the broker has given it up, of which it does not know yet. */
+  /** Whether the broker has closed the connection and the client does not know it yet. */
   #isCut = false;
   #arrivesAt = 0;
   #cancelKeepalive: () => void = () => {};
@@ -206,10 +209,10 @@ class VirtualClient extends EventEmitter implements Peer {
   subscribe(map: Record<string, { readonly rap?: boolean }>, done: Done): void {
     this.#answer(done, () => {
       if (this.#broker.fault === 'subscriptions-refused') return new Error('Unspecified error');
-      // A subscription that is there already is made anew, and what is retained comes again.
+      // A repeated subscription replaces the old one, and receives the retained messages again.
       const filters = Object.keys(map);
       for (const [filter, { rap }] of Object.entries(map)) this.#filters.set(filter, rap === true);
-      // What is retained comes after the answer, in no order to rely on.
+      // Retained messages come after the answer, in no guaranteed order.
       this.#broker.after(1, () => this.#showRetained(filters));
       return null;
     });
@@ -243,17 +246,17 @@ class VirtualClient extends EventEmitter implements Peer {
   }
 
   end(_isForced: boolean, _options?: object, done?: () => void): void {
-    // A goodbye in order: the will is not published.
+    // After a normal disconnect the broker does not publish the will.
     this.#leave();
     done?.();
   }
 
-  /** The link breaks; the broker speaks the last will. */
+  /** The link breaks, and the broker publishes the will. */
   cut(code: string): void {
     if (!this.#isOpen) return;
-    if (this.#broker.isPeerOf(this)) this.#speakWill();
+    if (this.#broker.isPeerOf(this)) this.#publishWill();
     if (this.#clock.machine.isAsleep && !this.#clock.isDead) {
-      // The machine finds out when it wakes.
+      // A sleeping machine notices it only when it wakes.
       this.#isCut = true;
       this.#broker.detach(this);
       this.#clock.after(1, () => this.#fail(code));
@@ -264,28 +267,31 @@ class VirtualClient extends EventEmitter implements Peer {
     }
   }
 
-  #speakWill(): void {
+  #publishWill(): void {
     const { will } = this.#options;
     if (will) this.#broker.takeFrom(this, will.topic, String(will.payload), will.retain === true);
   }
 
-  /** Of a client that leaves on a dead link the broker hears nothing, and gives it up when its time is over. */
+  /**
+   * Over a dead link the broker does not notice that a client leaves. It publishes the will when the
+   * keepalive is over.
+   */
   #leave(): void {
     const broker = this.#broker;
     if (broker.fault === 'frozen' && broker.isPeerOf(this))
       broker.after(1_500 * (this.#options.keepalive ?? 60), () => {
-        if (!broker.hasPeer(this.clientId)) this.#speakWill();
+        if (!broker.hasPeer(this.clientId)) this.#publishWill();
       });
     this.#close();
   }
 
-  /** Only a client of MQTT 5 that asked for it is told that a live message was sent with the retain flag. */
+  /** Only an MQTT 5 client that asked for it receives live messages with the retain flag. */
   deliverLive(topic: string, payload: string, isRetained: boolean): void {
-    const isTold = this.#matching(topic).some(([, isAskedFor]) => isAskedFor);
+    const keepsFlag = this.#matching(topic).some(([, isAskedFor]) => isAskedFor);
     this.deliver(
       topic,
       payload,
-      isRetained && isTold && this.#options.protocolVersion === 5,
+      isRetained && keepsFlag && this.#options.protocolVersion === 5,
       this.#broker.now,
     );
   }
@@ -293,16 +299,16 @@ class VirtualClient extends EventEmitter implements Peer {
   deliver(topic: string, payload: string, isRetained: boolean, publishedAt: number | null): void {
     if (!this.#isOpen || this.#isCut || this.#broker.fault === 'frozen') return;
     if (this.#matching(topic).length === 0) return;
-    this.#clock.arriving(1, () => {
+    this.#clock.deliverAfter(1, () => {
       if (!this.#isOpen) return;
       const { isWatched, tap } = this.#broker;
-      const tell = isWatched(this.clientId) ? tap.delivered : tap.deliveredToOther;
-      tell?.(topic, payload, isRetained, publishedAt);
+      const report = isWatched(this.clientId) ? tap.delivered : tap.deliveredToOther;
+      report?.(topic, payload, isRetained, publishedAt);
       this.emit('message', topic, Buffer.from(payload), { retain: isRetained });
     });
   }
 
-  #matching(topic: string): [filter: string, isToldOfRetain: boolean][] {
+  #matching(topic: string): [filter: string, keepsFlag: boolean][] {
     return [...this.#filters].filter(([filter]) => matches(filter, topic));
   }
 
@@ -313,7 +319,7 @@ class VirtualClient extends EventEmitter implements Peer {
     this.emit('connect', { properties: {} });
   }
 
-  /** Finds a link that is silently dead within one and a half times the keepalive, as mqtt.js does. */
+  /** Detects a silently dead link within one and a half keepalives, as mqtt.js does. */
   #keepAlive(): void {
     const periodMs = (this.#options.keepalive ?? 60) * 1_000;
     this.#cancelKeepalive = this.#clock.after(periodMs, () => {
@@ -322,30 +328,30 @@ class VirtualClient extends EventEmitter implements Peer {
     });
   }
 
-  /** The broker acts on a packet, then answers; either way may be cut off. */
+  /** The broker processes a packet, then answers. The link may break before or after that. */
   #answer(done: Done, act: () => Error | null): void {
     const { fault, random } = this.#broker;
-    this.#owed.add(done);
+    this.#unanswered.add(done);
     const now = this.#clock.monotonic();
-    // What is sent later on one connection does not arrive sooner.
+    // Packets on one connection arrive in order.
     this.#arrivesAt = Math.max(
       this.#arrivesAt,
       now + (fault === 'slow' ? 3_000 * random() : 1 + 4 * random()),
     );
     const there = this.#arrivesAt - now;
     this.#broker.after(there, () => {
-      // A packet that had left may arrive although the link breaks behind it, but none once its client is back.
+      // A sent packet may still arrive after the link broke, but not once the client has connected again.
       const isLost = !this.#isOpen && (random() < 0.5 || this.#broker.hasPeer(this.clientId));
       if (this.#broker.fault === 'frozen' || isLost || this.#isCut) return;
       const error = act();
       if (!this.#isOpen) return;
       this.#clock.after(there, () => {
-        if (this.#isOpen && this.#owed.delete(done)) done(...(error ? [error] : []));
+        if (this.#isOpen && this.#unanswered.delete(done)) done(...(error ? [error] : []));
       });
     });
   }
 
-  /** None gets lost: while nothing passes, it waits in the way. */
+  /** A ping is never lost. While the link is frozen, its answer waits. */
   #answerPing(): void {
     const { fault } = this.#broker;
     this.#clock.after(fault === 'frozen' || fault === 'slow' ? 3_000 : 5, () => {
@@ -377,8 +383,8 @@ class VirtualClient extends EventEmitter implements Peer {
     this.#cancelKeepalive();
     this.#forgetDeath();
     this.#broker.detach(this);
-    const lost = [...this.#owed];
-    this.#owed.clear();
+    const lost = [...this.#unanswered];
+    this.#unanswered.clear();
     this.#clock.after(0, () => {
       for (const done of lost) done(new Error('Connection closed'));
       this.emit('close');

@@ -6,22 +6,22 @@ import { findOperation } from '../../src/simulator/answers.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import type { ProcessClock } from './virtualTime.ts';
 
-/** What can become of a request. */
+/** Faults that a request can meet. */
 export type RequestFault =
-  /** Never reaches the cloud. */
+  /** The request never reaches the cloud. */
   | 'refused'
   | 'reset-before'
   | 'hang-before'
-  /** It takes seconds until a connection is open, and only then it is written. */
+  /** The connection takes seconds to open, and the request is written only then. */
   | 'slow-connect'
-  /** Reaches it, and is acted on, but the answer never comes, or not whole. */
+  /** The cloud carries out the request, but the answer is lost or incomplete. */
   | 'reset-after'
   | 'hang-after'
   | 'truncated'
   | 'stalled'
   | 'gateway-timeout-after'
   | 'slow'
-  /** Is answered by something in front of the cloud. */
+  /** A proxy in front of the cloud answers. */
   | 'error-500'
   | 'error-502'
   | 'error-503'
@@ -30,24 +30,29 @@ export type RequestFault =
   | 'limited'
   | 'denied';
 
-/** What becomes of a request: nothing out of the ordinary, a fault, or another answer than the cloud's. */
-export type Strike = (request: SeenRequest) => RequestFault | SimulatedAnswer | Twist | null;
+/**
+ * Decides what happens to a request. Null: it is answered normally. A fault: it fails this way. An answer:
+ * the cloud is not asked. A function: it changes the cloud's answer.
+ */
+export type Strike = (request: SeenRequest) => RequestFault | SimulatedAnswer | ChangeAnswer | null;
 
-/** Makes another answer of the one that the cloud gave. */
-export type Twist = (good: SimulatedAnswer) => TwistedAnswer;
+/** Changes the answer of the cloud. */
+export type ChangeAnswer = (good: SimulatedAnswer) => ChangedAnswer;
 
-/** An answer of any bytes. */
-export interface TwistedAnswer extends Omit<SimulatedAnswer, 'text'> {
+/** An answer that may differ from the cloud's in any byte. */
+export interface ChangedAnswer extends Omit<SimulatedAnswer, 'text'> {
   readonly text: string | Buffer;
-  /** The connection breaks behind the body. */
+  /** The connection breaks after the body. */
   readonly isCut?: boolean;
-  /** Tells nothing untrue: whoever reads it with care finds that it is no whole answer, or takes no harm from it. */
+  /**
+   * A careful reader cannot be misled by this answer: it notices that the answer is incomplete, or the change
+   * does no harm.
+   */
   readonly isHonest?: boolean;
-  /** Has each record that it should have. */
+  /** Contains every record that it should contain. */
   readonly isWhole?: boolean;
 }
 
-/** A request as the cloud saw it. */
 export interface SeenRequest {
   readonly origin: string;
   readonly method: string;
@@ -55,25 +60,27 @@ export interface SeenRequest {
   readonly operation: OperationName | null;
   readonly params: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Counts the requests of a simulation. */
+  /** Unique within a process. */
   readonly number: number;
 }
 
-/** What happened between a process and the cloud. */
+/** Callbacks for everything that happens between a bridge and the cloud. */
 export interface CloudTap {
-  /** A request has left the process, whatever becomes of it. */
+  /** A request was written to a connection. It may still fail. */
   readonly sent: (request: SeenRequest) => void;
-  /** The cloud judged a request, and did what it asks unless its status says otherwise. */
-  readonly judged: (request: SeenRequest, answer: SimulatedAnswer) => void;
-  /** The whole answer has reached the process. */
-  readonly answered: (request: SeenRequest, answer: TwistedAnswer) => void;
-  /** Of the answer no more than the status and a part arrives. */
-  readonly torn: (request: SeenRequest, status: number) => void;
-  /** The request is over, well or not. */
+  /** The cloud has processed a request, and answered it. */
+  readonly processed: (request: SeenRequest, answer: SimulatedAnswer) => void;
+  /** The bridge received a whole answer. */
+  readonly answered: (request: SeenRequest, answer: ChangedAnswer) => void;
+  /** The bridge received only the status and a part of the body. */
+  readonly truncated: (request: SeenRequest, status: number) => void;
+  /** The request has ended, with or without success. */
   readonly ended?: (request: SeenRequest) => void;
 }
 
-/** The network between a process and the cloud, as a dispatcher of undici; the cloud's clock is right. */
+/**
+ * The network between a bridge and the cloud, as a dispatcher of undici. The cloud's clock is always right.
+ */
 export class VirtualCloud extends Dispatcher {
   readonly #simulator: Simulator;
   readonly #clock: ProcessClock;
@@ -144,7 +151,7 @@ export class VirtualCloud extends Dispatcher {
       this.#tap.ended?.(request);
     };
     controller.onAbort = () => fail('UND_ERR_ABORTED');
-    // Nothing is written before there is a connection, and whoever has changed his mind by then says so at that moment.
+    // A request is written once its connection is open. If it was cancelled meanwhile, it is not written.
     clock.after(fault === 'slow-connect' ? 500 + 11_000 * this.#random() : 1, () => {
       if (isOver) return;
       if (fault === 'refused') {
@@ -153,14 +160,14 @@ export class VirtualCloud extends Dispatcher {
       }
       handler.onRequestStart?.(controller, {});
       if (controller.aborted) return;
-      // What has waited for a connection for too long was given up before.
+      // A request that waited too long for its connection was cancelled in `onRequestStart`.
       isSent = true;
       this.inFlight += 1;
       this.mostInFlight = Math.max(this.mostInFlight, this.inFlight);
       this.#tap.sent(request);
       if (fault === 'hang-before') return;
-      // Not by the clock of the process: what it has sent arrives although it dies.
-      clock.beyond(travelMs / 2, () => {
+      // A sent request arrives even if the process dies.
+      clock.afterDespiteDeath(travelMs / 2, () => {
         if (fault === 'reset-before') {
           fail('ECONNRESET');
           return;
@@ -174,12 +181,12 @@ export class VirtualCloud extends Dispatcher {
             return;
           }
           handler.onResponseStart?.(controller, answer.status, answer.headers);
-          // Whoever has heard enough hangs up within the call.
+          // The bridge may cancel the request as soon as it knows the status.
           if (isOver) return;
           const bytes = Buffer.from(answer.text);
           if ((fault === 'truncated' || fault === 'stalled') && bytes.length > 1) {
             handler.onResponseData?.(controller, bytes.subarray(0, bytes.length >> 1));
-            this.#tap.torn(request, answer.status);
+            this.#tap.truncated(request, answer.status);
             if (fault === 'truncated') fail('UND_ERR_SOCKET');
             return;
           }
@@ -198,22 +205,22 @@ export class VirtualCloud extends Dispatcher {
     request: SeenRequest,
     options: Dispatcher.DispatchOptions,
     fault: ReturnType<Strike>,
-  ): TwistedAnswer {
+  ): ChangedAnswer {
     if (typeof fault === 'object' && fault !== null) return fault;
     const own = typeof fault === 'string' && ownAnswers[fault]?.(this.#random, this.#clock);
     if (own) return own;
     const headers = options.headers as Record<string, string>;
-    const judged = this.#simulator.answer({
+    const response = this.#simulator.answer({
       method: request.method,
       target: request.target,
       authorization: headers['authorization'],
       contentType: headers['content-type'],
       text: request.body,
     });
-    // As every server does.
+    // Every server sends its date.
     const date = new Date(this.#now()).toUTCString();
-    const answer = { ...judged, headers: { ...judged.headers, date } };
-    this.#tap.judged(request, answer);
+    const answer = { ...response, headers: { ...response.headers, date } };
+    this.#tap.processed(request, answer);
     if (typeof fault === 'function') return fault(answer);
     return fault === 'gateway-timeout-after' ? plain(504, 'the gateway lost its patience') : answer;
   }
@@ -245,7 +252,7 @@ function retryAfter(random: Random, clock: ProcessClock): Record<string, string>
   return form === undefined ? {} : { 'retry-after': form };
 }
 
-/** The handle by which a request is given up. */
+/** Lets undici cancel a request. */
 class VirtualController implements Dispatcher.DispatchController {
   aborted = false;
   paused = false;

@@ -2,14 +2,17 @@ import type { Random } from '../../src/base/backoff.ts';
 import type { Disk } from '../../src/state/disk.ts';
 import type { ProcessClock } from './virtualTime.ts';
 
-/** What a disk can suffer from. */
+/** Faults of a disk. `unmounted` shows an empty folder in its place. */
 export type DiskFault = 'EROFS' | 'ENOSPC' | 'EIO' | 'slow' | 'unmounted';
 
-/** What outlives the processes of a machine: whole files, each written in place of the one before or not at all. */
+/**
+ * A disk in memory, which keeps its files when the process ends. A file is replaced as a whole, or not at
+ * all.
+ */
 export class VirtualDisk {
   readonly #random: Random;
   readonly #mounted = new Map<string, string>();
-  /** What lies in the folder while the disk is not mounted there. */
+  /** The files in the folder while the disk is not mounted there. */
   #beneath = new Map<string, string>();
   #fault: DiskFault | null = null;
   writes = 0;
@@ -32,12 +35,12 @@ export class VirtualDisk {
     this.#fault = fault;
   }
 
-  /** What can be read now. */
+  /** The files that can be read now. */
   get files(): Map<string, string> {
     return this.#fault === 'unmounted' ? this.#beneath : this.#mounted;
   }
 
-  /** Begins to write such texts only when they are held no more. */
+  /** Delays writes of such texts until they are no longer held. */
   hold(isHeld: (text: string) => boolean): void {
     this.#isHeld = isHeld;
     const released = this.#held.filter(({ text }) => !isHeld(text));
@@ -45,17 +48,17 @@ export class VirtualDisk {
     for (const { release } of released) release();
   }
 
-  /** Whether it is writing something that somebody may wait for. */
+  /** Whether a write is running. */
   get isWriting(): boolean {
     return this.#underWay > 0;
   }
 
-  /** How much is held. */
+  /** How many writes are held. */
   get waiting(): number {
     return this.#held.length;
   }
 
-  /** The disk as a process sees it; what it is writing when it dies may be there or not. */
+  /** The disk as a process sees it. A write that is running when the process dies may succeed or not. */
   of(clock: ProcessClock): Disk {
     return {
       read: async (path) => {
@@ -70,12 +73,12 @@ export class VirtualDisk {
         const durationMs = this.fault === 'slow' ? 5_000 * this.#random() : 1 + 30 * this.#random();
         const takesHoldAt = this.#random();
         this.#underWay += 1;
-        clock.beyond(durationMs, () => {
+        clock.afterDespiteDeath(durationMs, () => {
           this.#underWay -= 1;
         });
         await new Promise<void>((resolve) => {
-          // Not by the clock of the process: what it has handed over happens although it dies.
-          clock.beyond(durationMs * takesHoldAt, () => {
+          // A write may be completed even if the process dies.
+          clock.afterDespiteDeath(durationMs * takesHoldAt, () => {
             if (!isBroken(this.fault) && (!clock.isDead || this.#random() < 0.5)) this.files.set(path, text);
           });
           clock.after(durationMs, resolve);

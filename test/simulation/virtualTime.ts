@@ -7,8 +7,8 @@ interface Entry {
 }
 
 /**
- * Time that passes only as fast as things happen: the next thing runs as soon as everything that the last one set off
- * has come to rest. The same things asked for in the same order happen in the same order.
+ * Simulated time. It does not wait: the next timer runs as soon as all work of the last one is done. Timers
+ * that are set in the same order run in the same order, so a simulation can be repeated exactly.
  */
 export class VirtualTime {
   /** Ms since the simulation began. */
@@ -16,16 +16,16 @@ export class VirtualTime {
   #order = 0;
   /** A binary heap, the next first. */
   readonly #entries: Entry[] = [];
-  /** Called when everything that one moment set off has come to rest. */
+  /** Called when all work of one moment is done. */
   onRest: () => void = () => {};
-  /** How many turns of the event loop that takes; streams take some. */
+  /** How many turns of the event loop this takes. Streams need several. */
   turnsToRest = 1;
 
   get now(): number {
     return this.#now;
   }
 
-  /** Runs the callback once so many ms have passed; the returned function cancels. */
+  /** Runs the callback after this delay. The returned function cancels it. */
   after(delayMs: number, run: () => void): () => void {
     const entry: Entry = { time: this.#now + Math.max(0, delayMs), order: this.#order++, run };
     this.#push(entry);
@@ -34,7 +34,6 @@ export class VirtualTime {
     };
   }
 
-  /** Lets time pass up to the given moment. */
   async runUntil(end: number): Promise<void> {
     await this.#rest();
     for (let next = this.#entries[0]; next && next.time <= end; next = this.#entries[0]) {
@@ -48,7 +47,7 @@ export class VirtualTime {
     this.#now = end;
   }
 
-  /** Lets time pass until the promise settles; for what ends by itself. */
+  /** Lets time pass until the promise settles. Returns false if it does not within that time. */
   async runWhile(work: Promise<unknown>, longestMs: number): Promise<boolean> {
     let isDone = false;
     const done = () => {
@@ -65,7 +64,10 @@ export class VirtualTime {
     return true;
   }
 
-  /** Resolves once every promise that can settle has: nothing in a simulation waits for anything but virtual time. */
+  /**
+   * Resolves once every promise that can settle has settled. In a simulation everything waits for virtual
+   * time only.
+   */
   #rest(): Promise<void> {
     return new Promise((resolve) => {
       let left = this.turnsToRest;
@@ -110,7 +112,7 @@ function isBefore(left: Entry, right: Entry): boolean {
   return left.time < right.time || (left.time === right.time && left.order < right.order);
 }
 
-/** A machine, which can sleep: the time goes on meanwhile, and all that its processes wait for stands still. */
+/** A machine that can sleep. While it sleeps, time goes on but the timers of its processes stand still. */
 export class Machine {
   readonly #time: VirtualTime;
   #sleptMs = 0;
@@ -121,7 +123,7 @@ export class Machine {
     this.#time = time;
   }
 
-  /** Sleeps for so long from now. */
+  /** Sleeps for this long, from now. */
   sleep(ms: number): void {
     if (this.isAsleep) return;
     this.#fellAsleepAt = this.#time.now;
@@ -132,7 +134,7 @@ export class Machine {
     });
   }
 
-  /** When it wakes from its sleep; long ago while it is awake. */
+  /** When the sleeping machine wakes. Minus infinity while it is awake. */
   get wakesAt(): number {
     return this.#wakesAt;
   }
@@ -141,12 +143,12 @@ export class Machine {
     return this.#wakesAt > Number.NEGATIVE_INFINITY;
   }
 
-  /** Ms that it has been awake. */
+  /** How long it has been awake in total, in ms. */
   get awakeMs(): number {
     return (this.isAsleep ? this.#fellAsleepAt : this.#time.now) - this.#sleptMs;
   }
 
-  /** Calls back once it has been awake for so many ms more; the returned function cancels. */
+  /** Calls back once it has been awake for this much longer. The returned function cancels. */
   after(delayMs: number, run: () => void): () => void {
     const dueMs = this.awakeMs + delayMs;
     let cancel: () => void;
@@ -154,7 +156,7 @@ export class Machine {
       const leftMs = Math.max(0, dueMs - this.awakeMs);
       const asleepMs = this.isAsleep ? this.#wakesAt - this.#time.now : 0;
       cancel = this.#time.after(asleepMs + leftMs, () => {
-        // Less than this is what a sum of fractions has lost.
+        // Sums of fractions have rounding errors up to this.
         if (!this.isAsleep && dueMs - this.awakeMs < 1e-3) run();
         else arm();
       });
@@ -165,15 +167,15 @@ export class Machine {
 }
 
 /**
- * The clock of a machine, which can be wrong, and of a process on it, which can end. Both of its times go on while the
- * machine sleeps, as those of the system do by which the bridge measures; its timers do not.
+ * The clock of one process. The wall clock can be wrong, and the process can be killed. While the machine
+ * sleeps, both times go on, but timers do not. The real clocks that the bridge uses behave the same.
  */
 export class ProcessClock implements Clock {
   readonly #time: VirtualTime;
   readonly #startedAt: number;
   readonly #wallNow: () => number;
   readonly #onDeath = new Set<() => void>();
-  /** Callbacks to come. */
+  /** How many timers are running. */
   #waiting = 0;
   #isDead = false;
   readonly machine: Machine;
@@ -196,7 +198,8 @@ export class ProcessClock implements Clock {
   after(delayMs: number, callback: () => void): () => void {
     let isOver = false;
     this.#waiting += 1;
-    // At least 1 ms, as in Node.js. So small a delay may not move the time, and who waits again and again waits for ever.
+    // At least 1 ms, as in Node.js. A shorter delay might not move the time, so a loop of such waits would
+    // never end.
     const cancel = this.machine.after(Math.max(1, delayMs), () => {
       over();
       if (!this.#isDead) callback();
@@ -211,19 +214,22 @@ export class ProcessClock implements Clock {
     };
   }
 
-  /** Calls back with what comes from its surroundings: while the machine sleeps, it waits in a socket, not in the process. */
-  arriving(delayMs: number, callback: () => void): void {
+  /**
+   * Delivers data from outside. While the machine sleeps, it waits in a socket and not in the process, so it
+   * is no timer of the process.
+   */
+  deliverAfter(delayMs: number, callback: () => void): void {
     this.machine.after(delayMs, () => {
       if (!this.#isDead) callback();
     });
   }
 
-  /** Calls back although the process may be dead by then: for what it has left to its surroundings. */
-  beyond(delayMs: number, callback: () => void): void {
+  /** Calls back even if the process has died, for effects outside of it. */
+  afterDespiteDeath(delayMs: number, callback: () => void): void {
     this.#time.after(delayMs, callback);
   }
 
-  /** How many callbacks are to come. */
+  /** How many timers are running. */
   get waiting(): number {
     return this.#waiting;
   }
@@ -232,14 +238,14 @@ export class ProcessClock implements Clock {
     return this.#isDead;
   }
 
-  /** The process is killed: it never does anything again. */
+  /** Kills the process. None of its timers runs any more. */
   die(): void {
     this.#isDead = true;
     for (const callback of this.#onDeath) callback();
     this.#onDeath.clear();
   }
 
-  /** Called back when the process is killed; what it leaves undone is its surroundings' business. */
+  /** Calls back when the process is killed. The returned function cancels. */
   onDeath(callback: () => void): () => void {
     this.#onDeath.add(callback);
     return () => this.#onDeath.delete(callback);

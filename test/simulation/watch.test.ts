@@ -1,59 +1,64 @@
 import { describe, expect, it } from 'vitest';
 import { Simulator } from '../../src/simulator/simulator.ts';
+import { Observer } from './observer.ts';
 import type { SeenRequest } from './virtualCloud.ts';
 import { VirtualTime } from './virtualTime.ts';
-import { Watch } from './watch.ts';
 
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 const topic = 'sonic2mqtt/sonic/a/valve/set';
 
-/** What an observer sees, told as a bridge would do it. */
-class Scene {
+/** An observer and a cloud, without a bridge. The test sends the traffic of a bridge itself. */
+class ObserverBench {
   now = 0;
-  readonly watch: Watch;
+  readonly observer: Observer;
 
   constructor() {
     const time = new VirtualTime();
     const clock = { now: () => time.now, monotonic: () => time.now, after: time.after.bind(time) };
     const simulator = new Simulator({ clock, quiet: true, properties: 1, signals: 1, sonics: 1 });
-    const bounds = {
+    const options = {
       ...{ requestTimeoutMs: 10 * secondMs, maxConcurrency: 4, password: 'secret' },
-      ...{ isSelected: () => true, canRemember: () => true, isTruthful: () => true, isMarking: () => true },
-      isOwed: () => false,
+      ...{
+        isSelected: () => true,
+        canRemember: () => true,
+        isTruthful: () => true,
+        showsRetained: () => true,
+      },
+      mayChangeUnasked: () => false,
     };
-    this.watch = new Watch(
-      bounds,
+    this.observer = new Observer(
+      options,
       () => this.now,
       () => simulator.world,
       () => {},
     );
-    this.watch.broker.linked(true);
+    this.observer.broker.linked(true);
   }
 
   signIn(status: number): void {
     const request: SeenRequest = {
       ...{ origin: '', method: 'POST', target: '/', operation: 'sign_in', params: {}, body: '', number: 1 },
     };
-    this.watch.cloud.answered(request, { status, headers: {}, text: '{}' });
+    this.observer.cloud.answered(request, { status, headers: {}, text: '{}' });
   }
 
   command(payload: string): void {
-    this.watch.ordered({ topic, payload, isCommand: true, asksFor: [] });
-    this.watch.broker.delivered(topic, payload, false, this.now);
+    this.observer.addOrder({ topic, payload, isCommand: true, asksFor: [] });
+    this.observer.broker.delivered(topic, payload, false, this.now);
   }
 
   outcome(): void {
     const event = JSON.stringify({ event: 'command', topic, status: 'ok', reason: null });
-    this.watch.broker.handedOver('sonic2mqtt/bridge/event', event, false);
+    this.observer.broker.handedOver('sonic2mqtt/bridge/event', event, false);
   }
 
-  /** What it says of the commands once their time is over. */
-  judged(): number {
+  /** Lets time pass until all outcomes are due. Returns the number of violations. */
+  countViolationsLater(): number {
     this.now += minuteMs;
-    this.watch.checkOutcomes();
-    return this.watch.violations.length;
+    this.observer.checkOutcomes();
+    return this.observer.violations.length;
   }
 }
 
@@ -62,11 +67,11 @@ describe('a command has one outcome', () => {
     ['none', 0, 1],
     ['one', 1, 0],
     ['two', 2, 1],
-  ])('and %s is told: %i', (_words, outcomes, found) => {
-    const scene = new Scene();
-    scene.command('CLOSE');
-    for (let outcome = 0; outcome < outcomes; outcome++) scene.outcome();
-    expect(scene.judged()).toBe(found);
+  ])('and %s is reported', (_words, outcomes, found) => {
+    const bench = new ObserverBench();
+    bench.command('CLOSE');
+    for (let outcome = 0; outcome < outcomes; outcome++) bench.outcome();
+    expect(bench.countViolationsLater()).toBe(found);
   });
 });
 
@@ -81,19 +86,19 @@ describe('sign-ins', () => {
     ['a failure, each five seconds', 503, [...Array(10).keys()].map((index) => 5 * index), false],
     ['a limit, each twenty seconds', 429, [...Array(40).keys()].map((index) => 20 * index), false],
   ])('after %s', (_words, status, times, isKept) => {
-    const scene = new Scene();
+    const bench = new ObserverBench();
     for (const seconds of times) {
-      scene.now = seconds * secondMs;
-      scene.signIn(status);
+      bench.now = seconds * secondMs;
+      bench.signIn(status);
     }
-    expect(scene.watch.violations.length === 0).toBe(isKept);
+    expect(bench.observer.violations.length === 0).toBe(isKept);
   });
 
-  it('begin anew once one has worked', () => {
-    const scene = new Scene();
-    for (const status of [401, 401, 401, 200, 401, 401, 401]) scene.signIn(status);
-    scene.now = 2 * hourMs;
-    scene.signIn(401);
-    expect(scene.watch.violations).toEqual([]);
+  it('start to count again once one has worked', () => {
+    const bench = new ObserverBench();
+    for (const status of [401, 401, 401, 200, 401, 401, 401]) bench.signIn(status);
+    bench.now = 2 * hourMs;
+    bench.signIn(401);
+    expect(bench.observer.violations).toEqual([]);
   });
 });

@@ -5,19 +5,19 @@ import type { Connect } from '../../src/broker/connect.ts';
 import { matches, type Peer, type VirtualBroker } from './virtualBroker.ts';
 import type { ProcessClock } from './virtualTime.ts';
 
-/** A bridge's way to the broker, as a script has it in its hands. */
-export interface Way {
-  /** Shows the bridge a packet, or any bytes. */
+/** The connection of a bridge, as a script can control it. */
+export interface WireConnection {
+  /** Sends the bridge a packet, or any bytes. */
   toBridge(packet: Packet | Buffer): void;
   hangUp(): void;
-  /** Hangs up as a machine does that knows nothing of the connection. */
+  /** Resets the connection, like a machine that has restarted. */
   reset(): void;
 }
 
-/** What becomes of packets: each answers whether it has dealt with the packet, which then goes no further. */
+/** Handles packets in place of the broker. A handler returns true if the packet must go no further. */
 export interface Script {
-  readonly fromBridge?: (packet: Packet, way: Way) => boolean;
-  readonly fromBroker?: (packet: Packet, way: Way) => boolean;
+  readonly fromBridge?: (packet: Packet, connection: WireConnection) => boolean;
+  readonly fromBroker?: (packet: Packet, connection: WireConnection) => boolean;
 }
 
 interface Codec {
@@ -29,17 +29,17 @@ interface Codec {
   generate(packet: Packet, options: { protocolVersion: number }): Buffer;
 }
 
-/** The one that mqtt.js brings along. */
+/** The parser and writer of mqtt.js itself. */
 const codec: Codec = createRequire(createRequire(import.meta.url).resolve('mqtt'))('mqtt-packet');
 
 /**
- * The way to the virtual broker on which mqtt.js itself speaks, in bytes, for what the client of the virtual broker
- * leaves out: what a broker may answer, well or not. Without a script all packets pass.
+ * A link to the virtual broker on which mqtt.js itself speaks MQTT, byte by byte. `VirtualClient` covers only
+ * normal answers. With a script on this link, a test can send any answer, right or wrong. Without a script
+ * all packets pass.
  */
 export class Wire {
-  readonly ways = new Set<Way>();
-  /** How many connections were made. */
-  visits = 0;
+  readonly connections = new Set<WireConnection>();
+  connectionCount = 0;
   script: Script = {};
   readonly #broker: VirtualBroker;
 
@@ -47,22 +47,22 @@ export class Wire {
     this.#broker = broker;
   }
 
-  /** Plays this from the next packet on. */
+  /** Uses this script from the next packet on. */
   play(script: Script = {}): void {
     this.script = script;
   }
 
-  /** How a process reaches the broker by it. */
+  /** How a process connects to the broker over this link. */
   dialFrom(clock: ProcessClock): Connect {
     return (options) => {
-      this.visits += 1;
-      const end = new BrokersEnd(this, this.#broker, clock, options);
+      this.connectionCount += 1;
+      const end = new BrokerSide(this, this.#broker, clock, options);
       return new MqttClient(() => end.stream, { ...options, timerVariant: timersOf(clock) });
     };
   }
 }
 
-/** Timers of mqtt.js by that clock. */
+/** Timers for mqtt.js that run by that clock. */
 function timersOf(clock: ProcessClock) {
   const cancels = new Map<number, () => void>();
   let numbers = 0;
@@ -83,8 +83,8 @@ function timersOf(clock: ProcessClock) {
   };
 }
 
-/** The other end of a connection: reads what the bridge writes, and acts on the broker. */
-class BrokersEnd implements Peer, Way {
+/** The broker's end of a connection: reads the bytes of the bridge, and acts on the broker. */
+class BrokerSide implements Peer, WireConnection {
   readonly clientId: string;
   readonly stream: Duplex;
   readonly #wire: Wire;
@@ -94,7 +94,7 @@ class BrokersEnd implements Peer, Way {
   readonly #parser = codec.parser({});
   readonly #filters = new Map<string, { readonly isFlagKept: boolean; readonly isNotEchoed: boolean }>();
   readonly #forgetDeath: () => void;
-  /** Numbers of packets with a message that the bridge was sent. */
+  /** The packet IDs of messages that were sent to the bridge. */
   readonly #delivered = new Set<number>();
   #isOver = false;
 
@@ -123,7 +123,7 @@ class BrokersEnd implements Peer, Way {
       },
     });
     if (broker.fault === 'away') clock.after(5, () => this.#fail('ECONNREFUSED'));
-    else wire.ways.add(this);
+    else wire.connections.add(this);
   }
 
   toBridge(packet: Packet | Buffer): void {
@@ -177,12 +177,12 @@ class BrokersEnd implements Peer, Way {
     this.#clock.after(1, () => this.stream.destroy(Object.assign(new Error(`connect ${code}`), { code })));
   }
 
-  /** It has ended, and unless the bridge has said goodbye its last will is spoken. */
+  /** The connection has ended. The will is published unless the bridge has disconnected normally. */
   #over(reason: string, hasSaidGoodbye = false): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#forgetDeath();
-    this.#wire.ways.delete(this);
+    this.#wire.connections.delete(this);
     const { will } = this.#options;
     const isKnown = this.#broker.isPeerOf(this);
     this.#broker.detach(this);
@@ -226,7 +226,8 @@ class BrokersEnd implements Peer, Way {
     this.#broker.tap.handedOver(topic, payload, retain);
     this.#broker.takeFrom(this, topic, payload, retain);
     this.#answer({ cmd: 'puback', messageId, reasonCode: 0 });
-    // A broker echoes what it is sent to whoever has asked for it.
+    // A broker sends a message back to its publisher if a subscription matches, unless it asked for no local
+    // messages.
     for (const [filter, { isNotEchoed, isFlagKept }] of this.#filters) {
       if (isNotEchoed || !matches(filter, topic)) continue;
       this.#deliver(topic, payload, retain && isFlagKept);

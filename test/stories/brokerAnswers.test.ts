@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Script, Way } from '../simulation/wire.ts';
+import type { Script, WireConnection } from '../simulation/wire.ts';
 import { expectWhole, pictureOf } from './brokerPicture.ts';
 import { brokerWarnings, Home, minuteMs, secondMs } from './home.ts';
 
@@ -30,15 +30,15 @@ function countingInFlight(home: Home, ackMs: number, limit?: number) {
       counts.most = Math.max(counts.most, counts.now);
       return false;
     },
-    fromBroker: (packet, way) => {
+    fromBroker: (packet, connection) => {
       if (packet.cmd === 'connack' && limit !== undefined) {
-        way.toBridge({ ...packet, properties: { ...packet.properties, receiveMaximum: limit } });
+        connection.toBridge({ ...packet, properties: { ...packet.properties, receiveMaximum: limit } });
         return true;
       }
       if (packet.cmd !== 'puback') return false;
       home.time.after(ackMs, () => {
         counts.now -= 1;
-        way.toBridge(packet);
+        connection.toBridge(packet);
       });
       return true;
     },
@@ -47,14 +47,14 @@ function countingInFlight(home: Home, ackMs: number, limit?: number) {
 }
 
 const hangUpOnAll = ({ wire }: Home) => {
-  for (const way of wire.ways) way.hangUp();
+  for (const connection of wire.connections) connection.hangUp();
 };
 
 /** Each message is refused for this reason; the broker has not taken it. */
 const refusing = (reasonCode: number): Script => ({
-  fromBridge: (packet, way) => {
+  fromBridge: (packet, connection) => {
     if (packet.cmd !== 'publish') return false;
-    way.toBridge({ cmd: 'puback', messageId: packet.messageId ?? 0, reasonCode });
+    connection.toBridge({ cmd: 'puback', messageId: packet.messageId ?? 0, reasonCode });
     return true;
   },
 });
@@ -121,9 +121,9 @@ describe('a broker that', () => {
     const home = await startWiredHome();
     const before = pictureOf(home);
     home.wire.play({
-      fromBroker: (packet, way) => {
+      fromBroker: (packet, connection) => {
         if (packet.cmd !== 'connack') return false;
-        way.toBridge({ ...packet, properties: { ...packet.properties, maximumPacketSize: 120 } });
+        connection.toBridge({ ...packet, properties: { ...packet.properties, maximumPacketSize: 120 } });
         return true;
       },
     });
@@ -149,10 +149,10 @@ describe('a broker that', () => {
       const home = await startWiredHome();
       const before = pictureOf(home);
       // It does not even hang up.
-      for (const way of home.wire.ways) way.toBridge({ cmd: 'disconnect', reasonCode });
+      for (const connection of home.wire.connections) connection.toBridge({ cmd: 'disconnect', reasonCode });
       home.wire.play({
-        fromBridge: (_packet, way) => {
-          way.hangUp();
+        fromBridge: (_packet, connection) => {
+          connection.hangUp();
           return true;
         },
       });
@@ -186,7 +186,7 @@ describe('a broker that', () => {
       home.onLinked = () =>
         void home.time.after(50, () => home.broker.isPeerOf(rival) || home.broker.attach(rival));
       home.broker.attach(rival);
-      const { visits } = home.wire;
+      const { connectionCount } = home.wire;
       await home.pass(minuteMs);
       const from = home.published('bridge/health').length;
       await home.pass(19 * minuteMs);
@@ -196,8 +196,8 @@ describe('a broker that', () => {
         for (const { payload } of statuses) expect(JSON.parse(payload).status).toBe('degraded');
         expect(home.json('bridge/health').reason).toContain(takenOver);
       }
-      expect(home.wire.visits - visits).toBeGreaterThan(20);
-      expect(home.wire.visits - visits).toBeLessThanOrEqual(85);
+      expect(home.wire.connectionCount - connectionCount).toBeGreaterThan(20);
+      expect(home.wire.connectionCount - connectionCount).toBeLessThanOrEqual(85);
       home.onLinked = () => undefined;
       home.broker.detach(rival);
       await home.pass(7 * minuteMs);
@@ -216,8 +216,8 @@ describe('a broker that', () => {
     const pubrel = Buffer.from([0x62, 0x02, 0x00, 0x07]);
     const message = Buffer.from([0x34, 0x06, 0x00, 0x01, 0x61, 0x00, 0x08, 0x78]);
     const garbage = Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff]);
-    for (const way of home.wire.ways)
-      way.toBridge(Buffer.concat([pubrel, pubrel, message, message, garbage]));
+    for (const connection of home.wire.connections)
+      connection.toBridge(Buffer.concat([pubrel, pubrel, message, message, garbage]));
     await home.pass(minuteMs);
     expect(brokerWarnings(home)).toEqual([expect.stringMatching(/invalid data from the broker/)]);
     expect(home.linesFrom(0).join('\n')).toMatch(/works again after/);
@@ -227,18 +227,18 @@ describe('a broker that', () => {
 
   it('takes no message for a minute and closes the connection, like a cluster without a leader, has them all afterwards', async () => {
     const home = new Home({ isWired: true, config: { mqtt: { protocol_version: 4 } } });
-    const waiting = new WeakSet<Way>();
+    const waiting = new WeakSet<WireConnection>();
     home.wire.play({
-      fromBridge: (packet, way) => {
+      fromBridge: (packet, connection) => {
         if (packet.cmd !== 'publish') return false;
-        if (!waiting.has(way)) home.time.after(5_000, () => way.hangUp());
-        waiting.add(way);
+        if (!waiting.has(connection)) home.time.after(5_000, () => connection.hangUp());
+        waiting.add(connection);
         return true;
       },
     });
     await home.start();
     await home.pass(minuteMs);
-    expect(home.wire.visits).toBeGreaterThan(3);
+    expect(home.wire.connectionCount).toBeGreaterThan(3);
     home.wire.play();
     await home.pass(2 * minuteMs);
     expect(home.discovery(home.sonicId)).not.toBeNull();
@@ -250,10 +250,10 @@ describe('a broker that', () => {
   it('closes the connection at each request for retained messages is not asked again and again, and everything is shown', async () => {
     const home = new Home({ isWired: true });
     home.wire.play({
-      fromBridge: (packet, way) => {
+      fromBridge: (packet, connection) => {
         const isAsking =
           packet.cmd === 'subscribe' && packet.subscriptions.some(({ topic }) => topic.includes('/config'));
-        if (isAsking) way.hangUp();
+        if (isAsking) connection.hangUp();
         return isAsking;
       },
     });

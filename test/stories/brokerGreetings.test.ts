@@ -1,27 +1,27 @@
 import type { Packet } from 'mqtt';
 import { describe, expect, it } from 'vitest';
-import type { Script, Way } from '../simulation/wire.ts';
+import type { Script, WireConnection } from '../simulation/wire.ts';
 import { brokerWarnings, Home, hourMs, leisurely, minuteMs, secondMs } from './home.ts';
 
 /** Answers the client's first packet so, whatever the broker says. */
-const greeting = (answer: (way: Way) => void): Script => ({
-  fromBridge: ({ cmd }, way) => {
-    if (cmd === 'connect') answer(way);
+const greeting = (answer: (connection: WireConnection) => void): Script => ({
+  fromBridge: ({ cmd }, connection) => {
+    if (cmd === 'connect') answer(connection);
     return cmd === 'connect';
   },
 });
 
 const connack = (code: number) =>
-  greeting((way) => {
-    way.toBridge({ cmd: 'connack', sessionPresent: false, reasonCode: code, returnCode: code });
-    way.hangUp();
+  greeting((connection) => {
+    connection.toBridge({ cmd: 'connack', sessionPresent: false, reasonCode: code, returnCode: code });
+    connection.hangUp();
   });
 
 /** Changes what the broker grants to each filter. */
 const granting = (grant: (code: unknown, index: number) => number): Script => ({
-  fromBroker: (packet, way) => {
+  fromBroker: (packet, connection) => {
     if (packet.cmd !== 'suback') return false;
-    way.toBridge({ ...packet, granted: [...packet.granted].map(grant) } as Packet);
+    connection.toBridge({ ...packet, granted: [...packet.granted].map(grant) } as Packet);
     return true;
   },
 });
@@ -36,41 +36,43 @@ interface Row {
 const greetings: readonly Row[] = [
   {
     name: 'resets the connection',
-    script: greeting((way) => way.reset()),
+    script: greeting((connection) => connection.reset()),
     words: /the connection was reset/,
   },
   {
     name: 'breaks off in its first packet',
-    script: greeting((way) => {
-      way.toBridge(Buffer.from([0x20]));
-      way.hangUp();
+    script: greeting((connection) => {
+      connection.toBridge(Buffer.from([0x20]));
+      connection.hangUp();
     }),
     words: /the connection was closed/,
   },
   {
     name: 'is none, but garbage',
-    script: greeting((way) => way.toBridge(Buffer.from('\u0000\u0001\u00ff no MQTT at all \u0000'))),
+    script: greeting((connection) =>
+      connection.toBridge(Buffer.from('\u0000\u0001\u00ff no MQTT at all \u0000')),
+    ),
     words: /does not use MQTT\. Check the port/,
   },
   {
     name: 'lets garbage follow a good answer',
-    script: greeting((way) => {
+    script: greeting((connection) => {
       const [good, pubrel] = [
         Buffer.from([0x20, 0x03, 0x00, 0x00, 0x00]),
         Buffer.from([0x62, 0x02, 0x00, 0x07]),
       ];
-      way.toBridge(Buffer.concat([good, pubrel, pubrel, Buffer.alloc(8, 0xff)]));
+      connection.toBridge(Buffer.concat([good, pubrel, pubrel, Buffer.alloc(8, 0xff)]));
     }),
     words: /does not use MQTT\. Check the port/,
   },
   {
     name: 'is a web server',
-    script: greeting((way) => way.toBridge(Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'))),
+    script: greeting((connection) => connection.toBridge(Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'))),
     words: /does not use MQTT\. Check the port/,
   },
   {
     name: 'tears its first answer',
-    script: greeting((way) => way.toBridge(Buffer.from([0x20, 0x01, 0x00]))),
+    script: greeting((connection) => connection.toBridge(Buffer.from([0x20, 0x01, 0x00]))),
     words: /the server accepts connections but does not answer/,
     version: 4,
   },
@@ -117,18 +119,18 @@ describe('a broker that', () => {
       });
       home.wire.play(script);
       home.bridge.start();
-      await home.until(() => home.wire.visits >= 3, 'a third attempt');
+      await home.until(() => home.wire.connectionCount >= 3, 'a third attempt');
       expect(brokerWarnings(home)).toEqual([expect.stringMatching(words)]);
       home.wire.play();
-      for (const way of home.wire.ways) way.hangUp();
+      for (const connection of home.wire.connections) connection.hangUp();
       await home.pass(minuteMs);
       expect(home.json(`sonic/${home.sonicId}`)).toMatchObject({ valve: 'open' });
       expect(home.text('bridge/state')).toBe('online');
       expect(home.linesFrom(0).join()).toMatch(/works again after/);
-      const { visits } = home.wire;
+      const { connectionCount } = home.wire;
       home.wire.play(script);
-      for (const way of home.wire.ways) way.hangUp();
-      await home.until(() => home.wire.visits > visits, 'the next attempt');
+      for (const connection of home.wire.connections) connection.hangUp();
+      await home.until(() => home.wire.connectionCount > connectionCount, 'the next attempt');
       await home.stop();
     },
   );
@@ -140,7 +142,7 @@ describe('a broker that', () => {
     await home.pass(minuteMs);
     expect(home.json(`sonic/${home.sonicId}`)).toMatchObject({ valve: 'open' });
     expect(home.text('bridge/state')).toBe('online');
-    expect(home.wire.visits).toBe(1);
+    expect(home.wire.connectionCount).toBe(1);
     const words =
       /The MQTT broker rejects a subscription: sonic2mqtt\/\S+: Not authorized\. Messages there have no effect/;
     expect(home.json('bridge/health')).toMatchObject({
@@ -167,7 +169,7 @@ describe('a broker that', () => {
     }
     expect(home.valveCommands).toHaveLength(8);
     await home.pass(2 * hourMs);
-    expect(home.wire.visits).toBe(1);
+    expect(home.wire.connectionCount).toBe(1);
     expect(home.json('bridge/health')).toMatchObject({ status: 'degraded' });
     expect(brokerWarnings(home).filter((line) => /: The MQTT broker rejects/.test(line))).toHaveLength(1);
     const waits = askedAt.slice(1).map((at, index) => at - (askedAt[index] ?? 0));
@@ -191,7 +193,7 @@ describe('a broker that', () => {
       home.broker.publish(`sonic2mqtt/sonic/${home.sonicId}/valve/set`, 'CLOSE', false);
       await home.pass(minuteMs);
       expect(home.json(`sonic/${home.sonicId}`)).toMatchObject({ valve: 'closed' });
-      expect(home.wire.visits).toBe(1);
+      expect(home.wire.connectionCount).toBe(1);
       expect(home.json('bridge/health')).toMatchObject({ status: 'ok' });
       await home.stop();
     });

@@ -1,10 +1,12 @@
 import { expect } from 'vitest';
-import { passing } from '../support/brokerStory.ts';
+import { changingParts } from '../support/brokerStory.ts';
 import type { Home } from './home.ts';
 
 /** All that the broker keeps, by topic, but for what passes. */
 export function pictureOf(home: Home): ReadonlyMap<string, string> {
-  return new Map([...home.broker.retained].map(([topic, text]) => [topic, text.replaceAll(passing, '')]));
+  return new Map(
+    [...home.broker.retained].map(([topic, text]) => [topic, text.replaceAll(changingParts, '')]),
+  );
 }
 
 /** All that the broker keeps is as it was, nothing of it was deleted meanwhile, and no valve was shown to have moved. */

@@ -227,8 +227,8 @@ describe('of valve commands in quick succession', () => {
       const home = new Home({ isWired: true, config: { mqtt: { protocol_version: version } } });
       await home.start();
       const deliver = async (payload: string, messageId: number, dup: boolean) => {
-        for (const way of home.wire.ways)
-          way.toBridge({
+        for (const connection of home.wire.connections)
+          connection.toBridge({
             cmd: 'publish',
             topic: valve(home),
             payload,

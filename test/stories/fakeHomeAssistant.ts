@@ -1,8 +1,8 @@
-import { availabilityTopics } from '../oracle/eyes.ts';
+import { availabilityTopics } from '../oracle/discoveredEntities.ts';
 import type { Shown } from '../oracle/recordTruths.ts';
+import { parseCachedJson } from '../support/cachedJson.ts';
 import { discoveryViolations } from '../support/discoveryViolations.ts';
 import { isObject, type Values, withRoot } from '../support/homeAssistantRules.ts';
-import { readOnce } from '../support/readOnce.ts';
 import {
   attributesShown,
   attributeViolations,
@@ -245,7 +245,7 @@ export class FakeHomeAssistant {
 
 function read(payload: string): unknown {
   try {
-    return readOnce(payload);
+    return parseCachedJson(payload);
   } catch {
     return undefined;
   }

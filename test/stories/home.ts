@@ -6,7 +6,7 @@ import { seededRandom } from '../../src/simulator/random.ts';
 import { Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { boundsOf } from '../oracle/bounds.ts';
 import { Oracle } from '../oracle/oracle.ts';
-import { BridgeProcess, bridgeConfig, type Place } from '../simulation/bridgeProcess.ts';
+import { type BridgeEnvironment, BridgeProcess, bridgeConfig } from '../simulation/bridgeProcess.ts';
 import { VirtualBroker } from '../simulation/virtualBroker.ts';
 import type { SeenRequest, Strike } from '../simulation/virtualCloud.ts';
 import { VirtualDisk } from '../simulation/virtualDisk.ts';
@@ -77,8 +77,11 @@ export interface HomeOptions {
 }
 
 /**
- * A home with the whole bridge in it, over a cloud, a broker and a disk of its own, in which weeks pass in seconds.
- * The bridge is started by the test.
+ * The bench of a story: the whole bridge in memory, with a simulated cloud (`world`), a broker, a disk and a
+ * clock of its own. Virtual time lets weeks pass in seconds. It is called *home* because it simulates one
+ * household. The test starts the bridge, changes the world or the environment, lets time pass, and checks
+ * messages, requests and the log. The oracle (test/oracle) judges everything meanwhile, and fails the test if
+ * the bridge breaks a promise.
  */
 export class Home {
   readonly time = new VirtualTime();
@@ -86,7 +89,7 @@ export class Home {
   readonly simulator: Simulator;
   readonly broker: VirtualBroker;
   readonly disk: VirtualDisk;
-  /** The way to the broker of a home that is wired. */
+  /** The scripted connection to the broker, if `isWired`. */
   readonly wire: Wire;
   /** What runs the bridge. */
   bridge: BridgeProcess;
@@ -95,7 +98,7 @@ export class Home {
   readonly lines: LogLine[] = [];
   /** When a connection to the broker began. */
   readonly links: number[] = [];
-  /** What becomes of a request. */
+  /** Decides for each request whether it fails, and how. By default none fails. */
   strike: Strike = () => null;
   /** Told each connection to the broker as it begins. */
   onLinked: () => void = () => {};
@@ -107,7 +110,7 @@ export class Home {
   onHandedOver: (message: TakenMessage) => void = () => {};
   /** Judges all that the bridges of the home show and do. */
   readonly oracle: Oracle;
-  readonly #place: Place;
+  readonly #environment: BridgeEnvironment;
   readonly #worldClock: Clock;
   readonly propertyId: string;
   readonly signalId: string;
@@ -153,7 +156,7 @@ export class Home {
         this.onLinked();
       },
     });
-    const parsed = configSchema.parse(bridgeConfig(config as Place['config']));
+    const parsed = configSchema.parse(bridgeConfig(config as BridgeEnvironment['config']));
     this.oracle = new Oracle({
       ...{ time, epochMs, simulator: this.simulator },
       retained: this.broker.retained,
@@ -168,7 +171,7 @@ export class Home {
     this.disk = newDisk();
     this.oracle.canRemember = () => this.disk.fault === null || this.disk.fault === 'slow';
     const byNumber = new Map<number, Request>();
-    this.#place = {
+    this.#environment = {
       time,
       random: seededRandom(3),
       epochMs,
@@ -189,8 +192,8 @@ export class Home {
           byNumber.set(request.number, seen);
           this.requests.push(seen);
         },
-        judged: (request, answer) => {
-          this.oracle.cloud.judged(request, answer);
+        processed: (request, answer) => {
+          this.oracle.cloud.processed(request, answer);
           const { status } = answer;
           const seen = byNumber.get(request.number);
           if (seen) seen.status = status;
@@ -201,19 +204,22 @@ export class Home {
         this.lines.push({ at: time.now, text: lineOf(line) });
         this.onLogged(line);
       },
-      config: config as Place['config'],
+      config: config as BridgeEnvironment['config'],
       ...(isWired && { dialFrom: (clock) => this.wire.dialFrom(clock) }),
       ...(tapDial && { dialFrom: (clock) => tapDial(this.broker.dialFrom(clock)) }),
     };
     if (isWired) time.turnsToRest = 8;
-    this.bridge = new BridgeProcess(this.#place);
+    this.bridge = new BridgeProcess(this.#environment);
     const { world } = this.simulator;
     this.propertyId = world.properties.ids[0] ?? '';
     this.signalId = world.signals.ids[0] ?? '';
     this.sonicId = world.thingIds[0] ?? '';
   }
 
-  /** The world of the cloud, as it is now. */
+  /**
+   * The true state of everything in the simulated cloud: properties, hubs, valves and incidents. Tests change
+   * it here.
+   */
   get world() {
     return this.simulator.world;
   }
@@ -242,7 +248,7 @@ export class Home {
 
   /** Starts the bridge with another configuration, on the same disk; the one before must have ended. */
   async startWith(config: Sections): Promise<void> {
-    this.bridge = new BridgeProcess({ ...this.#place, config: config as Place['config'] });
+    this.bridge = new BridgeProcess({ ...this.#environment, config: config as BridgeEnvironment['config'] });
     this.#widen(config);
     await this.start();
   }
@@ -252,18 +258,18 @@ export class Home {
     this.#widen(config);
     const isOfAccount = simulator === this.simulator;
     this.oracle.isAlone = false;
-    const silent = { sent: () => {}, judged: () => {}, answered: () => {}, torn: () => {} };
-    const { onStart: _, onEnd: __, ...place } = this.#place;
+    const silent = { sent: () => {}, processed: () => {}, answered: () => {}, truncated: () => {} };
+    const { onStart: _, onEnd: __, ...environment } = this.#environment;
     return new BridgeProcess({
-      ...(isOfAccount ? this.#place : { ...place, tap: silent }),
+      ...(isOfAccount ? this.#environment : { ...environment, tap: silent }),
       ...{ simulator, disk },
-      config: config as Place['config'],
+      config: config as BridgeEnvironment['config'],
     });
   }
 
   /** What the most patient of the bridges may do counts. */
   #widen(config: Sections): void {
-    this.oracle.widen(boundsOf(configSchema.parse(bridgeConfig(config as Place['config']))));
+    this.oracle.widen(boundsOf(configSchema.parse(bridgeConfig(config as BridgeEnvironment['config']))));
   }
 
   /** Another account in the same cloud. */

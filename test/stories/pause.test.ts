@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { bridgeOf } from '../../src/model/shard.ts';
-import type { RequestFault, Twist } from '../simulation/virtualCloud.ts';
+import type { ChangeAnswer, RequestFault } from '../simulation/virtualCloud.ts';
 import { Home, type HomeOptions, hourMs, minuteMs, newDisk, secondMs } from './home.ts';
 
 /** Lists on which no pause depends, in hours that pass. */
@@ -194,7 +194,7 @@ describe('a pause of the automatic shut-off', () => {
 });
 
 /** An answer of the cloud that shows what was before the pause. */
-const showingOn: Twist = (answer) => ({
+const showingOn: ChangeAnswer = (answer) => ({
   ...answer,
   text: answer.text.replace('"auto_shut_off":false', '"auto_shut_off":true'),
 });
@@ -470,7 +470,7 @@ describe('a pause and a clock', () => {
   it('that goes on while the machine sleeps ends when it wakes', async () => {
     const { home, command, isOn } = await pausedHome();
     await command('5');
-    home.oracle.mute(20 * minuteMs);
+    home.oracle.excuse(20 * minuteMs);
     home.bridge.machine.sleep(10 * minuteMs);
     await home.pass(10 * minuteMs + 15 * secondMs);
     expect(isOn()).toBe(true);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configSchema, secretPaths } from '../../src/config/schema.ts';
 import { startBridge } from '../support/bridge.ts';
-import { cannotForbid, startDiskBridge, takeAway } from '../support/diskBridge.ts';
+import { denyAccess, startDiskBridge, whyAccessCannotBeDenied } from '../support/diskBridge.ts';
 import { startProgram, temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -79,14 +79,14 @@ describe('23: the account shows settings only', () => {
 });
 
 describe('24: the container wants to be root, breaks on volumes, and shows passwords', () => {
-  const forbidding = cannotForbid();
+  const forbidding = whyAccessCannotBeDenied();
 
   it.skipIf(forbidding !== null)(
     'a data folder that is not its own is said in words, and all else works',
     async () => {
       const { bridge, sonicId, start, untilHealth } = await startDiskBridge();
       const dataDir = temporaryFolder();
-      takeAway(dataDir);
+      denyAccess(dataDir);
       const program = start(dataDir);
       await untilHealth(/cannot write to the folder/);
       expect(program.output).toContain(dataDir);

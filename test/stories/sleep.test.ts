@@ -6,7 +6,7 @@ async function wokenHome(schedules: object, sleepMs: number): Promise<Home> {
   const home = new Home({ config: { schedules } });
   await home.start();
   await home.pass(5 * minuteMs);
-  home.oracle.mute(sleepMs + minuteMs);
+  home.oracle.excuse(sleepMs + minuteMs);
   home.bridge.machine.sleep(sleepMs);
   // A broker gives a client up after one and a half times its keepalive.
   home.time.after(90 * secondMs, () => home.broker.cut('Keepalive timeout'));

@@ -9,7 +9,7 @@ import { type MqttWatcher, watchTopics } from './mqttWatcher.ts';
 import { type RunningProgram, startProgram, temporaryFolder } from './program.ts';
 import { waitFor } from './waitFor.ts';
 
-/** What the tests need of a broker, whichever it is. */
+/** The part of a broker that tests use, for any kind of broker. */
 export interface TestBroker {
   readonly url: string;
   readonly caFile: string | undefined;
@@ -17,7 +17,7 @@ export interface TestBroker {
   restart(): Promise<void>;
 }
 
-/** How a command ended, as `bridge/event` says it. */
+/** The outcome of a command, as published on `bridge/event`. */
 export interface CommandOutcome {
   readonly topic: string;
   readonly status: string;
@@ -25,7 +25,7 @@ export interface CommandOutcome {
   readonly http_status: number | null;
 }
 
-/** The answer to a request. */
+/** The answer to a request that was sent over MQTT. */
 export interface Answer {
   readonly status: 'ok' | 'error';
   // biome-ignore lint/suspicious/noExplicitAny: tests look into data of many shapes
@@ -37,18 +37,18 @@ export interface Answer {
 export type Sections = Readonly<Record<string, object | string>>;
 
 export interface BridgeOptions {
-  /** Of the simulated cloud. */
+  /** Options of the simulated cloud. */
   readonly cloud?: SimulatorOptions;
   readonly broker?: MosquittoOptions;
-  /** Sections of the configuration that differ from the usual one. */
+  /** Sections that replace or extend the usual configuration. */
   readonly config?: Sections;
-  /** false: the test calls `start()` itself. */
+  /** False if the test calls `start()` itself. */
   readonly isStarted?: boolean;
-  /** false: does not wait until everything is shown. */
+  /** False to return before everything is published. */
   readonly isAwaited?: boolean;
 }
 
-/** Short schedules, so that a test waits little. */
+/** Short schedules, so that tests do not wait long. */
 export const quick = {
   incidents: '300ms',
   sonics: '300ms',
@@ -57,10 +57,10 @@ export const quick = {
   properties: '700ms',
 };
 
-/** Schedules that add nothing to the requests that a test counts. */
+/** Long schedules, for tests that count requests: polls add none. */
 export const hourly = { sonics: '1h', incidents: '1h', telemetry: '1h', signals: '1h', properties: '1h' };
 
-/** A fault of the simulated cloud, written as after `--fault`. */
+/** A fault of the simulated cloud, written as for the option `--fault`. */
 export function fault(text: string): Fault {
   const read = parseFault(text);
   if ('problem' in read) throw new Error(read.problem);
@@ -68,8 +68,17 @@ export function fault(text: string): Fault {
 }
 
 /**
- * Starts a simulated cloud, a broker, a client that records every message, and the built program between them. Called
- * in a test, all of it ends with the test. Called at the top of a file or in a hook, it ends with the file.
+ * Starts a simulated cloud, a broker, an MQTT client that records every message, and the built program
+ * between them. If called in a test, everything ends with the test. If called at the top of a file or in a
+ * hook, it ends with the file.
+ *
+ * This folder holds what tests share. End-to-end tests start real programs with this file, `brokers.ts`,
+ * `mosquitto.ts` and the proxies (`tcpProxy.ts`, `faultyCloud.ts`). Unit tests use a *bench*
+ * (`clientBench.ts`, `commandBench.ts`, `pollerBench.ts`): one part of the bridge with everything that it
+ * needs, on a stub of the cloud. `views.ts` has sample data, and `discoveryViolations.ts` and
+ * `stateViolations.ts` have the rules of Home Assistant. Stories (test/stories) use none of these: their
+ * bench is the class `Home` in test/stories/home.ts, which runs the whole bridge in memory and in virtual
+ * time.
  */
 export async function startBridge(options: BridgeOptions = {}): Promise<TestBridge> {
   const cloud = new Simulator({ quiet: true, valveTravelMs: 1_200, ...options.cloud });
@@ -108,7 +117,7 @@ export async function startBridge(options: BridgeOptions = {}): Promise<TestBrid
   return bridge;
 }
 
-/** The running program, its cloud and its broker. */
+/** The program, the simulated cloud and the broker of one test. */
 export class TestBridge {
   readonly cloud: Simulator;
   readonly broker: TestBroker;
@@ -116,7 +125,7 @@ export class TestBridge {
   readonly mqtt: MqttWatcher;
   readonly config: Sections;
   readonly #folder: string;
-  // A test that waits for an event asks for all of them again and again: each is read once.
+  // Parsed events. A waiting test reads them again and again, so each is parsed only once.
   readonly #events: Record<string, unknown>[] = [];
   #readTo = 0;
   #program: RunningProgram | undefined;
@@ -135,9 +144,12 @@ export class TestBridge {
     return this.#program;
   }
 
-  /** Starts the program, also again: with the same data, and with the same configuration but for these sections. */
+  /**
+   * Starts the program, also for a second time. It keeps its data and its configuration, except for the given
+   * sections.
+   */
   start(changes: Sections = {}, env: Record<string, string> = {}): RunningProgram {
-    // A program that one test of a file starts again serves the tests after it, too.
+    // A program that one test restarts also serves the next tests of the file.
     const config = merge(this.config, changes);
     this.#program = startProgram(['run'], { config, env, cwd: this.#folder, outlivesTest: true });
     return this.#program;
@@ -154,7 +166,7 @@ export class TestBridge {
     );
   }
 
-  /** Waits until every sonic and every property of the cloud is shown. */
+  /** Waits until all sonics and properties are published. */
   async untilShown(): Promise<void> {
     const { sonics, properties } = this.cloud.world;
     for (const id of sonics.ids) {
@@ -171,7 +183,7 @@ export class TestBridge {
     return this.mqtt.json(`sonic2mqtt/${path}`);
   }
 
-  /** Waits until the JSON on a topic below `sonic2mqtt/` is as the predicate says. */
+  /** Waits until the JSON on a topic below `sonic2mqtt/` satisfies the predicate. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into documents of many shapes
   async untilJson(path: string, predicate: (document: any) => boolean): Promise<any> {
     return JSON.parse(
@@ -179,10 +191,10 @@ export class TestBridge {
     );
   }
 
-  /** What was published on `bridge/event`. */
+  /** The events on `bridge/event`, all or those with this name. */
   events(name?: string): Record<string, unknown>[] {
     const { messages } = this.mqtt;
-    // They were forgotten meanwhile.
+    // The recorded messages were deleted by `forget()`.
     if (messages.length < this.#readTo) this.#readTo = 0;
     for (const { topic, text } of messages.slice(this.#readTo))
       if (topic === 'sonic2mqtt/bridge/event') this.#events.push(JSON.parse(text));
@@ -190,7 +202,7 @@ export class TestBridge {
     return this.#events.filter(({ event }) => name === undefined || event === name);
   }
 
-  /** How the commands on this topic below `sonic2mqtt/` ended, or all of them, the oldest first. */
+  /** The outcomes of commands on this topic below `sonic2mqtt/`, or of all commands, oldest first. */
   outcomes(path?: string): CommandOutcome[] {
     return this.events('command')
       .map(
@@ -208,7 +220,7 @@ export class TestBridge {
     return this.outcomes(path)[before] as CommandOutcome;
   }
 
-  /** Publishes a request, an object as JSON, and waits for the next answer to its operation. */
+  /** Publishes a request (an object is sent as JSON), and waits for its answer. */
   async request(operation: string, content: object | string = {}): Promise<Answer> {
     const from = this.mqtt.messages.length;
     const payload = typeof content === 'string' ? content : JSON.stringify(content);
@@ -220,19 +232,19 @@ export class TestBridge {
     return JSON.parse(answer.text);
   }
 
-  /** All answers to an operation, the oldest first. */
+  /** All answers to an operation, oldest first. */
   answers(operation: string): Answer[] {
     return this.mqtt.messages
       .filter(({ topic }) => topic === `sonic2mqtt/bridge/response/${operation}`)
       .map(({ text }) => JSON.parse(text));
   }
 
-  /** The requests for an operation that have reached the cloud. */
+  /** The requests for an operation that reached the cloud. */
   sent(operation: OperationName): LoggedRequest[] {
     return this.cloud.requests.entries.filter((entry) => entry.operation === operation);
   }
 
-  /** The requests that change something, of those that have reached the cloud. */
+  /** The requests that reached the cloud and change something. */
   changesSent(): LoggedRequest[] {
     return this.cloud.requests.entries.filter(({ operation }) => {
       if (operation === null) return false;
@@ -241,7 +253,7 @@ export class TestBridge {
     });
   }
 
-  /** Waits until the cloud was asked for its sonics so many more times. */
+  /** Waits until the bridge has read the list of sonics this many more times. */
   async polls(times: number): Promise<void> {
     const before = this.cloud.requests.count('list_sonics');
     await waitFor(() => this.cloud.requests.count('list_sonics') >= before + times, {
@@ -249,7 +261,7 @@ export class TestBridge {
     });
   }
 
-  /** The address at which the program listens for HTTP, once it says so. */
+  /** The address of the program's HTTP server, once the program logs it. */
   async httpUrl(): Promise<string> {
     const [, url] = await this.program.waitForOutput(/HTTP: listening on (http:\/\/127\.0\.0\.1:\d+)/);
     return String(url);
@@ -267,14 +279,14 @@ export class TestBridge {
   }
 }
 
-let isEmbeddedBrokerSaid = false;
+let isNotePrinted = false;
 
-/** Mosquitto, or if it is not installed the embedded broker, and then it says so. */
+/** Starts Mosquitto. If it is not installed, starts the embedded broker and prints a note. */
 async function startBroker(options: MosquittoOptions = {}): Promise<TestBroker> {
   if (mosquittoAvailable()) return startMosquitto(options);
-  if (!isEmbeddedBrokerSaid)
+  if (!isNotePrinted)
     console.info('Mosquitto is not installed: the end-to-end tests run on the embedded broker');
-  isEmbeddedBrokerSaid = true;
+  isNotePrinted = true;
   let port = 0;
   let broker: EmbeddedBroker;
   const { user: username, password } = options.password ?? { user: undefined, password: undefined };
@@ -299,7 +311,7 @@ async function startBroker(options: MosquittoOptions = {}): Promise<TestBroker> 
 /** A time zone in which it is about noon, so that no day ends while a test runs. */
 function timezoneAtNoon(): string {
   const hour = new Date().getUTCHours();
-  // These names count from the other end: Etc/GMT-2 is two hours ahead.
+  // The sign in these names is inverted: Etc/GMT-2 is two hours ahead of UTC.
   return hour === 12 ? 'Etc/GMT' : `Etc/GMT${hour > 12 ? '+' : '-'}${Math.abs(12 - hour)}`;
 }
 

@@ -4,39 +4,53 @@ import { watchTopics } from './mqttWatcher.ts';
 import type { RunningProgram } from './program.ts';
 import { waitFor } from './waitFor.ts';
 
-/** A bridge that shows everything, about to lose its broker. */
+/** A test of a bridge that has published everything and then loses its broker. */
 export interface BrokerStory {
   readonly bridge: TestBridge;
   readonly program: RunningProgram;
-  /** What it has said of the broker as a warning or worse. */
+  /** The warnings and errors about the broker in the log. */
   warnings(): string[];
-  /** Waits until the broker has missed the bridge, then lets the world go on: nothing of this is to be told later. */
-  liveMeanwhile(): Promise<void>;
-  /** Resolves once all that is retained is as it was; throws where anything else was told, deleted or carried out. */
-  untilWhole(timeoutMs?: number): Promise<void>;
-  /** Tells the bridge to stop, which it must do in time and well. */
+  /**
+   * Waits until the broker has noticed the loss. Then changes the cloud for a while, and changes it back. The
+   * bridge must not report any of this later.
+   */
+  changeCloudMeanwhile(): Promise<void>;
+  /**
+   * Waits until the retained messages are as before. Fails if the bridge has published anything else, deleted
+   * a message or carried out a command.
+   */
+  untilRestored(timeoutMs?: number): Promise<void>;
+  /** Stops the bridge. It must exit within five seconds and without an error. */
   stop(): Promise<void>;
 }
 
-/** A bridge that is not started yet, to be reached by ways that fail; built in a hook for many stories. */
+/**
+ * A cloud, a broker and a bridge that is not started yet. The test starts it with the address of a proxy.
+ * Made once in a hook, for many tests.
+ */
 export function startCloudAndBroker(): Promise<TestBridge> {
   return startBridge({ cloud: { properties: 1, signals: 1, sonics: 2 }, isStarted: false });
 }
 
-/** What a newly come client is told: all that is retained, by topic, but for what passes. */
-async function retainedPicture(bridge: TestBridge): Promise<ReadonlyMap<string, string>> {
+/**
+ * The retained messages that a new client receives, by topic, without the parts that change by themselves.
+ */
+async function retainedMessages(bridge: TestBridge): Promise<ReadonlyMap<string, string>> {
   const newcomer = await watchTopics(bridge.broker.url, ['sonic2mqtt/#', 'homeassistant/#']);
   await newcomer.close();
-  // What is told live meanwhile is not retained.
+  // Live messages are not retained.
   const retained = newcomer.messages.filter(({ retain }) => retain);
-  return new Map(retained.map(({ topic, text }) => [topic, text.replaceAll(passing, '')]));
+  return new Map(retained.map(({ topic, text }) => [topic, text.replaceAll(changingParts, '')]));
 }
 
-/** Times, what a run is known by, who moved a valve meanwhile, what is measured anew then, and the water that runs. */
-export const passing =
+/**
+ * The parts of messages that change by themselves: times, IDs of a run, the mover of a valve, measurements
+ * and water.
+ */
+export const changingParts =
   /"(at|by|moved_at|moved_by|water_at_rest)":("[^"]*"|null)|\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)|"instance_id":"\w+"|"(flow|pressure|water)[a-z_]*":([\d.]+|null)|"(today|yesterday|month|total|requests)[a-z_]*":[\d.]+|"days":\{[^}]*\}/g;
 
-/** Starts the bridge by this way to the broker; resolves once everything is shown. */
+/** Starts the bridge with this address of the broker. Resolves once everything is published. */
 export async function beginStory(bridge: TestBridge, url: string, mqtt: object = {}): Promise<BrokerStory> {
   const { world } = bridge.cloud;
   for (const id of world.sonics.ids) world.setValve(id, 'open');
@@ -46,16 +60,17 @@ export async function beginStory(bridge: TestBridge, url: string, mqtt: object =
   return storyOf(bridge, program);
 }
 
-/** The story of a bridge that shows everything now. */
+/** The test of a bridge that has published everything. */
 async function storyOf(bridge: TestBridge, program: RunningProgram): Promise<BrokerStory> {
-  // Devices are shown once they are listed, and their telemetry and usage follow: the last of it changes nothing more.
+  // The bridge publishes devices once they are listed, and their details later. After the last details
+  // nothing changes any more.
   const areDetailsRead = () =>
     JSON.parse(bridge.mqtt.last.get('sonic2mqtt/bridge/info') ?? '{}').last_update != null;
   await waitFor(areDetailsRead, { what: 'the details of all devices' });
-  let before = await retainedPicture(bridge);
+  let before = await retainedMessages(bridge);
   const isAtRest = async () => {
     const last = before;
-    before = await retainedPicture(bridge);
+    before = await retainedMessages(bridge);
     return differences(last, before).length === 0;
   };
   await waitFor(isAtRest, { what: 'the broker to have all', intervalMs: 500 });
@@ -71,7 +86,7 @@ async function storyOf(bridge: TestBridge, program: RunningProgram): Promise<Bro
     bridge,
     program: program,
     warnings: () => warningsOf(program),
-    async liveMeanwhile() {
+    async changeCloudMeanwhile() {
       await bridge.mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'offline');
       world.setValve(sonic, 'closed');
       await bridge.mqtt.publish(`sonic2mqtt/sonic/${sonic}/valve/set`, 'CLOSE');
@@ -79,19 +94,19 @@ async function storyOf(bridge: TestBridge, program: RunningProgram): Promise<Bro
       world.setValve(sonic, 'open');
       await polled(2);
     },
-    async untilWhole(timeoutMs = 40_000) {
+    async untilRestored(timeoutMs = 40_000) {
       const isOnline = () => bridge.mqtt.last.get('sonic2mqtt/bridge/state') === 'online';
       await waitFor(isOnline, { what: 'the bridge to be back', timeoutMs });
-      const isWhole = async () => differences(before, await retainedPicture(bridge)).length === 0;
-      // What is different says more than a wait in vain.
+      const isWhole = async () => differences(before, await retainedMessages(bridge)).length === 0;
+      // If the wait fails, the comparison below shows why.
       await waitFor(isWhole, { what: 'all to be whole', intervalMs: 100 }).catch(() => undefined);
-      expect(differences(before, await retainedPicture(bridge))).toEqual([]);
-      const told = bridge.mqtt.messages.slice(sinceMessages);
-      expect(told.filter(({ topic, text }) => text === '' && before.has(topic))).toEqual([]);
-      const valves = told.filter(({ topic }) => topic === `sonic2mqtt/sonic/${sonic}`);
+      expect(differences(before, await retainedMessages(bridge))).toEqual([]);
+      const published = bridge.mqtt.messages.slice(sinceMessages);
+      expect(published.filter(({ topic, text }) => text === '' && before.has(topic))).toEqual([]);
+      const valves = published.filter(({ topic }) => topic === `sonic2mqtt/sonic/${sonic}`);
       expect(valves.filter(({ text }) => JSON.parse(text).valve !== 'open')).toEqual([]);
       expect(
-        told.filter(({ topic, text }) => topic.endsWith('/event') && text.includes('"command"')),
+        published.filter(({ topic, text }) => topic.endsWith('/event') && text.includes('"command"')),
       ).toEqual([]);
       expect(requests.count('command_valve')).toBe(sinceCommands);
     },
@@ -102,7 +117,7 @@ async function storyOf(bridge: TestBridge, program: RunningProgram): Promise<Bro
   };
 }
 
-/** Waits until everything was published since that message. */
+/** Waits until everything was published after message number `from`. */
 async function untilShown(bridge: TestBridge, from: number, timeoutMs = 40_000): Promise<void> {
   const { properties, signals, sonics, incidents } = bridge.cloud.world;
   const wanted = [
@@ -113,20 +128,20 @@ async function untilShown(bridge: TestBridge, from: number, timeoutMs = 40_000):
     ...incidents.ids.map((id) => `sonic2mqtt/incident/${id}`),
   ];
   const isShown = () => {
-    const told = new Set(bridge.mqtt.messages.slice(from).map(({ topic }) => topic));
+    const published = new Set(bridge.mqtt.messages.slice(from).map(({ topic }) => topic));
     const isOnline = bridge.mqtt.last.get('sonic2mqtt/bridge/cloud') === 'online';
     const isInfoWhole = bridge.json('bridge/info')?.appliance_categories !== null;
-    return wanted.every((topic) => told.has(topic)) && isOnline && isInfoWhole;
+    return wanted.every((topic) => published.has(topic)) && isOnline && isInfoWhole;
   };
   await waitFor(isShown, { what: 'everything to be shown', timeoutMs });
 }
 
-/** What a bridge has said of the broker as a warning or worse. */
+/** The warnings and errors of a bridge about the broker. */
 function warningsOf(program: RunningProgram): string[] {
   return program.stderr.split('\n').filter((line) => /(WARN|ERROR|FATAL).*MQTT broker/.test(line));
 }
 
-/** What is not the same, as the topic with what it had and what it has. */
+/** The topics that differ, each with its old and new message. */
 function differences(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): object[] {
   return [...new Set([...before.keys(), ...after.keys()])]
     .filter((topic) => before.get(topic) !== after.get(topic))

@@ -9,7 +9,7 @@ import { type LogLines, logLines } from './logLines.ts';
 import { mosquittoAvailable, startMosquitto } from './mosquitto.ts';
 import { waitFor } from './waitFor.ts';
 
-/** Options of a connection to the broker at this address, or these, with nothing but what it needs. */
+/** The minimal options of a connection to this broker or these brokers. */
 export function brokerOptions(
   url: string | readonly string[],
   changes: Partial<BrokerOptions> = {},
@@ -29,35 +29,35 @@ export function brokerOptions(
   };
 }
 
-/** A connection, what it told its owner and the log, and how its clients fared. */
+/** A connection, with the messages, events and log lines that it has produced. */
 export interface TestConnection {
   readonly connection: Connection;
   readonly lines: LogLines;
-  readonly heard: readonly BrokerMessage[];
-  /** `connected`, `disconnected`, `will published` and `failed: REASON`, in order. */
-  readonly happenings: readonly string[];
-  /** How often it has waited before an attempt. */
+  readonly received: readonly BrokerMessage[];
+  /** The events so far, in order: `connected`, `disconnected`, `will published` and `failed: REASON`. */
+  readonly events: readonly string[];
+  /** How often it has waited before a new attempt. */
   readonly waits: number;
 }
 
-/** Beyond what is drawn in earnest, so that a second's wait is a twentieth. */
-const impatience = -0.9;
+/** A "random" number below the range of real ones. It makes each wait 20 times shorter. */
+const shortestWait = -0.9;
 
-/** Starts a connection, which does not wait long between its attempts; it ends with the test. */
+/** Starts a connection with short waits between its attempts. It ends with the test. */
 export function openConnection(
   url: string | readonly string[],
   changes: Partial<BrokerOptions> = {},
   clock: Clock = systemClock,
 ): TestConnection {
   const lines = logLines('info');
-  const heard: BrokerMessage[] = [];
-  const happenings: string[] = [];
+  const received: BrokerMessage[] = [];
+  const events: string[] = [];
   let waits = 0;
   let isConnected = false;
   const dial: Connect = (...given) => {
     const client = connectLimited(...given);
     client.on('close', () => {
-      if (isConnected) happenings.push('disconnected');
+      if (isConnected) events.push('disconnected');
       isConnected = false;
     });
     return client;
@@ -67,32 +67,32 @@ export function openConnection(
     clock,
     () => {
       waits += 1;
-      return impatience;
+      return shortestWait;
     },
     lines.log,
     dial,
   );
   connection.on('connected', () => {
     isConnected = true;
-    happenings.push('connected');
+    events.push('connected');
   });
-  connection.on('message', (message) => heard.push(message));
-  connection.on('failed', (reason) => happenings.push(`failed: ${reason}`));
-  connection.on('willPublished', () => happenings.push('will published'));
+  connection.on('message', (message) => received.push(message));
+  connection.on('failed', (reason) => events.push(`failed: ${reason}`));
+  connection.on('willPublished', () => events.push('will published'));
   connection.start();
   atTestEnd(() => connection.stop([]));
   return {
     connection,
     lines,
-    heard,
-    happenings,
+    received,
+    events,
     get waits() {
       return waits;
     },
   };
 }
 
-/** Starts a connection and resolves once it is one. */
+/** Starts a connection and waits until it is connected. */
 export async function connected(
   url: string | readonly string[],
   changes: Partial<BrokerOptions> = {},
@@ -102,17 +102,17 @@ export async function connected(
   return opened;
 }
 
-/** A kind of broker, and whether it is on this machine. */
+/** A kind of broker, and whether it is installed on this machine. */
 export interface BrokerKind {
   readonly name: string;
-  readonly isHere: boolean;
+  readonly isInstalled: boolean;
   readonly protocolVersion: 4 | 5;
-  /** What the connection says it speaks in the end. */
-  readonly spoken: string;
+  /** The MQTT version that the connection reports. */
+  readonly loggedVersion: string;
   start(): Promise<{ readonly url: string; readonly port: number }>;
 }
 
-/** Starts an embedded broker, which ends with the test. */
+/** Starts an embedded broker. It ends with the test. */
 export async function startEmbedded(): Promise<{ url: string; port: number; broker: EmbeddedBroker }> {
   const broker = new EmbeddedBroker({ host: '127.0.0.1', port: 0, username: undefined, password: undefined });
   const port = await broker.start();
@@ -120,27 +120,33 @@ export async function startEmbedded(): Promise<{ url: string; port: number; brok
   return { url: `mqtt://127.0.0.1:${port}`, port, broker };
 }
 
-const isHere = mosquittoAvailable();
-if (!isHere) console.info('Mosquitto is not installed: its broker tests are skipped');
+const isInstalled = mosquittoAvailable();
+if (!isInstalled) console.info('Mosquitto is not installed: its broker tests are skipped');
 
-/** Mosquitto as it is installed, which drops what does not fit into a client's queue. */
+/** Mosquitto with its default limit, above which it drops messages to a slow client. */
 const startInstalled = () => startMosquitto({ lines: ['max_queued_messages 1000'] });
 
-/** The brokers that all must work with. */
+/** The brokers with which every feature must work. */
 export const brokerKinds: readonly BrokerKind[] = [
-  { name: 'Mosquitto with MQTT 5', isHere, protocolVersion: 5, spoken: 'MQTT 5', start: startInstalled },
+  {
+    name: 'Mosquitto with MQTT 5',
+    isInstalled,
+    protocolVersion: 5,
+    loggedVersion: 'MQTT 5',
+    start: startInstalled,
+  },
   {
     name: 'Mosquitto with MQTT 3.1.1',
-    isHere,
+    isInstalled,
     protocolVersion: 4,
-    spoken: 'MQTT 3.1.1',
+    loggedVersion: 'MQTT 3.1.1',
     start: startInstalled,
   },
   {
     name: 'the embedded broker',
-    isHere: true,
+    isInstalled: true,
     protocolVersion: 5,
-    spoken: 'MQTT 3.1.1',
+    loggedVersion: 'MQTT 3.1.1',
     start: startEmbedded,
   },
 ];

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 
 /**
- * Builds the program once before the tests, since the end-to-end tests run it as a child process. Where several run side
- * by side it is built before them, and each is told so by SKIP_BUILD.
+ * Builds the program once before the tests, because end-to-end tests run it as a child process. If several
+ * test runs work side by side, build before them and set SKIP_BUILD.
  */
 export function setup(): void {
   if (process.env['SKIP_BUILD']) return;

@@ -9,7 +9,7 @@ import { demoCredentials, Simulator, type SimulatorOptions } from '../../src/sim
 import { atTestEnd } from './childProcess.ts';
 import { startProgram, temporaryFolder } from './program.ts';
 
-/** What a run of the program came to. */
+/** The result of a run of the program. */
 export interface Run {
   readonly code: number | null;
   readonly stdout: string;
@@ -17,8 +17,8 @@ export interface Run {
 }
 
 /**
- * Runs a command to its end in this process, as `main.ts` does, which takes a tenth of the time of a new process. What is
- * logged is not in its output.
+ * Runs a command to its end in this process, as `main.ts` does. This is ten times faster than a new process.
+ * Log lines are not part of the output.
  */
 export async function runProgram(
   args: readonly string[],
@@ -42,7 +42,6 @@ export async function runProgram(
   return { code, stdout, stderr };
 }
 
-/** Runs the built program to its end. */
 export async function runBuilt(
   args: readonly string[],
   options: Parameters<typeof startProgram>[1] = {},
@@ -52,22 +51,22 @@ export async function runBuilt(
   return { code, stdout: program.stdout, stderr: program.stderr };
 }
 
-/** A simulated cloud, and a configuration with which `call` finds it. */
+/** A simulated cloud, and a configuration with which `sonic2mqtt call` uses it. */
 export interface CallableCloud {
   readonly simulator: Simulator;
   readonly config: { readonly cloud: object; readonly [section: string]: unknown };
-  /** Runs `sonic2mqtt call` with these words. */
+  /** Runs `sonic2mqtt call` with these arguments. */
   call(words: readonly string[], cloud?: object): Promise<Run>;
 }
 
-/** Starts the cloud in which nothing happens by itself; made within a test, it ends with that. */
+/** Starts a cloud in which nothing happens by itself. If started in a test, it ends with the test. */
 export async function startCallableCloud(options: SimulatorOptions = {}): Promise<CallableCloud> {
   const simulator = new Simulator({ quiet: true, ...options });
   await simulator.start();
   atTestEnd(() => simulator.stop());
   const config = {
     cloud: { base_url: simulator.url, ...demoCredentials, request_timeout: '2s' },
-    // Nobody listens there: a call has no business with the broker.
+    // No broker listens there. `call` must not need one.
     mqtt: { url: 'mqtt://127.0.0.1:1' },
     data_dir: temporaryFolder(),
   };

@@ -1,15 +1,15 @@
 import type { Certificate } from './faultyCloud.ts';
 
-// One key for those that differ only in what they certify; it protects nothing.
+// One key for several certificates. It protects nothing.
 const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg2G07nfhy6nEcDno1
 NV3Hg8IzQiRxAMGxvM6n9DxM4HWhRANCAAT5UWnGfp30vLwjS0l011LwHhpxHVV5
 PdlWkS3yRmGGSlFz8wOZ/62JB8pu41b4sMGpAP00B/eeMQTD8H0q7tT+
 -----END PRIVATE KEY-----`;
 
-/** Certificates that have signed themselves, for 127.0.0.1 unless said otherwise. */
+/** Self-signed certificates, for 127.0.0.1 unless noted. */
 export const certificates = {
-  /** The right one. */
+  /** The right certificate. */
   own: {
     key,
     cert: `-----BEGIN CERTIFICATE-----
@@ -23,7 +23,7 @@ LGrxWVUwCgYIKoZIzj0EAwIDSAAwRQIgQ87l88UhVz/2bcTz9wx7QI57T+VkVuh6
 UFy23hoJd6UCIQD+RmhgX0z8Q2GPBIZM3wPNdKFgR6RZCGrFtF9Ji2vnKw==
 -----END CERTIFICATE-----`,
   },
-  /** Good, but for elsewhere.example. */
+  /** Valid, but for elsewhere.example. */
   elsewhere: {
     key,
     cert: `-----BEGIN CERTIFICATE-----
@@ -38,7 +38,7 @@ zahjyjKqVrY0HMoqoL31ua3xbkju/lBYnX8uAiBnPz5NsiBtSCe983d+JK22pSr9
 z8hfCG/ovd15W5J9UQ==
 -----END CERTIFICATE-----`,
   },
-  /** Good until 2021. */
+  /** Expired in 2021. */
   expired: {
     key,
     cert: `-----BEGIN CERTIFICATE-----
@@ -52,7 +52,7 @@ hwR/AAABMAwGA1UdEwQFMAMBAf8wHQYDVR0OBBYEFEoZkvdab4DsLKHaeOY65ixq
 UviNt4Q0AwIhAKgJU2Os7nLZt7W4tZ5RRhPL/C1ldy+HENZmmelfOoIA
 -----END CERTIFICATE-----`,
   },
-  /** Good, but somebody else's. */
+  /** Valid, but not trusted. */
   stranger: {
     key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgTF/NmW+JZLt9VmcC
@@ -72,7 +72,7 @@ c3SHBH8AAAEwDAYDVR0TBAUwAwEB/zAdBgNVHQ4EFgQUgnDAckNeoPSxssuJF71z
   },
 } as const satisfies Readonly<Record<string, Certificate>>;
 
-/** What a client is to trust: all but the stranger's. */
+/** The certificates that a client trusts: all but `stranger`. */
 export const authorities = [certificates.own, certificates.elsewhere, certificates.expired]
   .map(({ cert }) => cert)
   .join('\n');

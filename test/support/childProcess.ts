@@ -1,57 +1,68 @@
 import { spawn } from 'node:child_process';
 import { onTestFinished, TestRunner } from 'vitest';
-import { patienceMs } from './waitFor.ts';
+import { defaultTimeoutMs } from './waitFor.ts';
 
-/** How a process ended, and how long that took since it was asked to, in ms. */
+/** How a process ended, and how many ms it took after the call that waited for it. */
 interface Ending {
   code: number | null;
   signal: NodeJS.Signals | null;
   durationMs: number;
 }
 
-/** A child process, what it has said so far, and a way to end it. */
+/** A child process with its output so far. */
 export interface RunningProcess {
   readonly pid: number;
-  /** Whether it has not ended yet. */
   readonly isRunning: boolean;
   readonly stdout: string;
   readonly stderr: string;
-  /** Both, in the order in which they came. */
+  /** Standard output and standard error together, in order of arrival. */
   readonly output: string;
-  /** Waits until its output, old or new, matches; throws with the output when it ends first or time is up. */
+  /**
+   * Waits until its output, old or new, matches. Throws with the output if the process ends first or time is
+   * up.
+   */
   waitForOutput(pattern: RegExp, timeoutMs?: number): Promise<RegExpExecArray>;
-  /** Resolves when it has ended by itself. */
+  /** Waits until the process ends by itself. */
   ended(): Promise<Ending>;
-  /** Only sends the signal. */
+  /** Sends the signal without waiting. */
   signal(name: NodeJS.Signals): void;
-  /** Sends the signal and waits; a process that outlives the time limit is killed, which the ending shows. */
+  /**
+   * Sends the signal and waits for the end. After the time limit the process is killed, which the result
+   * shows.
+   */
   stop(name?: NodeJS.Signals, timeoutMs?: number): Promise<Ending>;
 }
 
-const lastSteps = new Set<() => void>();
+const exitCallbacks = new Set<() => void>();
 
-function endRun(): void {
-  for (const step of lastSteps) step();
+function runExitCallbacks(): void {
+  for (const callback of exitCallbacks) callback();
 }
-process.on('exit', endRun);
-// The way in which vitest ends its workers.
+process.on('exit', runExitCallbacks);
+// Vitest ends its workers with this signal.
 process.once('SIGTERM', () => {
-  endRun();
+  runExitCallbacks();
   process.kill(process.pid, 'SIGTERM');
 });
 
-/** Runs the callback when the test run ends, whichever way; the returned function forgets it. */
+/** Runs the callback when the test run ends in any way. The returned function cancels this. */
 export function atRunEnd(callback: () => void): () => void {
-  lastSteps.add(callback);
-  return () => void lastSteps.delete(callback);
+  exitCallbacks.add(callback);
+  return () => void exitCallbacks.delete(callback);
 }
 
-/** Runs the callback when the running test ends; outside a test (in a hook) the caller tidies up itself. */
+/**
+ * Runs the callback when the current test ends. Outside a test, for example in a hook, the caller must clean
+ * up itself.
+ */
 export function atTestEnd(callback: () => unknown): void {
   if (TestRunner.getCurrentTest() !== undefined) onTestFinished(async () => void (await callback()));
 }
 
-/** Starts a program; it is killed at the end of the test that started it unless it outlives that, or of the test run. */
+/**
+ * Starts a program. It is killed at the end of the test that started it, or with `outlivesTest` at the end of
+ * the test run.
+ */
 export function startProcess(
   command: string,
   args: readonly string[],
@@ -59,7 +70,7 @@ export function startProcess(
 ): RunningProcess {
   const { outlivesTest = false, input = '', ...spawnOptions } = options;
   const child = spawn(command, args, { ...spawnOptions, stdio: ['pipe', 'pipe', 'pipe'] });
-  // It may end without reading.
+  // The program may end without reading its input.
   child.stdin.on('error', () => {}).end(input);
   const forget = atRunEnd(() => void child.kill('SIGKILL'));
   let stdout = '';
@@ -67,24 +78,24 @@ export function startProcess(
   let output = '';
   let ending: Omit<Ending, 'durationMs'> | undefined;
   const onOutput = new Set<() => void>();
-  const said = (text: string) => {
+  const addOutput = (text: string) => {
     output += text;
     for (const callback of [...onOutput]) callback();
   };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;
-    said(text);
+    addOutput(text);
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
-    said(text);
+    addOutput(text);
   });
   const hasEnded = new Promise<void>((resolve) => {
     child.once('error', (error) => {
       stderr += error.message;
       output += error.message;
     });
-    // Not 'exit': only 'close' says that all output has been read.
+    // Not 'exit': all output has been read only at 'close'.
     child.once('close', (code, signal) => {
       forget();
       ending = { code, signal };
@@ -107,7 +118,7 @@ export function startProcess(
     return result;
   }
 
-  function waitForOutput(pattern: RegExp, timeoutMs = patienceMs): Promise<RegExpExecArray> {
+  function waitForOutput(pattern: RegExp, timeoutMs = defaultTimeoutMs): Promise<RegExpExecArray> {
     return new Promise((resolve, reject) => {
       const fail = (why: string) => {
         finish();

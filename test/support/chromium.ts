@@ -20,40 +20,39 @@ const evaluation = z.object({
   exceptionDetails: z.unknown().optional(),
 });
 
-/** Whether there is a browser on this machine. */
+/** Whether Chromium is installed on this machine. */
 export function chromiumAvailable(): boolean {
   return spawnSync('chromium', ['--version']).error === undefined;
 }
 
-/** How a page is looked at. */
-export interface Look {
+/** How a page is displayed. */
+export interface TabOptions {
   readonly width: number;
   readonly height: number;
   readonly scheme?: 'light' | 'dark';
   readonly isPhone?: boolean;
-  /** The reader's time zone; that of the machine unless given. */
+  /** The time zone of the browser. By default that of the machine. */
   readonly timezone?: string;
   readonly isScriptOff?: boolean;
-  /** What the reader reads; British English unless given, whatever the machine speaks. */
+  /** The language of the browser. British English by default, whatever the machine uses. */
   readonly language?: string;
 }
 
-/** A page in a browser. */
 export interface Tab {
-  /** Addresses that were asked for. */
+  /** The addresses that the page has requested. */
   readonly requests: readonly string[];
-  /** What the console complained of, and errors that nobody caught. */
+  /** Warnings and errors of the console, and uncaught errors. */
   readonly complaints: readonly string[];
-  /** What an expression is worth in the page. */
+  /** Evaluates an expression in the page. */
   evaluate(expression: string): Promise<unknown>;
-  /** Writes a picture of what is to be seen, or of the whole page, as a PNG file. */
+  /** Writes a screenshot as a PNG file: of the visible part, or of the whole page. */
   takePicture(file: string, isWhole?: boolean): Promise<void>;
-  /** One command of the DevTools protocol. */
+  /** Sends one command of the DevTools protocol. */
   command(method: string, params?: object): Promise<unknown>;
 }
 
-/** Starts Chromium and opens a page; the browser ends with the test, or when `close` is called. */
-export async function openTab(url: string, look: Look): Promise<Tab & { close(): Promise<void> }> {
+/** Starts Chromium and opens a page. The browser ends with the test, or when `close` is called. */
+export async function openTab(url: string, look: TabOptions): Promise<Tab & { close(): Promise<void> }> {
   const { width, height, scheme = 'light', isPhone = false, timezone, isScriptOff = false } = look;
   const { language = 'en-GB' } = look;
   const chromium = startProcess('chromium', [
@@ -69,9 +68,9 @@ export async function openTab(url: string, look: Look): Promise<Tab & { close():
   const complaints: string[] = [];
   const answers = new Map<number, (answer: z.infer<typeof message>) => void>();
   socket.addEventListener('message', ({ data }) => {
-    const heard = message.parse(JSON.parse(String(data)));
-    if (heard.id !== undefined) answers.get(heard.id)?.(heard);
-    else note(heard, requests, complaints);
+    const received = message.parse(JSON.parse(String(data)));
+    if (received.id !== undefined) answers.get(received.id)?.(received);
+    else note(received, requests, complaints);
   });
   let lastId = 0;
   let sessionId: string | undefined;
@@ -124,11 +123,11 @@ export async function openTab(url: string, look: Look): Promise<Tab & { close():
   };
 }
 
-/** Waits until an expression is true in the page; throws with what the page says when time is up. */
+/** Waits until an expression is true in the page. Throws with the text of the page when time is up. */
 export async function waitInTab(tab: Tab, expression: string, timeoutMs = 15_000): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
-    // While a page goes from one address to the next nothing can be asked.
+    // Nothing can be evaluated while the page navigates.
     const isSo = await tab.evaluate(`Boolean(${expression})`).catch(() => false);
     if (isSo === true) return;
     if (performance.now() > deadline) break;

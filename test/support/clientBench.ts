@@ -15,13 +15,13 @@ import {
   stubEmail,
 } from './cloudStub.ts';
 
-/** A client on a strict stub of the cloud, both stopped when the test ends. */
+/** A bench for the cloud client: a client on a strict stub of the cloud. Both stop when the test ends. */
 export interface ClientBench {
   readonly client: CloudClient;
   readonly stub: CloudStub;
-  /** What was logged, one JSON text a line. */
+  /** The lines of the log, as JSON. */
   readonly lines: string[];
-  /** What the session's memory holds. */
+  /** The saved session. */
   readonly memory: { session: StoredSession | null };
   readonly secrets: Secrets;
 }
@@ -30,7 +30,7 @@ export interface BenchOptions extends Partial<Omit<CloudClientOptions, 'memory'>
   readonly session?: StoredSession;
 }
 
-/** Starts a client with quick retries and a generous budget unless told otherwise. */
+/** Starts a client, by default with short waits between retries and a very high limit of requests. */
 export async function startClient(handler?: StubHandler, options: BenchOptions = {}): Promise<ClientBench> {
   const stub = await startCloudStub(handler);
   const { session = null, ...rest } = options;
@@ -46,8 +46,8 @@ export async function startClient(handler?: StubHandler, options: BenchOptions =
     maxConcurrency: 4,
     maxRequestsPerMinute: 10_000,
     routes: {},
-    // A test that is about the deadline needs the true one.
-    clock: options.requestTimeoutMs === undefined ? hastyClock : systemClock,
+    // A test with a timeout of its own needs the real clock.
+    clock: options.requestTimeoutMs === undefined ? fastRetryClock : systemClock,
     log: createLog({
       level: 'trace',
       format: 'json',
@@ -73,20 +73,19 @@ export async function startClient(handler?: StubHandler, options: BenchOptions =
   return { client, stub, lines, memory, secrets };
 }
 
-/** The machine's clock, on which waits between attempts are a hundred times shorter. */
-const hastyClock: Clock = {
+/** The system clock, with waits between attempts that are a hundred times shorter. */
+const fastRetryClock: Clock = {
   ...systemClock,
   after: (delayMs, callback) => systemClock.after(delayMs < 4_500 ? delayMs / 100 : delayMs, callback),
 };
 
-/** The call that closes the valve of sonic s-1. */
 export const closeValve = {
   operation: 'command_valve',
   params: { sonic_id: 's-1' },
   body: { action: 'close' },
 } as const;
 
-/** What the promise fails with, which must be of the one family. */
+/** The error with which the promise fails. It must be a `CloudError`. */
 export async function errorOf(promise: Promise<unknown>): Promise<CloudError> {
   const error = await promise.then(
     () => expect.fail('it was answered'),
@@ -98,7 +97,10 @@ export async function errorOf(promise: Promise<unknown>): Promise<CloudError> {
 
 // ---- one operation ----------------------------------------------------------------------------------------------
 
-/** A bench whose cloud answers the operation in one way, once a session is there, and everything else as usual. */
+/**
+ * A bench with a session, whose cloud gives this answer to the operation. Other requests are answered as
+ * usual.
+ */
 export async function benchFor(name: OperationName, answer: StubAnswer, options: BenchOptions = {}) {
   const now = options.clock?.now() ?? Date.now();
   const bench = await startClient(() => answer, {
@@ -110,31 +112,34 @@ export async function benchFor(name: OperationName, answer: StubAnswer, options:
   return bench;
 }
 
-/** Lets the cloud of the bench answer the operation in another way. */
+/** Changes the answer of the bench's cloud to the operation. */
 export function answerWith({ stub }: ClientBench, name: OperationName, answer: StubAnswer): void {
   stub.handler = () => answer;
   stub.sessionHandler = (request) => (isFor(name, request) ? answer : undefined);
 }
 
-/** Whether the stub takes its requests for those of a session. */
+/** Whether the stub handles the operation as a request for a session. */
 const isOfSession = (name: OperationName) => operationRow(name).path.startsWith('/user-service/auth/');
 
 const isFor = (name: OperationName, { path }: StubRequest) =>
   !isOfSession(name) || path === operationRow(name).path;
 
-/** What the stub heard of the operation itself. */
-export function heard({ stub }: ClientBench, name: OperationName): StubRequest[] {
+/** The requests for the operation that reached the stub. */
+export function requestsFor({ stub }: ClientBench, name: OperationName): StubRequest[] {
   const requests = isOfSession(name) ? stub.sessionRequests : stub.requests;
   return requests.filter((request) => isFor(name, request));
 }
 
-/** Forgets what the stub has heard. */
+/** Deletes the recorded requests. */
 export function forget({ stub }: ClientBench): void {
   stub.requests.length = 0;
   stub.sessionRequests.length = 0;
 }
 
-/** Whether a 404 may be about the route: nobody has published it, or it is beyond the interface document. */
+/**
+ * Whether a 404 may mean that the route does not exist. The route was guessed, or is not in the vendor's
+ * interface document.
+ */
 export function isUncertain(name: OperationName): boolean {
   const { source, number, session } = operationRow(name);
   return source === 'assumed' || (number === null && session !== true);

@@ -1,10 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request as it came in. */
 export interface StubRequest {
   readonly method: string;
-  /** Without the query, still encoded. */
+  /** Without the query, still URL-encoded. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -13,40 +12,45 @@ export interface StubRequest {
   readonly token: string | null;
 }
 
-/** What to answer: JSON, a text, or something worse. */
+/** An answer of the stub: JSON, a text or a fault. */
 export interface StubAnswer {
   readonly status?: number;
   readonly json?: unknown;
   readonly text?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** `hang` never answers, `cut` closes the connection without an answer. */
+  /**
+   * `hang` never answers, `cut` closes the connection without an answer, and `cutInBody` closes it in the
+   * middle of the body.
+   */
   readonly fault?: 'hang' | 'cut' | 'cutInBody';
 }
 
 export type StubHandler = (request: StubRequest) => StubAnswer | undefined | Promise<StubAnswer | undefined>;
 
-/** A strict little cloud: it judges every request as the real one might, and answers what it is told. */
+/**
+ * A small stub of the cloud. It checks each request as strictly as the real cloud might, and gives the
+ * answers that the test sets.
+ */
 export interface CloudStub {
   readonly url: string;
-  /** All requests but those for sessions. */
+  /** All requests except those for sessions. */
   readonly requests: StubRequest[];
   readonly sessionRequests: StubRequest[];
-  /** What was wrong with requests; empty as long as the client behaves. */
+  /** Mistakes in requests. Empty as long as the client works correctly. */
   readonly complaints: string[];
-  /** Tokens that are accepted. */
   readonly tokens: Set<string>;
-  /** Most requests that were ever open at the same time. */
+  /** The largest number of requests at the same time. */
   readonly mostAtOnce: number;
   password: string;
   handler: StubHandler;
-  /** Asked first for session requests too. */
+  /** Called first for session requests. If it returns undefined, the stub answers them itself. */
   sessionHandler: StubHandler;
   close(): Promise<void>;
 }
 
 export const stubEmail = 'me@example.com';
 
-/** Starts it on a free port of the loopback, with a path prefix to be kept. */
+/** Starts the stub on a free port. Its URL has a path prefix, which the client must keep. */
 export async function startCloudStub(handler: StubHandler = () => undefined): Promise<CloudStub> {
   const prefix = '/prefix';
   let issued = 0;
@@ -161,7 +165,7 @@ function send(outgoing: ServerResponse, { status = 200, json, text, headers = {}
   outgoing.writeHead(status, headers).end(body);
 }
 
-/** One page of a list, in the envelope of the interface document. */
+/** One page of a list, in the format of the vendor's interface document. */
 export function pageOf(records: readonly unknown[], page: number, pageSize = 10): StubAnswer {
   return {
     json: {

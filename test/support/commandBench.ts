@@ -15,7 +15,7 @@ import { logLines } from './logLines.ts';
 import { anIncident, aProperty, aSignal, aSonic, bridgeView, topics } from './views.ts';
 import { waitFor } from './waitFor.ts';
 
-/** What may be changed, unless a test forbids it. */
+/** Permits all changes. A test can forbid some. */
 export const everything: Readonly<Record<Control, boolean>> = {
   valves: true,
   incidents: true,
@@ -24,18 +24,18 @@ export const everything: Readonly<Record<Control, boolean>> = {
   account: true,
 };
 
-/** How a message came, if not live and as text. */
-interface Circumstances {
+/** How a message was delivered, if not live and as text. */
+interface MessageOptions {
   readonly isRetained?: boolean;
   readonly isText?: boolean;
   readonly mayBeStored?: MayBeStored | null;
-  /** How long it may have been under way. */
+  /** How long ago it may have been sent. */
   readonly ageMs?: number;
 }
 
 /**
- * What takes commands and requests, in a house of which everything is known, before a stub of the cloud. The clock is
- * moved by the test.
+ * A bench for commands and requests: the command router, with a store in which everything is known, on a stub
+ * of the cloud. The test moves the clock.
  */
 export async function startCommands(
   handler: StubHandler = () => ({}),
@@ -54,7 +54,7 @@ export async function startCommands(
   store.replaceSonics(complete([aSonic()]));
   const ofSignal = anIncident({ id: 'incident-2', type: 'cloud_disconnection', sonic_id: null });
   store.replaceIncidents(complete([anIncident(), ofSignal]));
-  /** What requests were answered. */
+  /** The answers to requests. */
   const responses: { readonly topic: string; readonly payload: string; readonly acknowledge: () => void }[] =
     [];
   const connection = Object.assign(new EventEmitter<ConnectionEvents>(), {
@@ -63,14 +63,14 @@ export async function startCommands(
       new Promise<void>((acknowledge) => void responses.push({ topic, payload, acknowledge })),
   });
   const ended: Outcome[] = [];
-  /** What was asked of the bridge itself. */
+  /** Commands to the bridge itself. */
   const orders: string[] = [];
-  /** What is worth an early poll. */
+  /** Polls that the router has started early. */
   const polledEarly: string[] = [];
-  const happened: IncidentEvent[] = [];
-  store.on('incident', (event) => happened.push(event));
+  const incidentEvents: IncidentEvent[] = [];
+  store.on('incident', (event) => incidentEvents.push(event));
   const lines = logLines('trace');
-  /** Says while another bridge is in the way. */
+  /** Set it while another bridge is in the way. */
   const otherBridges: { problem: string | null } = { problem: null };
   const outcomes = new Outcomes(topics, store, lines.log);
   const commands = new CommandRouter({
@@ -109,7 +109,7 @@ export async function startCommands(
   const take = (
     topic: string,
     payload: string,
-    { isRetained = false, mayBeStored = null, isText = true, ageMs = 0 }: Circumstances = {},
+    { isRetained = false, mayBeStored = null, isText = true, ageMs = 0 }: MessageOptions = {},
   ) =>
     connection.emit('message', {
       topic,
@@ -131,24 +131,24 @@ export async function startCommands(
     responses,
     orders,
     polledEarly,
-    happened,
+    incidentEvents,
     lines,
     otherBridges,
-    /** Changes that reached the cloud: their paths and bodies. */
+    /** The changes that reached the cloud: their paths and bodies. */
     get changes() {
       return stub.requests.filter(isChange).map(({ path, body }) => [path, body] as const);
     },
-    /** Waits until so many outcomes were told. */
-    told: (count: number) => waitFor(() => ended.length >= count, { what: `${count} outcomes` }),
-    /** Waits until so many changes have reached the cloud. */
-    reached: (count: number) =>
+    /** Waits until this many commands have their outcome. */
+    untilOutcomes: (count: number) => waitFor(() => ended.length >= count, { what: `${count} outcomes` }),
+    /** Waits until this many changes have reached the cloud. */
+    untilChanges: (count: number) =>
       waitFor(() => stub.requests.filter(isChange).length >= count, {
         what: `${count} changes at the cloud`,
       }),
   };
 }
 
-/** A cloud that answers changes once its door is open; what reads is answered at once. */
+/** A handler that answers changes only after `open()` was called. Reads are answered at once. */
 export function door() {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {

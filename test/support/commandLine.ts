@@ -1,6 +1,6 @@
 import { runProgram } from '../../src/cli/program.ts';
 
-/** Runs the program with these arguments in this process. */
+/** Runs the program with these arguments in this process, without a configuration. */
 export async function runCommandLine(...argv: string[]) {
   const out: string[] = [];
   const err: string[] = [];

@@ -1,16 +1,19 @@
 import { type CommandOutcome, startBridge, type TestBridge } from './bridge.ts';
 import { waitFor } from './waitFor.ts';
 
-/** A good command and where it goes. */
+/** A valid command. */
 export interface SafetyCommand {
   readonly topic: string;
   readonly payload: string | Buffer;
 }
 
-/** What a home must have for each kind of command to have its own target. */
+/** A cloud in which each kind of command has its own target. */
 const cloud = { properties: 2, signals: 2, sonics: 4 };
 
-/** A bridge with something to do for each kind of command, all of which is shown. */
+/**
+ * Starts a bridge in whose cloud each kind of command has something to do. Waits until everything is
+ * published.
+ */
 export async function startBridgeForCommands(
   options: Parameters<typeof startBridge>[0] = {},
 ): Promise<TestBridge> {
@@ -29,7 +32,7 @@ export async function startBridgeForCommands(
   return bridge;
 }
 
-/** Waits until the bridge shows every sonic, and all that hangs on the properties. */
+/** Waits until the bridge has published every sonic, and the settings of every property. */
 export async function shown({ mqtt, cloud: { world } }: TestBridge): Promise<void> {
   for (const id of world.sonics.ids) {
     await mqtt.waitForTopic(`sonic2mqtt/sonic/${id}/incidents`);
@@ -39,7 +42,7 @@ export async function shown({ mqtt, cloud: { world } }: TestBridge): Promise<voi
   }
 }
 
-/** One good command of each kind that comes to a change in the cloud; no two want the same. */
+/** One valid command of each kind that changes the cloud. No two commands change the same. */
 export function changingCommands({ cloud: { world } }: Pick<TestBridge, 'cloud'>): SafetyCommand[] {
   const [signal = '', second = ''] = world.signals.ids;
   const property = world.propertyOf(signal) ?? '';
@@ -73,13 +76,13 @@ export function changingCommands({ cloud: { world } }: Pick<TestBridge, 'cloud'>
   ];
 }
 
-/** Those that the bridge carries out itself. */
+/** Commands that the bridge carries out itself. */
 export const ownCommands: readonly SafetyCommand[] = [
   { topic: 'sonic2mqtt/bridge/refresh', payload: 'PRESS' },
   { topic: 'sonic2mqtt/bridge/log_level/set', payload: 'info' },
 ];
 
-/** What became of each command so far, in order. */
+/** The outcomes of commands so far, in order. */
 export function outcomes(bridge: TestBridge): CommandOutcome[] {
   return bridge.outcomes().filter(({ reason }) => !reason?.includes(fenceWord));
 }
@@ -88,8 +91,8 @@ const fenceWord = 'fence';
 let fences = 0;
 
 /**
- * Resolves once the bridge has taken all that was published before, told by a word that it refuses at once: what has
- * come to nothing until then comes to nothing.
+ * Waits until the bridge has processed everything that was published before. It publishes a wrong value,
+ * which the bridge rejects at once. A command without any effect by then has none.
  */
 export async function fence(bridge: TestBridge): Promise<void> {
   const word = `${fenceWord} ${++fences}.`;
@@ -99,12 +102,11 @@ export async function fence(bridge: TestBridge): Promise<void> {
   });
 }
 
-/** Publishes them all, in this order. */
 export async function publishAll({ mqtt }: TestBridge, commands: readonly SafetyCommand[]): Promise<void> {
   await Promise.all(commands.map(({ topic, payload }) => mqtt.publish(topic, payload)));
 }
 
-/** Publishes them all and waits for as many outcomes; then none may come any more. */
+/** Publishes the commands and waits for as many outcomes. Then checks that no more come. */
 export async function outcomesOf(
   bridge: TestBridge,
   commands: readonly SafetyCommand[],

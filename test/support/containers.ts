@@ -8,7 +8,7 @@ import { copyWith, type Installation } from './installation.ts';
 import { freePort } from './ports.ts';
 import { waitFor } from './waitFor.ts';
 
-/** What a container runs, and how it is asked whether it is well; without a container, in folders of the machine. */
+/** The commands of a container image, run without Docker in folders of this machine. */
 interface Image {
   readonly entrypoint: readonly string[];
   readonly command: readonly string[];
@@ -16,7 +16,7 @@ interface Image {
   readonly health: readonly string[];
 }
 
-/** The image that the Dockerfile makes, as far as it says what runs in it. */
+/** The commands that the Dockerfile defines. */
 function imageOf({ checkout }: Installation): Image {
   const dockerfile = readFileSync(join(checkout, 'Dockerfile'), 'utf8');
   const words = (instruction: RegExp): string[] => JSON.parse(instruction.exec(dockerfile)?.[1] ?? '[]');
@@ -29,7 +29,7 @@ function imageOf({ checkout }: Installation): Image {
   };
 }
 
-/** A container of the project's image with this folder at /data, and perhaps one with what the broker keeps. */
+/** A container of the project's image, with this folder at /data, and the broker's data if given. */
 export async function containerOf(installation: Installation, data: string, brokerData = '/nowhere') {
   const image = imageOf(installation);
   const inside = (text: string) =>
@@ -40,7 +40,7 @@ export async function containerOf(installation: Installation, data: string, brok
   const PATH = installation.env['PATH'] ?? '';
   const [host = '', port = ''] = image.env['SONIC2MQTT_SETUP']?.split(':') ?? [];
   const published: Readonly<Record<string, number>> = { [port]: await freePort() };
-  // The names and the ports are the container's own, as its network is.
+  // A container has its own network, so names and ports must be unique.
   const own = {
     PATH,
     HEARTBEAT_SOCKET: `${image.env['HEARTBEAT_SOCKET']}-${randomUUID()}`,
@@ -54,13 +54,13 @@ export async function containerOf(installation: Installation, data: string, brok
   return {
     run: (args: readonly string[], given: Readonly<Record<string, string>> = {}) =>
       start([...image.entrypoint, ...(args.length > 0 ? args : image.command)], given),
-    isWell: async () => (await start(image.health, {}).ended()).code === 0,
-    /** The port of this machine that leads to one of the container. */
+    isHealthy: async () => (await start(image.health, {}).ended()).code === 0,
+    /** The port of this machine for each published port of the container. */
     published,
   };
 }
 
-/** What compose.yaml says of a service, as far as it matters without containers. */
+/** The settings of a service in compose.yaml that matter without containers. */
 interface Service {
   readonly user?: string;
   readonly command?: readonly string[];
@@ -71,7 +71,7 @@ interface Service {
   readonly healthcheck?: { readonly test: readonly string[] };
 }
 
-/** Does what `docker compose` would do in the machine's checkout, with compose.yaml and .env as they are there. */
+/** Does what `docker compose` would do in the checkout, with its compose.yaml and .env. */
 export async function composeIn(installation: Installation) {
   const { checkout } = installation;
   const dotenv = join(checkout, '.env');
@@ -85,7 +85,7 @@ export async function composeIn(installation: Installation) {
   const services: Record<string, Service> = compose.services;
   const brokerPort = await freePort();
 
-  /** The folder that a service has at this place: one of the checkout, or one that Docker keeps. */
+  /** The folder that is mounted there: one of the checkout, or a volume of Docker. */
   const volume = (name: string, target: string) => {
     const found = services[name]?.volumes.map((each) => each.split(':')).find(([, at]) => at === target);
     const source = found?.[0] ?? `no volume at ${target}`;
@@ -103,7 +103,7 @@ export async function composeIn(installation: Installation) {
       '/tmp/': `${places}/tmp/`,
       '/mosquitto/config': `${places}/config`,
       '/mosquitto/data': volume('mosquitto', '/mosquitto/data'),
-      // Started by root it would become a user who cannot read the folders.
+      // If root starts Mosquitto, it changes to a user who cannot read the folders.
       'listener 1883': `listener ${brokerPort} 127.0.0.1${process.getuid?.() === 0 ? '\nuser root' : ''}`,
     };
     const inside = (words: string) =>
@@ -113,8 +113,8 @@ export async function composeIn(installation: Installation) {
     const broker = startProcess(program, args, { env: installation.env });
     const [, check = ''] = healthcheck?.test ?? [];
     const asked = check.replaceAll('$$', '$').replace('mosquitto_sub', `mosquitto_sub -p ${brokerPort}`);
-    const isWell = () => spawnSync('sh', ['-c', asked], { env: installation.env }).status === 0;
-    await waitFor(isWell, { what: 'a healthy broker', intervalMs: 200 }).catch((error: Error) => {
+    const isHealthy = () => spawnSync('sh', ['-c', asked], { env: installation.env }).status === 0;
+    await waitFor(isHealthy, { what: 'a healthy broker', intervalMs: 200 }).catch((error: Error) => {
       throw new Error(`${error.message}:\n${broker.output}`);
     });
   }
@@ -122,23 +122,27 @@ export async function composeIn(installation: Installation) {
   return {
     services,
     brokerUrl: `mqtt://127.0.0.1:${brokerPort}`,
-    /** `docker compose up -d`; resolves once the bridge is well. */
+    /** `docker compose up -d`. Resolves once the bridge is healthy. */
     up: async () => {
       const { depends_on = {}, environment } = services['sonic2mqtt'] ?? {};
       if ('mosquitto' in depends_on) await startBroker();
       const at = (place: string) => volume('sonic2mqtt', place);
-      const { run, isWell, published } = await containerOf(installation, at('/data'), at('/mosquitto/data'));
+      const { run, isHealthy, published } = await containerOf(
+        installation,
+        at('/data'),
+        at('/mosquitto/data'),
+      );
       const process = run([], environment);
-      await waitFor(isWell, { what: 'a healthy bridge', intervalMs: 200 });
+      await waitFor(isHealthy, { what: 'a healthy bridge', intervalMs: 200 });
       return { process, published };
     },
-    /** `docker compose run sonic2mqtt` with these words. */
+    /** `docker compose run sonic2mqtt` with these arguments. */
     run: async (words: readonly string[]) => {
       const at = (place: string) => volume('sonic2mqtt', place);
       const container = await containerOf(installation, at('/data'), at('/mosquitto/data'));
       return container.run(words, services['sonic2mqtt']?.environment);
     },
-    /** `docker compose exec SERVICE cat FILE` of a file that the broker keeps. */
+    /** `docker compose exec SERVICE cat FILE`, for a file that the broker writes. */
     brokerFile: (file: string) =>
       readFileSync(
         file.replace(/^\/mosquitto\/data\b/, volume('mosquitto', '/mosquitto/data')),

@@ -4,7 +4,7 @@ import type { DeviceView } from '../../src/model/devices.ts';
 import { withRoot } from './homeAssistantRules.ts';
 import { context } from './views.ts';
 
-/** The components of a message by id, each with what it takes from the root. */
+/** The components of a message by ID, each with the fields that it inherits from the root. */
 export function componentsIn(discovery: Discovery): Readonly<Record<string, Component>> {
   const { components, ...root } = discovery;
   return Object.fromEntries(
@@ -12,7 +12,7 @@ export function componentsIn(discovery: Discovery): Readonly<Record<string, Comp
   );
 }
 
-/** A device's discovery message. */
+/** The discovery message of a device. */
 export function discoveryOf(view: DeviceView, changes: Partial<PlanContext> = {}): Discovery {
   const { offers, ...maker } = { ...context, ...changes };
   return JSON.parse(planDiscovery(view, offers, maker).write().text);

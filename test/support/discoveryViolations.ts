@@ -3,8 +3,8 @@ import {
   commonFields,
   deviceFields,
   type Fields,
+  hasNoDuplicates,
   isObject,
-  isSet,
   largestPayloadBytes,
   originFields,
   platforms,
@@ -14,7 +14,7 @@ import {
   withRoot,
 } from './homeAssistantRules.ts';
 
-/** Names each rule that a device's discovery message breaks. */
+/** Lists each rule of Home Assistant that a device's discovery message breaks. */
 export function discoveryViolations(configTopic: string, payload: string): string[] {
   const found: string[] = [];
   if (!/^[^~#+\s]+\/device\/[A-Za-z0-9_-]+\/config$/.test(configTopic)) {
@@ -110,7 +110,7 @@ function availabilityViolations(at: string, values: Values): string[] {
       : [`${at}availability.${index} is no object`],
   );
   const named = list.map((entry) => (isObject(entry) ? entry['topic'] : entry));
-  if (!isSet(named)) found.push(`${at}availability names a topic twice: only the last would count`);
+  if (!hasNoDuplicates(named)) found.push(`${at}availability names a topic twice: only the last would count`);
   if ('availability_topic' in values)
     found.push(`${at}availability and availability_topic exclude each other`);
   if (list.length > 1 && at === '' && values['availability_mode'] !== 'all') {

@@ -12,57 +12,60 @@ const mainFile = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 const isRoot = process.getuid?.() === 0;
 
-/** Root without its powers, to whom the modes of files apply as to anybody else. */
-const powerless = ['setpriv', '--bounding-set=-all', '--inh-caps=-all'];
+/** Runs a command as root without privileges, so that file modes apply to it. */
+const withoutPrivileges = ['setpriv', '--bounding-set=-all', '--inh-caps=-all'];
 
-/** Why nothing can be forbidden to the bridge here; null where it can. */
-export function cannotForbid(): string | null {
+/** Why the bridge cannot be denied access to files on this machine. Null if it can. */
+export function whyAccessCannotBeDenied(): string | null {
   if (!isRoot) return null;
   try {
-    execFileSync(powerless[0] ?? '', [...powerless.slice(1), 'true'], { stdio: 'pipe' });
+    execFileSync(withoutPrivileges[0] ?? '', [...withoutPrivileges.slice(1), 'true'], { stdio: 'pipe' });
     return null;
   } catch (error) {
     return `root cannot give up its powers here: ${String(error)}`;
   }
 }
 
-/** Makes a file or folder one that the bridge may not touch: of another user, or where only root can do that, of no mode. */
-export function takeAway(path: string): void {
+/**
+ * Denies the bridge access to a file or folder. As root it gives the file to another user, otherwise it
+ * removes all permissions.
+ */
+export function denyAccess(path: string): void {
   if (isRoot) chownSync(path, 65_534, 65_534);
   chmodSync(path, isRoot ? 0o600 : 0o000);
 }
 
-/** Gives it back. */
-export function giveBack(path: string, mode: number): void {
+/** Restores access to a file or folder. */
+export function restoreAccess(path: string, mode: number): void {
   if (isRoot) chownSync(path, 0, 0);
   chmodSync(path, mode);
 }
 
-/** A bridge with one valve whose data directory suffers. */
+/** A bridge with one valve, for tests of its data directory. */
 export interface DiskBridge {
   readonly bridge: TestBridge;
   readonly sonicId: string;
-  /** Starts a bridge with this data directory; the command before it, if any, starts it in its turn. */
+  /** Starts a bridge with this data directory, as an argument of the command `before` if given. */
   start(dataDir: string, before?: readonly string[]): RunningProcess;
-  /** Opens an incident in the cloud; resolves with its id once it is announced. */
+  /** Opens an incident in the cloud. Resolves with its ID once it is announced. */
   announceNew(): Promise<string>;
-  /** How often the opening of an incident was announced. */
+  /** How often the incident was announced. */
   announcements(incidentId: string): number;
-  /** Waits until `bridge/health` gives a reason that matches, or with null until all is well. */
+  /** Waits until the reason in `bridge/health` matches, or for null until health is ok. */
   untilHealth(reason: RegExp | null): Promise<void>;
-  /** Waits for a sum of water that is known, published after so many messages. */
+  /** Waits for a known total of water after message number `from`. */
   untilTotal(from?: number): Promise<number>;
-  /** The sums that were shown after so many messages, in order, if they were known. */
+  /** The known totals that were published after message number `from`, in order. */
   totals(from?: number): number[];
 }
 
-/** Builds it; the bridge is started by the test. */
+/** Starts the cloud and the broker. The test starts the bridge. */
 export async function startDiskBridge(): Promise<DiskBridge> {
   const bridge = await startBridge({
     cloud: { properties: 1, signals: 1, sonics: 1 },
     config: {
       schedules: { ...quick, incidents: '100ms', usage: '200ms', pressure_tests: '1h' },
-      // Nothing waits for Home Assistant to set up its entities.
+      // Without Home Assistant the bridge does not wait for it.
       homeassistant: { enabled: false },
     },
     isStarted: false,
@@ -89,7 +92,7 @@ export async function startDiskBridge(): Promise<DiskBridge> {
       writeFileSync(join(cwd, 'config.yaml'), stringify({ ...bridge.config, data_dir: dataDir }));
       const [command = '', ...args] = [
         ...before,
-        ...(isRoot ? powerless : []),
+        ...(isRoot ? withoutPrivileges : []),
         process.execPath,
         mainFile,
         'run',
@@ -118,7 +121,7 @@ export async function startDiskBridge(): Promise<DiskBridge> {
   };
 }
 
-/** The state file, read by a test. */
+/** The content of the state file. */
 export function readStateFile(dataDir: string): {
   announced: string[];
   usage: Record<string, object>;

@@ -1,24 +1,24 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { atTestEnd } from './childProcess.ts';
 
-/** A stream of server-sent events that is being read. */
+/** An open stream of server-sent events. */
 export interface EventStream {
   readonly response: IncomingMessage;
-  /** All that has come. */
+  /** Everything received so far. */
   readonly text: string;
   readonly isOver: boolean;
-  /** The documents, oldest first. */
+  /** The received documents, oldest first. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into documents of many shapes
   readonly documents: any[];
   readonly request: ClientRequest;
 }
 
-/** Reads a stream until the end of the test. */
+/** Reads a stream. It ends with the test. */
 export function readEvents(url: string): Promise<EventStream> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(url, { agent: false }, (response) => {
       let text = '';
-      // A test that waits for one asks for them again and again: each is read once.
+      // A waiting test reads the documents again and again, so each is parsed only once.
       const documents: unknown[] = [];
       let readTo = 0;
       let isOver = false;

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** The page that explains what the program says. */
+/** The page that explains the messages of the program. */
 export const messagesPage = 'docs/reference/messages.md';
 
-/** What the tables of that page explain: the code in the first cell of each row, as far as it was written. */
+/** The messages that the tables of this page explain: the code in the first cell of each row. */
 export function readExplained(project: string): string[] {
   const [, explained = ''] = readFileSync(`${project}${messagesPage}`, 'utf8').split('\n## All messages\n');
   return explained

@@ -5,7 +5,7 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** A clock that stands still until it is told to advance. */
+/** A clock that moves only when the test calls `advance` or `sleep`. */
 export class FakeClock implements Clock {
   #now: number;
   #elapsedMs = 0;
@@ -32,12 +32,12 @@ export class FakeClock implements Clock {
     };
   }
 
-  /** How many callbacks are to come. */
+  /** How many timers are running. */
   get waiting(): number {
     return this.#timers.length;
   }
 
-  /** Lets the time pass, calling back what falls due, in order. */
+  /** Lets time pass, and runs the timers that become due, in order. */
   advance(ms: number): void {
     const end = this.#elapsedMs + ms;
     for (let next = this.#next(end); next; next = this.#next(end)) {
@@ -48,7 +48,7 @@ export class FakeClock implements Clock {
     this.#moveTo(end);
   }
 
-  /** The machine sleeps: the clocks go on, and the timers stand still. */
+  /** The machine sleeps: the clock goes on, but timers do not. */
   sleep(ms: number): void {
     this.#timers = this.#timers.map((timer) => Object.assign(timer, { time: timer.time + ms }));
     this.#moveTo(this.#elapsedMs + ms);

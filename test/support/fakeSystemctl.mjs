@@ -1,5 +1,5 @@
-// What `systemctl` does on a machine that is a folder (installation.ts): it starts the service as its unit says, and writes what
-// the service says into the file that `journalctl` shows.
+// Stands in for `systemctl` on a machine that is simulated in a folder (installation.ts). It starts the service
+// as its unit says, and writes the output of the service into the file that `journalctl` shows.
 import { execFileSync, spawn } from 'node:child_process';
 import {
   appendFileSync,
@@ -23,10 +23,10 @@ appendFileSync(place('asked/systemctl'), `${words.map((word) => `${word}\t`).joi
 const [verb, ...names] = words.filter((word) => !word.startsWith('-'));
 const [name = ''] = names;
 
-// Without systemd as the first process.
+// The machine has no systemd.
 if (!version) fail('System has not been booted with systemd as init system (PID 1). Can’t operate.');
 const file = `/etc/systemd/system/${name}.service`;
-/** What the last `daemon-reload` has read. */
+/** The units as the last `daemon-reload` has read them. */
 const loadedFolder = place('run/loaded');
 const [pidFile, journal] = [place(`run/${name}.pid`), place('run/journal')];
 const pid = () => (existsSync(pidFile) ? Number(readFileSync(pidFile, 'utf8')) : null);
@@ -52,7 +52,7 @@ function fail(message) {
   process.exit(1);
 }
 
-/** Each unit, with what `systemctl edit` has added. */
+/** Reads each unit, with the additions of `systemctl edit`. */
 function load() {
   rmSync(loadedFolder, { recursive: true, force: true });
   mkdirSync(loadedFolder);
@@ -84,7 +84,8 @@ async function start() {
     const [id = '', path = ''] = credential.split(':');
     writeFileSync(join(credentials, id), readFileSync(path), { mode: 0o400 });
   }
-  // DynamicUser: nobody whom the machine knows, whose folder is behind a link. That is in a folder for root, which systemd mounts.
+  // DynamicUser: the service runs as a user that the machine does not know. Its folder is reached by a link,
+  // into a folder that only root can enter and that systemd mounts for the service.
   const state = `/var/lib/private/${one('StateDirectory')}`;
   const link = `/var/lib/${one('StateDirectory')}`;
   mkdirSync('/var/lib/private', { recursive: true });
@@ -97,7 +98,7 @@ async function start() {
   const env = Object.fromEntries(given.map((each) => each.split(/=(.*)/s).slice(0, 2)));
   const log = openSync(journal, 'a');
   const from = readFileSync(journal, 'utf8').length;
-  // The PATH of services, in which programs of one user are not.
+  // The PATH of services has no programs of single users.
   const service = spawn('sh', ['-c', `cd / && umask ${one('UMask')} && exec ${ids}${one('ExecStart')}`], {
     env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', ...env },
     detached: true,
@@ -106,7 +107,7 @@ async function start() {
   closeSync(log);
   writeFileSync(pidFile, String(service.pid));
   service.unref();
-  // In place of its report that it has started, which comes then or after ten seconds.
+  // The service would report its start at this line of the log, or after ten seconds.
   for (let waited = 0; waited < 10_000 && service.exitCode === null; waited += 50) {
     if (/Found properties/.test(readFileSync(journal, 'utf8').slice(from))) break;
     await passed(50);

@@ -2,18 +2,18 @@ import { quick, startBridge, type TestBridge } from './bridge.ts';
 import { type FaultyCloud, startFaultyCloud } from './faultyCloud.ts';
 import { waitFor } from './waitFor.ts';
 
-/** Nothing innocent has it in it. */
+/** A text that appears nowhere else, so that a leak is found. */
 const password = 'a-very-secret-password';
 
-/** A bridge whose way to the cloud can go wrong. */
+/** A bridge whose connection to the cloud can fail. */
 export interface FaultyBridge {
   readonly bridge: TestBridge;
   readonly cloud: FaultyCloud;
-  /** The sonic that is told to close while things go wrong. */
-  readonly told: string;
+  /** The sonic that tests close while the connection fails. */
+  readonly sonicId: string;
 }
 
-/** Starts a bridge with one valve, and resolves once all is well. */
+/** Starts a bridge with one valve. Resolves once it is healthy. */
 export async function startFaultyBridge(
   options: {
     readonly cloud?: FaultyCloud;
@@ -28,7 +28,7 @@ export async function startFaultyBridge(
     isStarted: false,
     cloud: { properties: 1, signals: 1, sonics: 1, password, valveTravelMs: 100 },
     config: {
-      // As by default, longer than a poll may try.
+      // Longer than the retries of a poll, as by default.
       stale_after: '10s',
       schedules: { ...quick, telemetry: '300ms', signals: '300ms', properties: '300ms' },
       valve: { confirm_timeout: '500ms', confirm_interval: '100ms' },
@@ -41,22 +41,22 @@ export async function startFaultyBridge(
   });
   cloud.target = bridge.cloud.url;
   bridge.start({}, env);
-  const [told = ''] = bridge.cloud.world.sonics.ids;
-  const faulty = { bridge, cloud, told };
-  await untilWell(faulty);
+  const [sonicId = ''] = bridge.cloud.world.sonics.ids;
+  const faulty = { bridge, cloud, sonicId };
+  await untilHealthy(faulty);
   await bridge.mqtt.waitForMessage(({ topic }) => topic.endsWith('/incident'), {
     what: 'the incident to be announced with which the world begins',
   });
   return faulty;
 }
 
-/** Waits until the bridge says that all is well, and shows what the cloud says. */
-export async function untilWell({ bridge, told }: FaultyBridge): Promise<void> {
+/** Waits until the bridge reports that all is well, and shows the position that the valve has. */
+export async function untilHealthy({ bridge, sonicId }: FaultyBridge): Promise<void> {
   const { cloud: simulator, mqtt } = bridge;
   const isWell = () =>
     mqtt.last.get('sonic2mqtt/bridge/cloud') === 'online' &&
     bridge.json('bridge/health')?.status === 'ok' &&
-    bridge.json(`sonic/${told}/homeassistant`)?.valve === simulator.world.valve(told)?.settled;
+    bridge.json(`sonic/${sonicId}/homeassistant`)?.valve === simulator.world.valve(sonicId)?.settled;
   await waitFor(isWell, { what: 'all to be well' }).catch((error: Error) => {
     throw new Error(`${error.message}; health: ${JSON.stringify(bridge.json('bridge/health'))}`);
   });

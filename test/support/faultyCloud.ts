@@ -8,20 +8,20 @@ import { createServer, type Socket } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
 import { atTestEnd } from './childProcess.ts';
 
-/** What the cloud answered, all of it. */
+/** The complete answer of the cloud. */
 interface CloudAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
 }
 
-/** A request on its way to the cloud. */
-export interface Visit {
+/** A request to the cloud that has reached the proxy. */
+export interface CloudRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** The bridge's end of the connection. */
+  /** The connection to the bridge. */
   readonly socket: Socket;
-  /** Lets the cloud answer it. */
+  /** Forwards the request to the cloud. */
   forward(): Promise<CloudAnswer>;
 }
 
@@ -31,77 +31,81 @@ export interface Certificate {
   readonly cert: string;
 }
 
-/** What goes wrong between the bridge and the cloud, as long as it lasts. */
-export interface Trouble {
-  /** Connections that are open when it begins stay open; else they are cut. */
-  readonly sparesConnections?: boolean;
-  /** New connections are accepted, and go no further until they are let in. */
+/** What goes wrong between the bridge and the cloud, until it is repaired. */
+export interface CloudFault {
+  /** Whether open connections stay open. By default they are cut. */
+  readonly keepsConnections?: boolean;
+  /** Whether new connections are accepted, but not read until `releaseConnections`. */
   readonly holdsConnections?: boolean;
-  /** What becomes of each new connection; it is not read. */
-  readonly meet?: (socket: Socket) => void;
-  /** Shown instead of the right one. */
+  /** Handles each new connection. It is not read otherwise. */
+  readonly onConnection?: (socket: Socket) => void;
+  /** The certificate to use instead of the right one. */
   readonly certificate?: Certificate;
-  /** What becomes of each request. */
-  readonly answer?: (visit: Visit) => unknown;
+  /** Answers each request. */
+  readonly answer?: (visit: CloudRequest) => unknown;
 }
 
-/** A way to the cloud on which anything can go wrong. */
+/** A proxy in front of the cloud that can fail in many ways. */
 export interface FaultyCloud {
   readonly port: number;
-  /** Where requests go on to: the cloud's own base URL. */
+  /** The cloud's base URL, to which requests are forwarded. */
   target: string;
-  /** The requests that came, as `GET /path`. */
+  /** The received requests, as `GET /path`. */
   readonly asked: readonly string[];
-  /** The tokens that came with them. */
+  /** The tokens of the received requests. */
   readonly tokens: ReadonlySet<string>;
-  /** How many connections were made. */
-  readonly visits: number;
+  readonly connectionCount: number;
   /** How many connections are held. */
   readonly held: number;
-  /** Lets all connections in that are held, and holds no more. */
-  letIn(): void;
-  /** Lets this go wrong from now on, instead of what went wrong before; resolves once no good answer is on its way. */
-  begin(trouble: Trouble): Promise<void>;
-  /** Lets all go well again. */
-  mend(): Promise<void>;
+  /** Reads all held connections, and holds no more. */
+  releaseConnections(): void;
+  /** Starts this fault instead of the one before. Resolves once no good answer is on its way. */
+  begin(fault: CloudFault): Promise<void>;
+  /** Ends the fault. */
+  repair(): Promise<void>;
 }
 
-/** Starts on a free port of the loopback; with a certificate, it speaks TLS. */
+/** Starts the proxy on a free port. With a certificate it speaks TLS. */
 export async function startFaultyCloud(certificate: Certificate | null = null): Promise<FaultyCloud> {
-  let trouble: Trouble = {};
+  let fault: CloudFault = {};
   const asked: string[] = [];
   const tokens = new Set<string>();
   const sockets = new Set<Socket>();
   const underWay = new Set<Promise<unknown>>();
   const held: (() => void)[] = [];
-  let visits = 0;
+  let connectionCount = 0;
 
   const http = createHttpServer((incoming, response) => {
     asked.push(`${incoming.method} ${incoming.url}`);
     const token = /^Bearer (\S+)$/.exec(incoming.headers.authorization ?? '')?.[1];
     if (token !== undefined) tokens.add(token);
-    const visit = { request: incoming, response, socket: incoming.socket, forward: () => pass(incoming) };
-    const { answer } = trouble;
-    if (answer) void Promise.resolve(answer(visit)).catch(() => incoming.socket.destroy());
-    else keep(hand(visit).catch(() => incoming.socket.destroy()));
+    const exchange = {
+      request: incoming,
+      response,
+      socket: incoming.socket,
+      forward: () => forwardToCloud(incoming),
+    };
+    const { answer } = fault;
+    if (answer) void Promise.resolve(answer(exchange)).catch(() => incoming.socket.destroy());
+    else track(answerAsCloud(exchange).catch(() => incoming.socket.destroy()));
   });
 
   const server = createServer((socket) => {
-    visits += 1;
+    connectionCount += 1;
     sockets.add(socket);
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
-    const { meet, holdsConnections } = trouble;
-    const shown = trouble.certificate ?? certificate;
-    const letIn = () => {
+    const { onConnection, holdsConnections } = fault;
+    const shown = fault.certificate ?? certificate;
+    const accept = () => {
       if (shown === null) http.emit('connection', socket);
       else secure(socket, shown, (stream) => http.emit('connection', stream));
     };
-    if (meet) meet(socket);
-    else if (holdsConnections) held.push(letIn);
-    else letIn();
+    if (onConnection) onConnection(socket);
+    else if (holdsConnections) held.push(accept);
+    else accept();
   });
 
-  async function pass(incoming: IncomingMessage): Promise<CloudAnswer> {
+  async function forwardToCloud(incoming: IncomingMessage): Promise<CloudAnswer> {
     const { host: _, ...headers } = incoming.headers;
     const { method } = incoming;
     const body = await wholeOf(incoming);
@@ -114,9 +118,9 @@ export async function startFaultyCloud(certificate: Certificate | null = null): 
     });
   }
 
-  function keep(visit: Promise<unknown>): void {
-    underWay.add(visit);
-    void visit.finally(() => underWay.delete(visit));
+  function track(exchange: Promise<unknown>): void {
+    underWay.add(exchange);
+    void exchange.finally(() => underWay.delete(exchange));
   }
 
   const listen = (port: number) =>
@@ -139,31 +143,34 @@ export async function startFaultyCloud(certificate: Certificate | null = null): 
     target: '',
     asked,
     tokens,
-    get visits() {
-      return visits;
+    get connectionCount() {
+      return connectionCount;
     },
     get held() {
       return held.length;
     },
-    letIn() {
-      trouble = { ...trouble, holdsConnections: false };
-      for (const letIn of held.splice(0)) letIn();
+    releaseConnections() {
+      fault = { ...fault, holdsConnections: false };
+      for (const accept of held.splice(0)) accept();
     },
     async begin(next) {
-      await cloud.mend();
-      trouble = next;
-      if (!next.sparesConnections) cut();
+      await cloud.repair();
+      fault = next;
+      if (!next.keepsConnections) cut();
       await Promise.all(underWay);
     },
-    async mend() {
-      trouble = {};
+    async repair() {
+      fault = {};
     },
   };
   return cloud;
 }
 
-/** Answers as the cloud does. */
-async function hand({ response, forward }: Pick<Visit, 'response' | 'forward'>): Promise<void> {
+/** Forwards a request, and passes the cloud's answer back. */
+async function answerAsCloud({
+  response,
+  forward,
+}: Pick<CloudRequest, 'response' | 'forward'>): Promise<void> {
   const { status, headers, body } = await forward();
   response.writeHead(status, headers).end(body);
 }

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { type Mosquitto, startMosquitto } from './mosquitto.ts';
 import { temporaryFolder } from './program.ts';
 
-// Debian puts it where only root's PATH looks.
+// Debian installs it in a folder that is only in root's PATH.
 const env = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin:/usr/local/sbin` };
 
-/** Starts a Mosquitto that lets in these users alone, with their passwords, to what the ACL file grants each. */
+/** Starts a Mosquitto that accepts only these users, with their passwords and the rights in the ACL file. */
 export async function startGuardedMosquitto(
   passwords: Readonly<Record<string, string>>,
   acl: string,
@@ -25,7 +25,7 @@ export async function startGuardedMosquitto(
       'allow_anonymous false',
       `password_file ${passwordFile}`,
       `acl_file ${aclFile}`,
-      // Without a limit Mosquitto 2.0.11 hangs up on a client after it refused it a message.
+      // Without a limit Mosquitto 2.0.11 closes the connection of a client after rejecting its message.
       'max_queued_messages 100000',
     ],
   });

@@ -1,12 +1,15 @@
 import { Dispatcher } from 'undici';
 
-/** A way to the cloud whose connections open when the test says so, and answer what it says. */
+/**
+ * A dispatcher of undici whose connections open only when the test calls `open()`. It gives the answer that
+ * the test sets.
+ */
 export class HeldConnections extends Dispatcher {
   readonly #opening: (() => void)[] = [];
   readonly #underWay: (() => void)[] = [];
-  /** The requests whose bytes were written, as `PUT /path`. */
+  /** The requests that were written, as `PUT /path`. */
   readonly written: string[] = [];
-  /** Whether a request has to wait for its answer until the test says so. */
+  /** Whether requests are answered only when the test calls `answer()`. */
   holdsAnswers = false;
   status = 200;
 
@@ -45,17 +48,17 @@ export class HeldConnections extends Dispatcher {
     return true;
   }
 
-  /** How many connections are being opened. */
+  /** How many connections wait to be opened. */
   get opening(): number {
     return this.#opening.length;
   }
 
-  /** Opens all connections, each of which takes its request. */
+  /** Opens all waiting connections and writes their requests. */
   open(): void {
     for (const open of this.#opening.splice(0)) open();
   }
 
-  /** Answers what was written and waits. */
+  /** Answers all requests that wait for it. */
   answer(): void {
     for (const answer of this.#underWay.splice(0)) answer();
   }

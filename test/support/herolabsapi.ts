@@ -8,13 +8,13 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-// It does not declare aiohttp, which it needs.
+// It needs aiohttp without declaring it.
 const requirements = ['herolabsapi==0.5.1', 'aiohttp<4'];
 const script = fileURLToPath(new URL('useHerolabsapi.py', import.meta.url));
 
 /**
- * The directory with the Python client herolabsapi, installed outside the checkout when it is first asked for;
- * rejects where Python, pip or the package cannot be had.
+ * The folder with the Python client herolabsapi. It is installed outside the checkout at the first call.
+ * Rejects if Python, pip or the package is not available.
  */
 export async function installHerolabsapi(): Promise<string> {
   const { stdout } = await run('python3', ['-c', 'import sys; print("%d.%d" % sys.version_info[:2])']);
@@ -27,13 +27,13 @@ export async function installHerolabsapi(): Promise<string> {
     await rename(unfinished, directory);
   } catch (error) {
     await rm(unfinished, { recursive: true, force: true });
-    // Another run may have been quicker.
+    // Another test run may have installed it meanwhile.
     if (!existsSync(directory)) throw error;
   }
   return directory;
 }
 
-/** What the client saw of the cloud at that address; rejects with its complaint. */
+/** The data that the client read from the cloud. Rejects if the client fails. */
 export async function useHerolabsapi(
   directory: string,
   url: string,

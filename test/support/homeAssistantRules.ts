@@ -1,9 +1,9 @@
-// What Home Assistant accepts by MQTT discovery, from 2024.12 on, as tables. It drops unknown keys of a component
-// without a word, and a fault at the root costs the whole device. Keys newer than 2025.10 are left out on purpose, but for
-// visible_by_default, which older versions drop and can do without.
+// Tables of what Home Assistant accepts by MQTT discovery, from 2024.12 on. It silently drops unknown keys of
+// a component, and an error at the root loses the whole device. Keys newer than 2025.10 are left out on
+// purpose. The exception is visible_by_default, which older versions drop without harm.
 
 type Check = (value: unknown) => boolean;
-/** What may be said under each key. */
+/** The check for the value of each key. */
 export type Fields = Readonly<Record<string, Check>>;
 export type Values = Readonly<Record<string, unknown>>;
 
@@ -24,20 +24,21 @@ const topic: Check = (value) =>
 const template: Check = (value) => text(value) && /^\{\{ .+ \}\}$/.test(String(value));
 const url: Check = (value) => text(value) && /^https?:\/\/[^/\s]+/.test(String(value));
 const icon: Check = (value) => /^mdi:[a-z0-9-]+$/.test(String(value));
-// A text has no word for unknown but the empty one.
-const pattern: Check = (value) => text(value) && canTake(String(value), '');
-const texts: Check = (value) => Array.isArray(value) && value.length > 0 && value.every(text) && isSet(value);
+// An unknown text is shown as empty, so a pattern must match the empty text.
+const pattern: Check = (value) => text(value) && isMatch(String(value), '');
+const texts: Check = (value) =>
+  Array.isArray(value) && value.length > 0 && value.every(text) && hasNoDuplicates(value);
 const identifiers: Check = (value) => text(value) || texts(value);
 
-/** Whether no value is there twice. */
-export const isSet = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
+export const hasNoDuplicates = (values: readonly unknown[]): boolean =>
+  new Set(values).size === values.length;
 
 /** Whether it is a JSON object. */
 export function isObject(value: unknown): value is Values {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function canTake(source: string, word: string): boolean {
+function isMatch(source: string, word: string): boolean {
   try {
     return new RegExp(source, 'u').test(word);
   } catch {
@@ -53,7 +54,7 @@ const availabilityFields: Fields = {
   payload_available: text,
   payload_not_available: text,
 };
-/** What may stand in one entry of an `availability` list. */
+/** The keys of an entry of an `availability` list. */
 export const availabilityEntryFields: Fields = {
   topic,
   payload_available: text,
@@ -61,7 +62,7 @@ export const availabilityEntryFields: Fields = {
   value_template: template,
 };
 
-/** What may stand at the root of a device's message; any other key costs the whole device. */
+/** The keys at the root of a device's message. Any other key loses the whole device. */
 export const rootFields: Fields = {
   device: isObject,
   origin: isObject,
@@ -71,7 +72,7 @@ export const rootFields: Fields = {
   command_topic: topic,
 };
 
-/** What may stand in `device`; null is never taken. */
+/** The keys of `device`. Null is never accepted. */
 export const deviceFields: Fields = {
   identifiers,
   connections: Array.isArray,
@@ -87,10 +88,10 @@ export const deviceFields: Fields = {
   via_device: text,
 };
 
-/** What may stand in `origin`. */
+/** The keys of `origin`. */
 export const originFields: Fields = { name: text, sw_version: text, support_url: url };
 
-/** What every component may say. */
+/** The keys that every component may have. */
 export const commonFields: Fields = {
   platform: text,
   unique_id: (value) => text(value) && /^[A-Za-z0-9_-]+$/.test(String(value)),
@@ -108,11 +109,11 @@ export const commonFields: Fields = {
   encoding: oneOf('utf-8'),
 };
 const readFields: Fields = { state_topic: topic, value_template: template };
-// A retained command would be carried out again after each reconnection.
+// A retained command would be carried out again after each connection.
 const writeFields: Fields = { command_topic: topic, command_template: template, retain: oneOf(false) };
 const writtenFields: Fields = { ...readFields, ...writeFields, optimistic: flag };
 
-/** Units and state classes by device class of a sensor; a sensor without a number has neither. */
+/** The units and state classes of each device class of a sensor. A sensor without a number has neither. */
 export const sensorClasses: Readonly<
   Record<string, { units: readonly string[]; states: readonly string[] }>
 > = {
@@ -161,13 +162,13 @@ const binarySensorClasses = [
   ],
 ];
 
-/** What a platform takes besides the common keys, and what it asks for. */
+/** The keys of a platform besides the common ones, and the keys that it requires. */
 export interface Platform {
   readonly required: readonly string[];
   readonly fields: Fields;
 }
 
-/** The platforms by name; an unknown one costs the whole device. */
+/** The platforms by name. An unknown platform loses the whole device. */
 export const platforms: Readonly<Record<string, Platform>> = {
   valve: {
     required: ['command_topic', 'state_topic'],
@@ -181,7 +182,7 @@ export const platforms: Readonly<Record<string, Platform>> = {
       state_opening: text,
       state_closed: text,
       state_closing: text,
-      // With positions a valve that stops half-way would stay opening for ever.
+      // With positions, a valve that stops half-way would stay "opening" forever.
       reports_position: oneOf(false),
     },
   },
@@ -263,7 +264,10 @@ export const platforms: Readonly<Record<string, Platform>> = {
 
 const sharedKeys = [...Object.keys(availabilityFields), 'state_topic', 'command_topic'];
 
-/** A component with what it takes from the root of its message: what it does not say itself and its platform knows. */
+/**
+ * A component with the fields that it inherits from the root of its message: those that it lacks and its
+ * platform knows.
+ */
 export function withRoot(root: Values, component: Values): Values {
   const name = String(component['platform']);
   const own = (Object.hasOwn(platforms, name) && platforms[name]?.fields) || {};
@@ -271,7 +275,7 @@ export function withRoot(root: Values, component: Values): Values {
   return { ...Object.fromEntries(taken.map((key) => [key, root[key]])), ...component };
 }
 
-/** What Home Assistant drops from an entity's attributes without a word. */
+/** The names that Home Assistant silently drops from an entity's attributes. */
 export const blockedAttributes: readonly string[] = [
   ...['assumed_state', 'available', 'device_class', 'device_info', 'entity_category', 'entity_id'],
   ...['entity_picture', 'entity_registry_enabled_default', 'extra_state_attributes', 'force_update'],
@@ -279,5 +283,5 @@ export const blockedAttributes: readonly string[] = [
   'unit_of_measurement',
 ];
 
-/** Home Assistant takes more; brokers and humans are happier with less. */
+/** Home Assistant accepts larger messages, but brokers may not. */
 export const largestPayloadBytes = 64 * 1_024;

@@ -23,7 +23,7 @@ export function httpRequest(
       });
       response.on('error', reject);
     });
-    // An answer that comes before the request is complete is an answer all the same.
+    // The server may answer before the request is complete.
     sending.on('error', reject);
     sending.end(body);
   });

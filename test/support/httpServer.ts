@@ -5,7 +5,7 @@ import { HttpServer, type HttpServerOptions, type Route } from '../../src/http/h
 import { logLines } from './logLines.ts';
 import { waitFor } from './waitFor.ts';
 
-/** Serves these routes at a port of its own until the test ends. */
+/** Starts an HTTP server with these routes on a port of its own. It ends with the test. */
 export async function startHttpServer(routes: readonly Route[], options: Partial<HttpServerOptions> = {}) {
   const lines = logLines();
   const problems: (string | null)[] = [];
@@ -18,7 +18,7 @@ export async function startHttpServer(routes: readonly Route[], options: Partial
   return { server, lines, problems, port, url: `http://127.0.0.1:${port}` };
 }
 
-/** A client that sends exactly this, and keeps what it receives. */
+/** A client that sends exactly these bytes, and keeps everything that it receives. */
 export async function openSocket(port: number, words: string) {
   const socket = connect(port, '127.0.0.1');
   onTestFinished(() => void socket.destroy());

@@ -4,17 +4,27 @@ import { atTestEnd } from './childProcess.ts';
 
 const token = 'aUthTokenOfTheIngress';
 
-/** Below what Home Assistant shows an app. */
+/** The path below which Home Assistant shows an app. */
 export const ingressPath = `/api/hassio_ingress/${token}`;
 
-/** What it leaves out of an answer. */
-const left = ['transfer-encoding', 'content-length', 'content-encoding', 'connection', 'keep-alive'];
+/** The headers that Home Assistant removes from an answer. */
+const removedHeaders = [
+  'transfer-encoding',
+  'content-length',
+  'content-encoding',
+  'connection',
+  'keep-alive',
+];
 
 /**
- * A stand-in for Home Assistant in front of an app: takes the prefix away, says which it was, and frames the page at
- * `/`. One that holds streams back is as Home Assistant was until 2026.1, which compressed them.
+ * Stands in for the ingress of Home Assistant, through which an app's page is shown. It removes the path
+ * prefix, sends it in a header, and shows the page in a frame at `/`. With `buffersStreams` it behaves like
+ * Home Assistant until 2026.1, which compressed streams and so held them back.
  */
-export async function startIngress(appUrl: string, isHoldingBack = false): Promise<{ readonly url: string }> {
+export async function startIngress(
+  appUrl: string,
+  buffersStreams = false,
+): Promise<{ readonly url: string }> {
   const pass = (request: IncomingMessage, response: ServerResponse) => {
     const { url = '', method, headers } = request;
     if (!url.startsWith(`${ingressPath}/`)) {
@@ -22,17 +32,17 @@ export async function startIngress(appUrl: string, isHoldingBack = false): Promi
       response.end(`<title>Home</title><iframe src="${ingressPath}/" width="800" height="600"></iframe>`);
       return;
     }
-    // It compresses answers itself, and passes on nothing of what the browser takes.
+    // Ingress compresses answers itself, so it does not forward the encodings that the browser accepts.
     const { 'accept-encoding': _, ...passed } = headers;
     const forwarded = httpRequest(
       appUrl + url.slice(ingressPath.length),
       { method, headers: { ...passed, 'x-ingress-path': ingressPath }, agent: false },
       (answer) => {
-        const kept = Object.entries(answer.headers).filter(([name]) => !left.includes(name));
+        const kept = Object.entries(answer.headers).filter(([name]) => !removedHeaders.includes(name));
         response.writeHead(answer.statusCode ?? 502, Object.fromEntries(kept));
         response.flushHeaders();
         const isStream = answer.headers['content-type']?.startsWith('text/event-stream');
-        if (isStream && isHoldingBack) answer.resume();
+        if (isStream && buffersStreams) answer.resume();
         else answer.pipe(response);
         answer.once('close', () => response.destroy(answer.complete ? undefined : new Error('cut off')));
       },

@@ -15,13 +15,13 @@ import { atTestEnd, type RunningProcess, startProcess } from './childProcess.ts'
 import { temporaryFolder } from './program.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
-/** What the ways of installing take out of a checkout. */
+/** The files of a checkout that an installation needs. */
 const checkedOut = [
   ...['package.json', 'package-lock.json', 'scripts', 'src', 'dist', 'systemd', 'config.example.yaml'],
   ...['CHANGELOG.md', 'README.md', 'LICENSE', 'compose.yaml', 'docker', 'Dockerfile'],
 ];
 
-/** The commands that a page gives below a heading, step after step. */
+/** The shell commands that a page gives below a heading, in order. */
 export function documentedCommands(page: string, heading: string): string {
   const [, section = ''] = readFileSync(join(project, page), 'utf8').split(`\n## ${heading}\n`);
   const [commands = ''] = section.split('\n## ');
@@ -32,32 +32,38 @@ export function documentedCommands(page: string, heading: string): string {
   return steps.join('');
 }
 
-/** A machine in a folder: its own /etc and /var, its own programs, and a checkout of the project. */
+/**
+ * A machine simulated in a folder: with its own /etc and /var, its own programs, and a checkout of the
+ * project.
+ */
 export interface Installation {
   readonly folder: string;
   readonly checkout: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Where something of the machine is: `/etc/x` is in its folder. */
+  /** The real path of a file of the machine, for example of `/etc/x`. */
   place(path: string): string;
-  /** Does what the commands say, to the last, in the checkout; gives what they have said. */
+  /** Runs the shell commands in the checkout to their end. Returns their output. */
   run(commands: string, answers?: readonly string[]): Promise<string>;
-  /** Starts what the commands say. */
+  /** Starts the shell commands. */
   start(commands: string, answers?: readonly string[]): RunningProcess;
-  /** What it was asked of programs that it has not really: the words of each call. */
+  /** The calls of programs that are only simulated: the arguments of each call. */
   asked(program: string): string[][];
 }
 
-/** A machine whose user answers what the documentation leaves open. It has no network but the loopback. */
+/**
+ * Creates a machine, with the inputs of a user that the documentation leaves open. It has no network but the
+ * loopback.
+ */
 export function startInstallation(user: {
-  /** What is written in an editor, into a new file. */
+  /** The text that the user types in an editor, into a new file. */
   readonly typed?: string;
   /** The answers to `setup`. */
   readonly answers?: readonly string[];
-  /** What the environment says besides. */
+  /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether the machine is one with systemd, where this user is root. */
+  /** Whether the machine has systemd, and this user is root there. */
   readonly hasSystemd?: boolean;
-  /** Whether it only needs the built program of the checkout. */
+  /** Whether the built program is enough, without the rest of the checkout. */
   readonly isBuilt?: boolean;
 }): Installation {
   const folder = temporaryFolder();
@@ -66,7 +72,7 @@ export function startInstallation(user: {
   const taken = user.isBuilt ? ['package.json', 'dist'] : checkedOut;
   for (const each of taken) cpSync(join(project, each), join(checkout, each), { recursive: true });
   symlinkSync(join(project, 'node_modules'), join(checkout, 'node_modules'));
-  // What `git clone` would make is there already.
+  // The folder that `git clone` would create.
   symlinkSync('.', join(checkout, 'sonic2mqtt'));
   for (const each of ['bin', 'local/bin', 'etc/systemd/system', 'var/lib', 'run', 'npm', 'asked']) {
     mkdirSync(join(folder, each), { recursive: true });
@@ -74,8 +80,7 @@ export function startInstallation(user: {
   writeFileSync(join(folder, 'typed'), `${user.typed}\n`);
   const npm = execFileSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).trim();
   const programs: Record<string, string> = {
-    // What the project is built with is there.
-    // A release is a file that the test has packed.
+    // The dependencies are installed already. A release is a file that the test has packed.
     npm: `[ "$1" = ci ] && exit
       for word; do shift; set -- "$@" "$(echo "$word" | sed 's|^https://.*/releases/latest/download/|${folder}/release/|')"; done
       exec '${npm}' "$@"`,
@@ -139,14 +144,14 @@ export function startInstallation(user: {
 const isRoot = process.getuid?.() === 0;
 const unshare = ['unshare', isRoot ? '-m' : '-rm'];
 
-/** Whether a test may have /etc and /var of its own, where it is root. */
+/** Whether a test on this machine can have its own /etc and /var, and be root there. */
 export const hasNamespaces = spawnSync(unshare.join(' '), ['true'], { shell: true }).status === 0;
 
-/** What `fakeSystemctl.mjs` is told of the machine. Ends its service at the end of the test. */
+/** The environment for `fakeSystemctl.mjs`. Ends its service with the test. */
 function systemdOf(folder: string): Record<string, string> {
   atTestEnd(() => {
     const pidFile = join(folder, 'run/sonic2mqtt.pid');
-    // It may have ended.
+    // The service may have ended already.
     if (existsSync(pidFile)) spawnSync('kill', ['-9', readFileSync(pidFile, 'utf8')]);
   });
   writeFileSync(join(folder, 'run/journal'), '');
@@ -159,7 +164,10 @@ function systemdOf(folder: string): Record<string, string> {
   return { MACHINE: folder, MACHINE_SYSTEMD: '252', ...(isRoot && { MACHINE_UID: '61184' }) };
 }
 
-/** What runs a command where /etc and /var/lib are those of the machine, and its Node.js is there for all users. */
+/**
+ * The command prefix that runs a command with the /etc and /var/lib of the machine, and with Node.js for all
+ * users.
+ */
 function inside(folder: string): string[] {
   const mounts = [...['/etc host', 'etc /etc', 'var/lib /var/lib', `${process.execPath} local/bin/node`]].map(
     (each) => `mount --rbind ${each}`,
@@ -167,7 +175,7 @@ function inside(folder: string): string[] {
   return [...unshare, 'sh', '-euc', `cd '${folder}'; ${mounts.join('; ')}; cd "$OLDPWD"; exec "$@"`, 'sh'];
 }
 
-/** Copies a folder with other words in place of some in its files. */
+/** Copies a folder, and changes the text of its files. */
 export function copyWith(from: string, to: string, changed: (text: string) => string): void {
   cpSync(from, to, { recursive: true });
   for (const file of execFileSync('find', [to, '-type', 'f'], { encoding: 'utf8' }).trim().split('\n')) {

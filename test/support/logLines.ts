@@ -1,17 +1,17 @@
 import { createLog, type Log, type LogLevel } from '../../src/base/log.ts';
 import { Secrets } from '../../src/base/secrets.ts';
 
-/** A log that keeps its lines. */
+/** A log whose lines a test can read. */
 export interface LogLines {
   readonly log: Log;
   readonly secrets: Secrets;
-  /** What was written so far. */
+  /** All lines so far. */
   readonly text: string;
-  /** The messages with their levels, as `warn: gone`; of the JSON format only. */
+  /** The messages with their levels, as `warn: gone`. Only for the JSON format. */
   readonly messages: readonly string[];
 }
 
-/** A log whose lines can be read, at debug level in JSON unless told otherwise. */
+/** Creates a log, by default at debug level and in JSON. */
 export function logLines(level: LogLevel = 'debug', format: 'pretty' | 'json' = 'json'): LogLines {
   const secrets = new Secrets();
   const lines: string[] = [];

@@ -6,43 +6,43 @@ import { accepts, freePort } from './ports.ts';
 import { temporaryFolder } from './program.ts';
 import { waitFor } from './waitFor.ts';
 
-// Debian puts it where only root's PATH looks.
+// Debian installs it in a folder that is only in root's PATH.
 const env = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin:/usr/local/sbin` };
 
-/** What the broker asks of its clients, and whether it remembers over a restart. It speaks MQTT 3.1.1 and 5. */
+/** Options of the broker. It speaks MQTT 3.1.1 and 5. */
 export interface MosquittoOptions {
   port?: number;
   password?: { user: string; password: string };
-  /** TLS with a certificate for 127.0.0.1 and localhost under an authority of its own. */
+  /** TLS with a certificate for 127.0.0.1 and localhost, signed by a CA of its own. */
   tls?: boolean;
   /** MQTT over WebSocket instead of TCP. */
   websocket?: boolean;
-  /** Keeps retained messages over `restart()`, though not over SIGKILL. */
+  /** Keeps retained messages over `restart()`, but not over SIGKILL. */
   persistence?: boolean;
-  /** The only topics that clients may read and write; all unless given. */
+  /** The only topics that clients may read and write. By default all. */
   permitted?: readonly string[];
-  /** Keeps the default limit of messages that wait for a subscriber, a thousand: the rest is dropped without a word. */
-  isAsItComes?: boolean;
-  /** Further lines of its configuration. */
+  /** Keeps the default limit of 1,000 waiting messages per subscriber. Mosquitto silently drops the rest. */
+  hasDefaultQueue?: boolean;
+  /** Additional lines of its configuration. */
   lines?: readonly string[];
 }
 
 /** A running Mosquitto on the loopback. */
 export interface Mosquitto {
   readonly port: number;
-  /** With scheme and port, without credentials. */
+  /** Scheme, host and port, without credentials. */
   readonly url: string;
-  /** The authority's certificate, where TLS is on. */
+  /** The certificate of the CA, if TLS is on. */
   readonly caFile: string | undefined;
-  /** Where its configuration, certificates and stored messages are. */
+  /** The folder with its configuration, certificates and stored messages. */
   readonly folder: string;
   readonly log: string;
   stop(): Promise<void>;
-  /** Sends it a signal: SIGKILL (and waits for its end), SIGSTOP, SIGCONT. */
+  /** Sends it SIGSTOP or SIGCONT, or another signal and then waits for its end. */
   kill(signal: NodeJS.Signals): Promise<void>;
-  /** Puts an authority and certificates in place of those that there are, for the next start. */
+  /** Replaces the CA and the certificates. This takes effect at the next start. */
   renewCertificates(): void;
-  /** Starts it again on the same port, after stopping it if it still runs. */
+  /** Restarts it on the same port. */
   restart(): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export function mosquittoAvailable(): boolean {
   return spawnSync('mosquitto', ['-h'], { env }).error === undefined;
 }
 
-/** Starts Mosquitto and resolves once it accepts connections; it ends with the test that started it. */
+/** Starts Mosquitto, and resolves once it accepts connections. It ends with the test. */
 export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mosquitto> {
   const folder = temporaryFolder();
   const port = options.port ?? (await freePort());
@@ -76,7 +76,7 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
     if (broker?.isRunning) await broker.stop();
   }
   await start();
-  // A broker that one test of a file starts again serves the tests after it, too.
+  // A broker that one test restarts also serves the next tests of the file.
   atTestEnd(async () => void (broker?.isRunning && (await broker.stop('SIGKILL'))));
   const scheme = options.websocket ? 'ws' : 'mqtt';
   return {
@@ -122,13 +122,13 @@ function configuration(
       ? ['allow_anonymous false', `password_file ${join(folder, 'passwords')}`]
       : ['allow_anonymous true']),
     ...(options.persistence ? ['persistence true', `persistence_location ${folder}/`] : []),
-    // Started by root it would become a user who cannot read the folder.
+    // If root starts Mosquitto, it changes to a user who cannot read the folder.
     'user root',
-    // The default drops what goes beyond a thousand retained messages; but without a limit Mosquitto 2.0.11 hangs up
-    // on a client after it refused it a message.
+    // By default Mosquitto drops messages beyond 1,000 for a client. But without a limit, Mosquitto 2.0.11
+    // closes the connection of a client after rejecting its message.
     ...(options.permitted
       ? [`acl_file ${join(folder, 'permitted')}`, 'max_queued_messages 100000']
-      : options.isAsItComes
+      : options.hasDefaultQueue
         ? []
         : ['max_queued_messages 0']),
     'log_dest stdout',
@@ -136,7 +136,7 @@ function configuration(
   ];
 }
 
-/** Makes an authority and a server certificate under it in the folder; returns the authority's file. */
+/** Creates a CA and a server certificate in the folder. Returns the file of the CA. */
 function makeCertificates(folder: string): string {
   const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];

@@ -2,33 +2,36 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { connectAsync, type IPublishPacket, type OnMessageCallback } from 'mqtt';
 import { atTestEnd } from './childProcess.ts';
-import { patienceMs, waitFor } from './waitFor.ts';
+import { defaultTimeoutMs, waitFor } from './waitFor.ts';
 
-/** One message as it came; on MQTT 3.1.1 `retain` tells what the broker had stored from what is new. */
+/** A received message. With MQTT 3.1.1, `retain` is true only for messages that the broker had stored. */
 export interface SeenMessage {
   topic: string;
   text: string;
   retain: boolean;
   qos: number;
-  /** When it came, in ms of a clock that never jumps. */
+  /** When it arrived, in ms of a monotonic clock. */
   atMs: number;
   properties: IPublishPacket['properties'];
 }
 
 /** How to reach the broker. */
 export interface WatcherOptions {
-  /** 4 (the default, which every broker speaks) or 5, where live messages too show the publisher's retain flag. */
+  /**
+   * 4 is the default, because every broker speaks it. With 5, live messages also show the publisher's retain
+   * flag.
+   */
   protocolVersion?: 4 | 5;
   username?: string;
   password?: string;
   caFile?: string;
-  /** Of the subscriptions; 0 by default. */
+  /** The QoS of the subscriptions. 0 by default. */
   qos?: 0 | 1;
 }
 
-/** A client that writes down what it sees. */
+/** An MQTT client that records all messages. */
 export interface MqttWatcher {
-  /** The last payload of each topic; an empty payload removes the topic. */
+  /** The last payload of each topic. An empty payload removes the topic. */
   readonly last: ReadonlyMap<string, string>;
   readonly messages: readonly SeenMessage[];
   publish(
@@ -41,23 +44,25 @@ export interface MqttWatcher {
       properties?: NonNullable<IPublishPacket['properties']>;
     },
   ): Promise<void>;
-  /** The last payload of the topic, parsed; undefined where nothing has come. */
+  /** The last payload of the topic, parsed. Undefined if there is none. */
   json(topic: string): unknown;
-  /** Waits until the topic's last payload, old or new, satisfies the predicate (default: is there). */
+  /**
+   * Waits until the topic's last payload, old or new, satisfies the predicate. By default any payload does.
+   */
   waitForTopic(topic: string, predicate?: (text: string) => boolean, timeoutMs?: number): Promise<string>;
   /** Waits for any message, old or new, that satisfies the predicate. */
   waitForMessage(
     predicate: (message: SeenMessage) => boolean,
     options: { what: string; timeoutMs?: number; from?: number },
   ): Promise<SeenMessage>;
-  /** Waits until all that the broker took before this call has come. */
+  /** Waits until everything has arrived that the broker accepted before this call. */
   settle(): Promise<void>;
-  /** Forgets all messages, but not the last of each topic. */
+  /** Deletes the recorded messages, but not the last of each topic. */
   forget(): void;
   close(): Promise<void>;
 }
 
-/** Subscribes and resolves once all that the broker had retained there has come; closed at the end of the test. */
+/** Subscribes, and resolves once all retained messages have arrived. The client closes with the test. */
 export async function watchTopics(
   url: string,
   filters: string | string[],
@@ -94,7 +99,7 @@ export async function watchTopics(
     await client.publishAsync(echo, `${own}`, { qos });
     await waitFor(() => lastEcho >= own, { what: 'all messages', intervalMs: 1 });
   };
-  // Mosquitto sends all it has retained before the first echo; aedes sends it little by little in between.
+  // Mosquitto sends all retained messages before the first echo. aedes sends some of them after it.
   for (let quietEchoes = 0; quietEchoes < 5; ) {
     const seen = messages.length;
     await settle();
@@ -113,7 +118,7 @@ export async function watchTopics(
       const text = last.get(topic);
       return text === undefined ? undefined : JSON.parse(text);
     },
-    waitForTopic: (topic, predicate = () => true, timeoutMs = patienceMs) =>
+    waitForTopic: (topic, predicate = () => true, timeoutMs = defaultTimeoutMs) =>
       waitFor(
         () => {
           const text = last.get(topic);

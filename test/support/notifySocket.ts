@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { type RunningProcess, startProcess } from './childProcess.ts';
 import { temporaryFolder } from './program.ts';
 
-/** What systemd listens on, which Node.js cannot: prints each message, and lets its sender go on. */
+/**
+ * A Python program that listens like systemd, because Node.js cannot. It prints each message and releases its
+ * sender.
+ */
 const listener = `
 import array, os, socket, sys
 server = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -16,12 +19,12 @@ while True:
     if text != b'BARRIER=1': print(text.decode(), flush=True)
 `;
 
-/** Whether there is what such a test needs: systemd's tool, and Python. */
+/** Whether systemd-notify and Python are installed. */
 export const notifyAvailable = ['systemd-notify', 'python3'].every(
   (command) => spawnSync(command, ['--version']).status === 0,
 );
 
-/** Listens as systemd does; the path of the socket, and what came. */
+/** Listens like systemd. Returns the path of the socket, and the listener with its output. */
 export async function listenAsSystemd(): Promise<{ path: string; listener: RunningProcess }> {
   const path = join(temporaryFolder(), 'notify');
   const running = startProcess('python3', ['-c', listener, path]);

@@ -9,7 +9,7 @@ import {
 } from '../../src/cloud/operations.ts';
 import { stubEmail } from './cloudStub.ts';
 
-/** What a good call of an operation takes besides its path parameters, and a good answer; undefined for an empty one. */
+/** The query and body of a valid call, and a valid answer. Undefined means an empty answer. */
 export type OperationSample<Name extends OperationName> = { readonly reply: unknown } & ([
   QueryOf<Name>,
 ] extends [never]
@@ -51,7 +51,7 @@ function list(...data: unknown[]) {
   return { data, page_number: 2, page_size: 10, total_entries: 10 + data.length, total_pages: 2 };
 }
 
-/** One good call and its answer for each row; a row without one does not compile. */
+/** A valid call and its answer for each operation. An operation without one is a type error. */
 export const operationSamples: { readonly [Name in OperationName]: OperationSample<Name> } = {
   sign_in: { body: { email: stubEmail, password: 'correct horse' }, reply: session },
   refresh_token: { body: {}, reply: session },
@@ -84,7 +84,7 @@ export const operationSamples: { readonly [Name in OperationName]: OperationSamp
   read_sonic: { reply: sonic },
   update_sonic: { body: { name: 'Mains' }, reply: sonic },
   patch_sonic: { body: { name: 'Mains' }, reply: sonic },
-  // Answered with nothing in practice.
+  // In practice the cloud sends an empty answer.
   command_valve: { body: { action: 'close' }, reply: undefined },
   change_thing_state: { body: { action: 'open' }, reply: accepted },
 
@@ -128,7 +128,7 @@ export const operationSamples: { readonly [Name in OperationName]: OperationSamp
   read_wifi_telemetry: { reply: telemetry },
 };
 
-/** A good call of the operation; path parameters hold what has to be encoded unless given. */
+/** A valid call of the operation. By default its path parameters contain characters that must be encoded. */
 export function sampleCall<Name extends OperationName>(name: Name, params?: ParamsOf<Name>): Call<Name> {
   const { reply: _, ...parts } = operationSamples[name];
   const names = paramNames(operationRow(name).path);

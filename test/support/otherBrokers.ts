@@ -6,19 +6,22 @@ import { accepts, freePort } from './ports.ts';
 import { temporaryFolder } from './program.ts';
 import { waitFor } from './waitFor.ts';
 
-/** A broker of another kind than Mosquitto, installed by `.ci/tools`. */
+/** A broker other than Mosquitto, installed by `.ci/tools`. */
 export interface OtherBroker {
   readonly name: string;
   /** What is special about it. */
   readonly peculiarity: string;
-  readonly isHere: boolean;
-  /** Of MQTT. With 5, each connection to one that does not answer it would wait for 15 seconds. */
+  readonly isInstalled: boolean;
+  /**
+   * The MQTT version to use. With 5, each connection to a broker that does not answer it would take 15
+   * seconds.
+   */
   readonly protocolVersion: 4 | 5;
-  /** What the log then says of the version. */
-  readonly spoken: string;
-  /** Whether it shows retained messages to subscriptions with wildcards. */
+  /** The text about the version in the log. */
+  readonly loggedVersion: string;
+  /** Whether subscriptions with wildcards receive retained messages. */
   readonly listsRetained: boolean;
-  /** Starts it; resolves once it accepts connections. */
+  /** Starts it, and resolves once it accepts connections. */
   start(): Promise<{ readonly url: string; stop(): Promise<void> }>;
 }
 
@@ -39,7 +42,10 @@ async function untilListening(name: string, port: number, processes: readonly Ru
 
 const debianFolder = '/usr/lib/rabbitmq/lib';
 
-/** Debian's wrapper becomes another user, who cannot read the folder. Empty if it is not installed. */
+/**
+ * The server program itself, because Debian's wrapper changes to a user who cannot read the folder. Empty if
+ * it is not installed.
+ */
 function findRabbitMq(): string {
   const [version] = existsSync(debianFolder) ? readdirSync(debianFolder) : [];
   return version === undefined ? '' : join(debianFolder, version, 'sbin/rabbitmq-server');
@@ -70,9 +76,9 @@ async function startRabbitMq() {
     RABBITMQ_LOG_BASE: join(folder, 'log'),
     RABBITMQ_PID_FILE: join(folder, 'pid'),
     RABBITMQ_DIST_PORT: `${nodePort}`,
-    // Then the script is replaced by the server.
+    // Makes the script replace itself by the server.
     RUNNING_UNDER_SYSTEMD: 'true',
-    // Its own epmd would stay behind as a daemon.
+    // An epmd that the server starts would keep running.
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '-start_epmd false',
     ERL_EPMD_PORT: `${namesPort}`,
     ERL_EPMD_ADDRESS: '127.0.0.1',
@@ -92,7 +98,7 @@ async function startAmqtt() {
     listeners: { default: { type: 'tcp', bind: `127.0.0.1:${port}` } },
     plugins: { 'amqtt.plugins.authentication.AnonymousAuthPlugin': { allow_anonymous: true } },
   };
-  // JSON is YAML.
+  // aMQTT reads YAML, which includes JSON.
   writeFileSync(file, JSON.stringify(config));
   return untilListening('aMQTT', port, [startProcess(amqtt, ['-c', file], { outlivesTest: true })]);
 }
@@ -103,23 +109,23 @@ export const otherBrokers: readonly OtherBroker[] = [
   {
     name: 'RabbitMQ',
     peculiarity: 'shows retained messages to exact topics only, and by 3.12 closes the connection at MQTT 5',
-    isHere: rabbitMqServer !== '',
+    isInstalled: rabbitMqServer !== '',
     protocolVersion: 5,
-    // 3.13 is the first that supports it.
-    spoken: /-3\.(\d|1[0-2])\./.test(rabbitMqServer) ? older : '(MQTT 5)',
+    // 3.13 is the first version with MQTT 5.
+    loggedVersion: /-3\.(\d|1[0-2])\./.test(rabbitMqServer) ? older : '(MQTT 5)',
     listsRetained: false,
     start: startRabbitMq,
   },
   {
     name: 'aMQTT',
     peculiarity: 'does not answer MQTT 5, and sends retained messages that nobody asked for',
-    isHere: existsSync(amqtt),
+    isInstalled: existsSync(amqtt),
     protocolVersion: 4,
-    spoken: '(MQTT 3.1.1)',
+    loggedVersion: '(MQTT 3.1.1)',
     listsRetained: true,
     start: startAmqtt,
   },
 ];
-for (const { name, isHere } of otherBrokers) {
-  if (!isHere) console.info(`${name} is not installed (see .ci/tools): its tests are skipped`);
+for (const { name, isInstalled } of otherBrokers) {
+  if (!isInstalled) console.info(`${name} is not installed (see .ci/tools): its tests are skipped`);
 }

@@ -1,6 +1,6 @@
 import type { Reading } from '../../src/store/table.ts';
 
-/** What a property says of its signals, as the store takes it. */
+/** The list of a property's hubs, in the form that the store takes. */
 export function ownedSignals(
   propertyId: string,
   signalIds: readonly string[],

@@ -1,6 +1,6 @@
 import type { FakeClock } from './fakeClock.ts';
 
-/** Lets time pass in steps, so that what a timer sets off has run before the next one is due. */
+/** Lets time pass in steps. All work that a timer starts is done before the next step. */
 export async function passTime(clock: FakeClock, ms: number, stepMs = ms): Promise<void> {
   await settle();
   for (let left = ms; left > 0; left -= stepMs) {
@@ -9,7 +9,7 @@ export async function passTime(clock: FakeClock, ms: number, stepMs = ms): Promi
   }
 }
 
-/** Lets all promises that are ready run. */
+/** Lets all settled promises run their callbacks. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { openTab, waitInTab } from './chromium.ts';
 
-// All the text of a page, that of its shadow roots too.
+// All the text of a page, including shadow roots.
 const pageText = `(() => {
   const read = (node) => [...node.childNodes]
     .map((child) => child.nodeType === 3 ? child.data
@@ -10,11 +10,13 @@ const pageText = `(() => {
   return read(document.body);
 })()`;
 
-/** Takes a picture of a page once all these texts are on it, writes it as a PNG file, and gives all its text. */
+/**
+ * Writes a screenshot of a page as a PNG file, once all these texts are on it. Returns the text of the page.
+ */
 export async function takePicture(options: {
   url: string;
   texts: readonly string[];
-  /** Expressions for what is clicked before, one after the other, each as soon as it is there and can be. */
+  /** Expressions for elements to click first, one after the other, each as soon as it is enabled. */
   presses?: readonly string[];
   file: string;
   width: number;
@@ -27,7 +29,7 @@ export async function takePicture(options: {
     await waitInTab(tab, pressed, 60_000);
   }
   let shown = '';
-  /** What of the page's text is missing; while the page goes from one address to the next, the reason. */
+  /** The texts that are still missing, or the error while the page navigates. */
   const missing = async () => {
     try {
       shown = String((await tab.evaluate(pageText)) ?? '');
@@ -43,7 +45,7 @@ export async function takePicture(options: {
     left = await missing();
   }
   if (left !== '') throw new Error(`waited a minute in vain for what is missing on ${url}: ${left}`);
-  // Icons come after the texts that they stand beside.
+  // Icons appear later than their texts.
   await pause(2_000);
   await missing();
   await tab.takePicture(file);

@@ -15,15 +15,15 @@ import { logLines } from './logLines.ts';
 import { temporaryFolder } from './program.ts';
 
 const hourly = { kind: 'every', everyMs: 3_600_000 } as const;
-/** A list of the cloud, on one page. */
+/** A list of the cloud, with one page. */
 export const list = (...data: object[]) => ({
   json: { data, page_number: 1, page_size: 10, total_entries: data.length, total_pages: 1 },
 });
 
-/** A clock that stands still: whatever takes long is waited for. */
+/** A clock that stands still, so that nothing gets too old. */
 export const noon = () => new FakeClock(Date.parse('2026-11-20T12:00:00Z'));
 
-/** A poller that polls when it is told to, on a stub of the cloud. */
+/** A bench for the poller: a poller with long schedules, which tests run by hand, on a stub of the cloud. */
 export async function startPoller(
   handler: StubHandler,
   clock: Clock = systemClock,
@@ -44,9 +44,9 @@ export async function startPoller(
   const state = new StateFile(temporaryFolder(), account, logLines('error').log);
   await state.open();
   onTestFinished(() => state.close());
-  const happened: (DeviceEvent | IncidentEvent)[] = [];
-  store.on('device', (event) => happened.push(event));
-  store.on('incident', (event) => happened.push(event));
+  const storeEvents: (DeviceEvent | IncidentEvent)[] = [];
+  store.on('device', (event) => storeEvents.push(event));
+  store.on('incident', (event) => storeEvents.push(event));
   const schedules = byPoll(() => hourly);
   const poller = new Poller({
     client,
@@ -63,5 +63,5 @@ export async function startPoller(
   onTestFinished(() => poller.stop());
   await poller.start();
   await poller.startDetails();
-  return { poller, store, happened, client, stub };
+  return { poller, store, storeEvents, client, stub };
 }

@@ -15,7 +15,7 @@ export function freePort(): Promise<number> {
   });
 }
 
-/** Whether anybody on the loopback takes connections at the port. */
+/** Whether a program on this machine accepts connections at the port. */
 export function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');

@@ -12,7 +12,7 @@ export interface RunningProgram extends RunningProcess {
   readonly cwd: string;
 }
 
-/** A new folder of its own, gone at the end of the test or, made outside a test, of the run. */
+/** A new temporary folder. It is deleted at the end of the test or, outside a test, of the test run. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'sonic2mqtt-'));
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
@@ -25,9 +25,9 @@ export function temporaryFolder(): string {
 }
 
 /**
- * Starts the built program with these arguments. It runs in a new folder, so that no configuration or data
- * of the checkout is found; `config` is written there as config.yaml. Nothing of the own `SONIC2MQTT_`
- * environment is passed on.
+ * Starts the built program with these arguments. It runs in a new folder, so that it finds no configuration
+ * or data of the checkout. `config` is written there as config.yaml. The `SONIC2MQTT_` variables of this
+ * process are not passed on.
  */
 export function startProgram(
   args: readonly string[],
@@ -36,7 +36,7 @@ export function startProgram(
     cwd?: string;
     config?: object;
     outlivesTest?: boolean;
-    /** What is typed. */
+    /** The standard input. */
     input?: string;
   } = {},
 ): RunningProgram {

@@ -1,4 +1,4 @@
-/** A certificate for localhost that nobody has signed but itself, good for a hundred years; it protects nothing. */
+/** A self-signed certificate for localhost, valid for a hundred years. It protects nothing. */
 export const selfSigned = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgWsWSyUnu9IjPBCLn

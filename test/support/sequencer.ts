@@ -1,8 +1,14 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** What takes longest, and so begins first: by itself vitest begins with the largest files, which say nothing of that. */
+/**
+ * Starts the longest test files first. By default vitest starts the largest files, but size says nothing
+ * about duration.
+ */
 export class LongestFirst extends BaseSequencer {
-  /** The simulated days, then in turn a file that waits for programs and one that computes, then the many short ones. */
+  /**
+   * First the simulated days. Then alternately a file that waits for programs and one that computes. Then all
+   * others, which are short.
+   */
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const left = new Set(await super.sort(files));
     const within = (folder: string) => {

@@ -17,16 +17,16 @@ type Answers = Readonly<Partial<Record<OperationName, (call: UncheckedCall) => u
 export interface SonicPollOptions {
   readonly store: Store;
   readonly state: StateFile;
-  /** What the cloud answers, by operation; it offers no other. */
+  /** The answers of the cloud, by operation. It offers no other operation. */
   readonly answers: Answers;
-  /** How old data may be, in ms. */
+  /** The largest age of data, in ms. */
   readonly maxAgeMs: number;
-  /** Where the time zone of the property is not known. */
+  /** The time zone if that of the property is unknown. */
   readonly timezone: string;
   readonly clock: FakeClock;
 }
 
-/** What the polls of single sonics work with, on a cloud that answers at once. */
+/** The parts that polls of single sonics need, on a cloud that answers at once. */
 export function sonicPollParts({ store, state, answers, maxAgeMs, timezone, clock }: SonicPollOptions) {
   const schedule = new PollSchedule({ kind: 'every', everyMs: 1 }, timezone, clock, () => 0.5);
   const schedules = byPoll(() => schedule);
@@ -41,7 +41,10 @@ export function sonicPollParts({ store, state, answers, maxAgeMs, timezone, cloc
     clock,
     log: logLines('error').log,
   };
-  /** A poll as the poller runs it. Data ages only while the cloud answers: it has just listed the sonics. */
+  /**
+   * Runs a poll as the poller does. The sonics count as just listed, because data gets stale only while the
+   * cloud answers.
+   */
   const run = async (poll: 'usage' | 'pressure_tests', read: () => Promise<unknown>) => {
     const startedAt = clock.monotonic();
     statuses.end('sonics', startedAt, null);
@@ -54,7 +57,7 @@ export function sonicPollParts({ store, state, answers, maxAgeMs, timezone, cloc
   return { parts, run };
 }
 
-/** Stands in for the client of a cloud that answers at once. */
+/** A stand-in for the client of a cloud that answers at once. */
 function clientOf(answers: Answers, clock: FakeClock): CloudClient {
   const client = {
     get cloudNow() {
@@ -74,7 +77,7 @@ function clientOf(answers: Answers, clock: FakeClock): CloudClient {
   return client as unknown as CloudClient;
 }
 
-/** The month, YYYY-MM, that the query of a request for daily usage names. */
+/** The month in the query of a request for daily usage, as YYYY-MM. */
 export function monthIn(query: unknown): string {
   const { year, month } = query as { readonly year: number; readonly month: number };
   return `${year}-${String(month).padStart(2, '0')}`;

@@ -2,8 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 
-/** What people do not read in the log, in `bridge/health` or from `check`, and where it is told instead. */
-const toldElsewhere: readonly (readonly [RegExp, string])[] = [
+/**
+ * Files whose texts do not appear in the log, in `bridge/health` or in the output of `check`, and where these
+ * texts appear instead.
+ */
+const documentedElsewhere: readonly (readonly [RegExp, string])[] = [
   [/^simulator\//, 'said to clients of the simulated cloud'],
   [/^entities\//, 'names of entities: docs/reference/entities.md'],
   [/^cloud\/(fields|bodies|catalogue)\.ts$/, 'what operations take: docs/reference/operations.md'],
@@ -21,20 +24,20 @@ const toldElsewhere: readonly (readonly [RegExp, string])[] = [
 ];
 
 const logged = new Set(['info', 'warn', 'error', 'fatal']);
-const unheard = new Set(['debug', 'trace']);
+const hidden = new Set(['debug', 'trace']);
 
-/** What the program can say, with `…` for what differs each time. */
-export interface Spoken {
-  /** What somebody may read, and each file that says it. */
+/** The texts in the source of the program. `…` stands for a part that differs each time. */
+export interface SourceTexts {
+  /** The texts that users may read, each with the files that contain it. */
   readonly lines: ReadonlyMap<string, readonly string[]>;
-  /** Those of them that are read by themselves: lines of the log, and sentences. */
+  /** The texts among them that stand alone: lines of the log, and sentences. */
   readonly sentences: ReadonlySet<string>;
-  /** Every text in the source, lines and words alike. */
+  /** Every text in the source. */
   readonly texts: ReadonlySet<string>;
 }
 
-/** Reads from the source what the program can say at info, warn and error, and each reason that it gives. */
-export function readSpoken(source: string): Spoken {
+/** Reads from the source all messages at info, warn and error, and all reasons that the program gives. */
+export function readSpoken(source: string): SourceTexts {
   const lines = new Map<string, string[]>();
   const sentences = new Set<string>();
   const texts = new Set<string>();
@@ -43,11 +46,11 @@ export function readSpoken(source: string): Spoken {
     .filter((file) => file.endsWith('.ts'))
     .toSorted();
   for (const file of files) {
-    const isTold = !toldElsewhere.some(([pattern]) => pattern.test(file));
+    const isInMessages = !documentedElsewhere.some(([pattern]) => pattern.test(file));
     for (const { text, place } of textsIn(file, readFileSync(join(source, file), 'utf8'))) {
       texts.add(text);
-      const isLine = place === 'logged' || (place === 'loose' && wordsIn(text) > 1);
-      if (!isTold || !isLine) continue;
+      const isLine = place === 'logged' || (place === 'other' && wordsIn(text) > 1);
+      if (!isInMessages || !isLine) continue;
       lines.set(text, [...(lines.get(text) ?? []), file]);
       if (place === 'logged' || isSentence(text)) sentences.add(text);
     }
@@ -55,10 +58,10 @@ export function readSpoken(source: string): Spoken {
   return { lines, sentences, texts };
 }
 
-/** Whether it may stand by itself; less is a part of another text. */
+/** Whether a text can stand alone. A shorter text is only a part of another one. */
 const isSentence = (text: string) => wordsIn(text) > (/^[A-Z]/.test(text) ? 3 : 4);
 
-/** As it is quoted: without the blanks at its ends, which Markdown loses. */
+/** The text as Markdown shows it, without blanks at its ends. */
 const asQuoted = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
 
 function wordsIn(text: string): number {
@@ -67,8 +70,8 @@ function wordsIn(text: string): number {
 
 interface Text {
   readonly text: string;
-  /** In a call of the log that is heard, in one that is not, or anywhere else. */
-  readonly place: 'logged' | 'unheard' | 'loose';
+  /** In a log call that users see, in one that they do not see, or anywhere else. */
+  readonly place: 'logged' | 'hidden' | 'other';
 }
 
 function textsIn(file: string, source: string): Text[] {
@@ -80,7 +83,7 @@ function textsIn(file: string, source: string): Text[] {
     const inside = placeWithin(node, place);
     ts.forEachChild(node, (child) => visit(child, inside));
   };
-  visit(ts.createSourceFile(file, source, ts.ScriptTarget.Latest), 'loose');
+  visit(ts.createSourceFile(file, source, ts.ScriptTarget.Latest), 'other');
   return found;
 }
 
@@ -90,14 +93,14 @@ function textOf(node: ts.Node): string | null {
   return node.head.text + node.templateSpans.map(({ literal }) => `…${literal.text}`).join('');
 }
 
-/** Where what is in a node is; what a line is made of is no line itself. */
+/** The place of the children of a node. The parts of a line are no lines themselves. */
 function placeWithin(node: ts.Node, place: Text['place']): Text['place'] {
   const isWhole = !ts.isCallExpression(node) && !ts.isTemplateExpression(node);
-  if (place === 'unheard' || isWhole) return place;
+  if (place === 'hidden' || isWhole) return place;
   const called = ts.isCallExpression(node) ? node.expression : null;
-  if (!called || !ts.isPropertyAccessExpression(called) || !isLog(called.expression)) return 'loose';
+  if (!called || !ts.isPropertyAccessExpression(called) || !isLog(called.expression)) return 'other';
   if (logged.has(called.name.text)) return 'logged';
-  return unheard.has(called.name.text) ? 'unheard' : 'loose';
+  return hidden.has(called.name.text) ? 'hidden' : 'other';
 }
 
 function isLog(node: ts.Node): boolean {

@@ -1,14 +1,14 @@
+import { parseCachedJson } from './cachedJson.ts';
 import { blockedAttributes, isObject, type Values } from './homeAssistantRules.ts';
-import { readOnce } from './readOnce.ts';
 
-/** The longest state that Home Assistant takes. */
+/** The longest state that Home Assistant accepts. */
 const longestState = 255;
 
-// Jinja finds a dict's own method before its item of the same name.
+// Jinja finds a method of a dict before an item with the same name.
 const pythonMethods = ['clear', 'copy', 'get', 'items', 'keys', 'pop', 'popitem', 'update', 'values'];
 const pythonName = /^[a-z_][a-z0-9_]*$/;
 
-/** Names what is wrong with the state that a component reads from the retained messages, by topic. */
+/** Lists what is wrong with the state that a component reads from the retained messages. */
 export function stateViolations(
   id: string,
   component: Values,
@@ -18,14 +18,14 @@ export function stateViolations(
   if (topic === undefined) return [];
   const payload = retained.get(String(topic));
   if (platform === 'event') {
-    // Home Assistant drops events that come from the broker's memory.
+    // Home Assistant ignores retained events.
     return payload === undefined ? [] : [`${id}: the event's topic is retained`];
   }
   if (payload === undefined) return [`${id}: nothing is published at ${topic}`];
   const key = /^\{\{ value_json\.(\w+) \}\}$/.exec(String(template))?.[1];
   if (key === undefined) return [`${id}: the template ${template} is not {{ value_json.KEY }}`];
   try {
-    const document = readOnce(payload);
+    const document = parseCachedJson(payload);
     const value = member(document, key);
     const wrong = wordViolation(component, value);
     const reset = resetViolation(component, value, document);
@@ -38,7 +38,7 @@ export function stateViolations(
   }
 }
 
-/** An empty time of the last reset is skipped; a number that counts from one must come with it. */
+/** An empty time of the last reset is ignored. A number that counts from a reset must have that time. */
 function resetViolation(
   { last_reset_value_template: template }: Values,
   value: unknown,
@@ -55,7 +55,7 @@ function resetViolation(
     : `its last reset is ${JSON.stringify(reset)}`;
 }
 
-/** Why Home Assistant does not take a value as the component's state; null when it does. */
+/** Why Home Assistant rejects a value as the component's state. Null if it accepts it. */
 export function wordViolation(component: Values, value: unknown): string | null {
   if (component['platform'] === 'text') return textViolation(component, value);
   if (value === null) return null;
@@ -92,7 +92,7 @@ export function wordViolation(component: Values, value: unknown): string | null 
   return value.length > longestState || value === '' ? `has ${value.length} characters` : null;
 }
 
-/** A text outside its limits fails inside Home Assistant, and none has a word for unknown. */
+/** A text outside its limits is an error inside Home Assistant, and a text has no "unknown". */
 function textViolation({ min, max, pattern }: Values, value: unknown): string | null {
   if (value === null) return 'is the word None for a text';
   if (typeof value !== 'string' || /\p{Cs}/u.test(value)) return 'is no text';
@@ -115,7 +115,7 @@ function isTimestamp(value: unknown): boolean {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(text) && !Number.isNaN(Date.parse(text));
 }
 
-/** Names what is wrong with the attributes that a component reads from the retained messages. */
+/** Lists what is wrong with the attributes that a component reads from the retained messages. */
 export function attributeViolations(
   id: string,
   component: Values,
@@ -128,7 +128,7 @@ export function attributeViolations(
   const expression = /^\{\{ \((.+)\) \| tojson \}\}$/.exec(String(template))?.[1];
   if (expression === undefined) return [`${id}: the template ${template} is not {{ (…) | tojson }}`];
   try {
-    const attributes = evaluate(expression, readOnce(payload));
+    const attributes = evaluate(expression, parseCachedJson(payload));
     return isObject(attributes) ? [] : [`${id}: ${JSON.stringify(attributes)} is no object`];
   } catch (error) {
     return [`${id}: ${error instanceof Error ? error.message : error}`];
@@ -142,7 +142,9 @@ export function attributesShown(expression: string, document: unknown): Values {
   return Object.fromEntries(Object.entries(attributes).filter(([key]) => !blockedAttributes.includes(key)));
 }
 
-/** As much of Jinja as the templates use: a path, a slice of it, `or {}`, and a dict of these. */
+/**
+ * Evaluates the part of Jinja that the templates use: a path, a slice of it, `or {}`, and a dict of these.
+ */
 function evaluate(expression: string, document: unknown): unknown {
   const dict = /^\{('\w+': .+)\}$/.exec(expression)?.[1];
   if (dict !== undefined) {
@@ -161,7 +163,7 @@ function evaluate(expression: string, document: unknown): unknown {
   return otherwise === undefined ? value : value || {};
 }
 
-/** What a template finds under a name; throws where Home Assistant would warn of a missing key. */
+/** The value that a template finds under a name. Throws if Home Assistant would warn about a missing key. */
 function member(value: unknown, key: string): unknown {
   if (!pythonName.test(key) || pythonMethods.includes(key))
     throw new Error(`${key} cannot be read by a template`);

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { atTestEnd } from './childProcess.ts';
 
-/** What the Supervisor knows of the broker. */
+/** The broker, as the Supervisor describes it. */
 export interface MqttService {
   host: string;
   port: number | string;
@@ -10,31 +10,34 @@ export interface MqttService {
   password?: string;
 }
 
-/** How it answers: as the Supervisor does, with a status of its own, with this text, or never. */
-type Mood = 'well' | 'silent' | { readonly status: number } | { readonly text: string };
+/** How it answers: normally, with this status, with this text, or not at all. */
+type Behaviour = 'normal' | 'silent' | { readonly status: number } | { readonly text: string };
 
-/** A stand-in for Home Assistant's Supervisor, as far as it tells apps of the broker. */
+/**
+ * A stand-in for Home Assistant's Supervisor, for the requests by which apps learn of the broker and the
+ * language.
+ */
 export interface Supervisor {
   readonly url: string;
   readonly token: string;
   /** Null while no app offers a broker. */
   service: MqttService | null;
-  mood: Mood;
+  behaviour: Behaviour;
   /** The language of Home Assistant. */
   language: string;
-  /** How often it was asked. */
+  /** The number of requests. */
   readonly asked: number;
   start(): Promise<void>;
 }
 
-/** A stand-in on a port of the loopback, which it keeps until the end of the test; it starts when it is told to. */
+/** Creates a stand-in on this port. The test starts it, and it ends with the test. */
 export function supervisorAt(port: number, service: MqttService | null): Supervisor {
   let asked = 0;
   const supervisor: Supervisor = {
     url: `http://127.0.0.1:${port}`,
     token: 'token of the supervisor',
     service,
-    mood: 'well',
+    behaviour: 'normal',
     language: 'en',
     get asked() {
       return asked;
@@ -46,8 +49,8 @@ export function supervisorAt(port: number, service: MqttService | null): Supervi
   };
   const server = createServer((request, response) => {
     asked += 1;
-    const { mood } = supervisor;
-    if (mood === 'silent') return;
+    const { behaviour } = supervisor;
+    if (behaviour === 'silent') return;
     const [status, body] = answer(request.url, request.headers.authorization, supervisor);
     response.writeHead(status, { 'content-type': 'application/json' });
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
@@ -59,7 +62,7 @@ export function supervisorAt(port: number, service: MqttService | null): Supervi
   return supervisor;
 }
 
-/** The service of a broker of the tests. */
+/** The Supervisor's description of a broker of the tests. */
 export function serviceOf(
   url: string,
   credentials: { username?: string; password?: string } = {},
@@ -73,12 +76,13 @@ function answer(
   authorization: string | undefined,
   supervisor: Supervisor,
 ): [number, unknown] {
-  const { mood, service, token, language } = supervisor;
+  const { behaviour, service, token, language } = supervisor;
   const refused = (status: number, message: string): [number, unknown] => [
     status,
     { result: 'error', message },
   ];
-  if (typeof mood === 'object') return 'text' in mood ? [200, mood.text] : refused(mood.status, 'no');
+  if (typeof behaviour === 'object')
+    return 'text' in behaviour ? [200, behaviour.text] : refused(behaviour.status, 'no');
   if (authorization !== `Bearer ${token}`) return [401, '401: Unauthorized'];
   if (path === '/core/api/config') return [200, { language, time_zone: 'Europe/London' }];
   if (path !== '/services/mqtt') return refused(404, 'Service does not exist');

@@ -2,24 +2,24 @@ import { once } from 'node:events';
 import { createServer, connect as dial, type Socket } from 'node:net';
 import { atTestEnd } from './childProcess.ts';
 
-/** A way through to a port of the loopback that can fail. */
+/** A TCP proxy to a port of this machine that can fail. */
 export interface TcpProxy {
   readonly port: number;
-  /** How many came so far. */
-  readonly visits: number;
-  /** Breaks every connection off, as a pulled cable or a killed process does, and takes no more until told. */
+  /** How many connections were made. */
+  readonly connectionCount: number;
+  /** Breaks every connection, like a pulled cable or a killed process, and accepts no more until `repair`. */
   cut(): void;
-  /** Lets connections through again. */
-  mend(): void;
-  /** Holds everything up in silence, connections and their ends too: neither side can tell. */
+  /** Accepts connections again. */
+  repair(): void;
+  /** Forwards nothing any more, not even the end of a connection. Neither side can notice it. */
   freeze(): void;
-  /** Lets pass what was held up, and all that follows. */
+  /** Forwards everything that was held, and everything that follows. */
   thaw(): void;
-  /** Resets every connection, as a machine that has restarted does; new ones are let through. */
+  /** Resets every connection, like a machine that has restarted. New connections work. */
   reset(): void;
 }
 
-/** Starts a proxy; a connection whose first bytes are not admitted is hung up on. */
+/** Starts a proxy. It closes a connection whose first bytes `isAdmitted` rejects. */
 export async function startTcpProxy(
   targetPort: number,
   isAdmitted: (firstBytes: Buffer) => boolean = () => true,
@@ -28,7 +28,7 @@ export async function startTcpProxy(
   const thawed = new Set<() => void>();
   let isCut = false;
   let isFrozen = false;
-  let visits = 0;
+  let connectionCount = 0;
 
   const passable = () => (isFrozen ? new Promise<void>((resolve) => thawed.add(resolve)) : undefined);
   const keep = (socket: Socket) => {
@@ -45,28 +45,28 @@ export async function startTcpProxy(
         if (!to.write(chunk)) await once(to, 'drain');
       }
     } catch {
-      // One end broke off; the other hears of it below.
+      // One end was closed. The other end is closed below.
     }
     await passable();
     to.destroy();
   };
 
-  const server = createServer(async (visitor) => {
-    visits += 1;
-    keep(visitor);
-    if (isCut) visitor.destroy();
-    const [firstBytes] = await once(visitor, 'data').catch(() => []);
+  const server = createServer(async (client) => {
+    connectionCount += 1;
+    keep(client);
+    if (isCut) client.destroy();
+    const [firstBytes] = await once(client, 'data').catch(() => []);
     await passable();
-    if (firstBytes === undefined || visitor.destroyed) return;
+    if (firstBytes === undefined || client.destroyed) return;
     if (!isAdmitted(firstBytes)) {
-      visitor.end();
+      client.end();
       return;
     }
     const target = dial(targetPort, '127.0.0.1');
     keep(target);
-    visitor.unshift(firstBytes);
-    void relay(visitor, target);
-    void relay(target, visitor);
+    client.unshift(firstBytes);
+    void relay(client, target);
+    void relay(target, client);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const thaw = () => {
@@ -82,14 +82,14 @@ export async function startTcpProxy(
   const address = server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : 0,
-    get visits() {
-      return visits;
+    get connectionCount() {
+      return connectionCount;
     },
     cut() {
       isCut = true;
       end('destroy');
     },
-    mend() {
+    repair() {
       isCut = false;
     },
     freeze() {

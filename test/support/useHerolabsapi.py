@@ -1,6 +1,6 @@
-"""Uses a cloud through herolabsapi, a client that others wrote, and prints what came of it as one JSON object.
+"""Calls a cloud with herolabsapi, a client by other authors, and prints the results as one JSON object.
 
-Arguments: base URL, e-mail, password. The package is looked for where PYTHONPATH says.
+Arguments: base URL, e-mail, password. PYTHONPATH names the folder of the package.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ async def use(base_url, email, password):
     await client.incidents.async_reopen_incident(incident_id)
     seen["reopened_incident"] = await client.incidents.async_get_incident_details(incident_id)
 
-    # It throws the new token away; the next request meets a 401 and signs in again.
+    # The client discards the new token. The next request is answered with 401, and the client signs in again.
     await client.refresh_token()
     seen["after_refresh"] = await client.sonic.async_get_sonic_details(sonic_id)
     await client.invalidate_token()
@@ -62,7 +62,7 @@ async def use(base_url, email, password):
     return seen
 
 
-# The library prints to standard output, where only the result belongs.
+# The library prints to standard output, which must contain only the result.
 with contextlib.redirect_stdout(sys.stderr):
     result = asyncio.run(use(*sys.argv[1:4]))
 print(json.dumps(result))

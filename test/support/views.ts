@@ -16,9 +16,9 @@ import {
 } from '../../src/model/records.ts';
 import type { Usage } from '../../src/model/usage.ts';
 
-// Every number and every text is different, so that a field that is taken for another one shows.
+// Every number and text is different, so that a test notices if two fields are mixed up.
 
-/** An open incident; unknown fields can be given too. */
+/** An open incident. `changes` may contain unknown fields. */
 export function anIncident(changes: Readonly<Record<string, unknown>> = {}): Incident {
   return {
     id: 'incident-1',
@@ -128,12 +128,12 @@ export function aSonic(changes: Partial<Sonic> = {}): Sonic {
   };
 }
 
-/** A measurement as the cloud words it. */
+/** A measurement in the units of the cloud. */
 export function someTelemetry(changes: Partial<Telemetry> = {}): Telemetry {
   return { pressure: 3_252, water_flow: 7_640, water_temp: 17.1, probed_at: 1_623_414_482, ...changes };
 }
 
-/** What is shown of a sonic's water. */
+/** The shown water usage of a sonic. */
 function someUsage(changes: Partial<Usage> = {}): Usage {
   return {
     todayL: 41.5,
@@ -147,7 +147,7 @@ function someUsage(changes: Partial<Usage> = {}): Usage {
   };
 }
 
-/** What is shown of a sonic's pressure tests. */
+/** The shown pressure tests of a sonic. */
 function somePressureTests(changes: Partial<PressureTestDays> = {}): PressureTestDays {
   return {
     lastDay: '2025-02-01',
@@ -250,7 +250,7 @@ export function bridgeView(changes: Partial<BridgeView> = {}): BridgeView {
 
 export const topics = new Topics('sonic2mqtt', 'homeassistant');
 
-/** Plans as for a bridge that may do everything. */
+/** The context of a discovery message, for a bridge that may do everything. */
 export const context: PlanContext = {
   topics,
   offers: () => true,
@@ -272,10 +272,10 @@ export const context: PlanContext = {
   }),
 };
 
-/** One of each kind of device, with everything known. */
+/** One device of each kind, with everything known. */
 export const wholeHouse: readonly DeviceView[] = [bridgeView(), propertyView(), signalView(), sonicView()];
 
-/** What a device can be like that its messages must bear. */
+/** A state of devices for which all messages must be valid. */
 export interface Situation {
   readonly name: string;
   readonly views: readonly DeviceView[];
@@ -290,8 +290,8 @@ function nothingKnown<T extends object>(record: T): T {
   return { ...Object.fromEntries(unknown) };
 }
 
-/** One of each kind, with every text of their records replaced. */
-function worded(text: string): DeviceView[] {
+/** One device of each kind, with this text in every text field. */
+function withTexts(text: string): DeviceView[] {
   const reword = <T extends object>(record: T): T => {
     const texts = Object.entries(record).map(([key, value]) => [
       key,
@@ -308,7 +308,7 @@ function worded(text: string): DeviceView[] {
   ];
 }
 
-function numbered(value: number): DeviceView[] {
+function withNumbers(value: number): DeviceView[] {
   const signal = aSignal({ boot_time: value, modem_boot_time: value, wifi_rssi: value });
   const telemetry = { pressure: value, water_flow: value, water_temp: value, probed_at: value };
   const limits = { auto_shut_off_time_limit: value, auto_shut_off_volume_limit: value };
@@ -322,7 +322,7 @@ function numbered(value: number): DeviceView[] {
 
 const everything: SupportedOperations = () => true;
 
-/** All situations under which all payloads are judged. */
+/** All situations for which the messages are checked. */
 export const situations: readonly Situation[] = [
   { name: 'everything is known', views: wholeHouse, offers: everything },
   {
@@ -391,17 +391,17 @@ export const situations: readonly Situation[] = [
     })(),
     offers: everything,
   },
-  { name: 'texts of 100 kB', views: worded('long '.repeat(20_000)), offers: everything },
-  { name: 'texts of many emoji', views: worded(`a${'💧'.repeat(400)}`), offers: everything },
-  { name: 'broken Unicode', views: worded('tap \ud83d'), offers: everything },
-  { name: 'foreign letters', views: worded('Küche "Süd" / 厨房 \u0000\n{{ 1 }}'), offers: everything },
-  { name: 'empty texts', views: worded(''), offers: everything },
-  { name: 'blank texts', views: worded(' \t '), offers: everything },
-  { name: 'values of enumerations that are new', views: worded('a_new_word'), offers: everything },
-  { name: 'zero everywhere', views: numbered(0), offers: everything },
-  { name: 'negative numbers', views: numbered(-1.5), offers: everything },
-  { name: 'times in milliseconds', views: numbered(1_623_414_482_000), offers: everything },
-  { name: 'huge numbers', views: numbered(1e300), offers: everything },
+  { name: 'texts of 100 kB', views: withTexts('long '.repeat(20_000)), offers: everything },
+  { name: 'texts of many emoji', views: withTexts(`a${'💧'.repeat(400)}`), offers: everything },
+  { name: 'broken Unicode', views: withTexts('tap \ud83d'), offers: everything },
+  { name: 'foreign letters', views: withTexts('Küche "Süd" / 厨房 \u0000\n{{ 1 }}'), offers: everything },
+  { name: 'empty texts', views: withTexts(''), offers: everything },
+  { name: 'blank texts', views: withTexts(' \t '), offers: everything },
+  { name: 'values of enumerations that are new', views: withTexts('a_new_word'), offers: everything },
+  { name: 'zero everywhere', views: withNumbers(0), offers: everything },
+  { name: 'negative numbers', views: withNumbers(-1.5), offers: everything },
+  { name: 'times in milliseconds', views: withNumbers(1_623_414_482_000), offers: everything },
+  { name: 'huge numbers', views: withNumbers(1e300), offers: everything },
   {
     name: 'no telemetry and no shut-off limits',
     views: (() => {

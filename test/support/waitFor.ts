@@ -1,19 +1,22 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Longer than the busiest machine needs: what comes in time costs nothing. */
-export const patienceMs = 30_000;
+/** Longer than even a busy machine needs. A test that succeeds does not wait this long. */
+export const defaultTimeoutMs = 30_000;
 
-/** How long to wait, in ms, and what for: the words of the error. */
+/** How long to wait, in ms. `what` names the awaited event in the error. */
 export interface WaitOptions {
   what: string;
   timeoutMs?: number;
   intervalMs?: number;
 }
 
-/** Asks again and again until the answer is truthy, and returns it; throws naming `what` once the time is up. */
+/**
+ * Calls the condition repeatedly until its result is truthy, and returns it. Throws with `what` when time is
+ * up.
+ */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
-  { what, timeoutMs = patienceMs, intervalMs = 15 }: WaitOptions,
+  { what, timeoutMs = defaultTimeoutMs, intervalMs = 15 }: WaitOptions,
 ): Promise<NonNullable<T>> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

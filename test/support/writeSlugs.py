@@ -1,4 +1,4 @@
-# Writes test/unit/homeassistant/slugs.json: what Home Assistant makes of names, by the library that it uses.
+# Writes test/unit/homeassistant/slugs.json: the slugs that Home Assistant makes of names, with the library that it uses.
 #   pip install python-slugify==8.0.4 text-unidecode==1.3
 #   python3 test/support/writeSlugs.py > test/unit/homeassistant/slugs.json
 import json

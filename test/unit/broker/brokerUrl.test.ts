@@ -13,8 +13,8 @@ it('a WebSocket is asked for with the path and the query of its address', async 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
-  const { happenings } = openConnection(`ws://127.0.0.1:${port}/mqtt?token=hush-hush&v=1`);
-  await waitFor(() => happenings.length > 0, { what: 'the attempt to fail' });
+  const { events } = openConnection(`ws://127.0.0.1:${port}/mqtt?token=hush-hush&v=1`);
+  await waitFor(() => events.length > 0, { what: 'the attempt to fail' });
   expect(asked[0]).toBe('/mqtt?token=hush-hush&v=1');
-  expect(happenings.join()).not.toContain('hush');
+  expect(events.join()).not.toContain('hush');
 });

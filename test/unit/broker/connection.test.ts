@@ -10,209 +10,212 @@ import { waitFor } from '../../support/waitFor.ts';
 const retained = { retain: true } as const;
 const live = { retain: false } as const;
 
-describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion, spoken, start }) => {
-  const here = it.skipIf(!isHere);
+describe.each(brokerKinds)(
+  'on $name, a connection',
+  ({ isInstalled, protocolVersion, loggedVersion, start }) => {
+    const here = it.skipIf(!isInstalled);
 
-  here('says what it speaks and hears what it subscribed to', async () => {
-    const { url, port } = await start();
-    const { connection, heard, happenings, lines } = await connected(url, {
-      protocolVersion,
-      subscriptions: ['a/+/set', 'b'],
-    });
-    await connection.publish('a/1/set', 'OPEN', live);
-    await connection.publish('b', 'müll \u{1f4a7}', live);
-    await connection.publish('c', 'not subscribed to', live);
-    await connection.publish('b', '', live);
-    await waitFor(() => heard.length === 3, { what: 'the messages' });
-    expect(heard.map(({ sentAfter, ...message }) => message)).toEqual([
-      { topic: 'a/1/set', payload: 'OPEN', isRetained: false, mayBeStored: 'unproven', isText: true },
-      { topic: 'b', payload: 'müll \u{1f4a7}', isRetained: false, mayBeStored: 'unproven', isText: true },
-      { topic: 'b', payload: '', isRetained: false, mayBeStored: 'unproven', isText: true },
-    ]);
-    expect(happenings).toEqual(['connected']);
-    expect(lines.messages.at(-1)).toBe(
-      `info: Connected to the MQTT broker mqtt://127.0.0.1:${port} (${spoken})`,
-    );
-    expect(lines.text).not.toContain('warn');
-  });
-
-  here('holds no message back until the one before it has arrived', async () => {
-    const { url, port } = await start();
-    const atOnce = vi.spyOn(Socket.prototype, 'setNoDelay');
-    onTestFinished(() => atOnce.mockRestore());
-    const { connection } = await connected(url, { protocolVersion });
-    expect(connection.isConnected).toBe(true);
-    const own = atOnce.mock.contexts.flatMap((socket, index) =>
-      (socket as Socket).remotePort === port ? [atOnce.mock.calls[index]] : [],
-    );
-    expect(own).toEqual([[true]]);
-  });
-
-  here('is certain that a command is live once it has seen its own state as a stored message', async () => {
-    const { url } = await start();
-    const will = { topic: 'bridge/state', payload: 'offline' };
-    const options = { protocolVersion, subscriptions: ['a/set'], will };
-    const watcher = await watchTopics(url, 'none');
-    const reasons = async ({ heard, connection }: Awaited<ReturnType<typeof connected>>) => {
-      await waitFor(
-        async () => {
-          await watcher.publish('a/set', 'CLOSE');
-          return heard.some(({ topic, mayBeStored }) => topic === 'a/set' && mayBeStored === null);
-        },
-        { what: 'a command that is certainly live' },
+    here('says what it speaks and hears what it subscribed to', async () => {
+      const { url, port } = await start();
+      const { connection, received, events, lines } = await connected(url, {
+        protocolVersion,
+        subscriptions: ['a/+/set', 'b'],
+      });
+      await connection.publish('a/1/set', 'OPEN', live);
+      await connection.publish('b', 'müll \u{1f4a7}', live);
+      await connection.publish('c', 'not subscribed to', live);
+      await connection.publish('b', '', live);
+      await waitFor(() => received.length === 3, { what: 'the messages' });
+      expect(received.map(({ sentAfter, ...message }) => message)).toEqual([
+        { topic: 'a/1/set', payload: 'OPEN', isRetained: false, mayBeStored: 'unproven', isText: true },
+        { topic: 'b', payload: 'müll \u{1f4a7}', isRetained: false, mayBeStored: 'unproven', isText: true },
+        { topic: 'b', payload: '', isRetained: false, mayBeStored: 'unproven', isText: true },
+      ]);
+      expect(events).toEqual(['connected']);
+      expect(lines.messages.at(-1)).toBe(
+        `info: Connected to the MQTT broker mqtt://127.0.0.1:${port} (${loggedVersion})`,
       );
-      expect(connection.areStoredUnmarked).toBe(false);
-    };
-    // A broker that knows nothing yet is asked for the state once it has it.
-    const first = await connected(url, options);
-    await watcher.publish('a/set', 'CLOSE');
-    await waitFor(() => first.heard.length === 1, { what: 'a command' });
-    expect(first.heard[0]?.mayBeStored).toBe('unproven');
-    await first.connection.publish('bridge/state', 'online', retained);
-    await reasons(first);
-    await first.connection.stop([]);
-    await reasons(await connected(url, options));
-  });
-
-  here('tells a stored command from a live one', async () => {
-    const { url } = await start();
-    const watcher = await watchTopics(url, 'none');
-    await watcher.publish('a/set', 'OPEN', retained);
-    const { heard } = await connected(url, { protocolVersion, subscriptions: ['a/set'] });
-    await waitFor(() => heard.length === 1, { what: 'the stored command' });
-    await watcher.publish('a/set', 'CLOSE');
-    await waitFor(() => heard.length === 2, { what: 'the live command' });
-    expect(heard.map(({ payload, isRetained }) => [payload, isRetained])).toEqual([
-      ['OPEN', true],
-      ['CLOSE', false],
-    ]);
-  });
-
-  here('is let in with a password but no user where nobody is asked for either', async () => {
-    const { url } = await start();
-    const { happenings } = await connected(url, { protocolVersion, password: () => 'idle' });
-    expect(happenings).toEqual(['connected']);
-  });
-
-  here('tells text from what is none', async () => {
-    const { url } = await start();
-    const { heard } = await connected(url, { protocolVersion, subscriptions: ['a'] });
-    const watcher = await watchTopics(url, 'none');
-    await watcher.publish('a', Buffer.from([0x7b, 0xc3, 0x28, 0x7d]));
-    await watcher.publish('a', 'ü');
-    await waitFor(() => heard.length === 2, { what: 'the messages' });
-    expect(heard.map(({ isText }) => isText)).toEqual([false, true]);
-  });
-
-  here('leaves on the broker what is retained, and only that', async () => {
-    const { url } = await start();
-    const { connection } = await connected(url, { protocolVersion });
-    await connection.publish('kept', 'yes', retained);
-    await connection.publish('told', 'once', live);
-    const watcher = await watchTopics(url, '#');
-    expect([...watcher.last]).toEqual([['kept', 'yes']]);
-  });
-
-  here('that breaks off leaves its last will, and one that stops its last words', async () => {
-    const { url, port } = await start();
-    const proxy = await startTcpProxy(port);
-    const watcher = await watchTopics(url, 'state');
-    const will = { topic: 'state', payload: 'offline' };
-    const options = { protocolVersion, will };
-    const { connection } = await connected(`mqtt://127.0.0.1:${proxy.port}`, options);
-    await connection.publish('state', 'online', retained);
-    proxy.cut();
-    await watcher.waitForTopic('state', (text) => text === 'offline');
-    proxy.mend();
-    await waitFor(() => connection.isConnected, { what: 'the connection to be back' });
-    await connection.stop([{ topic: 'state', payload: 'said goodbye' }]);
-    await watcher.waitForTopic('state', (text) => text === 'said goodbye');
-    const late = await watchTopics(url, 'state');
-    expect(late.last.get('state')).toBe('said goodbye');
-    expect(late.messages[0]?.retain).toBe(true);
-  });
-
-  here('is back by itself, with its subscriptions, and nothing was queued meanwhile', async () => {
-    const { url, port } = await start();
-    const proxy = await startTcpProxy(port);
-    const watcher = await watchTopics(url, ['state', 'set']);
-    const { connection, heard, happenings, lines } = await connected(`mqtt://127.0.0.1:${proxy.port}`, {
-      protocolVersion,
-      subscriptions: ['set'],
+      expect(lines.text).not.toContain('warn');
     });
-    proxy.cut();
-    await waitFor(() => !connection.isConnected, { what: 'the loss to be noticed' });
-    await expect(connection.publish('state', 'stale', retained)).rejects.toMatchObject({ wasSent: false });
-    await watcher.publish('set', 'lost');
-    proxy.mend();
-    await waitFor(() => connection.isConnected, { what: 'the connection to be back' });
-    await connection.publish('state', 'fresh', retained);
-    await watcher.publish('set', 'new');
-    await waitFor(() => heard.length > 0, { what: 'the new command' });
-    await watcher.waitForTopic('state');
-    expect(heard.map(({ payload }) => payload)).toEqual(['new']);
-    expect(watcher.messages.filter(({ topic }) => topic === 'state').map(({ text }) => text)).toEqual([
-      'fresh',
-    ]);
-    expect(happenings.filter((each) => !each.startsWith('failed'))).toEqual([
-      'connected',
-      'disconnected',
-      'connected',
-    ]);
-    expect(lines.messages.filter((line) => line.startsWith('warn'))).toHaveLength(1);
-    expect(lines.text).toContain('works again after');
-  });
 
-  here(
-    'reads what is retained under filters, far more than a broker queues, and then hears no more of it',
-    async () => {
+    here('holds no message back until the one before it has arrived', async () => {
+      const { url, port } = await start();
+      const atOnce = vi.spyOn(Socket.prototype, 'setNoDelay');
+      onTestFinished(() => atOnce.mockRestore());
+      const { connection } = await connected(url, { protocolVersion });
+      expect(connection.isConnected).toBe(true);
+      const own = atOnce.mock.contexts.flatMap((socket, index) =>
+        (socket as Socket).remotePort === port ? [atOnce.mock.calls[index]] : [],
+      );
+      expect(own).toEqual([[true]]);
+    });
+
+    here('is certain that a command is live once it has seen its own state as a stored message', async () => {
       const { url } = await start();
-      const { connection, heard } = await connected(url, { protocolVersion, subscriptions: ['set'] });
-      const topics = Array.from({ length: 1_500 }, (_, index) => `many/${index}`);
-      await Promise.all([...topics, 'other/1'].map((topic) => connection.publish(topic, topic, retained)));
-      const found: string[] = [];
-      const reading = connection.readRetained(['other/+', 'many/+'], ({ payload }) => found.push(payload));
-      await connection.publish('set', 'while it reads', live);
-      await reading;
-      // More than a thousand are read again, filter by filter.
-      expect(new Set(found)).toEqual(new Set([...topics, 'other/1']));
-      const { length } = found;
-      await connection.publish('many/1', 'later', live);
-      await connection.publish('set', 'after', live);
-      await waitFor(() => heard.length === 2, { what: 'the commands' });
-      expect(heard.map(({ topic }) => topic)).toEqual(['set', 'set']);
-      expect(found).toHaveLength(length);
-    },
-  );
+      const will = { topic: 'bridge/state', payload: 'offline' };
+      const options = { protocolVersion, subscriptions: ['a/set'], will };
+      const watcher = await watchTopics(url, 'none');
+      const reasons = async ({ received, connection }: Awaited<ReturnType<typeof connected>>) => {
+        await waitFor(
+          async () => {
+            await watcher.publish('a/set', 'CLOSE');
+            return received.some(({ topic, mayBeStored }) => topic === 'a/set' && mayBeStored === null);
+          },
+          { what: 'a command that is certainly live' },
+        );
+        expect(connection.areStoredUnmarked).toBe(false);
+      };
+      // A broker that knows nothing yet is asked for the state once it has it.
+      const first = await connected(url, options);
+      await watcher.publish('a/set', 'CLOSE');
+      await waitFor(() => first.received.length === 1, { what: 'a command' });
+      expect(first.received[0]?.mayBeStored).toBe('unproven');
+      await first.connection.publish('bridge/state', 'online', retained);
+      await reasons(first);
+      await first.connection.stop([]);
+      await reasons(await connected(url, options));
+    });
 
-  here('reads what is retained to its end, although others never cease to publish', async () => {
-    const { url } = await start();
-    const { connection } = await connected(url, { protocolVersion });
-    const other = await watchTopics(url, ['other']);
-    await connection.publish('many/1', 'kept', retained);
-    const found: string[] = [];
-    let isRead = false;
-    const chatter = (async () => {
-      while (!isRead) await other.publish('many/2', 'chatter');
-    })();
-    await connection.readRetained(['many/+'], ({ payload }) => found.push(payload));
-    isRead = true;
-    await chatter;
-    expect(new Set(found)).toEqual(new Set(['kept', 'chatter']));
-  });
+    here('tells a stored command from a live one', async () => {
+      const { url } = await start();
+      const watcher = await watchTopics(url, 'none');
+      await watcher.publish('a/set', 'OPEN', retained);
+      const { received } = await connected(url, { protocolVersion, subscriptions: ['a/set'] });
+      await waitFor(() => received.length === 1, { what: 'the stored command' });
+      await watcher.publish('a/set', 'CLOSE');
+      await waitFor(() => received.length === 2, { what: 'the live command' });
+      expect(received.map(({ payload, isRetained }) => [payload, isRetained])).toEqual([
+        ['OPEN', true],
+        ['CLOSE', false],
+      ]);
+    });
 
-  here('reads one list after the other, each whole', async () => {
-    const { url } = await start();
-    const { connection } = await connected(url, { protocolVersion });
-    for (const topic of ['a/1', 'b/1']) await connection.publish(topic, topic, retained);
-    const read = async (filter: string) => {
+    here('is let in with a password but no user where nobody is asked for either', async () => {
+      const { url } = await start();
+      const { events } = await connected(url, { protocolVersion, password: () => 'idle' });
+      expect(events).toEqual(['connected']);
+    });
+
+    here('tells text from what is none', async () => {
+      const { url } = await start();
+      const { received } = await connected(url, { protocolVersion, subscriptions: ['a'] });
+      const watcher = await watchTopics(url, 'none');
+      await watcher.publish('a', Buffer.from([0x7b, 0xc3, 0x28, 0x7d]));
+      await watcher.publish('a', 'ü');
+      await waitFor(() => received.length === 2, { what: 'the messages' });
+      expect(received.map(({ isText }) => isText)).toEqual([false, true]);
+    });
+
+    here('leaves on the broker what is retained, and only that', async () => {
+      const { url } = await start();
+      const { connection } = await connected(url, { protocolVersion });
+      await connection.publish('kept', 'yes', retained);
+      await connection.publish('told', 'once', live);
+      const watcher = await watchTopics(url, '#');
+      expect([...watcher.last]).toEqual([['kept', 'yes']]);
+    });
+
+    here('that breaks off leaves its last will, and one that stops its last words', async () => {
+      const { url, port } = await start();
+      const proxy = await startTcpProxy(port);
+      const watcher = await watchTopics(url, 'state');
+      const will = { topic: 'state', payload: 'offline' };
+      const options = { protocolVersion, will };
+      const { connection } = await connected(`mqtt://127.0.0.1:${proxy.port}`, options);
+      await connection.publish('state', 'online', retained);
+      proxy.cut();
+      await watcher.waitForTopic('state', (text) => text === 'offline');
+      proxy.repair();
+      await waitFor(() => connection.isConnected, { what: 'the connection to be back' });
+      await connection.stop([{ topic: 'state', payload: 'said goodbye' }]);
+      await watcher.waitForTopic('state', (text) => text === 'said goodbye');
+      const late = await watchTopics(url, 'state');
+      expect(late.last.get('state')).toBe('said goodbye');
+      expect(late.messages[0]?.retain).toBe(true);
+    });
+
+    here('is back by itself, with its subscriptions, and nothing was queued meanwhile', async () => {
+      const { url, port } = await start();
+      const proxy = await startTcpProxy(port);
+      const watcher = await watchTopics(url, ['state', 'set']);
+      const { connection, received, events, lines } = await connected(`mqtt://127.0.0.1:${proxy.port}`, {
+        protocolVersion,
+        subscriptions: ['set'],
+      });
+      proxy.cut();
+      await waitFor(() => !connection.isConnected, { what: 'the loss to be noticed' });
+      await expect(connection.publish('state', 'stale', retained)).rejects.toMatchObject({ wasSent: false });
+      await watcher.publish('set', 'lost');
+      proxy.repair();
+      await waitFor(() => connection.isConnected, { what: 'the connection to be back' });
+      await connection.publish('state', 'fresh', retained);
+      await watcher.publish('set', 'new');
+      await waitFor(() => received.length > 0, { what: 'the new command' });
+      await watcher.waitForTopic('state');
+      expect(received.map(({ payload }) => payload)).toEqual(['new']);
+      expect(watcher.messages.filter(({ topic }) => topic === 'state').map(({ text }) => text)).toEqual([
+        'fresh',
+      ]);
+      expect(events.filter((each) => !each.startsWith('failed'))).toEqual([
+        'connected',
+        'disconnected',
+        'connected',
+      ]);
+      expect(lines.messages.filter((line) => line.startsWith('warn'))).toHaveLength(1);
+      expect(lines.text).toContain('works again after');
+    });
+
+    here(
+      'reads what is retained under filters, far more than a broker queues, and then hears no more of it',
+      async () => {
+        const { url } = await start();
+        const { connection, received } = await connected(url, { protocolVersion, subscriptions: ['set'] });
+        const topics = Array.from({ length: 1_500 }, (_, index) => `many/${index}`);
+        await Promise.all([...topics, 'other/1'].map((topic) => connection.publish(topic, topic, retained)));
+        const found: string[] = [];
+        const reading = connection.readRetained(['other/+', 'many/+'], ({ payload }) => found.push(payload));
+        await connection.publish('set', 'while it reads', live);
+        await reading;
+        // More than a thousand are read again, filter by filter.
+        expect(new Set(found)).toEqual(new Set([...topics, 'other/1']));
+        const { length } = found;
+        await connection.publish('many/1', 'later', live);
+        await connection.publish('set', 'after', live);
+        await waitFor(() => received.length === 2, { what: 'the commands' });
+        expect(received.map(({ topic }) => topic)).toEqual(['set', 'set']);
+        expect(found).toHaveLength(length);
+      },
+    );
+
+    here('reads what is retained to its end, although others never cease to publish', async () => {
+      const { url } = await start();
+      const { connection } = await connected(url, { protocolVersion });
+      const other = await watchTopics(url, ['other']);
+      await connection.publish('many/1', 'kept', retained);
       const found: string[] = [];
-      await connection.readRetained([filter], ({ topic }) => found.push(topic));
-      return found;
-    };
-    expect(await Promise.all([read('a/+'), read('b/+')])).toEqual([['a/1'], ['b/1']]);
-  });
-});
+      let isRead = false;
+      const chatter = (async () => {
+        while (!isRead) await other.publish('many/2', 'chatter');
+      })();
+      await connection.readRetained(['many/+'], ({ payload }) => found.push(payload));
+      isRead = true;
+      await chatter;
+      expect(new Set(found)).toEqual(new Set(['kept', 'chatter']));
+    });
+
+    here('reads one list after the other, each whole', async () => {
+      const { url } = await start();
+      const { connection } = await connected(url, { protocolVersion });
+      for (const topic of ['a/1', 'b/1']) await connection.publish(topic, topic, retained);
+      const read = async (filter: string) => {
+        const found: string[] = [];
+        await connection.readRetained([filter], ({ topic }) => found.push(topic));
+        return found;
+      };
+      expect(await Promise.all([read('a/+'), read('b/+')])).toEqual([['a/1'], ['b/1']]);
+    });
+  },
+);
 
 it.skipIf(!mosquittoAvailable())(
   'what a broker has sent by its answer to a ping is all, and is no news to wait for',

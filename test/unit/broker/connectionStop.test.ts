@@ -19,14 +19,14 @@ describe('a connection stops within a second or so', { retry: 2 }, () => {
 
   onMosquitto('while the broker hangs, with messages on their way', async () => {
     const mosquitto = await startMosquitto();
-    const { connection, happenings } = await connected(mosquitto.url);
+    const { connection, events } = await connected(mosquitto.url);
     await mosquitto.kill('SIGSTOP');
     const owed = connection.publish('a', 'b', retained).catch((error: unknown) => error);
     const last = [{ topic: 'state', payload: 'offline' }];
     expect(await timeToStop(() => connection.stop(last))).toBeLessThan(1_700);
     expect(await owed).toMatchObject({ name: 'NotConnectedError', wasSent: true });
     expect(connection.isConnected).toBe(false);
-    expect(happenings).toEqual(['connected', 'disconnected']);
+    expect(events).toEqual(['connected', 'disconnected']);
   });
 
   it('while nobody answers its first packet', async () => {
@@ -43,10 +43,10 @@ describe('a connection stops within a second or so', { retry: 2 }, () => {
   });
 
   it('while it waits for its next attempt', async () => {
-    const { connection, happenings } = openConnection(`mqtt://127.0.0.1:${await freePort()}`);
-    await waitFor(() => happenings.length > 0, { what: 'the attempt to fail' });
+    const { connection, events } = openConnection(`mqtt://127.0.0.1:${await freePort()}`);
+    await waitFor(() => events.length > 0, { what: 'the attempt to fail' });
     expect(await timeToStop(() => connection.stop([]))).toBeLessThan(400);
-    expect(happenings).toHaveLength(1);
+    expect(events).toHaveLength(1);
   });
 
   it('while it reads what is retained', async () => {

@@ -40,11 +40,11 @@ describe('the embedded broker', () => {
     const { url } = await startBroker();
     const other = await watchTopics(url, 'none');
     const present: boolean[] = [];
-    const heard: string[] = [];
+    const received: string[] = [];
     for (const round of ['first', 'second']) {
       const client = mqtt.connect(url, { clientId: 'phone', clean: false, reconnectPeriod: 0 });
       onTestFinished(() => void client.end(true));
-      client.on('message', (_topic, payload) => heard.push(payload.toString()));
+      client.on('message', (_topic, payload) => received.push(payload.toString()));
       await new Promise<void>((resolve) => {
         client.on('connect', ({ sessionPresent }) => {
           present.push(sessionPresent);
@@ -53,12 +53,12 @@ describe('the embedded broker', () => {
       });
       await client.subscribeAsync('home/#', { qos: 1 });
       await other.publish('home/live', round, { qos: 1 });
-      await waitFor(() => heard.includes(round), { what: 'the message' });
+      await waitFor(() => received.includes(round), { what: 'the message' });
       await client.endAsync();
       await other.publish('home/missed', `after the ${round}`, { qos: 1 });
     }
     expect(present).toEqual([false, false]);
-    expect(heard).toEqual(['first', 'second']);
+    expect(received).toEqual(['first', 'second']);
   });
 
   it('keeps the retain flag of a live message, for the client and the filters that want it', async () => {
@@ -66,18 +66,18 @@ describe('the embedded broker', () => {
       retainAsPublished: { clientId: 'bridge-under-test', filters: ['home/+/set'] },
     });
     const options = { protocolVersion: 4, subscriptions: ['home/+/set', 'home/+/state'] } as const;
-    const { heard } = await connected(url, options);
+    const { received } = await connected(url, options);
     const other = await watchTopics(url, 'home/#');
     for (const qos of [0, 1, 2] as const) {
       for (const retain of [true, false]) {
         for (const topic of ['home/one/set', 'home/one/state']) {
-          const before = heard.length;
+          const before = received.length;
           await other.publish(topic, `${qos} ${retain}`, { retain, qos });
-          await waitFor(() => heard.length > before, { what: `the message at ${topic}` });
+          await waitFor(() => received.length > before, { what: `the message at ${topic}` });
         }
       }
     }
-    const flagged = heard.filter(({ isRetained }) => isRetained);
+    const flagged = received.filter(({ isRetained }) => isRetained);
     expect(flagged.map(({ topic, payload }) => `${topic} ${payload}`)).toEqual([
       'home/one/set 0 true',
       'home/one/set 1 true',
@@ -100,20 +100,20 @@ describe('the embedded broker', () => {
     ['without anything', undefined, undefined],
   ])('lets nobody in with credentials that are %s', async (_what, username, password) => {
     const { url } = await startBroker({ username: 'user-1', password: 'pass-1' });
-    const { connection, happenings } = openConnection(url, {
+    const { connection, events } = openConnection(url, {
       protocolVersion: 4,
       username,
       password: () => password,
     });
-    await waitFor(() => happenings.length > 0, { what: 'the refusal' });
-    expect(happenings).toEqual(['failed: not authorized. Check mqtt.username and mqtt.password']);
+    await waitFor(() => events.length > 0, { what: 'the refusal' });
+    expect(events).toEqual(['failed: not authorized. Check mqtt.username and mqtt.password']);
     expect(connection.isConnected).toBe(false);
   });
 
   it('lets in who knows the user and the password', async () => {
     const { url } = await startBroker({ username: 'user-1', password: 'pässwörd' });
     const credentials = { protocolVersion: 4, username: 'user-1', password: () => 'pässwörd' } as const;
-    expect((await connected(url, credentials)).happenings).toEqual(['connected']);
+    expect((await connected(url, credentials)).events).toEqual(['connected']);
   });
 
   it('says that its port is taken', async () => {
@@ -148,7 +148,7 @@ describe('the embedded broker', () => {
     stranger.write(bytes);
     await once(stranger, 'close');
     const credentials = { protocolVersion: 4, username: 'user-1', password: () => 'pass-1' } as const;
-    expect((await connected(url, credentials)).happenings).toEqual(['connected']);
+    expect((await connected(url, credentials)).events).toEqual(['connected']);
   });
 
   it('accepts a long message of a client that has signed in, and closes the connection at one that is too long', async () => {
@@ -186,6 +186,6 @@ describe('the embedded broker', () => {
     stranger.on('error', () => undefined).resume();
     stranger.write('GET / HTTP/1.1\r\n\r\n');
     await once(stranger, 'close');
-    expect((await connected(url, { protocolVersion: 4 })).happenings).toEqual(['connected']);
+    expect((await connected(url, { protocolVersion: 4 })).events).toEqual(['connected']);
   });
 });

@@ -15,14 +15,14 @@ it('a message was sent after the last ping that was answered, also where the mac
     after: (delayMs, callback) => awake.after(delayMs, callback),
   };
   const options = { protocolVersion: 4, subscriptions: ['set'], pingEveryMs: 1_000 } as const;
-  const { connection, heard } = openConnection(url, options, clock);
+  const { connection, received } = openConnection(url, options, clock);
   await waitFor(() => connection.isConnected, { what: 'the connection' });
   const watcher = await watchTopics(url, 'none');
   const nextSentAfter = async () => {
-    const count = heard.length;
+    const count = received.length;
     await watcher.publish('set', 'OPEN');
-    await waitFor(() => heard.length > count, { what: 'the message' });
-    return heard.at(-1)?.sentAfter;
+    await waitFor(() => received.length > count, { what: 'the message' });
+    return received.at(-1)?.sentAfter;
   };
   expect(await nextSentAfter()).toBe(0);
   awake.advance(1_000);

@@ -31,7 +31,7 @@ describe('a visit to the broker', () => {
       await connection.publish('a', 'b', { retain: false });
     });
     await bridge.connection.publish('a', 'b', { retain: false });
-    expect(bridge.happenings).toEqual(['connected']);
+    expect(bridge.events).toEqual(['connected']);
   });
 
   it('passes on why its work failed, and why the broker cannot be reached', async () => {

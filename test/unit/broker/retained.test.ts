@@ -34,8 +34,8 @@ async function caughtUp(watcher: MqttWatcher): Promise<void> {
   await waitFor(() => watcher.messages.at(-1)?.text === end, { what: 'the end' });
 }
 
-describe.each(brokerKinds)('on $name, retained messages', ({ isHere, protocolVersion, start }) => {
-  const here = it.skipIf(!isHere);
+describe.each(brokerKinds)('on $name, retained messages', ({ isInstalled, protocolVersion, start }) => {
+  const here = it.skipIf(!isInstalled);
 
   here('are published when they change, and only then', async () => {
     const { url } = await start();
@@ -327,7 +327,7 @@ describe('retained messages', () => {
     retained.clear('a');
     expect([retained.has('a', '1'), retained.has('new', 'while away')]).toEqual([true, false]);
     expect(retained.unknownTopics()).toEqual([]);
-    proxy.mend();
+    proxy.repair();
     await waitFor(() => connection.isConnected, { what: 'the connection to be back' });
     retained.put('a', '2');
     await retained.waitForAnswers();

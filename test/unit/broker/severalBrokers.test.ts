@@ -41,7 +41,7 @@ describe('a connection with several addresses', () => {
     const away = await nowhere();
     const { url } = await startEmbedded();
     const opened = await connected([away, url], { protocolVersion: 4 });
-    expect(opened.happenings).toEqual([`failed: ${refused}`, 'connected']);
+    expect(opened.events).toEqual([`failed: ${refused}`, 'connected']);
     expect(opened.waits).toBe(0);
     expect(opened.lines.messages).toEqual([
       `warn: MQTT broker: ${away}: ${refused}. Retrying`,
@@ -54,7 +54,7 @@ describe('a connection with several addresses', () => {
     const urls = [await nowhere(), await nowhere(), await nowhere()];
     const opened = openConnection(urls);
     await waitFor(() => opened.waits === 3, { what: 'three rounds' });
-    expect(opened.happenings.length).toBe(9);
+    expect(opened.events.length).toBe(9);
     expect(opened.lines.messages).toEqual(
       urls.map((url) => `warn: MQTT broker: ${url}: ${refused}. Retrying`),
     );
@@ -69,27 +69,27 @@ describe('a connection with several addresses', () => {
       return watcher.last.get('state') === text;
     };
     const back = (times: number) =>
-      waitFor(() => opened.happenings.filter((each) => each === 'connected').length === times, {
+      waitFor(() => opened.events.filter((each) => each === 'connected').length === times, {
         what: 'the connection to be back',
       });
     first.way.cut();
     await back(2);
     expect(opened.waits).toBe(0);
-    expect(opened.happenings).toEqual(['connected', 'disconnected', 'connected']);
-    first.way.mend();
-    const { visits } = first.way;
+    expect(opened.events).toEqual(['connected', 'disconnected', 'connected']);
+    first.way.repair();
+    const { connectionCount } = first.way;
     await opened.connection.publish('state', 'on the second', { retain: true });
     await waitFor(isUsed(second, 'on the second'), { what: 'the message' });
     const somebody = await watchTopics(second.brokerUrl, 'none');
     await somebody.publish('set', 'a command there');
-    await waitFor(() => opened.heard.length === 1, { what: 'the command' });
-    expect(first.way.visits).toBe(visits);
+    await waitFor(() => opened.received.length === 1, { what: 'the command' });
+    expect(first.way.connectionCount).toBe(connectionCount);
 
     second.way.cut();
     await back(3);
     await opened.connection.publish('state', 'on the first', { retain: true });
     await waitFor(isUsed(first, 'on the first'), { what: 'the message' });
-    expect(opened.heard.map(({ payload }) => payload)).toEqual(['a command there']);
+    expect(opened.received.map(({ payload }) => payload)).toEqual(['a command there']);
   });
 
   onMosquitto('speaks with each as well as that one can', async () => {
@@ -103,13 +103,13 @@ describe('a connection with several addresses', () => {
     await opened.connection.publish('answer', 'x', { ...live, correlationData: Buffer.from('17') });
     const answer = await watcher.waitForMessage(() => true, { what: 'the answer' });
     expect(String(answer.properties?.correlationData)).toBe('17');
-    old.way.mend();
+    old.way.repair();
     modern.cut();
-    await waitFor(() => opened.happenings.filter((each) => each === 'connected').length === 3, {
+    await waitFor(() => opened.events.filter((each) => each === 'connected').length === 3, {
       what: 'the old one again',
     });
     // That it is asked for MQTT 5 a second time is not worth a word.
-    expect(opened.happenings.filter((each) => each.startsWith('failed'))).toEqual([]);
+    expect(opened.events.filter((each) => each.startsWith('failed'))).toEqual([]);
     expect(opened.lines.messages.filter((line) => line.includes('does not support'))).toEqual([
       `info: The MQTT broker ${old.url} does not support MQTT 5. Using MQTT 3.1.1`,
     ]);
@@ -125,12 +125,12 @@ describe('a connection with several addresses', () => {
         username: 'shared-user',
         password: () => 'shared-secret',
       });
-      expect(opened.happenings).toEqual(['connected']);
+      expect(opened.events).toEqual(['connected']);
       proxy.cut();
-      await waitFor(() => opened.happenings.at(-1) === 'connected' && opened.happenings.length > 1, {
+      await waitFor(() => opened.events.at(-1) === 'connected' && opened.events.length > 1, {
         what: 'the second',
       });
-      expect(opened.happenings).toEqual(['connected', 'disconnected', 'connected']);
+      expect(opened.events).toEqual(['connected', 'disconnected', 'connected']);
       expect(opened.lines.text).not.toMatch(/own-|shared-/);
     },
   );
@@ -155,22 +155,22 @@ describe('a connection with several addresses', () => {
     const { url } = await startEmbedded();
     const opened = await connected([refusing, url], { protocolVersion: 4, subscriptions: ['set'] });
     expect(opened.waits).toBe(0);
-    expect(opened.happenings).toEqual([
+    expect(opened.events).toEqual([
       expect.stringMatching(/^failed: the broker rejects a subscription: set: /),
       'connected',
     ]);
     const somebody = await watchTopics(url, 'none');
     await somebody.publish('set', 'heard');
-    await waitFor(() => opened.heard.length === 1, { what: 'the command' });
+    await waitFor(() => opened.received.length === 1, { what: 'the command' });
   });
 
   it('takes a node that takes no subscriptions that are acknowledged, as while another is missing', async () => {
     const url = await startRefusing(['set'], [1]);
     const opened = await connected(url, { protocolVersion: 4, subscriptions: ['set'] });
-    expect(opened.happenings).toEqual(['connected']);
+    expect(opened.events).toEqual(['connected']);
     const somebody = await watchTopics(url, 'none');
     await somebody.publish('set', 'heard');
-    await waitFor(() => opened.heard.length === 1, { what: 'the command' });
+    await waitFor(() => opened.received.length === 1, { what: 'the command' });
   });
 
   it('that is pushed out by another of its name does not come back without waits', async () => {
@@ -178,7 +178,7 @@ describe('a connection with several addresses', () => {
     const urls = [url, `mqtt://localhost:${port}`];
     const opened = [0, 1].map(() => openConnection(urls, { protocolVersion: 4 }));
     const connections = () =>
-      opened.map(({ happenings }) => happenings.filter((each) => each === 'connected').length);
+      opened.map(({ events }) => events.filter((each) => each === 'connected').length);
     await waitFor(() => Math.min(...connections()) >= 4, { what: 'them to push each other out' });
     for (const [index, count] of connections().entries()) {
       expect(opened[index]?.waits).toBeGreaterThanOrEqual(Math.floor((count - 1) / 2));
@@ -187,8 +187,8 @@ describe('a connection with several addresses', () => {
   });
 });
 
-describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion, start }) => {
-  it.skipIf(!isHere)('hears when its own last will is published while it lives', async () => {
+describe.each(brokerKinds)('on $name, a connection', ({ isInstalled, protocolVersion, start }) => {
+  it.skipIf(!isInstalled)('hears when its own last will is published while it lives', async () => {
     const { url } = await start();
     const watcher = await watchTopics(url, 'state');
     await watcher.publish('state', 'offline', { retain: true });
@@ -196,13 +196,13 @@ describe.each(brokerKinds)('on $name, a connection', ({ isHere, protocolVersion,
     const opened = await connected(url, { protocolVersion, will, subscriptions: ['set'] });
     await opened.connection.publish('state', 'online', { retain: true });
     await watcher.publish('set', 'the end of what was kept');
-    await waitFor(() => opened.heard.length === 1, { what: 'the command' });
+    await waitFor(() => opened.received.length === 1, { what: 'the command' });
     // What the broker had kept is of the connection before, and the rest is its own.
-    expect(opened.happenings).toEqual(['connected']);
+    expect(opened.events).toEqual(['connected']);
     await watcher.publish('state', 'offline', { retain: true });
-    await waitFor(() => opened.happenings.length > 1, { what: 'the news of its death' });
-    expect(opened.happenings).toEqual(['connected', 'will published']);
-    expect(opened.heard.map(({ topic }) => topic)).toEqual(['set']);
+    await waitFor(() => opened.events.length > 1, { what: 'the news of its death' });
+    expect(opened.events).toEqual(['connected', 'will published']);
+    expect(opened.received.map(({ topic }) => topic)).toEqual(['set']);
   });
 });
 
@@ -215,7 +215,7 @@ it.each([[['state']], [['info']], [['state', 'info']]])(
     const opened = await connected(refusing, options);
     const somebody = await watchTopics(refusing, 'none');
     await somebody.publish('set', 'heard');
-    await waitFor(() => opened.heard.length === 1, { what: 'the command' });
-    expect(opened.happenings).toEqual(['connected']);
+    await waitFor(() => opened.received.length === 1, { what: 'the command' });
+    expect(opened.events).toEqual(['connected']);
   },
 );

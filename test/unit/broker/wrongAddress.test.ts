@@ -32,9 +32,9 @@ async function listening(server: Server): Promise<number> {
 
 /** What a connection to that address says when its first attempt has failed. */
 async function saidOf(url: string, tls: object = {}): Promise<string> {
-  const { happenings } = openConnection(url, { tls: () => ({ ...nothing, ...tls }) });
-  await waitFor(() => happenings.length > 0, { what: 'the attempt to fail' });
-  return happenings[0] ?? '';
+  const { events } = openConnection(url, { tls: () => ({ ...nothing, ...tls }) });
+  await waitFor(() => events.length > 0, { what: 'the attempt to fail' });
+  return events[0] ?? '';
 }
 
 describe('an address without such a broker is explained in a sentence', () => {

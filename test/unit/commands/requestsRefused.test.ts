@@ -96,10 +96,10 @@ describe('a request', () => {
         JSON.stringify({ params: { signal_id: 'signal-1' }, body: { name } }),
       );
     for (const name of ['one', 'two', 'three', 'four', 'five']) ask(name);
-    await bench.reached(3);
+    await bench.untilChanges(3);
     bench.clock.advance(950);
     open();
-    await bench.told(5);
+    await bench.untilOutcomes(5);
     const late = bench.outcomes.filter(({ status }) => status !== 'ok');
     expect(late.map(({ reason }) => reason)).toContain('timed out before the request was sent');
     expect(bench.changes).toHaveLength(3);

@@ -50,7 +50,7 @@ describe.each(commands)('a command on $topic', ({ topic, payload, times }) => {
     expect(bench.outcomes).toEqual([{ topic, status: 'refused', reason, http_status: null }]);
     expect([...bench.orders, ...bench.stub.requests]).toEqual([]);
     bench.take(topic, payload);
-    await bench.told(2);
+    await bench.untilOutcomes(2);
     const outcome = JSON.stringify(bench.outcomes.at(-1));
     expect(bench.orders.length + bench.changes.length, outcome).toBe(times);
   });

@@ -49,8 +49,8 @@ async function startUpdates(handler: StubHandler, requestTimeoutMs = 5_000) {
   store.replaceSignals(complete([aSignal()]));
   store.replaceSonics(complete([aSonic()]));
   store.replaceIncidents(complete([anIncident(), anIncident({ id: 'incident-2' })]));
-  const happened: IncidentEvent[] = [];
-  store.on('incident', (event) => happened.push(event));
+  const incidentEvents: IncidentEvent[] = [];
+  store.on('incident', (event) => incidentEvents.push(event));
   const asked: string[] = [];
   const lines = logLines('trace');
   const stopping = new AbortController();
@@ -96,7 +96,7 @@ async function startUpdates(handler: StubHandler, requestTimeoutMs = 5_000) {
     await waitFor(() => ends.length > before, { what: 'the end' });
     return ends.at(-1);
   };
-  return { store, stub, stop, take, run, ends, happened, asked, lines, otherBridges };
+  return { store, stub, stop, take, run, ends, incidentEvents, asked, lines, otherBridges };
 }
 
 /** A door that is opened by the test. */
@@ -169,25 +169,25 @@ describe('the answer to an update', () => {
 
   it('closes an incident, which a list that was begun before does not open again', async () => {
     const resolved = { ...anIncident(), open: false, state: 'resolved', possible_actions: ['reopen'] };
-    const { store, run, happened } = await startUpdates(() => ({ json: resolved }));
+    const { store, run, incidentEvents } = await startUpdates(() => ({ json: resolved }));
     const startedAt = performance.now();
     expect(await run(action('incident-1', 'resolve'))).toEqual(['ok', null, 200]);
-    expect(happened).toEqual([{ event: 'incident_closed', record: resolved }]);
+    expect(incidentEvents).toEqual([{ event: 'incident_closed', record: resolved }]);
     expect(store.incidents.get('incident-1')).toBeNull();
     const records = [anIncident(), anIncident({ id: 'incident-2' })];
     store.replaceIncidents({ records, isComplete: true, startedAt });
     expect(store.incidents.get('incident-1')).toBeNull();
-    happened.length = 0;
+    incidentEvents.length = 0;
     store.replaceIncidents({ records, isComplete: true, startedAt: performance.now() });
-    expect(happened).toMatchObject([{ event: 'incident_opened', record: { id: 'incident-1' } }]);
+    expect(incidentEvents).toMatchObject([{ event: 'incident_opened', record: { id: 'incident-1' } }]);
   });
 
   it('keeps an incident open that a list begun before it did not name', async () => {
     const snoozed = { ...anIncident(), possible_actions: ['resolve'] };
-    const { store, run, happened } = await startUpdates(() => ({ json: snoozed }));
+    const { store, run, incidentEvents } = await startUpdates(() => ({ json: snoozed }));
     const startedAt = performance.now();
     await run(action('incident-1', 'snooze'));
-    expect(happened).toEqual([{ event: 'incident_changed', record: snoozed }]);
+    expect(incidentEvents).toEqual([{ event: 'incident_changed', record: snoozed }]);
     const records = [anIncident({ id: 'incident-2' })];
     store.replaceIncidents({ records, isComplete: true, startedAt });
     expect(store.incidents.get('incident-1')).toEqual(snoozed);

@@ -621,9 +621,9 @@ describe('at a cloud that is asked over HTTP, commands to one valve', () => {
       method === 'GET' ? { json: aSonic() } : answers.shift(),
     );
     bench.take(valve, 'OPEN');
-    await bench.reached(1);
+    await bench.untilChanges(1);
     bench.take(valve, 'CLOSE');
-    await bench.told(2);
+    await bench.untilOutcomes(2);
     bench.clock.advance(999);
     expect(bench.outcomes).toMatchObject([overtaken, { status: 'ok' }]);
     expect(bench.changes).toEqual([moved('open'), moved('close')]);
@@ -638,10 +638,10 @@ describe('at a cloud that is asked over HTTP, commands to one valve', () => {
       return answers.shift();
     });
     bench.take(valve, 'OPEN');
-    await bench.reached(1);
+    await bench.untilChanges(1);
     bench.take(valve, 'CLOSE');
     open();
-    await bench.told(2);
+    await bench.untilOutcomes(2);
     expect(bench.outcomes).toMatchObject([overtaken, { status: 'ok' }]);
     expect(bench.changes).toEqual([moved('open'), moved('close')]);
   });
@@ -657,10 +657,10 @@ describe('at a cloud that is asked over HTTP, commands to one valve', () => {
     bench.take(valve, 'OPEN');
     await waitFor(() => bench.stub.sessionRequests.length === 1, { what: 'a renewal' });
     bench.take(valve, 'CLOSE');
-    await bench.told(1);
+    await bench.untilOutcomes(1);
     expect(bench.outcomes).toMatchObject([overtaken]);
     open();
-    await bench.told(2);
+    await bench.untilOutcomes(2);
     expect(bench.outcomes[1]).toMatchObject({ status: 'ok' });
     const sent = (action: string) => bench.changes.filter(([, body]) => isDeepStrictEqual(body, { action }));
     expect(sent('open')).toHaveLength(1);
@@ -680,7 +680,7 @@ describe('at a cloud that is asked over HTTP, commands to one valve', () => {
     const topic = 'sonic2mqtt/bridge/request/command_valve';
     const params = { sonic_id: 'sonic-1' };
     for (const action of ['open', 'close']) bench.take(topic, JSON.stringify({ params, body: { action } }));
-    await bench.told(1);
+    await bench.untilOutcomes(1);
     expect(bench.outcomes).toMatchObject([{ topic, ...overtaken }]);
     open();
     await waitFor(() => bench.outcomes.some((each) => each.topic === topic && each.status === 'ok'), {
@@ -693,10 +693,10 @@ describe('at a cloud that is asked over HTTP, commands to one valve', () => {
     const { open, handler } = door();
     const bench = await startCommands(handler);
     bench.take(valve, 'CLOSE');
-    await bench.reached(1);
+    await bench.untilChanges(1);
     bench.take(valve, 'OPEN');
     bench.stop();
-    await bench.told(2);
+    await bench.untilOutcomes(2);
     open();
     expect(bench.outcomes).toMatchObject([
       { status: 'error', reason: expect.stringMatching(/may still be carried out$/) },

@@ -62,7 +62,7 @@ describe('the Supervisor', () => {
 
   it('is waited for no longer than the program runs', async () => {
     const { supervisor, ask } = await standIn(core);
-    supervisor.mood = 'silent';
+    supervisor.behaviour = 'silent';
     const stopping = new AbortController();
     const answer = ask({}, stopping.signal).catch((error) => String(error));
     await waitFor(() => supervisor.asked > 0, { what: 'the question' });
@@ -87,9 +87,9 @@ describe('the language of Home Assistant', () => {
 
   it.each([{ status: 403 }, { status: 502 }, { text: '<html>' }, { text: 'null' }])(
     'is not known after %o',
-    async (mood) => {
+    async (behaviour) => {
       const { supervisor } = await standIn(core);
-      supervisor.mood = mood;
+      supervisor.behaviour = behaviour;
       expect(await askForLanguage(supervisor, never)).toBeNull();
     },
   );

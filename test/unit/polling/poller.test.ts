@@ -33,7 +33,7 @@ describe('an incident that the list of open ones misses', () => {
       () => bench.stub.requests.slice(before).some(({ path }) => path.endsWith('/incidents/leak')),
       { what: 'the question' },
     );
-    const names = () => bench.happened.map(({ event }) => event);
+    const names = () => bench.storeEvents.map(({ event }) => event);
     return { ...bench, names };
   }
 
@@ -73,9 +73,9 @@ describe('an incident that the list of open ones misses', () => {
     [410, 'third', [true, true, false]],
     [500, 'third', [true, true, false]],
   ])('is closed, where the cloud answers %i, with the %s such list', async (status, _, isOpen) => {
-    const { poll, happened } = await startDoubting(status);
+    const { poll, storeEvents } = await startDoubting(status);
     expect([await poll(false), await poll(false), await poll(false)]).toEqual(isOpen);
-    expect(happened.map(({ event }) => event)).toEqual(['incident_opened', 'incident_closed']);
+    expect(storeEvents.map(({ event }) => event)).toEqual(['incident_opened', 'incident_closed']);
   });
 
   it('is in doubt again after a list that names it', async () => {
@@ -115,10 +115,10 @@ describe('an incident that the list of open ones misses', () => {
 
   it('is closed by what the cloud says of it, with the last word', async () => {
     const resolved = { ...leak, open: false, state: 'resolved', possible_actions: ['reopen'] };
-    const { store, happened, names } = await startWith({ json: resolved });
+    const { store, storeEvents, names } = await startWith({ json: resolved });
     await waitFor(() => store.incidents.get('leak') === null, { what: 'the end' });
     expect(names()).toEqual(['incident_opened', 'incident_closed']);
-    expect(happened.at(-1)?.record).toMatchObject({ state: 'resolved', possible_actions: ['reopen'] });
+    expect(storeEvents.at(-1)?.record).toMatchObject({ state: 'resolved', possible_actions: ['reopen'] });
   });
 
   it('is closed when the cloud knows it no more', async () => {
@@ -140,7 +140,7 @@ describe('an incident that a list misses which never is complete', () => {
   ])('while %s', async (_, answer, isLeftOpen) => {
     const nameless = { type: 'low_temperature', open: true };
     let listed: object[] = [leak, nameless];
-    const { store, poller, stub, happened } = await startPoller(({ path }) => {
+    const { store, poller, stub, storeEvents } = await startPoller(({ path }) => {
       if (path.endsWith('/incidents/leak')) return answer;
       return path.endsWith('/incidents') ? list(...listed) : list();
     });
@@ -154,7 +154,7 @@ describe('an incident that a list misses which never is complete', () => {
     }
     await poller.stop();
     expect(store.ids('incident')).toEqual(isLeftOpen ? ['leak'] : []);
-    const names = happened.map(({ event }) => event);
+    const names = storeEvents.map(({ event }) => event);
     expect(names).toEqual(isLeftOpen ? ['incident_opened'] : ['incident_opened', 'incident_closed']);
     expect(store.incidents.areKnown).toBe(false);
   });
@@ -347,7 +347,7 @@ describe('the sonics without a hub', () => {
     'stay, and are not taken for gone, where a list that named them is answered %i',
     async (status) => {
       let wifi: StubAnswer = list(wifiSonic);
-      const { store, poller, happened } = await startPoller(({ path }) => {
+      const { store, poller, storeEvents } = await startPoller(({ path }) => {
         if (path.endsWith('/sonics_wifi')) return wifi;
         return path.endsWith('/sonics') ? list(hubSonic) : list();
       });
@@ -359,7 +359,7 @@ describe('the sonics without a hub', () => {
         });
       }
       expect(store.ids('sonic')).toEqual(['kitchen', 'barn']);
-      expect(happened).toEqual([]);
+      expect(storeEvents).toEqual([]);
       expect(poller.statuses.records.sonics.failure?.message).toMatch(/^Wi-Fi valves: /);
     },
   );

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decoders } from '../../../src/cloud/decoders.ts';
 import { faultUsage, parseFault } from '../../../src/simulator/faults.ts';
-import { visitCloud } from '../../support/cloudVisitor.ts';
+import { startCloudWithClient } from '../../support/cloudTestClient.ts';
 
 describe('a fault that is typed', () => {
   it.each([
@@ -36,21 +36,21 @@ describe('a fault that is typed', () => {
 
 describe('a simulator with a fault', () => {
   async function visitFaultyCloud(...faults: readonly string[]) {
-    const cloud = await visitCloud({ sonics: 23 });
-    const { simulator, visitor } = cloud;
+    const cloud = await startCloudWithClient({ sonics: 23 });
+    const { simulator, client } = cloud;
     const setFaults = (...texts: readonly string[]) => {
       const read = texts.map(parseFault);
       simulator.setFaults(read.flatMap((each) => ('fault' in each ? [each.fault] : [])));
     };
     setFaults(...faults);
-    const sonics = (page = 1) => visitor.ask('GET', `/ape/v1/sonics?page=${page}`);
+    const sonics = (page = 1) => client.ask('GET', `/ape/v1/sonics?page=${page}`);
     const page = async (number = 1) => JSON.parse((await sonics(number)).text);
     return { ...cloud, setFaults, sonics, page };
   }
 
   it('answers later', async () => {
-    const { clock, simulator, visitor, sonics } = await visitFaultyCloud('latency=5000@list_incidents');
-    const late = visitor.ask('GET', '/ape/v1/incidents');
+    const { clock, simulator, client, sonics } = await visitFaultyCloud('latency=5000@list_incidents');
+    const late = client.ask('GET', '/ape/v1/incidents');
     await expect.poll(() => clock.waiting).toBe(1);
     clock.advance(4_999);
     await sonics();
@@ -61,10 +61,10 @@ describe('a simulator with a fault', () => {
   });
 
   it('answers with a status to the operation that was named, and does not carry it out', async () => {
-    const { simulator, world, visitor, sonics } = await visitFaultyCloud('error=503@command_valve');
+    const { simulator, world, client, sonics } = await visitFaultyCloud('error=503@command_valve');
     const [sonicId = ''] = world.sonics.ids;
     const body = { action: 'close' };
-    expect((await visitor.put(`/ape/v1/sonics/${sonicId}/valve`, body)).status).toBe(503);
+    expect((await client.put(`/ape/v1/sonics/${sonicId}/valve`, body)).status).toBe(503);
     expect(simulator.world.sonics.get(sonicId)?.valve_state).toBe('open');
     expect(simulator.requests.entries.at(-1)).toMatchObject({ status: 503, body });
     expect((await sonics()).status).toBe(200);
@@ -141,13 +141,13 @@ describe('a simulator with a fault', () => {
   });
 
   it('gives the last record of each kind unknown words or a name of 100 kB, in lists and alone', async () => {
-    const { world, visitor, page } = await visitFaultyCloud('unknown-enum', 'long-name');
+    const { world, client, page } = await visitFaultyCloud('unknown-enum', 'long-name');
     const { name, ...last } = (await page(3)).data.at(-1);
     expect(last).toMatchObject({ valve_state: 'half_open', battery: 'solar', radio_connection: 'roaming' });
     expect(name).toHaveLength(100_000);
-    expect(await visitor.get(`/ape/v1/sonics/${world.sonics.ids.at(-1)}`)).toEqual({ ...last, name });
+    expect(await client.get(`/ape/v1/sonics/${world.sonics.ids.at(-1)}`)).toEqual({ ...last, name });
     expect((await page(3)).data[0]).toEqual(world.sonics.get(world.sonics.ids[20] ?? ''));
-    expect((await visitor.get('/ape/v1/incidents')).data).toMatchObject([{ type: 'meteor_strike' }]);
+    expect((await client.get('/ape/v1/incidents')).data).toMatchObject([{ type: 'meteor_strike' }]);
   });
 
   it('moves records between the requests of a crawl', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Simulator } from '../../../src/simulator/simulator.ts';
-import { visitCloud } from '../../support/cloudVisitor.ts';
+import { startCloudWithClient } from '../../support/cloudTestClient.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 
 const minuteMs = 60_000;
@@ -115,13 +115,13 @@ describe('a valve', () => {
 
 describe('a pressure test', () => {
   async function visitThing(pressureTestMs?: number) {
-    const cloud = await visitCloud(pressureTestMs === undefined ? {} : { pressureTestMs });
-    const { simulator, world, visitor } = cloud;
+    const cloud = await startCloudWithClient(pressureTestMs === undefined ? {} : { pressureTestMs });
+    const { simulator, world, client } = cloud;
     const [id = ''] = world.sonics.ids;
     const path = `/iot-core/customer_app/things/${id}/pressure_tests`;
-    const start = (body: unknown = { source: 'app' }) => visitor.post(path, body);
+    const start = (body: unknown = { source: 'app' }) => client.post(path, body);
     const byDay = async () =>
-      Object.entries<object[]>((await visitor.get(path)).by_day).map(([date, tests]) => [date, tests.length]);
+      Object.entries<object[]>((await client.get(path)).by_day).map(([date, tests]) => [date, tests.length]);
     const state = () => simulator.world.sonics.get(id)?.valve_state;
     return { ...cloud, id, path, start, byDay, state };
   }
@@ -154,14 +154,14 @@ describe('a pressure test', () => {
   });
 
   it('is kept with all that came with it, under an id that is not its job', async () => {
-    const { world, visitor, id, path, start, byDay } = await visitThing();
+    const { world, client, id, path, start, byDay } = await visitThing();
     expect((await start({ source: 1 })).status).toBe(422);
     expect(await byDay()).toEqual([]);
     const { job_id } = JSON.parse((await start({ source: 'app', note: 'before the holiday' })).text);
     const [test] = world.pressureTestsOf(id);
     expect(test).toMatchObject({ job_id, source: 'app', note: 'before the holiday' });
     expect(test?.id).not.toBe(job_id);
-    expect((await visitor.get(path)).by_day).toEqual({ '2025-01-15': [{ id: test?.id }] });
+    expect((await client.get(path)).by_day).toEqual({ '2025-01-15': [{ id: test?.id }] });
   });
 
   it('belongs to the day that the property had when it began', async () => {

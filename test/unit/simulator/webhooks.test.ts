@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts';
 import { signatureProblem } from '../../../src/webhook/signature.ts';
-import { CloudVisitor } from '../../support/cloudVisitor.ts';
+import { CloudTestClient } from '../../support/cloudTestClient.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
 /** A cloud with one property, and somebody who listens to its webhook. */
@@ -23,10 +23,10 @@ async function start(options: SimulatorOptions = {}) {
   const { world } = simulator;
   const [propertyId = ''] = world.properties.ids;
   const webhook_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
-  const visitor = new CloudVisitor(simulator);
-  await visitor.signIn();
+  const client = new CloudTestClient(simulator);
+  await client.signIn();
   const register = (webhook_enabled = true) =>
-    visitor.ask('PUT', `/ape/v1/properties/${propertyId}/settings`, {
+    client.ask('PUT', `/ape/v1/properties/${propertyId}/settings`, {
       body: { webhook_enabled, webhook_url },
     });
   return { simulator, world, calls, register, propertyId };

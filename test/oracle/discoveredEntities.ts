@@ -1,16 +1,15 @@
+import { parseCachedJson } from '../support/cachedJson.ts';
 import { isObject, type Values, withRoot } from '../support/homeAssistantRules.ts';
-import { readOnce } from '../support/readOnce.ts';
 import type { Shown } from './recordTruths.ts';
 
-/** An entity as Home Assistant has it, by the discovery message of its device. */
-export interface SeenEntity {
-  /** Id of the record that its device shows; empty for the bridge. */
+/** An entity of Home Assistant, as the discovery message of its device describes it. */
+export interface DiscoveredEntity {
+  /** The ID of the device in the cloud. Empty for the bridge. */
   readonly id: string;
-  /** Component id. */
+  /** The ID of the component in the discovery message. */
   readonly componentId: string;
-  /** The topic of its states. */
   readonly stateTopic: string;
-  /** The member of the document that it shows. */
+  /** The key of the state document whose value the entity shows. */
   readonly key: string;
   readonly availabilityTopics: readonly string[];
   state: Shown;
@@ -19,48 +18,48 @@ export interface SeenEntity {
 const discoveryTopic = /^[^/]+\/device\/sonic2mqtt_([^/]+)\/config$/;
 
 /**
- * What Home Assistant makes of the messages that a broker has: discovery, availability of mode `all`, and the member of a
- * document that each template names. It looks only at what has changed.
+ * The entities that Home Assistant would have from the messages on a broker, with their states. It knows
+ * discovery, availability of mode `all`, and templates that read one key of a document. For speed it looks
+ * only at entities that a message changes.
  */
-export class Eyes {
+export class DiscoveredEntities {
   readonly #retained: ReadonlyMap<string, string>;
-  readonly #byDevice = new Map<string, Map<string, SeenEntity>>();
-  readonly #byState = new Map<string, Set<SeenEntity>>();
-  readonly #byAvailability = new Map<string, Set<SeenEntity>>();
-  /** The last message at a topic that any entity reads. */
+  readonly #byDevice = new Map<string, Map<string, DiscoveredEntity>>();
+  readonly #byState = new Map<string, Set<DiscoveredEntity>>();
+  readonly #byAvailability = new Map<string, Set<DiscoveredEntity>>();
+  /** The last message on each topic that an entity reads. */
   readonly #last = new Map<string, string>();
-  readonly #onSeen: (entity: SeenEntity) => void;
+  readonly #onChange: (entity: DiscoveredEntity) => void;
 
-  /** `onSeen` is told of each entity that shows something else than before, or that can be seen again. */
-  constructor(retained: ReadonlyMap<string, string>, onSeen: (entity: SeenEntity) => void) {
+  /** Calls `onChange` for each entity that shows another value, or that becomes available again. */
+  constructor(retained: ReadonlyMap<string, string>, onChange: (entity: DiscoveredEntity) => void) {
     this.#retained = retained;
-    this.#onSeen = onSeen;
+    this.#onChange = onChange;
   }
 
-  /** Whether an entity's state counts. */
-  isAvailable({ availabilityTopics }: Pick<SeenEntity, 'availabilityTopics'>): boolean {
+  /** Whether Home Assistant shows the entity's state, and not "unavailable". */
+  isAvailable({ availabilityTopics }: Pick<DiscoveredEntity, 'availabilityTopics'>): boolean {
     return availabilityTopics.every((topic) => this.#retained.get(topic) === 'online');
   }
 
-  /** The entities of a record's device; empty for the bridge. */
-  entitiesOf(id: string): Iterable<SeenEntity> {
+  /** The entities of a device. An empty ID means the bridge. */
+  entitiesOf(id: string): Iterable<DiscoveredEntity> {
     return this.#byDevice.get(id)?.values() ?? [];
   }
 
-  entity(id: string, componentId: string): SeenEntity | undefined {
+  entity(id: string, componentId: string): DiscoveredEntity | undefined {
     return this.#byDevice.get(id)?.get(componentId);
   }
 
-  /** The ids of all devices. */
   get deviceIds(): Iterable<string> {
     return this.#byDevice.keys();
   }
 
-  /** A message that the broker took. */
+  /** The broker accepted a message. */
   take(topic: string, payload: string): void {
     const [, device] = discoveryTopic.exec(topic) ?? [];
     if (device !== undefined) {
-      // That of a bridge with another base topic has a name of its own.
+      // A bridge with another base topic has a device name of its own.
       this.#discover(/^bridge(_\d+)?$/.test(device) ? '' : device, topic, payload);
       return;
     }
@@ -72,15 +71,15 @@ export class Eyes {
     }
     if (payload !== 'online') return;
     for (const entity of this.#byAvailability.get(topic) ?? [])
-      if (this.isAvailable(entity)) this.#onSeen(entity);
+      if (this.isAvailable(entity)) this.#onChange(entity);
   }
 
-  #show(entity: SeenEntity, document: Values): void {
+  #show(entity: DiscoveredEntity, document: Values): void {
     const value = document[entity.key];
     const state = typeof value === 'string' || typeof value === 'number' ? value : null;
     if (state === entity.state) return;
     entity.state = state;
-    this.#onSeen(entity);
+    this.#onChange(entity);
   }
 
   #discover(id: string, topic: string, payload: string): void {
@@ -88,35 +87,40 @@ export class Eyes {
     this.#last.set(topic, payload);
     const message = payload === '' ? {} : parsed(payload);
     const components = isObject(message['components']) ? message['components'] : {};
-    const before = this.#byDevice.get(id) ?? new Map<string, SeenEntity>();
+    const before = this.#byDevice.get(id) ?? new Map<string, DiscoveredEntity>();
     for (const [componentId, entity] of before) {
-      if (isWhole(components[componentId])) continue;
+      if (isPresent(components[componentId])) continue;
       before.delete(componentId);
       this.#drop(entity);
     }
     for (const [componentId, own] of Object.entries(components)) {
-      if (!isWhole(own)) continue;
+      if (!isPresent(own)) continue;
       const known = before.get(componentId);
-      const entity = seen(id, componentId, withRoot(message, own), known?.state ?? null);
+      const entity = discoveredEntity(id, componentId, withRoot(message, own), known?.state ?? null);
       if (known) this.#drop(known);
       before.set(componentId, entity);
       add(this.#byState, entity.stateTopic, entity);
       for (const each of entity.availabilityTopics) add(this.#byAvailability, each, entity);
       const document = this.#retained.get(entity.stateTopic);
       if (document !== undefined) this.#show(entity, parsed(document));
-      else if (known) this.#onSeen(entity);
+      else if (known) this.#onChange(entity);
     }
     if (before.size > 0) this.#byDevice.set(id, before);
     else this.#byDevice.delete(id);
   }
 
-  #drop(entity: SeenEntity): void {
+  #drop(entity: DiscoveredEntity): void {
     this.#byState.get(entity.stateTopic)?.delete(entity);
     for (const topic of entity.availabilityTopics) this.#byAvailability.get(topic)?.delete(entity);
   }
 }
 
-function seen(id: string, componentId: string, component: Values, state: Shown): SeenEntity {
+function discoveredEntity(
+  id: string,
+  componentId: string,
+  component: Values,
+  state: Shown,
+): DiscoveredEntity {
   const [, key = ''] = /^\{\{ value_json\.(\w+) \}\}$/.exec(String(component['value_template'])) ?? [];
   return {
     ...{ id, componentId, key, state },
@@ -125,21 +129,21 @@ function seen(id: string, componentId: string, component: Values, state: Shown):
   };
 }
 
-/** The topics that must all say `online`. */
+/** The topics on which `online` must be retained for the entity to be available. */
 export function availabilityTopics({ availability }: Values): string[] {
   const entries = Array.isArray(availability) ? availability : [];
   return entries.map((entry) => (isObject(entry) ? String(entry['topic']) : ''));
 }
 
-/** A component that is named with nothing but its platform is withdrawn. */
-function isWhole(component: unknown): component is Values {
+/** A component with only a platform is an order to remove the entity. */
+function isPresent(component: unknown): component is Values {
   return isObject(component) && Object.keys(component).length > 1;
 }
 
-/** A JSON object, or an empty one. */
+/** The JSON object in a text. An empty object if the text is something else. */
 export function parsed(text: string): Values {
   try {
-    const value = readOnce(text);
+    const value = parseCachedJson(text);
     return isObject(value) ? value : {};
   } catch {
     return {};

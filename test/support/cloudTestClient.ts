@@ -2,28 +2,27 @@ import { onTestFinished } from 'vitest';
 import { demoCredentials, Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { FakeClock } from './fakeClock.ts';
 
-/** What the cloud answered. */
-export interface Heard {
+export interface CloudAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly headers: Headers;
   readonly text: string;
 }
 
-/** What a request carries besides its method and path. */
-export interface Sent {
+/** The parts of a request besides its method and path. */
+export interface RequestParts {
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Sent as it is, in place of `body`. */
+  /** Sent unchanged, in place of `body`. */
   readonly text?: string;
-  /** Null sends none. */
+  /** Null sends no content type. */
   readonly contentType?: string | null;
-  /** Null sends none; the visitor's own unless given. */
+  /** Null sends no token. By default the client's own token is sent. */
   readonly token?: string | null;
 }
 
-/** Asks a simulated cloud by hand, header by header. */
-export class CloudVisitor {
+/** A plain HTTP client for a simulated cloud. The test controls every header. */
+export class CloudTestClient {
   readonly #simulator: Simulator;
   token: string | null = null;
 
@@ -31,7 +30,7 @@ export class CloudVisitor {
     this.#simulator = simulator;
   }
 
-  async ask(method: string, path: string, sent: Sent = {}): Promise<Heard> {
+  async ask(method: string, path: string, sent: RequestParts = {}): Promise<CloudAnswer> {
     const { body, contentType = 'application/json', token = this.token } = sent;
     const text = sent.text ?? (body === undefined ? undefined : JSON.stringify(body));
     const headers = new Headers();
@@ -40,7 +39,7 @@ export class CloudVisitor {
     const response = await fetch(`${this.#simulator.url}${path}`, {
       method,
       headers,
-      // Bytes, because fetch gives a string a content type of its own.
+      // A string would get a content type from fetch, bytes do not.
       body: text === undefined ? null : new TextEncoder().encode(text),
     });
     return {
@@ -52,35 +51,37 @@ export class CloudVisitor {
   }
 
   /** Signs in and keeps the token. */
-  async signIn(password: string = demoCredentials.password): Promise<Heard> {
+  async signIn(password: string = demoCredentials.password): Promise<CloudAnswer> {
     const body = { email: demoCredentials.email, password };
-    const heard = await this.ask('POST', '/user-service/auth/sign_in', { body, token: null });
-    if (heard.status === 200) this.token = JSON.parse(heard.text).token_details;
-    return heard;
+    const answer = await this.ask('POST', '/user-service/auth/sign_in', { body, token: null });
+    if (answer.status === 200) this.token = JSON.parse(answer.text).token_details;
+    return answer;
   }
 
-  /** The JSON that a path answers. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into documents of many shapes
   async get(path: string): Promise<any> {
     return JSON.parse((await this.ask('GET', path)).text);
   }
 
-  put(path: string, body: unknown): Promise<Heard> {
+  put(path: string, body: unknown): Promise<CloudAnswer> {
     return this.ask('PUT', path, { body });
   }
 
-  post(path: string, body: unknown): Promise<Heard> {
+  post(path: string, body: unknown): Promise<CloudAnswer> {
     return this.ask('POST', path, { body });
   }
 }
 
-/** A quiet simulated cloud whose clock stands still, and a visitor who is signed in; it stops when the test ends. */
-export async function visitCloud(options: SimulatorOptions = {}) {
+/**
+ * Starts a simulated cloud in which nothing happens by itself, with a clock that stands still, and a
+ * signed-in client. The cloud stops when the test ends.
+ */
+export async function startCloudWithClient(options: SimulatorOptions = {}) {
   const clock = new FakeClock();
   const simulator = new Simulator({ clock, quiet: true, ...options });
   await simulator.start();
   onTestFinished(() => simulator.stop());
-  const visitor = new CloudVisitor(simulator);
-  await visitor.signIn();
-  return { clock, simulator, world: simulator.world, visitor };
+  const client = new CloudTestClient(simulator);
+  await client.signIn();
+  return { clock, simulator, world: simulator.world, client };
 }

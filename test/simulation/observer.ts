@@ -3,110 +3,127 @@ import { operationRow } from '../../src/cloud/operations.ts';
 import type { SimulatedAnswer } from '../../src/simulator/answers.ts';
 import type { World } from '../../src/simulator/world.ts';
 import { moveOf } from '../oracle/moveJudge.ts';
-import type { Order, Wish } from './people.ts';
+import type { Order, WantedChange } from './orders.ts';
 import type { BrokerTap } from './virtualBroker.ts';
 import type { CloudTap, SeenRequest } from './virtualCloud.ts';
 
-/** What the promises are measured by, in ms where it is a time. */
-export interface Bounds {
+/** What the observer must know of the bridge, its configuration and its environment. */
+export interface ObserverOptions {
   readonly requestTimeoutMs: number;
   readonly maxConcurrency: number;
   readonly password: string;
-  /** Whether the bridge's filter selects what has that id. */
+  /** Whether the bridge's filter selects the device or incident. */
   readonly isSelected: (id: string) => boolean;
-  /** Whether the cloud has told only of incidents that are open, lately. One that it tells of again opens again. */
+  /**
+   * False while the cloud may report closed incidents as open. The bridge then rightly announces them again.
+   */
   readonly isTruthful: () => boolean;
-  /** Whether what is announced now can be noted on disk. */
+  /** Whether the bridge can save on its disk what it announces. */
   readonly canRemember: () => boolean;
-  /** Whether the broker marks what it has stored. */
-  readonly isMarking: () => boolean;
-  /** Whether the bridge owes a change that nobody asks for any more: what it has paused it turns on again. */
-  readonly isOwed: (request: SeenRequest) => boolean;
+  /** Whether the broker delivers retained messages with their retain flag. */
+  readonly showsRetained: () => boolean;
+  /**
+   * Whether the bridge may send this change without a command. It turns a paused shut-off on again by itself.
+   */
+  readonly mayChangeUnasked: (request: SeenRequest) => boolean;
 }
 
-interface Granted {
-  readonly wish: Wish;
+interface AllowedChange {
+  readonly change: WantedChange;
   readonly at: number;
-  /** The request that it was used for. */
+  /** The number of the request that made the change. Null before. */
   usedBy: number | null;
 }
 
-/** In a flood twelve commands a second wait for up to ten seconds, each with two or three timers. */
+/** In a flood, twelve commands a second wait for up to ten seconds, with two or three timers each. */
 const maxTimers = 400;
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 /**
- * Looks on from outside, at nothing but what the bridge says to the cloud and to the broker, and holds it to its
- * promises at every step. It knows the truth, which the bridge does not.
+ * Judges the traffic of the bridge: its requests to the cloud, its messages to the broker, and its log. It
+ * checks each step at once, for example that each change was asked for and that each command has one outcome.
+ * The oracle judges the rest: the state that is shown, health, and requests that move water.
  */
-export class Watch {
+export class Observer {
   readonly violations: string[] = [];
-  /** How often each kind of check was made, so that none is vacuous. */
+  /** How often each kind of check was made. A check that is never made proves nothing. */
   readonly checks = new Map<string, number>();
-  readonly #bounds: Bounds;
+  readonly #options: ObserverOptions;
   readonly #now: () => number;
   readonly #world: () => World;
   readonly #trace: (line: string) => void;
   readonly #orders: Order[] = [];
-  #granted: Granted[] = [];
-  #judgedAt = new Map<number, number>();
+  #allowed: AllowedChange[] = [];
+  #processedAt = new Map<number, number>();
   readonly #announced = new Map<string, number>();
   readonly #excused = new Set<string>();
-  readonly #told = new Map<string, number>();
+  readonly #openedEvents = new Map<string, number>();
   #rejectedSignIns: number[] = [];
-  /** When the cloud rejected the password first and last, since it accepted one or the run began. */
+  /** When the cloud first and last rejected the password, since a sign-in worked or the run began. */
   #rejected: { readonly firstAt: number; readonly lastAt: number } | null = null;
-  /** When a sign-in failed otherwise, since one worked. */
+  /** When sign-ins failed for other reasons, since one worked. */
   #failedSignIns: number[] = [];
-  /** When devices and incidents left the world, by id. */
+  /** When devices and open incidents disappeared from the cloud, by ID. */
   readonly #goneSince = new Map<string, number>();
-  /** Incidents of which the cloud has said by themselves that they are not open. */
-  readonly #saidClosed = new Set<string>();
-  /** Topics of settings that the cloud has ever shown to the bridge. */
+  /** Incidents that the bridge has read one by one, and that were not open. */
+  readonly #reportedClosed = new Set<string>();
+  /** Topics of settings that the bridge has read at least once. */
   readonly #settingsRead = new Set<string>();
-  /** When this run's first pages of lists were answered, by operation. */
+  /** When the cloud answered the first page of each list in this run, by operation. */
   #crawls = new Map<OperationName, number[]>();
   #logLines: number[] = [];
-  /** Commands that reached this run over this connection, and outcomes told, by topic. */
+  /**
+   * Commands that reached this run over the current connection, and outcomes that it has reported, by topic.
+   */
   #delivered = new Map<string, { readonly at: number; count: number }>();
   #outcomes = new Map<string, number>();
-  /** Outcomes of commands that came over earlier connections of this run, by topic, that were not told there. */
-  readonly #owed = new Map<string, number>();
+  /**
+   * Commands of earlier connections of this run whose outcome is still missing, by topic. The bridge may
+   * report it later or never.
+   */
+  readonly #lateOutcomes = new Map<string, number>();
   #isLinked = false;
   #excusedUntil = 0;
-  /** When a command reached the bridge: each is worth a few lines. */
+  /** When commands reached the bridge. Each command may cause a few lines in the log. */
   #commandsAt: number[] = [];
   runStartedAt = 0;
   requests = 0;
 
-  constructor(bounds: Bounds, now: () => number, world: () => World, trace: (line: string) => void) {
-    this.#bounds = bounds;
+  constructor(
+    options: ObserverOptions,
+    now: () => number,
+    world: () => World,
+    trace: (line: string) => void,
+  ) {
+    this.#options = options;
     this.#now = now;
     this.#world = world;
     this.#trace = trace;
   }
 
-  /** Whether the bridge has handed the incident to the broker as opened, or could not know whether it had. */
+  /** Whether the bridge has announced the incident as opened, or could not know whether it had. */
   isAnnounced(incidentId: string): boolean {
     return this.#announced.has(incidentId) || this.#excused.has(incidentId);
   }
 
-  // ---- what people and the world do ----------------------------------------------------------------------------
+  // ---- events in the cloud and of clients -----------------------------------------------------------------------
 
-  /** Somebody publishes; it counts once the broker delivers it. */
-  ordered(order: Order): void {
+  /** A client publishes. The order counts once the broker delivers it. */
+  addOrder(order: Order): void {
     this.#orders.push(order);
   }
 
-  /** A run of the bridge begins, knowing nothing. */
+  /** A new run of the bridge begins. It knows nothing yet. */
   runBegan(): void {
-    // Without a memory, what opened before may have been announced, and is not announced again.
-    if (!this.#bounds.canRemember()) {
+    // Without its disk the bridge does not know which open incidents it has announced. It then announces none
+    // of them.
+    if (!this.#options.canRemember()) {
       for (const { id, open } of this.#world().incidents.values()) if (open) this.#excused.add(id);
-      // It looks for that on the broker. Where that cannot be told from what is new, all is new.
-      if (!this.#bounds.isMarking()) for (const counts of [this.#told, this.#announced]) counts.clear();
+      // It recognises them by retained messages. Without retain flags all of them look new.
+      if (!this.#options.showsRetained())
+        for (const counts of [this.#openedEvents, this.#announced]) counts.clear();
     }
     this.runStartedAt = this.#now();
     this.#crawls.clear();
@@ -114,7 +131,7 @@ export class Watch {
     this.#forgetCommands();
   }
 
-  /** To be called whenever things may have left the world. */
+  /** Must be called whenever something may have disappeared from the cloud. */
   worldChanged(): void {
     const world = this.#world();
     const present = new Set([...world.properties.ids, ...world.signals.ids, ...world.thingIds]);
@@ -126,7 +143,7 @@ export class Watch {
   }
   #known = new Set<string>();
 
-  // ---- what passes to and from the cloud -----------------------------------------------------------------------
+  // ---- requests to the cloud -----------------------------------------------------------------------------------
 
   readonly cloud: CloudTap = {
     sent: (request) => {
@@ -134,54 +151,54 @@ export class Watch {
       this.#trace(`-> ${request.method} ${request.target} ${request.body.slice(0, 80)}`);
       if (isChange(request)) this.#checkAskedFor(request);
     },
-    judged: (request) => {
-      this.#judgedAt.set(request.number, this.#now());
+    processed: (request) => {
+      this.#processedAt.set(request.number, this.#now());
       if (request.method !== 'GET' || request.operation?.startsWith('list_')) this.worldChanged();
     },
     answered: (request, { text, ...rest }) => {
       const answer = { ...rest, text: String(text) };
       this.#trace(`<- ${answer.status} ${request.method} ${request.target}`);
-      this.#giveBackUnlessDone(request, answer.status);
+      this.#allowRepeatIfRejected(request, answer.status);
       if (request.operation === 'sign_in') this.#checkSignIn(answer);
-      if (request.operation?.includes('incident')) this.#hearOfIncident(request, answer);
-      if (answer.status === 200) this.#hear(request);
-      this.#judgedAt.delete(request.number);
+      if (request.operation?.includes('incident')) this.#noteIncidentAnswer(request, answer);
+      if (answer.status === 200) this.#noteRead(request);
+      this.#processedAt.delete(request.number);
     },
-    torn: (request, status) => {
+    truncated: (request, status) => {
       this.#trace(`<- ${status} ${request.method} ${request.target} (torn off)`);
-      this.#giveBackUnlessDone(request, status);
+      this.#allowRepeatIfRejected(request, status);
     },
   };
 
-  /** Where the cloud plainly did not act, it may be asked once more. */
-  #giveBackUnlessDone(request: SeenRequest, status: number): void {
-    if (isChange(request) && (status === 401 || status === 429)) this.#giveBack(request);
+  /** If the cloud rejected a request without acting on it, the bridge may send it once more. */
+  #allowRepeatIfRejected(request: SeenRequest, status: number): void {
+    if (isChange(request) && (status === 401 || status === 429)) this.#allowRepeat(request);
   }
 
   #checkAskedFor(request: SeenRequest): void {
-    // The oracle judges what moves water, and more strictly.
+    // The oracle judges requests that move water, and more strictly.
     if (moveOf(request)) return;
     this.#count('a change was asked for, once, and in time');
     const now = this.#now();
-    const limitMs = 2 * this.#bounds.requestTimeoutMs + 100;
-    this.#granted = this.#granted.filter(({ at }) => now - at <= 4 * this.#bounds.requestTimeoutMs);
-    const fitting = this.#granted.filter(({ wish }) => wish.fits(request));
-    const free = fitting.find(({ usedBy, at }) => usedBy === null && now - at <= limitMs);
+    const limitMs = 2 * this.#options.requestTimeoutMs + 100;
+    this.#allowed = this.#allowed.filter(({ at }) => now - at <= 4 * this.#options.requestTimeoutMs);
+    const matching = this.#allowed.filter(({ change }) => change.matches(request));
+    const free = matching.find(({ usedBy, at }) => usedBy === null && now - at <= limitMs);
     if (free) free.usedBy = request.number;
-    else if (!this.#bounds.isOwed(request)) {
+    else if (!this.#options.mayChangeUnasked(request)) {
       const why =
-        fitting.length === 0
+        matching.length === 0
           ? 'nobody asked for it'
-          : fitting.every(({ usedBy }) => usedBy !== null)
+          : matching.every(({ usedBy }) => usedBy !== null)
             ? 'it was asked for and sent before'
             : 'it is too late';
       this.#violated(`${request.method} ${request.target} ${request.body}: ${why}`);
     }
   }
 
-  #giveBack(request: SeenRequest): void {
-    const granted = this.#granted.find(({ usedBy }) => usedBy === request.number);
-    if (granted) granted.usedBy = null;
+  #allowRepeat(request: SeenRequest): void {
+    const allowed = this.#allowed.find(({ usedBy }) => usedBy === request.number);
+    if (allowed) allowed.usedBy = null;
   }
 
   #checkSignIn(answer: SimulatedAnswer): void {
@@ -189,7 +206,7 @@ export class Watch {
     const now = this.#now();
     if (answer.status === 429 || answer.status >= 500) this.#checkBackoff(now);
     if (answer.status !== 401) return;
-    this.#count('sign-ins keep to their cap');
+    this.#count('rejected sign-ins keep to their limit');
     const { firstAt, lastAt } = this.#rejected ?? { firstAt: now, lastAt: Number.NEGATIVE_INFINITY };
     if (lastAt >= firstAt + hourMs && now - lastAt < hourMs - 1_000)
       this.#violated(`a rejected sign-in ${Math.round((now - lastAt) / 1_000)} s after another`);
@@ -203,9 +220,9 @@ export class Watch {
     }
   }
 
-  /** All who sign in keep to one back-off, which reaches two minutes; a little shorter by chance. */
+  /** All sign-ins share one back-off, which grows to two minutes and varies a little at random. */
   #checkBackoff(now: number): void {
-    this.#count('sign-ins that fail keep to a back-off');
+    this.#count('failed sign-ins keep to a back-off');
     this.#failedSignIns = [...this.#failedSignIns.filter((at) => now - at < 10 * minuteMs), now];
     const lastMinute = this.#failedSignIns.filter((at) => now - at < minuteMs).length;
     if (lastMinute > 8 || this.#failedSignIns.length > 20)
@@ -220,49 +237,51 @@ export class Watch {
     this.#failedSignIns = [];
   }
 
-  #hearOfIncident({ params }: SeenRequest, answer: SimulatedAnswer): void {
+  #noteIncidentAnswer({ params }: SeenRequest, answer: SimulatedAnswer): void {
     const id = params['incident_id'];
     if (id === undefined) return;
     const isOpen = answer.status === 200 && (parsed(answer.text) as { open?: boolean }).open === true;
-    if (!isOpen) this.#saidClosed.add(id);
+    if (!isOpen) this.#reportedClosed.add(id);
   }
 
-  #hear({ operation, params, target, number }: SeenRequest): void {
+  #noteRead({ operation, params, target, number }: SeenRequest): void {
     if (operation === null) return;
     const part = settingsParts.get(operation);
     if (part) this.#settingsRead.add(`sonic2mqtt/property/${params['property_id']}/${part}`);
-    const saidAt = this.#judgedAt.get(number);
-    if (saidAt === undefined) return;
+    const processedAt = this.#processedAt.get(number);
+    if (processedAt === undefined) return;
     if (operation.startsWith('list_') && !/[?&]page=(?!1(&|$))/.test(target)) {
-      this.#crawls.set(operation, [...(this.#crawls.get(operation) ?? []).slice(-9), saidAt]);
+      this.#crawls.set(operation, [...(this.#crawls.get(operation) ?? []).slice(-9), processedAt]);
     }
   }
 
-  // ---- what passes to and from the broker ----------------------------------------------------------------------
+  // ---- messages to and from the broker -------------------------------------------------------------------------
 
   readonly broker: BrokerTap = {
     handedOver: (topic, payload, retain) => {
       this.#trace(`>> ${topic}${retain ? ' (retained)' : ''} ${payload.slice(0, 160)}`);
-      if (payload.includes(this.#bounds.password)) this.#violated(`${topic} tells the password: ${payload}`);
+      if (payload.includes(this.#options.password))
+        this.#violated(`${topic} contains the password: ${payload}`);
       const [, , , ...rest] = topic.split('/');
       const path = rest.join('/');
       if (retain && payload === '') this.#checkDeletion(topic);
       else if (path === 'incident' && !retain) this.#checkAnnouncement(payload);
-      else if (topic === 'sonic2mqtt/bridge/event') this.#hearEvent(payload);
+      else if (topic === 'sonic2mqtt/bridge/event') this.#checkEvent(payload);
     },
     taken: () => {},
     delivered: (topic, payload, isRetained, publishedAt) => {
-      const whence = publishedAt === null ? ' (remembered)' : '';
-      this.#trace(`<< ${topic}${isRetained ? ' (retained)' : whence} ${payload.slice(0, 100)}`);
-      // What clears a message may be told of or not, and so may one that the broker has remembered without saying so.
+      const origin = publishedAt === null ? ' (remembered)' : '';
+      this.#trace(`<< ${topic}${isRetained ? ' (retained)' : origin} ${payload.slice(0, 100)}`);
+      // The bridge may or may not report an outcome for an empty message, or for a stored message without the
+      // retain flag.
       if (payload === '' || (publishedAt === null && !isRetained)) {
-        this.#owed.set(topic, (this.#owed.get(topic) ?? 0) + 1);
+        this.#lateOutcomes.set(topic, (this.#lateOutcomes.get(topic) ?? 0) + 1);
         return;
       }
       const order = this.#orders.findLast((each) => each.topic === topic && each.payload === payload);
       if (!order) return;
       if (!isRetained) {
-        for (const wish of order.asksFor) this.#granted.push({ wish, at: this.#now(), usedBy: null });
+        for (const change of order.asksFor) this.#allowed.push({ change, at: this.#now(), usedBy: null });
       }
       if (!order.isCommand || (isRetained && payload === '')) return;
       this.#commandsAt.push(this.#now());
@@ -272,43 +291,43 @@ export class Watch {
     linked: (isLinked) => {
       this.#trace(isLinked ? '== linked' : '== unlinked');
       this.#isLinked = isLinked;
-      this.#noteOwed();
+      this.#noteLateOutcomes();
       this.#delivered.clear();
       this.#outcomes.clear();
     },
   };
 
-  /** What a connection has brought may have its outcome told over the next, or not at all. */
-  #noteOwed(): void {
+  /** The outcome of a command may be reported over the next connection, or not at all. */
+  #noteLateOutcomes(): void {
     for (const [topic, { count }] of this.#delivered) {
-      const owed = Math.max(0, count - (this.#outcomes.get(topic) ?? 0));
-      this.#owed.set(topic, (this.#owed.get(topic) ?? 0) + owed);
+      const missing = Math.max(0, count - (this.#outcomes.get(topic) ?? 0));
+      this.#lateOutcomes.set(topic, (this.#lateOutcomes.get(topic) ?? 0) + missing);
     }
   }
 
   #forgetCommands(): void {
     this.#delivered.clear();
     this.#outcomes.clear();
-    this.#owed.clear();
+    this.#lateOutcomes.clear();
   }
 
-  /** Nothing that still exists is deleted, and nothing before complete lists have missed it. */
+  /** Nothing that still exists is deleted, and nothing is deleted before a complete list was without it. */
   #checkDeletion(topic: string): void {
-    this.#count('what is deleted is gone from the cloud');
-    const id =
+    this.#count('what is deleted has left the cloud');
+    const match =
       /^(?:homeassistant\/device\/sonic2mqtt_([^/]+)\/config|sonic2mqtt\/(?:property|signal|sonic|incident)\/([^/]+).*)$/.exec(
         topic,
       );
-    const of = id?.[1] ?? id?.[2];
-    if (of === undefined) {
-      this.#violated(`${topic} is deleted, which is nobody's`);
+    const id = match?.[1] ?? match?.[2];
+    if (id === undefined) {
+      this.#violated(`${topic} is deleted, and belongs to no device or incident`);
       return;
     }
-    const goneAt = this.#goneSince.get(of);
-    // A part of a device that the cloud says it does not have goes by itself.
-    if (!this.#known.has(of) || /\/(telemetry|usage|pressure_tests)$/.test(topic)) return;
-    if (!this.#bounds.isSelected(of)) return;
-    // What the cloud refuses this bridge from the start on, another one may have read and left there.
+    const goneAt = this.#goneSince.get(id);
+    // If the cloud says that a device lacks this part, only the part is deleted.
+    if (!this.#known.has(id) || /\/(telemetry|usage|pressure_tests)$/.test(topic)) return;
+    if (!this.#options.isSelected(id)) return;
+    // The cloud may refuse these settings to this bridge, while another bridge has read and published them.
     if (/\/(settings|notifications)$/.test(topic) && !this.#settingsRead.has(topic)) return;
     if (goneAt === undefined) {
       this.#violated(`${topic} is deleted although the cloud has it`);
@@ -316,91 +335,94 @@ export class Watch {
     }
     const lists = topic.includes('/incident/') ? ['list_incidents'] : deviceLists;
     const crawls = lists.flatMap((list) => this.#crawls.get(list as OperationName) ?? []);
-    const isHeardOf = this.#saidClosed.has(of) || crawls.some((at) => at >= goneAt);
-    if (!isHeardOf) {
-      this.#violated(`${topic} is deleted although no list has missed it yet`);
+    const isKnownGone = this.#reportedClosed.has(id) || crawls.some((at) => at >= goneAt);
+    if (!isKnownGone) {
+      this.#violated(`${topic} is deleted although no complete list was without it yet`);
     }
   }
 
   #checkAnnouncement(payload: string): void {
     this.#count('an incident is announced once');
     const { id, open } = parsed(payload) as { id: string; open: boolean };
-    const times = this.#timesOf(this.#announced, id);
+    const times = this.#countTimes(this.#announced, id);
     if (times > 1) this.#violated(`incident ${id} is announced ${times} times`);
     if (!open) this.#violated(`incident ${id} is announced although it is not open`);
   }
 
-  /** What was announced while nothing could be noted, which the log says, may be announced by the next run once more. */
-  #timesOf(counts: Map<string, number>, id: string): number {
-    const times = this.#bounds.isTruthful() ? (counts.get(id) ?? 0) + 1 : 1;
-    counts.set(id, this.#bounds.canRemember() ? times : 0);
+  /**
+   * An incident that was announced while nothing could be saved may be announced once more by the next run.
+   * The log says so.
+   */
+  #countTimes(counts: Map<string, number>, id: string): number {
+    const times = this.#options.isTruthful() ? (counts.get(id) ?? 0) + 1 : 1;
+    counts.set(id, this.#options.canRemember() ? times : 0);
     return times;
   }
 
-  #hearEvent(payload: string): void {
+  #checkEvent(payload: string): void {
     const event = parsed(payload) as { event: string; id?: string; topic?: string; reason?: string };
     if (event.event === 'incident_opened' && event.id) {
-      const times = this.#timesOf(this.#told, event.id);
-      if (times > 1) this.#violated(`the opening of incident ${event.id} is told ${times} times`);
+      const times = this.#countTimes(this.#openedEvents, event.id);
+      if (times > 1) this.#violated(`the opening of incident ${event.id} is reported ${times} times`);
     }
     if (event.event === 'command' && event.topic && !event.reason?.startsWith('not_confirmed')) {
       this.#outcomes.set(event.topic, (this.#outcomes.get(event.topic) ?? 0) + 1);
     }
   }
 
-  // ---- what is looked at from time to time ---------------------------------------------------------------------
+  // ---- regular checks ------------------------------------------------------------------------------------------
 
-  /** For so long nothing can be expected. */
+  /** Expects no outcome of a command for this time. */
   excuse(forMs: number): void {
     this.#excusedUntil = Math.max(
       this.#excusedUntil,
-      this.#now() + forMs + 4 * this.#bounds.requestTimeoutMs,
+      this.#now() + forMs + 4 * this.#options.requestTimeoutMs,
     );
   }
 
-  /** Each command that was delivered has had its outcome told once, unless it is still young. */
+  /** Each delivered command has exactly one outcome, after some time. */
   checkOutcomes(): void {
     const now = this.#now();
     if (!this.#isLinked || now < this.#excusedUntil) return;
     for (const [topic, { at, count }] of this.#delivered) {
-      const told = this.#outcomes.get(topic) ?? 0;
-      if (told > count + (this.#owed.get(topic) ?? 0))
-        this.#violated(`${count} commands at ${topic}, but ${told} outcomes`);
-      if (now - at < 4 * this.#bounds.requestTimeoutMs) continue;
+      const reported = this.#outcomes.get(topic) ?? 0;
+      if (reported > count + (this.#lateOutcomes.get(topic) ?? 0))
+        this.#violated(`${count} commands at ${topic}, but ${reported} outcomes`);
+      if (now - at < 4 * this.#options.requestTimeoutMs) continue;
       this.#count('each command has one outcome');
-      if (told < count) this.#violated(`${count} commands at ${topic}, but only ${told} outcomes`);
+      if (reported < count) this.#violated(`${count} commands at ${topic}, but only ${reported} outcomes`);
     }
   }
 
-  /** A process that waits for more and more is one that leaks. */
+  /** A process whose timers or requests grow without limit has a leak. */
   checkLoad({ timers, requests }: { readonly timers: number; readonly requests: number }): void {
-    this.#count('what waits is bounded');
-    if (timers > maxTimers) this.#violated(`the bridge waits for ${timers} things`);
-    if (requests > this.#bounds.maxConcurrency) this.#violated(`${requests} requests are in flight`);
+    this.#count('timers and requests are bounded');
+    if (timers > maxTimers) this.#violated(`${timers} timers are running`);
+    if (requests > this.#options.maxConcurrency) this.#violated(`${requests} requests are in flight`);
   }
 
   logged(line: string): void {
     this.#trace(`## ${line.trim()}`);
     const now = this.#now();
     this.#logLines = [...this.#logLines.filter((at) => now - at < hourMs), now];
-    if (line.includes(this.#bounds.password)) this.#violated(`the log tells the password: ${line}`);
+    if (line.includes(this.#options.password)) this.#violated(`the log contains the password: ${line}`);
     this.#commandsAt = this.#commandsAt.filter((at) => now - at < hourMs);
     if (this.#logLines.length > 1_000 + 3 * this.#commandsAt.length)
       this.#violated('a thousand lines are logged within an hour');
     if (/"level":"(error|fatal)"/.test(line)) this.#violated(`an error is logged: ${line}`);
   }
 
-  /** Somebody closes or opens a valve. */
-  orderedMove(id: string, action: string): void {
+  /** A client opens or closes a valve. */
+  addMoveOrder(id: string, action: string): void {
     const topic = `sonic2mqtt/sonic/${id}/valve/set`;
     this.#orders.push({ topic, payload: action.toUpperCase(), isCommand: true, asksFor: [] });
   }
 
-  violated(words: string): void {
+  reportViolation(words: string): void {
     this.#violated(words);
   }
 
-  counted(check: string): void {
+  countCheck(check: string): void {
     this.#count(check);
   }
 
@@ -414,7 +436,7 @@ export class Watch {
   }
 }
 
-/** What shows the settings of a property, by the operation that reads them. */
+/** The topic of settings that an operation reads. */
 const settingsParts = new Map<OperationName, string>([
   ['read_property_settings', 'settings'],
   ['read_notification_settings', 'notifications'],

@@ -5,14 +5,14 @@ import type { BrokerFault } from './virtualBroker.ts';
 import type { RequestFault } from './virtualCloud.ts';
 import type { DiskFault } from './virtualDisk.ts';
 
-/** Something that goes wrong at a moment, or from then on for a while. */
+/** A fault that is simulated: once, or for a while. */
 export type Trouble =
   | {
       readonly at: 'cloud';
       readonly fault: RequestFault;
-      /** How often it strikes. */
+      /** The share of requests that fail. */
       readonly share: number;
-      /** Whom: every request, those that change something, or every third operation, by its name. */
+      /** Which requests fail: all, those that change something, or those of every third operation. */
       readonly whom: 'all' | 'changes' | 'some';
     }
   | RouteTrouble
@@ -21,19 +21,21 @@ export type Trouble =
   | { readonly at: 'broker'; readonly fault: BrokerFault }
   | { readonly at: 'broker'; readonly fault: 'cut' | 'taken-over' | 'restart' | 'partial' }
   | { readonly at: 'broker'; readonly fault: 'flag-lost' | 'remembers-all' | 'old-info' }
-  /** It refuses what matches. */
+  /** The broker refuses messages on matching topics. */
   | { readonly at: 'broker'; readonly fault: 'refuses'; readonly what: RegExp }
   | { readonly at: 'disk'; readonly fault: DiskFault }
   | { readonly at: 'process'; readonly fault: 'killed' | 'stopped' }
   | { readonly at: 'clock'; readonly fault: 'ahead' | 'behind' }
-  /** The machine sleeps, from a moment on or from the next command on that reaches the bridge. */
+  /** The machine sleeps, at once or at the next command that reaches the bridge. */
   | { readonly at: 'machine'; readonly fault: 'sleep' | 'sleep-at-command'; readonly sleepMs: number }
   | { readonly at: 'people'; readonly fault: 'flood' }
-  /** Another bridge runs: by mistake on the same topics, for trial on others, or for another account. */
+  /**
+   * Another bridge runs: by mistake on the same topics, for a trial on other topics, or for another account.
+   */
   | { readonly at: 'others'; readonly fault: 'second' | 'trial' | 'account' };
 
-/** A trouble and when it strikes. */
-export interface Storm {
+/** A trouble, with its time and duration. */
+export interface PlannedTrouble {
   readonly trouble: Trouble;
   /** Ms since the simulation began. */
   readonly startMs: number;
@@ -61,7 +63,10 @@ const requestFaults: readonly RequestFault[] = [
   'denied',
 ];
 
-/** What a broker may refuse: everything, what devices say, what they are, what the bridge says of itself. */
+/**
+ * Topics that a broker may refuse: all, states of devices, discovery messages, incidents, or messages about
+ * the bridge.
+ */
 const refusals = [
   /./,
   /\/(sonic|signal|property)\//,
@@ -74,7 +79,7 @@ const refusals = [
 /** How long a machine may sleep, in s. */
 const sleepsS = [3, 12, 40, 100, 600, 3_000];
 
-/** What may strike, each as often as it is named. */
+/** The kinds of trouble. A kind that is named twice is drawn twice as often. */
 const kinds: readonly ((random: Random) => Trouble)[] = [
   ...requestFaults.map(
     (fault) =>
@@ -122,7 +127,7 @@ const kinds: readonly ((random: Random) => Trouble)[] = [
   (random) => ({ at: 'clock', fault: random() < 0.5 ? 'ahead' : 'behind' }),
 ];
 
-/** What often happens at the same time as something else. */
+/** Troubles that often begin shortly after another one. Null means none. */
 const companions: readonly (((random: Random) => Trouble) | null)[] = [
   ...Array(7).fill(null),
   () => ({ at: 'process', fault: 'killed' }),
@@ -130,32 +135,34 @@ const companions: readonly (((random: Random) => Trouble) | null)[] = [
   () => ({ at: 'broker', fault: 'cut' }),
 ];
 
-/** The storms between two moments: about one in ten minutes, from seconds to half an hour, some at the same time. */
-export function forecast(random: Random, fromMs: number, toMs: number, drawn = kinds): Storm[] {
-  const storms: Storm[] = [];
+/**
+ * Draws the troubles between two moments: about one in ten minutes, from seconds to half an hour long, some
+ * at the same time.
+ */
+export function planTroubles(random: Random, fromMs: number, toMs: number, drawn = kinds): PlannedTrouble[] {
+  const planned: PlannedTrouble[] = [];
   let startMs = fromMs;
   for (;;) {
     startMs += (random() < 0.2 ? 0.2 : 1) * between(random, 1, 26) * minuteMs;
-    if (startMs >= toMs) return storms;
+    if (startMs >= toMs) return planned;
     const trouble = pick(random, drawn)?.(random);
     if (!trouble) continue;
     const longestMs = pick(random, [0.1, 1, 5, 30]) ?? 1;
     const durationMs = Math.min(random() * longestMs * minuteMs + 500, toMs - startMs);
-    storms.push({ trouble, startMs, durationMs });
+    planned.push({ trouble, startMs, durationMs });
     const also = pick(random, companions)?.(random);
-    // Where two things happen at once, each of them that is harmless by itself may not be.
-    if (also) storms.push({ trouble: also, startMs: startMs + 5_000 * random(), durationMs: 1_000 });
+    // Two harmless faults may be harmful together.
+    if (also) planned.push({ trouble: also, startMs: startMs + 5_000 * random(), durationMs: 1_000 });
   }
 }
 
-/** A trouble in a word or two. */
-export function describe(trouble: Trouble): string {
+/** A trouble in a few words, for the trace. */
+export function describeTrouble(trouble: Trouble): string {
   const where =
     trouble.at === 'route' ? ` of ${trouble.operation}${trouble.page ? ` page ${trouble.page}` : ''}` : '';
-  return `${nameOf(trouble)}${where}`;
+  return `${kindOf(trouble)}${where}`;
 }
 
-/** Its kind. */
-export function nameOf({ at, fault }: Trouble): string {
+export function kindOf({ at, fault }: Trouble): string {
   return `${at}: ${fault}`;
 }

@@ -1,10 +1,11 @@
 import type { MqttWatcher } from './mqttWatcher.ts';
 
 /**
- * Leaves retained messages of so many sonics that no account has: a discovery message of 20 KB each, and below the topic of
- * every second one, or of all, messages at these paths.
+ * Publishes retained messages of `count` sonics that no account has, as an older installation might leave
+ * them. Each sonic has a discovery message of 20 KB. Each sonic, or only every second one, also has messages
+ * at these paths below its topic.
  */
-export async function leaveBehind(
+export async function publishLeftovers(
   watcher: MqttWatcher,
   count: number,
   paths: readonly string[],

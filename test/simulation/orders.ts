@@ -1,64 +1,64 @@
 import type { Random } from '../../src/base/backoff.ts';
 import { between, pick } from '../../src/simulator/random.ts';
 import type { World } from '../../src/simulator/world.ts';
-import { readOnce } from '../support/readOnce.ts';
+import { parseCachedJson } from '../support/cachedJson.ts';
 import type { SeenRequest } from './virtualCloud.ts';
 
-/** What somebody publishes, and which requests to the cloud it allows. */
+/** A message that a client publishes to the bridge, and the changes in the cloud that it allows. */
 export interface Order {
   readonly topic: string;
   readonly payload: string;
   readonly isRetained?: boolean;
-  /** Whether the bridge tells an outcome of it. */
+  /** Whether the bridge must report an outcome. */
   readonly isCommand: boolean;
-  /** The changes that it asks of the cloud; each at most once. */
-  readonly asksFor: readonly Wish[];
+  /** The changes that the message asks for. Each may be made at most once. */
+  readonly asksFor: readonly WantedChange[];
 }
 
-/** A change of the cloud that somebody asked for. */
-export interface Wish {
-  /** For people. */
+/** A change in the cloud that a client asked for. */
+export interface WantedChange {
+  /** A description for people. */
   readonly words: string;
-  readonly fits: (request: SeenRequest) => boolean;
+  readonly matches: (request: SeenRequest) => boolean;
 }
 
 const base = 'sonic2mqtt';
 
-/** People and flows with access to the broker: sane, careless, and hostile ones. */
-export function anOrder(world: World, random: Random, count: number): Order {
-  const habit = pick(random, habits) ?? valve;
-  return habit({ world, random, count });
+/** An order as people and automations may send it: sensible, careless or hostile. */
+export function randomOrder(world: World, random: Random, count: number): Order {
+  const createOrder = pick(random, orderKinds) ?? valve;
+  return createOrder({ world, random, count });
 }
 
-interface Moment {
+interface OrderInput {
   readonly world: World;
   readonly random: Random;
-  /** Another each time. */
+  /** A different number each time. */
   readonly count: number;
 }
 
-type Habit = (moment: Moment) => Order;
+type CreateOrder = (input: OrderInput) => Order;
 
-const valve: Habit = ({ world, random }) => {
+const valve: CreateOrder = ({ world, random }) => {
   const id = sonicOf(world, random);
   const action = random() < 0.5 ? 'open' : 'close';
   const payload = pick(random, [action.toUpperCase(), action, JSON.stringify({ action })]) ?? action;
   return command(`sonic/${id}/valve/set`, payload, [move(id, action)]);
 };
 
-const retainedValve: Habit = (moment) => ({ ...valve(moment), isRetained: true });
+const retainedValve: CreateOrder = (input) => ({ ...valve(input), isRetained: true });
 
-const malformed: Habit = ({ world, random }) => {
+const malformed: CreateOrder = ({ world, random }) => {
   const id = sonicOf(world, random);
   const payload =
     pick(random, [' ', 'TOGGLE', '{"action":"open"', '1', 'OPEN;CLOSE', '\u0000', '[]', '{}']) ?? '';
   return command(`sonic/${id}/valve/set`, payload, []);
 };
 
-const unknownDevice: Habit = ({ random }) =>
+const unknownDevice: CreateOrder = ({ random }) =>
   command(`sonic/${between(random, 1, 1e9)}/valve/set`, 'CLOSE', []);
 
-const requestedValve: Habit = ({ world, random, count }) => {
+const requestedValve: CreateOrder = ({ world, random, count }) => {
   const id = sonicOf(world, random);
   const action = random() < 0.5 ? 'open' : 'close';
   const operation = world.wifiSonics.has(id) ? 'command_wifi_valve' : 'command_valve';
@@ -66,22 +66,22 @@ const requestedValve: Habit = ({ world, random, count }) => {
   return command(`bridge/request/${operation}`, payload, [move(id, action)]);
 };
 
-const rename: Habit = ({ world, random, count }) => {
+const rename: CreateOrder = ({ world, random, count }) => {
   const [kind, id] = pick(random, [
     ['sonic', pick(random, world.sonics.ids)],
     ['signal', pick(random, world.signals.ids)],
     ['property', pick(random, world.properties.ids)],
   ] as const) ?? ['sonic', ''];
   const name = `Name ${count}`;
-  const wish: Wish = {
+  const change: WantedChange = {
     words: `to call ${kind} ${id} ${name}`,
-    fits: ({ operation, body }) =>
+    matches: ({ operation, body }) =>
       /^(patch|update)_(sonic|signal|property)$/.test(operation ?? '') && holds(body, name),
   };
-  return command(`${kind}/${id}/name/set`, name, [wish]);
+  return command(`${kind}/${id}/name/set`, name, [change]);
 };
 
-const setting: Habit = ({ world, random }) => {
+const setting: CreateOrder = ({ world, random }) => {
   const id = pick(random, world.properties.ids) ?? '';
   const isOn = random() < 0.5;
   const [path, field, operation] = pick(random, [
@@ -89,29 +89,29 @@ const setting: Habit = ({ world, random }) => {
     ['settings', 'pressure_tests_enabled', 'update_property_settings'],
     ['notifications', 'low_battery_level', 'update_notification_settings'],
   ] as const) ?? ['', '', ''];
-  const wish: Wish = {
+  const change: WantedChange = {
     words: `to set ${field} of property ${id} ${isOn}`,
-    fits: ({ operation: asked, params, body }) =>
+    matches: ({ operation: asked, params, body }) =>
       asked === operation && params['property_id'] === id && fieldOf(body, field) === isOn,
   };
-  return command(`property/${id}/${path}/${field}/set`, isOn ? 'ON' : 'OFF', [wish]);
+  return command(`property/${id}/${path}/${field}/set`, isOn ? 'ON' : 'OFF', [change]);
 };
 
-const paused: Habit = ({ world, random }) => {
+const paused: CreateOrder = ({ world, random }) => {
   const id = pick(random, world.properties.ids) ?? '';
-  const wish: Wish = {
+  const change: WantedChange = {
     words: `to pause the shut-off of property ${id}`,
-    fits: ({ operation, params, body }) =>
+    matches: ({ operation, params, body }) =>
       operation === 'update_property_settings' &&
       params['property_id'] === id &&
       fieldOf(body, 'auto_shut_off') === false,
   };
-  if (random() < 0.1) return command(`property/${id}/pause/start`, 'PRESS', [wish]);
+  if (random() < 0.1) return command(`property/${id}/pause/start`, 'PRESS', [change]);
   const minutes = pick(random, [0, 1, 1, 2, 5, 15, 45, 240]) ?? 1;
-  return command(`property/${id}/pause/set`, `${minutes}`, minutes === 0 ? [] : [wish]);
+  return command(`property/${id}/pause/set`, `${minutes}`, minutes === 0 ? [] : [change]);
 };
 
-const incidentAction: Habit = ({ world, random }) => {
+const incidentAction: CreateOrder = ({ world, random }) => {
   const open = [...world.incidents.values()].filter((incident) => incident.open);
   const incident = pick(random, open);
   const action = pick(random, ['resolve', 'dismiss', 'snooze', 'mute']) ?? 'resolve';
@@ -119,92 +119,92 @@ const incidentAction: Habit = ({ world, random }) => {
   return command(`incident/${id}/action`, action, [actOn(id, [action])]);
 };
 
-const resolveAll: Habit = ({ world, random }) => {
+const resolveAll: CreateOrder = ({ world, random }) => {
   const id = sonicOf(world, random);
-  // Closed ones too: the bridge may not know it yet.
+  // Closed incidents too, because the bridge may not know that they are closed.
   const all = [...world.incidents.values()].filter((incident) => incident.sonic_id === id);
-  const wishes = all.map((incident) => actOn(incident.id, ['resolve', 'dismiss']));
-  return command(`sonic/${id}/incidents/action`, 'resolve', wishes);
+  const changes = all.map((incident) => actOn(incident.id, ['resolve', 'dismiss']));
+  return command(`sonic/${id}/incidents/action`, 'resolve', changes);
 };
 
-const pressureTest: Habit = ({ world, random }) => {
+const pressureTest: CreateOrder = ({ world, random }) => {
   const id = sonicOf(world, random);
-  const wish: Wish = {
+  const change: WantedChange = {
     words: `to test the pressure at sonic ${id}`,
-    fits: ({ operation, params }) => operation === 'start_pressure_test' && params['thing_id'] === id,
+    matches: ({ operation, params }) => operation === 'start_pressure_test' && params['thing_id'] === id,
   };
-  return command(`sonic/${id}/pressure_test/start`, 'PRESS', [wish]);
+  return command(`sonic/${id}/pressure_test/start`, 'PRESS', [change]);
 };
 
-const refresh: Habit = () => command('bridge/refresh', 'PRESS', []);
+const refresh: CreateOrder = () => command('bridge/refresh', 'PRESS', []);
 
-/** What clears a message that somebody has retained asks for nothing. */
-const empty: Habit = ({ world, random }) => {
+/** An empty message, which clears a retained one, asks for nothing. */
+const empty: CreateOrder = ({ world, random }) => {
   const id = sonicOf(world, random);
   const path = pick(random, ['valve/set', 'pressure_test/start', 'incidents/action']) ?? '';
   const topic = random() < 0.3 ? `${base}/bridge/refresh` : `${base}/sonic/${id}/${path}`;
   return { topic, payload: '', isRetained: random() < 0.7, isCommand: false, asksFor: [] };
 };
 
-/** A flow that has gone mad asks for this again and again. */
-export function aFloodOrder(world: World, random: Random, count: number): Order {
+/** An order of an automation that repeats it far too fast. */
+export function floodOrder(world: World, random: Random, count: number): Order {
   const id = sonicOf(world, random);
   return count % 2 === 0
     ? setting({ world, random, count })
     : command(`sonic/${id}/name/set`, `Name ${count}`, [anyRename(`Name ${count}`)]);
 }
 
-function anyRename(name: string): Wish {
-  return { words: `to call a sonic ${name}`, fits: ({ body }) => holds(body, name) };
+function anyRename(name: string): WantedChange {
+  return { words: `to call a sonic ${name}`, matches: ({ body }) => holds(body, name) };
 }
 
-const reading: Habit = ({ world, random, count }) => {
+const reading: CreateOrder = ({ world, random, count }) => {
   const id = sonicOf(world, random);
   const payload = JSON.stringify({ params: { sonic_id: id }, transaction: count });
   return command('bridge/request/read_sonic', payload, []);
 };
 
-const notPermitted: Habit = ({ count }) =>
+const notPermitted: CreateOrder = ({ count }) =>
   command('bridge/request/create_property', JSON.stringify({ body: { name: `New ${count}` } }), []);
 
-const readOnlyTopic: Habit = ({ world, random }) => ({
+const readOnlyTopic: CreateOrder = ({ world, random }) => ({
   topic: `${base}/sonic/${sonicOf(world, random)}/valve`,
   payload: 'CLOSE',
   isCommand: false,
   asksFor: [],
 });
 
-const homeAssistantStarts: Habit = () => ({
+const homeAssistantStarts: CreateOrder = () => ({
   topic: 'homeassistant/status',
   payload: 'online',
   isCommand: false,
   asksFor: [],
 });
 
-const habits: readonly Habit[] = [
+const orderKinds: readonly CreateOrder[] = [
   ...[valve, valve, valve, valve, retainedValve, malformed, unknownDevice, requestedValve],
   ...[rename, setting, setting, paused, paused, incidentAction, resolveAll, pressureTest],
   ...[empty, empty, refresh, reading, notPermitted, readOnlyTopic, homeAssistantStarts],
 ];
 
-function command(path: string, payload: string, asksFor: readonly Wish[]): Order {
+function command(path: string, payload: string, asksFor: readonly WantedChange[]): Order {
   return { topic: `${base}/${path}`, payload, isCommand: true, asksFor };
 }
 
-function move(id: string, action: string): Wish {
+function move(id: string, action: string): WantedChange {
   return {
     words: `to ${action} sonic ${id}`,
-    fits: ({ operation, params, body }) =>
+    matches: ({ operation, params, body }) =>
       (operation === 'command_valve' || operation === 'command_wifi_valve') &&
       params['sonic_id'] === id &&
       fieldOf(body, 'action') === action,
   };
 }
 
-function actOn(id: string, actions: readonly string[]): Wish {
+function actOn(id: string, actions: readonly string[]): WantedChange {
   return {
     words: `to ${actions.join(' or ')} incident ${id}`,
-    fits: ({ operation, params, body }) =>
+    matches: ({ operation, params, body }) =>
       operation === 'act_on_incident' &&
       params['incident_id'] === id &&
       actions.includes(String(fieldOf(body, 'action'))),
@@ -217,7 +217,7 @@ function sonicOf(world: World, random: Random): string {
 
 function fieldOf(body: string, field: string): unknown {
   try {
-    const value = readOnce(body);
+    const value = parseCachedJson(body);
     return typeof value === 'object' && value !== null
       ? Object.entries(value).find(([key]) => key === field)?.[1]
       : undefined;

@@ -1,4 +1,4 @@
-// Loaded before the program: no device with a serial number can be written as JSON.
+// Loaded before the program: JSON.stringify fails for each device with a serial number.
 const write = JSON.stringify;
 JSON.stringify = (value, ...rest) => {
   if (value?.identifiers && value.serial_number) throw new Error('a slip of the pen');
