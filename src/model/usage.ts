@@ -48,7 +48,7 @@ export interface Usage {
   readonly monthL: number | null;
   /** Since the first day that was read; null if it is not known. */
   readonly totalL: number | null;
-  /** Start of the property's day, ISO 8601 with offset. */
+  /** When the property's day began, as ISO 8601 with offset. */
   readonly lastReset: string;
   /** The days of the current and the previous month, by date and sorted. */
   readonly days: Readonly<Record<string, number>>;
