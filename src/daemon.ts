@@ -44,30 +44,33 @@ import { StateFile } from './state/stateFile.ts';
 import { Store } from './store/store.ts';
 import type { WebhookReceiver } from './webhook/webhookReceiver.ts';
 
-/** After this time the bridge counts as started, although its cloud or its broker may be unreachable. */
+/** After this time, in ms, the bridge counts as started, even if the cloud or the broker is unreachable. */
 const startingMs = 10_000;
 
-/** Writing the dashboard takes about a millisecond per device, and blocks everything else. */
+/**
+ * With more devices, the page offers no dashboard. Writing it takes about a millisecond per device and blocks
+ * everything else.
+ */
 const maxDevicesOnDashboard = 200;
 
-/** Replaces the machine's own clock, disk and network, as a simulation does. */
+/** Replaces the machine's own clock, disk and network, for example in a simulation. */
 interface Surroundings {
   readonly clock?: Clock;
   readonly random?: Random;
   readonly disk?: Disk;
-  /** The way to the cloud. */
+  /** Replaces the connections to the cloud. */
   readonly dispatcher?: CloudClientOptions['dispatcher'];
-  /** The way to the broker. */
+  /** Replaces the connections to the broker. */
   readonly dial?: Connect;
-  /** Says where the broker is, instead of the configuration. */
+  /** Finds the broker, instead of the address in the configuration. */
   readonly findBroker?: BrokerFinder | undefined;
 }
 
 /*
- * How the bridge is built: each part is given the parts below it, by name, and listens to their events. The poller reads
- * the cloud into the store. The store tells the publisher what has changed, which plans the retained messages of it.
- * Commands come from the connection, go to the cloud, and change the store. Health watches all of them. At the start,
- * `Daemon` tells the publisher how far reading is: `lists`, `details`, `running`.
+ * How the bridge is built. Each part receives the parts that it uses by name, and listens to their events. The poller
+ * reads the cloud into the store. The store tells the publisher what has changed, and the publisher plans the retained
+ * messages for it. Commands come from the connection, go to the cloud, and change the store. Health watches all of
+ * these parts. At the start, `Daemon` tells the publisher how far the reading is: `lists`, `details`, `running`.
  */
 
 /** Builds the parts in the order of their dependencies. */
@@ -282,7 +285,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   };
 }
 
-/** The running bridge: builds the parts, starts them, and stops them in reverse. */
+/** The running bridge: builds the parts, starts them, and stops them in the reverse order. */
 export class Daemon {
   readonly #config: Config;
   readonly #log: Log;
@@ -291,7 +294,7 @@ export class Daemon {
   readonly #stopping = new AbortController();
   #embedded: EmbeddedBroker | null = null;
   #http: HttpServer | null = null;
-  /** Resolves once the devices were shown on the broker for the first time. */
+  /** Resolves once the devices were published on the broker for the first time. */
   readonly shown: Promise<void>;
 
   constructor(config: Config, log: Log, secrets: Secrets, surroundings: Surroundings = {}) {
@@ -303,8 +306,8 @@ export class Daemon {
   }
 
   /**
-   * Starts everything. Resolves after the first round of polls, well or not. Rejects only if the embedded broker cannot
-   * listen: cloud and MQTT broker may be unreachable.
+   * Starts everything. Resolves after the first round of polls, even if they have failed. Rejects only if the embedded
+   * broker cannot listen. An unreachable cloud or MQTT broker is no reason to reject.
    */
   async start(): Promise<void> {
     const { state, client, connection, poller, firstReading, clock } = this.#parts;
@@ -322,11 +325,11 @@ export class Daemon {
     firstReading.start();
     health.start();
     bridgeState.renewFigures();
-    // An earlier run may have counted more of the water than the state file has.
+    // An earlier run may have counted more water than the state file has. The scan of the broker finds that.
     void scans.scanned.then(() => poller.refreshDays());
     await poller.start();
     if (publisher.isStopped) return;
-    // Devices are published once it is known what an earlier run has left on the broker.
+    // Devices are published once it is known what earlier runs have left on the broker.
     const devices = scans.scanned.then(async () => {
       await scans.readListed();
       poller.refreshDays();
@@ -339,12 +342,15 @@ export class Daemon {
     void devices.then(() => publisher.enter('running'));
   }
 
-  /** The port at which HTTP is served; null while it is not. */
+  /** The port on which HTTP is served; null if it is not. */
   get httpPort(): number | null {
     return this.#http?.port ?? null;
   }
 
-  /** Gives up what is in progress, publishes `offline` and disconnects, within two seconds and the time of the disk. */
+  /**
+   * Cancels everything in progress, publishes `offline` and disconnects. Takes at most two seconds and the time of the
+   * disk.
+   */
   async stop(): Promise<void> {
     const { topics, state, connection, poller, firstReading, otherBridges, health } = this.#parts;
     const { bridgeState, commands, leftDevices, publisher, presence, incidentEvents, scans } = this.#parts;
@@ -366,7 +372,7 @@ export class Daemon {
     await this.#embedded?.stop();
   }
 
-  /** The module is loaded only here, because most bridges use another broker. */
+  /** Starts the embedded broker. Its module is loaded only here, because most bridges use another broker. */
   async #startEmbedded(): Promise<void> {
     const { EmbeddedBroker } = await import('./broker/embedded.ts');
     const { embedded } = this.#config.mqtt;
@@ -377,7 +383,7 @@ export class Daemon {
       port,
       username,
       password: readSecret(embedded, 'password'),
-      // The bridge refuses commands with the retain flag, and would not see it otherwise.
+      // The bridge refuses commands with the retain flag. Without this, the embedded broker would clear the flag.
       retainAsPublished: { clientId: this.#config.mqtt.client_id, filters: this.#parts.subscriptions },
     });
     try {
@@ -388,7 +394,7 @@ export class Daemon {
     this.#embedded = broker;
   }
 
-  /** The modules are loaded only here, for bridges that serve HTTP. */
+  /** Starts the HTTP server. Its modules are loaded only here, because not every bridge serves HTTP. */
   async #serveHttp({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
     const { HttpServer } = await import('./http/httpServer.ts');
     const { createRoutes } = await import('./http/routes.ts');
@@ -414,8 +420,8 @@ export class Daemon {
   }
 
   /**
-   * The dashboard for Home Assistant; null while there is nothing to show, and of a large account, which has the command for
-   * it: a visitor of the page must not hold up the bridge.
+   * The dashboard for Home Assistant; null if there is nothing to show, or if the account is large. A visitor of the
+   * page must not block the bridge, and for a large account there is the command.
    */
   async #dashboard(): Promise<string | null> {
     const { dashboardText, readDiscovered } = await import('./homeassistant/dashboard.ts');
@@ -431,20 +437,20 @@ export class Daemon {
     try {
       await readRetained(connection, [topics.discoveryFilter], note);
     } catch {
-      // Without the messages of other bridges, an entity ID may belong to the valve of another account.
+      // Without the messages of other bridges, an entity ID could belong to the valve of another account.
       return null;
     }
     for (const text of publisher.discoveryMessages()) {
       const device = readDiscovered(text, topics);
       if (device) devices.push(device);
-      // Commands do not wait for it.
+      // Lets commands run in between.
       if (devices.length % 20 === 0) await nextTurn();
     }
     devices.push(...others);
     return dashboardText(devices, this.#config.homeassistant.language);
   }
 
-  /** Null without a secret. */
+  /** Registers the webhook if it has an address, and creates its receiver; null if it has no secret. */
   async #createWebhook(): Promise<WebhookReceiver | null> {
     const { client, store, poller, clock } = this.#parts;
     const { webhook } = this.#config.http;
@@ -463,13 +469,13 @@ export class Daemon {
     return receiver.on('delivery', earlyPolls(poller, clock));
   }
 
-  /** Resolves once the devices were shown, or the bridge waits for its cloud or its broker. */
+  /** Resolves once the devices were published, or after `startingMs`. */
   #untilStarted(): Promise<void> {
     const patience = sleep(this.#parts.clock, startingMs, this.#stopping.signal).catch(() => undefined);
     return Promise.race([this.shown, patience]);
   }
 
-  /** Answers the container's health check for as long as the process works. */
+  /** Answers the container's health check as long as the process works. */
   async #serveHeartbeat(started: Promise<void>): Promise<void> {
     const name = process.env['HEARTBEAT_SOCKET'];
     if (!name) return;

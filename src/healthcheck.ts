@@ -1,4 +1,4 @@
-// The container's health check: asks the running bridge for a sign of life.
+// The container's health check: asks the running bridge for its status.
 import { errorMessage } from './base/errorMessage.ts';
 import { probeLiveness, startingUp } from './health/liveness.ts';
 

@@ -8,27 +8,34 @@ import { exitStatus } from './cli/context.ts';
 import { lastingCommands, runProgram } from './cli/program.ts';
 import { ConfigError } from './config/problems.ts';
 
-// mqtt.js keeps four bytes for each length that a packet has ever had, and with them the whole pool that they were cut
-// from: with the usual 8 KiB that grows for months, to 128 MiB at worst.
+// For each length that a packet has ever had, mqtt.js keeps four bytes, and with them the whole pool from which they
+// were cut. With the default pool of 8 KiB, that grows for months, up to 128 MiB.
 Buffer.poolSize = 256;
 
-// V8 prefers taking memory to collecting it, which a Raspberry Pi feels: without these it takes 10 % more with ten sonics
-// and a third more with ten thousand. It costs a refresh of these a sixth more processor time, and a quiet poll none. Both
-// are read at each collection, so this is not late.
+// V8 takes more memory rather than collecting garbage, which is a problem on a Raspberry Pi. Without these two flags,
+// the bridge takes 10 % more memory with ten sonics and a third more with ten thousand. With them, a refresh of ten
+// thousand sonics takes a sixth more processor time, and a quiet poll no more. V8 reads both flags at each collection,
+// so setting them here is not too late.
 setFlagsFromString('--semi-space-growth-factor=1');
 setFlagsFromString('--heap-growing-percent=30');
 
-// Of a name with several addresses, Node.js gives each 250 ms and then tries the next: over a slow link, where only IPv4
-// leads out, it would never connect. Two seconds also outlast one lost packet.
+// If a name has several addresses, Node.js tries each for 250 ms and then the next. Over a slow link on which only IPv4
+// works, it would never connect. Two seconds also survive one lost packet.
 setDefaultAutoSelectFamilyAttemptTimeout(2_000);
 
-/** A stop takes two seconds at most, and what the disk takes; whatever hangs then is left behind. */
+/**
+ * A stop takes at most two seconds and the time of the disk. Anything that still hangs after this time, in ms, is
+ * abandoned.
+ */
 const stopLimitMs = 4_500;
 
 const heldUpCheckMs = 10;
 const parentCheckMs = 500;
 
-/** A Ctrl+C reaches every process of the terminal, and npm sends it to its child again, some milliseconds later. */
+/**
+ * A Ctrl+C reaches every process of the terminal, and npm sends it to its child again some milliseconds later. Both
+ * within this time, in ms, count as one.
+ */
 const sameWishMs = 500;
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
@@ -36,7 +43,7 @@ const complain = (line: string) => process.stderr.write(`${line}\n`);
 
 async function main(): Promise<number> {
   const stopping = new AbortController();
-  // Every check listens for it, and setup may take many.
+  // Every check listens to this signal, and the setup may run many checks.
   setMaxListeners(0, stopping.signal);
   let stoppedStatus: number = exitStatus.failed;
   const stop = () => {
@@ -47,7 +54,7 @@ async function main(): Promise<number> {
   let askedAt: number | null = null;
   const ask = () => {
     askedAt ??= performance.now();
-    // Asked twice, a person does not want to wait.
+    // A person who asks a second time does not want to wait.
     if (performance.now() - askedAt > sameWishMs) leave(exitStatus.failed);
     stop();
   };
@@ -60,12 +67,15 @@ async function main(): Promise<number> {
   });
 }
 
-/** An exit waits for a disk or a DNS server that is being asked, and then nothing else happens, however long it hangs. */
+/** Whether an exit would wait for a hanging disk or DNS server. During that wait, nothing else would happen. */
 function isExitHeldUp(): boolean {
   return process.getActiveResourcesInfo().some((each) => /^(FSReq|FileHandle|GetAddrInfo)/i.test(each));
 }
 
-/** Ends the process at once: a signal waits for nothing. The first process of a container cannot send it to itself. */
+/**
+ * Ends the process at once by a signal, which waits for nothing. The first process of a container cannot send it to
+ * itself.
+ */
 function leave(status: number): void {
   if (isExitHeldUp()) {
     process.removeAllListeners('SIGTERM');
@@ -74,7 +84,7 @@ function leave(status: number): void {
   process.exit(status);
 }
 
-/** The shell of `npm start` ends at a SIGTERM without passing it on: its end is the only sign. */
+/** Stops when the parent process ends. The shell of `npm start` ends at a SIGTERM without passing the signal on. */
 function stopWithParent(stop: () => void): void {
   const parent = process.ppid;
   const timer = setInterval(() => {
@@ -85,20 +95,23 @@ function stopWithParent(stop: () => void): void {
   timer.unref();
 }
 
-/** A reader that has seen enough, such as `head`, is no failure; a full disk is. */
+/**
+ * The exit status after an error of standard output. A reader that has seen enough, such as `head`, is no failure. A
+ * full disk is one.
+ */
 function statusAfter(error: NodeJS.ErrnoException): number {
   return error.code === 'EPIPE' ? exitStatus.done : exitStatus.failed;
 }
 
 process.stdout.on('error', (error) => process.exit(statusAfter(error)));
-// A complaint that nobody can read ends nothing.
+// If standard error cannot be written, the process goes on.
 process.stderr.on('error', () => undefined);
 
 try {
   const status = await main();
-  // Signals are still handled while this waits.
+  // Signals are still handled during this wait.
   while (isExitHeldUp()) await passed(heldUpCheckMs);
-  // An exit would cut off what a slow reader has not taken yet.
+  // An immediate exit would cut off output that a slow reader has not read yet.
   process.stdout.write('', (error) => process.exit(error ? statusAfter(error) : status));
 } catch (error) {
   if (error instanceof ConfigError) {

@@ -1,4 +1,4 @@
-// The options of the parts that the bridge and the command line both use, from the configuration.
+// The options of the parts that both the bridge and the command line use, made from the configuration.
 import type { Clock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
 import type { Secrets } from './base/secrets.ts';
@@ -17,12 +17,12 @@ export function topicsOf(config: Config): Topics {
   return new Topics(config.mqtt.base_topic, config.homeassistant.discovery_prefix, config.shard);
 }
 
-/** The proxy on the way to the cloud, as the environment names it; null for none. */
+/** The proxy for the cloud, from the environment; null if there is none. */
 export function cloudProxy({ cloud }: Config): URL | null {
   return proxyFor(new URL(cloud.base_url), process.env);
 }
 
-/** How the configuration says to reach the cloud. */
+/** The options for the cloud, from the configuration. */
 export function cloudOptions(
   config: Config,
   log: Log,
@@ -51,7 +51,7 @@ export function cloudOptions(
   };
 }
 
-/** How the configuration says to reach the broker; without an address, the embedded one. */
+/** The options for the broker, from the configuration. If no address is configured, it is the embedded broker. */
 export function brokerOptions(
   config: Config,
   secrets: Secrets,
@@ -68,7 +68,7 @@ export function brokerOptions(
     clientId: mqtt.client_id,
     protocolVersion: isOwn || mqtt.protocol_version === 4 ? 4 : 5,
     keepaliveS: Math.round(mqtt.keepalive / 1_000),
-    // A message is at most this old without being noticed, so that most of a command's time is left for the cloud.
+    // A message can be this old without being noticed. Most of a command's time must be left for the cloud.
     pingEveryMs: config.cloud.request_timeout / 4,
     username: (isOwn ? embedded.username : mqtt.username) ?? undefined,
     password: () => {
@@ -89,7 +89,7 @@ export function brokerOptions(
   };
 }
 
-/** The same with what the bridge itself needs: its last will, and its subscriptions. */
+/** The same options, with the last will and the subscriptions that the bridge itself needs. */
 export function bridgeOptions(config: Config, secrets: Secrets, find?: BrokerFinder): BrokerOptions {
   const topics = topicsOf(config);
   return {
@@ -101,7 +101,7 @@ export function bridgeOptions(config: Config, secrets: Secrets, find?: BrokerFin
   };
 }
 
-/** The address to connect to, for a broker that listens on all addresses. */
+/** The address to connect to if the broker listens on all addresses. */
 function reachable(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;

@@ -1,15 +1,15 @@
-/** A number in [0, 1), as Math.random gives. */
+/** Returns a number in [0, 1), like Math.random. */
 export type Random = () => number;
 
-/** How long the waits between attempts grow, in ms. */
+/** The first and the longest wait between attempts, in ms. */
 export interface Backoff {
   readonly firstMs: number;
   readonly longestMs: number;
 }
 
 /**
- * The wait in ms before the next attempt after so many failures (1 is the first): doubled each time, capped,
- * and drawn from its upper half so that many bridges do not return in step.
+ * The wait in ms before the next attempt, after `failures` failures (1 is the first). It is doubled each time up to the
+ * longest wait, and reduced by a random part of up to a half, so that many bridges do not return together.
  */
 export function backoffMs({ firstMs, longestMs }: Backoff, failures: number, random: Random): number {
   const fullMs = Math.min(longestMs, firstMs * 2 ** Math.max(0, failures - 1));

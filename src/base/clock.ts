@@ -6,26 +6,32 @@ import { uptime } from 'node:os';
  * by `monotonic()`, which goes on while the machine sleeps; `now()` is only for people and for the cloud.
  */
 
-/** Time as the bridge sees it; a test or a simulation passes its own. */
+/** The time for the bridge. A test or a simulation passes its own clock. */
 export interface Clock {
-  /** Wall-clock time, in ms since 1970; may jump. */
+  /** Wall-clock time, in ms since 1970. It may jump. */
   now(): number;
-  /** Ms of a clock that is never set and goes on while the machine sleeps. Only differences have a meaning. */
+  /**
+   * Ms of a clock that is never set and goes on while the machine sleeps. Only differences between two values have a
+   * meaning.
+   */
   monotonic(): number;
-  /** Calls back once after so many ms; the returned function cancels. */
+  /** Calls `callback` once after this many ms. The returned function cancels it. */
   after(delayMs: number, callback: () => void): () => void;
 }
 
-/** Reading the uptime is slow. It is read at most so often, in ms, unless the wall clock shows a sleep. */
+/**
+ * How often the uptime is read at most, in ms, because reading it is slow. A sleep that the wall clock shows is an
+ * exception.
+ */
 const lookEveryMs = 100;
 
-/** A shorter sleep, in ms, does not count: two clocks are never read at the same moment. */
+/** A shorter difference, in ms, does not count as a sleep, because two clocks are never read at the same moment. */
 const shortestSleepMs = 1_000;
 
 /**
- * A clock that goes on while the machine sleeps, in ms. It is made of one that stops then, as that of Linux does, and of the
- * uptime. Otherwise data from before a night's sleep would seem to be a second old. The wall clock is fast to read and jumps
- * at each sleep. So a sleep is noticed at the next look.
+ * A clock in ms that goes on while the machine sleeps. It combines a clock that stops during a sleep, like that of
+ * Linux, with the uptime, which does not. Otherwise data from before a night's sleep would seem to be a second old. The
+ * wall clock is fast to read and jumps at each sleep, so it shows at the next call that there was one.
  */
 export function countingSleep(
   awakeMs: () => number,
@@ -41,7 +47,7 @@ export function countingSleep(
     const hasWallJumped = Math.abs(wallMs() - now - wallAheadMs) >= shortestSleepMs / 2;
     if (now - lookedAt < lookEveryMs && !hasWallJumped) return now + sleptMs;
     const ahead = uptimeMs() - now;
-    // If the process was held up between the two readings, that is no sleep. They are read again the next time.
+    // The process was held up between the two readings, which looks like a sleep. The next call reads them again.
     if (awakeMs() - now >= lookEveryMs) return now + sleptMs;
     lookedAt = now;
     wallAheadMs = wallMs() - now;
@@ -51,7 +57,7 @@ export function countingSleep(
   };
 }
 
-// Longer delays overflow the runtime's 32-bit timer and would fire at once.
+// A longer delay would overflow the runtime's 32-bit timer, and the timer would fire at once.
 const longestTimerMs = 2 ** 31 - 1;
 
 /** The machine's clock. */
@@ -68,7 +74,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Waits so many ms; rejects with the signal's reason as soon as it aborts. */
+/** Waits this many ms; rejects with the signal's reason as soon as the signal aborts. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {

@@ -1,6 +1,6 @@
 /**
- * Runs the task one at a time. All calls while it runs share one more run. Resolves when a run has ended that began after the
- * call.
+ * Runs the task, but never twice at a time. All calls during a run share one more run after it. Each call resolves at
+ * the end of a run that began after the call.
  */
 export function coalesce(task: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null;

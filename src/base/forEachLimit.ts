@@ -1,4 +1,6 @@
-/** Does the task with each of the items, so many at a time; rejects with the first failure, starting no more of them. */
+/**
+ * Runs the task for each item, at most `most` at a time. Rejects with the first failure, and then starts no more tasks.
+ */
 export async function forEachLimit<T>(
   most: number,
   items: Iterable<T>,

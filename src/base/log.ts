@@ -5,16 +5,16 @@ import { sanitize } from './sanitize.ts';
 import type { Secrets } from './secrets.ts';
 import { withSourceNames } from './stackTraces.ts';
 
-/** The levels a user can choose, most talkative first. */
+/** The levels that a user can choose, the most detailed first. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** The log that parts are given. It hides secrets in all that it writes. */
+/** The log of all parts. It hides secrets in everything that it writes. */
 export type Log = Logger;
 
 /**
- * Fields of the JSON format with the ids and topics of a line. The pretty format leaves them out, since they are long and its
- * messages have the names.
+ * Fields with the ids and topics of a log line in the JSON format. The pretty format leaves them out, because they are
+ * long and its messages have the names.
  */
 const subjectFields = ['device', 'topic', 'operation', 'incident', 'event'] as const;
 
@@ -22,13 +22,13 @@ const subjectFields = ['device', 'topic', 'operation', 'incident', 'event'] as c
 interface LogOptions {
   readonly level: LogLevel;
   readonly format: 'pretty' | 'json';
-  /** Values that must never be read in a line; looked up at each line, so that a new token is hidden at once. */
+  /** Values that no line may contain. They are looked up for each line, so that a new token is hidden at once. */
   readonly secrets: Secrets;
-  /** Where lines go; standard error unless given. */
+  /** The destination of the lines; standard error if it is not given. */
   readonly output?: DestinationStream;
 }
 
-/** A logger on standard error that stops nothing. Lines that cannot be written are lost and counted. */
+/** A logger on standard error that never blocks the process. Lines that cannot be written are lost and counted. */
 export function createLog({ level, format, secrets, output }: LogOptions): Log {
   const sink =
     output ??
@@ -40,7 +40,7 @@ export function createLog({ level, format, secrets, output }: LogOptions): Log {
   });
   const stream = {
     write: (line: string) => sink.write(format === 'pretty' ? indented(pretty(literal(line)) ?? '') : line),
-    // The library calls it after a fatal line, before the process ends.
+    // The library calls this after a fatal line, before the process ends.
     flushSync: () => (sink instanceof LogOutput ? sink.flushSync() : undefined),
   };
   const streamWrite = (line: string) => {
@@ -53,12 +53,15 @@ export function createLog({ level, format, secrets, output }: LogOptions): Log {
   return log;
 }
 
-/** A line of JSON whose control characters, except new lines, are still escaped after it was parsed once. */
+/**
+ * A JSON line in which control characters, except new lines, are escaped twice, so that they stay escaped when it is
+ * parsed.
+ */
 function literal(line: string): string {
   return line.replace(/\\(u....|.)/g, (code) => (/[ubfr]/.test(code.charAt(1)) ? `\\${code}` : code));
 }
 
-/** Indents all lines but the first, so that no name or error text can look like a log line. */
+/** Indents all lines except the first, so that no name or error text can look like a log line. */
 function indented(text: string): string {
   return text
     .trimEnd()

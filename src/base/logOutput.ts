@@ -1,41 +1,42 @@
 import { constants, openSync, write, writeSync } from 'node:fs';
 import type { DestinationStream } from 'pino';
 
-/** How much waits for a reader that is slow or a disk that is full, in characters. Further lines are lost. */
+/** How many characters may wait for a slow reader or a full disk. Further lines are lost. */
 const maxWaitingCharacters = 1_000_000;
 
-/** How soon a full pipe is tried again, and a full disk or a reader that has closed its end, in ms. */
+/** When a full pipe is tried again, in ms. In the next constant: when other failures are, such as a full disk. */
 const fullPipeMs = 100;
 const failureMs = 1_000;
 
-/** How long the end of the process waits for the reader of a pipe that is full, in ms. */
+/** How long the end of the process waits for the reader of a full pipe, in ms. */
 const goodbyeMs = 200;
 const pauseMs = 10;
 
 /**
- * Standard error for a log that nothing waits for. It is written in the background, and failed writes are repeated. So a pipe
- * without a reader or a full disk only loses lines. These are counted, and reported when lines can be written again. The
- * library's own destination ends the process at an error, or loses count.
+ * Writes a log to standard error without ever blocking the process. Lines are written in the background, and failed
+ * writes are repeated. So a pipe without a reader, or a full disk, only loses lines. Lost lines are counted, and
+ * reported once lines can be written again. The library's own destination would end the process at an error, or lose
+ * count.
  */
 export class LogOutput implements DestinationStream {
   readonly #descriptor = openStandardError();
   readonly #onLost: (lines: number) => void;
   #waiting: string[] = [];
-  /** Characters of the lines that wait. */
+  /** The number of characters in the waiting lines. */
   #size = 0;
-  /** The lines that are being written, before those that wait. */
+  /** The lines that are being written now. They come before the waiting lines. */
   #current = Buffer.alloc(0);
   #isWriting = false;
   #isRetryDue = false;
   #lost = 0;
 
-  /** `onLost` receives the number of lines that are missing between the last and the next one that is written. */
+  /** `onLost` receives the number of lines that were lost since the last written line. */
   constructor(onLost: (lines: number) => void) {
     this.#onLost = onLost;
     process.on('exit', () => this.flushSync());
   }
 
-  /** Takes a line; never throws and never waits. */
+  /** Queues a line; never throws and never blocks. */
   write(line: string): void {
     if (this.#size + this.#current.length + line.length > maxWaitingCharacters) {
       this.#lost += 1;
@@ -46,10 +47,10 @@ export class LogOutput implements DestinationStream {
     if (!this.#isWriting && !this.#isRetryDue) this.#writeNext();
   }
 
-  /** Writes the waiting lines before the process ends. A full pipe has only a short time. */
+  /** Writes the waiting lines before the process ends. It waits only a short time for a full pipe. */
   flushSync(): void {
     const until = performance.now() + goodbyeMs;
-    // A write in progress is finished in the background. The end of the process waits for that.
+    // A write in progress finishes in the background, and the end of the process waits for it.
     let bytes = this.#isWriting ? this.#takeWaiting() : Buffer.concat([this.#current, this.#takeWaiting()]);
     if (!this.#isWriting) this.#current = Buffer.alloc(0);
     while (bytes.length > 0) {
@@ -82,7 +83,7 @@ export class LogOutput implements DestinationStream {
         return;
       }
       this.#current = this.#current.subarray(count);
-      // Only now there is room again, and all lost lines are counted.
+      // Reported only now, because there is room for the report again, and no more lines are being lost.
       if (this.#current.length === 0 && this.#lost > 0) {
         const lost = this.#lost;
         this.#lost = 0;
@@ -94,8 +95,8 @@ export class LogOutput implements DestinationStream {
 }
 
 /**
- * A descriptor of standard error at which no write waits for a reader. Node.js opens pipes and sockets like that, but
- * not terminals, and a terminal can be paused (Ctrl+S).
+ * Opens a descriptor of standard error on which no write waits for a reader. Node.js opens pipes and sockets like that,
+ * but not terminals, and a user can pause a terminal (Ctrl+S).
  */
 function openStandardError(): number {
   if (!process.stderr.isTTY) return 2;

@@ -1,4 +1,4 @@
-/** The candidate nearest to a word with a typing error, for a "did you mean"; null if none is near, or if the word is empty. */
+/** The candidate nearest to a mistyped word, for a "did you mean"; null if none is near, or if the word is empty. */
 export function nearest(word: string, candidates: Iterable<string>): string | null {
   if (word === '') return null;
   let best: string | null = null;
@@ -13,12 +13,12 @@ export function nearest(word: string, candidates: Iterable<string>): string | nu
   return best;
 }
 
-/** The end of a sentence that proposes another word, if there is one. */
+/** The end of a sentence that proposes another word; empty if there is none. */
 export function didYouMean(near: string | null): string {
   return near === null ? '' : `. Did you mean ${near}?`;
 }
 
-/** The Levenshtein distance; stops early with `limit` once it cannot be less. */
+/** The Levenshtein distance. Returns `limit` early if the lengths alone differ by so much. */
 function editDistance(left: string, right: string, limit: number): number {
   if (Math.abs(left.length - right.length) >= limit) return limit;
   let previous = Array.from({ length: right.length + 1 }, (_, column) => column);

@@ -1,6 +1,6 @@
 /**
- * Whether a value of JSON has more levels than any useful one. Such a text can be read, but writing it again overflows the
- * stack, here and in other programs.
+ * Whether a JSON value has more levels than any useful one. Such a value can be parsed, but writing it again overflows
+ * the stack, here and in other programs.
  */
 export function isTooDeeplyNested(value: unknown, levels = 64): boolean {
   if (typeof value !== 'object' || value === null) return false;

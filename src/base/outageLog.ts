@@ -5,8 +5,8 @@ import type { Log } from './log.ts';
 const summaryEveryMs = 3_600_000;
 
 /**
- * Logs the outages of something: one line when it fails, one an hour while it stays offline, one for each other reason, and
- * one when it is back. An evening without internet is a handful of lines, not thousands.
+ * Logs the outages of one subject: one line when it fails, one line for each other reason, one line an hour during the
+ * outage, and one line when it works again. So an evening without internet is a few lines, not thousands.
  */
 export class OutageLog {
   readonly #clock: Clock;
@@ -17,14 +17,14 @@ export class OutageLog {
   readonly #keys = new Set<string>();
   #failures = 0;
 
-  /** The log lines start with the subject: "MQTT broker localhost:1883". */
+  /** Each line starts with the subject, for example "MQTT broker localhost:1883". */
   constructor(clock: Clock, log: Log, subject: string) {
     this.#clock = clock;
     this.#log = log;
     this.#subject = subject;
   }
 
-  /** Notes a failure. Another message is logged only if its key is new too. */
+  /** Records a failure. Another message gets a line only if its key is new too. */
   failed(message: string, key = message): void {
     const now = this.#clock.monotonic();
     this.#since ??= now;
@@ -42,7 +42,7 @@ export class OutageLog {
     this.#saidAt = now;
   }
 
-  /** Notes that it works, and logs that if it had failed. */
+  /** Records that it works, and logs this if it had failed. */
   recovered(): void {
     if (this.#since === null) return;
     const awayFor = describeDuration(this.#clock.monotonic() - this.#since);

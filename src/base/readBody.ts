@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 
-/** The body of a request; null if it has more bytes. Rejects if the client leaves. */
+/** The body of a request; null if it is longer than `maxBytes`. Rejects if the client closes the connection. */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | null> {
   if (Number(request.headers['content-length']) > maxBytes) return null;
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request) {
     bytes += chunk.length;
-    // The rest is not kept. Leaving the loop would cut the connection before the answer.
+    // The rest is read but not kept. Ending the loop would close the connection before the answer is sent.
     if (bytes <= maxBytes) chunks.push(chunk);
   }
   return bytes > maxBytes ? null : Buffer.concat(chunks);

@@ -1,6 +1,6 @@
 /**
- * A key that an object in this JSON has twice, at any depth; null if there is none. In JSON the last one counts, but it is
- * unknown which one was meant.
+ * A key that an object in this JSON has twice, at any depth; null if there is none. In JSON the last value counts, but
+ * nobody knows which one was meant.
  */
 export function repeatedKey(json: string): string | null {
   const open: Set<string>[] = [];

@@ -1,7 +1,9 @@
 /** Control characters of terminals, and characters that change the order of the text. */
 const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
-/** The text with these characters escaped, so that it can be shown to people. The values of a JSON text stay the same. */
+/**
+ * Escapes these characters in a text, so that people can read it safely. If the text is JSON, its values stay the same.
+ */
 export function sanitize(text: string): string {
   return text.replace(
     unprintable,

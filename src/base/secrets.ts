@@ -1,16 +1,19 @@
-/** The cloud accepts so many tokens of a client. Older ones are of no use any more. */
+/** The cloud accepts this many tokens of a client. Older tokens are of no use any more. */
 const mostTokens = 10;
 
-/** A shorter one would hide parts of ordinary words. */
+/** Shorter secrets are not hidden, because that would hide parts of ordinary words. */
 const shortestHidden = 4;
 
-/** A shorter one may be a word, such as `open` or `mqtt`. If it were hidden everywhere, the gaps would reveal it. */
+/**
+ * Shorter secrets are not hidden everywhere. Such a secret may be a word, for example `open` or `mqtt`, and the gaps
+ * would reveal it.
+ */
 export const shortestHiddenAnywhere = 8;
 
-/** Values to hide wherever they turn up: in messages, error texts and stacks. */
+/** Values to hide wherever they appear: in messages, error texts and stack traces. */
 export class Secrets {
   readonly #lasting = new Set<string>();
-  /** Newest last. */
+  /** Session tokens, the newest last. */
   #tokens: readonly string[] = [];
   #hidden: Forms = formsOf([]);
   #hiddenInData: Forms = formsOf([]);
@@ -22,21 +25,21 @@ export class Secrets {
     this.#spellOut();
   }
 
-  /** Hides a session token until so many newer ones came that it is of no use. Over years there are many. */
+  /** Hides a session token until enough newer ones have made it useless. Over years there are many tokens. */
   addToken(token: string): void {
     this.#tokens = [...this.#tokens.filter((each) => each !== token), token].slice(-mostTokens);
     this.#spellOut();
   }
 
   /**
-   * The text with each secret replaced. A short secret is replaced if it is no word and has no letter beside it, or if it
-   * follows a name such as `token`.
+   * Replaces each secret in a text. A short secret is replaced only if it is no plain word or number and has no letter
+   * beside it, or if it follows a name such as `token`.
    */
   hide(text: string): string {
     return without(this.#hidden, text);
   }
 
-  /** A text that programs read too, with each secret replaced that is too long for a word. */
+  /** Replaces the long secrets in a text that programs read too. Short secrets stay, because they may be words. */
   hideInData(text: string): string {
     return without(this.#hiddenInData, text);
   }
@@ -48,9 +51,9 @@ export class Secrets {
   }
 }
 
-/** How secrets are found in a text. */
+/** The forms in which secrets are searched for. */
 interface Forms {
-  /** Longest first, so that no secret is hidden only in part. */
+  /** The longest first, so that no secret is hidden only in part. */
   readonly anywhere: readonly string[];
   readonly short: readonly RegExp[];
 }
@@ -70,7 +73,10 @@ function formsOf(secrets: readonly string[]): Forms {
 
 const noLetter = { before: '(?<![\\p{L}\\p{N}])', after: '(?![\\p{L}\\p{N}])' };
 
-/** Text before a secret that shows that it is one: a name, or the user in a URL. Quotes in JSON in JSON have a \\ before. */
+/**
+ * The text before a secret that identifies it: a name, or the user in a URL. Quotes of JSON inside JSON have a \\
+ * before them.
+ */
 const quote = `\\\\*["']?`;
 const calledSecret = `(?:passw(?:or)?d|token|secret|api_?key|webhook)${quote}\\s*[:=/]\\s*${quote}|://[^\\s/:@]*:`;
 
@@ -86,7 +92,7 @@ function without({ anywhere, short }: Forms, text: string): string {
   return hidden;
 }
 
-/** The spellings of a value: as it is, in a URL or a form, in JSON, in hexadecimal, in base64. */
+/** The spellings of a value: unchanged, in a URL or a form, in JSON, in hexadecimal, in base64. */
 function spellingsOf(value: string): string[] {
   const bytes = Buffer.from(value, 'utf8');
   const url = encodeURIComponent(bytes.toString('utf8'));
@@ -94,7 +100,7 @@ function spellingsOf(value: string): string[] {
   const hex = bytes.toString('hex');
   return [
     ...[value, url, url.replace(/%../g, (code) => code.toLowerCase()), url.replaceAll('%20', '+')],
-    // JSON may be in JSON again, as an answer in an error's text is.
+    // JSON may be inside JSON, for example an answer in the text of an error.
     ...[json, JSON.stringify(json).slice(1, -1), inAscii(json)],
     ...[hex, hex.toUpperCase()],
     ...inBase64(bytes),
@@ -105,7 +111,7 @@ function inAscii(json: string): string {
   return json.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** In base64, for each of its three places in the encoded text: only the characters that depend on it alone. */
+/** The value in base64, at each of its three possible offsets: only the characters that depend on the value alone. */
 function inBase64(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {
     const start = Math.ceil((before * 8) / 6);

@@ -3,8 +3,8 @@ import { SourceMap } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 /**
- * A text with stack traces in which the lines of the bundle are those of its sources. Node's own --enable-source-maps
- * would keep all maps in memory from the start (25 MB), and every socket that is given up has its stack trace written.
+ * Replaces the lines of the bundle in stack traces by those of its sources. Node's own --enable-source-maps would keep
+ * all maps in memory from the start (25 MB), and each socket that is given up writes its stack trace.
  */
 export function withSourceNames(text: string): string {
   const maps = new Map<string, SourceMap | null>();
@@ -18,7 +18,7 @@ export function withSourceNames(text: string): string {
   });
 }
 
-/** Null if there is none that can be read: a trace must not fail for it. */
+/** Reads a source map; null if it cannot be read, because a stack trace must not fail for this. */
 function readMap(file: string): SourceMap | null {
   try {
     return existsSync(file) ? new SourceMap(JSON.parse(readFileSync(file, 'utf8'))) : null;

@@ -1,9 +1,9 @@
 import { errorMessage, firstError } from './errorMessage.ts';
 
-// Messages for people about the errors of the system and of the TLS library. One fault has one message wherever it shows. The
-// caller knows what was tried, and adds what to do about it.
+// Messages for people about errors of the system and of the TLS library. The same fault has the same message
+// everywhere. The caller knows what was tried, and adds what to do about it.
 
-/** The other end has closed the connection without a reason. */
+/** For a connection that the other end has closed without a reason. */
 export const closedMessage = 'the connection was closed';
 
 const noSuchFile = 'there is no such file';
@@ -18,7 +18,7 @@ const fileMessages: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
 };
 
-/** Each with the word before the host, if the message names the host. */
+/** Each message with the word before the host, which is used if the message names the host. */
 const connectionMessages: Readonly<Record<string, readonly [message: string, link?: string]>> = {
   ECONNREFUSED: ['connection refused', 'by '],
   ENOTFOUND: ['no such host'],
@@ -30,7 +30,7 @@ const connectionMessages: Readonly<Record<string, readonly [message: string, lin
   ETIMEDOUT: ['no answer', 'from '],
 };
 
-/** The server uses plain HTTP or MQTT. */
+/** For a server that uses plain HTTP or MQTT. */
 export const noTls = 'the server does not use TLS';
 
 /** The code of an error, for example ENOENT; empty if it has none. */
@@ -45,7 +45,7 @@ export function fileMessage(error: unknown): string {
   return fileMessages[code] ?? (code || String(error));
 }
 
-/** Why there is no connection, or none any more; null if the error is none of the system. With the host if it is given. */
+/** Why a connection failed or ended, with the host if it is given; null if it is no such error of the system. */
 export function connectionMessage(error: unknown, host?: string): string | null {
   const code = errorCode(error);
   const [message, link = ''] = connectionMessages[code.startsWith('EAI_') ? 'EAI_AGAIN' : code] ?? [];
@@ -58,15 +58,15 @@ export function isUntrusted(error: unknown): boolean {
   return /SELF_SIGNED_CERT|^UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)/.test(errorCode(error));
 }
 
-/** Why TLS or a certificate failed; null if it was neither. */
+/** Why TLS or a certificate failed; null if neither did. */
 export function tlsMessage(error: unknown): string | null {
   const isTls = /^(EPROTO$|ERR_TLS_|ERR_SSL_|CERT_|INVALID_CA$)/.test(errorCode(error));
   if (!isTls && !isUntrusted(error)) return null;
   const first = firstError(error);
-  // OpenSSL's own reason. The message around it is a line of its source code.
+  // OpenSSL's own reason, without the line of its source code around it.
   const reason = first instanceof Error && 'reason' in first ? first.reason : null;
   const message = typeof reason === 'string' ? reason : errorMessage(error);
-  // To OpenSSL, plain HTTP or MQTT is a number of a version.
+  // OpenSSL takes plain HTTP or MQTT for a version number.
   return message.includes('wrong version number') ? noTls : message;
 }
 

@@ -3,7 +3,7 @@ interface BrokerAddress {
   readonly protocol: 'mqtt' | 'mqtts' | 'ws' | 'wss';
   readonly host: string;
   readonly port: number;
-  /** Of a WebSocket, with its query: some brokers need a token there. */
+  /** The path of a WebSocket, with its query: some brokers need a token in the query. */
   readonly path?: string;
   readonly username: string | undefined;
   readonly password: string | undefined;
@@ -11,7 +11,7 @@ interface BrokerAddress {
 
 const defaultPorts = { mqtt: 1883, mqtts: 8883, ws: 80, wss: 443 } as const;
 
-/** Takes a valid URL of a broker apart. */
+/** Splits a valid broker URL into its parts. */
 export function parseBrokerUrl(url: string): BrokerAddress {
   const { protocol, hostname, port, pathname, search, username, password } = new URL(url);
   const scheme = protocol.slice(0, -1) as BrokerAddress['protocol'];

@@ -5,12 +5,15 @@ import { PacketLimit } from './packetLimit.ts';
 /** Opens a connection like mqtt.js. The callback receives the length of each packet that is read only in part. */
 export type Connect = (options: IClientOptions, onTooLong: (bytes: number) => void) => MqttClient;
 
-/** Many times the longest message whose payload the bridge reads. */
+/** Many times the longest message whose payload the bridge reads, in bytes. */
 const readBufferBytes = 1024 * 1024;
 
-/** Opens a connection whose packets are cut before the library keeps all of a long one in memory. */
+/**
+ * Opens a connection that cuts long packets as they arrive. Otherwise the library would keep all of a long packet in
+ * memory.
+ */
 export const connectLimited: Connect = (options, onTooLong) => {
-  // It connects only after its stream was changed.
+  // The client must not connect before its stream builder is replaced.
   const client = connect({ ...options, manualConnect: true });
   const buildStream: StreamBuilder = client['streamBuilder'];
   const buildLimited: StreamBuilder = (...given) => {

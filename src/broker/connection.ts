@@ -30,27 +30,34 @@ export interface ConnectionEvents {
   /** Connecting to an address failed, and why. The next attempt follows by itself. */
   failed: [reason: string, url: string];
   message: [message: BrokerMessage];
-  /** The broker has published the last will of an earlier connection although the bridge is there. */
+  /** The broker has published the last will of an earlier connection although the bridge is connected. */
   willPublished: [];
 }
 
 const reconnect = { firstMs: 1_000, longestMs: 30_000 };
 
-/** A refused event counts for so long. The next event may come much later. */
+/** How long `refusedEvent` shows a refused event, in ms. The next event may come much later. */
 const refusedEventMs = 3_600_000;
 
-/** Two clients with one ID that wait longer and longer before they reconnect meet within this time. */
+/**
+ * How long `takeover` is shown, in ms. Two clients with one ID wait longer and longer before they reconnect, but they
+ * disconnect each other again within this time.
+ */
 const takeoverShownMs = 300_000;
 
-/** If a broker has used MQTT 5 and closes more connections in a row than during a restart, it may be another broker. */
+/**
+ * A broker that has used MQTT 5 and restarts may close some connections in a row without an answer. If it closes more
+ * than this, it may be another broker.
+ */
 const maxUnanswered = 20;
 
 /** After a connection that lasts this long, the next wait is short again and the log reports the reconnection. */
 const lastingMs = reconnect.longestMs;
 
 /**
- * One lasting connection, made again after each loss. Each attempt is a fresh client with a clean session: nothing is
- * queued while the broker is unreachable. mqtt.js by itself would replay old states and old commands then.
+ * One lasting connection, made again after each loss. Each attempt is a fresh client with a clean session, so nothing
+ * is queued while the broker is unreachable. With its own reconnection, mqtt.js would replay old states and old
+ * commands.
  */
 export class Connection extends EventEmitter<ConnectionEvents> {
   readonly #dial: Connect;
@@ -60,27 +67,27 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   readonly #log: Log;
   readonly #outage: OutageLog;
   readonly #hasOneAddress: boolean;
-  /** Addresses that there was a connection to. */
+  /** Addresses to which a connection has succeeded. */
   readonly #known = new Set<string>();
-  /** Addresses at which the log says that MQTT 3.1.1 is used instead of MQTT 5. */
+  /** Addresses for which the log already says that MQTT 3.1.1 is used instead of MQTT 5. */
   readonly #olderLogged = new Set<string>();
-  /** How often an address has ended a connection without an answer since it last used MQTT 5. */
+  /** By address: how many connections ended without an answer since the broker there last used MQTT 5. */
   readonly #unansweredSinceV5 = new Map<string, number>();
-  /** Addresses that do not answer MQTT 5, and use 3.1.1. */
+  /** Addresses of brokers that do not answer MQTT 5 but answer 3.1.1. */
   readonly #silentAtV5 = new Set<string>();
-  /** How long messages may be, by address. */
+  /** By address: how long messages may be. */
   readonly #limits = new Map<string, MessageLimit>();
-  /** The present session, or the last one. */
+  /** The current session, or the last one. */
   #latest: MqttSession | null = null;
   /** How many connections in a row did not last. */
   #relapses = 0;
-  /** Whether the last attempt came to no connection. */
+  /** Whether the last attempt did not lead to a connection. */
   #hasFailed = false;
-  /** By topic. */
+  /** By topic: the last event there that the broker has refused. */
   readonly #refusedEvents = new Map<string, { topic: string; reason: string; at: number }>();
   #published = 0;
   #trouble: string | null = null;
-  /** When the broker last said that another client uses the same client ID; of the monotonic clock. */
+  /** When the broker last said that another client uses the same client ID, in ms of the monotonic clock. */
   #takenOverAt = Number.NEGATIVE_INFINITY;
   #running: Promise<void> = Promise.resolve();
   #stopping = new AbortController();
@@ -113,23 +120,26 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return this.#session !== null;
   }
 
-  /** Why there is no connection; null while that is not known, and while there is one. */
+  /** Why there is no connection; null if there is one, or if the reason is not known yet. */
   get trouble(): string | null {
     return this.isConnected ? null : this.#trouble;
   }
 
-  /** That another client takes the connection over; null if none has for five minutes. Only MQTT 5 tells it for certain. */
+  /**
+   * A message that another client takes the connection over; null if that has not happened for five minutes. Only an
+   * MQTT 5 broker says so for certain.
+   */
   get takeover(): string | null {
     const isRecent = this.#clock.monotonic() < this.#takenOverAt + takeoverShownMs;
     return isRecent ? takenOverMessage(this.#options.clientId) : null;
   }
 
-  /** Whether the broker sends what it has stored without the retain flag, so that an old command looks like a new one. */
+  /** Whether the broker sends stored messages without the retain flag, so that an old command looks like a new one. */
   get areStoredUnmarked(): boolean {
     return this.#session?.areStoredUnmarked ?? false;
   }
 
-  /** The subscriptions that the broker refuses, and why; null if it refuses none. */
+  /** The subscriptions that the broker refuses, with the reason; null if it refuses none. */
   get refusedSubscriptions(): string | null {
     return this.#session?.refusedSubscriptions ?? null;
   }
@@ -160,7 +170,10 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     }
   }
 
-  /** An event that the broker has refused within the last hour, if it has taken none at the same topic since; else null. */
+  /**
+   * An event that the broker has refused within the last hour; null if there is none. A later event that the broker
+   * accepts at the same topic removes it.
+   */
   get refusedEvent(): { readonly topic: string; readonly reason: string } | null {
     for (const event of this.#refusedEvents.values()) {
       if (this.#clock.monotonic() - event.at < refusedEventMs) return event;
@@ -168,7 +181,9 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return null;
   }
 
-  /** The broker accepts messages again. An event is not published again, so nothing else would show that. */
+  /**
+   * The broker accepts messages again. Refused events are not published again, so they would stay in `refusedEvent`.
+   */
   forgetRefusedEvents(): void {
     this.#refusedEvents.clear();
   }
@@ -180,9 +195,10 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   }
 
   /**
-   * Passes on the retained messages under the filters, none of which may have another subscription. `onRead` is called when
-   * most brokers have sent all. If it `isEnough` then, it resolves. Otherwise, later messages are passed on for a
-   * while. Throws a `NotConnectedError`, or the refusal of a filter, before that.
+   * Passes on the retained messages under the filters. No other subscription may match these messages. `onRead` is
+   * called when most brokers have sent all of them. If `isEnough` returns true then, the promise resolves. If not,
+   * later messages are passed on for a while. Before `onRead`, it throws a `NotConnectedError`, or the broker's refusal
+   * of a filter.
    */
   async readRetained(
     filters: readonly string[],
@@ -194,7 +210,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     await this.#session.readRetained(filters, found, onRead, isEnough);
   }
 
-  /** Publishes the last messages if there is a connection, and disconnects, within two seconds at most. */
+  /** Publishes the last messages if there is a connection, and disconnects. Takes at most two seconds. */
   async stop(lastMessages: readonly { readonly topic: string; readonly payload: string }[]): Promise<void> {
     const session = this.#session;
     if (session) {
@@ -206,7 +222,9 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     await Promise.race([this.#running, sleep(this.#clock, 500)]);
   }
 
-  /** Goes from address to address: the next one at once, and after a full round a wait that grows. */
+  /**
+   * Goes from address to address. It tries the next address at once, and waits after each full round, longer each time.
+   */
   async #run(): Promise<void> {
     const { urls } = this.#options;
     const stopping = this.#stopping.signal;
@@ -224,7 +242,8 @@ export class Connection extends EventEmitter<ConnectionEvents> {
       } else if (livedMs !== null) this.#relapses += 1;
       this.#hasFailed = livedMs === null;
       const trouble = this.#hasOneAddress ? reason : `${describeUrl(url)}: ${reason}`;
-      // The log reports a takeover once, whether it is certain or only likely.
+      // If the broker names a takeover once and it is only likely the next time, both have the same key, so the log has
+      // one line.
       const takenOver = takenOverMessage(this.#options.clientId);
       this.#trouble = trouble;
       if (reason === takenOver) this.#takenOverAt = this.#clock.monotonic();
@@ -238,14 +257,16 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     }
   }
 
-  /** Connects to an address with the version of MQTT that is wanted, and with 3.1.1 if the broker may be too old for that. */
+  /**
+   * Connects to an address with the configured version of MQTT. If the broker may be too old for MQTT 5, tries 3.1.1.
+   */
   async #attempt(address: string): Promise<SessionEnd> {
     const { find, protocolVersion } = this.#options;
     try {
       const url = find ? await find(this.#stopping.signal) : address;
       const isSilent = this.#silentAtV5.delete(url);
       const ended = await this.#connect(url, isSilent ? 4 : protocolVersion);
-      // Otherwise each new connection would wait for an answer to MQTT 5 first.
+      // Without this, each new connection would first wait in vain for an answer to MQTT 5.
       if (isSilent && ended.ending !== 'silent') this.#silentAtV5.add(url);
       const isOver = isSilent || protocolVersion === 4 || this.#stopping.signal.aborted;
       if (isOver || !this.#mayBeOlder(url, ended)) return ended;
@@ -258,8 +279,9 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   }
 
   /**
-   * Whether a broker that did not accept MQTT 5 may accept 3.1.1. Old brokers close the connection or do not answer. A new one
-   * that restarts does the same. So a broker that has used MQTT 5 is expected to use it again.
+   * Whether a broker that did not accept MQTT 5 may accept 3.1.1. An old broker closes the connection or does not
+   * answer, but a new broker does the same while it restarts. So a broker that has used MQTT 5 is expected to use it
+   * again.
    */
   #mayBeOlder(url: string, { isVersionRefused, ending }: SessionEnd): boolean {
     if (ending !== 'unanswered' && ending !== 'silent') return isVersionRefused === true;
@@ -289,7 +311,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
       this.#known.add(url);
       if (version === 5) this.#unansweredSinceV5.set(url, 0);
       else if (this.#options.protocolVersion === 5) this.#logOlder(url);
-      // In a series of short connections the log has only the first return, and then the one that lasts.
+      // In a series of short connections, the log reports only the first reconnection, and then the one that lasts.
       if (this.#relapses <= 1) this.#logConnected(url, version);
       else cancelLogging = this.#clock.after(lastingMs, () => this.#logConnected(url, version));
       this.emit('connected');
@@ -301,12 +323,12 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return { ...ended, reason: this.#reasonOf(ended, url) };
   }
 
-  /** Why a connection may have ended that was closed without a reason. */
+  /** Explains why the connection may have ended, if the broker closed it without a reason. */
   #reasonOf(ended: SessionEnd, url: string): string {
     const { ending, livedMs, reason, large } = ended;
-    // If it has answered before, its protocol is known.
+    // A broker that has answered before uses the right port and protocol.
     if (ending === 'unanswered' && !this.#known.has(url)) return describeUnanswered(reason);
-    // A broker that was unreachable in between has restarted.
+    // If an attempt has failed in between, the broker has probably restarted.
     const isRelapse = this.#relapses > 0 && livedMs !== null && !hasLasted(ended) && !this.#hasFailed;
     if (ending !== 'closed' || !isRelapse) return reason;
     if (large) return describeTooLarge(large);
@@ -317,7 +339,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return this.#latest?.isLive ? this.#latest : null;
   }
 
-  /** Logs once for each address that the broker is an old one. */
+  /** Logs once for each address that its broker does not support MQTT 5. */
   #logOlder(url: string): void {
     if (this.#olderLogged.has(url)) return;
     this.#olderLogged.add(url);
@@ -331,7 +353,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     this.#log.info(`Connected to the MQTT broker ${describeUrl(url)} (${protocol})`);
   }
 
-  /** Logs once for each connection, because such messages may come in numbers. */
+  /** Logs once for each connection, because there may be many such messages. */
   #logTooLong(): (bytes: number) => void {
     let isLogged = false;
     return (bytes) => {
@@ -345,8 +367,8 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   }
 
   /**
-   * A retained will is an old one, unless this connection has replaced it. Any other means that the broker takes this bridge
-   * for dead.
+   * A retained will is an old one, unless this connection has already replaced it by its own state. Any other will
+   * means that the broker has declared this bridge dead.
    */
   #handle(message: BrokerMessage, { hasOwnState }: MqttSession): void {
     const { will } = this.#options;

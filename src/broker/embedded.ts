@@ -10,18 +10,19 @@ export interface EmbeddedOptions {
   readonly port: number;
   readonly username: string | undefined;
   readonly password: string | undefined;
-  /** The client that sees the retain flag of live messages, and the filters for that. MQTT 3.1.1 itself clears the flag. */
+  /**
+   * The client that sees the retain flag of live messages, and for which filters. MQTT 3.1.1 itself clears this flag.
+   */
   readonly retainAsPublished?: { readonly clientId: string; readonly filters: readonly string[] };
 }
 
-/** Marks a message with the retain flag inside the broker, which clears the flag itself. It is never sent. */
+/** Marks a message that was sent with the retain flag, inside the broker only. The broker itself clears the flag. */
 const sentRetained: NonNullable<PublishPacket['properties']> = {};
 
-/** For a client that has not signed in yet: many times a user name, a password and a last will. */
+/** The longest packet before a client has signed in: many times a user name, a password and a last will. */
 const signInBytes = 16 * 1024;
 const signInTimeoutMs = 5_000;
 
-/** Clients at a time. */
 const maxConnections = 100;
 
 /** MQTT 3.1.1's "not authorized". */
@@ -57,7 +58,7 @@ export class EmbeddedBroker {
     });
     if (retainAsPublished) passRetainOn(broker, retainAsPublished);
     const server = createServer((socket) => {
-      // Otherwise a message waits until the receiver's system has acknowledged the one before: up to 40 ms.
+      // Without this, a message waits until the receiver's system has acknowledged the one before, for up to 40 ms.
       socket.setNoDelay(true);
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
@@ -74,7 +75,7 @@ export class EmbeddedBroker {
     return typeof address === 'object' && address !== null ? address.port : port;
   }
 
-  /** Hangs up on everybody and stops listening. */
+  /** Closes all connections and stops listening. */
   async stop(): Promise<void> {
     const broker = this.#broker;
     if (broker) await new Promise<void>((closed) => broker.close(() => closed()));
@@ -84,13 +85,13 @@ export class EmbeddedBroker {
   }
 }
 
-/** Closes the connection at a packet that is too long. The broker itself would accept 256 MB. */
+/** Closes a connection at a packet that is too long. aedes itself would accept 256 MB. */
 function limitPackets(socket: Socket, client: Client): void {
   const limit = new PacketLimit(signInBytes, () => socket.destroy());
   client.on('connected', () => {
     limit.maxBytes = maxPacketBytes;
   });
-  // This listener is called before that of the broker.
+  // This listener gets the bytes before the broker's own listener does.
   socket.on('data', (bytes) => limit.apply(bytes));
 }
 

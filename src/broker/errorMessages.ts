@@ -6,7 +6,7 @@ import type { Unanswered } from './messageLimit.ts';
 const wrongUser = 'wrong user name or password';
 const notAuthorized = 'not authorized. Check mqtt.username and mqtt.password';
 
-/** By the codes with which a broker refuses a connection: MQTT 3.1.1, and MQTT 5. */
+/** The messages for the codes with which a broker refuses a connection, in MQTT 3.1.1 and MQTT 5. */
 const messagesByCode: Readonly<Record<string, string>> = {
   4: wrongUser,
   5: notAuthorized,
@@ -14,7 +14,7 @@ const messagesByCode: Readonly<Record<string, string>> = {
   135: notAuthorized,
 };
 
-/** The broker has ended the handshake, by the reason of OpenSSL. */
+/** The messages for a TLS handshake that the broker has ended, by OpenSSL's reason. */
 const messagesByAlert: readonly (readonly [RegExp, string])[] = [
   [
     /alert certificate required/,
@@ -23,7 +23,7 @@ const messagesByAlert: readonly (readonly [RegExp, string])[] = [
   [/alert (unknown ca|.*certificate)/, 'the broker rejects the certificate in mqtt.cert_file'],
 ];
 
-/** A server accepts connections and sends nothing. */
+/** For a server that accepts connections and sends nothing. */
 export const silentMessage = 'the server accepts connections but does not answer';
 
 const messagesByMessage: Readonly<Record<string, string>> = {
@@ -33,13 +33,13 @@ const messagesByMessage: Readonly<Record<string, string>> = {
 
 const sessionTakenOver = 142;
 
-/** A broker's or a socket's error for a log line. */
+/** Describes an error of the broker or of a socket in a log line. */
 export function describeError(error: unknown): string {
   const code = errorCode(error);
   const tls = tlsMessage(error);
   if (tls === noTls) return `${tls}. Use mqtt:// or another port`;
   if (isUntrusted(error)) return `${tls}. Check mqtt.ca_file`;
-  // Other codes are about a certificate that is for another host, or has expired: that is no failure of the handshake.
+  // Other codes mean that the certificate is for another host or has expired. Then the handshake itself did not fail.
   if (tls !== null && /^(EPROTO$|ERR_SSL_)/.test(code)) {
     const [, message = `the TLS handshake failed: ${tls}`] =
       messagesByAlert.find(([pattern]) => pattern.test(tls)) ?? [];
@@ -51,7 +51,9 @@ export function describeError(error: unknown): string {
   return system ?? messagesByCode[code] ?? messagesByMessage[message] ?? (message || String(error));
 }
 
-/** Why a client failed. What came may be no MQTT, and before any answer it may come from another service. */
+/**
+ * Why a client failed. Invalid data may mean that the server is no MQTT broker, if it has not answered in MQTT before.
+ */
 export function describeClientError(error: Error, hasAnswered: boolean): string {
   const { message } = error;
   const isGarbage = !('code' in error || error instanceof AggregateError || message in messagesByMessage);
@@ -69,7 +71,7 @@ export function describeUnanswered(reason: string): string {
   return `${reason} before any answer. Check the port, mqtt:// or mqtts://, and mqtt.username and mqtt.password`;
 }
 
-/** The broker closed the connection while it had this large message. */
+/** The broker closed the connection while this large message was not acknowledged. */
 export function describeTooLarge({ topic, bytes }: Unanswered): string {
   return `the broker closes the connection at ${topic} with ${bytes} bytes. Perhaps it is too large for the broker`;
 }
@@ -97,7 +99,7 @@ export interface RefusedFilters {
   readonly reason: string;
 }
 
-/** The filters that the broker has refused, by the codes of its answer; all of them if there is no code. */
+/** The filters that the broker has refused, by the codes in its answer; all filters if the answer has no codes. */
 export function refusedFilters(
   filters: readonly string[],
   codes: readonly unknown[],
@@ -107,7 +109,7 @@ export function refusedFilters(
   return { filters: refused, reason: error.message.replace(/^Subscribe error: /, '') };
 }
 
-/** The same for people. */
+/** The refused filters and the reason, for people. */
 export function describeRefusedFilters({ filters, reason }: RefusedFilters): string {
   const [first, second, ...others] = filters;
   const listed = [first, second].filter(Boolean).join(', ');

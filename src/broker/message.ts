@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import type { IPublishPacket } from 'mqtt';
 
 /**
- * Why a message may be one that the broker has stored, although it has no retain flag. `unproven`: it is not known yet
- * whether the broker marks what it has stored. `unmarked`: it does not.
+ * Why a message without the retain flag may still be a stored one. `unproven`: it is not known yet whether the broker
+ * marks stored messages. `unmarked`: the broker does not mark them.
  */
 export type MayBeStored = 'unproven' | 'unmarked';
 
@@ -11,15 +11,18 @@ export type MayBeStored = 'unproven' | 'unmarked';
 export interface BrokerMessage {
   readonly topic: string;
   readonly payload: string;
-  /** The broker sent it after this moment, in ms of the monotonic clock; it may have been under way since then. */
+  /** The broker sent the message after this moment, in ms of the monotonic clock. So it cannot be older than this. */
   readonly sentAfter: number;
-  /** Whether the broker kept it, or its sender asked for that (seen live only with MQTT 5). */
+  /**
+   * Whether the broker had stored it, or it was sent with the retain flag. A live message shows the flag only with MQTT
+   * 5.
+   */
   readonly isRetained: boolean;
-  /** Why it may be a stored message although it has no retain flag; null if it is new, or has the flag. */
+  /** Why it may be a stored message although it has no retain flag; null if it is certainly new, or has the flag. */
   readonly mayBeStored: MayBeStored | null;
-  /** Whether it is UTF-8; `payload` has replacement characters where it is not. */
+  /** Whether the payload is UTF-8. If not, `payload` has replacement characters for the invalid bytes. */
   readonly isText: boolean;
-  /** Where its sender wants an answer, and the data to send with it (MQTT 5). */
+  /** The topic at which the sender wants an answer, and the data to send with it (MQTT 5). */
   readonly responseTopic?: string;
   readonly correlationData?: Buffer;
 }
@@ -27,11 +30,11 @@ export interface BrokerMessage {
 /** How a message is sent. */
 export interface PublishOptions {
   readonly retain: boolean;
-  /** Of the request that this answers; sent with MQTT 5 only. */
+  /** The correlation data of the request that this message answers; sent with MQTT 5 only. */
   readonly correlationData?: Buffer | undefined;
 }
 
-/** The message of a packet of mqtt.js. */
+/** Turns a packet of mqtt.js into a message. */
 export function messageOf(
   topic: string,
   payload: Buffer,
@@ -53,7 +56,7 @@ export function messageOf(
   };
 }
 
-/** The size of a message without its payload, in bytes, at most. */
+/** An upper bound for the size of a message without its payload, in bytes. */
 export function overheadBytes(topic: string, correlationData: Buffer | undefined): number {
   return Buffer.byteLength(topic) + 16 + (correlationData ? correlationData.length + 8 : 0);
 }

@@ -1,18 +1,20 @@
 /** A message that the broker has not acknowledged. */
 export interface Unanswered {
   readonly topic: string;
-  /** Of its packet, at most. */
+  /** An upper bound for the size of its packet. */
   readonly bytes: number;
 }
 
-/** Each broker accepts shorter messages than this. */
+/** Every broker accepts messages that are shorter than this, in bytes. */
 export const largeBytes = 1_024;
 
 /**
  * Finds out how long a message may be for a broker that names no limit and closes the connection at a longer message.
- * After an end with large messages unacknowledged, large ones are sent one at a time. A message that is the only one at
- * two ends in a row is too long, and from then on each that is the only one at an end. Messages that are as long are left
- * out, so that the rest gets through. The limit holds until a lasting connection ends: then the broker may have another.
+ *
+ * - If a connection ends with large messages unacknowledged, large messages are sent one at a time from then on.
+ * - If two connections in a row end at the same single large message, it is too long. From then on, one end is enough.
+ * - Messages of that length or more are not sent, so that the others get through.
+ * - The limit holds until a lasting connection ends, because the broker may have another limit after that.
  */
 export class MessageLimit {
   #maxBytes = Number.POSITIVE_INFINITY;
@@ -25,12 +27,14 @@ export class MessageLimit {
     return this.#maxBytes;
   }
 
-  /** Whether no two large messages may be unacknowledged. */
+  /** Whether only one large message may be unacknowledged at a time. */
   get isOneAtATime(): boolean {
     return this.#isOneAtATime;
   }
 
-  /** A connection has ended; `large` is the first large message without an answer if the broker has ended it. */
+  /**
+   * A connection has ended. If the broker has ended it, `large` is the first large message that it did not acknowledge.
+   */
   ended(large: Unanswered | undefined, hasLasted: boolean): void {
     if (large) {
       this.#isProven ||= this.#suspect === large.topic;

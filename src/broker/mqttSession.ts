@@ -24,13 +24,15 @@ import { matchesAny } from './topicFilter.ts';
 
 /** How a connection ended, or why there was none. */
 export interface SessionEnd {
-  /** From the answered subscriptions to its end, in ms; null where it did not come so far. */
+  /** How long it was connected, from the answer to the subscriptions to its end, in ms; null if it never was. */
   readonly livedMs: number | null;
-  /** For people. */
+  /** Why it ended, for people. */
   readonly reason: string;
   /** Whether the broker answered that it does not speak this version of MQTT. */
   readonly isVersionRefused?: boolean;
-  /** How the broker ended it without a reason: closed it before its first answer, never answered, or closed it later. */
+  /**
+   * If the broker gave no reason: it closed the connection before its first answer, never answered, or closed it later.
+   */
   readonly ending?: 'unanswered' | 'silent' | 'closed' | undefined;
   /** The first large message that was not acknowledged when the broker ended it. It may have been too large. */
   readonly large?: Unanswered | undefined;
@@ -43,7 +45,10 @@ interface MqttSessionEvents {
   message: [message: BrokerMessage];
 }
 
-/** Options of MQTT 5 subscriptions: keep the retain flag of live messages, and do not send back one's own messages. */
+/**
+ * Options of MQTT 5 subscriptions. `rap` keeps the retain flag of live messages. `nl` keeps the broker from sending a
+ * client its own messages.
+ */
 interface SubscriptionFlags {
   readonly rap?: boolean;
   readonly nl?: boolean;
@@ -54,34 +59,35 @@ const goodbyeMs = 500;
 const refusedVersionCodes = new Set([1, 132]);
 const packetTooLarge = 149;
 
-/** The codes of a socket that the broker has closed. */
+/** The error codes of a socket that the broker has closed. */
 const closedCodes = new Set(['EPIPE', 'ECONNRESET']);
 
-/** A broker that answers the ping before it has sent any retained message may send them a little later. */
+/** If no retained message came before the answer to the ping, some may still come within this time, in ms. */
 const quietMs = 300;
 
-/** Messages after the answer to the ping are read until a gap of this length: aedes needs up to 1.3 s. */
+/**
+ * After the answer to the ping, reading goes on until no message came for this long, in ms. aedes needs up to 1.3 s.
+ */
 const lateMs = 1_500;
 
 /**
- * Refused subscriptions are tried again, soon at first: a cluster that has lost a node refuses some for seconds. An access
- * list refuses them permanently.
+ * The waits before refused subscriptions are tried again. The first is short, because a cluster that has lost a node
+ * refuses some subscriptions for seconds. The last is long, because an access list refuses them permanently.
  */
 const retry = { firstMs: 1_000, longestMs: 600_000 };
 
 const noneRefused: RefusedFilters = { filters: [], reason: '' };
 
-/** The number of packet ids, for a broker that names no limit. */
+/** The number of packet ids. It is the limit for a broker that names none. */
 const maxInFlight = 65_535;
 
 /**
- * One client's connection to one address of the broker, from its first packet to its end; it never reconnects. It knows
+ * One client's connection to one address of the broker, from its first packet to its end. It never reconnects and knows
  * nothing of earlier connections.
  */
 export class MqttSession extends EventEmitter<MqttSessionEvents> {
-  /** Resolves once it is over, or has come to nothing. */
+  /** Resolves once the connection has ended, or could not be made. */
   readonly ended: Promise<SessionEnd>;
-  /** The version of MQTT. */
   readonly version: 4 | 5;
   readonly #options: BrokerOptions;
   readonly #client: MqttClient;
@@ -94,33 +100,35 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   #isVersionRefused = false;
   #ending: SessionEnd['ending'];
   #large: Unanswered | undefined;
-  /** Why it is over; null until it is. */
+  /** Why the connection has ended; null until then. */
   #reason: string | null = null;
   #isSayingGoodbye = false;
   #connectedAt: number | null = null;
   #queue: PublishQueue | null = null;
   readonly #limit: MessageLimit;
   #largestPacket = Number.POSITIVE_INFINITY;
-  /** Messages that came before the answer to the subscriptions. They are emitted after it. */
+  /** Messages that came before the answer to the subscriptions. They are emitted after the `connected` event. */
   readonly #early: BrokerMessage[] = [];
   /** Whether a topic is among the subscriptions that last as long as the connection. */
   readonly #isSubscribed: (topic: string) => boolean;
-  /** Receives the messages of other subscriptions while retained messages are read. */
+  /** Receives retained messages while they are read, unless their topic is among the lasting subscriptions. */
   #reader: ((message: BrokerMessage) => void) | null = null;
-  /** The last reading, which the next one waits for. */
+  /** Settles with the last reading. The next reading waits for it. */
   #reading: Promise<unknown> = Promise.resolve();
-  /** The packet ids of messages that have come. */
+  /** The packet ids of the messages received so far. */
   readonly #takenIds = new Set<number>();
-  /** Of what is subscribed to as long as the connection lasts. */
+  /** The refused ones among the lasting subscriptions. */
   #refused = noneRefused;
   #cancelRetry: () => void = () => {};
   readonly #cancelGreeting: () => void;
-  /** Ends the connection, unless it is established: then `end` disconnects in order. */
+  /**
+   * Closes a connection that is not established yet. An established one is closed by `end`, which disconnects in order.
+   */
   readonly #onStop = () => {
     if (this.#connectedAt === null) this.#client.stream.destroy();
   };
 
-  /** Takes a client that is about to connect; a stop ends what is not connected yet. */
+  /** Takes a client that is about to connect. If `stopping` aborts before it is connected, the connection is closed. */
   constructor(
     client: MqttClient,
     version: 4 | 5,
@@ -142,13 +150,13 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     const { subscriptions, statusTopics = [], will } = options;
     this.#stored = new StoredMessages(will?.topic, (topic) => this.#subscribe([topic]), clock);
     this.#isSubscribed = matchesAny([...subscriptions, ...statusTopics, ...(will ? [will.topic] : [])]);
-    // The client's own limit ends with any answer, even a part of one.
+    // The library's own limit stops counting at the first bytes of an answer, even an incomplete one.
     this.#cancelGreeting = clock.after(greetingTimeoutMs, () => {
       if (client.stream instanceof Socket && client.stream.connecting) this.#giveUp('no answer');
       else this.#endWithout('silent', silentMessage);
     });
     stopping.addEventListener('abort', this.#onStop, { once: true });
-    // Otherwise each message waits until TCP has acknowledged the one before, which a broker may delay by 40 ms.
+    // Without this, each message waits until TCP has acknowledged the one before, which a broker may delay by 40 ms.
     if (client.stream instanceof Socket) client.stream.setNoDelay(true);
     client.on('connect', (connack) => this.#onConnack(connack));
     client.on('message', (topic, payload, packet) => {
@@ -167,7 +175,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     });
   }
 
-  /** Whether it is connected and subscribed, and not over. */
+  /** Whether it is connected and subscribed, and has not ended. */
   get isLive(): boolean {
     return this.#connectedAt !== null && this.#reason === null && !this.#isSayingGoodbye;
   }
@@ -177,23 +185,26 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     return this.#largestPacket;
   }
 
-  /** Whether the broker sends what it has stored without the retain flag, so that an old command looks like a new one. */
+  /** Whether the broker sends stored messages without the retain flag, so that an old command looks like a new one. */
   get areStoredUnmarked(): boolean {
     return this.#stored.areUnmarked;
   }
 
-  /** Whether the broker has taken this bridge's state, in place of what an earlier connection has left there. */
+  /** Whether the broker has accepted this bridge's state, which replaces the state or will of an earlier connection. */
   get hasOwnState(): boolean {
     return this.#stored.hasOwnState;
   }
 
-  /** The subscriptions that the broker refuses, and why; null if it refuses none that are needed. */
+  /** The needed subscriptions that the broker refuses, with the reason; null if it refuses none of them. */
   get refusedSubscriptions(): string | null {
     const needed = this.#needed(this.#refused);
     return needed.filters.length === 0 ? null : describeRefusedFilters(needed);
   }
 
-  /** A broker may forbid reading one's own topics. Commands work without them. */
+  /**
+   * The refused filters without those for the bridge's own topics. A broker may forbid these, and commands work without
+   * them.
+   */
   #needed({ filters, reason }: RefusedFilters): RefusedFilters {
     const { subscriptions, statusTopics = [] } = this.#options;
     const needed = [...subscriptions, ...statusTopics];
@@ -219,9 +230,10 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   }
 
   /**
-   * Resolves to the filters that the broker has refused; throws a `NotConnectedError`, or that it does not answer. All are at
-   * QoS 0. There no message comes twice, and a clean session would lose it at any level. At a higher level, a broker keeps
-   * messages until earlier ones are acknowledged, but answers pings meanwhile. So a message could be older than it seems.
+   * Resolves to the filters that the broker has refused. Throws a `NotConnectedError`, or an error if the broker does
+   * not answer. All subscriptions have QoS 0. No message comes twice then, and a higher level would not help: with a
+   * clean session a message that is missed is lost anyway. At a higher level a broker also keeps messages back until
+   * earlier ones are acknowledged, but answers pings meanwhile. So a message could be older than it seems.
    */
   #subscribe(
     filters: readonly string[],
@@ -232,7 +244,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
       filters.map((filter) => [filter, { qos: 0 as const, ...(isV5 && flagsOf(filter)) }]),
     );
     return new Promise((resolve, reject) => {
-      // The client's own promise never settles when the connection ends first, or when no answer comes.
+      // The library's own promise never settles if the connection ends first, or if no answer comes.
       const onClose = () => settle(new NotConnectedError(closedMessage));
       const cancel = this.#clock.after(answerTimeoutMs, () =>
         settle(new Error('the broker does not answer a subscription')),
@@ -255,10 +267,10 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   }
 
   /**
-   * Reads the retained messages under the filters. At QoS 1, Mosquitto drops all but a thousand messages by default. At
-   * QoS 0 it drops only those beyond a thousand that it cannot write at once, and answers to pings with them. So more than
-   * a thousand may be a part. Most brokers send all messages before they answer a ping, and then `onRead` is called. Later
-   * messages are still passed on until the promise resolves.
+   * Reads the retained messages under the filters, at QoS 0. At QoS 1, Mosquitto drops all but a thousand messages by
+   * default. At QoS 0 it drops messages beyond a thousand only if it cannot write them at once, and it may drop answers
+   * to pings too. So if there are more than a thousand, some may be missing. Most brokers send all messages before they
+   * answer a ping, and then `onRead` is called. Later messages are passed on until the promise resolves.
    */
   readRetained(
     filters: readonly string[],
@@ -296,7 +308,8 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     try {
       const refused = await this.#subscribe(filters, () => ({ nl: true }));
       if (refused.filters.length > 0) throw new Error(rejectsSubscription(refused));
-      // Only after the subscription: otherwise Mosquitto's system would delay this answer by up to 40 ms.
+      // The ping follows the answer to the subscription. Sent together, Mosquitto's system would delay this answer by
+      // up to 40 ms.
       await this.#pingAnswered();
       if (count === 0) await untilQuiet(quietMs);
       onRead();
@@ -308,7 +321,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     }
   }
 
-  /** Resolves once the broker has answered all that was sent so far; throws a `NotConnectedError`. */
+  /** Resolves once the broker has answered everything that was sent so far; throws a `NotConnectedError`. */
   #pingAnswered(): Promise<void> {
     return new Promise((resolve, reject) => {
       if (!this.isLive) throw new NotConnectedError();
@@ -321,11 +334,14 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     });
   }
 
-  /** Disconnects in order within half a second if everything is acknowledged, and closes the connection. */
+  /**
+   * Closes the connection. If everything is acknowledged, it disconnects in order first, which takes half a second at
+   * most.
+   */
   async end(): Promise<void> {
     if (this.isLive && this.#queue?.isEmpty) {
       this.#isSayingGoodbye = true;
-      // Only if everything is acknowledged, since end() never returns before.
+      // end() waits until everything is acknowledged, so it might never return otherwise.
       await Promise.race([
         new Promise<void>((ended) => this.#client.end(false, {}, () => ended())),
         sleep(this.#clock, goodbyeMs),
@@ -347,7 +363,8 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     const filters = [...subscriptions, ...statusTopics, ...(will ? [will.topic] : []), ...overheard];
     this.#subscribe(filters, (filter) => this.#flagsOf(filter)).then(
       (refused) => {
-        // Without a forbidden topic, the rest still works. If the broker refuses all, it may be for a moment.
+        // If only some topics are forbidden, the rest still works. If all are refused, a new connection may help: a
+        // cluster may refuse them only for a moment.
         if (subscriptions.length > 0 && subscriptions.every((filter) => refused.filters.includes(filter)))
           this.#giveUp(rejectsSubscription(this.#needed(refused)));
         else this.#onSubscribed(refused, properties.receiveMaximum);
@@ -356,7 +373,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     );
   }
 
-  /** MQTT 5 can tell that a live command was sent with the retain flag; such a command is refused. */
+  /** With MQTT 5, a live command keeps the retain flag that it was sent with. Such a command is refused. */
   #flagsOf(filter: string): SubscriptionFlags {
     return { rap: this.#options.subscriptions.includes(filter) };
   }
@@ -375,7 +392,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     for (const message of this.#early.splice(0)) this.emit('message', message);
   }
 
-  /** Subscribes to them again, until the broker accepts them. */
+  /** Subscribes to the refused filters again, until the broker accepts them. */
   #setRefused(refused: RefusedFilters, times = 1): void {
     this.#refused = refused;
     if (refused.filters.length === 0) return;
@@ -388,8 +405,9 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   }
 
   /**
-   * Whether the broker sends a message again that it has sent on this connection: with a clean session it is no other one.
-   * At QoS 0 no message has a packet id. This is for a broker that sends at a higher QoS than it was asked to.
+   * Whether the broker sends a message a second time on this connection. The session is clean, so a message from an
+   * earlier connection cannot come. The subscriptions have QoS 0, where no message has a packet id. This check is for a
+   * broker that sends at a higher QoS than requested.
    */
   #isRedelivery({ messageId, dup }: IPublishPacket): boolean {
     if (messageId === undefined) return false;
@@ -406,14 +424,14 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     }
     const isRead = this.#reader !== null && !this.#isSubscribed(message.topic);
     if (isRead) this.#reader?.(message);
-    // A live message may also be one for another subscription.
+    // A live message may also belong to one of the other subscriptions, so it is emitted too.
     if (!isRead || !message.isRetained) this.emit('message', message);
   }
 
   #onError(error: Error & { code?: unknown }): void {
     const reason = describeClientError(error, this.#hasAnswered);
-    // With these codes it was closed during a write, and a last packet of the broker is lost.
-    // The message is that of the library about Mosquitto's answer to a message that is too large.
+    // With these codes the socket was closed during a write, so a last packet with the broker's reason may be lost.
+    // With this message the library reports Mosquitto's answer to a message that is too large.
     if (closedCodes.has(String(error.code)) || /^Invalid puback reason code/.test(error.message))
       this.#onClosed(reason);
     else {
@@ -439,7 +457,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#endWithout(this.#hasAnswered ? 'closed' : 'unanswered', reason);
   }
 
-  /** The broker gave no reason. */
+  /** Ends the connection without a reason from the broker. */
   #endWithout(ending: SessionEnd['ending'], reason: string): void {
     if (this.#reason === null) {
       this.#ending = ending;
@@ -448,7 +466,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#giveUp(reason);
   }
 
-  /** Only the first reason counts. The others follow from it. */
+  /** Only the first reason counts, because the others follow from it. */
   #giveUp(reason: string): void {
     if (this.#reason !== null) return;
     this.#reason = reason;
@@ -456,12 +474,12 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#cancelRetry();
     this.#pings.stop();
     this.#queue?.close();
-    // Not by its end(), which fails if wrong packets came.
+    // The library's end() fails after invalid packets, so the socket is destroyed instead.
     this.#client.stream.destroy();
   }
 }
 
-/** The broker's answer to each filter. */
+/** The broker's code for each filter. */
 function codesOf(packet: Packet | undefined): readonly unknown[] {
   return packet?.cmd === 'suback' ? packet.granted : [];
 }

@@ -1,8 +1,9 @@
 import { type DoneCallback, type Packet, Store } from 'mqtt';
 
 /**
- * mqtt.js keeps each message here until it is acknowledged, to send it again over the next connection. This bridge has a new
- * client for each connection and sends nothing again. So only the ids are kept, which saves memory.
+ * mqtt.js keeps each message in a store until it is acknowledged, to send it again over the next connection. This
+ * bridge has a new client for each connection and sends nothing again. So this store keeps only the ids, which saves
+ * memory.
  */
 export class NoopStore extends Store {
   override put({ cmd, messageId }: Packet, done: DoneCallback): this {

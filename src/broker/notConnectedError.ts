@@ -1,6 +1,6 @@
-/** The broker is unreachable, or the connection ended before it acknowledged. */
+/** There is no connection, or it ended before the broker acknowledged the message. */
 export class NotConnectedError extends Error {
-  /** Whether the message was on its way: the broker may have got it. */
+  /** Whether the message was sent already. Then the broker may have received it. */
   readonly wasSent: boolean;
 
   constructor(message = 'the MQTT broker is offline', wasSent = false) {

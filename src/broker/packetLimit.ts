@@ -1,22 +1,28 @@
-/** The bridge's own messages are not longer, since the cloud's answers are not. These must pass. */
+/**
+ * The longest packet, in bytes. The bridge's own messages must pass: they are not longer, because the cloud's answers
+ * are not.
+ */
 export const maxPacketBytes = 16 * 1024 * 1024;
 
 const longestHead = 5;
 
-/** No UTF-8 text has this byte. So a message that was cut is not taken for a whole one. */
+/**
+ * No UTF-8 text contains this byte. It ends a message that was cut, so that nobody takes the message for a whole one.
+ */
 const noText = Buffer.of(0xff);
 
 /**
- * Limits the length of MQTT packets while their bytes arrive, because the parser keeps a packet in memory until it is whole.
- * A packet that is too long is cut to the limit. Its topic is left, and enough of its payload to be refused as too long.
+ * Limits the length of MQTT packets while their bytes arrive, because the parser keeps a packet in memory until it is
+ * complete. A packet that is too long is cut to the limit. Its topic is kept, and enough of its payload to be refused
+ * as too long.
  */
 export class PacketLimit {
-  /** The longest remaining length of a packet that is let pass; may be changed between packets. */
+  /** The largest "remaining length" of a packet that passes uncut; may be changed between packets. */
   maxBytes: number;
   readonly #onTooLong: (bytes: number) => void;
   /** The beginning of a packet, until its length is known. */
   #head: Buffer = Buffer.alloc(0);
-  /** How many bytes of the packet still pass, and how many are left out after them. */
+  /** How many bytes of the current packet still pass. In the next field: how many bytes after them are left out. */
   #passing = 0;
   #leavingOut = 0;
 
@@ -25,7 +31,7 @@ export class PacketLimit {
     this.#onTooLong = onTooLong;
   }
 
-  /** What is left of the next bytes. */
+  /** Returns the next bytes without the parts that are left out. */
   apply(piece: Buffer): Buffer {
     const bytes = this.#head.length > 0 ? Buffer.concat([this.#head, piece]) : piece;
     const left: Buffer[] = [];
@@ -47,12 +53,12 @@ export class PacketLimit {
     return Buffer.concat(left);
   }
 
-  /** Reads the fixed header of a packet; null where it is not whole yet. */
+  /** Reads the fixed header of a packet; null if it is not complete yet. */
   #begin(bytes: Buffer): { readonly size: number; readonly bytes: Buffer } | null {
     const lengthBytes = bytes.subarray(1);
     const last = lengthBytes.findIndex((byte) => byte < 0x80);
     if (last < 0 && bytes.length < longestHead) return null;
-    // A fifth byte violates the protocol, and the parser reports it.
+    // A length of five bytes violates the protocol. Such a header passes, so that the parser reports the error.
     const size = last < 0 ? longestHead : last + 2;
     const length = last < 0 ? 0 : lengthOf(lengthBytes.subarray(0, last + 1));
     const isTooLong = length > this.maxBytes;
@@ -69,7 +75,7 @@ export class PacketLimit {
   }
 }
 
-/** A length in MQTT has seven bits a byte, the lowest first. */
+/** MQTT encodes a length with seven bits in each byte, the lowest bits first. */
 function lengthOf(bytes: Buffer): number {
   return bytes.reduceRight((length, byte) => length * 0x80 + (byte & 0x7f), 0);
 }

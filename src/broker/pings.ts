@@ -2,9 +2,9 @@ import type { MqttClient, Packet } from 'mqtt';
 import type { Clock } from '../base/clock.ts';
 
 /**
- * Bounds the age of the messages of a connection. The broker answers pings and sends messages in one order, so a message was
- * sent after the newest ping that was answered before it. Thus a network that stalls, a process that is stopped and a
- * machine that sleeps all look the same: the ping before the message is an old one.
+ * Limits the age of the messages on a connection. The broker answers pings and sends messages in one order. So a
+ * message was sent after the newest ping that was answered before it came. If the network stalls, the process is
+ * stopped or the machine sleeps, the newest ping before a message is simply an old one.
  */
 export class Pings {
   readonly #client: MqttClient;
@@ -21,7 +21,7 @@ export class Pings {
     this.#everyMs = everyMs;
     this.#clock = clock;
     this.#sentAfter = clock.monotonic();
-    // The library sends pings of its own, which are answered in the same order.
+    // The library also sends pings, and the broker answers them in the same order.
     client.on('packetsend', ({ cmd }: Packet) => {
       if (cmd === 'pingreq') this.#unanswered.push({ sentAt: clock.monotonic() });
     });
@@ -33,18 +33,21 @@ export class Pings {
     });
   }
 
-  /** The broker sent what comes now after this moment, in ms of the clock. */
+  /** Whatever comes now, the broker has sent after this moment, in ms of the monotonic clock. */
   get sentAfter(): number {
     return this.#sentAfter;
   }
 
-  /** Begins with the broker's greeting: with a clean session it has sent no message before. */
+  /** Call this at the broker's CONNACK. With a clean session, the broker has sent no message before it. */
   start(): void {
     this.#sentAfter = this.#clock.monotonic();
     this.#pingLater();
   }
 
-  /** Pings the broker now, and calls back once it has answered all that was sent before; never if the connection ends. */
+  /**
+   * Pings the broker now. `onAnswer` is called once the broker has answered everything that was sent before, or never
+   * if the connection ends.
+   */
   ask(onAnswer: () => void): void {
     this.#client.sendPing();
     const ping = this.#unanswered.at(-1);

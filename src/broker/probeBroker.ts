@@ -6,8 +6,8 @@ import type { BrokerOptions } from './clientOptions.ts';
 import { Connection } from './connection.ts';
 
 /**
- * Connects for as long as the work takes, with a client ID of its own, so that a running bridge is not disconnected.
- * Rejects with the reasons if no address can be reached, or if the program stops.
+ * Connects while `work` runs, with its own client ID, so that a running bridge is not disconnected. Rejects with the
+ * reasons if no address can be reached, or if the program stops.
  */
 export async function probeBroker<T>(
   options: Omit<BrokerOptions, 'will' | 'subscriptions'> & Partial<BrokerOptions>,

@@ -3,16 +3,16 @@ import type { Clock } from '../base/clock.ts';
 import { largeBytes, type Unanswered } from './messageLimit.ts';
 import { NotConnectedError } from './notConnectedError.ts';
 
-/** A broker closes the connection sooner than this at a message that is too large for it. */
+/** If a message is too large for a broker, the broker closes the connection within this time, in ms. */
 const promptMs = 4_000;
 
 /** The limits of the broker. */
 interface PublishQueueOptions {
-  /** Unacknowledged messages that the broker accepts at a time. */
+  /** How many unacknowledged messages the broker accepts. */
   readonly maxInFlight: number;
-  /** Whether only one of them may be large. */
+  /** Whether only one unacknowledged message may be large. */
   readonly isOneLargeAtATime: boolean;
-  /** How long the oldest of them may stay so, in ms. */
+  /** How long the oldest message may be unacknowledged, in ms. */
   readonly overdueMs: number;
 }
 
@@ -35,7 +35,10 @@ export class PublishQueue {
   readonly #clock: Clock;
   readonly #onOverdue: () => void;
   readonly #waiting: QueuedMessage[] = [];
-  /** The callers of unacknowledged messages, the oldest first. A set that changes so fast would keep the messages in memory. */
+  /**
+   * The callers of unacknowledged messages, the oldest first. The messages are not in this set: a set that changes so
+   * fast would keep them in memory.
+   */
   readonly #sent = new Set<Sender>();
   #watched: Sender | undefined;
   #watchedSince = 0;
@@ -54,21 +57,21 @@ export class PublishQueue {
     return this.#sent.size + this.#waiting.length === 0;
   }
 
-  /** The first large message that is sent and not acknowledged. */
+  /** The first large message that is not acknowledged. */
   get large(): Unanswered | undefined {
     for (const sender of this.#sent) if (sender.bytes >= largeBytes) return sender;
     return undefined;
   }
 
   /**
-   * The large message that may be why the broker has just closed the connection. If the broker has not answered for seconds
-   * before, the reason is another one: NATS does so while it has no leader.
+   * The large message that may have made the broker close the connection. If the broker has acknowledged nothing for
+   * seconds, the reason is another one: NATS does so while it has no leader.
    */
   get closedAt(): Unanswered | undefined {
     return this.#clock.monotonic() - this.#watchedSince < promptMs ? this.large : undefined;
   }
 
-  /** Resolves when the broker has the message; rejects with its refusal, or a `NotConnectedError`. */
+  /** Resolves when the broker has the message; rejects with the broker's refusal or a `NotConnectedError`. */
   publish(
     { topic, bytes }: Unanswered,
     payload: string | Buffer,
@@ -80,7 +83,7 @@ export class PublishQueue {
     });
   }
 
-  /** The connection has ended: nothing more is sent, and it is unknown which messages have arrived. */
+  /** The connection has ended. Nothing more is sent, and nobody knows which unacknowledged messages have arrived. */
   close(): void {
     this.#cancelWatch();
     for (const { reject } of this.#sent)
@@ -98,7 +101,8 @@ export class PublishQueue {
       this.#waiting.shift();
       const { payload, options, sender } = message;
       this.#sent.add(sender);
-      // The client rejects open messages just before it emits the end of the connection. That is no refusal.
+      // When the connection ends, the library first fails the open messages and then emits `close`. That is no refusal
+      // by the broker. The microtask lets `close` come first.
       this.#client.publish(sender.topic, payload, options, (error) =>
         queueMicrotask(() => this.#answered(sender, error)),
       );
@@ -113,7 +117,10 @@ export class PublishQueue {
     this.#send();
   }
 
-  /** Each message has its time from when it is the oldest, so that many on a slow link are not overdue together. */
+  /**
+   * The time of a message starts when it becomes the oldest, so that many messages on a slow link are not overdue
+   * together.
+   */
   #watch(): void {
     const [oldest] = this.#sent;
     if (oldest === this.#watched) return;
@@ -122,7 +129,7 @@ export class PublishQueue {
     if (!this.#isWatching) this.#checkIn(this.#options.overdueMs);
   }
 
-  /** One timer for all of them: a timer for each would cost more than sending it. */
+  /** One timer for all messages: a timer for each would cost more than sending the message. */
   #checkIn(delayMs: number): void {
     this.#isWatching = true;
     this.#cancelWatch = this.#clock.after(delayMs, () => {

@@ -5,44 +5,44 @@ import type { Log } from '../base/log.ts';
 import type { Connection } from './connection.ts';
 import { NotConnectedError } from './notConnectedError.ts';
 
-/** Acknowledgements awaited at a time: enough to keep a broker busy, few enough to bound what waits in memory. */
+/** The number of unacknowledged messages: enough to keep a broker busy, few enough to limit what waits in memory. */
 const maxInFlight = 64;
 
-/** Refused topics that are logged one by one. A broker may refuse thousands. */
+/** The number of refused topics that are logged one by one. A broker may refuse thousands. */
 const maxRefusalsLogged = 10;
 
 interface RetainedEvents {
-  /** The broker has refused a first message, or has taken the last one that it had refused. */
+  /** The broker has refused a message while no other was refused, or no message is refused any more. */
   readonly refusals: [];
 }
 
-/** A message that the broker does not take. */
+/** A message that the broker refuses. */
 interface RefusedMessage {
   readonly topic: string;
-  /** From the broker. */
+  /** The broker's reason. */
   readonly reason: string;
-  /** Whether it would have deleted the message there. */
+  /** Whether the message was to delete the retained one. */
   readonly isDeletion: boolean;
 }
 
 /**
- * Compares the messages that should be retained on the broker with those that are, and publishes the difference. Only digests
- * are kept, so that ten thousand devices need a few megabytes. A topic without a digest has, or may have, a message on the
- * broker with unknown content.
+ * Compares the messages that should be retained on the broker with those that are, and publishes the difference. Only
+ * digests are kept, so that ten thousand devices need a few megabytes. If the digest of a topic is null, the broker
+ * has, or may have, a message there with unknown content.
  */
 export class Retained extends EventEmitter<RetainedEvents> {
   readonly #connection: Connection;
   readonly #log: Log;
   readonly #digests = new Map<string, string | null>();
-  /** By topic. After a refused message the old one stays. */
+  /** By topic: the message that the broker has refused. The broker keeps the old message there. */
   readonly #refused = new Map<string, RefusedMessage>();
   #hadRefusals = false;
-  /** Topics whose first message is on its way: if the broker refuses it, there is nothing to delete. */
+  /** Topics whose first message is on its way. If the broker refuses it, there is nothing to delete. */
   readonly #untaken = new Set<string>();
   #inFlight = 0;
   /** Called at each acknowledgement. */
   readonly #waiting: (() => void)[] = [];
-  /** Topics whose deletion is on its way: Home Assistant logs a warning for a second one. */
+  /** Topics whose deletion is on its way. Home Assistant logs a warning about a second deletion. */
   readonly #clearing = new Set<string>();
 
   constructor(connection: Connection, log: Log) {
@@ -52,25 +52,25 @@ export class Retained extends EventEmitter<RetainedEvents> {
   }
 
   /**
-   * Publishes the message if the broker does not have it. `answered` is called once the broker has taken or refused it,
-   * and never if the connection ends before.
+   * Publishes the message if the broker does not have it. `answered` is called once the broker has accepted or refused
+   * it, but not if the connection ends before that.
    */
   put(topic: string, payload: string, answered: (isTaken: boolean) => void = () => {}): void {
     const digest = shortDigestOf(payload);
     if (this.#digests.get(topic) !== digest) this.#publish(topic, payload, digest, answered);
   }
 
-  /** Whether the broker has just this message. */
+  /** Whether the broker has exactly this message. */
   has(topic: string, payload: string): boolean {
     return this.isKnown(topic) && this.#digests.get(topic) === shortDigestOf(payload);
   }
 
-  /** Whether the broker has or may have a message there. */
+  /** Whether the broker has, or may have, a message at the topic. */
   mayHave(topic: string): boolean {
     return this.#digests.has(topic);
   }
 
-  /** Whether this message's content on the broker is known. */
+  /** Whether the content of the broker's message at the topic is known. */
   isKnown(topic: string): boolean {
     return typeof this.#digests.get(topic) === 'string';
   }
@@ -87,12 +87,12 @@ export class Retained extends EventEmitter<RetainedEvents> {
     if (!this.#digests.has(topic)) this.#digests.set(topic, null);
   }
 
-  /** Forgets what was published at the topic, if anything was: the next message is published even if it is the same. */
+  /** Forgets what was published at the topic. The next message there is published even if it is the same. */
   markUnknown(topic: string): void {
     if (this.#digests.has(topic)) this.#digests.set(topic, null);
   }
 
-  /** Records that nothing is to be published at the topic, so that a message which the broker has there is stale. */
+  /** Records that nothing should be published at the topic. If the broker has a message there, it is stale. */
   markStale(topic: string): void {
     this.#refused.delete(topic);
     this.markUnknown(topic);
@@ -104,12 +104,14 @@ export class Retained extends EventEmitter<RetainedEvents> {
     this.#refused.delete(topic);
   }
 
-  /** Forgets what was published everywhere, since the broker may have lost it. */
+  /** Forgets what was published at all topics, because the broker may have lost it. */
   markAllUnknown(): void {
     for (const topic of this.#digests.keys()) this.#digests.set(topic, null);
   }
 
-  /** Topics whose content is unknown: found but not published, or with a deletion that may have failed. */
+  /**
+   * Topics whose content is unknown: found on the broker but not published, or with a deletion that may have failed.
+   */
   unknownTopics(): string[] {
     return [...this.#digests]
       .filter(([topic, digest]) => digest === null && this.#refused.get(topic)?.isDeletion !== false)
@@ -121,7 +123,7 @@ export class Retained extends EventEmitter<RetainedEvents> {
     return this.#digests.size;
   }
 
-  /** The first of the messages that the broker does not take; null if it takes all. */
+  /** The first of the messages that the broker refuses; null if it refuses none. */
   get refusal(): RefusedMessage | null {
     return this.#refused.values().next().value ?? null;
   }
@@ -131,7 +133,7 @@ export class Retained extends EventEmitter<RetainedEvents> {
     return this.#untilInFlight(maxInFlight - 1);
   }
 
-  /** Waits until everything put so far is acknowledged or lost. */
+  /** Waits until everything published so far is acknowledged or lost. */
   waitForAnswers(): Promise<void> {
     return this.#untilInFlight(0);
   }
@@ -163,7 +165,7 @@ export class Retained extends EventEmitter<RetainedEvents> {
     };
     this.#connection.publish(topic, payload, { retain: true }).then(
       () => {
-        // An earlier message was accepted, but a later one may have been refused.
+        // If a later message is on its way, its answer decides, not the answer to this one.
         if (this.#digests.get(topic) === digest) this.#refused.delete(topic);
         if (payload === '' && this.#digests.get(topic) === null) this.#digests.delete(topic);
         this.#untaken.delete(topic);
@@ -182,7 +184,7 @@ export class Retained extends EventEmitter<RetainedEvents> {
     const isLatest = this.#digests.get(topic) === digest;
     if (isLatest) this.#digests.set(topic, null);
     if (error instanceof NotConnectedError) {
-      // The broker may have received it.
+      // The broker may have received the message.
       this.#untaken.delete(topic);
       return;
     }

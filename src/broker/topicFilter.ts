@@ -1,6 +1,6 @@
 /** Whether any of the filters matches a topic. Filters with `#` are not supported. */
 export function matchesAny(filters: readonly string[]): (topic: string) => boolean {
-  // There are thousands of messages, so the filters are split once.
+  // Thousands of messages are compared, so the filters are split only once.
   const wanted = filters.map((filter) => filter.split('/'));
   return (topic) => {
     const parts = topic.split('/');

@@ -13,26 +13,26 @@ import { type Configuration, readConfiguration } from './configuration.ts';
 import type { CommandContext } from './context.ts';
 import { ownClient, rejectionText, signOutAndClose } from './ownSession.ts';
 
-/** What setup asks for. The user name and the password of the broker are empty if it needs none. */
+/** The answers to the setup's questions. User name and password of the broker are empty if it needs none. */
 export interface Answers {
   readonly email: string;
   readonly password: string;
-  /** With or without the scheme and the port. */
+  /** The broker's address, with or without scheme and port. */
   readonly broker: string;
   readonly brokerUsername: string;
   readonly brokerPassword: string;
-  /** Of the names of entities; English unless given. */
+  /** The language of entity names; English if it is not given. */
   readonly language?: Language;
-  /** Where the status page is; nowhere unless given. */
+  /** The address of the status page; the page is not served if it is not given. */
   readonly listen?: string | undefined;
-  /** Whether no valve can be moved. */
+  /** Whether the bridge may not move valves. */
   readonly isWatchOnly?: boolean;
 }
 
-/** Their names. */
+/** The names of the required answers. */
 export const answerNames = ['email', 'password', 'broker', 'brokerUsername', 'brokerPassword'] as const;
 
-/** The answers as the configuration file will have them. */
+/** The answers in the form of the configuration file. */
 function configurationOf(answers: Answers): Tree {
   const { email, password, broker, brokerUsername, brokerPassword } = answers;
   const { language = 'en', listen, isWatchOnly } = answers;
@@ -49,7 +49,7 @@ function configurationOf(answers: Answers): Tree {
   };
 }
 
-/** People write `192.168.1.2`. */
+/** Adds `mqtt://` if it is missing, because people write `192.168.1.2`. */
 function brokerUrl(answer: string): string {
   return /^[a-z]+:\/\//i.test(answer) ? answer : `mqtt://${answer}`;
 }
@@ -62,7 +62,7 @@ const questions: Readonly<Record<string, string>> = {
   'mqtt.password': 'Password of the broker',
 };
 
-/** The answers in place of a file. */
+/** Uses the answers in place of a configuration file. */
 function givenBy(answers: Answers, file: string): Given {
   return {
     file,
@@ -72,13 +72,13 @@ function givenBy(answers: Answers, file: string): Given {
   };
 }
 
-/** Whose answers are tested: those about the account, or those about the broker. */
+/** Which answers are tested: those about the account, or those about the broker. */
 export type Part = 'account' | 'broker';
 
-/** Invalid: no configuration can have these answers. Rejected: the cloud knows no such e-mail with this password. */
+/** `invalid`: no configuration can have these answers. `rejected`: the cloud rejects the e-mail or the password. */
 export type TestResult = 'passed' | 'failed' | 'rejected' | 'invalid';
 
-/** Tests answers as `check` does, and reports what was found. */
+/** Tests answers like `check`, and reports the findings. */
 export async function testAnswers(
   part: Part,
   answers: Answers,
@@ -106,7 +106,7 @@ export async function testAnswers(
   return rejectionText(error) === null ? testResultOf(error) : 'rejected';
 }
 
-/** What the environment sets, which has priority: the variable of each answer. */
+/** The variables in the environment that replace answers, by the name of the answer. */
 export function setElsewhere(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
   const set = Object.entries(variables).map(([answer, names]) => [answer, names.find((each) => env[each])]);
   return Object.fromEntries(set.filter(([, variable]) => variable !== undefined));
@@ -120,7 +120,10 @@ const variables: Readonly<Record<string, readonly string[]>> = {
   watchOnly: ['SONIC2MQTT_CONTROL__VALVES'],
 };
 
-/** Answers that environment variables replace, for example in Docker Compose, whose broker has a user of its own. */
+/**
+ * A problem for each answer that an environment variable replaces. Docker Compose, for example, sets its broker's own
+ * user.
+ */
 function unusedAnswers({ brokerUsername, brokerPassword }: Answers, env: NodeJS.ProcessEnv): string[] {
   const set = setElsewhere(env);
   const rivals = [
@@ -137,18 +140,21 @@ function testResultOf(error: unknown): TestResult {
   return error === null ? 'passed' : 'failed';
 }
 
-/** Writes the configuration file, whole or not at all, and for its owner only; replaces none. */
+/** Writes the configuration file, completely or not at all, readable by its owner only. Never replaces a file. */
 export async function saveAnswers(answers: Answers, file: string): Promise<void> {
   if (existsSync(file)) throw new Error('the file exists already');
   await systemDisk.write(file, newConfigFile(configurationOf(answers)));
 }
 
-/** The usual name of a broker's container beside this one, this computer, and the usual name of Home Assistant in a home. */
+/**
+ * The usual name of a broker's container next to this one, this computer, and the usual name of Home Assistant in a
+ * home.
+ */
 const usualHosts = ['mosquitto', 'localhost', 'homeassistant.local'];
 const mqttPort = 1883;
 const lookLimitMs = 1_500;
 
-/** Looks for a broker where it usually is; its address, or null. */
+/** Looks for a broker at the usual places. Resolves to its address, or to null. */
 export async function findUsualBroker(
   hosts: readonly string[] = usualHosts,
   port = mqttPort,
@@ -166,7 +172,7 @@ function isListening(host: string, port: number): Promise<boolean> {
       socket.destroy();
       resolve(isThere);
     };
-    // Looking a name up may take longer than a person waits.
+    // Resolving a name may take longer than a person waits.
     const timer = setTimeout(() => end(false), lookLimitMs);
     socket.once('connect', () => end(true));
     socket.once('error', () => end(false));

@@ -10,8 +10,9 @@ import { exitStatus } from './context.ts';
 const tryAgainMs = 60_000;
 
 /**
- * The demo of the Home Assistant app. With it, resolves to a configuration whose cloud is simulated. Without it, to that of the
- * account, and what an earlier demo has left on the broker is deleted meanwhile.
+ * Handles the demo of the Home Assistant app. If the demo is on, resolves to a configuration with a simulated cloud. If
+ * it is off, resolves to the account's configuration, and deletes in the background what an earlier demo has left on
+ * the broker.
  */
 export async function withDemo(configuration: Configuration, signal: AbortSignal): Promise<Config> {
   const { config, log, isDemo } = configuration;
@@ -29,13 +30,16 @@ export async function withDemo(configuration: Configuration, signal: AbortSignal
   return { ...demo, cloud: { ...demo.cloud, base_url: simulator.url } };
 }
 
-/** What has messages on the broker after a demo: its configuration, or none. */
+/** The configuration of an earlier demo that may have messages on the broker; empty if there is none. */
 export function leftByDemo(configuration: Configuration): readonly Configuration[] {
   const config = demoOf(configuration.config);
   return existsSync(config.data_dir) ? [{ ...configuration, config }] : [];
 }
 
-/** The same with nothing of the account: other credentials, and topics, a client ID and a folder of its own. */
+/**
+ * The configuration without anything of the account: it has other credentials, and its own topics, client ID and
+ * folder.
+ */
 function demoOf(config: Config): Config {
   const { cloud, mqtt, schedules, http } = config;
   const every = { kind: 'every', everyMs: 5_000 } as const;
@@ -50,7 +54,10 @@ function demoOf(config: Config): Config {
   };
 }
 
-/** Its folder remains until its messages are deleted, so that no failure leaves simulated valves in Home Assistant. */
+/**
+ * Deletes the messages of a demo. The demo's folder stays until they are deleted, so that a failure does not leave
+ * simulated valves in Home Assistant.
+ */
 async function removeDemo(configuration: Configuration, signal: AbortSignal): Promise<void> {
   const { config, log } = configuration;
   const print = (line: string) => log.info(`The demo is off. ${line}`);

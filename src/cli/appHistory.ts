@@ -7,10 +7,13 @@ import { type HomeAssistantAccess, HomeAssistantSocket } from './homeAssistantSo
 import { ownClient, signOutAndClose } from './ownSession.ts';
 import { findValves, readHistory } from './valveHistory.ts';
 
-/** Home Assistant has the entities by then, and their first five minutes. What fails is tried again, once an hour. */
+/**
+ * The first wait, in ms, after which Home Assistant has the entities and their first statistics of five minutes. A
+ * failed import is tried again after the second wait.
+ */
 const usualWaits = { firstMs: 600_000, nextMs: 3_600_000 };
 
-/** Imports the past days of each valve once, beside the running bridge; never rejects. */
+/** Imports the past days of each valve once, while the bridge runs; never rejects. */
 export async function importInApp(
   configuration: Configuration,
   access: HomeAssistantAccess,
@@ -41,7 +44,7 @@ async function importOnce(
     const totals = await readWaterTotals(home);
     if (totals.size === 0) throw new Error('Home Assistant has no Water total yet');
     for (const [id, total] of totals) if (!(await isImported(home, total))) wanted.set(id, total);
-    // At each later start, the cloud is asked for nothing.
+    // At later starts everything is imported, so the cloud is not asked again.
     if (wanted.size > 0) await importWanted(configuration, home, wanted, signal);
   } finally {
     home.close();

@@ -10,10 +10,10 @@ import { type Check, type CheckResult, ok } from './checks.ts';
 import type { Configuration } from './configuration.ts';
 import { portProblem } from './ports.ts';
 
-/** A broker sends a message back at once. */
+/** How long a message may take back from the broker, in ms. */
 const echoMs = 5_000;
 
-/** A check of each address of the broker. With `work`, it also does that there. */
+/** One check for each address of the broker. If `work` is given, each check also runs it on a connection. */
 export function brokerChecks(
   { config, log, secrets, findBroker }: Configuration,
   visitor: string,
@@ -28,7 +28,8 @@ export function brokerChecks(
     const tried = await probeBroker({ ...options, subscriptions, urls }, visitor, parts, (connection) =>
       tryMessages(connection, config),
     );
-    // What it reads must not be subscribed to.
+    // `work` needs a connection without subscriptions, because the retained messages that it reads must not have
+    // another one.
     if (work)
       await probeBroker({ ...brokerOptions(config, secrets, findBroker), urls }, visitor, parts, work);
     return tried;
@@ -59,8 +60,8 @@ export function brokerChecks(
 }
 
 /**
- * Does what the bridge does: publishes at topics like those of its devices, and receives a message. None of the messages
- * is retained, and each is one that others ignore: Home Assistant also ignores this discovery message without a warning.
+ * Tests what the bridge does: publishes at topics like those of its devices, and receives a message. None of the
+ * messages is retained, and other clients ignore them. Home Assistant ignores this discovery message without a warning.
  */
 async function tryMessages(connection: Connection, config: Config): Promise<readonly CheckResult[]> {
   const topics = topicsOf(config);

@@ -34,7 +34,7 @@ export async function call(context: CommandContext, command: Command, name: Oper
   const client = ownClient(configuration, given?.token);
   try {
     const answer = await (allPages ? sendForAllPages(client, asked, signal) : send(client, asked, signal));
-    // A session that was given, or whose token is printed, is for its owner to end.
+    // A given session, or one whose token was printed, belongs to the user, so it is not signed out.
     await (given || operationRow(name).session ? client.close() : signOutAndClose(client, signal));
     print(asJson(answer));
     return exitStatus.done;
@@ -48,14 +48,14 @@ export async function call(context: CommandContext, command: Command, name: Oper
   }
 }
 
-/** What the cloud says must not reach a terminal as anything but text. */
+/** The answer as JSON that is safe for a terminal: texts of the cloud must not act as escape sequences. */
 function asJson(answer: unknown): string {
   const lines = JSON.stringify(answer, null, process.stdout.isTTY ? 2 : 0).split('\n');
   return lines.map(sanitize).join('\n');
 }
 
 async function send(client: CloudClient, asked: Call, signal: AbortSignal): Promise<unknown> {
-  // As a command it fails soon if the cloud is unreachable. A poll would wait.
+  // As a command, the call fails soon if the cloud is unreachable. As a poll, it would wait.
   const { sent } = await client.callRaw(asked, { priority: 'command', signal });
   return sent;
 }
@@ -65,7 +65,7 @@ async function sendForAllPages(client: CloudClient, asked: Call, signal: AbortSi
   const onPage = ({ read, announced }: HowFar) =>
     progress.show(announced === null ? `page ${read} …` : `page ${read} of ${announced} …`);
   try {
-    // Only lists get here: the command line was checked.
+    // The command line was checked, so only lists come here.
     const { records, problem } = await client.readListRaw(asked as Call<ListName>, { signal, onPage });
     if (problem !== null) {
       throw new CloudError('unreadable', asked.operation, `the list is incomplete: ${problem}`);
@@ -77,7 +77,7 @@ async function sendForAllPages(client: CloudClient, asked: Call, signal: AbortSi
   }
 }
 
-/** Passwords and tokens that are sent must not be read in a log or in the words of an error. */
+/** Hides the passwords and tokens of a call in logs and in the texts of errors. */
 function hideSecretsOf(asked: Call, secrets: Secrets): void {
   for (const [field, value] of Object.entries('body' in asked ? asked.body : {})) {
     if (/password|token|secret/i.test(field) && typeof value === 'string') secrets.add(value);

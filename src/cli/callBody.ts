@@ -5,7 +5,7 @@ import { isToken } from '../cloud/decoders.ts';
 import { readTextFile } from '../config/file.ts';
 import { aborted, type CommandContext } from './context.ts';
 
-/** Reads the token that `--token-file` gives: alone, or in what `call sign_in` has printed. */
+/** Reads the token from `--token-file`: the token alone, or the output of `call sign_in`. */
 export async function readToken(
   typed: string,
   context: CommandContext,
@@ -16,7 +16,7 @@ export async function readToken(
   return isToken(token) ? { token } : { fault: 'has no token. Use what call sign_in prints' };
 }
 
-/** The token in a file that has only the token, or the JSON that `call sign_in` prints. */
+/** Finds the token in a text that is the token itself, or the JSON from `call sign_in`. */
 function tokenIn(text: string): unknown {
   try {
     return Object(JSON.parse(text)).token_details;
@@ -25,10 +25,10 @@ function tokenIn(text: string): unknown {
   }
 }
 
-/** The JSON of a body, or what is wrong with it. */
+/** The JSON of a body, or the problem with it. */
 type TypedBody = { readonly value: unknown } | { readonly fault: string };
 
-/** Reads the JSON that `--body` gives: itself, from standard input (`-`) or from a file (`@FILE`). */
+/** Reads the JSON of `--body`: the option's own text, standard input (`-`), or a file (`@FILE`). */
 export async function readTypedBody(typed: string, context: CommandContext): Promise<TypedBody> {
   const read = await typedText(typed, context);
   if ('fault' in read) return read;
@@ -36,18 +36,18 @@ export async function readTypedBody(typed: string, context: CommandContext): Pro
   try {
     return { value: JSON.parse(text) };
   } catch {
-    // The parser's own words repeat what it read, which may be a password.
+    // The parser's own message repeats a part of the text, which may be a password.
     return { fault: 'is not JSON' };
   }
 }
 
-/** The text that an option gives: itself, from standard input (`-`) or from a file (`@FILE`). */
+/** Reads the text of an option: its own text, standard input (`-`), or a file (`@FILE`). */
 export async function typedText(
   typed: string,
   { cwd, signal }: CommandContext,
 ): Promise<{ readonly text: string } | { readonly fault: string }> {
   if (typed === '-') {
-    // Whoever types it may think better of it.
+    // A person who types the text may change their mind.
     const text = await Promise.race([readAll(process.stdin), aborted(signal)]);
     return text === undefined ? { fault: 'was not read to its end' } : { text };
   }

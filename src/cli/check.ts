@@ -10,15 +10,15 @@ import { machineChecks } from './machineChecks.ts';
 import { ownClient, signOutAndClose } from './ownSession.ts';
 
 /**
- * `sonic2mqtt check`: whether the configuration, the cloud, the account and the broker work; a line for each finding. With
- * `--report`, it then prints what was found, without anything that says whose it is.
+ * `sonic2mqtt check`: tests the configuration, the cloud, the account and the broker, and prints a line for each
+ * finding. With `--report`, it then prints an anonymised report of what the account contains.
  */
 export async function check(
   context: CommandContext,
   { report: isReported }: { readonly report?: true } = {},
 ): Promise<number> {
   const { print, complain, signal } = context;
-  // The lines name what is private, so they are no part of a report.
+  // The lines contain private names, so they are not part of the report.
   const report = reportTo(isReported ? complain : print);
   const { found } = report;
   let configuration: Configuration;
@@ -37,7 +37,7 @@ export async function check(
 
   const client = ownClient(configuration);
   const account: CheckedAccount = {};
-  // Checks in one row need those before them.
+  // The checks in a row depend on each other. If one fails, the row ends.
   const rows = [
     ...machineChecks(config).map((each) => [each]),
     cloudChecks(config, client, account),

@@ -3,31 +3,31 @@ import { aborted } from './context.ts';
 import { rejectionText } from './ownSession.ts';
 import { progressOn } from './progress.ts';
 
-/** One thing to check. What it throws is a finding too: `FAIL`. */
+/** One check. If `run` throws an error, the error is the finding `FAIL`. */
 export interface Check {
   readonly name: string;
   readonly run: (progress: (words: string) => void) => Promise<readonly CheckResult[]>;
 }
 
-/** What a check has found. */
+/** One result of a check. */
 export interface CheckResult {
   readonly outcome: 'OK' | 'WARN' | 'FAIL';
   readonly words: string;
 }
 
-/** The same with the name of the check. */
+/** A result with the name of its check. */
 export interface Finding extends CheckResult {
   readonly check: string;
 }
 
-/** Where checks report to. */
+/** Receives the progress and the findings of checks. */
 export interface Reporter {
-  /** What is being done. The next words replace it. */
+  /** Shows what is being done. The next text replaces it. */
   readonly progress: (words: string) => void;
   readonly found: (finding: Finding) => void;
 }
 
-/** Prints a line for each finding. At a terminal it also shows what is being done. */
+/** Prints a line for each finding. On a terminal, it also shows the progress. */
 export function reportTo(print: (line: string) => void): Reporter {
   const progress = progressOn(process.stderr);
   return {
@@ -39,7 +39,7 @@ export function reportTo(print: (line: string) => void): Reporter {
   };
 }
 
-/** Runs checks in turn until one fails or the signal aborts. Resolves to the error; null if all pass. */
+/** Runs checks one after the other, until one fails or the signal aborts. Resolves to the error; null if all pass. */
 export async function runChecks(
   checks: readonly Check[],
   { progress, found }: Reporter,
@@ -61,13 +61,13 @@ export async function runChecks(
   return null;
 }
 
-/** The finding of a check that passes. */
+/** The finding of a check that has passed. */
 export function ok(words: string): readonly CheckResult[] {
   return [{ outcome: 'OK', words }];
 }
 
 function failureReason(error: unknown, { aborted, reason }: AbortSignal): string {
-  // Whatever failed then failed because it was stopped.
+  // After an abort, any error only means that the check was stopped.
   if (aborted) return reason.name === 'TimeoutError' ? 'no result in time' : 'interrupted';
   return rejectionText(error) ?? errorMessage(error);
 }

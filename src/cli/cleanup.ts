@@ -17,10 +17,10 @@ import { readState } from '../state/stateSchema.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 
-/** Readings in a row that find only what was deleted before. A cluster may need a moment, but no more of them. */
+/** How many readings in a row may find only messages that were deleted before. A cluster may need a moment. */
 const maxInVain = 2;
 
-/** Topics that are read at a time. */
+/** How many topics are read at a time. */
 const maxReadAtOnce = 500;
 
 /** `sonic2mqtt cleanup`. */
@@ -29,8 +29,8 @@ export async function cleanup(context: CommandContext, options: { readonly force
 }
 
 /**
- * Deletes every retained message of this bridge from the broker, and fails unless none is left; where several share an
- * account, what it has made and none of the others has taken over.
+ * Deletes every retained message of this bridge from the broker, and fails if any is left. If several bridges share an
+ * account, it deletes the messages that this bridge has made and no other has taken over.
  */
 export async function deleteMessages(
   { config, log, secrets, findBroker }: Configuration,
@@ -52,7 +52,8 @@ export async function deleteMessages(
     const retained = new Retained(connection, log);
     const deleted = new Set<string>();
     const shown = new Set<string>();
-    // A broker may show only a part at a time, so it reads until it finds nothing, or nothing that can be deleted.
+    // A broker may send only a part of its messages at a time. So reading is repeated until it finds nothing, or
+    // nothing that can be deleted.
     const deleteUnder = async (filters: readonly string[]): Promise<readonly string[]> => {
       for (let inVain = 0; ; ) {
         const found = new Set<string>();
@@ -63,7 +64,7 @@ export async function deleteMessages(
           shown.add(topic);
         };
         const ownFound = () => scan.removable().filter((topic) => found.has(topic));
-        // Then another reading follows, which finds what comes late.
+        // If there are new messages, another reading will follow, so this one need not wait for late messages.
         const hasNew = () => ownFound().some((topic) => !deleted.has(topic));
         await connection.readRetained(filters, note, undefined, hasNew);
         const own = ownFound();
@@ -79,7 +80,7 @@ export async function deleteMessages(
       }
     };
     const { stateFilters, bridgeFilters, requestFilter } = topics;
-    // Devices first: Home Assistant removes them before their states go.
+    // Discovery messages come first, so that Home Assistant removes the devices before their states vanish.
     const left = [
       ...(await deleteUnder([topics.discoveryFilter])),
       ...(await deleteUnder([...stateFilters, ...bridgeFilters, ...commandFilters(topics), requestFilter])),
@@ -104,7 +105,7 @@ export async function deleteMessages(
     return exitStatus.failed;
   };
 
-  // The error reports why there is no connection, so the connection logs only its own errors.
+  // The error already says why there is no connection, so the connection logs only errors of its own.
   const parts = { clock: systemClock, log: log.child({}, { level: 'error' }), stopping: context.signal };
   return probeBroker(brokerOptions(config, secrets, findBroker), 'cleanup', parts, deleteAll).catch(
     (error: unknown) => {
@@ -114,8 +115,9 @@ export async function deleteMessages(
 }
 
 /**
- * The topics at which this bridge has messages about itself, which any broker shows, if it keeps them; and the state of a
- * bridge that runs. With several bridges for one account, only this one counts.
+ * Reads the topics at which this bridge has messages about itself. They are exact topics, which every broker shows if
+ * it keeps retained messages. Also reads the `state` of a running bridge. If several bridges share an account, only
+ * this one counts.
  */
 async function readBridges(connection: Connection, topics: Topics, isOneOfSeveral: boolean) {
   const documents = topics.documents('bridge', '');
@@ -134,7 +136,7 @@ async function readBridges(connection: Connection, topics: Topics, isOneOfSevera
   return { own: [...own], running };
 }
 
-/** The topics of the bridge, and of the devices and incidents that it has announced, by its state file, discovery messages first. */
+/** All topics of the bridge, and of the devices and incidents in its state file. Discovery messages come first. */
 async function knownTopics(directory: string, topics: Topics): Promise<string[]> {
   const text = await readFile(join(directory, stateFileName), 'utf8').catch(() => '{}');
   const { state } = readState(text);

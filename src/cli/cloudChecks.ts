@@ -18,24 +18,26 @@ import { cloudProxy } from '../partOptions.ts';
 import { readWifiSonics } from '../polling/lists.ts';
 import { type Check, type CheckResult, ok } from './checks.ts';
 
-/** What was found in the account, as far as it was read. */
+/** The data of the account, as far as it was read. */
 export interface CheckedAccount {
   properties?: readonly Property[];
   signals?: readonly Signal[];
   sonics?: readonly Sonic[];
   wifiSonics?: readonly Sonic[];
   openIncidents?: readonly Incident[];
-  /** Names of properties whose settings the cloud does not show to the account. */
+  /** Names of the properties whose settings the cloud does not show to this account. */
   withoutSettings?: readonly string[];
 }
 
-/** The settings of more properties than this are not tried. */
+/** The settings of at most this many properties are read. */
 const maxSettingsTried = 20;
 
-/** The checks of the cloud and the account, each of which needs those before it. They note what they read in `account`. */
+/**
+ * The checks of the cloud and the account. Each needs those before it. They store the data that they read in `account`.
+ */
 export function cloudChecks(config: Config, client: CloudClient, account: CheckedAccount = {}): Check[] {
   const url = new URL(config.cloud.base_url);
-  // The cloud counts sign-ins, so two checks share one.
+  // Two checks share one sign-in, because the cloud limits sign-ins.
   let signedIn: Promise<unknown> | undefined;
   const signIn = () => {
     signedIn ??= client.call({ operation: 'validate_token' });
@@ -66,7 +68,10 @@ export function cloudChecks(config: Config, client: CloudClient, account: Checke
   ];
 }
 
-/** Behind a proxy the name of the cloud need not be known here, and TLS comes with HTTP. */
+/**
+ * Checks of DNS, TCP and TLS. With a proxy, only the proxy is checked: the cloud's name need not be known on this
+ * machine, and TLS to the cloud is part of the HTTP check.
+ */
 function networkChecks(config: Config, url: URL): Check[] {
   const timeoutMs = config.cloud.request_timeout;
   const proxy = cloudProxy(config);
@@ -94,7 +99,7 @@ function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
-/** Connects as the cloud client will: TCP, and TLS if the address says so. Resolves to the host and the port. */
+/** Connects like the cloud client: TCP, and TLS if the address says so. Resolves to host and port. */
 async function connectTo(url: URL, timeoutMs: number): Promise<string> {
   const host = hostOf(url);
   const isTls = url.protocol === 'https:';
@@ -119,13 +124,15 @@ async function connectTo(url: URL, timeoutMs: number): Promise<string> {
   return `${host}:${port}`;
 }
 
-/** Throws the error in words. The name of the check says already that it is about DNS or TLS. */
+/**
+ * Throws an error for people, without "DNS" or "TLS" at its beginning, because the name of the check says that already.
+ */
 function fail(error: unknown, url: URL): never {
   const { message } = describeFailure(error, { url, proxy: null }, false);
   throw new Error(message.replace(/^(DNS|TLS): /, ''), { cause: error });
 }
 
-/** Whether the cloud has answered, if only with a rejection. */
+/** Whether the cloud has answered, even by rejecting the account. */
 function wasAnswered(error: unknown): boolean {
   return error instanceof CloudError && (error.status !== undefined || error.kind === 'auth');
 }
@@ -142,7 +149,7 @@ async function readAccount(
       progress(announced === null ? `${what} ${read}` : `${what} ${read} of ${announced}`);
     };
     let list = await client.readList(call, { onPage });
-    // The list of a busy account may change while it is read.
+    // In a busy account, a list may change while it is read. Then it is read once more.
     if (list.isInconsistent) list = await client.readList(call, { onPage });
     if (list.problem) throw new Error(`${call.operation}: ${list.problem}`);
     return list.records;
@@ -163,7 +170,9 @@ function selectedBy({ filters }: Config, { properties = [] }: CheckedAccount): r
   return filters.properties.length === 0 ? properties : properties.filter(isNamed);
 }
 
-/** Tries to read the settings of each property; the names of those that are refused. */
+/**
+ * Tries to read the settings of each property. Returns the names of the properties for which the cloud refuses that.
+ */
 async function readSettings(client: CloudClient, properties: readonly Property[]): Promise<string[]> {
   const refused: string[] = [];
   if (!client.isOffered('read_property_settings')) return refused;
@@ -178,7 +187,7 @@ async function readSettings(client: CloudClient, properties: readonly Property[]
   return refused;
 }
 
-/** What is in the account, and what the configuration makes of it. */
+/** Findings about the contents of the account, and about what the configuration selects of it. */
 function findingsOn(account: CheckedAccount, config: Config): CheckResult[] {
   const { filters, shard } = config;
   const { properties = [], signals = [], sonics = [], wifiSonics = [], openIncidents = [] } = account;

@@ -14,22 +14,22 @@ import type { Warning } from '../config/warnings.ts';
 import type { CommandContext } from './context.ts';
 import type { HomeAssistantAccess } from './homeAssistantSocket.ts';
 
-/** What every command that uses the configuration starts from. */
+/** The starting point of every command that uses the configuration. */
 export interface Configuration {
   readonly config: Config;
-  /** Null when only the environment was used. */
+  /** Null if only the environment was used. */
   readonly file: string | null;
   readonly log: Log;
   readonly secrets: Secrets;
-  /** Whether the app of Home Assistant deletes its messages from the broker instead of running. */
+  /** Whether the Home Assistant app should delete its messages from the broker instead of running. */
   readonly isToCleanUp: boolean;
-  /** Where the broker is, if that is not for the configuration to say. */
+  /** Finds the broker, if the configuration does not name it. */
   readonly findBroker?: BrokerFinder | undefined;
-  /** Home Assistant, if the app imports past days there. */
+  /** Home Assistant, if the app should import past days there. */
   readonly historyTarget?: HomeAssistantAccess | undefined;
-  /** Whether the app of Home Assistant shall have simulated valves instead. */
+  /** Whether the Home Assistant app should show simulated valves. */
   readonly isDemo: boolean;
-  /** What is odd about a valid configuration, with options as the user knows them. */
+  /** Possible mistakes in a valid configuration, with options as the user knows them. */
   readonly warnings: readonly Warning[];
 }
 
@@ -37,7 +37,7 @@ const operations = Object.fromEntries(
   operationNames.map((name) => [name, paramNames(operationRow(name).path)]),
 );
 
-/** Reads the configuration, or takes these answers in place of the file, and makes the log; throws ConfigError. */
+/** Reads the configuration, or uses the given answers in place of the file, and makes the log. Throws a ConfigError. */
 export async function readConfiguration(
   { configFile: file, logLevel, env, cwd, signal }: CommandContext,
   quiet: { readonly level?: LogLevel } = {},
@@ -64,12 +64,15 @@ export async function readConfiguration(
   };
 }
 
-/** Whether this is the app of Home Assistant OS, which has a form of its own. */
+/** Whether the program runs as the app of Home Assistant OS, which has its own form for options. */
 export function isApp(env: NodeJS.ProcessEnv): boolean {
   return Boolean(env['SUPERVISOR_TOKEN']);
 }
 
-/** What the app's page in Home Assistant says, where the program runs as an app; else null. Loaded only there. */
+/**
+ * The options of the app's page in Home Assistant; null if the program does not run as an app. The module is loaded
+ * only then.
+ */
 async function readAppOf(
   file: string | undefined,
   env: CommandContext['env'],
@@ -80,7 +83,7 @@ async function readAppOf(
   return isApp(env) && hasOptions ? (await import('../config/app.ts')).readApp(options, env) : null;
 }
 
-/** The options of the app, which name the language of Home Assistant unless the user has chosen one. */
+/** Adds the language of Home Assistant to the options of the app, unless the user has chosen one. */
 async function inLanguageOfHomeAssistant(
   { given }: App,
   env: CommandContext['env'],
@@ -106,7 +109,7 @@ async function brokerFinder(
   return (stopping) => askForBroker({ url, token, hasOwnUser: broker.hasOwnUser, learned }, stopping);
 }
 
-/** The WebSocket of Home Assistant, behind the Supervisor. */
+/** The WebSocket of Home Assistant, which the Supervisor passes on. */
 async function homeAssistant(env: CommandContext['env'], secrets: Secrets): Promise<HomeAssistantAccess> {
   const { url, token } = await supervisor(env, secrets);
   return { url: `${url.replace(/^http/, 'ws')}/core/websocket`, token };

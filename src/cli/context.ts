@@ -1,6 +1,6 @@
 import type { LogLevel } from '../base/log.ts';
 
-/** What the process gives to a command. */
+/** What a command needs of the process. */
 export interface ProcessContext {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
@@ -12,7 +12,7 @@ export interface ProcessContext {
   readonly signal: AbortSignal;
 }
 
-/** The same with the options that every command takes. */
+/** The same, with the options that every command has. */
 export interface CommandContext extends ProcessContext {
   readonly configFile: string | undefined;
   readonly logLevel: LogLevel | undefined;

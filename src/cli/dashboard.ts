@@ -8,7 +8,7 @@ import { brokerOptions, topicsOf } from '../partOptions.ts';
 import { readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 
-/** `sonic2mqtt dashboard`: prints a dashboard for Home Assistant, of what the running bridge has announced to it. */
+/** `sonic2mqtt dashboard`: prints a dashboard for Home Assistant, made from the messages of the running bridge. */
 export async function dashboard(context: CommandContext): Promise<number> {
   const { config, log, secrets, findBroker } = await readConfiguration(context, { level: 'warn' });
   const { enabled, language } = config.homeassistant;
@@ -42,7 +42,7 @@ export async function dashboard(context: CommandContext): Promise<number> {
     return exitStatus.failed;
   };
 
-  // The error reports why there is no connection, so the connection logs only its own errors.
+  // The error already says why there is no connection, so the connection logs only errors of its own.
   const parts = { clock: systemClock, log: log.child({}, { level: 'error' }), stopping: context.signal };
   return probeBroker(brokerOptions(config, secrets, findBroker), 'dashboard', parts, print).catch(
     (error: unknown) => {

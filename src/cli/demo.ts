@@ -22,7 +22,7 @@ import { readKeys } from './terminal.ts';
 const usualPort = 1883;
 const usualHttpPort = 8099;
 
-/** Water is measured so many times as often as usual: every two seconds. */
+/** How much faster the valves measure than usual: every two seconds. */
 const speed = 30;
 
 /** `sonic2mqtt demo`: a simulated cloud, a broker and the bridge between them, on this machine only. */
@@ -54,7 +54,7 @@ export async function demo(
       const topics = topicsOf(config);
       const topic = topics.below('sonic', kitchen, 'valve/set');
       print(welcome(port, httpPort, topic));
-      // The terminal reads and publishes what any other client of the broker can.
+      // The terminal connects like any other client of the broker, and can do no more.
       const options = { ...brokerOptions(config, secrets), subscriptions: [`${topics.base}/#`] };
       const parts = { clock: systemClock, log, stopping: signal };
       await probeBroker(options, 'terminal', parts, async (connection) => {
@@ -80,7 +80,7 @@ export async function demo(
 
 interface Stage {
   readonly connection: Connection;
-  /** Of the kitchen valve's commands. */
+  /** The topic of the kitchen valve's commands. */
   readonly topic: string;
   readonly simulator: Simulator;
   readonly kitchen: string;
@@ -88,7 +88,7 @@ interface Stage {
 }
 
 interface Key {
-  /** What it does, for people. */
+  /** What the key does, for people. */
   readonly words: string;
   readonly does: () => void;
 }
@@ -127,7 +127,7 @@ function keyWords(keys: Readonly<Record<string, Key>>): string {
     .join(', ');
 }
 
-/** What the messages of a kind say, for people; null for nothing. */
+/** By kind of message: its meaning for people; null if it has none. */
 const wordsOf: Readonly<Record<string, (document: Tree, payload: string) => string | null>> = {
   'bridge/cloud': (_, payload) => payload,
   'sonic/': ({ valve }) => String(valve ?? 'unknown'),
@@ -140,7 +140,7 @@ const wordsOf: Readonly<Record<string, (document: Tree, payload: string) => stri
   },
 };
 
-/** Prints a line for each change that a person can see. */
+/** Prints a line for each change that matters to people. */
 function printChanges(connection: Connection, topics: Topics, print: CommandContext['print']): void {
   const names = new Map<string, string>();
   const before = new Map<string, string>();
@@ -157,7 +157,10 @@ function printChanges(connection: Connection, topics: Topics, print: CommandCont
   });
 }
 
-/** The wanted port, or the usual one, or any other if that is taken. Throws if the wanted port is taken. */
+/**
+ * The wanted port; without one, the usual port, or any free port if that is in use. Throws if the wanted port is in
+ * use.
+ */
 function freePort(option: string, wanted: number | undefined, usual: number): Promise<number> {
   if (wanted === undefined) return tryPort('127.0.0.1', usual).catch(() => tryPort('127.0.0.1', 0));
   return tryPort('127.0.0.1', wanted).catch(({ message }: Error) => {

@@ -21,12 +21,15 @@ import { ownClient, signOutAndClose } from './ownSession.ts';
 import { readPublished } from './published.ts';
 import { shownConfiguration } from './shownConfiguration.ts';
 
-/** Somebody waits for the report. A check that has not ended by then is reported so. */
+/**
+ * The time limit of the report, in ms, because a person waits for it. Checks that take longer are reported as
+ * unfinished.
+ */
 const limitMs = 30_000;
 
 /**
- * `sonic2mqtt diagnostics`: one JSON for a bug report. It holds only what is listed here: numbers, times and choices of ours,
- * and no message. So it needs to know nothing of what is private.
+ * `sonic2mqtt diagnostics`: prints one JSON object for a bug report. It contains only what is listed here: our own
+ * numbers, times and choices, and no messages. So the program need not recognise private data.
  */
 export async function diagnostics(context: CommandContext): Promise<number> {
   const about = {
@@ -54,9 +57,9 @@ export async function diagnostics(context: CommandContext): Promise<number> {
   return exitStatus.done;
 }
 
-/** What was found within the time. */
+/** The findings within the time limit. */
 interface Findings {
-  /** Of each row of checks what was found, and the error that ended it; null if all passed. */
+  /** For each row of checks: its findings, and the error that ended it; null if all passed. */
   readonly rows: readonly { readonly findings: readonly Finding[]; readonly error: unknown }[];
   readonly account: CheckedAccount;
   /** Null if the broker could not be read. */
@@ -116,7 +119,7 @@ async function reportOn(
   };
 }
 
-/** What a running bridge says was wrong. */
+/** The last errors that a running bridge has published. */
 function lastErrorsOf(bridge: Tree | null): object[] {
   const schedules = Object.entries(Object(valueAt(bridge, ['health', 'schedules'])));
   const failed = schedules.flatMap(([name, record]) => {
@@ -131,7 +134,7 @@ function lastErrorsOf(bridge: Tree | null): object[] {
   ];
 }
 
-/** What an error says in fields: kinds, names and numbers of ours, of HTTP and of the system. */
+/** An error as fields: kinds, names and numbers of this program, of HTTP and of the system. */
 function errorFields(error: unknown): object {
   const about = error instanceof CloudError ? error : null;
   const code = codeOf(error);
@@ -144,7 +147,7 @@ function errorFields(error: unknown): object {
   };
 }
 
-/** The code of the system, of TLS or of MQTT, also of an error that another one was made of. */
+/** The code of the system, of TLS or of MQTT in an error, or in the error that caused it. */
 function codeOf(error: unknown): string | number | null {
   if (!(error instanceof Error)) return null;
   const code: unknown = 'code' in error ? error.code : null;
@@ -153,7 +156,7 @@ function codeOf(error: unknown): string | number | null {
   return codeOf(first);
 }
 
-/** Null for what was not read. */
+/** The numbers of records; null for records that were not read. */
 function recordCounts({ properties, signals, sonics, wifiSonics, openIncidents }: CheckedAccount): object {
   const byType: Record<string, number> = {};
   for (const { type } of openIncidents ?? []) {
@@ -172,11 +175,11 @@ function recordCounts({ properties, signals, sonics, wifiSonics, openIncidents }
 
 interface KeptFile {
   readonly file?: string;
-  /** Why it could not be read. */
+  /** The code of the error if the file could not be read. */
   readonly code?: string | number;
 }
 
-/** The state files of the bridge: sizes and numbers, nothing of what is in them. */
+/** The state files of the bridge: only sizes and numbers, not their contents. */
 async function keptFiles(folder: string): Promise<KeptFile[]> {
   try {
     const names = (await readdir(folder)).filter(isStateFile).toSorted();

@@ -12,18 +12,18 @@ import {
 import { incidentTypes } from '../model/records.ts';
 import type { CheckedAccount } from './cloudChecks.ts';
 
-/** How the cloud answered one operation. */
+/** The answer of the cloud to one operation. */
 interface OperationAnswer {
   readonly operation: OperationName;
-  /** As the cloud sent it; undefined if it failed. */
+  /** The answer as the cloud sent it; undefined if the call failed. */
   readonly sent?: unknown;
   readonly error?: unknown;
 }
 
-/** All reads together; somebody waits for the report. */
+/** The time limit of all reads together, in ms, because a person waits for the report. */
 const limitMs = 30_000;
 
-/** Calls each operation that only reads once, at the first device that it can be about. */
+/** Calls each operation that only reads, once, with the first suitable device of the account. */
 export async function readEverything(
   client: CloudClient,
   account: CheckedAccount,
@@ -46,7 +46,7 @@ export async function readEverything(
   return answers;
 }
 
-/** Null if the account has nothing that the operation can be about. */
+/** The parameters of an operation; null if the account has nothing that fits. */
 function paramsFor(
   operation: OperationName,
   { properties, signals, sonics, wifiSonics, openIncidents }: CheckedAccount,
@@ -72,9 +72,9 @@ function paramsFor(
 }
 
 /**
- * What was found, for a report that everybody may see: versions, numbers, and the names of fields and the words that the program
- * does not know. Nothing that can be private gets in: a field, a word or a version must look like one, and must not be part of
- * any other text of the account or one of `own`, what the user has written into the configuration.
+ * The report for the public: versions, numbers, and the names of fields and the words that the program does not know.
+ * It must contain nothing private. So a field, a word or a version must look like one. It must also be part of no other
+ * text of the account, and of no text in `own`, which the user has written into the configuration.
  */
 export function foundReport(
   account: CheckedAccount,
@@ -134,7 +134,7 @@ export function foundReport(
 
 type KindOfRecord = readonly [kind: string, record: object];
 
-/** The records in an answer, each with the name of the decoder that reads it. */
+/** The records in an answer, each with the name of its decoder. */
 function recordsIn({ operation, sent }: OperationAnswer): KindOfRecord[] {
   const { reply } = operationRow(operation);
   const [kind = ''] = Object.entries(decoders).find(([, decode]) => decode === reply.decode) ?? [];
@@ -142,7 +142,7 @@ function recordsIn({ operation, sent }: OperationAnswer): KindOfRecord[] {
   return all.flatMap((each) => (typeof each === 'object' && each !== null ? [[kind, each] as const] : []));
 }
 
-/** Every text in a value, but not the versions and the words that the report may show. */
+/** Every text in a value, except versions and words that the report may show. */
 function textsIn(value: unknown, kind = ''): string[] {
   if (typeof value === 'string' || typeof value === 'number') return [String(value).toLowerCase()];
   if (typeof value !== 'object' || value === null) return [];
@@ -154,14 +154,20 @@ const versions = ['version', 'modem_version'] as const;
 
 const partsOf = (text: string) => text.split(/[^\p{L}\d]+/u);
 
-/** Parts of the fields and words that the program knows: they say nothing of an owner, even if a valve is called so. */
+/**
+ * Parts of the fields and words that the program knows. They reveal nothing about the owner, even if a valve has such a
+ * name.
+ */
 const vocabulary = new Set(
   [...knownRecords.values()].flatMap(({ fields, words }) =>
     [...fields, ...Object.values(words).flat()].flatMap((each) => each.split(/[_+]/)),
   ),
 );
 
-/** Whether a text is a field, word or version of the cloud, and so no private one: no part of it is in a private text. */
+/**
+ * Returns whether a text is a field, word or version of the cloud: it looks like one, and no part of it is in a private
+ * text.
+ */
 function publicTexts(privateTexts: readonly string[]): (text: string) => boolean {
   const whole = new Set(privateTexts.flatMap((text) => [text, partsOf(text).join('_')]));
   const parts = new Set(privateTexts.flatMap(partsOf));
@@ -177,7 +183,7 @@ function countEach(words: readonly string[] | undefined): Readonly<Record<string
   return Object.fromEntries(counts);
 }
 
-/** How a call ended, without any text of the cloud. */
+/** How a call has ended, without any text of the cloud. */
 function callOutcome(error: unknown): object {
   if (error === undefined) return { outcome: 'ok' };
   const about = error instanceof CloudError ? error : null;

@@ -21,7 +21,7 @@ interface HistoryOptions {
 
 type HistoryOf = (valve: FoundValve) => Promise<DaysOfUsage>;
 
-/** `sonic2mqtt history`: the litres of each day that the cloud has, printed, or imported into Home Assistant. */
+/** `sonic2mqtt history`: prints the litres of each day that the cloud has, or imports them into Home Assistant. */
 export async function history(context: CommandContext, command: Command): Promise<number> {
   const { from, csv, homeAssistant, tokenFile } = command.opts<HistoryOptions>();
   if ((homeAssistant === undefined) !== (tokenFile === undefined))
@@ -64,7 +64,7 @@ async function readAccess(
   return { url: socketUrl(url), token };
 }
 
-/** Reads everything before it prints anything: what is printed is complete. */
+/** Reads everything before it prints anything, so that printed data is complete. */
 async function printAll(
   valves: readonly FoundValve[],
   historyOf: HistoryOf,
@@ -82,7 +82,7 @@ interface ValveDays {
   readonly days: DaysOfUsage;
 }
 
-/** For people: a block for each valve. */
+/** The table for people: a block for each valve. */
 function tableOf(histories: readonly ValveDays[]): string[] {
   return histories.flatMap(({ valve, days }, index) => {
     const rows = [...days].map(([date, liters]) => `${date}${litersText(liters).padStart(12)}`);
@@ -98,7 +98,7 @@ function tableOf(histories: readonly ValveDays[]): string[] {
 const litersText = (liters: number) =>
   liters.toLocaleString('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
-/** For programs: a row for each day (RFC 4180). */
+/** CSV for programs: a row for each day (RFC 4180). */
 function csvOf(histories: readonly ValveDays[]): string[] {
   const rows = histories.flatMap(({ valve: { id, name, property }, days }) =>
     [...days].map(([date, liters]) => [date, liters, id, name, property ?? '']),
@@ -108,7 +108,7 @@ function csvOf(histories: readonly ValveDays[]): string[] {
   );
 }
 
-/** A name cannot end its field, nor its line; a spreadsheet would take some names for formulas. */
+/** A field of CSV. A name must not end its field or line, and some names would look like formulas to a spreadsheet. */
 function csvField(text: string): string {
   const plain = sanitize(text).replace(/^[=+\-@]/, "'$&");
   return /[",]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
@@ -120,7 +120,7 @@ async function importAll(
   access: HomeAssistantAccess,
   { print, complain, signal }: CommandContext,
 ): Promise<number> {
-  // First, so that a wrong token is known before the cloud is read.
+  // Connects first, so that a wrong token is reported before the cloud is read.
   const home = await HomeAssistantSocket.connect(access, signal);
   let status: number = exitStatus.done;
   try {
@@ -143,13 +143,13 @@ async function importAll(
   return status;
 }
 
-/** What was imported, in words. */
+/** Describes what was imported. */
 export function importedText(dates: readonly string[]): string {
   if (dates.length === 0) return 'nothing to import, Home Assistant has every day that the cloud has';
   return `imported ${dates.length} ${dates.length === 1 ? 'day' : 'days'}, ${dates[0]} to ${dates.at(-1)}`;
 }
 
-/** The name of a valve, with its property. */
+/** The name of a valve, followed by the name of its property. */
 export function valveLabel({ name, property }: FoundValve): string {
   return property === null ? name : `${name} (${property})`;
 }

@@ -5,21 +5,21 @@ import { HomeAssistantError, type HomeAssistantSocket } from './homeAssistantSoc
 import type { FoundValve } from './valveHistory.ts';
 
 /**
- * Home Assistant shows the first sum of a statistic as the use of its hour. So the sum before the first imported day is stored
- * in an hour of its own, long ago. It also marks that something was imported.
+ * The hour of the sum before the first imported day, long ago. Home Assistant shows the first sum of a statistic as the
+ * use of its hour, so that sum gets an hour of its own. It also marks that days were imported.
  */
 const anchorMs = Date.UTC(2000, 0);
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** Short-term statistics are kept for ten days. */
+/** How far back short-term statistics are searched, in ms. Home Assistant keeps them for ten days. */
 const shortTermMs = 11 * dayMs;
 
-/** Home Assistant takes messages of up to 4 MB. These are four years. */
+/** How many hours are in a message: four years. Home Assistant accepts messages of up to 4 MB. */
 const maxHoursPerMessage = 40_000;
 
-/** Home Assistant may convert the litres, and keeps the unit that it had first. */
+/** Litres in each unit. Home Assistant may convert the litres, and keeps the first unit of a statistic. */
 const litersPerUnit: Readonly<Record<string, number>> = {
   L: 1,
   mL: 0.001,
@@ -31,18 +31,18 @@ const litersPerUnit: Readonly<Record<string, number>> = {
   'fl. oz.': 0.0295735295625,
 };
 
-/** How long the recorder may take for what it was given. */
+/** How long the recorder may take to write the imported hours, in ms. */
 const writtenWithinMs = 600_000;
 const lookEveryMs = 500;
 
-/** The entity of Home Assistant for the water of a valve. */
+/** The entity in Home Assistant for the water total of a valve. */
 export interface WaterTotal {
   readonly entityId: string;
-  /** The entity of the water of the day; undefined if there is none. */
+  /** The entity for the water of today; undefined if there is none. */
   readonly todayId: string | undefined;
 }
 
-/** The *Water total* of each valve that Home Assistant knows, by the id of the valve. */
+/** By the id of the valve: the *Water total* entities that Home Assistant has. */
 export async function readWaterTotals(home: HomeAssistantSocket): Promise<ReadonlyMap<string, WaterTotal>> {
   const registered = new Map<unknown, string>();
   for (const entry of trees(await home.ask('config/entity_registry/list'))) {
@@ -62,7 +62,7 @@ export async function isImported(home: HomeAssistantSocket, { entityId }: WaterT
   return (await readAnchor(home, entityId)) !== null;
 }
 
-/** Adds the days before the first hour that is there; returns the dates that were added, in order. */
+/** Adds the days before the first existing hour. Returns the added dates, in order. */
 export async function importDays(
   home: HomeAssistantSocket,
   total: WaterTotal,
@@ -75,7 +75,8 @@ export async function importDays(
   const { hours, dates, beforeL } = hoursBefore(joint, days, timezone);
   if (hours.length === 0) return [];
   const metadata = await readMetadata(home, entityId);
-  // The latest first, each with the sum before it: whenever this ends, the next import goes on there.
+  // The latest hours come first, each time with the sum before them. So if the import is interrupted, the next one can
+  // go on.
   for (let end = hours.length; end > 0; end -= maxHoursPerMessage) {
     const start = Math.max(0, end - maxHoursPerMessage);
     const anchor = { startMs: anchorMs, sumL: hours[start - 1]?.sumL ?? beforeL };
@@ -95,7 +96,7 @@ async function readJoint(home: HomeAssistantSocket, total: WaterTotal, nowMs: nu
   const [hour] = month ? await read('hour', month.startMs, month.startMs + 32 * dayMs) : [];
   if (hour && anchorL !== null) return { atMs: hour.startMs, sumL: anchorL, sameDayL: null };
   const [first] = hour ? [hour] : await read('5minute', nowMs - shortTermMs, nowMs);
-  // Nothing is there yet. The first hour will begin at 0.
+  // There are no statistics yet. The first hour will begin at 0.
   if (!first) return { atMs: fullHourBefore(nowMs), sumL: 0, sameDayL: null };
   const period = hour ? 'hour' : '5minute';
   const [today] = await read(period, first.startMs, first.startMs + hourMs, todayId);
@@ -104,7 +105,7 @@ async function readJoint(home: HomeAssistantSocket, total: WaterTotal, nowMs: nu
   return { atMs: fullHourBefore(first.startMs), sumL: 0, sameDayL };
 }
 
-/** The sum before everything that was imported; null if nothing was. */
+/** The sum before everything that was imported; null if nothing was imported. */
 async function readAnchor(home: HomeAssistantSocket, entityId: string): Promise<number | null> {
   const [anchor] = await readStatistics(home, entityId, 'hour', anchorMs, anchorMs + hourMs);
   return anchor?.startMs === anchorMs ? anchor.sumL : null;
@@ -134,7 +135,7 @@ async function readStatistics(
   }));
 }
 
-/** What Home Assistant says of the statistics of an entity, as it wants it in an import. */
+/** The data about an entity's statistics that an import must contain. */
 interface Metadata {
   readonly statistic_id: string;
   readonly unit_of_measurement: string;
@@ -161,13 +162,13 @@ async function sendStatistics(
   try {
     await home.ask(command, { metadata: { ...metadata, mean_type: 0, unit_class: 'volume' }, stats });
   } catch (error) {
-    // Versions before 2025.11 do not know all of that.
+    // Home Assistant before 2025.11 does not know the newer fields.
     if (!(error instanceof HomeAssistantError) || error.code !== 'invalid_format') throw error;
     await home.ask(command, { metadata, stats });
   }
 }
 
-/** Home Assistant answers before its recorder has written anything. */
+/** Waits for Home Assistant's recorder, because Home Assistant answers before the recorder has written anything. */
 async function untilWritten(home: HomeAssistantSocket, entityId: string, beforeL: number): Promise<void> {
   const deadline = performance.now() + writtenWithinMs;
   while (performance.now() < deadline) {

@@ -2,14 +2,14 @@ import { type RawData, WebSocket } from 'ws';
 import { errorMessage } from '../base/errorMessage.ts';
 import { connectionMessage } from '../base/systemErrors.ts';
 
-/** Where Home Assistant is, and what it lets in. */
+/** The address and the token for Home Assistant. */
 export interface HomeAssistantAccess {
-  /** Of its WebSocket. */
+  /** The URL of its WebSocket. */
   readonly url: string;
   readonly token: string;
 }
 
-/** Home Assistant's own answer to what it was asked. */
+/** An error that Home Assistant itself has answered. */
 export class HomeAssistantError extends Error {
   readonly code: string;
   constructor(code: string, message: string) {
@@ -18,11 +18,11 @@ export class HomeAssistantError extends Error {
   }
 }
 
-/** A recorder that is busy answers late. */
+/** The time limit for an answer, in ms. A busy recorder answers late. */
 const answerTimeoutMs = 120_000;
 const connectTimeoutMs = 15_000;
 
-/** The WebSocket of the Home Assistant whose page is at this address. */
+/** The URL of the WebSocket for the address of Home Assistant's web page. */
 export function socketUrl(pageUrl: string): string {
   const { protocol, host, pathname } = new URL(pageUrl);
   return `${protocol === 'https:' ? 'wss' : 'ws'}://${host}${pathname.replace(/\/+$/, '')}/api/websocket`;
@@ -59,7 +59,7 @@ export class HomeAssistantSocket {
       socket.once('close', () => reject(new Error('it has closed the connection')));
       limit.addEventListener('abort', () => reject(new Error('no answer')), { once: true });
     });
-    // Later on, the answers say so.
+    // After signing in, a lost connection is reported by the pending answers.
     failed.catch(() => {});
     const next = async () => {
       const received = new Promise<RawData>((resolve) => socket.once('message', resolve));

@@ -6,10 +6,10 @@ import { describeDiskError, systemDisk } from '../state/disk.ts';
 import { type Check, type CheckResult, ok } from './checks.ts';
 import { portProblem } from './ports.ts';
 
-/** A bridge that runs here answers at once. */
+/** How long a bridge on this machine may take to answer, in ms. */
 const answerMs = 2_000;
 
-/** Checks of what the bridge needs on this machine: its folder and its port. */
+/** Checks of the folder and the port that the bridge needs on this machine. */
 export function machineChecks({ data_dir: folder, http: { listen } }: Config): Check[] {
   return [
     { name: 'data_dir', run: () => checkFolder(folder) },
@@ -17,7 +17,7 @@ export function machineChecks({ data_dir: folder, http: { listen } }: Config): C
   ];
 }
 
-/** Writes as the bridge does, and leaves nothing behind: not even the folder, which may have to be another user's. */
+/** Writes like the bridge, and then removes everything again, even the folder, which another user may have to own. */
 async function checkFolder(folder: string): Promise<readonly CheckResult[]> {
   const isThere = existsSync(folder);
   const file = join(folder, 'check');
@@ -33,7 +33,7 @@ async function checkFolder(folder: string): Promise<readonly CheckResult[]> {
   return ok(`${folder} is writable`);
 }
 
-/** A bridge that runs with this configuration has the port already. */
+/** Checks the port. It may be in use by a bridge that already runs with this configuration. */
 async function checkPort(host: string, port: number): Promise<readonly CheckResult[]> {
   const problem = await portProblem(host, port);
   if (problem === null) return ok(`${host}:${port} is free`);

@@ -13,7 +13,7 @@ import { operationList, sourceLabels } from './operationList.ts';
 import { exampleBody, optionOf, optionsOf } from './operationOptions.ts';
 import { textOption } from './options.ts';
 
-/** Adds to `call` a command for each operation, with its parameters as options. */
+/** Adds a command for each operation to `call`, with the operation's parameters as options. */
 export function addOperations(
   call: Command,
   run: (command: Command, name: OperationName) => Promise<void>,
@@ -67,7 +67,8 @@ function addParameters(command: Command, row: AnyOperation): Command {
     command.addOption(
       textOption('--body <json>', 'JSON object (- reads standard input, @FILE reads a file)'),
     );
-    // Somebody who types a field of the body as an option learns where it goes. The value may be a secret.
+    // If a user gives a field of the body as an option, the error says where it belongs. It does not repeat the value,
+    // which may be a secret.
     for (const field of body.fields.filter(({ name }) => !options.some((option) => option.name === name))) {
       const option = new Option(`${optionOf(field.name)} <value>`).hideHelp();
       command.addOption(option).on(`option:${option.name()}`, () => {
@@ -96,7 +97,7 @@ function describe({ takes, isRequired }: Field): string {
   return isRequired ? `${takes} (required)` : takes;
 }
 
-/** The arguments behind `call` of a call that is accepted. */
+/** Arguments after `call` for an example that works. */
 function exampleOf(name: string, row: AnyOperation): string {
   const { options, body, isList } = optionsOf(row);
   const required = options.filter(({ isRequired }) => isRequired);
@@ -104,7 +105,7 @@ function exampleOf(name: string, row: AnyOperation): string {
     name,
     ...required.map((option) => `${optionOf(option.name)} ${option.name.toUpperCase()}`),
     ...(isList ? ['--all-pages'] : []),
-    // Other users can see the command line, so a password comes from a file.
+    // Other users can see the command line, so a password must come from a file.
     ...(body && !row.session ? [exampleBody(body)] : []),
     ...(row.session
       ? [name === 'sign_in' ? '--body - < credentials.json' : '--token-file session.json']
@@ -112,7 +113,7 @@ function exampleOf(name: string, row: AnyOperation): string {
   ].join(' ');
 }
 
-/** The call that the options and the body mean; ends the program with everything that is wrong with them. */
+/** The call from the options and the body. If anything is wrong with them, ends the program with all problems. */
 export function readCall(command: Command, name: OperationName, body: unknown): Call {
   const row = operationRow(name);
   const typed = command.opts<Record<string, string | undefined>>();
@@ -134,11 +135,11 @@ export function readCall(command: Command, name: OperationName, body: unknown): 
     ...(isBodyMissing ? [`--body is missing, for example ${exampleBody(optionsOf(row).body)}`] : []),
   ];
   if (faults.length > 0) command.error(faults.join('\n'));
-  // Its parts were checked against the row.
+  // All parts were checked against the row.
   return { operation: name, ...call } as Call;
 }
 
-/** The value of a field of the query: a number or a truth value if the row accepts no text. */
+/** The value for a field of the query. It becomes a number or a boolean if the row accepts no text. */
 function readQueryValue(row: AnyOperation, name: string, text: string): unknown {
   const readings = [
     ...(text === 'true' || text === 'false' ? [text === 'true'] : []),

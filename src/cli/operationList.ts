@@ -4,7 +4,7 @@ import type { Field } from '../cloud/fields.ts';
 import { type AnyOperation, operationNames, operationRow } from '../cloud/operations.ts';
 import { optionOf, optionsOf } from './operationOptions.ts';
 
-/** Where a route is known from. */
+/** For people: where a route is known from. */
 export const sourceLabels: Readonly<Record<Source, string>> = {
   document: 'document',
   public: 'published',
@@ -14,7 +14,7 @@ export const sourceLabels: Readonly<Record<Source, string>> = {
 const indent = '    ';
 const width = 100;
 
-/** What `call --list` prints: the catalogue, a block for each operation. */
+/** The output of `call --list`: the catalogue, a block for each operation. */
 export function operationList(): string {
   const nameWidth = Math.max(...operationNames.map((name) => name.length));
   const blocks = operationNames.map((name) => {
@@ -30,7 +30,7 @@ const legend = `Each block shows the name of an operation, its number in the int
 its route (document, published or assumed), method and path, and parameters.
 * is required. … is any other field.`;
 
-/** What an operation takes. */
+/** The parameters and fields of an operation. */
 function takenBy(row: AnyOperation): string {
   const { options, body, isList } = optionsOf(row);
   const fields = [

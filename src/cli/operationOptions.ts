@@ -1,9 +1,9 @@
 import { type Field, type Fields, fieldsOf } from '../cloud/fields.ts';
 import { type AnyOperation, paramNames } from '../cloud/operations.ts';
 
-/** What `call` takes for an operation. */
+/** The options and the body of an operation for `call`. */
 interface OperationOptions {
-  /** Path parameters first, then fields of the query. */
+  /** Path parameters come first, then fields of the query. */
   readonly options: readonly OperationOption[];
   /** Null if the operation takes no body. */
   readonly body: Fields | null;
@@ -15,7 +15,7 @@ interface OperationOption extends Field {
   readonly place: 'params' | 'query';
 }
 
-/** What `call` takes for an operation, from its row in the catalogue. */
+/** The options and the body of an operation for `call`, from its row in the catalogue. */
 export function optionsOf(row: AnyOperation): OperationOptions {
   const params = paramNames(row.path).map(
     (name) => ({ name, place: 'params', isRequired: true, takes: 'an ID', choices: null }) as const,
@@ -28,23 +28,23 @@ export function optionsOf(row: AnyOperation): OperationOptions {
   };
 }
 
-/** How a name is written as an option: `--sonic-id` for `sonic_id`. */
+/** A name in the form of an option: `--sonic-id` for `sonic_id`. */
 export function optionOf(name: string): string {
   return `--${name.replaceAll('_', '-')}`;
 }
 
-/** `--body` in an example: the fields that are required, or else the first. */
+/** `--body` for an example: the required fields, or else the first field. */
 export function exampleBody(body: Fields | null): string {
   const fields = body?.fields ?? [];
   const required = fields.filter(({ isRequired }) => isRequired);
-  // Of a few fields with room for others, all are worth showing.
+  // If other fields are allowed too, all known fields are shown, because they are few.
   const others = body?.isOpen ? fields : fields.slice(0, 1);
   const shown = required.length > 0 ? required : others;
   return `--body '${JSON.stringify(Object.fromEntries(shown.map((field) => [field.name, exampleValue(field)])))}'`;
 }
 
 function exampleValue({ name, takes, choices }: Field): unknown {
-  // Somebody who copies an example in a hurry must not open a valve.
+  // A user who copies an example without reading it must not open a valve.
   if (choices) return choices.find((choice) => choice === 'close') ?? choices[0];
   if (takes === 'true or false') return true;
   if (takes === 'an e-mail address' || name === 'email') return 'me@example.com';

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 
-/** An option that takes a text: the next word, unless that is an option too. */
+/** An option with a text. The next word is its text, unless that word is also an option. */
 export function textOption(flags: string, description: string, pattern = /^/, what = 'text'): Option {
   return new Option(flags, description).argParser((text: string, previous: string | undefined) => {
     if (text.startsWith('--')) throw new InvalidArgumentError('The value is missing.');
@@ -10,7 +10,7 @@ export function textOption(flags: string, description: string, pattern = /^/, wh
   });
 }
 
-/** An option that takes a whole number from 0. */
+/** An option with a whole number from 0 to `max`. */
 export function numberOption(flags: string, max: number, description: string): Option {
   return new Option(flags, description).argParser((text: string) => {
     if (/^\d{1,15}$/.test(text) && Number(text) <= max) return Number(text);

@@ -7,20 +7,23 @@ import type { Configuration } from './configuration.ts';
 const signOutLimitMs = 3_000;
 const hurriedSignOutLimitMs = 700;
 
-/** A client with a session of its own, which must not disturb the bridge's; or with that of a token, as it is. */
+/**
+ * A client with its own session, so that it does not disturb the bridge's session. If a token is given, its session is
+ * used unchanged.
+ */
 export function ownClient({ config, log, secrets }: Configuration, token?: string): CloudClient {
   const options = cloudOptions(config, log, secrets, systemClock);
   const given = token === undefined ? null : { token, since: systemClock.now() };
   const memory = { load: () => given, save: () => {} };
   const client = new CloudClient({ ...options, memory, isSessionFixed: given !== null });
-  // Not the signal of the command: once that is interrupted, there is a session to be signed out.
+  // The command's own signal is not used: after an interruption, the client must still sign out.
   client.start(new AbortController().signal);
   return client;
 }
 
 /**
- * Signs out if there still is a session: the cloud keeps ten per account at most, and this one must not push out the
- * bridge's. Whether that succeeds is no part of what was asked.
+ * Signs out if there is a session. The cloud keeps at most ten sessions per account, and this one must not displace the
+ * bridge's session. A failure does not matter for the result of the command.
  */
 export async function signOutAndClose(client: CloudClient, signal: AbortSignal): Promise<void> {
   const limit = signal.aborted
@@ -32,7 +35,7 @@ export async function signOutAndClose(client: CloudClient, signal: AbortSignal):
   await client.close();
 }
 
-/** What to say if the cloud has rejected the account, since a command does not try again; null for any other error. */
+/** The message if the cloud has rejected the account; null for any other error. A command does not try again. */
 export function rejectionText(error: unknown): string | null {
   if (!(error instanceof CloudError) || error.kind !== 'auth' || error.operation !== 'sign_in') return null;
   if (error.status === undefined) return null;

@@ -1,7 +1,10 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { listenMessage } from '../base/systemErrors.ts';
 
-/** Listens at an address of this machine for a moment. Resolves to the port, any free one for 0; rejects in words. */
+/**
+ * Listens at an address of this machine for a moment. Resolves to the port (any free port for 0). Rejects with an error
+ * for people.
+ */
 export function tryPort(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
@@ -13,7 +16,7 @@ export function tryPort(host: string, port: number): Promise<number> {
   });
 }
 
-/** Why nothing could listen at this address of the machine; null if something could. */
+/** Why a program cannot listen at this address of the machine; null if it can. */
 export function portProblem(host: string, port: number): Promise<string | null> {
   return tryPort(host, port).then(
     () => null,

@@ -7,15 +7,16 @@ import { type CommandContext, exitStatus, type ProcessContext } from './context.
 import { numberOption, textOption } from './options.ts';
 
 /*
- * How a command works. This file has the command line, and each command a file of its own, which is loaded when it runs. It is
- * given the process as a `CommandContext`, reads the configuration (`configuration.ts`), builds the parts that it needs, and
- * returns an exit status. `run.ts` starts the bridge. `check.ts`, `setup.ts` and the setup page share the checks in `checks.ts`.
+ * How a command works. This file has the command line. Each command has a file of its own, which is loaded when the
+ * command runs. The command receives the process as a `CommandContext`, reads the configuration (`configuration.ts`),
+ * builds the parts that it needs, and returns an exit status. `run.ts` starts the bridge. `check.ts`, `setup.ts` and
+ * the setup page share the checks in `checks.ts`.
  */
 
-/** Commands that run until they are stopped, so that being stopped is no failure. The program alone is `run`. */
+/** Commands that run until they are stopped, so that a stop is no failure. `sonic2mqtt` without a command is `run`. */
 export const lastingCommands: readonly string[] = ['sonic2mqtt', 'run', 'demo', 'simulate'];
 
-/** Runs the command that the arguments name, and resolves to the exit status. Tells `onStart` the name of the command. */
+/** Runs the command in the arguments, and resolves to the exit status. Calls `onStart` with the name of the command. */
 export async function runProgram(
   argv: readonly string[],
   context: ProcessContext,
@@ -27,18 +28,21 @@ export async function runProgram(
   });
   program.hook('preAction', (_program, command) => onStart(command.name()));
   try {
-    // Names of options may be written as the cloud writes them: --sonic_id.
+    // Names of options may also be written like the cloud's names: --sonic_id.
     const words = argv.map((word) => word.replace(/^--[^=]+/, (name) => name.replaceAll('_', '-')));
     await program.parseAsync(words, { from: 'user' });
     return status;
   } catch (error) {
-    // It has shown the help, the version or what is wrong with the arguments.
+    // The library has already shown the help, the version or the problem with the arguments.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitStatus.done : exitStatus.badUsage;
     throw error;
   }
 }
 
-/** The command line: every command with its options. A command loads its parts when it runs, so `run` has no simulator. */
+/**
+ * The command line: every command with its options. The parts of a command are loaded only when it runs, so `run` does
+ * not load the simulator, for example.
+ */
 async function createProgram(
   argv: readonly string[],
   given: ProcessContext,
@@ -234,7 +238,7 @@ async function createProgram(
   return program;
 }
 
-/** The words of the library in the form of our own: `sonic2mqtt: unknown option '--prot'. Did you mean --port?`. */
+/** Changes the library's messages to our own form: `sonic2mqtt: unknown option '--prot'. Did you mean --port?`. */
 function inOneLine(error: string): string {
   return error.replace(/^(error: )?/, 'sonic2mqtt: ').replace(/\n\(Did you mean (.*)\)/, '. Did you mean $1');
 }

@@ -1,19 +1,19 @@
-/** What progress is shown on, as far as it matters. */
+/** The parts of an output stream that progress needs. */
 interface ProgressOutput {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
-/** Shows how far something is. */
+/** Shows progress to a person. */
 interface Progress {
-  /** Replaces what was shown before. */
+  /** Replaces the text that was shown before. */
   readonly show: (words: string) => void;
   readonly erase: () => void;
 }
 
 const startOfEmptyLine = '\r\x1b[2K';
 
-/** Progress that somebody at a terminal sees, and nobody else. */
+/** Shows progress on a terminal, and nothing anywhere else. */
 export function progressOn(output: ProgressOutput): Progress {
   if (output.isTTY !== true) return { show: () => {}, erase: () => {} };
   return {

@@ -5,7 +5,9 @@ import type { Topics } from '../homeassistant/topics.ts';
 import { healthStatuses } from '../model/devices.ts';
 import { pollNames } from '../model/polls.ts';
 
-/** Reads what the bridge of these topics has published about itself; only what everybody may see. */
+/**
+ * Reads the messages that the bridge of these topics has published about itself. Returns only data that may be public.
+ */
 export async function readPublished(connection: Connection, topics: Topics): Promise<Tree> {
   const found = new Map<string, string>();
   const filters = ['state', 'cloud', 'info', 'health'].map((path) => topics.bridge(path));
@@ -39,7 +41,7 @@ export async function readPublished(connection: Connection, topics: Topics): Pro
 
 const availabilities = ['available', 'unavailable', 'off'];
 
-// Anybody who may publish there may have written anything.
+// Any client of the broker may have written the value, so only known words are accepted.
 function knownWord(values: readonly string[], value: unknown): string | null {
   return values.find((each) => each === value) ?? null;
 }
@@ -56,13 +58,13 @@ function knownVersion(value: unknown): string | null {
   return /^\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(String(value)) ? String(value) : null;
 }
 
-/** What the cloud answered with, which the words of an error begin with. */
+/** The HTTP status of the cloud in the text of an error; null if there is none. */
 function httpStatus(error: unknown): number | null {
   const [, status] = /\bthe cloud answered (\d{3})\b/.exec(String(error)) ?? [];
   return status === undefined ? null : Number(status);
 }
 
-/** The object in a payload; empty if it cannot be read. */
+/** The JSON object in a payload; empty if it cannot be read. */
 export function parsedTree(text = ''): Tree {
   try {
     const value: unknown = JSON.parse(text);

@@ -11,7 +11,7 @@ import { Daemon } from '../daemon.ts';
 import { isApp, readConfiguration } from './configuration.ts';
 import { aborted, type CommandContext, exitStatus } from './context.ts';
 
-/** `sonic2mqtt run`: the bridge, until a signal stops it. */
+/** `sonic2mqtt run`: runs the bridge until a signal stops it. */
 export async function run(context: CommandContext): Promise<number> {
   if (!(await isSetUp(context))) return context.signal.aborted ? exitStatus.done : exitStatus.failed;
   const configuration = await readConfiguration(context);
@@ -57,10 +57,10 @@ export async function run(context: CommandContext): Promise<number> {
   return exitStatus.done;
 }
 
-/** The page is for a browser on this computer. The image names another address. */
+/** By default, the page is only for a browser on this computer. The container image sets another address. */
 const usualSetupAddress = '127.0.0.1:8099';
 
-/** Serves the setup page where there is no configuration; whether there is one then. */
+/** Serves the setup page if there is no configuration. Resolves to whether there is one afterwards. */
 async function isSetUp(context: CommandContext): Promise<boolean> {
   const { configFile: file, env, cwd, logLevel } = context;
   const address = env[setupVariable] || usualSetupAddress;
@@ -73,7 +73,7 @@ async function isSetUp(context: CommandContext): Promise<boolean> {
   return serveSetup(context, listen.data, resolve(cwd, 'config.yaml'), log);
 }
 
-/** What nobody has caught ends the process, as it would anyway; but the log hides secrets in its last words. */
+/** Ends the process after an uncaught error, as Node.js would, but logs the error with secrets hidden. */
 function endOnMistake(log: Log): void {
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'sonic2mqtt stops because of an internal error');

@@ -7,31 +7,34 @@ import { promisify } from 'node:util';
 import unit from '../../systemd/sonic2mqtt.service?raw';
 import type { CommandContext } from './context.ts';
 
-/** Where the service has its unit, its configuration and its data, as the unit says too. */
+/** The service's unit file, configuration and data. The unit contains the same paths. */
 export const serviceFiles = {
   unit: '/etc/systemd/system/sonic2mqtt.service',
   config: '/etc/sonic2mqtt/config.yaml',
   data: '/var/lib/sonic2mqtt',
 } as const;
 
-/** Shows its log. */
+/** The command that shows the log of the service. */
 export const logCommand = 'journalctl -u sonic2mqtt';
 
-/** The unit names a credential by `%d`. */
+/** The oldest version of systemd that replaces `%d` in a unit by the folder of credentials. */
 const oldestSystemd = 250;
 
-/** `ProtectHome=yes` in the unit hides them. */
+/** Folders that `ProtectHome=yes` in the unit hides from the service. */
 const hiddenFolders = ['/home', '/root', '/run/user'];
 
-/** The service reports after ten seconds that it has started, whatever is unreachable. */
+/**
+ * How long the start may take, in ms. The service reports after ten seconds that it has started, even if the cloud or
+ * the broker is unreachable.
+ */
 const startLimitMs = 30_000;
 
-/** The last lines of the log may come later than the report that it has started. */
+/** How much longer the log is shown, in ms, because its last lines may come after the report of the start. */
 const logDelayMs = 500;
 
 const runFile = promisify(execFile);
 
-/** Calls systemd's own tool; rejects if it fails. */
+/** Runs systemctl; rejects if it fails. */
 export async function systemctl(
   words: readonly string[],
   options: { timeout?: number; signal?: AbortSignal },
@@ -40,11 +43,11 @@ export async function systemctl(
   return stdout;
 }
 
-/** Why this user cannot have, change or remove the service here; null if nothing is in the way. */
+/** Why this user cannot install, change or remove the service here; null if they can. */
 export async function serviceProblem({ configFile, signal }: CommandContext, command: string) {
   const { unit: file, config } = serviceFiles;
   if (configFile !== undefined) return `The service always uses ${config}. Leave out --config.`;
-  // Without systemd as the first process, the tool may be there, and fails.
+  // If systemd is not the first process, systemctl may exist but fail.
   const shown = await systemctl(['show', '--property=Version'], { signal }).catch(() => null);
   if (shown === null)
     return 'This computer does not run systemd, so there is no service. See the other ways to install.';
@@ -56,12 +59,12 @@ export async function serviceProblem({ configFile, signal }: CommandContext, com
   return null;
 }
 
-/** The programs of which the service consists: Node.js, and sonic2mqtt. */
+/** The two programs of the service: Node.js and sonic2mqtt. */
 function programs() {
   return { 'Node.js': process.execPath, sonic2mqtt: realpathSync(process.argv[1] ?? '') };
 }
 
-/** Names a program that the service could not read; null if it can read both. */
+/** The program that the service could not read; null if it can read both. */
 export function hiddenProgram(): string | null {
   const folders = hiddenFolders.filter((each) => existsSync(each)).map((each) => `${realpathSync(each)}/`);
   const hidden = Object.entries(programs()).find(([, path]) => folders.some((each) => path.startsWith(each)));
@@ -71,13 +74,13 @@ export function hiddenProgram(): string | null {
 }
 
 /**
- * Writes the unit, starts the service, now and with the computer, and shows its log until it has started. Resolves to
- * whether it has.
+ * Writes the unit, starts the service now and at each boot, and shows its log until it has started. Resolves to whether
+ * it has started.
  */
 export async function startService(signal: AbortSignal): Promise<boolean> {
   const { 'Node.js': node, sonic2mqtt } = programs();
   await mkdir(dirname(serviceFiles.unit), { recursive: true });
-  // The service has another PATH than the user.
+  // The service has another PATH than the user, so paths are absolute.
   await writeFile(
     serviceFiles.unit,
     unit.replace(/^ExecStart=.*$/m, () => `ExecStart=${node} ${sonic2mqtt} run`),
@@ -88,7 +91,7 @@ export async function startService(signal: AbortSignal): Promise<boolean> {
   const since = `--since=@${Math.floor(Date.now() / 1_000)}`;
   const words = ['--unit=sonic2mqtt', '--follow', '--no-tail', '--output=cat', since];
   const log = spawn('journalctl', words, { stdio: ['ignore', 'inherit', 'inherit'] });
-  // It only shows what can be read later too.
+  // An error of the log viewer does not matter, because the log can be read later too.
   log.on('error', () => undefined);
   try {
     await systemctl(['restart', 'sonic2mqtt'], { timeout: startLimitMs, signal });

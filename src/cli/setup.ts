@@ -32,7 +32,7 @@ export async function setup(context: CommandContext, options: { readonly service
   return exitStatus.done;
 }
 
-/** `sonic2mqtt setup --service`: the same for a service of systemd, which it makes or renews, and starts. */
+/** `sonic2mqtt setup --service`: does the same, and then installs or renews a systemd service and starts it. */
 async function setUpService(context: CommandContext): Promise<number> {
   const { print, complain, signal } = context;
   const { config } = serviceFiles;
@@ -54,7 +54,7 @@ async function setUpService(context: CommandContext): Promise<number> {
   return exitStatus.done;
 }
 
-/** Asks, tests and writes; whether the file is written. */
+/** Asks, tests and writes. Returns whether the file was written. */
 async function writeConfiguration(context: CommandContext, file: string): Promise<boolean> {
   const { print, complain, signal } = context;
   try {
@@ -79,7 +79,7 @@ async function writeConfiguration(context: CommandContext, file: string): Promis
   }
 }
 
-/** The folder of a file, or the one in which it would be made. */
+/** The folder of a file; if it does not exist, the nearest folder above it that does. */
 function nearestFolder(file: string): string {
   const folder = dirname(file);
   return existsSync(folder) ? folder : nearestFolder(folder);
@@ -108,7 +108,7 @@ async function askForAll(terminal: Terminal, context: CommandContext, file: stri
     const password = await terminal.askHidden('Password');
     answers = { ...answers, email, password };
     outcome = await test('account', answers);
-    // It may be the e-mail that is wrong.
+    // The e-mail may be the wrong one of the two, so it is not proposed again.
     if (outcome === 'rejected') answers = noAnswers;
   } while (outcome !== 'passed');
 
@@ -121,7 +121,7 @@ async function askForAll(terminal: Terminal, context: CommandContext, file: stri
     const brokerPassword = brokerUsername === '' ? '' : await terminal.askHidden('Password');
     answers = { ...answers, broker, brokerUsername, brokerPassword };
     outcome = await test('broker', answers);
-    // The broker may start later than this.
+    // The broker may only be started later, so the user may keep it.
   } while (
     outcome !== 'passed' &&
     !(outcome === 'failed' && (await isYes(terminal, 'Use this broker anyway? y or n')))
@@ -129,7 +129,7 @@ async function askForAll(terminal: Terminal, context: CommandContext, file: stri
   return answers;
 }
 
-/** Asks again until it is one, before anything else is asked. */
+/** Asks for an e-mail address until the answer is one. Only then are other questions asked. */
 async function askForEmail(terminal: Terminal, context: CommandContext, proposal: string): Promise<string> {
   const email = await askFor(terminal, 'E-mail', proposal);
   if (emailPattern.test(email)) return email;
@@ -137,7 +137,7 @@ async function askForEmail(terminal: Terminal, context: CommandContext, proposal
   return askForEmail(terminal, context, proposal);
 }
 
-/** Asks again until there is an answer. */
+/** Repeats the question until there is an answer. */
 async function askFor(terminal: Terminal, question: string, proposal: string): Promise<string> {
   return (await terminal.ask(question, proposal)) || askFor(terminal, question, proposal);
 }

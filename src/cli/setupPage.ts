@@ -29,23 +29,23 @@ import html from './setupPage/page.html?raw';
 import script from './setupPage/page.js?raw';
 import { setupTexts } from './setupPage/texts.ts';
 
-/** Somebody who guesses is stopped early: the code has a million values. */
+/** After this many wrong codes, the page is closed. The code has a million values, so guessing fails. */
 const maxWrongCodes = 5;
 const maxBodyBytes = 16_384;
 
-/** What the page sends. */
+/** The data that the page sends. */
 interface Sent extends Answers {
   readonly code: string;
-  /** Whether a broker that fails its check is taken all the same. */
+  /** Whether to keep a broker although its check fails. */
   readonly keepBroker: boolean;
-  /** Whether the status page shall be where this page is. */
+  /** Whether the status page should have the address of the setup page. */
   readonly keepPage: boolean;
 }
 
 /**
- * Serves the setup page if there is no configuration yet: a user who has the code from the log enters account and broker,
- * both are tested, and the file is written. Resolves to whether it was; false if the signal aborts before. After
- * five wrong codes the page takes no more until the next start.
+ * Serves the setup page if there is no configuration yet. A user with the code from the log enters account and broker.
+ * Both are tested, and the file is written. Resolves to true after that, or to false if the signal aborts before. After
+ * five wrong codes, the page accepts no more codes until the next start.
  */
 export async function serveSetup(
   context: CommandContext,
@@ -108,7 +108,7 @@ export async function serveSetup(
       path: '/broker',
       methods: ['GET'],
       answer: async (response) => {
-        // Only on this computer, the page shows nothing to others.
+        // If the page is served only on this computer, it shows nothing to others.
         const keepPage = isLoopback(host);
         sendJson(response, 200, { broker: await usualBroker, keepPage, set: setElsewhere(context.env) });
       },
@@ -118,14 +118,14 @@ export async function serveSetup(
       methods: ['POST'],
       answer: async (response, _url, request) => {
         const bytes = await readBody(request, maxBodyBytes);
-        // Pages of other web sites can send anything else without permission, and would use up the wrong codes.
+        // Other web sites can send other content types without permission, and could use up the wrong codes.
         const isJson = request.headers['content-type'] === 'application/json';
         const sent = isJson ? readSent(bytes) : null;
         const { status, body } = sent ? await answer(sent) : { status: 400, body: { problem: 'form' } };
         const end = () => isSaved && onSaved();
         response.once('close', end);
         sendJson(response, status, body);
-        // A browser that left during the tests has missed the answer.
+        // If the browser has left during the tests, `close` came too early for `end`, so it is called here.
         if (response.destroyed) end();
       },
     },
@@ -138,15 +138,15 @@ export async function serveSetup(
     const address = host === '0.0.0.0' ? `${local} (or use the address of this computer)` : local;
     log.info(`No configuration yet. Open ${address} and enter the code ${code.slice(0, 3)} ${code.slice(3)}`);
   };
-  // The port was taken, and is free now.
+  // The port was in use, and is free now.
   server.on('problem', (words) => words === null && invite());
   await server.start();
   if (server.port !== null) invite();
-  // The server alone does not keep the process running.
+  // This timer keeps the process running, because the server alone does not.
   const running = setInterval(() => {}, 3_600_000);
   const ending = new AbortController();
   const heartbeat = context.env['HEARTBEAT_SOCKET'];
-  // A container that waits for its owner is healthy.
+  // A container that waits for its setup is healthy.
   if (heartbeat) await serveLiveness(heartbeat, () => 'waiting for setup', ending.signal);
   await Promise.race([saved, aborted(context.signal)]);
   ending.abort();
@@ -161,7 +161,7 @@ async function testPart(part: Part, sent: Sent, file: string, context: CommandCo
   return { outcome: await testAnswers(part, sent, file, context, report), findings };
 }
 
-/** The page for the way in which this program runs: with the command that shows its log, if it has no terminal. */
+/** The page for this kind of installation. If the program has no terminal, it names the command that shows the log. */
 function htmlFor(env: NodeJS.ProcessEnv): string {
   const command = logCommand(env);
   return html
@@ -170,14 +170,14 @@ function htmlFor(env: NodeJS.ProcessEnv): string {
     .replace('{{command}}', command);
 }
 
-/** The name of a container is its ID, unless somebody has given it another. */
+/** The command that shows the log. The host name of a container is its ID, unless somebody has changed it. */
 function logCommand(env: NodeJS.ProcessEnv): string {
   if (env['HEARTBEAT_SOCKET'])
     return `docker logs ${/^[0-9a-f]{12}$/.test(hostname()) ? hostname() : 'sonic2mqtt'}`;
   return env['INVOCATION_ID'] ? 'journalctl -u sonic2mqtt' : '';
 }
 
-/** What a form has sent; null if it is none. */
+/** Reads the form from a request; null if the body is no such form. */
 function readSent(body: Buffer | null): Sent | null {
   let sent: Readonly<Record<string, unknown>>;
   try {
@@ -195,7 +195,7 @@ function readSent(body: Buffer | null): Sent | null {
   };
   const language = languages.find((each) => each === sent['language']) ?? 'en';
   const form = { ...sent, ...choices, language } as Sent;
-  // Keyboards of phones add a space to a word that they propose.
+  // Keyboards of phones add a space after a proposed word.
   const { email, broker, brokerUsername } = form;
   return { ...form, email: email.trim(), broker: broker.trim(), brokerUsername: brokerUsername.trim() };
 }

@@ -3,13 +3,15 @@ import { type Config, type OptionRow, optionRows } from '../config/schema.ts';
 import { redactedConfig } from '../config/secrets.ts';
 import { isTree, type Tree, valueAt, withValueAt } from '../config/tree.ts';
 
-/** Texts that are a choice, a time or a schedule. */
+/** Options whose text is a choice, a time or a schedule, so that it may be shown. */
 const shownOptions = /^(schedules|valve|log)\.|^stale_after$|^cloud\.request_timeout$|^mqtt\.keepalive$/;
 
-/** Texts that are an address, of which the protocol and the port are shown. */
+/** Options with an address. Only its protocol and port are shown. */
 const addressOptions = ['cloud.base_url', 'mqtt.url', 'mqtt.embedded.host', 'http.listen'];
 
-/** The configuration as everybody may see it: numbers, switches and schedules, and of other options if they are set. */
+/**
+ * The public form of the configuration: numbers, switches and schedules. Of other options, only whether they are set.
+ */
 export function shownConfiguration(config: Config): Tree {
   const redacted = redactedConfig(config);
   return optionRows.reduce<Tree>((tree, row) => {
@@ -23,7 +25,7 @@ function shownValue({ path, type, default: usual, secret }: OptionRow, value: un
   if (type === 'number' || type === 'boolean' || shownOptions.test(path) || value === usual) return value;
   if (addressOptions.includes(path)) return [value].flat().map((each) => shownAddress(String(each)));
   if (Array.isArray(value)) return value.map(() => '[set]');
-  // Routes by their operation; null switches one off.
+  // Routes are shown by their operation. Null switches an operation off.
   if (isTree(value)) return Object.fromEntries(Object.keys(value).map((key) => [key, value[key] && '[set]']));
   return '[set]';
 }

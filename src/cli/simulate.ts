@@ -4,7 +4,7 @@ import { type Fault, faultGrammar, faultUsage, parseFault } from '../simulator/f
 import { demoCredentials, Simulator, type SimulatorOptions } from '../simulator/simulator.ts';
 import { aborted, type CommandContext, exitStatus } from './context.ts';
 
-/** The options of `simulate`: some of the simulator's, and each `--fault`. */
+/** The options of `simulate`: some options of the simulator, and each `--fault`. */
 type SimulateOptions = Pick<
   SimulatorOptions,
   'port' | 'seed' | 'properties' | 'signals' | 'sonics' | 'wifiSonics' | 'email' | 'password'
@@ -29,7 +29,7 @@ export function addFaults(command: Command): void {
     );
 }
 
-/** `sonic2mqtt simulate`: the simulated cloud alone, on this machine only, until the signal aborts. */
+/** `sonic2mqtt simulate`: runs only the simulated cloud, on this machine only, until the signal aborts. */
 export async function simulate(
   { print, signal }: CommandContext,
   { fault, ...options }: SimulateOptions,

@@ -1,35 +1,35 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 
-/** Thrown where an answer was wanted and the input has ended, as a pipe does. */
+/** Thrown if an answer is needed but the input has ended, for example that of a pipe. */
 export class InputEnded extends Error {}
 
-/** Somebody who answers questions. */
+/** A person, or a pipe, that answers questions. */
 export interface Terminal {
-  /** Asks, and proposes an answer that Enter takes. */
+  /** Asks a question. Enter accepts the proposed answer. */
   ask(question: string, proposal?: string): Promise<string>;
-  /** The same without showing what is typed. */
+  /** Asks a question without showing the typed answer. */
   askHidden(question: string): Promise<string>;
   close(): void;
 }
 
-/** Questions on standard output, answers from standard input: a person's, or the lines of a pipe. */
+/** Asks on standard output, and reads answers from standard input: from a person, or the lines of a pipe. */
 export function openTerminal(signal: AbortSignal): Terminal {
   const { stdin, stdout } = process;
   let isHidden = false;
-  // The terminal shows what is typed by writing it here.
+  // The library shows typed characters by writing them here.
   const output = new Writable({
     write(chunk, _encoding, done) {
       if (!isHidden) stdout.write(chunk);
       done();
     },
   });
-  // Without a history, which would show the password at the next question.
+  // Without a history, which would offer the password as an answer to the next question.
   const options = { input: stdin, output, terminal: stdin.isTTY === true, historySize: 0, signal };
   const reader = createInterface(options);
-  // A terminal that is read key by key sends no signals. What runs between two questions must end too.
+  // A terminal that is read key by key sends no signals. A test between two questions must end at Ctrl+C too.
   reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
-  // Lines that come before their question are kept for it.
+  // An iterator keeps lines that come before their question.
   const lines = reader[Symbol.asyncIterator]();
   const read = async (prompt: string, isSecret: boolean) => {
     reader.setPrompt(prompt);
@@ -37,7 +37,7 @@ export function openTerminal(signal: AbortSignal): Terminal {
     isHidden = isSecret;
     const { value, done } = await lines.next();
     isHidden = false;
-    // Neither a pipe, nor a hidden answer, nor Ctrl+C has ended the line.
+    // After a pipe, a hidden answer or Ctrl+C, the line on the terminal is still open.
     if (isSecret || done || !stdin.isTTY) stdout.write('\n');
     if (done) throw new InputEnded();
     return String(value);
@@ -52,20 +52,20 @@ export function openTerminal(signal: AbortSignal): Terminal {
   };
 }
 
-/** Asks whether something shall be done. Enter means no. */
+/** Asks a yes-or-no question. Enter means no. */
 export async function isYes(terminal: Terminal, question: string): Promise<boolean> {
   return /^y/i.test(await terminal.ask(question, 'n'));
 }
 
 /**
- * Reads a terminal key by key until the signal aborts or the process ends, and gives it back then, or when the returned function
- * is called. Null without a terminal.
+ * Reads a terminal key by key. When the signal aborts, the process ends or the returned function is called, the
+ * terminal is reset to its former mode. Returns null if there is no terminal.
  */
 export function readKeys(onKey: (key: string) => void, signal: AbortSignal): (() => void) | null {
   const { stdin } = process;
   if (!stdin.isTTY) return null;
   const read = (keys: Buffer) => {
-    // Such a terminal sends no signals.
+    // In this mode, the terminal sends no signals.
     for (const key of String(keys)) key === '\x03' ? process.kill(process.pid, 'SIGINT') : onKey(key);
   };
   const giveBack = () => {
@@ -73,7 +73,7 @@ export function readKeys(onKey: (key: string) => void, signal: AbortSignal): (()
     process.off('exit', giveBack);
     signal.removeEventListener('abort', giveBack);
   };
-  // A program that ends by a mistake emits this too.
+  // This event also comes if the program ends because of an error.
   process.on('exit', giveBack);
   signal.addEventListener('abort', giveBack);
   stdin.setRawMode(true).on('data', read).resume();

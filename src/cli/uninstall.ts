@@ -12,7 +12,10 @@ import { InputEnded, isYes, openTerminal, type Terminal } from './terminal.ts';
 
 const { unit, config, data } = serviceFiles;
 
-/** `sonic2mqtt uninstall`: removes what `setup --service` has made. Each step is done again if it was not reached before. */
+/**
+ * `sonic2mqtt uninstall`: removes everything that `setup --service` has made. After an interruption, it can be run
+ * again.
+ */
 export async function uninstall(context: CommandContext): Promise<number> {
   const { print, complain, signal } = context;
   const problem = await serviceProblem(context, 'uninstall');
@@ -51,7 +54,10 @@ export async function uninstall(context: CommandContext): Promise<number> {
   }
 }
 
-/** Deletes the messages of the service from the broker; whether they are deleted, or shall stay. */
+/**
+ * Deletes the messages of the service from the broker. Returns true if they are deleted, or if the user agrees to keep
+ * them.
+ */
 async function hasCleanBroker(context: CommandContext, terminal: Terminal): Promise<boolean> {
   if (!existsSync(config)) return true;
   const env = { ...context.env, [variableOf('data_dir')]: data };
@@ -65,7 +71,7 @@ async function hasCleanBroker(context: CommandContext, terminal: Terminal): Prom
   return isYes(terminal, 'The devices stay in Home Assistant. Go on without deleting them? y or n');
 }
 
-/** Deletes the configuration and the data if the user agrees, and nothing that is beside them. */
+/** Deletes the configuration and the data if the user agrees. Other files in the same folders stay. */
 async function deleteFiles({ print }: CommandContext, terminal: Terminal): Promise<void> {
   const found = [config, data].filter((each) => existsSync(each));
   if (found.length === 0) return;
@@ -81,7 +87,7 @@ async function deleteFiles({ print }: CommandContext, terminal: Terminal): Promi
   if (!found.includes(data)) return;
   const names = (await readdir(data)).filter((name) => isStateFile(name) || name === 'lock');
   for (const name of names) await rm(join(data, name));
-  // systemd keeps the folder of such a user elsewhere, behind a link.
+  // For a service with a dynamic user, systemd keeps the folder elsewhere, behind a symbolic link.
   const folder = await realpath(data);
   if ((await removeIfEmpty(folder, print)) && folder !== data) await rm(data);
 }

@@ -11,22 +11,25 @@ import { readWifiSonics } from '../polling/lists.ts';
 import { Store } from '../store/store.ts';
 import type { Reading } from '../store/table.ts';
 
-/** A valve, and where it is. */
+/** A valve with the name and time zone of its property. */
 export interface FoundValve {
   readonly id: string;
   readonly name: string;
   readonly property: string | null;
-  /** Of the property; the configured one if the cloud does not tell it. */
+  /** The time zone of the property; the configured one if the cloud does not show it. */
   readonly timezone: string;
 }
 
-/** After a year of months without a day there is no more: a shorter gap may be a valve that was not connected. */
+/**
+ * After this many months without a day, there are no earlier days. In a shorter gap, the valve may have been
+ * disconnected.
+ */
 const maxEmptyMonths = 12;
 
-/** There were no valves before. */
+/** The earliest month to read. There were no such valves before. */
 const firstMonth = '2015-01';
 
-/** Reads which valves the configuration selects. Rejects if a list is incomplete: a valve would be missing. */
+/** Reads which valves the configuration selects. Rejects if a list is incomplete, because a valve could be missing. */
 export async function findValves(
   client: CloudClient,
   { filters, shard, schedules }: Config,
@@ -36,7 +39,7 @@ export async function findValves(
   const read = async <Name extends ListName>(call: Call<Name>): Promise<Reading<RecordOf<Name>>> => {
     const startedAt = systemClock.monotonic();
     let list = await client.readList(call, { signal: stopping });
-    // The list of a busy account may change while it is read.
+    // In a busy account, a list may change while it is read. Then it is read once more.
     if (list.isInconsistent) list = await client.readList(call, { signal: stopping });
     if (list.problem !== null) throw new Error(`${call.operation}: ${list.problem}`);
     return { records: list.records, isComplete: list.complete, startedAt };
@@ -55,7 +58,7 @@ export async function findValves(
       );
       if (timezone !== null && isTimezone(timezone)) timezones.set(property_id, timezone);
     } catch (error) {
-      // A guest is not shown the settings.
+      // The cloud does not show the settings to a guest.
       if (!isPermanent(error)) throw error;
     }
   });
@@ -75,7 +78,7 @@ export async function findValves(
   });
 }
 
-/** Reads every day of a valve that the cloud has, back to a month or until there are no more. */
+/** Reads every day of a valve that the cloud has, back to the given month, or until there are no more. */
 export async function readHistory(
   client: CloudClient,
   { id, timezone }: FoundValve,
@@ -91,7 +94,7 @@ export async function readHistory(
     const daily = await client.call(call, { signal: stopping }).then(
       (answer) => answer.daily.filter(({ date }) => monthOf(date) === month),
       (error: unknown) => {
-        // It does not have the month, or does not know of water there.
+        // Either the cloud does not have the month, or it knows of no water in it.
         if (error instanceof CloudError && error.kind === 'notFound') return [];
         throw error;
       },

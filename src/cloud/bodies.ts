@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { emailPattern } from '../base/email.ts';
 
-/** What can be set of notification settings. */
+/** The notification settings that can be changed. */
 export const notificationFields = {
   battery_too_low_to_move_handle: z.boolean(),
   cloud_disconnection: z.boolean(),
@@ -23,7 +23,7 @@ export const notificationFields = {
   radio_disconnection: z.boolean(),
   water_presence_detected: z.boolean(),
 } as const;
-/** What can be set of property settings. */
+/** The property settings that can be changed. */
 export const settingsFields = {
   auto_shut_off: z.boolean(),
   pressure_tests_enabled: z.boolean(),
@@ -61,7 +61,7 @@ export const bodies = {
   name: some({ name }),
   incidentAction: some({ action }),
   valveAction: z.strictObject({ action: z.enum(['open', 'close']) }),
-  // As in the configuration. Only the cloud knows whether the account has that address.
+  // The same e-mail pattern as in the configuration. Only the cloud knows whether the account has that address.
   credentials: some({ email: z.email({ pattern: emailPattern }), password: z.string() }),
   refreshToken: some({ refresh_token: z.string() }),
 
@@ -75,12 +75,12 @@ export const bodies = {
   pressureTest: someAndMore({ source: z.string() }),
 } as const;
 
-/** Any of the fields. */
+/** An object that may have any of the fields, and no others. */
 function some<Fields extends z.ZodRawShape>(fields: Fields) {
   return z.strictObject(fields).partial();
 }
 
-/** The same, and any other fields. */
+/** An object that may have any of the fields, and also others. */
 function someAndMore<Fields extends z.ZodRawShape>(fields: Fields) {
   return z.looseObject(fields).partial();
 }

@@ -54,7 +54,10 @@ export interface OperationRow<Path extends string, T> {
   readonly body?: z.ZodType;
   /** All of these must be allowed; absent if the operation changes nothing. */
   readonly control?: readonly Control[];
-  /** The poll that shows what the operation changed; absent if none does, and for valves, whose confirmation reads them. */
+  /**
+   * The poll that shows the change. Absent if no poll does. Absent for valve commands too: their confirmation reads the
+   * valve.
+   */
   readonly refreshes?: Refreshes;
   /** What the store takes from the reply to a change; absent if nothing. */
   readonly returns?: Returns;
@@ -383,9 +386,9 @@ export const catalogue = {
     path: '/iot-core/customer_app/things/{thing_id}/pressure_tests',
     body: bodies.pressureTest,
     reply: record(decoders.pressureTestJob),
-    // It closes the valve for a while.
+    // A pressure test closes the valve for a while.
     control: ['pressure_tests', 'valves'],
-    // It shows as the state of the valve.
+    // The test shows as the state of the valve.
     refreshes: 'sonics',
     returns: 'pressureTestJob',
   }),
@@ -419,7 +422,8 @@ export const catalogue = {
     reply: record(decoders.hub),
   }),
 
-  // The user of the session, whose id the operations on users need. The answer also holds the token, which is not passed on.
+  // The user of the session. The operations on users need this user's id. The answer also holds the token, which is not
+  // passed on.
   read_own_user: row({
     ...read,
     source: 'document',

@@ -34,8 +34,8 @@ export interface CloudClientOptions extends Omit<PipelineOptions, 'random'> {
 export interface ListOptions extends CallOptions {
   readonly onPage?: PageWatcher;
   /**
-   * Whether records of the list are known by the time of the answer, from this run or the last one. Then a 404 does not mean
-   * that the cloud has no such list, and the list is read again.
+   * Whether the bridge knows records of this list by the time of the answer, from this run or the last one. If it does,
+   * a 404 does not mean that the cloud has no such list, and the list is read again.
    */
   readonly isExpected?: () => boolean;
 }
@@ -62,9 +62,9 @@ interface Traffic {
   readonly requestsLastHour: number;
   /** Until when each operation must wait because the cloud limits it, in wall-clock ms. */
   readonly pausedUntil: ReadonlyMap<OperationName, number>;
-  /** The latest of these; null if there is none. */
+  /** The latest time in `pausedUntil`; null if it is empty. */
   readonly limitedUntil: number | null;
-  /** How long a vital list, of valves or of incidents, has waited for its turn, in ms; 0 while none does. */
+  /** How long a vital list, of valves or of incidents, has waited for its turn, in ms; 0 if none is waiting. */
   readonly vitalWaitMs: number;
   /** How long the budget keeps the next poll waiting, in ms; a vital list waits a minute at most. */
   readonly pollWaitMs: number;
@@ -134,7 +134,7 @@ export class CloudClient {
     return this.#readWhole(call, options, ({ reply }) => reply as Page<RecordOf<Name> & { id: string }>);
   }
 
-  /** Reads a whole list for a caller who needs the records as the cloud sent them, without added keys. */
+  /** Reads a whole list for a caller who needs the records as the cloud sent them. No keys are added. */
   readListRaw<Name extends ListName>(
     call: Call<Name>,
     options: ListOptions = {},
@@ -205,7 +205,7 @@ export class CloudClient {
   }
 
   /**
-   * A user wants everything read now. Polls wait no longer because the cloud has limited them. After a rejected password the
+   * A user wants everything read now. Polls no longer wait out the cloud's rate limits. After a rejected password the
    * next call signs in at once, within the hard limits.
    */
   refresh(): void {

@@ -4,7 +4,7 @@ import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 /** Where connections go, and how many. */
 interface ConnectionsOptions {
   readonly origin: string;
-  /** How many at most. */
+  /** The largest number of connections. */
   readonly count: number;
   readonly connectTimeoutMs: number;
   /** The proxy on the way; null for none. */

@@ -12,9 +12,9 @@ export interface ListResult<T> {
   readonly complete: boolean;
   /** Why it is not complete; null if it is. */
   readonly problem: string | null;
-  /** The key of the error that is the problem; null if it is no error. */
+  /** The key of the error that made the list incomplete; null if no error did. */
   readonly key: string | null;
-  /** Whether the problem is only that the pages do not fit together, as they do not while the list changes. */
+  /** Whether the only problem is that the pages do not fit together. This happens while the list changes. */
   readonly isInconsistent: boolean;
 }
 
@@ -23,7 +23,7 @@ interface PagedList<T> {
   readonly operation: string;
   /** Pages requested at the same time. */
   readonly concurrency: number;
-  /** Reads the page of a number, 1 the first; rejects with a `CloudError`. */
+  /** Reads one page, counted from 1; rejects with a `CloudError`. */
   readonly readPage: (page: number) => Promise<Page<T>>;
   /** Called after each page. */
   readonly onPage?: PageWatcher | undefined;
@@ -31,7 +31,7 @@ interface PagedList<T> {
   readonly onWrongTotals?: (message: string) => void;
 }
 
-/** How many of something were read so far, and how many are announced. */
+/** How many were read so far, and how many the cloud has announced. */
 export interface HowFar {
   readonly read: number;
   readonly announced: number | null;
@@ -71,15 +71,18 @@ function resultOf<T>({ byId, flaw, key, inconsistency }: Pass<T>): ListResult<T>
 /** The result of one pass over the pages. */
 interface Pass<T> {
   readonly byId: ReadonlyMap<string, T>;
-  /** Why not even the first page could be read. */
+  /** Why the first page could not be read; undefined if it could. */
   readonly unread: CloudError | undefined;
-  /** What is certainly missing. A second pass would not help. */
+  /** What is certainly missing, so that a second pass would not help; null if nothing is. */
   readonly flaw: string | null;
-  /** The key of the error that is the flaw. */
+  /** The key of the error behind the flaw; null if no error is. */
   readonly key: string | null;
-  /** Why this may not be the whole list; null if the pages add up to its totals. */
+  /** Why records may be missing; null if the pages add up to the list's totals. */
   readonly inconsistency: string | null;
-  /** Whether the pages end where a list ends, and have no gap: a total can be wrong, but hardly together with them. */
+  /**
+   * Whether the pages look like a whole list although their totals differ: no record is repeated, the last page is not
+   * full, and no other page is short unless all announced records came.
+   */
   readonly isWhole: boolean;
 }
 
@@ -130,17 +133,18 @@ async function readPages<T extends { readonly id: string }>(list: PagedList<T>):
     const pass = judge();
     if (pass.flaw !== null || pass.inconsistency === null) return pass;
   }
-  // There may be more than is announced.
+  // The list may have more pages than it announces.
   for (const number of numbers(Math.max(...pages.keys()) + 1, maxPages)) {
     const page = await request(number);
     if (!page) break;
     const isLast = !hasNews(page);
-    // A cloud that shows its last page again, or always the first, has not moved any record.
+    // Some clouds answer a page number past the end with the last page, or always with the first. Such a repeat is not
+    // taken, because it would look as if records had moved.
     if (!isLast || sizeOf(page) === 0) take(number, page);
     if (isLast) break;
     isCutOff = number === maxPages;
   }
-  // A page that was not announced need not exist.
+  // A failure on a page that was not announced is no failure: the page need not exist.
   if (announced !== null) failures.clear();
   return judge();
 }
@@ -191,7 +195,7 @@ function entriesOf(pages: ReadonlyMap<number, Page<unknown>>): number {
   return [...pages.values()].reduce((sum, page) => sum + sizeOf(page), 0);
 }
 
-/** How many records a page has, the unreadable ones too. */
+/** How many records a page has, including the unreadable ones. */
 function sizeOf(page: Page<unknown> | undefined): number {
   return page ? page.records.length + page.dropped : 0;
 }

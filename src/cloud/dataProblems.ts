@@ -7,10 +7,10 @@ export interface DataProblem {
   readonly message: string;
 }
 
-/** Collects the oddities in the answers to one question. */
+/** Collects the oddities in the answers to one question: an operation with its parameters. */
 export interface ProblemCollector {
   report(level: DataProblem['level'], notice: string): void;
-  /** All answers are there. Oddities of the last time that did not come again are forgotten. */
+  /** Call this once all answers are there. Oddities of the last time that were not reported again are forgotten. */
   end(): void;
 }
 

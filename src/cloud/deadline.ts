@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 
-/** Why a call was given up from outside; its message is for people. */
+/** Why a call was ended from outside; its message is for people. */
 export class GivenUp extends Error {
-  /** Whether its time was up. If not, its caller gave it up. */
+  /** True if its time was up; false if its caller gave it up. */
   readonly timedOut: boolean;
 
   constructor(message: string, timedOut: boolean) {
@@ -29,7 +29,7 @@ export class Deadline {
     this.#clock = clock;
     this.#callers = callers;
     for (const caller of callers) {
-      // Hundreds of calls may share one.
+      // Hundreds of calls may share one caller's signal.
       setMaxListeners(0, caller);
       if (caller.aborted) this.#abortFor(caller);
       else caller.addEventListener('abort', this.#onCallerAbort);
@@ -49,19 +49,19 @@ export class Deadline {
     return Math.max(0, this.#endsAt - this.#clock.monotonic());
   }
 
-  /** Gives it so many ms from now. */
+  /** Sets the deadline to this many ms from now. */
   set(ms: number): void {
     this.#endAt(this.#clock.monotonic() + ms, ms);
   }
 
-  /** Gives it so many ms more than it has, or less. */
+  /** Moves the deadline by this many ms; a negative number brings it nearer. */
   extend(ms: number): void {
     this.#endAt(this.#endsAt + ms, this.remainingMs() + ms);
   }
 
   /**
-   * Ends it at once unless more than so many ms are left. Its timer stops while the machine sleeps, but the clock goes on. So
-   * this is called before anything is written, and when an answer has come.
+   * Ends the call at once unless more than `leastMs` are left. The timer of the deadline stops while the machine
+   * sleeps, but the clock goes on. So this is called before anything is written, and when an answer has come.
    */
   check(leastMs = 0): void {
     if (this.remainingMs() <= leastMs) this.abort(new GivenUp('timed out', true));
@@ -73,7 +73,7 @@ export class Deadline {
     this.#endsAt = Number.POSITIVE_INFINITY;
   }
 
-  /** Lets go of the timer and of the callers; must always be called. */
+  /** Releases the timer and the callers' signals; must always be called. */
   dispose(): void {
     this.#cancelTimer();
     for (const caller of this.#callers) caller.removeEventListener('abort', this.#onCallerAbort);

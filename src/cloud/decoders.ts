@@ -28,10 +28,10 @@ import {
 import { unknownState } from '../model/valve.ts';
 import { notificationFields, settingsFields } from './bodies.ts';
 
-/** Ids that are safe in a path, a topic and a unique id; the bridge's own device is called bridge. */
+/** Ids that are safe in a path, a topic and a unique id. `bridge` is excluded: the bridge's own device has that id. */
 const safeIdPattern = /^(?!bridge(_\d+)?$)[A-Za-z0-9_-]{1,128}$/;
 
-/** Whether an id can stand in a topic. */
+/** Whether an id is safe in a topic. */
 export function isSafeId(id: string): boolean {
   return safeIdPattern.test(id);
 }
@@ -49,11 +49,11 @@ const number = z.number().nullable().default(null);
 const flag = z.boolean().nullable().default(null);
 const id = z.string().regex(safeIdPattern);
 
-// In the vendor's documentation of 2020 they were true and false.
+// In the vendor's documentation of 2020, links were true and false.
 const linkOfFlag = z.boolean().transform((isConnected) => (isConnected ? 'connected' : 'disconnected'));
 const link = z.union([z.string(), linkOfFlag]).nullable().default(null);
 
-// There, actions were objects with a name and a title.
+// In the same documentation, actions were objects with a name and a title.
 const action = z.union([z.string(), z.looseObject({ name: z.string() }).transform(({ name }) => name)]);
 const actions = z
   .array(action)
@@ -119,7 +119,7 @@ const telemetry = z.looseObject({
   probed_at: number,
 });
 
-// Replies must not be judged by the bounds that bodies have: whatever number the cloud holds is shown.
+// The bounds of request bodies do not apply to answers: every number that the cloud holds is shown.
 const notifications = z.looseObject({
   ...tolerant(notificationFields, flag),
   high_volume_threshold_litres: number,
@@ -155,20 +155,20 @@ const job = z.looseObject({ job_id: text });
 const hub = z.looseObject({ id: text, serial_no: text, status: text });
 const day = z.iso.date();
 const pressureTest = z.looseObject({ id: z.string() });
-// Negative litres are odd, but valid numbers. The sums of water use leave them out.
+// Negative litres are odd, but valid numbers. The sums of water use ignore them.
 const dayOfUsage = z.looseObject({ date: day, liters: z.number() });
 const category = z.looseObject({ id: z.string(), name: text });
 
-// No header can carry anything else.
+// A header can only carry these characters.
 const token = z.string().regex(/^[!-~]{1,8192}$/);
 const session = z.looseObject({ token_details: token });
 
-/** Longer texts are cut where they are shown to people. */
+/** Longer texts are cut before people see them. */
 const longestText = 1_000;
 
 type KnownValues = Readonly<Record<string, readonly string[]>>;
 
-/** The words that are known of the fields of a record that have a choice of words. */
+/** The known words of each field that takes one of several words. */
 const knownWords: Readonly<Record<'incident' | 'signal' | 'sonic', KnownValues>> = {
   incident: { type: incidentTypes, severity: severities },
   signal: { cloud_connection: connectionStates },
@@ -179,7 +179,7 @@ const knownWords: Readonly<Record<'incident' | 'signal' | 'sonic', KnownValues>>
   },
 };
 
-/** The fields of a kind of record that the program knows, and their words. */
+/** The fields of a kind of record that the program knows, and the known words of these fields. */
 interface KnownRecord {
   readonly fields: readonly string[];
   readonly words: KnownValues;
@@ -214,7 +214,7 @@ export const decoders = {
   signal: decoder<Signal>(signal, knownWords.signal),
   sonic: decoder<Sonic>(sonic, knownWords.sonic),
   telemetry: ofItsKind<Telemetry>(telemetry),
-  // None of it is shown.
+  // No notices of unknown words: nothing of a session is shown.
   session: decoder<SessionReply>(session, null),
   signedOut: decoder<{ readonly success: boolean | null }>(signedOut),
   user: decoder<User>(user),
@@ -233,8 +233,8 @@ export const decoders = {
 } as const;
 
 /**
- * A decoder that keeps unknown keys and words, turns a field of the wrong type into null, leaves wrong entries of a list
- * out, and gives up only on what is no object or has no usable id.
+ * A decoder that keeps unknown keys and words. A field of the wrong type becomes null, and wrong entries of a list are
+ * left out. It fails only if the value is not an object or has no usable id.
  */
 function decoder<T>(schema: z.ZodType<T>, knownValues: KnownValues | null = {}): Decoder<T> {
   const read = tolerantDecoder(schema);
@@ -284,7 +284,7 @@ function tolerantDecoder<T>(schema: z.ZodType<T>): Decoder<T> {
   };
 }
 
-/** The object without what the issues are about: a field becomes null, a list loses entries. */
+/** A copy without the values that the issues name: a field becomes null, a list loses the wrong entries. */
 function mend(value: object, issues: readonly z.core.$ZodIssue[]): Record<string, unknown> {
   const wrong = new Set(issues.map(({ path }) => path.slice(0, 2).join(' ')));
   const mended = Object.entries(value).map(([field, held]: [string, unknown]): [string, unknown] => {
@@ -297,12 +297,12 @@ function mend(value: object, issues: readonly z.core.$ZodIssue[]): Record<string
 
 const anyObject = z.looseObject({});
 
-/** The usable entries of a list or table, and notices of those left out; null if it is no list or table. */
+/** The usable entries of a list or table, and notices about the others; null if it is not a list or table. */
 type Entries = { readonly good: unknown; readonly notices: readonly string[] } | null;
 
 /**
- * A decoder of an answer that holds one list or table of entries; a bad entry costs only itself, but where all are bad
- * nobody knows what there is: that must not pass for nothing.
+ * A decoder of an answer that holds one list or table of entries. Bad entries are left out. If all entries are bad, it
+ * fails, because an empty list would claim that there is nothing.
  */
 function holder<T>(field: string, readHeld: (value: unknown) => Entries): Decoder<T> {
   return (value) => {
@@ -344,7 +344,7 @@ function readTestsByDay(value: unknown): Entries {
   return { good: Object.fromEntries(days), notices: [...new Set(notices)] };
 }
 
-/** Notices of values that are kept although they are unknown words, or too long for people. */
+/** Notices about values that are kept although they are unknown words, or too long to show. */
 function oddities(record: unknown, knownValues: KnownValues | null): string[] {
   const notices: string[] = [];
   if (knownValues === null) return notices;
@@ -361,7 +361,7 @@ function oddities(record: unknown, knownValues: KnownValues | null): string[] {
   return notices;
 }
 
-/** The value for people. It is never cut, because half a secret could not be recognised and hidden. */
+/** The value as shown to people. It is never cut, because half a secret could not be recognised and hidden. */
 function quoted(value: unknown): string {
   const text = (JSON.stringify(value) ?? 'nothing').replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
   return text.length > 80 ? `something of ${text.length} characters` : text;

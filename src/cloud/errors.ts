@@ -1,9 +1,15 @@
 /**
- * What went wrong with a call, by what its caller can do:
- * auth: no valid session and none to be had; forbidden: 403 or 405; notFound: 404; rateLimited: 429;
- * unavailable: no answer, or 5xx; rejected: another 4xx, the cloud did not accept the request;
- * unreadable: an answer that is not what the operation promises; unsupported: the route is off or gone;
- * invalid: the call itself is wrong and was not sent.
+ * What went wrong with a call. The kinds differ in what the caller can do:
+ *
+ * - auth: there is no valid session, and the bridge cannot get one
+ * - forbidden: 403 or 405
+ * - notFound: 404
+ * - rateLimited: 429
+ * - unavailable: no answer, or 5xx
+ * - rejected: another 4xx, so the cloud did not accept the request
+ * - unreadable: the answer does not have the format of the operation
+ * - unsupported: the route is switched off, or the cloud does not have it
+ * - invalid: the call itself is wrong and was not sent
  */
 export type CloudErrorKind =
   | 'auth'
@@ -25,17 +31,17 @@ export interface CloudErrorDetails {
   readonly mayHaveActed?: boolean | undefined;
   /** Whether the deadline ended the call. */
   readonly timedOut?: boolean | undefined;
-  /** Whether the answer is JSON, so that it comes from the cloud itself and not from a proxy. */
+  /** Whether the answer is JSON. If it is, it comes from the cloud itself and not from a proxy. */
   readonly isJson?: boolean | undefined;
   /** The message without its variable parts; the message itself unless given. */
   readonly key?: string | undefined;
   readonly cause?: unknown;
 }
 
-/** The one error family of the cloud room; its message is a sentence for people and holds no secret. */
+/** The only class of errors that the cloud room throws. The message is a sentence for people and holds no secret. */
 export class CloudError extends Error {
   readonly kind: CloudErrorKind;
-  /** The same for each occurrence of one cause, and different for two causes. */
+  /** The same text for every error with the same cause, and another text for another cause. */
   readonly key: string;
   readonly operation: string;
   readonly status: number | undefined;
@@ -58,12 +64,12 @@ export class CloudError extends Error {
   }
 }
 
-/** Whether the cloud answered that it has no such record, or none for this user. */
+/** Whether the cloud answered that the record does not exist, or that this user has none. */
 export function isMissing(error: unknown): error is CloudError {
   return error instanceof CloudError && (error.status === 404 || error.status === 405);
 }
 
-/** Whether a failure is the cloud's last word, to this user or to all: asking again is of no use. */
+/** Whether the cloud will always answer this way, to this user or to all users. Calling again is of no use. */
 export function isPermanent(failure: unknown): boolean {
   const kind = typeof failure === 'object' && failure !== null && 'kind' in failure ? failure.kind : null;
   return kind === 'forbidden' || kind === 'unsupported';

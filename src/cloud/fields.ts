@@ -6,7 +6,7 @@ import { oneLine } from './oneLine.ts';
 export interface Field {
   readonly name: string;
   readonly isRequired: boolean;
-  /** What it takes. It follows "must be". */
+  /** Which values it takes: a phrase that follows "must be". */
   readonly takes: string;
   /** The only allowed values, if they are known. */
   readonly choices: readonly string[] | null;
@@ -19,18 +19,18 @@ export interface Fields {
   readonly isOpen: boolean;
 }
 
-/** Something wrong with a call: where, and a message that follows its name. */
+/** A fault in a call: where it is, and a message that follows the name of the parameter or field. */
 export interface CallFault {
   readonly place: 'params' | 'query' | 'body';
-  /** The parameter or field; null for the place as a whole. */
+  /** The parameter or field; null if the fault is in the whole query or body. */
   readonly name: string | null;
   readonly message: string;
 }
 
-/** What is known of a field, as JSON Schema says it. */
+/** What JSON Schema says about a field. */
 interface FieldSchema {
   readonly type?: string;
-  /** What it takes, if the other fields do not say it. */
+  /** Which values it takes, if the other keys do not say so. */
   readonly description?: string;
   readonly enum?: readonly string[];
   readonly format?: string;
@@ -99,7 +99,7 @@ export function faultsOf(
     const hint = choices && typeof wrong === 'string' ? didYouMean(nearest(wrong, choices)) : '';
     return [{ place, name, message: `must be ${takes}${hint}` }];
   });
-  // Some values are wrong in more ways than one, which all come to the same message.
+  // A value can be wrong in several ways that lead to the same message.
   const isFirst = ({ name, message }: CallFault, index: number) =>
     faults.findIndex((each) => each.name === name && each.message === message) === index;
   return faults.filter(isFirst);
@@ -107,7 +107,7 @@ export function faultsOf(
 
 const mostNamed = 10;
 
-/** Faults of unknown names; of very many only the first ones. */
+/** Faults of unknown names. If there are very many, only of the first ones. */
 export function unknownNames(
   place: CallFault['place'],
   names: readonly string[],

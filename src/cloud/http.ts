@@ -16,7 +16,7 @@ export interface HttpOptions {
   /** The proxy on the way; none unless given. */
   readonly proxy?: URL | null | undefined;
   readonly clock: Clock;
-  /** Takes the place of all connections. */
+  /** Used instead of own connections. */
   readonly dispatcher?: Dispatcher | undefined;
 }
 
@@ -25,12 +25,12 @@ export interface HttpResponse {
   readonly status: number;
   readonly header: (name: string) => string | null;
   readonly body: Buffer;
-  /** Why the body is not all there; null when it is. */
+  /** Why part of the body is missing; null if the body is complete. */
   readonly bodyProblem: NetworkError | null;
 }
 
 const maxBodyBytes = 16 * 1024 * 1024;
-// If the status decides, the body is read only briefly, for a message.
+// If the status alone decides, at most this much of the body is read, for a message.
 const maxGlanceBytes = 64 * 1024;
 const maxGlanceMs = 500;
 
@@ -51,8 +51,8 @@ export class Http {
 
   /**
    * Sends the request and reads the answer; rejects with a `NetworkError` if there is none. `gate` is called when the
-   * connection is open and the first byte is about to be written. If the signal is aborted then, nothing is written. If a
-   * change is given up later, its connection is reset first. So it is not delivered later.
+   * connection is open and the first byte is about to be written. If `gate` aborts the signal, nothing is written. If a
+   * change is given up later, its connection is reset at once, so that the change is not delivered afterwards.
    */
   async send(
     request: HttpRequest,
@@ -131,7 +131,7 @@ export class Http {
     };
     if (error !== null) return { status, header, body, bodyProblem: failure('within the answer') };
     const coding = header('content-encoding')?.trim().toLowerCase() ?? 'identity';
-    // No other coding was requested.
+    // The request named no other coding.
     if (coding === '' || coding === 'identity') return { status, header, body, bodyProblem: null };
     const message = `the answer is compressed (content-encoding ${JSON.stringify(coding.slice(0, 40))})`;
     const bodyProblem = new NetworkError(message, { kind: 'unreadable', mayHaveActed: true });
@@ -175,7 +175,7 @@ class Answer implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null;
   #cancelGlance = () => {};
   #end = () => {};
-  /** Resolves once the answer is complete, or comes no more. */
+  /** Resolves once the answer is complete, or will not be completed. */
   readonly ended = new Promise<void>((resolve) => {
     this.#end = resolve;
   });

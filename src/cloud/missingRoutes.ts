@@ -14,7 +14,7 @@ export class MissingRoutes {
   readonly #worked = new Set<OperationName>();
   /** The ids of each list that was read whole. */
   readonly #lists = new Map<OperationName, ReadonlySet<string>>();
-  /** The calls about records that were answered so once. */
+  /** The calls about records that were answered 404 or 405 once. */
   readonly #notFound = new Set<string>();
 
   /** Whether the cloud has shown that it has no such route. */
@@ -22,7 +22,10 @@ export class MissingRoutes {
     return this.#missing.has(name);
   }
 
-  /** Whether a 404 or 405 may mean that the cloud has no such route: a list or a record that was there is only gone. */
+  /**
+   * Whether a 404 or 405 may mean that the cloud has no such route. If a list or record was read before, it does not:
+   * then only the list or record is gone.
+   */
   mayBeMissing(name: OperationName): boolean {
     const { path, reply } = operationRow(name);
     const isAboutRecords = paramNames(path).length > 0 || reply.kind === 'page';
@@ -39,7 +42,7 @@ export class MissingRoutes {
     this.#lists.set(name, new Set(records.map(({ id }) => id)));
   }
 
-  /** The cloud has answered with an error; whether the route is missing. */
+  /** The cloud has answered with an error. Returns whether the route is missing. */
   recordError(name: OperationName, params: Params, status: number | undefined): boolean {
     const isMissing =
       (status === 501 && !isPublished(name)) ||
@@ -65,7 +68,7 @@ function isPublished(name: OperationName): boolean {
   return source !== 'assumed' && (number !== null || session === true);
 }
 
-/** The lists with the record that a parameter names. A hub is a signal, and a thing a sonic of either kind. */
+/** The lists that have the record a parameter names. A hub is a signal, and a thing is a sonic of either kind. */
 function listsHolding(name: OperationName, param: string): readonly ListName[] {
   switch (param) {
     case 'property_id':

@@ -1,13 +1,13 @@
 import { errorMessage } from '../base/errorMessage.ts';
 import { connectionMessage, errorCode, noTls, tlsMessage } from '../base/systemErrors.ts';
 
-/** Why a request got no answer, or not all of one; its message is a sentence for people. */
+/** Why a request got no answer, or only part of one; its message is a sentence for people. */
 export class NetworkError extends Error {
   readonly kind: 'unavailable' | 'unreadable';
   /** Whether the cloud may have acted on the request; false only if nothing was sent. */
   readonly mayHaveActed: boolean;
   readonly timedOut: boolean;
-  /** The same for all requests of one outage: some are cut off then, and others get no answer. */
+  /** The same text for all requests of one outage, whether their connection was cut off or they got no answer. */
   readonly key: string;
 
   constructor(
@@ -43,7 +43,7 @@ export function otherEndOf({ url, proxy }: Way): string {
 /** Describes a failure of the network: DNS, refused, TLS, timeout or a broken connection. */
 export function describeFailure(error: unknown, way: Way, wasSent: boolean): NetworkError {
   const { url, proxy } = way;
-  // TCP connections lead to the proxy if there is one.
+  // With a proxy, TCP connects to the proxy, so DNS and TCP errors are about the proxy.
   const { hostname, host } = proxy ?? url;
   const code = errorCode(error);
   const said = errorMessage(error);
@@ -73,7 +73,8 @@ export function describeFailure(error: unknown, way: Way, wasSent: boolean): Net
   return failed(`no answer from ${otherEndOf(way)}: ${said}`);
 }
 
-// A proxy must connect to the cloud within the time for one connection.
+// The connect timeout is also the time in which a proxy must connect to the cloud. undici reports that as a headers
+// timeout.
 const connectionTimeout = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'ETIMEDOUT']);
 
 const brokenConnection = new Set([

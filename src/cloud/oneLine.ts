@@ -1,4 +1,4 @@
-/** Any text as one line for people, of at most so many characters and without control characters. */
+/** Any text as one line for people, without control characters, and cut to `longest` characters. */
 export function oneLine(text: string, longest = 200): string {
   const line = text
     .slice(0, 5 * longest)

@@ -4,7 +4,7 @@ import { catalogue, type OperationRow, type Reply } from './catalogue.ts';
 type Operations = typeof catalogue;
 export type OperationName = keyof Operations;
 
-/** A row with its literal types forgotten, for loops over all rows. */
+/** A row without its literal types, for loops over all rows. */
 export type AnyOperation = OperationRow<string, unknown>;
 
 /** The row of a name; every name of the type has one. */
@@ -44,7 +44,7 @@ export type BodyField<Name extends OperationName> = {
     : never;
 }[Name];
 
-/** The record that an operation answers, or one record of its page. */
+/** The record in the operation's answer, or one record of the page in it. */
 export type RecordOf<Name extends OperationName> =
   Operations[Name]['reply'] extends Reply<infer T> ? T : never;
 
@@ -71,7 +71,7 @@ export type ChangeName = {
   [Name in OperationName]: Operations[Name] extends { readonly control: unknown } ? Name : never;
 }[OperationName];
 
-/** Kept, because each request needs the names of its path. There are as many paths as operations. */
+/** A cache, because each request needs the names of its path. It has as many entries as there are paths. */
 const namesIn = new Map<string, readonly string[]>();
 
 /** Names of the path parameters in a path template, in order. */
@@ -89,7 +89,7 @@ export function isAccountList(name: OperationName): boolean {
   return reply.kind === 'page' && paramNames(path).length === 0;
 }
 
-/** Whether it is a list that the bridge exists for, of valves or of leaks. Nothing keeps these waiting for long. */
+/** Whether it is a list of valves or of leaks, for which the bridge exists. Such a list never waits for long. */
 export function isVitalList(name: OperationName): boolean {
   return name === 'list_incidents' || name === 'list_sonics' || name === 'list_wifi_sonics';
 }

@@ -8,13 +8,13 @@ import { isVitalList, type OperationName } from './operations.ts';
 import { retryAfterOf } from './response.ts';
 import { maxWaitForRetryMs } from './retry.ts';
 
-/** A vital list is requested again after so many ms, whatever the cloud requests. */
+/** A vital list is requested again after this many ms, even if the cloud requests a longer wait. */
 const maxVitalPauseMs = 600_000;
 
-/** For a 429 that does not say how long to wait, in ms. */
+/** The wait after a 429 that does not say how long to wait, in ms. */
 const defaultPauseMs = 2_000;
 
-/** A cloud that limits requests again and again is not worth a line each time. */
+/** If the cloud limits requests again and again, only one line in this many ms is logged. */
 const logAgainMs = 3_600_000;
 
 /** How long the cloud requests to wait with an operation. It says nothing about any other operation. */

@@ -32,11 +32,11 @@ export interface HttpRequest {
   readonly body: string | null;
   /** Whether the body of a good answer matters. */
   readonly wantsBody: boolean;
-  /** Whether it changes something, and so must not be delivered once it was given up. */
+  /** Whether it changes something. A change must not be delivered once it was given up. */
   readonly isChange: boolean;
 }
 
-/** A call as it may come from outside: nothing in it is to be trusted. */
+/** A call as it may come from outside, before anything in it was checked. */
 export interface UncheckedCall {
   readonly operation: string;
   readonly params?: unknown;
@@ -117,7 +117,7 @@ function faultMessage({ place, name, message }: CallFault): string {
   return name === null ? `${place} ${message}` : `${place}.${name} ${message}`;
 }
 
-/** The encoded value of each parameter; whatever is wrong with them is added to the faults. */
+/** The encoded value of each parameter. Faults are added to `faults`. */
 function checkParams(names: readonly string[], params: unknown, faults: CallFault[]): Map<string, string> {
   const encoded = new Map<string, string>();
   const fault = (name: string | null, message: string) => faults.push({ place: 'params', name, message });
@@ -137,8 +137,8 @@ function checkParams(names: readonly string[], params: unknown, faults: CallFaul
 }
 
 /**
- * Whether the encoded value is one segment of a path for every server. Some servers decode more than once, cut at semicolons,
- * trim, and only then resolve dots. Half a surrogate pair cannot be encoded at all.
+ * Whether every server will read the encoded value as one segment of a path. Some servers decode more than once, cut at
+ * semicolons, trim, and only then resolve dots. Half a surrogate pair cannot be encoded at all.
  */
 function staysInSegment(value: string): boolean {
   const isPlain = value.trim() === value && !/^[\s.]*$/.test(value);
@@ -161,7 +161,7 @@ function checkPart(
   }
   const result = schema.safeParse(value ?? {});
   if (!result.success) faults.push(...faultsOf(place, schema, value, result.error));
-  // zod leaves this one name out without an error.
+  // zod removes this one name without reporting an error.
   else if (Object.hasOwn(value ?? {}, '__proto__')) faults.push(...unknownNames(place, ['__proto__'], []));
   return result.data;
 }

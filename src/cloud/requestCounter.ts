@@ -2,15 +2,18 @@ import type { Clock } from '../base/clock.ts';
 
 /** How the requests ended so far, for the metrics. */
 export interface RequestTotals {
-  /** How many were answered by statuses that begin so, as in `2xx`; `none` were not answered. */
+  /**
+   * The number of answers by the first digit of their status, for example `2xx`; `none` counts requests without an
+   * answer.
+   */
   readonly byStatus: Readonly<Record<string, number>>;
-  /** From sending them to their answers or ends, in all. */
+  /** The sum of all requests' durations in ms, from sending to the answer or the failure. */
   readonly ms: number;
 }
 
 const minutes = 60;
 
-/** Counts the requests of the last hour, to the minute, and all requests by how they ended. */
+/** Counts the requests of the last hour by minute, and all requests by how they ended. */
 export class RequestCounter {
   readonly #clock: Clock;
   readonly #perMinute = new Array<number>(minutes).fill(0);
@@ -30,7 +33,7 @@ export class RequestCounter {
     this.#perMinute[slot] = (this.#perMinute[slot] ?? 0) + 1;
   }
 
-  /** It took so many ms to be answered with this status; null, it was not answered. */
+  /** A request has ended after this many ms. The status is null if there was no answer. */
   recordEnded(status: number | null, ms: number): void {
     const word = status === null ? 'none' : `${Math.floor(status / 100)}xx`;
     this.#byStatus.set(word, (this.#byStatus.get(word) ?? 0) + 1);

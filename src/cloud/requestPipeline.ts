@@ -16,7 +16,7 @@ import { checkStatus, type GoodAnswer, readAnswer } from './response.ts';
 import { retryWaitMs } from './retry.ts';
 import { Session, type SessionOptions } from './session.ts';
 
-/** What the way of a request is made of. */
+/** What the pipeline is made of. */
 export interface PipelineOptions
   extends Omit<SessionOptions, 'send'>,
     Omit<HttpOptions, 'maxConnections' | 'connectTimeoutMs'> {
@@ -28,15 +28,17 @@ export interface PipelineOptions
 
 /** How to make a call. */
 export interface CallOptions {
-  /** Unless given, a poll, or a `command` if it changes something. */
+  /** If it is not given, a change is a `command` and any other call is a poll. */
   readonly priority?: 'valve' | 'command';
   readonly signal?: AbortSignal;
   /**
-   * Called with true when it has passed the gate: from then on the cloud may have it. Called with false when that attempt has
-   * ended. A caller who aborts the signal then keeps it from being sent again.
+   * Called with true when the request has passed the gate: from then on the cloud may have it. Called with false when
+   * that attempt has ended. If the caller aborts the signal then, the request is not sent again.
    */
   readonly onFlight?: (isInFlight: boolean) => void;
-  /** How long it may take, in ms. Unless given, a command has the request timeout, and a poll has it from when it is sent. */
+  /**
+   * The time limit, in ms. The default is the request timeout: for a command from now, for a poll from when it is sent.
+   */
   readonly timeoutMs?: number;
   /** Called with the status of the last answer, good or bad. */
   readonly onAnswer?: (status: number) => void;
@@ -49,7 +51,10 @@ interface PreparedCall {
   readonly request: HttpRequest;
   readonly options: CallOptions & { readonly isExpected?: () => boolean };
   readonly problems: ProblemCollector;
-  /** Of a page of a vital list: how long it may wait for its turn, in ms. It may wait longer if it was read within a minute. */
+  /**
+   * For a page of a vital list: the longest wait for its turn, in ms. A page that was sent within a minute may wait
+   * longer.
+   */
   readonly maxWaitMs?: number;
 }
 
@@ -57,22 +62,23 @@ interface PreparedCall {
 interface Job extends PreparedCall {
   readonly priority: Priority;
   readonly deadline: Deadline;
-  /** Whether its time runs from the beginning. If not, each attempt has the request timeout from when it is sent. */
+  /** Whether its time runs from the beginning. If not, each attempt gets the request timeout when it is sent. */
   readonly hasTime: boolean;
-  /** Whether it was given back the time of a sign-in: that is done once. */
+  /** Whether its deadline was already moved by the time that a new session took. The deadline moves only once. */
   hasWaited: boolean;
 }
 
-/** Each page of a vital list is requested once in so many ms, whatever the budget. */
+/** Each page of a vital list is requested once in this many ms, even if the budget is used up. */
 const vitalPeriodMs = 60_000;
 
-/** With less of its time left, a change is not sent: it would be given up at once, and its outcome unknown. */
+/** A change with a smaller share of its time left is not sent. It would time out at once, with an unknown outcome. */
 const minShareOfTime = 0.1;
 
 /**
- * The way of a request to the cloud and of its answer back, step by step: `request` gives it its deadline, `#withRetry`
- * repeats what may be repeated, `#sendOnce` sees to the session, `#transmit` waits for its turn and for a connection,
- * `#gate` is the last look before the bytes, `#readResponse` judges the answer. Every failure is a `CloudError`.
+ * The way of a request to the cloud and of the answer back, step by step. `request` sets the deadline. `#withRetry`
+ * repeats the request if it may be repeated. `#sendOnce` gets a valid session. `#transmit` waits for a turn and for a
+ * connection. `#gate` is the last check before the first byte. `#readResponse` judges the answer. Every failure is a
+ * `CloudError`.
  */
 export class RequestPipeline {
   readonly queue: RequestQueue;
@@ -117,7 +123,7 @@ export class RequestPipeline {
     await this.#http.close();
   }
 
-  /** Makes a request within one deadline, which its caller, its time and the end of the client bring about. */
+  /** Makes a request within one deadline. Its caller, its time limit, or the end of the client can end it. */
   async request(call: PreparedCall): Promise<GoodAnswer> {
     const { name, request, options } = call;
     if (this.missingRoutes.has(name)) {
@@ -139,7 +145,7 @@ export class RequestPipeline {
     }
   }
 
-  /** Sends it until it succeeds, or until its row and the error forbid another attempt. */
+  /** Sends the request until it succeeds, or until its row or the error forbids another attempt. */
   async #withRetry(job: Job): Promise<GoodAnswer> {
     const { name, deadline } = job;
     let last: CloudError | null = null;
@@ -149,7 +155,7 @@ export class RequestPipeline {
       } catch (cause) {
         const error = toCloudError(name, cause);
         if (!(error instanceof CloudError)) throw error;
-        // If time ran out before this attempt was sent, the error of the one before explains more.
+        // If time ran out before this attempt was sent, the error of the previous attempt explains more.
         if (last && error.timedOut && !error.mayHaveActed) throw last;
         last = error;
         const { retry } = operationRow(name);
@@ -197,8 +203,8 @@ export class RequestPipeline {
   }
 
   /**
-   * Waits for a new session. The deadline of the call moves by the time that this took, once, and by no more than one
-   * request may take: the machine may sleep meanwhile.
+   * Waits for a new session. The deadline of the call moves by the time that this took, but only once, and by one
+   * request timeout at most, because the machine may sleep during the wait.
    */
   async #waitForSession<T>(renewal: Promise<T>, job: Job): Promise<T> {
     const { deadline } = job;
@@ -213,7 +219,7 @@ export class RequestPipeline {
     }
   }
 
-  /** Sends it when its turn comes; the token is looked up then. */
+  /** Sends the request when its turn comes. The token is looked up only then, because it may change during the wait. */
   async #transmit(job: Job, token: () => string | null): Promise<HttpResponse> {
     const { name, request, priority, deadline, options } = job;
     const { requestTimeoutMs, log } = this.#options;
@@ -223,7 +229,7 @@ export class RequestPipeline {
       const startedAt = this.#clock.monotonic();
       let isInFlight = false;
       let response: HttpResponse | null = null;
-      // If it is too late already, it needs no connection.
+      // If it is too late already, no connection is opened.
       this.#gate(job);
       deadline.signal.throwIfAborted();
       try {
@@ -235,7 +241,8 @@ export class RequestPipeline {
           if (isVitalList(name)) this.#vitalSentAt.set(request.path, this.#clock.monotonic());
           options.onFlight?.(true);
         });
-        // An answer from before the machine slept does not show the present. A change was done all the same.
+        // If the machine slept before the answer came, the answer shows an old state. For a change it is still the
+        // right outcome.
         if (!request.isChange && deadline.remainingMs() === 0 && !deadline.signal.aborted) throw lateAnswer;
       } finally {
         if (isInFlight)
@@ -252,7 +259,7 @@ export class RequestPipeline {
     return this.queue.run(priority, deadline.signal, send, this.#maxWaitMs(job));
   }
 
-  /** How long it may wait for its turn. A page of a vital list is requested once a minute in any case. */
+  /** How long the request may wait for its turn. A page of a vital list is requested once a minute in any case. */
   #maxWaitMs({ request, maxWaitMs }: Job): number {
     if (maxWaitMs === undefined) return Number.POSITIVE_INFINITY;
     const sentAt = this.#vitalSentAt.get(request.path) ?? Number.NEGATIVE_INFINITY;
@@ -260,8 +267,9 @@ export class RequestPipeline {
   }
 
   /**
-   * The last look at a request, when its connection is open and nothing is written yet: whether it still has its time, by
-   * a clock that goes on while the machine sleeps. That it is overtaken, or that the bridge stops, has ended it before.
+   * The last check of a request, when its connection is open and nothing is written yet: does it still have enough
+   * time? The clock for this goes on while the machine sleeps. Other reasons not to send it, a newer command or the end
+   * of the bridge, have aborted the signal before.
    */
   #gate({ deadline, request }: Job): void {
     deadline.check(request.isChange ? this.#options.requestTimeoutMs * minShareOfTime : 0);
@@ -317,18 +325,21 @@ function newJob(call: PreparedCall, priority: Priority, deadline: Deadline, hasT
   return { ...call, priority, deadline, hasTime, hasWaited: false };
 }
 
-/** The priority of a call without one of its own. Lists come before single devices: one answer covers all valves or leaks. */
+/**
+ * The priority of a call that names none. Lists come before single devices, because one answer covers all valves or
+ * leaks.
+ */
 function priorityOf(name: OperationName, { isChange }: HttpRequest): Priority {
   if (isChange) return 'command';
   return isAccountList(name) ? 'list' : 'device';
 }
 
-/** Whether it waits for the budget, and for as long as that takes. */
+/** Whether requests of this priority wait for the budget, however long that takes. */
 function isPoll(priority: Priority): boolean {
   return priority === 'list' || priority === 'device';
 }
 
-/** While the request waited for its turn, the cloud refused the token in another request. */
+/** Thrown if the token was lost while the request waited for its turn: another request was answered 401. */
 const tokenGone = new Error();
 
 const lateAnswer = new NetworkError('timeout: the answer came too late', {
@@ -336,7 +347,7 @@ const lateAnswer = new NetworkError('timeout: the answer came too late', {
   timedOut: true,
 });
 
-/** Any failure as a `CloudError`. Another error is a bug of ours, and is left as it is. */
+/** Turns a failure into a `CloudError`. Any other error is a bug of ours and is returned unchanged. */
 function toCloudError(name: OperationName, error: unknown): unknown {
   if (error instanceof NetworkError) {
     const { kind, message, mayHaveActed, timedOut, key } = error;

@@ -1,8 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 
 /**
- * The most urgent first: valve commands and the session that they need; other commands; lists, which show valves and leaks;
- * and polls of single devices.
+ * The most urgent first: valve commands and the renewal of the session, which they need, then other commands, then
+ * lists of valves and leaks, then polls of single devices.
  */
 const priorities = ['valve', 'command', 'list', 'device'] as const;
 export type Priority = (typeof priorities)[number];
@@ -10,35 +10,39 @@ export type Priority = (typeof priorities)[number];
 /** The limits of the queue. */
 interface RequestQueueOptions {
   readonly clock: Clock;
-  /** Requests in flight, whatever their priority. */
+  /** The number of requests in flight, of all priorities. */
   readonly maxConcurrency: number;
   readonly maxRequestsPerMinute: number;
 }
 
-/** How many slots each priority and all less urgent ones leave free together. So no hanging request keeps a valve waiting. */
+/**
+ * The slots that requests of this priority and all less urgent ones must leave free. So no hanging request delays a
+ * valve.
+ */
 const slotsKeptFree: Readonly<Record<Priority, number>> = { valve: 0, command: 1, list: 2, device: 2 };
 
 /** How far commands may exceed the budget, as a share of it. After that, commands that can wait should wait. */
 const overdraftShare = 0.25;
 
-/** After so many lists in a row a device that waits has its turn, so that lists never use up the whole budget. */
+/** After this many lists in a row a waiting device has its turn, so that lists never use up the whole budget. */
 const maxListsInARow = 3;
 
 /** A task that waits for its turn. */
 interface Waiting {
-  /** Takes one of the slots of that priority. */
+  /** Starts the task in a slot of this priority. */
   readonly start: (slot: Priority) => void;
-  /** In ms of the monotonic clock, as the next. */
+  /** Since when it waits, in ms of the monotonic clock. */
   readonly since: number;
-  /** When it is sent at the latest, whatever else waits; infinity if it has no limit. */
+  /** When the task must be started, whatever else waits, on the same clock; infinity if it has no limit. */
   readonly latestAt: number;
 }
 
 /**
- * Decides which request is sent next. Of `maxConcurrency` slots, commands and polls leave one free, and polls alone two. Polls
- * keep to a token bucket that holds one minute's requests. Commands never wait for the bucket, but take tokens from it. A
- * list may have a limit to its waiting. After that it is sent next, in a slot of commands, before valves and whatever the
- * budget. If there is only one slot, a valve or such a list may use a second one.
+ * Decides which request is sent next. Of the `maxConcurrency` slots, commands and polls leave one free, and polls alone
+ * leave two free. Polls keep to a token bucket that holds one minute's requests. Commands never wait for the bucket,
+ * but take tokens from it. A list can have a limit to its waiting. After that limit it is sent next: before valves, in
+ * a slot of commands, and even if the budget is used up. If there is only one slot, a valve or such a list may use a
+ * second one.
  */
 export class RequestQueue {
   readonly #clock: Clock;
@@ -68,8 +72,8 @@ export class RequestQueue {
   }
 
   /**
-   * Runs the task as soon as its turn comes; rejects with the signal's reason if that aborts before. After `maxWaitMs`,
-   * which only a list may have, its turn has come.
+   * Runs the task as soon as its turn comes; rejects with the signal's reason if the signal aborts before that. Only a
+   * list may have a `maxWaitMs`. After this time its turn has come.
    */
   run<T>(
     priority: Priority,
@@ -109,13 +113,13 @@ export class RequestQueue {
     });
   }
 
-  /** Ms until the budget lets the next poll start; 0 if it does now. */
+  /** How long the budget delays the next poll, in ms; 0 if it does not. */
   pollWaitMs(): number {
     this.#fill();
     return Math.max(0, Math.ceil(((1 - this.#tokens) / this.#bucketSize) * 60_000));
   }
 
-  /** How long a list with a limit to its waiting has waited, in ms; 0 while none does. */
+  /** The longest wait, so far, of a list with a limit to its waiting, in ms; 0 if there is no such list. */
   limitedWaitMs(): number {
     const limited = [...this.#waiting.list].filter(({ latestAt }) => latestAt < Number.POSITIVE_INFINITY);
     return Math.max(0, ...limited.map(({ since }) => this.#clock.monotonic() - since));
@@ -140,7 +144,7 @@ export class RequestQueue {
     const late = this.#firstToBeLate();
     const lateInMs = late ? late.latestAt - this.#clock.monotonic() : Number.POSITIVE_INFINITY;
     if (late && lateInMs <= 0 && this.#hasSlot('command', Math.max(2, this.#maxConcurrency))) {
-      // It takes no token. With a small budget, the other requests would never be sent otherwise.
+      // A late list takes no token. Otherwise a small budget would be used up by such lists alone.
       late.start('command');
       return true;
     }
@@ -170,7 +174,7 @@ export class RequestQueue {
     return true;
   }
 
-  /** Who has waited longest with this priority, if it may have a slot. */
+  /** The task that has waited longest with this priority; undefined if there is none or no slot for it. */
   #next(priority: Priority): Waiting | undefined {
     const limit = priority === 'valve' ? Math.max(2, this.#maxConcurrency) : this.#maxConcurrency;
     if (!this.#hasSlot(priority, limit)) return undefined;
@@ -186,7 +190,10 @@ export class RequestQueue {
     return first;
   }
 
-  /** Whether one more may be in flight, of that many in total, without taking a slot that is kept free for more urgent ones. */
+  /**
+   * Whether one more request of this priority may be in flight. `limit` is the total. Slots for more urgent ones stay
+   * free.
+   */
   #hasSlot(priority: Priority, limit: number): boolean {
     let inFlight = 0;
     for (let rank = priorities.length - 1; rank >= 0; rank--) {

@@ -7,12 +7,12 @@ import { oneLine } from './oneLine.ts';
 import { type AnyOperation, type OperationName, operationRow } from './operations.ts';
 import { readRetryAfter } from './retry.ts';
 
-/** One page of a list; null for what the cloud did not send. */
+/** One page of a list. A number is null if the cloud did not send it. */
 export interface Page<T> {
   readonly records: readonly T[];
   /** Records that could not be used, each reported once. */
   readonly dropped: number;
-  /** Dropped records without any id, so that it is unknown which records they are. */
+  /** Dropped records without an id, so that nobody can say which records are missing. */
   readonly nameless: number;
   readonly pageNumber: number | null;
   readonly pageSize: number | null;
@@ -20,11 +20,11 @@ export interface Page<T> {
   readonly totalPages: number | null;
 }
 
-/** A good answer: as the bridge uses it, with every field of a record, and as the cloud sent it. */
+/** A good answer in two forms: as the bridge uses it, with every field of a record, and as the cloud sent it. */
 export interface GoodAnswer {
   /** The record, a `Page`, or null if a change was done and the answer has no record. */
   readonly reply: unknown;
-  /** The same as it came: no key is added. Of a list, the envelope with the records that can be used. */
+  /** The answer as it came, without added keys. For a list: the envelope with the usable records. */
   readonly sent: unknown;
 }
 
@@ -37,7 +37,7 @@ const meanings: Readonly<Record<number, readonly [CloudErrorKind, string]>> = {
   401: ['auth', 'the session is not valid'],
   403: ['forbidden', 'not permitted'],
   404: ['notFound', 'not found'],
-  // This vendor documents it as a missing membership.
+  // This vendor documents 405 as a missing membership.
   405: ['forbidden', 'not allowed'],
   408: ['unavailable', 'request timeout'],
   409: ['rejected', 'conflict'],
@@ -75,7 +75,7 @@ export function checkStatus(
     said && said.toLowerCase() !== meaning ? `${message}: ${said}` : message,
     {
       status,
-      // In an outage, the status may be another one each time.
+      // During an outage the status can change from one answer to the next, so the key leaves it out.
       key: status < 500 ? message : meaning,
       retryAfterMs: retryAfterOf(answer, nowMs) ?? undefined,
       mayHaveActed: kind === 'unavailable',
@@ -91,8 +91,8 @@ export function retryAfterOf(answer: HttpResponse, nowMs: number): number | null
 }
 
 /**
- * Reads a good answer; throws `unreadable` if it has another format. Secrets are hidden in the error and in the answer, since
- * both are published. The token in the answer of a session operation is not hidden.
+ * Reads a good answer; throws `unreadable` if it has another format. Secrets are hidden in the error and in the answer,
+ * since both are published. Only the token in the answer of a session operation stays readable.
  */
 export function readAnswer(
   name: OperationName,
@@ -103,7 +103,7 @@ export function readAnswer(
   const { reply, session, control } = operationRow(name);
   const hide = (text: string) => secrets.hide(text);
   const parse = (text: string) => parseJson(text, session ? undefined : (each) => secrets.hideInData(each));
-  // With this status a change was done, whatever the body: none, as with 204, or another one.
+  // A success status means that the change was done, whatever the body is: none (204), or an unknown one.
   if (reply.kind === 'acknowledgement' || control) {
     return readAcknowledgement(reply.decode, answer, parse, report);
   }
@@ -117,7 +117,7 @@ export function readAnswer(
   const whole = parse(text);
   if (whole === undefined) {
     if (text.trim() === '') throw unreadable('is empty');
-    // It may hold a token that is not known as a secret yet.
+    // The answer may hold a token that is not registered as a secret yet.
     throw unreadable('is not JSON', session ? '' : oneLine(hide(text)));
   }
   if (reply.kind === 'page') {
@@ -220,7 +220,10 @@ const messageKeys = [
 
 const maxMessages = 5;
 
-/** The messages for people in the body of an error, whatever its shape: `message`, `errors[].detail`, `errors.{field}[]`. */
+/**
+ * The messages for people in the body of an error, in any of the usual shapes: `message`, `errors[].detail`,
+ * `errors.{field}[]`.
+ */
 function messageIn(body: unknown): string {
   if (isTooDeeplyNested(body)) return '';
   return oneLine([...new Set(messagesIn(body))].slice(0, maxMessages).join('. '));
@@ -244,15 +247,15 @@ function messagesIn(said: unknown): string[] {
   return [...plain, ...others];
 }
 
-/** A message that is not JSON. A web page has no message that fits into a line. */
+/** The message in a body that is not JSON. A web page is left out, because its text does not fit into a line. */
 function plainMessage(status: number, text: string): string {
   return status >= 500 || /^\s*</.test(text) ? '' : oneLine(text);
 }
 
-/** Half of a surrogate pair, which only an escape can bring. Home Assistant refuses JSON with one. */
+/** Half of a surrogate pair, which can only come from an escape. Home Assistant rejects JSON that contains one. */
 const halfCharacter = /\\u[dD][89a-fA-F]/;
 
-/** Escapes that could hide a secret from the search in the text. */
+/** Escapes that could keep the search in the text from finding a secret. */
 const needlessEscape = /\\[u/]/;
 
 /** The value of a JSON text, with whole characters only and without secrets; undefined if it is not JSON. */
@@ -267,12 +270,15 @@ function parseJson(text: string, hide = (each: string) => each): unknown {
   }
 }
 
-/** The replacement character for each half. */
+/** Replaces each half of a surrogate pair by the replacement character. */
 function wholeCharacters(value: unknown): unknown {
   return typeof value === 'string' ? Buffer.from(value, 'utf8').toString('utf8') : value;
 }
 
-/** Hides secrets in a value. The values in an object were handled before the object, so only its keys are left. */
+/**
+ * Hides secrets in a value. Called from the inside out: the values of an object are done already, so only its keys are
+ * left.
+ */
 function hideSecretsIn(value: unknown, hide: (text: string) => string): unknown {
   if (typeof value === 'string') return hide(value);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;

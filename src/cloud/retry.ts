@@ -3,7 +3,7 @@ import type { CloudError } from './errors.ts';
 
 const maxAttempts = 3;
 const backoff: Backoff = { firstMs: 500, longestMs: 4_000 };
-/** A caller does not wait longer for the cloud, in ms. A poll runs again by its schedule. */
+/** The longest wait for the cloud before a retry, in ms. A poll runs again by its schedule anyway. */
 export const maxWaitForRetryMs = 10_000;
 const longestPauseMs = 3_600_000;
 
@@ -11,10 +11,10 @@ const longestPauseMs = 3_600_000;
 interface FailedAttempt {
   /** From the row: `safe` to send again, or `never` unless the cloud clearly did not act. */
   readonly retry: 'safe' | 'never';
-  /** How many attempts there were, this one included. */
+  /** The number of attempts so far, including this one. */
   readonly attempts: number;
   readonly error: CloudError;
-  /** Ms until the call's deadline; Infinity where it has none. */
+  /** Ms until the call's deadline; Infinity if the call has none. */
   readonly remainingMs: number;
 }
 

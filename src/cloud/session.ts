@@ -23,10 +23,10 @@ interface SessionMemory {
   save(session: StoredSession | null): void;
 }
 
-/** The account of a session, where it is kept, and how its requests are sent. */
+/** The account of a session, where the session is kept, and how its requests are sent. */
 export interface SessionOptions {
   readonly email: string;
-  /** Read at each sign-in, and again and again after a rejection; may throw. */
+  /** Called at each sign-in, and repeatedly after a rejection; may throw. */
   readonly password: () => string;
   readonly memory: SessionMemory;
   /** Whether the session in memory belongs to the user, as with `--token-file`. Then it is neither renewed nor given up. */
@@ -37,26 +37,31 @@ export interface SessionOptions {
   readonly secrets: Secrets;
   /** Sends a session operation and reads its answer. */
   readonly send: (call: Call<'sign_in' | 'refresh_token'>, token: string | null) => Promise<SessionReply>;
-  /** Called when a changed password may be tried. Without it, a new password is not looked for. */
+  /**
+   * Called when a changed password may be tried. If it is not given, the session does not look for a changed password.
+   */
   readonly onPasswordChange?: (() => void) | undefined;
 }
 
 /** How the session is doing, for health and `bridge/info`. */
 export interface SessionState {
   readonly status: 'unknown' | 'signed_in' | 'rejected';
-  /** Wall-clock ms of the next sign-in after a rejection; null where there was none. */
+  /** Wall-clock ms of the next sign-in after a rejection; null if the password was not rejected. */
   readonly nextAttemptAt: number | null;
 }
 
-// A developer of the vendor told users that tokens live for two weeks; renewed well before ten days.
+// A developer of the vendor told users that tokens live for two weeks. The bridge renews them well before ten days.
 const renewAfterMs = 9 * 24 * 3_600_000;
 const renewEarlyAgainMs = 600_000;
 const passwordCheckMs = 2_000;
 
-/** Between two renewals, for all callers, until a request has worked with the newest token. */
+/** The wait between two renewals, for all callers, until a request has worked with the newest token. */
 const renewalBackoff: Backoff = { firstMs: 2_000, longestMs: 120_000 };
 
-/** The token that all requests share. It is kept, renewed and given up only here, and renewed once at a time. */
+/**
+ * The token that all requests share. Only this class keeps it, renews it and gives it up. Two renewals never run at a
+ * time.
+ */
 export class Session {
   readonly #options: SessionOptions;
   readonly #clock: Clock;
@@ -66,10 +71,13 @@ export class Session {
   #refused: string | null = null;
   /** Whether a request was answered well with the token. */
   #isProven = false;
-  /** Operations that were answered 401 with a new token too. Such a 401 says nothing about the session. */
+  /** Operations that were answered 401 even with a new token. Their 401 says nothing about the session. */
   readonly #unauthorized = new Set<OperationName>();
   #renewEarlyFrom = Number.NEGATIVE_INFINITY;
-  /** How many renewals there were since a token last worked, until when the next one has to wait, and why. */
+  /**
+   * How many renewals there were since a token last worked. The next two fields: until when the next one must wait, and
+   * why.
+   */
   #renewals = 0;
   #waitsUntil = Number.NEGATIVE_INFINITY;
   #failure: CloudError | null = null;
@@ -93,13 +101,13 @@ export class Session {
     this.#options.secrets.addToken(stored.token);
   }
 
-  /** Looks for a new password no longer. */
+  /** Stops looking for a new password. */
   stop(): void {
     this.#isStopped = true;
     this.#cancelWatch();
   }
 
-  /** The token as it is now; null where there is none. */
+  /** The current token; null if there is none. */
   get token(): string | null {
     return this.#stored?.token ?? null;
   }
@@ -113,21 +121,22 @@ export class Session {
   }
 
   /**
-   * The renewal that a request has to wait for, if any: a sign-in if there is no token, or the early renewal of an old token
-   * if the request can wait.
+   * The renewal that a request has to wait for; null if there is none. Without a token it is a sign-in. An old token is
+   * renewed early, but only by a request that can wait.
    */
   renewalDue(isHurried: boolean): Promise<void> | null {
     if (this.#options.isSessionFixed) return null;
     if (!this.#stored) return this.#renew();
-    // If the clock was wrong when the token came, its age is below zero, or decades. Renewing corrects that.
+    // If this machine's clock was wrong when the token came, its age looks negative, or like decades. A renewal
+    // corrects that.
     const isOld = Math.abs(this.#clock.now() - this.#stored.since) > renewAfterMs;
     return isOld && !isHurried && this.#clock.monotonic() >= this.#renewEarlyFrom ? this.#renewEarly() : null;
   }
 
   /**
-   * The cloud has answered the operation 401 with that token. Resolves to whether to try again with another token. A token
-   * that was refused is dead, however its renewal fails. But if other operations work with it, and this one was refused with
-   * a new token before, the operation is the cause.
+   * The cloud has answered the operation 401 with that token. Resolves to whether to try again with another token. A
+   * refused token is not used again, even if its renewal fails. But if the token has worked for other operations, and
+   * this operation was refused with a new token before, the fault is in the operation.
    */
   async replace(refused: string | null, name: OperationName): Promise<boolean> {
     if (this.#options.isSessionFixed) return false;
@@ -143,7 +152,7 @@ export class Session {
     return true;
   }
 
-  /** The cloud has answered the operation 401 with a new token too. */
+  /** The cloud has answered the operation 401 even with a new token. */
   noteRefusal(name: OperationName): void {
     this.#unauthorized.add(name);
   }
@@ -166,7 +175,7 @@ export class Session {
     this.#cancelWatch();
   }
 
-  /** Gives the token up, after it was signed out. */
+  /** Gives the token up, after a sign-out. */
   forget(): void {
     this.#keep(null);
     this.#endBackoff();
@@ -177,7 +186,7 @@ export class Session {
     this.#isAttemptAsked = true;
   }
 
-  /** A failure does no harm if the token stays as it was. */
+  /** Renews a token that still works. So a failure does no harm if the token stays as it was. */
   async #renewEarly(): Promise<void> {
     const { token } = this;
     this.#renewEarlyFrom = this.#clock.monotonic() + renewEarlyAgainMs;
@@ -204,7 +213,10 @@ export class Session {
     this.#failure = null;
   }
 
-  /** All callers share one back-off, whatever went wrong. Too many sign-ins can lock the account. */
+  /**
+   * Renews the session unless the back-off forbids it. All callers share one back-off, because too many sign-ins can
+   * lock the account.
+   */
   async #renewWhenAllowed(): Promise<void> {
     const leftMs = this.#waitMs;
     if (this.#failure !== null && leftMs > 0) {
@@ -216,7 +228,7 @@ export class Session {
     try {
       await this.#refreshOrSignIn();
     } catch (error) {
-      // A rejected password has limits of its own. If the password cannot be read, nothing was sent.
+      // No back-off here: a rejected password has its own limits, and if the password cannot be read, nothing was sent.
       if (!(error instanceof CloudError) || error.kind === 'auth') throw error;
       this.#failure = error;
       askedMs = error.retryAfterMs ?? 0;
@@ -238,7 +250,7 @@ export class Session {
         return;
       } catch (error) {
         if (!(error instanceof CloudError) || error.status === undefined) throw error;
-        // It is of no use any more, and must not be sent while the sign-in fails.
+        // The token is of no use any more, and must not be sent again if the sign-in fails.
         if (error.status === 401) this.#keep(null);
       }
     }
@@ -266,7 +278,7 @@ export class Session {
     // An answer that is not JSON comes from a firewall or a proxy, not from the cloud. Only the 401 for rejected credentials
     // is known to come without JSON.
     const isRejected = cause.status === 401 || (cause.isJson && [400, 403, 422].includes(cause.status ?? 0));
-    // While the password is in doubt, an attempt counts even if its answer was lost.
+    // After a rejection, an attempt counts even if its answer was lost.
     if (isRejected || (this.#rejections && cause.mayHaveActed)) {
       this.#rejections = withRejection(this.#rejections, at);
       this.#isAttemptAsked = false;
@@ -278,7 +290,7 @@ export class Session {
       `the cloud rejects the e-mail or the password (status ${cause.status})`,
       cause.status,
     );
-    // The caller gets the error, and health reports it once. A line for each attempt would be too much.
+    // The caller gets the error, and health reports it once. One line for each attempt would be too much.
     this.#options.log.debug(`Sign-in failed: ${error.message}`);
     return error;
   }
@@ -341,7 +353,10 @@ export class Session {
   }
 }
 
-/** Any other failure of a sign-in, with a kind that does not look like an answer to the caller's own operation. */
+/**
+ * The error of a sign-in that failed for another reason. Its kind never looks like an answer to the caller's own
+ * operation.
+ */
 function signInError(error: CloudError): CloudError {
   const { kind, status, retryAfterMs, timedOut } = error;
   const isPassable = kind === 'unavailable' || kind === 'rateLimited' || kind === 'unreadable';

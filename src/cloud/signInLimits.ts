@@ -1,14 +1,14 @@
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 
-/** The sign-ins since the cloud first rejected the password, that first one included; times in monotonic ms. */
+/** The sign-ins since the cloud first rejected the password, including that first one; times in monotonic ms. */
 export interface Rejections {
   readonly firstAt: number;
   readonly lastAt: number;
   readonly count: number;
 }
 
-/** One more attempt, for the record. */
+/** Counts one more attempt. */
 export function withRejection(rejections: Rejections | null, at: number): Rejections {
   return { firstAt: rejections?.firstAt ?? at, lastAt: at, count: (rejections?.count ?? 0) + 1 };
 }
@@ -24,10 +24,10 @@ export function earliestAttemptAt({ firstAt, lastAt, count }: Rejections): numbe
   return firstAt + hourMs;
 }
 
-// Fewer than the limits allow. The rest is for a user who has just corrected the password.
+// Fewer attempts than the limits allow. The rest is left for a user who has just corrected the password.
 const pausesMs = [30_000, 5 * minuteMs, 20 * minuteMs];
 
-/** When a sign-in is tried again by itself. */
+/** When the bridge tries the next sign-in by itself. */
 export function automaticAttemptAt(rejections: Rejections): number {
   const pauseMs = pausesMs[rejections.count - 1] ?? hourMs;
   return Math.max(earliestAttemptAt(rejections), rejections.lastAt + pauseMs);

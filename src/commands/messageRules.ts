@@ -4,14 +4,14 @@ import { reasons } from './outcome.ts';
 
 /** The limits that the rules for messages use. */
 export interface MessageLimits {
-  /** How long a command may take from when it was sent, in ms. */
+  /** How long a command may take, counted from when it was sent, in ms. */
   readonly requestTimeoutMs: number;
   /** Aborts when the bridge stops. */
   readonly stopping: AbortSignal;
   readonly clock: Clock;
 }
 
-/** Why a message is refused before it is read, as a code for programs and in words. */
+/** Why a message is refused before its payload is read, as a code for programs and a reason for people. */
 export interface MessageProblem {
   readonly code: 'invalid_request' | 'cloud_unavailable' | 'timeout';
   readonly reason: string;
@@ -22,7 +22,7 @@ const maxBytes = 65_536;
 const tooOld =
   'the message may be older than cloud.request_timeout, because the connection to the broker stalled. Nothing was changed. Send it again';
 
-/** Why a message is refused whatever it says; null for one that may be read. */
+/** Why a message is refused whatever its payload says; null if its payload may be read. */
 export function messageProblem(message: BrokerMessage, limits: MessageLimits): MessageProblem | null {
   if (message.isRetained) return { code: 'invalid_request', reason: reasons.retained };
   if (message.mayBeStored) return { code: 'invalid_request', reason: reasons[message.mayBeStored] };
@@ -32,19 +32,19 @@ export function messageProblem(message: BrokerMessage, limits: MessageLimits): M
   return words === null ? null : { code: 'invalid_request', reason: words };
 }
 
-/** Why a payload is not read, in words; null for one that is. */
+/** Why a payload cannot be read, for people; null if it can. */
 export function payloadProblem({
   payload,
   isText,
 }: Pick<BrokerMessage, 'payload' | 'isText'>): string | null {
-  // This comes first, because a long message may be cut in the middle of a character.
+  // The size comes first, because a long message may have been cut in the middle of a character.
   if (Buffer.byteLength(payload) > maxBytes) return 'the payload is larger than 64 KiB';
   return isText ? null : 'the payload is not UTF-8';
 }
 
 /**
- * How long a message of that time may still take, in ms; null if its time is up. The client decides whether that is
- * enough, when the request is about to be written.
+ * How long a message that was sent after `sentAfter` may still take, in ms; null if its time is up. Whether the rest is
+ * enough, the client decides just before it writes the request.
  */
 export function timeLeftMs(
   sentAfter: number,

@@ -24,52 +24,55 @@ export interface Outcome {
 }
 
 interface OutcomeEvents {
-  /** A command has ended. Each has one outcome; a valve that did not follow has a second one, `not_confirmed`. */
+  /**
+   * A command has ended. Each command has one outcome. If the valve did not follow, it has a second one,
+   * `not_confirmed`.
+   */
   outcome: [outcome: Outcome];
   /**
-   * The state of a device must be published again, even if it is the same. A command for it has failed, and its sender
-   * may already show the state it asked for, or a command has changed the log level, which the bridge shows.
+   * The state of a device must be published again, even if it has not changed. Either a command for it has failed, and
+   * its sender may already show the requested state. Or a command has changed the log level, which the bridge shows.
    */
   showAgain: [kind: DeviceKind, id: string];
-  /** The cloud was found not to offer an operation. */
+  /** The cloud has shown that it does not offer an operation. */
   offersChanged: [];
 }
 
-/** What outlives the process of the pauses of the automatic shut-off. */
+/** Keeps the pauses of the automatic shut-off over a restart. */
 interface PauseMemory {
   readonly pauses: ReadonlyMap<string, Pause>;
-  /** Resolves to whether that is on disk. */
+  /** Resolves to whether the pause is on disk. */
   recordPause(propertyId: string, pause: Pause | null): Promise<boolean>;
   recordPauseMinutes(propertyId: string, minutes: number): void;
 }
 
-/** What commands work with. Each part of this room is given what it uses of it. */
+/** What commands work with. Each part of this room receives only the fields that it uses. */
 export interface CommandParts {
   readonly topics: Topics;
   /** What may be changed over MQTT. */
   readonly control: Readonly<Record<Control, boolean>>;
-  /** Where Home Assistant says that it has started. */
+  /** The topic at which Home Assistant publishes that it has started. */
   readonly statusTopic: string;
   readonly client: CloudClient;
   readonly connection: Connection;
   readonly store: Store;
   readonly poller: Pick<Poller, 'runNow' | 'readNewTest' | 'refresh'>;
   readonly memory: PauseMemory;
-  /** The bridge as a device. */
+  /** The bridge as a device, with the entities that commands can set. */
   readonly bridge: { readonly view: BridgeView };
-  /** Why no valve is moved while another bridge runs, in words; null while none runs. */
+  /** Why no valve is moved, for people, if another bridge uses the same topics; null if none does. */
   readonly otherBridges: { readonly problem: string | null };
   readonly outcomes: Outcomes;
-  /** How long a command may take from when it was sent. It is never carried out later. */
+  /** How long a command may take, counted from when it was sent, in ms. It is never carried out later. */
   readonly requestTimeoutMs: number;
-  /** How long an accepted command may take to show. */
+  /** How long a valve may take to show an accepted command, in ms. */
   readonly confirmTimeoutMs: number;
   readonly confirmIntervalMs: number;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Reasons that several parts give. */
+/** Reasons that are used in several places. */
 export const reasons = {
   retained:
     'the command was sent with the retain flag. Send it without retain, and clear the stored one (mosquitto_pub -r -n -t TOPIC)',
@@ -80,7 +83,7 @@ export const reasons = {
   unanswered: 'sonic2mqtt stopped before the cloud answered. The command may still be carried out',
 } as const;
 
-/** How commands to valves can end. A command that the cloud accepts and the valve does not follow ends twice. */
+/** How valve commands can end. If the cloud accepts a command and the valve does not follow, the command ends twice. */
 const valveOutcomes = ['ok', 'error', 'refused', 'superseded', 'not_confirmed'] as const;
 type ValveOutcome = (typeof valveOutcomes)[number];
 
@@ -99,10 +102,10 @@ export function isValveOperation(operation: string): boolean {
   return valveOperations.some((name) => name === operation);
 }
 
-// The cloud's error messages, and what a sender has sent, can be of any length.
+// The cloud's error messages and the senders' values can have any length.
 const maxReasonCharacters = 500;
 
-/** The reason of an outcome, from whatever was thrown. */
+/** The reason of an outcome, from any error. */
 export function reasonFor(error: unknown): string {
   return shortenedReason(errorMessage(error));
 }
@@ -112,7 +115,7 @@ export function shortenedReason(reason: string): string {
   return reason.length > maxReasonCharacters ? `${reason.slice(0, maxReasonCharacters)}…` : reason;
 }
 
-/** Records how commands end: counts those to valves, logs failures, and emits what the rest of the bridge does then. */
+/** Records how commands end: counts valve commands, logs failures, and tells the rest of the bridge by events. */
 export class Outcomes extends EventEmitter<OutcomeEvents> {
   readonly #topics: Topics;
   readonly #store: Store;
@@ -132,7 +135,7 @@ export class Outcomes extends EventEmitter<OutcomeEvents> {
     this.#log = log;
   }
 
-  /** How many commands to valves ended in each way so far. */
+  /** How many valve commands have ended in each way so far. */
   get valveCounts(): Readonly<Record<ValveOutcome, number>> {
     return this.#valveCounts;
   }
@@ -155,9 +158,9 @@ export class Outcomes extends EventEmitter<OutcomeEvents> {
   }
 
   #logFailure(topic: string, status: Outcome['status'], reason: string | null): void {
-    // The valve queue has said so in words.
+    // The valve queue has logged this already.
     if (reason === 'not_confirmed') return;
-    // A request has an answer that says why it failed. Many requests must not fill the log.
+    // The answer to a request already gives the reason, and many requests must not fill the log.
     if (this.#topics.operationOf(topic) !== null) {
       this.#log.debug({ topic, status }, `Request failed: ${reason}`);
       return;
@@ -170,8 +173,8 @@ export class Outcomes extends EventEmitter<OutcomeEvents> {
   }
 
   /**
-   * Handles a failed call beyond the outcome of its command: a mistake of this program is logged, and an operation that
-   * the cloud does not offer is reported by `offersChanged`.
+   * Handles what a failed call means beyond its command. A bug of this program is logged. If the cloud does not offer
+   * the operation, `offersChanged` is emitted.
    */
   noteFailure(topic: string, error: unknown): void {
     if (!(error instanceof CloudError))

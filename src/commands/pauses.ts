@@ -19,27 +19,31 @@ import { type CommandParts, reasonFor, reasons } from './outcome.ts';
 import { changedFields, type UpdateResult, type Updates } from './updates.ts';
 
 /*
- * Pauses the automatic shut-off of a property, and turns it on again for certain. What follows from what is a table in
- * `model/pause.ts`. This is the promise, and where each sentence of it is kept:
+ * Pauses the automatic shut-off of a property, and always turns it on again. `model/pause.ts` has the table of phases
+ * and events. These are the guarantees, and the functions that keep them:
  *
- * 1. A pause is on disk before the cloud receives it (`#pause`). If that cannot be written there is no pause, since nothing
- *    could end it after a restart.
- * 2. It ends at the time that was promised, or sooner: both clocks are checked every ten seconds (`#look`), because timers
+ * 1. A pause is on disk before the request is sent to the cloud (`#pause`). If it cannot be written, there is no pause,
+ *    because nothing could end it after a restart.
+ * 2. The pause ends at the promised time or sooner. Both clocks are checked every ten seconds (`#look`), because timers
  *    stop while the machine sleeps.
- * 3. It ends only when the cloud, asked after the shut-off was turned on, shows it on (`#tryToTurnOn`). Until then that is tried
- *    again, without an end, and said: in the log, in health, and at the topic of the pause.
- * 4. It also ends if another client turns it on: by a command (`accepted` of the updates) or in the app, which a reading shows
- *    (`#recordReading`). The bridge turns it on then too, because a reading may be old. One that may have been under way before
- *    the shut-off was off shows nothing.
- * 5. To end it is a debt of this bridge. It needs no permission: not `control.settings`, which is for those who send commands,
- *    and no place in the filter or the shard. The bridge that has the pause on its disk ends it. A new disk gets it from the
- *    broker (`publishing/brokerScans.ts`).
+ * 3. The pause ends only when a reading, requested after the shut-off was turned on, shows it on (`#tryToTurnOn`).
+ *    Until then, the bridge tries again without limit, and reports this in the log, in health, and at the topic of the
+ *    pause.
+ * 4. The pause also ends if another client turns the shut-off on: by a command (`accepted` of the updates), or in the
+ *    app, which a reading shows (`#recordReading`). Even then the bridge turns it on itself, because a reading may be
+ *    old. A reading that may have been requested before the shut-off was off proves nothing.
+ * 5. Ending a pause is a duty of this bridge and needs no permission. `control.settings` does not matter, because it is
+ *    for those who send commands, and neither do the filter and the shard. The bridge that has the pause on its disk
+ *    ends it. A new disk gets the pause from the broker (`publishing/brokerScans.ts`).
  */
 
-/** How often the clocks are checked. */
+/** How often the clocks are checked, in ms. */
 const lookEveryMs = 10_000;
 
-/** The waits until the shut-off is turned on once more: after an outage, and after a refusal, which seldom changes. */
+/**
+ * The waits before the next attempt to turn the shut-off on: after an outage, and after a refusal, which seldom
+ * changes.
+ */
 const outageBackoff: Backoff = { firstMs: 5_000, longestMs: 60_000 };
 const refusalBackoff: Backoff = { firstMs: 60_000, longestMs: 600_000 };
 const refusals: readonly CloudErrorKind[] = ['forbidden', 'notFound', 'rejected', 'unsupported', 'invalid'];
@@ -48,15 +52,17 @@ const refusals: readonly CloudErrorKind[] = ['forbidden', 'notFound', 'rejected'
 interface Ongoing {
   phase: PausePhase;
   pause: Pause;
-  /** From when on the cloud has surely turned it off, or will not any more. */
+  /** From when on the request to turn the shut-off off cannot take effect any more. */
   settledAt: number;
-  /** What was read before that time is no news. */
+  /** Readings that were requested before this time prove nothing. */
   newsFrom: number;
-  /** Whether the settings were read once after that. */
+  /** Whether the settings were read once after `newsFrom`. */
   isVerified: boolean;
-  /** Whether the cloud has accepted to turn it on. */
+  /** Whether the cloud has accepted the request to turn the shut-off on. */
   isAccepted: boolean;
-  /** Whether it may have done so without an answer, or refuses it. Then only what it shows can be believed. */
+  /**
+   * Whether the cloud has refused that request, or may have acted on it without an answer. Then only a reading counts.
+   */
   isTried: boolean;
   attempt: Promise<UpdateResult> | null;
   failures: number;
@@ -75,7 +81,7 @@ type PausesParts = MessageLimits &
 export class Pauses {
   readonly #parts: PausesParts;
   readonly #startedAt: number;
-  /** By property. */
+  /** By property: its pause that has not ended for certain. */
   readonly #ongoing = new Map<string, Ongoing>();
   #cancelTimer: () => void = () => {};
 
@@ -88,12 +94,14 @@ export class Pauses {
     stopping.addEventListener('abort', () => this.#cancelTimer());
   }
 
-  /** Continues the pauses of an earlier run, and checks the clocks from now on. */
+  /** Continues the pauses of an earlier run, and starts to check the clocks. */
   start(): void {
     this.#look();
   }
 
-  /** Pauses the shut-off, or ends the pause with 0 minutes, after the commands to the property that came before. */
+  /**
+   * Pauses the shut-off, or ends the pause if `minutes` is 0. Earlier commands to the property are carried out first.
+   */
   handle(message: BrokerMessage, id: string, minutes: number): void {
     const { updates } = this.#parts;
     const { topic } = message;
@@ -101,7 +109,8 @@ export class Pauses {
     if (minutes === 0)
       updates.enqueue(record, { topic, fields: 'resume', run: () => this.#resume(message, id) });
     else {
-      // A later command that turns the shut-off on or off takes its place.
+      // Its fields are those of a command that turns the shut-off on or off, so the later of the two replaces the
+      // other.
       const fields = changedFields([settingCall(id, false)]);
       updates.enqueue(record, { topic, fields, run: () => this.#pause(message, id, minutes) });
     }
@@ -154,7 +163,7 @@ export class Pauses {
     return { reason: null, httpStatus };
   }
 
-  /** Why there is no new pause; null where the shut-off is on at present, by a reading of its own. */
+  /** Why no pause can begin; null if a new reading shows the shut-off on. */
   async #whyNot({ sentAfter }: BrokerMessage, id: string): Promise<UpdateResult | null> {
     const { otherBridges } = this.#parts;
     if (otherBridges.problem !== null) return refused(otherBridges.problem);
@@ -180,7 +189,7 @@ export class Pauses {
     return refused('the automatic shut-off is being turned on after a pause. Try again when it is on');
   }
 
-  /** The command ends in its time, and the work goes on until the shut-off is on. */
+  /** Ends the pause. The command itself ends within its time, but the bridge goes on until the shut-off is on. */
   async #resume({ sentAfter }: BrokerMessage, id: string): Promise<UpdateResult> {
     const { stopping, clock } = this.#parts;
     const each = this.#ongoing.get(id);
@@ -203,7 +212,10 @@ export class Pauses {
     if (each.phase === 'paused' || each.isAccepted || each.isTried) this.#apply(id, 'seen_on');
   }
 
-  /** Somebody, or this bridge itself, has turned it on: that is confirmed, and tried again if need be. */
+  /**
+   * The cloud has accepted to turn the shut-off on, for another client or for this bridge. The pause ends, and the
+   * bridge makes sure that the shut-off is on.
+   */
   #recordAccepted(call: Call): void {
     if (call.operation !== 'update_property_settings' || call.body.auto_shut_off !== true) return;
     const id = this.#parts.store.devices.property.idOf(call.params.property_id);
@@ -222,7 +234,8 @@ export class Pauses {
     const now = clock.monotonic();
     each.phase = phase;
     if (event === 'accepted' || event === 'unanswered') {
-      // A request without an answer may be carried out until its time is over. And a cloud may show for a moment what was.
+      // A request without an answer may still take effect until its time is over, and the cloud may show the old state
+      // for a moment.
       each.newsFrom = now + requestTimeoutMs;
       each.settledAt = event === 'accepted' ? now : each.newsFrom;
       each.isVerified = false;
@@ -247,12 +260,13 @@ export class Pauses {
 
   // ---- time ---------------------------------------------------------------------------------------------------
 
-  /** Looks at the clocks: which pause has ended, and what is to be tried again. */
+  /** Checks the clocks: ends pauses whose time is over, and repeats failed attempts. */
   #look(): void {
     const { store, memory, requestTimeoutMs, stopping, clock } = this.#parts;
     if (stopping.aborted) return;
     const now = clock.monotonic();
-    // A disk may be readable only later, and the broker has the pauses of a file that is lost. What an earlier run has sent may still be under way.
+    // New pauses may appear here: a disk may become readable later, or the broker may have the pauses of a lost file. A
+    // request of the earlier run may still take effect.
     for (const [id, pause] of memory.pauses) {
       if (this.#ongoing.has(id)) continue;
       const each = this.#begin(id, pause, pause.isOver ? 'resuming' : 'paused');
@@ -306,7 +320,7 @@ export class Pauses {
 
   // ---- turning it on ------------------------------------------------------------------------------------------
 
-  /** Tries to turn it on, once at a time. Never rejects. */
+  /** Tries to turn the shut-off on, once at a time. Never rejects. */
   #turnOn(id: string, each: Ongoing): Promise<UpdateResult> {
     each.attempt ??= this.#tryToTurnOn(id, each).finally(() => {
       each.attempt = null;
@@ -330,7 +344,7 @@ export class Pauses {
         throw new Error('the cloud accepted the change, but still reports it as off');
       return { reason: null, httpStatus };
     } catch (error) {
-      // Somebody may have turned it on meanwhile.
+      // The shut-off may be on by now for another reason.
       if (each.phase === 'none') return { reason: null, httpStatus };
       if (!stopping.aborted) this.#recordFailure(id, each, error);
       return { reason: reasonFor(error), httpStatus };
@@ -361,13 +375,13 @@ export class Pauses {
     this.#apply(id, 'not_confirmed');
   }
 
-  /** Whether the whole list of properties was read without it. */
+  /** Whether the account no longer has the property, according to a complete list of this run. */
   #isGone(id: string): boolean {
     const { store } = this.#parts;
     return store.isReadSince('property', this.#startedAt) && !store.has('property', id);
   }
 
-  /** Reads whether it is on; null where the cloud does not say. */
+  /** Reads whether the shut-off is on; null if the cloud does not say. */
   async #read(id: string, timeoutMs: number, onAnswer?: (status: number) => void): Promise<boolean | null> {
     const { client, store, stopping, clock } = this.#parts;
     const sentAt = clock.monotonic();

@@ -24,7 +24,7 @@ import { type CommandParts, isValveCall, reasonFor, shortenedReason, type ValveC
 import { isSuperseded, pausedRefusal, type Updates } from './updates.ts';
 import { moveIn, type ValveQueue, type ValveResult, valveOf } from './valveQueue.ts';
 
-/** What went wrong with a request, in a word for programs. */
+/** The kind of a request's failure, as a code for programs. */
 export type ErrorCode =
   | 'invalid_request'
   | 'unknown_operation'
@@ -57,24 +57,27 @@ type Response =
 interface Request {
   readonly message: BrokerMessage;
   readonly call: Call;
-  /** JSON as it came, to be given back with the response; null for none. */
+  /** The `transaction` of the request as JSON, exactly as it came, for the response; null if there is none. */
   readonly transaction: string | null;
 }
 
-/** Requests that run at a time, and those that wait for them. */
+/** How many requests run at a time. In the next constant: how many more may wait. */
 const maxRunning = 4;
 const maxWaitingRequests = 50;
 
-/** Requests for valves wait in the queue of their valve instead, where the newest wins. */
+/** How many requests for valves may run. They wait in the queue of their valve, where the newest command wins. */
 const maxValveRequests = 50;
 
-/** Responses that the broker has not acknowledged. Further ones are dropped, so that they do not fill the memory. */
+/**
+ * How many responses may wait for the broker's acknowledgement. Further ones are dropped, so that they do not fill the
+ * memory.
+ */
 const maxUnacknowledged = 2_000;
 
-/** The data of a larger response is left out, and the response says `truncated`. */
+/** If a response is larger than this, in bytes, its data is left out, and the response says `truncated`. */
 const maxResponseBytes = 262_144;
 
-/** The `transaction` of a request is given back as it came, so it must be short. */
+/** The longest `transaction` of a request. It is repeated in the response. */
 const maxTransactionCharacters = 1_000;
 
 const requestKeys: readonly string[] = ['params', 'query', 'body', 'transaction'];
@@ -112,7 +115,7 @@ interface RequestsParts
 
 /**
  * Carries out the operations that messages at `bridge/request/…` name, a few at a time, and answers each request once.
- * Reads wait for the budget as polls do, and changes are refused while it is used up. A call that moves a valve goes to
+ * Reads wait for the budget like polls. Changes are refused if the budget is used up. A call that moves a valve goes to
  * the valve queue.
  */
 export class Requests {
@@ -120,7 +123,10 @@ export class Requests {
   readonly #waiting: Request[] = [];
   #running = 0;
   #valveRequests = 0;
-  /** Responses that the broker has not acknowledged, and those that were dropped because there were too many. */
+  /**
+   * How many responses wait for the broker's acknowledgement. In the next field: how many were dropped because of too
+   * many.
+   */
   #unacknowledged = 0;
   #dropped = 0;
 
@@ -128,12 +134,12 @@ export class Requests {
     this.#parts = parts;
   }
 
-  /** Handles a request, and answers it in any case. With a `problem` it is refused whatever it says. */
+  /** Handles a request and always answers it. If there is a `problem`, the request is refused whatever it says. */
   handle(message: BrokerMessage, operation: string, problem: MessageProblem | null): void {
     const payload = readRequest(message);
     const call: UncheckedCall = { operation, ...payload.parts };
     const failure = problem ? rejection(problem.code, problem.reason) : this.#judge(call, payload.problem);
-    // Without a failure it is the valid call of an operation.
+    // If there is no failure, this is a valid call of a known operation.
     const request = { message, call: call as Call, transaction: payload.transaction };
     if (failure) this.#fail(request, failure);
     else if (isValveCall(request.call)) void this.#moveValve(request, request.call);
@@ -146,7 +152,7 @@ export class Requests {
     }
   }
 
-  /** Why a request is refused before anything is sent; null for the valid call of an operation. */
+  /** Why a request is refused before anything is sent; null if it is a valid call of an offered operation. */
   #judge(call: UncheckedCall, payloadProblem: string | null): Failure | null {
     const { control, client, otherBridges } = this.#parts;
     const { operation: name } = call;
@@ -187,14 +193,14 @@ export class Requests {
     this.#valveRequests += 1;
     const result = await this.#parts.valveQueue.move(request.message, call, 'command');
     this.#valveRequests -= 1;
-    // The queue has recorded the outcome.
+    // The valve queue has recorded the outcome already.
     if (result.status === 'ok') this.#respondOk(request, result.answer);
     else this.#respond(request, { status: 'error', failure: valveFailure(result) });
   }
 
   /**
-   * Why this bridge does not move the valve; null if it does. Commands to one valve run one at a time, and two bridges
-   * could not ensure that.
+   * Why this bridge does not move the valve; null if it does. Commands to one valve run one at a time, which two
+   * bridges could not ensure.
    */
   #otherMover(call: ValveCall): Failure | null {
     const { store } = this.#parts;
@@ -213,7 +219,7 @@ export class Requests {
     );
   }
 
-  /** Why a change is refused; null while the budget has room for it. */
+  /** Why a change is refused because of the budget; null if the budget has room for it. */
   #usedUpBudget(): Failure | null {
     if (!this.#parts.client.traffic().isUsedUp) return null;
     return rejection('rate_limited', 'cloud.max_requests_per_minute is used up. Try again later');
@@ -225,7 +231,7 @@ export class Requests {
     this.#running -= 1;
   }
 
-  /** Never rejects. */
+  /** Carries out a request whose turn has come. Never rejects. */
   async #run(request: Request): Promise<void> {
     const { outcomes, updates } = this.#parts;
     const { message, call } = request;
@@ -258,7 +264,7 @@ export class Requests {
     }
   }
 
-  /** Why a request whose turn has come is not sent; null if it is. */
+  /** Why a request is not sent although its turn has come; null if it is sent. */
   #notSent(isChange: boolean, timeoutMs: number): Failure | null {
     if (this.#parts.stopping.aborted) {
       return { ...rejection('cloud_unavailable', 'sonic2mqtt was stopped'), isTried: true };
@@ -268,7 +274,10 @@ export class Requests {
     return this.#heldBack(isChange) ?? { ...rejection('timeout', words), isTried: true };
   }
 
-  /** That a read was not sent because the budget is used up; null if there is another reason. Changes may overdraw it. */
+  /**
+   * The failure of a read that was not sent because the budget is used up; null if it had another reason. Changes may
+   * exceed the budget.
+   */
   #heldBack(isChange: boolean): Failure | null {
     if (isChange || this.#parts.client.traffic().pollWaitMs === 0) return null;
     return rejection('rate_limited', 'timeout: cloud.max_requests_per_minute is used up');
@@ -283,13 +292,13 @@ export class Requests {
     this.#respond(request, { status: 'error', failure });
   }
 
-  /** The answer holds exactly what the cloud sent: a key of ours would look like a key of the cloud. */
+  /** Answers with exactly the JSON that the cloud sent. A key of our own would look like a key of the cloud. */
   #respondOk(request: Request, { sent }: Answered<OperationName>): void {
     const isPage = operationRow(request.call.operation).reply.kind === 'page';
     this.#respond(request, { status: 'ok', data: sent, isPage });
   }
 
-  /** Publishes a response, unless the broker has too many of them to acknowledge. */
+  /** Publishes a response, unless too many responses wait for the broker's acknowledgement. */
   #respond({ message, call, transaction }: Request, response: Response): void {
     const { connection, log } = this.#parts;
     const { correlationData } = message;
@@ -316,12 +325,12 @@ export class Requests {
       });
   }
 
-  /** The topic of the response; null if there is no topic for it. */
+  /** The topic of the response; null if it can have none. */
   #responseTopic({ responseTopic }: BrokerMessage, operation: string): string | null {
     const { topics, statusTopic } = this.#parts;
     const isWanted = responseTopic !== undefined && responseTopic !== statusTopic;
     if (isWanted && topics.isOpenToAnswers(responseTopic)) return responseTopic;
-    // The longest name leaves no room for the topic of a response.
+    // The name of the operation may be so long that the topic of the response would be too long for MQTT.
     const topic = topics.response(operation);
     return isTopicName(topic) ? topic : null;
   }
@@ -339,7 +348,9 @@ function rejection(code: ErrorCode, message: string): Failure {
   return { code, message: shortenedReason(message), httpStatus: null, isTried: false };
 }
 
-/** Why a request has failed that ended with this error; `httpStatus` is that of the cloud's last answer, if any. */
+/**
+ * The failure of a request that ended with this error. `httpStatus` is the status of the cloud's last answer, or null.
+ */
 export function requestFailure(error: unknown, httpStatus: number | null): Failure {
   const message = reasonFor(error);
   if (!(error instanceof CloudError)) {
@@ -350,7 +361,7 @@ export function requestFailure(error: unknown, httpStatus: number | null): Failu
   return { code, message, httpStatus: status, isTried: kind !== 'invalid' };
 }
 
-/** The payload of a response. If its data make it larger than the limit, it says so instead. */
+/** The payload of a response. If it would be larger than the limit, its data is left out, and the payload says so. */
 export function encodeResponse(response: Response, transaction: string | null, maxBytes: number): string {
   const encode = (fields: object) => {
     const text = JSON.stringify(fields);
@@ -371,15 +382,14 @@ export function encodeResponse(response: Response, transaction: string | null, m
 
 /** The content of a request. */
 interface RequestPayload {
-  /** The parts of its call, which are not checked yet. */
+  /** The parts of its call, before they are checked. */
   readonly parts: { readonly params?: unknown; readonly query?: unknown; readonly body?: unknown };
-  /** JSON as it came; null for none. */
+  /** The `transaction` as JSON, exactly as it came; null if there is none. */
   readonly transaction: string | null;
-  /** What is wrong with it, in words; null if nothing is. */
+  /** The problem with the request, for people; null if there is none. */
   readonly problem: string | null;
 }
 
-/** Reads a request. */
 export function readRequest(message: Pick<BrokerMessage, 'payload' | 'isText'>): RequestPayload {
   const refused = (problem: string) => ({ parts: {}, transaction: null, problem });
   const payloadWords = payloadProblem(message);
@@ -414,8 +424,8 @@ export function readRequest(message: Pick<BrokerMessage, 'payload' | 'isText'>):
 }
 
 /**
- * The text of the value of a key in a JSON object; null if it has no such key. The text is given back as it came, because
- * an id of twenty digits that is read as a number and written again is another one.
+ * The text of the value of a key in a JSON object; null if the object does not have the key. The text stays exactly as
+ * it came: an id of twenty digits that was parsed as a number and written again would be another one.
  */
 function rawValueOf(wanted: string, json: string): string | null {
   let level = 0;

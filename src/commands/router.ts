@@ -24,14 +24,15 @@ import { ValveQueue } from './valveQueue.ts';
 import { ValveWishes } from './valveWishes.ts';
 
 /*
- * How a command travels: each message of the connection comes to `#handle`. It finds out whether the topic is that of a
- * command or of a request, ignores empty messages, and refuses retained, old, too long and binary ones before they are
- * read. The row of the entity says what a command does (`parseCommand`), which is mostly a call of the cloud. A call that
- * moves a valve goes to the valve queue, and any other one to the updates. A request (`bridge/request/…`) names its call
- * itself, and that goes the same way. Each message has one outcome, which `Outcomes` emits.
+ * How a command travels. Each message of the connection comes to `#handle`, which finds out whether the topic is that
+ * of a command or of a request. It ignores empty messages. It refuses retained, old, too long and binary messages
+ * before they are read. The row of the entity says what a command does (`parseCommand`): mostly a call of the cloud. A
+ * call that moves a valve goes to the valve queue, and any other call goes to the updates. A request
+ * (`bridge/request/…`) names its call itself, and the call goes the same way. Each message has one outcome, which
+ * `Outcomes` emits.
  */
 
-/** Closed incidents that are read at a time. */
+/** How many closed incidents are read at a time. */
 const maxIncidentReads = 4;
 
 /** Finds the commands and requests among the messages of the broker, and carries them out or refuses them. */
@@ -52,7 +53,7 @@ export class CommandRouter {
     const { confirmTimeoutMs, confirmIntervalMs } = parts;
     const stopping = this.#stopping.signal;
     const wishes = this.#wishes;
-    /** What each of them needs. */
+    /** What all of these parts need. */
     const common = { client, store, otherBridges, requestTimeoutMs, stopping, clock, log };
     this.#valveQueue = new ValveQueue({
       ...common,
@@ -86,7 +87,7 @@ export class CommandRouter {
     const operation = topics.operationOf(topic);
     const target = operation === null ? this.#targetOf(topic) : null;
     if (operation === null && target === null) return;
-    // An empty message deletes a retained one. With MQTT 3.1.1 it comes without the retain flag, like any other message.
+    // A client deletes a retained message by an empty one. With MQTT 3.1.1 it comes without the retain flag.
     if (payload === '') {
       this.#parts.log.debug({ topic }, `Ignored an empty message at ${topic}: it is no command`);
       return;
@@ -108,7 +109,7 @@ export class CommandRouter {
     if (!target || !isCommandPath(target.kind, target.path)) return null;
     const { kind, id } = target;
     if (kind === 'bridge') return target;
-    // Each of several bridges receives the command, and one of them answers.
+    // If several bridges share the account, each receives the command, but only one of them answers.
     const isShown = kind === 'incident' ? store.incidents.get(id) : store.view(kind, id);
     if (isShown !== null || store.answersFor(kind, id)) return target;
     log.debug(`${topic} is for another bridge`);
@@ -151,7 +152,7 @@ export class CommandRouter {
     } else this.#updates.apply(message, `${kind}/${id}`, [action].flat());
   }
 
-  /** A command for the bridge itself. */
+  /** Carries out a command that only concerns the bridge itself. */
   #carryOut(action: BridgeAction): void {
     const { poller, store, memory, outcomes, log } = this.#parts;
     if (action.kind === 'refresh') poller.refresh();
@@ -164,7 +165,7 @@ export class CommandRouter {
     }
   }
 
-  /** Reads a closed incident first, because only the incident itself says which actions it offers, such as `reopen`. */
+  /** Reads a closed incident first, because only its record says which actions it offers, for example `reopen`. */
   async #actOnClosedIncident(message: BrokerMessage, target: Target): Promise<void> {
     const { client, control, store } = this.#parts;
     const { topic, payload, sentAfter } = message;
@@ -190,7 +191,7 @@ export class CommandRouter {
           httpStatus = status;
         },
       });
-      // The cloud also gives incidents of properties that are not shown here.
+      // The cloud also answers with incidents of properties that this bridge does not show.
       if (isSameId(incident.id, id) && store.incidents.isShownHere(incident)) {
         this.#dispatch(message, target, parseIncidentCommand(incident, payload, control));
       } else this.#refuse(topic, this.#unknownTarget(target));
@@ -203,7 +204,7 @@ export class CommandRouter {
     }
   }
 
-  /** The valve keeps its newest command, also one that does not come to the queue. */
+  /** Records the command as the newest of its valve, although it does not reach the valve queue. */
   #noteRefusedMove(message: BrokerMessage, { kind, id, path }: Target, reason: string): void {
     if (kind !== 'sonic' || path !== 'valve/set') return;
     const action = valveAction(message.payload);

@@ -25,13 +25,13 @@ import { overtakenByWish, type ValveWishes } from './valveWishes.ts';
 /** A command for one record. */
 interface Update {
   readonly topic: string;
-  /** What it sets: of the waiting commands that set the same, the newest wins. */
+  /** The fields that it sets. Of the waiting commands with the same fields, the newest wins. */
   readonly fields: string;
-  /** Carries it out when its turn has come; never rejects. */
+  /** Carries the command out when its turn has come; never rejects. */
   readonly run: () => Promise<UpdateResult>;
 }
 
-/** How a command ended, or one call of it; the reason is null if it succeeded. */
+/** How a command, or one call of it, has ended. The reason is null if it succeeded. */
 export interface UpdateResult {
   readonly reason: string | null;
   readonly httpStatus: number | null;
@@ -46,10 +46,10 @@ interface UpdatesEvents {
   readonly accepted: [call: Call];
 }
 
-/** Further commands for one record are refused, because they would not be sent in time. */
+/** How many commands may wait for one record. Further ones are refused, because they would not be sent in time. */
 const maxWaitingPerRecord = 20;
 
-/** Calls of one command that run at a time. */
+/** How many calls of one command run at a time. */
 const maxCallsAtOnce = 4;
 
 /** What updates work with. */
@@ -59,13 +59,13 @@ export type UpdatesParts = MessageLimits &
   };
 
 /**
- * Changes settings, names and incidents, one command at a time for each record. Of the waiting commands that set the same
- * fields, the newest wins. Each call is sent once and in time. Its answer goes into the store, and the poll that reads the
- * change runs early.
+ * Changes settings, names and incidents, one command at a time for each record. Of the waiting commands that set the
+ * same fields, the newest wins. Each call is sent once, and only within the command's time. Its answer is stored, and
+ * the poll that reads the change runs early.
  */
 export class Updates extends EventEmitter<UpdatesEvents> {
   readonly #parts: UpdatesParts;
-  /** By record, while a command to it is being sent: the commands that wait, by the fields that they set. */
+  /** The records to which a command is being sent, each with its waiting commands by the fields that they set. */
   readonly #waiting = new Map<string, Map<string, Update>>();
 
   constructor(parts: UpdatesParts) {
@@ -73,11 +73,11 @@ export class Updates extends EventEmitter<UpdatesEvents> {
     this.#parts = parts;
   }
 
-  /** Makes the calls of a command, see `enqueue`. */
+  /** Queues the calls of a command: see `enqueue`. */
   apply(message: BrokerMessage, record: string, calls: readonly Call[]): void {
     const { otherBridges, outcomes } = this.#parts;
     const { topic } = message;
-    // An action of an incident may move a valve, and a pressure test does.
+    // A pressure test moves a valve, and an action of an incident may move one.
     const problem = calls.some(movesValve) ? otherBridges.problem : null;
     if (problem !== null) {
       outcomes.record(topic, 'refused', problem, null);
@@ -86,7 +86,7 @@ export class Updates extends EventEmitter<UpdatesEvents> {
     this.enqueue(record, { topic, fields: changedFields(calls), run: () => this.#runCalls(message, calls) });
   }
 
-  /** Carries a command out when those before it for the same record have ended, and records its outcome. */
+  /** Carries a command out after the earlier commands for the same record, and records its outcome. */
   enqueue(record: string, update: Update): void {
     const { outcomes } = this.#parts;
     const { topic, fields } = update;
@@ -109,8 +109,9 @@ export class Updates extends EventEmitter<UpdatesEvents> {
   }
 
   /**
-   * Sends a call, which a message has asked for or the bridge itself, stores the answer, and runs the poll that reads the
-   * change. What moves a valve is not sent once a newer command for the valve has come. Rejects with the error of the client.
+   * Sends a call that a message or the bridge itself has requested, stores the answer, and runs the poll that reads the
+   * change. If the call moves a valve and a newer command for the valve has come, the call is not sent. Rejects with
+   * the client's error.
    */
   async send(
     message: BrokerMessage | null,
@@ -132,7 +133,8 @@ export class Updates extends EventEmitter<UpdatesEvents> {
       return answer;
     } catch (error) {
       const { operation } = call;
-      // The cloud may have made the change, and an incident that rejects an action is not as the store shows it.
+      // Either the cloud may have made the change, or the incident has rejected the action, so its stored record is
+      // outdated.
       if (error instanceof CloudError && (error.mayHaveActed || operation === 'act_on_incident')) {
         this.#pollFor(call);
       }
@@ -172,7 +174,7 @@ export class Updates extends EventEmitter<UpdatesEvents> {
     return { ...result, reason: `${failures.length} of ${calls.length} failed: ${result.reason}` };
   }
 
-  /** Never rejects. */
+  /** Sends one call of a command. Never rejects. */
   async #runCall(message: BrokerMessage, call: Call): Promise<UpdateResult> {
     const { topic, sentAfter } = message;
     const { operation, body } = call as Call & { readonly body?: object };
@@ -202,14 +204,14 @@ export class Updates extends EventEmitter<UpdatesEvents> {
     storeReply(store, call, reply, clock.monotonic());
     this.#pollFor(call);
     if (call.operation === 'start_pressure_test') void poller.readNewTest(call.params.thing_id);
-    // A request that reads a sonic has its newest valve state, so that state is stored and shown.
+    // A request that reads a sonic gets the newest state of its valve, so this state is stored and shown.
     if (call.operation === 'read_sonic' || call.operation === 'read_wifi_sonic') {
       const sonic = reply as Sonic;
       if (isSameId(sonic.id, call.params.sonic_id)) store.setSonic(sonic, startedAt);
     }
   }
 
-  /** Runs the poll that shows what a call changes. */
+  /** Runs the poll that shows the change of a call. */
   #pollFor({ operation }: Call): void {
     const { poller, stopping } = this.#parts;
     const { refreshes } = operationRow(operation);
@@ -218,8 +220,9 @@ export class Updates extends EventEmitter<UpdatesEvents> {
 }
 
 /**
- * Why a call is refused that would turn off the automatic shut-off for good while it is paused; null for any other call. It is
- * off already, and a scene or a script that sets what it finds must not cancel that it is turned on again.
+ * Why a call is refused if it would turn the automatic shut-off off permanently during a pause; null for any other
+ * call. The shut-off is off already. A scene or a script that sets the state it has found must not keep it from being
+ * turned on again.
  */
 export function pausedRefusal(store: Store, call: Call): string | null {
   if (call.operation !== 'update_property_settings' || call.body.auto_shut_off !== false) return null;
@@ -234,7 +237,7 @@ export function isSuperseded(error: unknown): boolean {
   return error instanceof CloudError && error.cause === overtakenByWish;
 }
 
-/** The valve that a call moves which is no command to it, by its id in small letters; null if that is not known. */
+/** The valve that a pressure test or an incident's action moves, by its id in lower case; null if it is not known. */
 function movedValve({ params }: Call, store: Store): string | null {
   const { thing_id, incident_id = '' } = params as {
     readonly thing_id?: string;
@@ -243,7 +246,7 @@ function movedValve({ params }: Call, store: Store): string | null {
   return (thing_id ?? store.incidents.get(incident_id)?.sonic_id)?.toLowerCase() ?? null;
 }
 
-/** The fields that a command sets, of each record. */
+/** The fields that a command sets, each with its operation and record. */
 export function changedFields(calls: readonly Call[]): string {
   const fields = calls.map((call) => {
     const { operation, params, body } = call as { operation: string; params?: object; body?: object };
@@ -253,14 +256,14 @@ export function changedFields(calls: readonly Call[]): string {
 }
 
 /**
- * Stores the answer to a change, received at that time in ms of the monotonic clock. It is newer than any list that was
- * requested before, and no list shows some of it. The row of the operation says what the answer is. It is null if the
- * cloud only said that the change is made.
+ * Stores the answer to a change, received at `now` in ms of the monotonic clock. The answer is newer than any list that
+ * was requested before, and has some data that no list shows. The row of the operation says what the answer is. `reply`
+ * is null if the cloud only acknowledged the change.
  */
 export function storeReply(store: Store, call: Call, reply: unknown, now: number): void {
   const [id = ''] = Object.values<string>(call.params ?? {});
   const { returns } = operationRow(call.operation);
-  // Settings that no read shows are as they were requested, unless the answer says otherwise.
+  // Settings that cannot be read are stored as requested, unless the answer says otherwise.
   const { body: asked } = call as { readonly body?: unknown } as {
     readonly body: AcceptedSettings;
   };

@@ -17,37 +17,40 @@ import { type CommandParts, isValveOperation, reasonFor, reasons, type ValveCall
 import type { ValveWishes } from './valveWishes.ts';
 
 /*
- * Moves valves. This is the whole promise about them, and where each sentence of it is kept:
+ * Moves valves. These are all guarantees about valves, and the functions that keep them:
  *
- * 1. Only a message moves a valve. `move` below is the only way of a valve call to the cloud. It has two callers, and
- *    both give it the message that asked: the router for `sonic/{id}/valve/set`, and the requests for `bridge/request/…`.
- * 2. A retained message is refused (`messageProblem`, which the router asks before it reads any message, and `move`
- *    again), and so is one that the broker may have stored without that flag (`broker/storedMessages.ts`). What it
- *    delivers twice on one connection is dropped where it arrives (`broker/mqttSession.ts`).
+ * 1. Only a message moves a valve. `move` below is the only way for a valve call to the cloud. It has two callers, and
+ *    both pass the message that asked for it: the router for `sonic/{id}/valve/set`, and the requests for
+ *    `bridge/request/…`.
+ * 2. A retained message is refused. The router calls `messageProblem` before it reads any message, and `move` calls it
+ *    again. A message that the broker may have stored is refused too, even without the retain flag
+ *    (`broker/storedMessages.ts`). A message that the broker delivers twice on one connection is dropped on arrival
+ *    (`broker/mqttSession.ts`).
  * 3. While a second bridge runs by mistake, no valve is moved (`move`).
- * 4. An old message is not carried out. Its time, `cloud.request_timeout`, begins when the last ping was sent that the
- *    broker answered before it (`broker/pings.ts`), and is measured by a clock that goes on while the machine sleeps
- *    (`base/clock.ts`). It is looked at when the message comes (`messageProblem`) and when its turn comes (`#send`).
- * 5. All that decides is looked at once more when the connection is open and the first byte is about to be written: the
- *    time that is left, of which a tenth must be, and what has ended the command before, a newer one or a stop (`#gate` in
- *    `cloud/requestPipeline.ts`). What fails there writes nothing. Until then a command is not sent. The same time ends the
- *    request; it is given back the time that one sign-in took, if one was needed.
- * 6. Commands to one valve run one at a time, and the newest wins. What waits, is still connecting, or was plainly not
- *    carried out, gives way at once and ends `superseded`. What is sent and not answered is given up after a quarter of
- *    the newer one's time, and ends as an error (`#overtake`).
- *    What moves the valve in another way, a pressure test or an action of an incident, gives way too (`valveWishes.ts`).
- * 7. A command is sent once. Nothing here repeats it. The client does so only where the cloud provably did not act
- *    (`provablyNotExecuted` in `cloud/retry.ts`), within the same time, and not when a newer command has come.
- * 8. What is given up is not delivered later: its connection is reset (`cloud/http.ts`). A stop ends all that is
- *    under way, and what still waits is not sent.
- * 9. A status code of success is the cloud's word that it accepted the command, and no more. The valve is shown
- *    `opening` or `closing` then, is read again and again, and is shown as the cloud says. If it does not get there
- *    within `valve.confirm_timeout`, the command ends a second time, as `not_confirmed`. A valve is also read after a
- *    command that failed and that the cloud may have carried out (`#follow`).
- * 10. Each command has one outcome, whatever happens (`#end`); `not_confirmed` comes besides.
+ * 4. An old message is not carried out. Its time is `cloud.request_timeout`. It starts with the last ping that the
+ *    broker answered before the message (`broker/pings.ts`). It is measured by a clock that goes on while the machine
+ *    sleeps (`base/clock.ts`). It is checked when the message comes (`messageProblem`) and when its turn comes
+ *    (`#send`).
+ * 5. Everything is checked once more when the connection is open and the first byte is about to be written (`#gate` in
+ *    `cloud/requestPipeline.ts`): a tenth of the time must be left, and neither a newer command nor a stop may have
+ *    ended the command. If this check fails, nothing is written. Until then, a command counts as not sent. The same
+ *    time also ends the request. If one sign-in was needed, its time does not count.
+ * 6. Commands to one valve run one at a time, and the newest wins. A command that waits, is still connecting, or was
+ *    certainly not carried out gives way at once and ends as `superseded`. A command that was sent but not answered is
+ *    given up after a quarter of the newer command's time, and ends as an error (`#overtake`). Pressure tests and
+ *    actions of incidents also move valves, and also give way (`valveWishes.ts`).
+ * 7. A command is sent once. Nothing here repeats it. The client repeats it only if the cloud provably did not act
+ *    (`provablyNotExecuted` in `cloud/retry.ts`), within the same time, and only if no newer command has come.
+ * 8. A command that was given up is not delivered later, because its connection is reset (`cloud/http.ts`). A stop ends
+ *    everything in progress, and waiting commands are not sent.
+ * 9. A success status only means that the cloud accepted the command. From then on the valve is shown as `opening` or
+ *    `closing` and is read again and again, until the cloud shows another state. If the valve does not get there within
+ *    `valve.confirm_timeout`, the command ends a second time, as `not_confirmed`. The valve is also read after a failed
+ *    command that the cloud may have carried out (`#follow`).
+ * 10. Each command has exactly one outcome (`#end`); `not_confirmed` comes in addition.
  */
 
-/** How a command ended; after `ok` the valve may still be on its way. */
+/** How a command ended. After `ok` the valve may still be moving. */
 export type ValveResult =
   | {
       readonly status: 'ok';
@@ -61,23 +64,23 @@ export type ValveResult =
 interface ValveCommand {
   readonly message: BrokerMessage;
   readonly call: ValveCall;
-  /** A command at the valve's own topic goes before any number of requests. */
+  /** `valve` for a command at the valve's own topic, which comes before any number of requests. */
   readonly priority: 'valve' | 'command';
   readonly id: string;
-  /** As the records of the valve know it. */
+  /** The command in the form of the valve's records. */
   readonly asked: AskedCommand;
-  /** Ends it, whatever it is doing. */
+  /** Ends the command in any phase. */
   readonly giveUp: AbortController;
-  /** Whether the cloud may have received it: it has passed the gate, and is not answered. */
+  /** Whether the cloud may have received the command: it has passed the gate and has no answer yet. */
   isInFlight: boolean;
-  /** Whether a newer command for the valve has come: from then on this one is not sent any more. */
+  /** Whether a newer command for the valve has come. Then this one is no longer sent. */
   isOvertaken: boolean;
-  /** Cancels the timer that gives it up for that newer command. */
+  /** Cancels the timer that would give this command up for the newer one. */
   cancelGiveUp: () => void;
   readonly onEnd: (result: ValveResult) => void;
 }
 
-/** What may be an object. */
+/** A value that may or may not be an object. */
 type Keys = Readonly<Record<string, unknown>> | null | undefined;
 
 type SonicReading = Call<'read_sonic' | 'read_wifi_sonic'>;
@@ -89,7 +92,7 @@ const overtaken = new GivenUp(
   false,
 );
 
-/** A command that is sent and not answered is given up after this share of the time of a newer one. */
+/** A command that was sent but not answered is given up after this share of a newer command's time. */
 const shareOfNewer = 0.25;
 
 /** What the valve queue works with. */
@@ -106,10 +109,14 @@ export type ValveQueueParts = MessageLimits &
     | 'log'
   > & { readonly wishes: ValveWishes };
 
-/** Moves valves: one command at a time for each, in time, once, and confirmed by what the cloud says afterwards. */
+/**
+ * Moves valves. Each valve has one command at a time, which is sent once, within its time, and confirmed by reading the
+ * valve.
+ */
 export class ValveQueue {
   readonly #parts: ValveQueueParts;
-  // By valve: the command that is being sent, the one that waits behind it, and the one whose valve is read.
+  // By valve: the command that is being sent, the command that waits behind it, and the command whose effect is being
+  // read.
   readonly #sending = new Map<string, ValveCommand>();
   readonly #waiting = new Map<string, ValveCommand>();
   readonly #following = new Map<string, ValveCommand>();
@@ -117,14 +124,14 @@ export class ValveQueue {
   constructor(parts: ValveQueueParts) {
     this.#parts = parts;
     const { stopping } = parts;
-    // Many valves may be read at a time.
+    // One listener for each valve that is being read.
     setMaxListeners(0, stopping);
     stopping.addEventListener('abort', () => {
       for (const { giveUp } of this.#sending.values()) giveUp.abort(stopping.reason);
     });
   }
 
-  /** Sends the valve command of a message, and records the outcome; never rejects. */
+  /** Queues the valve command of a message, sends it, and records the outcome; never rejects. */
   move(message: BrokerMessage, call: ValveCall, priority: ValveCommand['priority']): Promise<ValveResult> {
     return new Promise((onEnd) => {
       const id = valveOf(call);
@@ -135,9 +142,9 @@ export class ValveQueue {
     });
   }
 
-  /** Notes a command that is refused before it comes here: it is the newest of its valve too. */
+  /** Records a command that was refused before it came here. It is the newest command of its valve all the same. */
   noteRefused(message: BrokerMessage, id: string, action: ValveAction | null, reason: string): void {
-    // What the broker may have stored is no wish of now, and comes again with each connection.
+    // A message that the broker may have stored is not a current command, and comes again with each connection.
     if (message.isRetained || message.mayBeStored) return;
     const { store, clock } = this.#parts;
     store.recordCommand(id, askedBy(message, action, clock), 'refused', reason, { isFailure: true });
@@ -166,7 +173,7 @@ export class ValveQueue {
     else void this.#drain(valve);
   }
 
-  /** Ends a command in time for a newer one. */
+  /** Ends a command early enough for a newer one: at once, or after a share of the newer one's time. */
   #overtake(older: ValveCommand, { message }: ValveCommand): void {
     if (older.isOvertaken) return;
     older.isOvertaken = true;
@@ -186,7 +193,7 @@ export class ValveQueue {
     this.#sending.delete(valve);
   }
 
-  /** Sends a command whose turn has come; resolves as soon as the next one may be sent. */
+  /** Sends a command whose turn has come. Resolves as soon as the next command may be sent. */
   async #send(command: ValveCommand): Promise<void> {
     const { client, store, outcomes, stopping, log } = this.#parts;
     const { message, call, priority, id, giveUp } = command;
@@ -209,7 +216,7 @@ export class ValveQueue {
     const onFlight = (isInFlight: boolean) => {
       command.isInFlight = isInFlight;
       if (isInFlight) store.recordInFlight(id, command.asked);
-      // It must not be sent again.
+      // The client must not send it again.
       if (!isInFlight && command.isOvertaken) giveUp.abort(overtaken);
     };
     let answer: Answered<ValveCall['operation']>;
@@ -217,12 +224,12 @@ export class ValveQueue {
       answer = await client.callRaw(call, { priority, signal: giveUp.signal, timeoutMs, onAnswer, onFlight });
     } catch (error) {
       outcomes.noteFailure(topic, error);
-      // Without the newer command it would still be sent, or sent again.
+      // Without the newer command, this one would have been sent, or sent again.
       const hasGivenWay = command.isOvertaken && error instanceof CloudError && provablyNotExecuted(error);
       this.#end(command, hasGivenWay ? superseded : { status: 'error', httpStatus, error });
       const mayMove = error instanceof CloudError && error.mayHaveActed;
       store.recordMovesUntil(id, command.asked, mayMove ? this.#confirmUntil() : null);
-      // The cloud may have accepted it, so the valve is read.
+      // The cloud may have accepted the command, so the valve is read.
       if (error instanceof CloudError && error.mayHaveActed) void this.#follow(command, stateBefore, false);
       return;
     }
@@ -236,8 +243,8 @@ export class ValveQueue {
   }
 
   /**
-   * Reads the sonic until its valve has followed the command, or a newer command is followed. Only a command that the
-   * cloud accepted can end as `not_confirmed`.
+   * Reads the sonic until its valve has followed the command, its time is over, or the valve is read for a newer
+   * command. Only a command that the cloud has accepted can end as `not_confirmed`.
    */
   async #follow(command: ValveCommand, stateBefore: string | null, isAccepted: boolean): Promise<void> {
     const { client, store, poller, outcomes, stopping, clock, log } = this.#parts;
@@ -249,7 +256,7 @@ export class ValveQueue {
     if (stopping.aborted) return;
     if (!isAccepted || action === null || reading === null) void poller.runNow('sonics');
     if (action === null || reading === null) return;
-    // The valve is read already, for a command that was accepted.
+    // The valve is already being read for another command.
     if (!isAccepted && this.#following.has(idKey(id))) return;
     const isOver = () => stopping.aborted || this.#following.get(idKey(id)) !== command;
     const sentAt = clock.monotonic();
@@ -257,13 +264,13 @@ export class ValveQueue {
     if (isAccepted) store.commandAccepted(id, action, sentAt);
     this.#following.set(idKey(id), command);
     while (clock.monotonic() < until) {
-      // A sonic that the filters hide is only read here.
+      // The state that is read here. It is needed if a filter hides the sonic, because then the store does not show it.
       let stateRead: string | null = null;
       try {
         await sleep(clock, Math.max(1, Math.min(confirmIntervalMs, until - clock.monotonic())), stopping);
         if (isOver()) return;
         const readAt = clock.monotonic();
-        // The last read gets a whole interval too.
+        // The last read gets a whole interval, even if less time is left.
         const leftMs = Math.max(until - readAt, confirmIntervalMs);
         const sonic = await client.call(reading, {
           priority: 'command',
@@ -271,14 +278,14 @@ export class ValveQueue {
           timeoutMs: Math.min(requestTimeoutMs, leftMs),
         });
         store.setSonic(sonic, readAt);
-        // The answer may be about another valve. A cloud may use another spelling of the id.
+        // The cloud may answer with another valve, or with another spelling of the id.
         if (idKey(sonic.id) === idKey(id)) stateRead = sonic.valve_state;
       } catch (error) {
         log.debug({ device: id }, `Reading the valve to confirm a command: ${String(error)}`);
       }
       if (isOver()) return;
       const view = store.sonicView(id);
-      // A list may have read the new state. A state that was read before the command confirms nothing.
+      // A poll may have read the new state already. A state that was read before the command confirms nothing.
       const isRead = (store.devices.sonic.readAt(id) ?? sentAt) >= sentAt;
       if (isRead && settledValve(view ? view.sonic.valve_state : stateRead) === targetOf[action]) {
         const tookMs = clock.monotonic() - sentAt;
@@ -298,7 +305,7 @@ export class ValveQueue {
     }
     this.#following.delete(idKey(id));
     if (!isAccepted) return;
-    // From now on the state of the cloud is shown.
+    // From now on the state in the cloud is shown.
     store.commandSettled(id);
     const waited = describeDuration(confirmTimeoutMs);
     log.warn(
@@ -315,7 +322,10 @@ export class ValveQueue {
     return this.#parts.clock.monotonic() + this.#parts.confirmTimeoutMs;
   }
 
-  /** Records how far a command is; one that names neither position is none that could be confirmed. */
+  /**
+   * Records the status of a command. A command that names neither position is not recorded, because nothing could
+   * confirm it.
+   */
   #note(
     { id, asked }: ValveCommand,
     status: CommandStatus,
@@ -340,24 +350,24 @@ export class ValveQueue {
   }
 }
 
-/** The sonic whose valve a call is about. */
+/** The id of the sonic whose valve a call moves. */
 export function valveOf(call: ValveCall): string {
   return call.operation === 'change_thing_state' ? call.params.thing_id : call.params.sonic_id;
 }
 
-/** The valve and the action of a call that is not checked yet; null for one that names no valve. */
+/** The valve and the action of a call that is not checked yet; null if it moves no valve. */
 export function moveIn({ operation, params, body }: UncheckedCall) {
   const id = (params as Keys)?.[operation === 'change_thing_state' ? 'thing_id' : 'sonic_id'];
   if (!isValveOperation(operation) || typeof id !== 'string') return null;
   return { id, action: actionNamed((body as Keys)?.action) };
 }
 
-/** A message as the records of its valve know it. */
+/** A message in the form of the valve's records. */
 function askedBy({ topic }: BrokerMessage, action: ValveAction | null, clock: Clock): AskedCommand {
   return { action, topic, askedAt: new Date(clock.now()).toISOString() };
 }
 
-/** The action of a call; null for any other word, which `change_thing_state` may have. */
+/** The action of a call; null for another word, which `change_thing_state` allows. */
 function actionOf({ body }: ValveCall): ValveAction | null {
   return actionNamed(body.action);
 }
@@ -378,12 +388,12 @@ function actionText(action = 'no action'): string {
   return /^[a-z_]{1,40}$/.test(action) ? action : JSON.stringify(action.slice(0, 40));
 }
 
-/** The call that reads the valve of a command; null for a thing that is not known to be a sonic. */
+/** The call that reads the valve of a command; null if the thing is not known to be a sonic. */
 function readingOf(call: ValveCall, store: Store): SonicReading | null {
   const sonic_id = valveOf(call);
   const isKnown = store.sonicView(sonic_id) !== null;
   if (call.operation === 'change_thing_state' && !isKnown) return null;
-  // A sonic that is shown is read by the operation of its list, whichever operation commands it.
+  // A shown sonic is read by the operation for its kind, even if the command used the other one.
   const isWifi = isKnown ? store.topology.isWifi(sonic_id) : call.operation === 'command_wifi_valve';
   return { operation: isWifi ? 'read_wifi_sonic' : 'read_sonic', params: { sonic_id } };
 }

@@ -1,10 +1,10 @@
 import type { BrokerMessage } from '../broker/message.ts';
 import { GivenUp } from '../cloud/deadline.ts';
 
-/** Why a call that was not sent yet gives way. */
+/** The reason why a call that was not sent yet gives way to a command. */
 export const overtakenByWish = new GivenUp('a newer command for this valve arrived', false);
 
-/** What moves a valve without being a command to it, on its way to the cloud. */
+/** A call on its way that moves a valve but is no valve command: a pressure test, or an action of an incident. */
 interface Guest {
   readonly valve: string | null;
   readonly giveWay: AbortController;
@@ -12,7 +12,10 @@ interface Guest {
   isOvertaken: boolean;
 }
 
-/** A guest as its sender sees it: `signal` ends it, `onFlight` is for the client, and `end` must always be called. */
+/**
+ * The sender's view of a guest. `signal` ends its call, `onFlight` is passed to the client, and `end` must always be
+ * called.
+ */
 interface GuestWatch {
   readonly signal: AbortSignal;
   readonly onFlight: (isInFlight: boolean) => void;
@@ -20,23 +23,24 @@ interface GuestWatch {
 }
 
 /**
- * The order in which wishes for valves came. A pressure test and some actions of incidents move a valve too, and wait in other
- * queues than its commands: once a newer command for the valve has come, they are not sent any more.
+ * Keeps the order in which messages asked to move valves. Pressure tests and some actions of incidents move a valve
+ * too, but wait in other queues than valve commands. Once a newer command for the valve has come, they are no longer
+ * sent.
  */
 export class ValveWishes {
   #count = 0;
-  /** By valve, the number of its newest command. */
+  /** By valve: the number of its newest command. */
   readonly #newest = new Map<string, number>();
-  /** How many commands had come before a message. */
+  /** By message: how many commands had come before it. */
   readonly #before = new WeakMap<BrokerMessage, number>();
   readonly #guests = new Set<Guest>();
 
-  /** A message has come that may ask for something. */
+  /** Call this for each command or request on arrival. */
   arrived(message: BrokerMessage): void {
     this.#before.set(message, this.#count);
   }
 
-  /** A command for a valve has come, named by its id in small letters. */
+  /** Call this for each valve command. `valve` is the valve's id in lower case. */
   commanded(valve: string): void {
     this.#count += 1;
     this.#newest.set(valve, this.#count);
@@ -47,7 +51,7 @@ export class ValveWishes {
     }
   }
 
-  /** Watches over a call that a message has asked for and that moves this valve; null, nobody knows which. */
+  /** Watches a call that a message has requested and that moves this valve; null if the valve is not known. */
   watch(valve: string | null, message: BrokerMessage): GuestWatch {
     const before = this.#before.get(message) ?? this.#count;
     const newest = valve === null ? this.#count : (this.#newest.get(valve) ?? 0);
@@ -59,7 +63,7 @@ export class ValveWishes {
       signal: giveWay.signal,
       onFlight: (isInFlight) => {
         guest.isInFlight = isInFlight;
-        // It must not be sent again.
+        // The client must not send it again.
         if (!isInFlight && guest.isOvertaken) giveWay.abort(overtakenByWish);
       },
       end: () => this.#guests.delete(guest),

@@ -3,41 +3,45 @@ import type { Config } from './schema.ts';
 import { readSecret } from './secrets.ts';
 import { decoded } from './values.ts';
 
-// The addresses that follow from the configuration: of the broker, the status page, the webhook and the proxy.
+// Addresses that follow from the configuration: of the broker, the status page, the webhook and the proxy.
 
-/** Whether a host name is that of this machine, so that no other machine can receive or read the data. */
+/** Whether a host name means this machine. If so, no other machine can receive or read the data. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d+){3}|\[?::1\]?)$/i.test(host);
 }
 
-/** Where a browser on another machine opens the status page; null if it is not served, or the address is not known. */
+/**
+ * The address of the status page for a browser on another machine; null if the page is not served, or its address is
+ * not known.
+ */
 export function statusPageUrl({ http: { listen } }: { http: Pick<Config['http'], 'listen'> }): string | null {
   if (listen === null || listen.port === 0) return null;
   const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
   const url = URL.parse(`http://${host}:${listen.port}/`);
-  // A page on all addresses has no address of its own.
+  // If the page is served on all addresses, it is not known which of them a browser can reach.
   if (url === null || ['0.0.0.0', '[::]'].includes(url.hostname) || isLoopback(url.hostname)) return null;
   return url.href;
 }
 
 /**
- * The address for the webhook setting of each property; null if none is to be set. Throws an error for people if the file of
- * the secret cannot be read.
+ * The address for the webhook setting of each property; null if the setting must not be changed. Throws an error for
+ * people if the file of the secret cannot be read.
  */
 export function webhookAddress({ http: { webhook } }: Pick<Config, 'http'>): string | null {
   const { public_url: written, register } = webhook;
   if (!register || written === null) return null;
   const secret = readSecret(webhook, 'secret');
   const endings = secret === undefined ? [] : [secret, encodeURIComponent(secret)];
-  // A proxy may need the slash at the end; the bridge's own path has none.
+  // If the address ends with the bridge's own path, a slash at its end is removed. Any other path belongs to a proxy,
+  // which may need the slash.
   const bare = written.replace(/\/+$/, '');
   return endings.some((each) => bare.endsWith(`/webhook/${each}`)) ? bare : written;
 }
 
 /**
- * The proxy that the environment names for an address, by the rules of undici's EnvHttpProxyAgent: `HTTPS_PROXY` or else
- * `HTTP_PROXY` for https, `HTTP_PROXY` for http, unless `NO_PROXY` names the host; lower case goes first. Null for none.
- * This machine is always reached directly.
+ * The proxy for an address, from the environment; null if there is none. The rules are those of undici's
+ * EnvHttpProxyAgent: `HTTPS_PROXY` or else `HTTP_PROXY` for https, `HTTP_PROXY` for http, unless `NO_PROXY` names the
+ * host. Names in lower case come first. This machine is always reached directly.
  */
 export function proxyFor(url: URL, env: NodeJS.ProcessEnv): URL | null {
   if (isLoopback(url.hostname) || isExempt(url, env['no_proxy'] ?? env['NO_PROXY'] ?? '')) return null;
@@ -52,16 +56,18 @@ export function proxyFor(url: URL, env: NodeJS.ProcessEnv): URL | null {
 function parseProxy(name: string, value: string): URL {
   const proxy = URL.parse(value.includes('://') ? value : `http://${value}`);
   if (proxy && /^https?:$/.test(proxy.protocol)) {
-    // A % that begins no code stands for itself.
+    // A % that begins no code is an ordinary character.
     if (decoded(proxy.username) === null) proxy.username = proxy.username.replaceAll('%', '%25');
     if (decoded(proxy.password) === null) proxy.password = proxy.password.replaceAll('%', '%25');
     return proxy;
   }
-  // The value is not repeated: it may hold a password.
+  // The message does not repeat the value, because it may hold a password.
   throw new ConfigError([`${name}: must be the address of an HTTP proxy, for example http://proxy:3128`]);
 }
 
-/** Whether a list such as `localhost,.example.com,cloud.example.com:8443` names the host, or a domain that it is in. */
+/**
+ * Whether a list such as `localhost,.example.com,cloud.example.com:8443` names the host or one of its parent domains.
+ */
 function isExempt({ hostname, protocol, port }: URL, list: string): boolean {
   if (list.trim() === '*') return true;
   const usedPort = port || (protocol === 'https:' ? '443' : '80');

@@ -10,17 +10,17 @@ import { timeZone } from './values.ts';
 
 /** An option of the Home Assistant app. */
 interface AppOption {
-  /** As in the app's config.yaml, and as Home Assistant shows it there where options are edited as YAML. */
+  /** The key in the app's config.yaml. Home Assistant shows it when the options are edited as YAML. */
   readonly key: string;
-  /** As Home Assistant shows it in the form. */
+  /** The label in Home Assistant's form. */
   readonly label: string;
-  /** Which option of the bridge it is; below `app` if only the app has it. */
+  /** The path of the bridge's option. It starts with `app.` if only the app has the option. */
   readonly path: string;
 }
 
 const row = (key: string, path: string, label: string): AppOption => ({ key, path, label });
 
-/** THE OPTIONS OF THE APP, in the order of its form, which has no sections. */
+/** THE OPTIONS OF THE APP, in the order of its form. The form has no sections. */
 export const appOptions: readonly AppOption[] = [
   row('email', 'cloud.email', 'E-mail'),
   row('password', 'cloud.password', 'Password'),
@@ -70,29 +70,32 @@ export const appOptions: readonly AppOption[] = [
   row('cleanup', 'app.cleanup', 'Delete everything on the broker'),
 ];
 
-/** Where it listens; inside its container every network is that of Home Assistant's apps. */
+/** The address on which the app listens. Inside its container, every network is that of Home Assistant's apps. */
 export const appListens = '0.0.0.0:8099';
 
-/** The address from which Home Assistant's Supervisor requests the page of an app, on the network of the apps. */
+/** Home Assistant's Supervisor requests the page of an app from this address in the network of the apps. */
 const ingressFrom = '172.30.32.2';
 
-/** Stands for the broker that the Supervisor names, with TLS or without. It is never connected to. */
+/** Stands for the broker that the Supervisor names, with or without TLS. The bridge never connects to this address. */
 const brokerOfSupervisor = 'mqtts://supervisor';
 
-/** The options on the app's page in Home Assistant, for `loadConfig`. */
+/** The options from the app's page in Home Assistant, for `loadConfig`. */
 export interface App {
   readonly given: Given;
-  /** Whether simulated valves are wanted instead of those of the account. */
+  /** Whether the app shows simulated valves instead of those of the account. */
   readonly isDemo: boolean;
-  /** Whether the Supervisor names the broker, and whether the user gave other credentials than the Supervisor's. */
+  /** Whether the Supervisor must name the broker, and whether the user gave other credentials than the Supervisor's. */
   readonly broker: { readonly isWanted: boolean; readonly hasOwnUser: boolean };
-  /** Whether past days go into the statistics of Home Assistant. */
+  /** Whether past days are imported into the statistics of Home Assistant. */
   readonly importsHistory: boolean;
-  /** Whether it deletes its messages from the broker instead of running: who has no terminal cannot run `cleanup`. */
+  /**
+   * Whether the app deletes its messages from the broker instead of running. Users without a terminal cannot run
+   * `cleanup`.
+   */
   readonly isToCleanUp: boolean;
 }
 
-/** Reads the options that the Supervisor has written; throws a ConfigError that names them as in the form. */
+/** Reads the options that the Supervisor has written. Throws a ConfigError that names options as the form does. */
 export function readApp(file: string, env: NodeJS.ProcessEnv): App {
   const options = readOptions(file);
   const { tree, problems } = treeOf(options, env);
@@ -125,14 +128,17 @@ function readOptions(file: string): Tree {
   return options;
 }
 
-/** The options as in the configuration file. An empty one is not given: forms have no other way to leave one out. */
+/**
+ * The options in the form of the configuration file. An empty option counts as left out, because a form has no other
+ * way.
+ */
 function treeOf(options: Tree, env: NodeJS.ProcessEnv): { tree: Tree; problems: ConfigProblem[] } {
   const problems: ConfigProblem[] = [];
-  // Home Assistant's own time zone; that of cron expressions alone.
+  // Home Assistant's own time zone, for cron expressions and as the fallback.
   const zone = timeZone.safeParse(env['TZ']);
   let tree: Tree = {
     ...(zone.success && { schedules: { timezone: zone.data } }),
-    // Home Assistant always reaches the page. It has signed the user in.
+    // Home Assistant can always open the page, because it has signed the user in.
     http: { listen: appListens, only_from: [ingressFrom] },
   };
   for (const [key, value] of Object.entries(options)) {
@@ -160,7 +166,7 @@ function meantBy({ key }: AppOption, value: unknown): unknown {
   return key === 'routes' && items.every((each) => typeof each === 'string') ? routesIn(items) : items;
 }
 
-/** Forms have no maps, so routes are lines: `read_sonic GET /v1/sonics/{sonic_id}`, and `read_sonic off`. */
+/** A form has no maps, so routes are lines: `read_sonic GET /v1/sonics/{sonic_id}`, or `read_sonic off`. */
 function routesIn(lines: readonly string[]): Tree {
   return Object.fromEntries(
     lines.map((line) => {
@@ -181,7 +187,7 @@ function numberOf(path: Path): number | undefined {
   return option && appOptions.indexOf(option);
 }
 
-/** With the label, for those who use the form, and the key, for those who edit YAML. */
+/** A problem with the label of its option, for users of the form, and the key, for users of YAML. */
 function tell({ path, message }: ConfigProblem): string {
   const option = optionAt(path);
   if (!option) return `${path.join('.')}: ${inWords(message)}`;
@@ -191,7 +197,7 @@ function tell({ path, message }: ConfigProblem): string {
 
 const placeIn = (step: Path[number]) => (typeof step === 'number' ? `number ${step + 1}` : String(step));
 
-/** Replaces the options of the configuration file, which the app does not have, by those of the app. */
+/** Replaces options of the configuration file in a message by those of the app, which has no such file. */
 function inWords(message: string): string {
   const known = message.replace(/ \(or [\w.]+_file\)/, '').replace(/\bhttp\.webhook\b(?!\.)/, 'the webhook');
   return known.replace(/\b[a-z]+(?:\.[a-z_]+)+\b/g, (path) => appKeyOf(path) ?? path);

@@ -7,12 +7,12 @@ import { optionRows, secretPaths } from './schema.ts';
 import { readSecret } from './secrets.ts';
 import { isTree, type Tree, valueAt } from './tree.ts';
 
-/** The operations that routes may name, each with the names of its path parameters. */
+/** The operations that routes may name. For each, the names of its path parameters. */
 export type OperationParams = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Problems between options, and with the files that they name. The values are checked as written. So these problems are found
- * even if the schema refuses other values.
+ * Problems between several options, and with the files that options name. The checks use the values as written, so they
+ * find these problems even if the schema refuses other values.
  */
 export function crossProblems(tree: Tree, operations: OperationParams | undefined): ConfigProblem[] {
   return [
@@ -31,7 +31,7 @@ const at = (tree: Tree, path: string) => valueAt(tree, path.split('.'));
 const defaultOf = (path: string) => optionRows.find((row) => row.path === path)?.default;
 const optionProblem = (path: string, message: string): ConfigProblem => ({ path: path.split('.'), message });
 
-/** Whether it is a section. If it is something else, the schema reports that. */
+/** Whether the place is a section or left out. The schema reports anything else. */
 const isSection = (tree: Tree, path: string) => isTree(at(tree, path) ?? {});
 
 function requiredProblems(tree: Tree): ConfigProblem[] {
@@ -48,7 +48,7 @@ function requiredProblems(tree: Tree): ConfigProblem[] {
 
 const has = (tree: Tree, path: string) => at(tree, path) !== undefined;
 
-// The first option needs the second.
+// In each pair, the first option needs the second.
 const companions: readonly (readonly [string, string])[] = [
   ['mqtt.cert_file', 'mqtt.key_file'],
   ['mqtt.key_file', 'mqtt.cert_file'],
@@ -65,12 +65,14 @@ function companionProblems(tree: Tree): ConfigProblem[] {
     .map(([path, companion]) => optionProblem(path, `needs ${companion} too`));
 }
 
-/** The bridge deletes old messages below its own topic. So the discovery messages of other devices must not be there. */
+/**
+ * The bridge deletes old messages under its own topic, so the discovery messages of other devices must not be there.
+ */
 function topicProblems(tree: Tree): ConfigProblem[] {
   const [base, discovery] = ['mqtt.base_topic', 'homeassistant.discovery_prefix'].map(
     (path) => at(tree, path) ?? defaultOf(path),
   );
-  // The schema refuses anything but text.
+  // The schema reports values that are not text.
   if (typeof base !== 'string' || typeof discovery !== 'string') return [];
   if (!`${discovery}/`.startsWith(`${base}/`)) return [];
   return [optionProblem('mqtt.base_topic', 'must not be the topic of homeassistant.discovery_prefix')];
@@ -78,7 +80,7 @@ function topicProblems(tree: Tree): ConfigProblem[] {
 
 function shardProblems(tree: Tree): ConfigProblem[] {
   const [index, count] = ['shard.index', 'shard.count'].map((path) => at(tree, path) ?? defaultOf(path));
-  // The schema refuses anything but a number.
+  // The schema reports values that are not numbers.
   if (typeof index !== 'number' || typeof count !== 'number' || count < 1 || index < count) return [];
   const message =
     count === 1
@@ -97,7 +99,7 @@ function secretProblems(tree: Tree): ConfigProblem[] {
   });
 }
 
-/** With an address without TLS, certificates have no effect, although the user expects encryption. */
+/** If the broker's address has no TLS, certificates have no effect, although the user expects encryption. */
 function encryptionProblems(tree: Tree): ConfigProblem[] {
   const isPlain = (url: unknown) => typeof url === 'string' && /^\s*(mqtt|ws):/i.test(url);
   if (![at(tree, 'mqtt.url')].flat().some(isPlain)) return [];
@@ -108,7 +110,10 @@ function encryptionProblems(tree: Tree): ConfigProblem[] {
     );
 }
 
-/** Files that cannot be read or used. TLS would report them only at the first connection, without their names. */
+/**
+ * Certificate files that cannot be read or used. TLS would report them only at the first connection, without their
+ * names.
+ */
 function certificateProblems(tree: Tree): ConfigProblem[] {
   const read = (path: string) => {
     const file = at(tree, path);
@@ -124,7 +129,7 @@ function certificateProblems(tree: Tree): ConfigProblem[] {
   ];
 }
 
-/** The error of reading or using the file of an option, as its problem; none if there is no error. */
+/** Turns the error of reading or using an option's file into a problem of the option; empty if there is no error. */
 function problemOf(path: string, use: () => unknown): ConfigProblem[] {
   try {
     use();

@@ -7,7 +7,7 @@ const prefix = 'SONIC2MQTT_';
 /** The variable that names the configuration file. */
 export const fileVariable = `${prefix}CONFIG`;
 
-/** The variable with the address of the setup page while there is no configuration; `off` for none. */
+/** The variable with the address of the setup page, which is served if there is no configuration; `off` for no page. */
 export const setupVariable = `${prefix}SETUP`;
 
 /** The variable that sets an option. */
@@ -15,7 +15,7 @@ export function variableOf(path: string): string {
   return prefix + path.toUpperCase().replaceAll('.', '__');
 }
 
-/** One option as the environment sets it. */
+/** An option with its value from the environment. */
 export interface Setting {
   readonly variable: string;
   readonly path: readonly string[];
@@ -28,23 +28,23 @@ const mapRows = optionRows.filter((row) => row.type === 'map');
 /** The options in the environment. */
 export interface Environment {
   readonly settings: readonly Setting[];
-  /** Variables that look like an option and are none, a line for each. */
+  /** One line for each variable that looks like an option but is none. */
   readonly problems: readonly string[];
-  /** Variables of secrets that have quotes at both ends. */
+  /** Variables of secrets whose values have quotes at both ends. */
   readonly quoted: readonly string[];
   /** Variables with our prefix that probably belong to another program. */
   readonly foreign: readonly string[];
 }
 
-/** Reads the options in the environment. An empty variable is not set. */
+/** Reads the options in the environment. An empty variable counts as not set. */
 export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   const settings: Setting[] = [];
   const problems: string[] = [];
   const quoted: string[] = [];
   const foreign: string[] = [];
-  // A map comes before its entries, so that both can be given.
+  // Sorted, so that a map comes before its single entries and both can be given.
   for (const [variable, written] of Object.entries(env).sort()) {
-    // A file of variables that was written on Windows leaves line ends in the values.
+    // If a file of variables was written on Windows, its values end with line ends.
     const value = written?.replace(/[\r\n]+$/, '');
     if (!value || !variable.startsWith(prefix) || [fileVariable, setupVariable].includes(variable)) continue;
     const setting = readSetting(variable, value);
@@ -61,7 +61,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
 function readSetting(variable: string, value: string): Setting | null {
   const row = rowByVariable.get(variable);
   if (row) {
-    // Compose lists and files of variables keep the quotes around a value. Only a secret may have quotes of its own.
+    // Lists in Compose and files of variables keep the quotes around a value. Only a secret may itself have quotes.
     const bare = row.secret ? value : unquoted(value);
     return { variable, path: row.path.split('.'), value: readOption(row.type, bare) };
   }
@@ -76,7 +76,7 @@ function isQuotedSecret({ path, value }: Setting): boolean {
   return secretPaths.includes(path.join('.')) && typeof value === 'string' && unquoted(value) !== value;
 }
 
-/** The text without quotes around it, if there are no others in it. */
+/** Removes the quotes around a text, if there are no others in it. */
 function unquoted(text: string): string {
   return /^\s*(["'])([^"']*)\1\s*$/.exec(text)?.[2] ?? text;
 }
@@ -87,7 +87,10 @@ function entryName(variable: string, path: string): string | null {
   return /^[A-Z][A-Z0-9_]*$/.test(name) ? name.toLowerCase() : null;
 }
 
-/** The value in the type of the option, so that the password `true` stays text. A value of another type stays text too. */
+/**
+ * Converts a value to the type of its option. So the password `true` stays text. A value that does not fit stays text
+ * too.
+ */
 function readOption(type: OptionRow['type'], written: string): unknown {
   const trimmed = written.trim();
   switch (type) {
@@ -108,13 +111,13 @@ function readOption(type: OptionRow['type'], written: string): unknown {
   }
 }
 
-/** One address, or several with commas between them. An address may contain a comma too. */
+/** One address, or several separated by commas. An address may also contain a comma. */
 function addressesIn(written: string): string | string[] {
   const [first = '', ...others] = written.split(/,\s*(?=[a-z]+:\/\/)/i);
   return others.length === 0 ? first : [first, ...others];
 }
 
-/** JSON, or YAML on one line. */
+/** Reads JSON, or YAML on one line. */
 function readFlow(written: string): unknown {
   try {
     return parse(written, { prettyErrors: false, logLevel: 'error' });
@@ -130,12 +133,12 @@ function nearestVariable(variable: string): string | null {
   return near && `${prefix}${near}`;
 }
 
-/** How Kubernetes names the services beside a container. */
+/** The names of the variables that Kubernetes sets for other services. */
 const kubernetesName = /_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/;
 
 /**
- * Whether the variable probably belongs to another program. A variable for an option has `__` between its levels, or is a
- * typing error near one.
+ * Whether the variable probably belongs to another program. A variable for an option has `__` between its levels, or is
+ * similar to one by a typing error.
  */
 function isForeign(variable: string, near: string | null): boolean {
   return !variable.includes('__') && (near === null || kubernetesName.test(variable));

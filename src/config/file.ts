@@ -15,16 +15,17 @@ import { fileMessage } from '../base/systemErrors.ts';
 import { type ConfigProblem, missingColon } from './problems.ts';
 import type { Path } from './tree.ts';
 
-/** A configuration file as read. */
+/** The content of a configuration file. */
 export interface ParsedFile {
   /** Undefined if the text is not YAML. */
   readonly value: unknown;
   readonly problems: readonly ConfigProblem[];
-  /** The line of an option, or of the nearest section around it; undefined if none of it is in the file. */
+  /** The line of an option, or of the nearest section around it; undefined if the file has neither. */
   lineOf(path: Path): number | undefined;
 }
 
-// The parser's own messages are shown, unless they are hard to understand or repeat a value, which may be a secret.
+// Messages that replace the parser's own ones: those that are hard to understand, or repeat a value, which may be a
+// secret.
 const explanations: Readonly<Record<string, string>> = {
   'Implicit map keys need to be followed by map values': missingColon,
   MULTILINE_IMPLICIT_KEY: missingColon,
@@ -36,13 +37,13 @@ const explanations: Readonly<Record<string, string>> = {
 const badAlias = 'a value that begins with * must be in quotes';
 const badAnchor = 'a value that begins with & must be in quotes';
 
-/** Reads YAML; names every fault with its line, and never repeats a value, which may be a secret. */
+/** Reads YAML. It reports every fault with its line, and never repeats a value, which may be a secret. */
 export function parseFile(source: string): ParsedFile {
   const lineCounter = new LineCounter();
   const document = parseDocument(source, {
     lineCounter,
     prettyErrors: false,
-    // Duplicate keys are found below, with their paths.
+    // Duplicate keys are detected below, where their paths are known.
     uniqueKeys: false,
     stringKeys: true,
     logLevel: 'error',
@@ -61,7 +62,7 @@ export function parseFile(source: string): ParsedFile {
   visit(document, {
     Scalar(_key, { type, range, anchor, value }, ancestors) {
       if (type?.startsWith('QUOTE') && range) unclosed.set(range[1], range[0]);
-      // To YAML, the text after & is the name of the next value, even if there is none.
+      // For YAML, the text after & is the name of the next value, even if no value follows.
       if (anchor === undefined || (value !== null && aliases.has(anchor))) return;
       badMarks.push({ path: pathTo(ancestors), line: lineAt(range?.[0] ?? 0), message: badAnchor });
     },
@@ -83,12 +84,12 @@ export function parseFile(source: string): ParsedFile {
       badMarks.push({ path: pathTo(ancestors), line: lineAt(offsetOf(alias)), message: badAlias });
     },
   });
-  // After one slip the parser stumbles several times in the same line.
+  // After one mistake, the parser reports several faults in the same line.
   const seen = [...document.errors, ...document.warnings].filter(
     ({ pos }, index, all) => all.findIndex((each) => lineAt(each.pos[0]) === lineAt(pos[0])) === index,
   );
   const faults = seen.map(({ code, message, pos: [at] }) => {
-    // The parser notices a quote that nothing closes at the end of the file.
+    // If a quote is never closed, the parser only notices this at the end of the file.
     const start = message.startsWith('Missing closing') ? (unclosed.get(at) ?? at) : at;
     return problemAt(start, explanations[message] ?? explanations[code] ?? message);
   });
@@ -110,12 +111,12 @@ export function parseFile(source: string): ParsedFile {
     return line;
   }
 
-  // It is unknown which of two values is meant, or what is missing in a section that is given twice.
+  // If a key or section is given twice, nobody knows which one the user meant, so the file is not used.
   const isReadable = document.errors.length + badMarks.length + duplicateKeys.length === 0;
   if (!isReadable) return { value: undefined, problems, lineOf };
   try {
     const value: unknown = document.toJS();
-    // Throws if an alias is inside of the value that it names, so that the value never ends.
+    // Throws if an alias is inside the value that it names, because such a value has no end.
     JSON.stringify(value);
     return { value, problems, lineOf };
   } catch {
@@ -131,18 +132,18 @@ const pathTo = (ancestors: readonly unknown[]) => ancestors.filter(isPair).map(k
 
 const offsetOf = (node: unknown) => (isNode(node) ? (node.range?.[0] ?? 0) : 0);
 
-/** The text of a file without a byte order mark; throws an error that says which file cannot be read, and why. */
+/** The text of a file, without a byte order mark. Throws an error that says which file cannot be read, and why. */
 export function readTextFile(path: string): string {
   const bytes = readBytes(path);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
-    // A password in another encoding would only be rejected by the cloud.
+    // The cloud would only reject a password in another encoding, without saying why.
     throw new Error(`cannot read ${path}: it is not UTF-8`, { cause });
   }
 }
 
-/** The bytes of a file; throws as `readTextFile` does. */
+/** The bytes of a file. Throws like `readTextFile`. */
 export function readBytes(path: string): Buffer {
   try {
     return readFileSync(path);

@@ -16,39 +16,42 @@ import { configWarnings, type Warning } from './warnings.ts';
  * repeats a secret.
  */
 
-/** Options from another place than the configuration file, and how messages name them. */
+/** Options that do not come from the configuration file, and how messages name them. */
 export interface Given {
   readonly file: string;
-  /** Instead of lines, its numbers are the order of the problems. */
+  /** Its line numbers only give the order of the problems. */
   readonly parsed: ParsedFile;
-  /** A problem in one line, with the option as the user knows it. */
+  /** Describes a problem in one line, with the name of the option that the user knows. */
   readonly tell: (problem: ConfigProblem) => string;
-  /** A message about options of the configuration file, for users without one. */
+  /** Rewrites a message about options of the configuration file for users who have no such file. */
   readonly inWords: (message: string) => string;
 }
 
-/** Where the configuration comes from. */
+/** The sources of a configuration. */
 interface LoadOptions {
-  /** As `--config` names it; it must exist then. */
+  /** The file from `--config`. If it is given, it must exist. */
   readonly file?: string | undefined;
   readonly env: NodeJS.ProcessEnv;
-  /** The folder of relative paths in `file` and in variables. Those in the file are relative to its folder. */
+  /**
+   * The folder for relative paths in `file` and in variables. Relative paths in the file start from the file's own
+   * folder.
+   */
   readonly cwd: string;
-  /** The operations that `cloud.routes` may name; unchecked unless given. */
+  /** The operations that `cloud.routes` may name. If they are not given, the names are not checked. */
   readonly operations?: OperationParams | undefined;
   /** Used instead of the file. */
   readonly given?: Given | undefined;
 }
 
-/** A configuration, and the file it came from; null when only the environment was used. */
+/** A configuration and its file; null if only the environment was used. */
 interface LoadedConfig {
   readonly config: Config;
   readonly file: string | null;
-  /** Possible mistakes, which do not prevent the start. */
+  /** Possible mistakes that do not prevent the start. */
   readonly warnings: readonly Warning[];
 }
 
-/** Reads the file and the environment, which has priority; throws a ConfigError that names every problem. */
+/** Reads the file and the environment; the environment has priority. Throws a ConfigError that names every problem. */
 export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): LoadedConfig {
   const path = given?.file ?? resolve(cwd, file ?? (env[fileVariable] || 'config.yaml'));
   const namedBy = file !== undefined ? '--config' : env[fileVariable] ? fileVariable : null;
@@ -93,7 +96,7 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
   throw errorOf(problems);
 }
 
-/** Each of them begins a configuration. */
+/** If one of these options is set, somebody has begun a configuration. */
 const firstOptions = [
   'cloud.email',
   'cloud.password',
@@ -102,14 +105,14 @@ const firstOptions = [
   'mqtt.embedded.enabled',
 ];
 
-/** Whether there is no configuration at all: neither a file, nor anything of an account or a broker in the environment. */
+/** Whether there is no configuration at all: no file, and nothing about an account or a broker in the environment. */
 export function isUnconfigured({ file, env, cwd }: LoadOptions): boolean {
   if (file !== undefined || env[fileVariable] || existsSync(resolve(cwd, 'config.yaml'))) return false;
   const { settings, problems } = readEnvironment(env);
   return problems.length === 0 && !settings.some(({ path }) => firstOptions.includes(path.join('.')));
 }
 
-/** The file's text; null if this file was not named and does not exist. */
+/** The text of the file; null if the file does not exist and was not named explicitly. */
 function readSource(path: string, namedBy: string | null): string | null {
   if (namedBy === null && !existsSync(path)) return null;
   try {
@@ -126,14 +129,14 @@ const notSections: ConfigProblem = {
   message: 'the file must hold sections such as cloud: and mqtt:',
 };
 
-/** Whether null means that an option or section is left out. Elsewhere it is a value, such as a route's. */
+/** Whether null means that the option or section is left out. For a route, null is a value. */
 function mayBeEmpty(path: string): boolean {
   return optionRows.some((row) => isAtOrBelow(row.path, path));
 }
 
 function merge(fileTree: Tree, settings: readonly Setting[]): Tree {
   const given = withoutEmpty(fileTree, (path) => !mayBeEmpty(path.join('.')));
-  // A secret in the environment replaces that in the file, whether either is a value or the name of a file.
+  // A secret in the environment replaces the secret in the file, whether it is given as a value or as a file name.
   const rivals = settings.flatMap(({ path }) => {
     const written = path.join('.');
     const secretPath = secretPaths.find((each) => written === each || written === `${each}_file`);
@@ -156,23 +159,26 @@ function withAbsolutePaths(tree: Tree, folderFor: (option: string) => string): T
   }, tree);
 }
 
-/** The folder of relative paths in the file. If the file is a pipe, its folder is of no use. */
+/** The folder for relative paths in the file. If the file is a pipe, its own folder is useless. */
 function folderOf(file: string, cwd: string): string {
   return /^\/(dev|proc)\//.test(file) ? cwd : dirname(file);
 }
 
-/** Bridges that share an account share a broker. There, two clients with the same ID would disconnect each other. */
+/**
+ * Gives each bridge that shares an account its own client ID. They share a broker, on which two clients with the same
+ * ID would disconnect each other.
+ */
 function withOwnClientId(tree: Tree): Tree {
   const path = ['mqtt', 'client_id'];
   const [index = 0, count] = ['index', 'count'].map((key) => valueAt(tree, ['shard', key]));
   const usual = optionRows.find((row) => row.path === path.join('.'))?.default;
-  // The example file has it written out.
+  // The example file contains the default value, so that counts as not set too.
   const isUsual = [undefined, usual].includes(valueAt(tree, path));
   const isNeeded = typeof count === 'number' && count > 1 && isUsual;
   return isNeeded && isTree(tree['mqtt'] ?? {}) ? withValueAt(tree, path, `sonic2mqtt_${index}`) : tree;
 }
 
-/** Puts problems into lines, in the order of the file: the option, where it stands, what is wrong. */
+/** Describes problems as lines in the order of the file: the option, its place, and what is wrong. */
 function describer(file: ParsedFile, settings: readonly Setting[], given: Given | undefined) {
   const located = (problem: ConfigProblem) => {
     const { path, line, message } = problem;

@@ -3,37 +3,37 @@ import { didYouMean, nearest } from '../base/nearest.ts';
 import { optionRows } from './schema.ts';
 import { isAtOrBelow, isTree, type Path, type Tree, valueAt } from './tree.ts';
 
-/** A problem with one option, or with the file as a whole if the path is empty. */
+/** A problem with one option; with the file as a whole if the path is empty. */
 export interface ConfigProblem {
   readonly path: Path;
-  /** The line in the file, if the path alone does not lead there. */
+  /** The line in the file, if the path alone does not identify it. */
   readonly line?: number;
-  /** Continues "mqtt.keepalive (line 12): ". */
+  /** The rest of a sentence that begins with "mqtt.keepalive (line 12): ". */
   readonly message: string;
 }
 
-/** The known option or section, and the line of the file, of a problem; null if there is none. */
+/** The place of a problem: the known option or section, and the line in the file. Each is null if there is none. */
 export interface ConfigPlace {
   readonly option: string | null;
   readonly line: number | null;
 }
 
-/** The option or section that a path leads to, without unknown keys, which may be anything. */
+/** The option or section to which a path leads, without unknown keys, because these may be any text. */
 export function knownPart(path: Path): string | null {
   const parts = path.map((_, index) => path.slice(0, path.length - index).join('.'));
   return parts.find((part) => optionRows.some((row) => isAtOrBelow(row.path, part))) ?? null;
 }
 
-/** A configuration that cannot be used; each problem is one line for people, and none repeats a secret. */
+/** A configuration that cannot be used. Each problem is one line for people, and none repeats a secret. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
-  /** Their places, as far as these are known, without any value. */
+  /** The places of the problems, as far as they are known. They contain no values. */
   readonly places: readonly ConfigPlace[];
 
-  /** The message is the list of the problems unless given. */
+  /** If no message is given, the message is the list of problems. */
   constructor(problems: readonly string[], message?: string, places: readonly ConfigPlace[] = []) {
-    // Keys and paths come from outside and may hold line breaks or a terminal's escape sequences.
+    // Keys and paths come from outside, so they may contain line breaks or escape sequences for a terminal.
     const lines = problems.map((each) => each.replaceAll(/\p{Cc}+/gu, ' '));
     super(message ?? ['The configuration is invalid:', ...lines.map((each) => `  ${each}`)].join('\n'));
     this.problems = lines;
@@ -41,7 +41,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** The problem with `key value` and `key:value`. */
+/** The message for `key value` and `key:value`. */
 export const missingColon = 'a key must be followed by a colon and a space';
 
 /** The problems that the schema finds in the tree. */
@@ -53,7 +53,7 @@ export function schemaProblems(error: z.ZodError, tree: Tree): ConfigProblem[] {
   });
 }
 
-/** For an option with several kinds of values: the issues with the kind that was given. */
+/** If an option has several kinds of values: only the issues about the kind that was given. */
 function withoutUnions(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union') return [issue];
   const isOther = ({ code, path }: z.core.$ZodIssue) => code === 'invalid_type' && path.length === 0;
@@ -69,12 +69,12 @@ function describeIssue(issue: z.core.$ZodIssue, tree: Tree): string {
   return `${issue.message}${givenValue(value, issue.path)}${didYouMean(near)}`;
 }
 
-/** The given value, unless it is or may hold a secret. */
+/** The given value for a message; empty if it is, or may be, a secret. */
 function givenValue(value: unknown, path: Path): string {
   if (Array.isArray(value)) return '. Got a list';
   if (isTree(value)) return '. Got a map';
   const option = optionRows.find((row) => isAtOrBelow(path.join('.'), row.path));
-  // Text in the place of a section may be anything.
+  // Text in place of a section may be anything, even a secret.
   if (!option || option.secret) return '';
   if (typeof value !== 'string') return `. Got ${String(value)}`;
   const mayHoldCredentials = /@|:\/\//.test(value);
@@ -82,7 +82,7 @@ function givenValue(value: unknown, path: Path): string {
 }
 
 function unknownKey(section: Path, key: string): ConfigProblem {
-  // In {password:hush}, the colon and the text after it belong to the key, and may be a secret.
+  // In {password:hush}, the key is `password:hush`, so the text after the colon may be a secret.
   const [name = '', ...rest] = key.split(':');
   const path = [...section, name];
   if (rest.length > 0) return { path, message: missingColon };
@@ -93,7 +93,7 @@ function unknownKey(section: Path, key: string): ConfigProblem {
   const [elsewhere = null, ...others] = optionRows
     .map((row) => row.path)
     .filter((each) => each.endsWith(`.${key}`));
-  // A host or a port is probably not meant for the embedded broker.
+  // An unknown host or port is probably not meant for the embedded broker, so that is not proposed.
   const moved = others.length > 0 || elsewhere?.startsWith('mqtt.embedded.') ? null : elsewhere;
   return { path, message: `unknown key${didYouMean(nearest(key, siblings) ?? moved)}` };
 }

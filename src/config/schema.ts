@@ -30,10 +30,10 @@ function section<Shape extends z.ZodRawShape>(shape: Shape) {
 
 const secretFile = (what: string) => optional(text).describe(`File with the ${what}, for Docker secrets`);
 
-/** Marks an option that must never be shown; the keyword is JSON Schema's own. */
+/** Marks an option that must never be shown. The keyword comes from JSON Schema. */
 const hidden = { writeOnly: true } as const;
 
-/** THE CONFIGURATION: every option, its default as one would write it, and what it is for. */
+/** THE CONFIGURATION: every option with its default, as a user would write it, and its description. */
 export const configSchema = section({
   cloud: section({
     base_url: serviceUrl.prefault('https://api.watergate.ai').describe('Address of the cloud service'),
@@ -73,7 +73,7 @@ export const configSchema = section({
     reject_unauthorized: flag
       .prefault(true)
       .describe('Check the broker’s certificate. false accepts any certificate'),
-    // MQTT counts the keepalive in seconds, in 16 bits.
+    // MQTT has the keepalive in seconds, as a number of 16 bits.
     keepalive: duration('1s', '18h')
       .prefault('60s')
       .describe('Time after which a dead broker connection is noticed'),
@@ -83,7 +83,7 @@ export const configSchema = section({
       host: text
         .prefault('127.0.0.1')
         .describe('Listen address of the built-in broker. 0.0.0.0 for all networks'),
-      // Not 0, for a port of the system's choice: clients would not find it.
+      // Not 0: the system would choose a port, which clients could not find.
       port: whole(1, 65_535).prefault(1883).describe('Port of the built-in broker'),
       username: optional(text).describe('User name for clients of the built-in broker'),
       password: secret.meta({ description: 'Password for clients of the built-in broker', ...hidden }),
@@ -205,15 +205,18 @@ export const configSchema = section({
     .describe('Log, written to standard error'),
 });
 
-/** The configuration as the bridge uses it: keys as in the file, durations in ms, nothing left out; empty is null. */
+/**
+ * The configuration as the bridge uses it, with the keys of the file. Durations are in ms, every option is present, and
+ * an empty option is null.
+ */
 export type Config = z.output<typeof configSchema>;
 
-/** One option, for tables of them and for reading it from the environment. */
+/** One option, for tables of options and for reading it from the environment. */
 export interface OptionRow {
-  /** With dots between the levels, as in `mqtt.embedded.port`. */
+  /** The path with dots between the levels, for example `mqtt.embedded.port`. */
   readonly path: string;
   readonly type: 'text' | 'addresses' | 'number' | 'boolean' | 'list' | 'map';
-  /** As one would write it in the file; undefined where a value must be given. */
+  /** The default as a user would write it in the file; undefined if a value must be given. */
   readonly default: unknown;
   readonly description: string;
   readonly secret?: true;
@@ -221,12 +224,12 @@ export interface OptionRow {
 
 const rowTypes: Readonly<Record<string, OptionRow['type']>> = {
   number: 'number',
-  // The only literals of the configuration are numbers.
+  // All literals in the configuration are numbers.
   literal: 'number',
   boolean: 'boolean',
   array: 'list',
   record: 'map',
-  // The only union is that of one address and a list of them.
+  // The only union is one address or a list of addresses.
   union: 'addresses',
 };
 
@@ -256,15 +259,17 @@ function unwrapped(schema: z.core.$ZodType): z.core.$ZodType {
 /** Every option, in the order of the file. */
 export const optionRows: readonly OptionRow[] = rowsOf(configSchema, '');
 
-/** The options that are secret; each can also be given as a file, at the same path with `_file` behind it. */
+/** The secret options. Each can also be given as a file, with `_file` at the end of its path. */
 export const secretPaths = optionRows.filter((row) => row.secret).map((row) => row.path);
 
-/** The addresses of the broker, or of the nodes of a cluster; none if the embedded broker is meant. */
+/** The addresses of the broker, or of the nodes of a cluster; empty if the embedded broker is used. */
 export function brokerAddresses({ mqtt }: Config): readonly string[] {
   return [mqtt.url ?? []].flat();
 }
 
-/** JSON Schema (draft 2020-12) of the configuration file, for editors; `operations` are the names that routes may have. */
+/**
+ * JSON Schema (draft 2020-12) of the configuration file, for editors. `operations` are the names that routes may have.
+ */
 export function configJsonSchema(operations: readonly string[]): object {
   const schema = z.toJSONSchema(configSchema, {
     target: 'draft-2020-12',
@@ -272,9 +277,9 @@ export function configJsonSchema(operations: readonly string[]): object {
     override({ zodSchema, jsonSchema }) {
       if (zodSchema instanceof z.ZodRecord) jsonSchema.propertyNames = { enum: [...operations] };
       if (!jsonSchema.properties) return;
-      // Any option may come from the environment, so no key is required.
+      // Any option may come from the environment, so the file needs no key.
       delete jsonSchema.required;
-      // The default of a section is an empty one, which is of no use to a reader.
+      // The default of a section is an empty section, which says nothing to a reader.
       delete jsonSchema.default;
     },
   });

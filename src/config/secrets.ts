@@ -7,7 +7,7 @@ import { type Tree, valueAt, withValueAt } from './tree.ts';
 type SecretSection<Key extends string> = Readonly<Record<Key | `${Key}_file`, string | null>>;
 
 /**
- * A secret of a section such as `config.cloud`: from the configuration, or from its file as it is now; undefined if neither is
+ * A secret of a section such as `config.cloud`: its value, or the current content of its file; undefined if neither is
  * given. Throws a message for people if the file is unreadable or empty.
  */
 export function readSecret<Key extends string>(section: SecretSection<Key>, key: Key): string | undefined {
@@ -18,7 +18,7 @@ export function readSecret<Key extends string>(section: SecretSection<Key>, key:
   return secret;
 }
 
-/** Everything secret in the configuration and in the files that it names, as far as they can be read at this moment. */
+/** All secrets in the configuration and in the files that it names. Files that cannot be read now are left out. */
 export function secretsOf(config: Config): string[] {
   const inUrls = brokerAddresses(config).flatMap((address) => secretsInUrl(new URL(address)));
   const { key_file } = config.mqtt;
@@ -29,7 +29,7 @@ export function secretsOf(config: Config): string[] {
   return [...inUrls, ...readers.map(readIfPossible)].filter((secret) => secret !== undefined);
 }
 
-/** The options that hold a secret too short to be hidden wherever it turns up. */
+/** The options whose secrets are too short to be hidden everywhere. */
 export function shortSecrets(config: Config): string[] {
   const isInUrl = brokerAddresses(config).some((address) =>
     isTooShort(decodeURIComponent(new URL(address).password)),
@@ -42,7 +42,7 @@ export function shortSecrets(config: Config): string[] {
 
 const isTooShort = ({ length }: string) => length > 0 && length < shortestHiddenAnywhere;
 
-/** The password, and the values in the query, one of which may be a token; encoded and decoded. */
+/** The password of a URL, and the values of its query, because one may be a token. Each is encoded and decoded. */
 function secretsInUrl({ password, search, searchParams }: URL): string[] {
   const written = search
     .split(/[?&]/)
@@ -56,7 +56,7 @@ function readSecretAt(config: Config, path: readonly string[]): string | undefin
   return readSecret(valueAt(config, path.slice(0, -1)) as SecretSection<string>, key);
 }
 
-/** A file that cannot be read is reported by the part that needs the secret. */
+/** Undefined if the file cannot be read. The part that needs the secret reports that. */
 function readIfPossible(read: () => string | undefined): string | undefined {
   try {
     return read();
@@ -67,7 +67,7 @@ function readIfPossible(read: () => string | undefined): string | undefined {
 
 const hiddenValue = '[hidden]';
 
-/** The configuration without anything secret, as it may be published; values as one would write them. */
+/** The configuration without secrets, so that it may be published. The values are as a user would write them. */
 export function redactedConfig(config: Config): Tree {
   const written = optionRows.reduce<Tree>((tree, { path, type }) => {
     const value = valueAt(config, path.split('.'));
@@ -80,7 +80,10 @@ export function redactedConfig(config: Config): Tree {
   return withPublicUrls(redacted, config);
 }
 
-/** An option that is text in the file is a number if it is a duration, and an object if it is a schedule or an address. */
+/**
+ * A value as a user would write it. Durations, schedules and addresses are text in the file, but numbers or objects
+ * here.
+ */
 function asWritten(value: unknown): unknown {
   if (typeof value === 'number') return formatDuration(value);
   if (typeof value !== 'object' || value === null) return value;
@@ -89,7 +92,7 @@ function asWritten(value: unknown): unknown {
   return 'host' in value && 'port' in value ? `${value.host}:${value.port}` : value;
 }
 
-// Broker URLs may hold a password or, in a query, a token; the webhook's address may hold its secret.
+// The URL of a broker may hold a password or, in its query, a token. The address of the webhook may hold its secret.
 function withPublicUrls(tree: Tree, { mqtt, http }: Config): Tree {
   const url = Array.isArray(mqtt.url) ? mqtt.url.map(publicPart) : mqtt.url && publicPart(mqtt.url);
   const withBroker = withValueAt(tree, ['mqtt', 'url'], url);
@@ -98,7 +101,7 @@ function withPublicUrls(tree: Tree, { mqtt, http }: Config): Tree {
   return withValueAt(withBroker, ['http', 'webhook', 'public_url'], publicPart(public_url));
 }
 
-/** Protocol, host and port of a URL, and whether there was more. */
+/** Protocol, host and port of a URL, with a mark if there was more. */
 function publicPart(address: string): string {
   const { protocol, host } = new URL(address);
   const origin = `${protocol}//${host}`;

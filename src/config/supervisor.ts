@@ -3,25 +3,25 @@ import { connectionMessage } from '../base/systemErrors.ts';
 import { type Language, languages } from '../model/language.ts';
 import { isTree } from './tree.ts';
 
-/** Where Home Assistant's Supervisor is. */
+/** How to reach Home Assistant's Supervisor. */
 interface SupervisorAccess {
-  /** Without a slash at its end. */
+  /** The URL without a slash at its end. */
   readonly url: string;
   readonly token: string;
 }
 
 /** How to ask Home Assistant's Supervisor for the broker. */
 interface SupervisorOptions extends SupervisorAccess {
-  /** Leaves out the credentials that the Supervisor knows, since others are given. */
+  /** If true, the Supervisor's credentials are left out, because the user gave others. */
   readonly hasOwnUser: boolean;
-  /** Is called with each password, so that it can be hidden. */
+  /** Called with each password, so that it can be hidden in logs. */
   readonly learned: (password: string) => void;
 }
 
 /** The Supervisor's name in the network of the apps. */
 const supervisorUrl = 'http://supervisor';
 
-/** The Supervisor of the app that has this environment. */
+/** Finds the Supervisor of the app in the app's environment. */
 export function supervisorAccess(env: NodeJS.ProcessEnv): SupervisorAccess {
   const url = (env['SUPERVISOR_URL'] || supervisorUrl).replace(/\/+$/, '');
   return { url, token: env['SUPERVISOR_TOKEN'] ?? '' };
@@ -33,15 +33,15 @@ const noBroker =
   'Home Assistant has no MQTT broker. Install and start the app Mosquitto broker, or set mqtt_url';
 
 /**
- * Asks the Supervisor for Home Assistant's broker, which may be another one after each lost connection. Resolves to its URL
- * with the credentials in it. Rejects with a message for people.
+ * Asks the Supervisor for Home Assistant's broker. It may be another one after each lost connection. Resolves to its
+ * URL with the credentials. Rejects with a message for people.
  */
 export async function askForBroker(options: SupervisorOptions, stopping: AbortSignal): Promise<string> {
   const { status, body } = await get('/services/mqtt', options, stopping);
   if (status === 401 || status === 403) {
     throw new Error(`the Supervisor rejects the request for the MQTT broker (HTTP ${status})`);
   }
-  // It answers 400 while no app offers a broker.
+  // The Supervisor answers 400 if no app offers a broker.
   if (status === 400 || status === 404) throw new Error(noBroker);
   if (status !== 200) throw new Error(`the Supervisor does not report the MQTT broker (HTTP ${status})`);
   const url = brokerUrlIn(body, options);
@@ -50,8 +50,8 @@ export async function askForBroker(options: SupervisorOptions, stopping: AbortSi
 }
 
 /**
- * Asks for the language of Home Assistant. Resolves to null if the Supervisor does not report it, or if there are no names in
- * that language: nothing has to wait for names.
+ * Asks for the language of Home Assistant. Resolves to null if the Supervisor does not report it, or if entities have
+ * no names in that language. Names are not important enough to retry or to wait.
  */
 export async function askForLanguage(
   access: SupervisorAccess,
@@ -60,7 +60,7 @@ export async function askForLanguage(
   try {
     const { status, body } = await get('/core/api/config', access, stopping);
     const { language } = Object(status === 200 ? JSON.parse(body) : null);
-    // Some have a region, for example en-GB.
+    // Some languages have a region, for example en-GB.
     const [word] = String(language).toLowerCase().split(/[-_]/);
     return languages.find((each) => each === word) ?? null;
   } catch {
@@ -81,7 +81,7 @@ async function get(path: string, { url, token }: SupervisorAccess, stopping: Abo
   }
 }
 
-/** The error of `fetch` itself only says that it failed. The reason is its cause. */
+/** The reason of a failed `fetch`. Its own error only says that it failed, and its cause has the reason. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.name === 'TimeoutError') return `no answer within ${answerTimeoutMs / 1_000} s`;
@@ -102,7 +102,7 @@ function brokerUrlIn(body: string, { hasOwnUser, learned }: SupervisorOptions): 
   return URL.canParse(url) ? url : null;
 }
 
-/** The service in the answer; empty if it cannot be read. */
+/** The service in the Supervisor's answer; empty if the answer cannot be read. */
 function serviceIn(body: string): { readonly [key: string]: unknown } {
   try {
     const { data } = Object(JSON.parse(body));

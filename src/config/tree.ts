@@ -1,10 +1,10 @@
-/** A map as it was read: from YAML, or built from the environment; nothing is known of its values. */
+/** A map from YAML or from the environment, before its values were checked. */
 export type Tree = { readonly [key: string]: unknown };
 
-/** Keys from the outside in. */
+/** Keys, from the outermost to the innermost. */
 export type Path = readonly PropertyKey[];
 
-/** Whether a path, its steps joined by dots, is that of a place, or lies within it. */
+/** Whether a path, with dots between its keys, leads to a place or into it. */
 export function isAtOrBelow(path: string, place: string): boolean {
   return `${path}.`.startsWith(`${place}.`);
 }
@@ -14,7 +14,7 @@ export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value at a path; undefined where there is none. */
+/** The value at a path; undefined if there is none. */
 export function valueAt(tree: unknown, path: Path): unknown {
   return path.reduce<unknown>(
     (value, key) =>
@@ -26,8 +26,8 @@ export function valueAt(tree: unknown, path: Path): unknown {
 }
 
 /**
- * The tree with another value at a path; undefined removes it. If the path runs through something that is
- * not a map, the tree stays as it is.
+ * A copy of the tree with another value at a path; undefined removes the value. If something on the path is not a map,
+ * the tree is returned unchanged.
  */
 export function withValueAt(tree: Tree, path: readonly string[], value: unknown): Tree {
   const [key, ...rest] = path;
@@ -40,7 +40,10 @@ export function withValueAt(tree: Tree, path: readonly string[], value: unknown)
   return Object.fromEntries(value === undefined ? others : [...others, [key, value]]);
 }
 
-/** The tree without its empty values, which mean the same as leaving the option out; `kept` says where null is a value. */
+/**
+ * A copy of the tree without null values, which mean that the option is left out. `kept` says where null is a real
+ * value.
+ */
 export function withoutEmpty(
   tree: Tree,
   kept: (path: readonly string[]) => boolean,

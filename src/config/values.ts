@@ -6,19 +6,22 @@ import { emailPattern } from '../base/email.ts';
 import type { Schedule } from '../base/schedule.ts';
 import { isTimezoneName } from '../model/settings.ts';
 
-// The kinds of values an option can have. Each message continues "mqtt.keepalive (line 12): ".
+// The kinds of values that options have. Each message is the rest of a sentence that begins with "mqtt.keepalive (line
+// 12): ".
 
-/** Text; a number or a boolean is refused rather than guessed at, since 0123 has lost its zero when it is read. */
+/**
+ * Text. A number or a boolean is refused, not converted: 0123, for example, has lost its zero when YAML has read it.
+ */
 export const text = z
   .string({ error: ({ input }) => (isBare(input) ? 'must be text. Put it in quotes' : 'must be text') })
   .min(1, { error: 'must not be empty', abort: true });
 
 const isBare = (input: unknown) => typeof input === 'number' || typeof input === 'boolean';
 
-/** A password or token: never shown, not even in an error message. */
+/** A password or token. It is never shown, not even in an error message. */
 export const secret = text.nullable().prefault(null);
 
-/** An option that may be left out or empty; null then. */
+/** An option that may be left out or empty. Its value is null then. */
 export function optional<Schema extends z.ZodType<unknown, string | string[]>>(schema: Schema) {
   return schema.nullable().prefault(null);
 }
@@ -26,7 +29,7 @@ export function optional<Schema extends z.ZodType<unknown, string | string[]>>(s
 /** True or false. */
 export const flag = z.boolean({ error: 'must be true or false' });
 
-/** A whole number within bounds, both included. */
+/** A whole number from `min` to `max`, both included. */
 export function whole(min: number, max: number) {
   const message = `must be a whole number from ${min} to ${max}`;
   return z.int({ error: message }).min(min, message).max(max, message);
@@ -42,10 +45,10 @@ export const names = z.array(text, { error: 'must be a list, for example [a, b]'
 
 const durationMessage = 'must be a duration such as 500ms, 30s, 5m or 1h';
 
-// Timers of the runtime end at 24.8 days.
+// A timer of the runtime can run for 24.8 days at most.
 const maxDuration = '576h';
 
-/** A duration, in ms once read. */
+/** A duration; its value is in ms. */
 export function duration(min: string, max = maxDuration) {
   return z
     .string({ error: durationMessage })
@@ -64,16 +67,16 @@ function isWithin(durationMs: number, min: string, max: string): boolean {
 
 const scheduleMessage = 'must be a duration such as 30s or a cron expression of 5 or 6 fields';
 
-// Cron goes down to one second.
+// A cron expression needs no such limit, because it cannot repeat more often than every second.
 const minInterval = '100ms';
 
-/** Reads a duration or a cron expression of 5 or 6 fields (seconds first); null for anything else. */
+/** Reads a duration or a cron expression of 5 or 6 fields (seconds first); null for any other text. */
 export function parseSchedule(text: string): Schedule | null {
   const everyMs = parseDuration(text);
   if (everyMs !== null) return { kind: 'every', everyMs };
   const fields = text.trim().split(/\s+/);
   const expression = fields.join(' ');
-  // node-cron also takes words such as @hourly, which this configuration does not promise.
+  // node-cron also accepts words such as @hourly, which are not allowed here.
   return fields.length >= 5 && validate(expression) ? { kind: 'cron', expression } : null;
 }
 
@@ -90,14 +93,14 @@ export const schedule = z
 
 const emailMessage = 'must be an e-mail address';
 
-/** An e-mail address, by its shape. */
+/** An e-mail address. Only its form is checked. */
 export const email = z.string({ error: emailMessage }).regex(emailPattern, emailMessage);
 
 const webMessage = 'must be a URL that begins with https:// or http://';
 
 const webPattern = '^\\s*[Hh][Tt][Tt][Pp][Ss]?://[^\\s?#]+\\s*$';
 
-/** Address of something on the web; no query, fragment or credentials. */
+/** A web address without query, fragment and credentials. */
 export const webUrl = z
   .string({ error: webMessage })
   .meta({ pattern: webPattern })
@@ -109,7 +112,7 @@ export const webUrl = z
     return written.trim();
   });
 
-/** Address of a web service, below which its paths are; ends without a slash once read. */
+/** The address of a web service, to which paths are appended. Slashes at its end are removed. */
 export const serviceUrl = webUrl.transform((url) => url.replace(/\/+$/, ''));
 
 const brokerMessage = 'must be a URL that begins with mqtt://, mqtts://, ws:// or wss://';
@@ -124,7 +127,7 @@ const brokerUrl = z
     const address = written.trim();
     if (!/^(mqtts?|wss?):\/\//i.test(address)) return refuse(context, brokerMessage);
     const url = URL.parse(address);
-    // A URL is most often broken by a # or / in a password.
+    // A # or / in a password is the most common reason why a URL is invalid.
     if (!url?.hostname || url.hash) {
       return refuse(context, 'is not a valid URL. User name and password can be options');
     }
@@ -134,10 +137,13 @@ const brokerUrl = z
     return address;
   });
 
-/** Address of a broker, or of each node of a cluster. */
+/** The address of a broker, or a list of the nodes of a cluster. */
 export const brokerUrls = z.union([brokerUrl, z.array(brokerUrl).min(1, 'must name at least one address')]);
 
-/** A part of a URL, decoded; null if a % begins no code. It returns the text, since the bundler removes a decoding without use. */
+/**
+ * Decodes a part of a URL; null if a % begins no code. The text is returned because the bundler would remove an unused
+ * decoding.
+ */
 export function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);
@@ -150,7 +156,7 @@ const listenHint = 'must be host:port, for example 127.0.0.1:8099';
 
 const listenPattern = '^\\s*(\\[[\\dA-Fa-f:.]+\\]|[^\\s:\\[\\]]+):\\d{1,5}\\s*$';
 
-/** Where to listen, as host:port; an IPv6 address is in brackets. */
+/** An address to listen on, as host:port. An IPv6 address is in brackets. */
 export const listenAddress = z
   .string({ error: listenHint })
   .meta({ pattern: listenPattern })
@@ -164,7 +170,7 @@ export const listenAddress = z
 
 const networkMessage = 'must be an IP address or a network, for example 192.168.1.10 or 192.168.1.0/24';
 
-/** IP addresses and networks of such, in a list. */
+/** A list of IP addresses and networks. */
 export const networks = z.array(z.string({ error: networkMessage }).refine(isNetwork, networkMessage), {
   error: 'must be a list, for example [192.168.1.0/24]',
 });
@@ -174,7 +180,7 @@ function isNetwork(written: string): boolean {
   return isIP(address) !== 0 && Number(prefix) <= (isIP(address) === 4 ? 32 : 128);
 }
 
-/** An MQTT topic that can be published under: no wildcards, no empty levels. */
+/** An MQTT topic for publishing: no wildcards, no empty levels. */
 export const topic = text
   .meta({ pattern: '^[^+#\\s$/][^+#\\s/]*(/[^+#\\s/]+)*$' })
   .superRefine((written, context) => {

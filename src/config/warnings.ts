@@ -3,17 +3,17 @@ import type { Environment } from './environment.ts';
 import type { Config } from './schema.ts';
 import { shortSecrets } from './secrets.ts';
 
-/** A possible mistake in a valid configuration; `run` and `check` report it every time. */
+/** A possible mistake in a valid configuration. `run` and `check` report it every time. */
 export interface Warning {
-  /** The option, or where it was given. */
+  /** The option, or the variable that gives it. */
   readonly about: string;
   readonly message: string;
 }
 
-/** So many variables are named. */
+/** At most this many variables are named. */
 const maxNamed = 10;
 
-/** Possible mistakes in a valid configuration: anything that is open to strangers, and variables that set no option. */
+/** Possible mistakes in a valid configuration: access for strangers, and variables that set no option. */
 export function configWarnings(
   config: Config,
   { quoted, foreign }: Pick<Environment, 'quoted' | 'foreign'>,
@@ -34,7 +34,7 @@ export function configWarnings(
     );
   }
   for (const option of shortSecrets(config)) {
-    // The simulated cloud has no secrets.
+    // A cloud on this machine is a simulated one, which has no secrets.
     if (option === 'cloud.password' && isLoopback(hostname)) continue;
     warn(
       option,

@@ -2,32 +2,35 @@ import { newestFirst, typeOf } from '../model/incidents.ts';
 import type { Incident } from '../model/records.ts';
 import { incidentName } from './incidents.ts';
 
-/** How urgent an alert is, the most urgent first. */
+/** The urgencies of alerts, the most urgent first. */
 const urgencies = ['alarm', 'warning', 'notice'] as const;
 export type Urgency = (typeof urgencies)[number];
 
-/** An open incident as the page shows it, at the device that it names. */
+/** An open incident as the status page shows it, at the device that the incident names. */
 export interface Alert {
-  /** As Home Assistant has it; null for a type that is not known. */
+  /** The name of its sensor in Home Assistant; null if the type is not known. */
   readonly name: string | null;
-  /** The cloud's word. */
+  /** The type in the cloud's words. */
   readonly type: string | null;
   readonly urgency: Urgency;
-  /** When it was detected, in ms; null if the cloud does not say. */
+  /** When it was detected, in ms since 1970; null if the cloud does not say. */
   readonly at: number | null;
 }
 
-/** Types during which water may be running out. The first comes first of those that are as urgent. */
+/**
+ * Types of alerts during which water may be running out. Of two equally urgent alerts, the type that is first here
+ * comes first.
+ */
 const waterTypes: readonly (string | null)[] = [
   'water_presence_detected',
   'long_flow_alert',
   'high_volume_alert',
 ];
 
-/** The severities that the cloud is known to use. */
+/** The urgency of each severity that the cloud is known to use. */
 const bySeverity: Readonly<Record<string, Urgency>> = { high: 'alarm', medium: 'warning', low: 'notice' };
 
-/** A leak is an alarm whatever severity the cloud gives it. */
+/** The urgency of an alert. A leak is an alarm, whatever its severity in the cloud. */
 function urgencyOf(type: string | null, severity: string | null): Urgency {
   if (type === waterTypes[0]) return 'alarm';
   const isWater = waterTypes.includes(type);
@@ -37,7 +40,7 @@ function urgencyOf(type: string | null, severity: string | null): Urgency {
   );
 }
 
-/** The most urgent first, water before everything else, then the newest. */
+/** The alerts of these incidents: the most urgent first, of those the ones about water, then the newest. */
 export function alertsOf(
   incidents: readonly Incident[],
   shorten: (text: string | null) => string | null,
@@ -56,7 +59,7 @@ export function alertsOf(
     .toSorted(byUrgency);
 }
 
-/** For sorting: the more urgent one first, water before everything else, then the newer one. */
+/** Sorts the more urgent alert first, then the one about water, then the newer one. */
 export function byUrgency(one: Alert, other: Alert): number {
   return (
     urgencies.indexOf(one.urgency) - urgencies.indexOf(other.urgency) ||

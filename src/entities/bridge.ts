@@ -33,7 +33,8 @@ export const bridgeEntities: readonly EntityRow<BridgeView>[] = [
     },
   },
   {
-    // A leak at an unknown place must not look like no leak.
+    // If an incident names no known device, the alert is shown here. A leak at an unknown place must not look like no
+    // leak.
     component: 'binary_sensor',
     key: 'unassigned_incidents',
     name: 'Unassigned alerts',

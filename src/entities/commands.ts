@@ -3,18 +3,18 @@ import { incidentCommand } from './incidents.ts';
 import type { Command, FieldOperation } from './row.ts';
 import type { ViewOf } from './tables.ts';
 
-/** A command that sets several fields at once, each named in a JSON object. */
+/** A command that sets several fields at once: the keys of a JSON object. */
 export interface FieldsCommand {
   readonly path: string;
   readonly operation: FieldOperation;
-  /** Whether each field has a topic of its own besides: `{path}/{field}/set` in place of `{path}/set`. */
+  /** Whether each field also has its own topic: `{path}/{field}/set` in place of `{path}/set`. */
   readonly hasFieldTopics: boolean;
 }
 
 /** A command that takes a word. */
 export type WordCommand<View> = Command<View, string>;
 
-/** THE TABLE of commands that have a topic and no entity of their own. */
+/** THE TABLE of commands that have a topic but no entity. */
 export const plainCommands: {
   readonly [Kind in DeviceKind]: readonly (WordCommand<ViewOf[Kind]> | FieldsCommand)[];
 } = {

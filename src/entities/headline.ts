@@ -3,82 +3,82 @@ import type { Valve } from '../model/valve.ts';
 import { type Alert, byUrgency, type Urgency } from './alerts.ts';
 import type { HeadlineText, Sentence } from './headlineTexts.ts';
 
-// The first thing that the page says: one coloured sentence on the water of the home, and what belongs to it. A property's
-// summary in Home Assistant is the same of one property. "Water is off" may make somebody leave the home while it floods.
-// So the sentence names a position only for valves that surely have it now, and speaks of "the water" only if all valves
-// are known.
+// The headline of the status page: one coloured sentence about the water of the home, and details. A property's summary
+// in Home Assistant is the headline of that property alone. "Water is off" may make somebody leave the home while it
+// floods. So the sentence names a position only for valves that certainly have it now, and says "the water" only if all
+// valves are known.
 
-/** The colour of the page, the gravest first. `unknown`: the state is not known. */
+/** The colour of the page, the most serious first. `unknown`: the state is not known. */
 export type Tone = Urgency | 'unknown' | 'moving' | 'good';
 
-/** What the page says first, and its colour. */
+/** The sentences of the headline, and its colour. */
 export interface Headline {
   readonly tone: Tone;
-  /** One or two, in large letters and in the title of the tab. */
+  /** One or two sentences, in large letters and in the title of the browser tab. */
   readonly sentences: readonly Sentence[];
-  /** The sentence below them. */
+  /** The sentences below them. */
   readonly details: readonly Sentence[];
 }
 
-/** What the headline calls a device. */
+/** How the headline names a device. */
 export interface DeviceTitle {
   readonly name: string;
-  /** The name of its property if other devices are called the same; null if the name is enough. */
+  /** The name of its property; null if the account has only one property, or if it is not known. */
   readonly property: string | null;
 }
 
-/** A failed command: the texts of its sentence and of its details, and what stands in their gaps. */
+/** A failed command: the text of its sentence, the text of its details, and the values for their gaps. */
 export interface ShownFailure {
   readonly text: HeadlineText;
   readonly details: HeadlineText;
-  /** When it was sent, in ms. */
+  /** When the command was sent, in ms since 1970. */
   readonly at: number;
-  /** How long the valve was read in vain, in s. */
+  /** How long the valve was read without a movement, in s; null if it was not read in vain. */
   readonly count: number | null;
 }
 
-/** A valve as far as the headline goes. */
+/** The parts of a valve that the headline needs. */
 export interface HeadlineValve extends DeviceTitle {
   readonly valve: Valve | null;
-  /** Whether the valve is known to be so now: it is fresh, and valve and hub are reachable. */
+  /** Whether the shown state is certainly the current one: it is fresh, and the valve and its hub are reachable. */
   readonly isSure: boolean;
   readonly isReachable: boolean;
-  /** A pressure test closes a valve for a while, whatever position it is shown in. */
+  /** Whether a pressure test runs. It closes the valve for a while, whatever position is shown. */
   readonly isTesting: boolean;
   readonly isFaulty: boolean;
-  /** A command that failed; null without one. */
+  /** The failed command; null if there is none. */
   readonly failed: ShownFailure | null;
 }
 
-/** An alert, and where it is. */
+/** An alert and its place. */
 export interface PlacedAlert {
   readonly alert: Alert;
-  /** Its device, or its property if it names no device there; null if that is not known. */
+  /** Its device, or its property if it names no device of the property; null if neither is known. */
   readonly place: DeviceTitle | null;
-  /** The valve that it is about; null if it is about none. */
+  /** The valve that the alert concerns; null if it concerns no single valve. */
   readonly valve: HeadlineValve | null;
 }
 
-/** All that the headline depends on. */
+/** All facts that decide about the headline. */
 export interface HeadlineFacts extends BridgeFacts {
   readonly valves: readonly HeadlineValve[];
-  /** Whether there may be more valves: then no sentence is about all the water. */
+  /** Whether there may be more valves. If so, no sentence speaks of all the water. */
   readonly mayHaveMore: boolean;
   readonly alerts: readonly PlacedAlert[];
-  /** Whether no other alert is open. */
+  /** Whether `alerts` is certainly complete. */
   readonly areAlertsKnown: boolean;
-  /** Litres of today of all valves together; null if not all are known. */
+  /** Litres of today, of all valves together; null if they are not known of all valves. */
   readonly todayL: number | null;
 }
 
-/** Decides what the page says first. The first line that applies wins. */
+/** Chooses the headline. The first rule that applies wins. */
 export function headlineOf(facts: HeadlineFacts): Headline {
   const { cloud, isLoading, isWhole, valves, areAlertsKnown } = facts;
   const alerts = facts.alerts.toSorted((one, other) => byUrgency(one.alert, other.alert));
   if (cloud.status === 'down') return outage(facts, alerts);
   const [worst] = alerts;
   if (worst) {
-    // A low battery is less than a valve that is offline.
+    // A valve that is offline is more important than a low battery.
     const trouble = worst.alert.urgency === 'notice' && !isLoading ? troubledHeadline(facts) : null;
     if (trouble)
       return { ...trouble, details: [...moreAlerts(alerts.length).map(sentence), ...trouble.details] };
@@ -93,7 +93,7 @@ export function headlineOf(facts: HeadlineFacts): Headline {
   if (isLoading && !(isWhole && areAlertsKnown)) return say('unknown', [['reading_account']]);
   if (!isWhole) return say('unknown', [['incomplete']], extras(facts));
   const trouble = troubledHeadline(facts);
-  // An offline valve reports no alert, so it comes with this.
+  // An offline valve reports no alerts, so both are said together.
   if (!areAlertsKnown && trouble)
     return { ...trouble, details: [sentence(['alerts_unknown']), ...trouble.details] };
   if (!areAlertsKnown) return say('unknown', [['alerts_unknown']], extras(facts));
@@ -101,7 +101,7 @@ export function headlineOf(facts: HeadlineFacts): Headline {
   return trouble ?? moving(facts) ?? allWell(facts);
 }
 
-/** After an outage, old readings are not shown as current, but an alarm stays one. */
+/** The headline during an outage. Old readings are not shown as current, but an alarm stays an alarm. */
 function outage({ cloud, health, valves }: HeadlineFacts, alerts: readonly PlacedAlert[]): Headline {
   const [worst] = alerts;
   const cause: Parts = [health === 'auth_failed' ? 'sign_in_rejected' : 'no_cloud'];
@@ -114,7 +114,7 @@ function outage({ cloud, health, valves }: HeadlineFacts, alerts: readonly Place
   return say(tone, [alertSentence(worst), cause], [...moreAlerts(alerts.length - 1), ...rest]);
 }
 
-/** A valve that failed to obey, is faulty, offline or unknown; null if none is. */
+/** The headline about a valve that has not obeyed, is faulty, offline or unknown; null if there is none. */
 function troubledHeadline(facts: HeadlineFacts): Headline | null {
   const { valves } = facts;
   const faulty = valves.filter(({ isFaulty }) => isFaulty);
@@ -128,7 +128,7 @@ function troubledHeadline(facts: HeadlineFacts): Headline | null {
   return null;
 }
 
-/** A valve that did not do as it was told; null if none is known. */
+/** The headline about a valve that has not carried out its command; null if there is none. */
 function failedHeadline(facts: HeadlineFacts): Headline | null {
   const [first, ...others] = facts.valves.filter(({ failed }) => failed !== null);
   if (!first?.failed) return null;
@@ -138,7 +138,7 @@ function failedHeadline(facts: HeadlineFacts): Headline | null {
   return say('warning', [[text, placeValues(first)]], [...about, ...extras(facts)]);
 }
 
-/** A valve that moves or is tested; null if none is. */
+/** The headline about a valve that is moving or being tested; null if there is none. */
 function moving(facts: HeadlineFacts): Headline | null {
   const { valves } = facts;
   const testing = valves.filter(({ isTesting }) => isTesting);
@@ -162,7 +162,7 @@ function about(
   return say(tone, [[some.length === 1 ? one : several, values]], extras(facts));
 }
 
-/** Every valve is known to be open or closed, and no alert is open. */
+/** The headline if every valve is known to be open or closed, and no alert is open. */
 function allWell(facts: HeadlineFacts): Headline {
   const { valves, mayHaveMore, broker, cloud, health, isLoading, todayL } = facts;
   const areAllUp = cloud.status === 'up' && broker.status === 'up' && health === 'ok' && !isLoading;
@@ -178,14 +178,14 @@ function allWell(facts: HeadlineFacts): Headline {
   );
 }
 
-/** What is wrong besides the water. */
+/** Problems that do not concern the water. */
 function extras({ broker, health, isLoading }: HeadlineFacts): Parts[] {
   if (broker.status === 'down') return [['no_broker']];
-  // While something is read for the first time, what is missing is no problem.
+  // During the first reading, missing data is no problem.
   return health === 'degraded' && !isLoading ? [['bridge_problem'], ['see_below']] : [];
 }
 
-/** Whether the water runs where an alert is. */
+/** Whether the water runs at the place of an alert. */
 function waterOf(own: HeadlineValve | null, { valves, mayHaveMore, isWhole }: HeadlineFacts): Parts[] {
   const isKnown = (each: HeadlineValve) => each.isSure && !each.isTesting && each.valve !== null;
   const first = valves[0]?.valve;

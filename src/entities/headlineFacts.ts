@@ -19,7 +19,7 @@ import {
 } from './headline.ts';
 import type { Sentence } from './headlineTexts.ts';
 
-// What the headline is made of: for the whole account on the status page, and for one property in its summary.
+// The facts of the headline: of the whole account for the status page, or of one property for its summary.
 
 /** A hub or a valve. */
 export type CloudDevice = SignalView | SonicView;
@@ -31,19 +31,23 @@ interface Scope extends BridgeFacts {
   /** Whether there may be more valves. */
   readonly mayHaveMore?: boolean;
   readonly incidents: readonly Incident[];
-  /** Whether no other incident is open. */
+  /** Whether `incidents` is certainly complete. */
   readonly areIncidentsKnown: boolean;
 }
 
-/** Why what is shown of a valve may be different now; null if it is the present. `unsure`: its hub could not be read. */
+/**
+ * Why the shown state of a valve may not be the current one; null if it is. `unsure`: the hub of the valve could not be
+ * read.
+ */
 export type Doubt = 'old' | 'unreachable' | 'unsure' | null;
 
-/** Names are of any length in the cloud. */
+/** Longer names are cut: the cloud does not limit them. */
 const maxNameLength = 120;
 
 /**
- * The sentences of a property's summary. The status page shows the same ones if the account has no other property, except in
- * an outage of the cloud: that changes no value in Home Assistant, where all of the property is unavailable then.
+ * The sentences of a property's summary. If the account has only one property, the status page shows the same
+ * sentences, except in an outage of the cloud. An outage changes no value in Home Assistant, because the whole property
+ * is unavailable there.
  */
 export function summaryOf(view: PropertyView, bridge: BridgeFacts): readonly Sentence[] {
   const { signals, sonics, mayHaveMore } = view.contents();
@@ -64,7 +68,7 @@ export function summaryOf(view: PropertyView, bridge: BridgeFacts): readonly Sen
 
 const asBeforeOutage = { cloud: { status: 'up', workedAt: null }, health: 'ok' } as const;
 
-/** The facts of the headline. The devices come in the order in which they are shown. */
+/** Collects the facts of the headline. `devices` are in the order in which the page shows them. */
 export function headlineFacts(scope: Scope, devices: readonly CloudDevice[]): HeadlineFacts {
   const { cloud, broker, health, isLoading, isWhole, properties, sonics, mayHaveMore = false } = scope;
   const isFresh = isPresent(scope);
@@ -89,16 +93,16 @@ export function headlineFacts(scope: Scope, devices: readonly CloudDevice[]): He
     ...{ cloud, broker, health, isLoading, isWhole },
     valves: [...valves.values()],
     mayHaveMore,
-    // Of those that are as urgent, the headline names the one that the page shows first.
+    // Of several equally urgent alerts, the headline names the one that is first on the page.
     alerts: found.toSorted((one, other) => one.position - other.position),
-    // One that names no device, or is at a hub whose property is unknown, may be anywhere.
+    // An incident may name no device, or a hub whose property is unknown. It may then be in any property.
     areAlertsKnown:
       isFresh && scope.areIncidentsKnown && properties.every((view) => openCount(view) !== null),
     todayL: todayOf(sonics),
   };
 }
 
-/** What a device is called: with its property if there are several. */
+/** Names a device, together with its property if there are several properties. */
 function placesOf(properties: readonly PropertyView[]): (device: CloudDevice) => DeviceTitle {
   const names = new Map(properties.map(({ property }) => [property.id, displayName(property)]));
   return (device) => ({
@@ -122,7 +126,7 @@ function headlineValve(view: SonicView, place: DeviceTitle, isFresh: boolean): H
   };
 }
 
-/** A command that failed, as the headline and the page show it; null without one. */
+/** The failed command as the headline and the page show it; null if there is none. */
 export function failureOf({ valveRecord: { failed } }: SonicView): ShownFailure | null {
   return (
     failed && {
@@ -134,27 +138,33 @@ export function failureOf({ valveRecord: { failed } }: SonicView): ShownFailure 
   );
 }
 
-/** Why what is shown of a valve may be different now. `isFresh`: what was read last counts as the present. */
+/**
+ * Why the shown state of a valve may not be the current one. `isFresh` says whether the last reading counts as current.
+ */
 export function doubtOf(view: SonicView, isFresh: boolean): Doubt {
   if (!isFresh || view.isStale) return 'old';
   if (isSonicReachable(view)) return null;
-  // Its own link may be all right.
+  // If the valve would be reachable through a reachable hub, only its hub is in doubt.
   return isSonicReachable({ ...view, isSignalReachable: view.isSignalReachable ?? true })
     ? 'unsure'
     : 'unreachable';
 }
 
-/** Whether what was read is the present: not in an outage, of which the headline says that the water is not known. */
+/**
+ * Whether readings count as current. They do not during an outage: the headline then says that the water is not known.
+ */
 export function isPresent({ cloud }: Pick<BridgeFacts, 'cloud'>): boolean {
   return cloud.status !== 'down';
 }
 
-/** Litres of today of these sonics together; null where that is not known of one that has usage, or none has. */
+/**
+ * Litres of today of these sonics together. Null if they are not known of a sonic with usage, or if no sonic has usage.
+ */
 export function todayOf(sonics: readonly SonicView[]): number | null {
   const having = sonics.flatMap(({ usage }) => (usage === null ? [] : [usage?.todayL ?? null]));
   const known = having.filter((litres) => litres !== null);
   if (known.length === 0 || known.length < having.length) return null;
-  // Sums of thousandths are not exact.
+  // Rounded, because sums of thousandths are not exact.
   return Math.round(known.reduce((total, litres) => total + litres, 0) * 1_000) / 1_000;
 }
 
@@ -167,17 +177,17 @@ function recordOf(device: CloudDevice): Sonic | Signal {
   return isSonic(device) ? device.sonic : device.signal;
 }
 
-/** The name of a hub or a valve, not too long; empty without one. */
+/** The name of a hub or a valve, cut if it is too long; empty if it has none. */
 export function deviceName(device: CloudDevice): string {
   return displayName(recordOf(device));
 }
 
-/** The name of a record, not too long; empty without one. */
+/** The name of a record, cut if it is too long; empty if it has none. */
 export function displayName(record: { readonly name: string | null }): string {
   return shortenedName(record.name?.trim() ?? null) ?? '';
 }
 
-/** A text of the cloud, not too long. */
+/** A text of the cloud, cut if it is too long. */
 export function shortenedName(text: string | null): string | null {
   return text !== null && text.length > maxNameLength ? `${text.slice(0, maxNameLength)}…` : text;
 }

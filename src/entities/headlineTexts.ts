@@ -1,7 +1,9 @@
 import type { TextTable } from '../model/language.ts';
 import { failureAdvice, failureTexts } from '../model/valveCommand.ts';
 
-/** THE TEXTS of the headline, of the status page and of the summary of a property, but for the names of alerts. */
+/**
+ * THE TEXTS of the headline, for the status page and for the summary of a property. The names of alerts are elsewhere.
+ */
 export const headlineTexts = {
   all_good: {
     en: 'All good.',
@@ -375,7 +377,7 @@ export const headlineTexts = {
 /** A text of the headline. */
 export type HeadlineText = keyof typeof headlineTexts;
 
-/** A text, and what stands in its gaps: names, numbers, and moments in ms. */
+/** A text and the values for its gaps: names, numbers, and times in ms since 1970. */
 export interface Sentence {
   readonly text: HeadlineText;
   readonly values?: Readonly<Record<string, string | number | null>>;

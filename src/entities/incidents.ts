@@ -7,7 +7,7 @@ import type { Attributes, BinarySensorRow, ButtonRow, Command, EventRow, Refusal
 
 type ShownIncident = Pick<BinarySensorRow<unknown>, 'name' | 'deviceClass' | 'icon'>;
 
-/** Those that everybody looks at. The alert of the valve is on for the others too. */
+/** The types that most people look at. The others also turn on the alert of the valve. */
 const everydayTypes: readonly IncidentType[] = [
   'water_presence_detected',
   'long_flow_alert',
@@ -15,7 +15,7 @@ const everydayTypes: readonly IncidentType[] = [
   'device_handle_moved',
 ];
 
-// `on` means open, for all of them: an automation need not know which are inverted.
+// For every type, `on` means open, so that an automation need not know any exceptions.
 const shownByType: Readonly<Record<IncidentType, ShownIncident>> = {
   high_volume_alert: { name: 'High water use', deviceClass: 'problem', icon: 'mdi:water-plus' },
   long_flow_alert: { name: 'Water running too long', deviceClass: 'problem', icon: 'mdi:water-sync' },
@@ -39,7 +39,8 @@ const shownByType: Readonly<Record<IncidentType, ShownIncident>> = {
   pressure_test_skipped: { name: 'Pressure test skipped', deviceClass: 'problem', icon: 'mdi:gauge-empty' },
   pressure_test_aborted: { name: 'Pressure test aborted', deviceClass: 'problem', icon: 'mdi:gauge-empty' },
   health_check_failed: { name: 'Health check failed', deviceClass: 'problem' },
-  // Not of the class battery: Home Assistant takes the sensor of that class for the device's battery, which is battery_low.
+  // Not the device class battery: Home Assistant shows the sensor of that class as the device's battery, and that is
+  // `battery_low`.
   low_battery_level: { name: 'Low battery reported', deviceClass: 'problem', icon: 'mdi:battery-alert' },
   legionella_risk: { name: 'Legionella risk', deviceClass: 'safety', icon: 'mdi:bacteria-outline' },
   legionella_high_risk: { name: 'High legionella risk', deviceClass: 'safety', icon: 'mdi:bacteria' },
@@ -52,13 +53,15 @@ const shownByType: Readonly<Record<IncidentType, ShownIncident>> = {
   backup_battery_usage: { name: 'Backup battery in use', deviceClass: 'problem', icon: 'mdi:battery-sync' },
 };
 
-/** What an incident is called by the name of its sensor; null for a type that has none. */
+/** The name of an incident, which is the name of its sensor; null if its type has no sensor. */
 export function incidentName(incident: Pick<Incident, 'type'>): EntityName | null {
   const known = typeOf(incident);
   return known === null ? null : shownByType[known].name;
 }
 
-/** The binary sensor of an incident type: on while one is open, with the newest record as attributes. */
+/**
+ * The binary sensor of an incident type. It is on while an incident is open, and has the newest record as attributes.
+ */
 export function incidentSensor(type: IncidentType): BinarySensorRow<WithIncidents> {
   return {
     component: 'binary_sensor',
@@ -82,10 +85,10 @@ export const incidentEvent: EventRow<WithIncidents> = {
   eventTypes: [...incidentTypes, unknownIncident],
 };
 
-/** The newest of the document of a property or of the bridge. */
+/** The newest records in the `incidents` document of a property or of the bridge. */
 export const newestAttributes: Attributes = {
   path: 'incidents',
-  // The recorder refuses attributes above 16 KB; twenty records stay well below.
+  // The recorder refuses attributes above 16 KB. Twenty records stay well below.
   expression: "{'open': value_json.open[:20]}",
 };
 
@@ -100,7 +103,7 @@ export const openIncidents: SensorRow<WithIncidents> = {
   value: openCount,
 };
 
-/** Does something with each open incident that offers it. */
+/** A command that does something with each open incident that offers it. */
 export const incidentCommand: Command<WithIncidents, string> = {
   path: 'incidents/action',
   operation: 'act_on_incident',
@@ -148,7 +151,7 @@ export const resolveIncidents: ButtonRow<WithIncidents> = {
   command: incidentCommand,
 };
 
-/** Has all open incidents keep quiet for a while. */
+/** Silences all open incidents for a while. */
 export const snoozeIncidents: ButtonRow<WithIncidents> = {
   component: 'button',
   key: 'snooze_incidents',

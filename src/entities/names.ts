@@ -4,7 +4,7 @@ type Translations = Readonly<Record<Exclude<Language, 'en'>, string>>;
 
 const row = (de: string, fr: string, nl: string, pl: string): Translations => ({ de, fr, nl, pl });
 
-/** THE NAMES OF ENTITIES in other languages, by their English names: German, French, Dutch, Polish. */
+/** THE NAMES OF ENTITIES in German, French, Dutch and Polish, by their English names. */
 const translations = {
   Active: row('Aktiv', 'Actif', 'Actief', 'Aktywny'),
   Address: row('Adresse', 'Adresse', 'Adres', 'Adres'),
@@ -434,10 +434,10 @@ const translations = {
   'Wi-Fi signal': row('WLAN-Signal', 'Signal Wi-Fi', 'Wifi-signaal', 'Sygnał Wi-Fi'),
 } as const satisfies Readonly<Record<string, Translations>>;
 
-/** The name of an entity: one that has its translations above. */
+/** The English name of an entity. It must have its translations above. */
 export type EntityName = keyof typeof translations;
 
-/** A row's name in a language. */
+/** The name of an entity in a language. */
 export function nameIn(language: Language, name: EntityName): string {
   return language === 'en' ? name : translations[name][language];
 }

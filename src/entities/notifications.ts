@@ -16,7 +16,7 @@ const shownFlags: Readonly<Record<FlagField, Shown>> = {
   high_humidity_threshold: { name: 'High humidity threshold' },
   high_temperature: { name: 'High temperature alert' },
   high_temperature_threshold: { name: 'High temperature threshold' },
-  // More than a notification: by the interface document it has the checks run every day.
+  // Not only a notification: according to the interface document, it makes the checks run every day.
   legionella_risk: { name: 'Daily legionella check', icon: 'mdi:bacteria-outline' },
   low_battery_level: { name: 'Low battery alert' },
   low_temperature: { name: 'Low temperature alert' },

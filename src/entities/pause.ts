@@ -2,7 +2,10 @@ import type { PropertyView } from '../model/devices.ts';
 import { maxPauseMinutes, minPauseMinutes } from '../model/pause.ts';
 import type { BridgeAction, EntityRow, Refusal } from './row.ts';
 
-/** A guest is not shown the automatic shut-off. While that is not known, what Home Assistant has from an earlier run stays. */
+/**
+ * The cloud does not show the automatic shut-off to a guest. Until this is known, Home Assistant keeps the entity of an
+ * earlier run.
+ */
 const exists = ({ settings }: PropertyView) => settings !== null;
 
 const operation = 'update_property_settings';
@@ -13,14 +16,16 @@ function inMinutes(
   payload: string,
   min: number,
 ): BridgeAction | Refusal {
-  // Home Assistant may write a whole number as 60.0.
+  // Home Assistant may send a whole number as 60.0.
   const minutes = /^\d{1,4}(\.0+)?$/.test(payload.trim()) ? Number(payload) : Number.NaN;
   if (minutes >= min && minutes <= maxPauseMinutes) return { kind, propertyId: property.id, minutes };
   const end = min === 0 ? ', or 0 to end the pause' : '';
   return { refusal: `must be whole minutes from ${minPauseMinutes} to ${maxPauseMinutes}${end}` };
 }
 
-/** The entities of a pause of the automatic shut-off. `control.settings` must permit the commands, as those of the switch. */
+/**
+ * The entities of a pause of the automatic shut-off. Their commands need `control.settings`, like those of the switch.
+ */
 export const pauseEntities: readonly EntityRow<PropertyView>[] = [
   {
     component: 'number',
@@ -72,7 +77,7 @@ export const pauseEntities: readonly EntityRow<PropertyView>[] = [
     component: 'sensor',
     key: 'paused_until',
     name: 'Automatic shut-off paused until',
-    // The bridge itself knows it, with or without the cloud.
+    // The bridge keeps this value itself, even if the cloud is unreachable.
     needs: 'bridge',
     icon: 'mdi:timer-pause-outline',
     exists,

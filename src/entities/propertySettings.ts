@@ -3,7 +3,7 @@ import { isOfGuest, type PropertyView } from '../model/devices.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
 import type { FieldOperation, SwitchRow } from './row.ts';
 
-// Shared parts of the rows of a property's settings and of its notification settings.
+// Shared parts of the rows for a property's settings and for its notification settings.
 
 /** How the entity of a setting is shown. */
 export type Shown = Pick<SwitchRow<PropertyView>, 'name' | 'icon' | 'isDisabledByDefault'>;
@@ -11,7 +11,7 @@ export type Shown = Pick<SwitchRow<PropertyView>, 'name' | 'icon' | 'isDisabledB
 /** The fields that all rows of settings share. */
 export const settingFields = { needs: 'cloud', category: 'config' } as const;
 
-/** For values that other operations change than those of the settings. A guest may not use these either. */
+/** For settings that have operations of their own. The cloud does not let guests change these either. */
 export const unlessGuest = (view: PropertyView) => !isOfGuest(view);
 
 const operations = {
@@ -27,14 +27,14 @@ export function settingRow<
   return {
     key: field,
     ...settingFields,
-    // A guest is not shown the settings and could not change them. While that is not known, what Home Assistant has from an
-    // earlier run stays.
+    // The cloud does not show the settings to a guest, who could not change them. Until this is known, Home Assistant
+    // keeps the entities of an earlier run.
     exists: (view: PropertyView) => view[kind] !== null,
     command: { path: `${kind}/${field}/set`, operation: operations[kind], field },
   } as const;
 }
 
-/** A switch of a setting that the cloud does not show. Its state is the value that the cloud last accepted. */
+/** A switch for a setting that the cloud does not show. Its state is the value that the cloud accepted last. */
 export function acceptedSwitch(
   key: string,
   shown: Shown,

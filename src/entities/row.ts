@@ -13,8 +13,9 @@ import type { EntityName } from './names.ts';
  */
 
 /**
- * What an entity needs to be available: `device`, the bridge, fresh cloud data and its device's link; `cloud`, the
- * first two; `bridge`, only the bridge. Connectivity and incidents must not need the link they report on.
+ * What an entity needs to be available. `device`: the bridge, fresh cloud data, and the link of its device. `cloud`:
+ * the bridge and fresh cloud data. `bridge`: only the bridge. An entity that reports a lost link or an incident must
+ * not need that link.
  */
 export type AvailabilitySource = 'device' | 'cloud' | 'bridge';
 
@@ -22,42 +23,44 @@ export type AvailabilitySource = 'device' | 'cloud' | 'bridge';
 export type BridgeAction =
   | { readonly kind: 'refresh' }
   | { readonly kind: 'set_log_level'; readonly level: string }
-  /** No minutes end a pause of the automatic shut-off. */
+  /** With 0 minutes, `pause` ends a pause of the automatic shut-off. */
   | { readonly kind: 'pause' | 'set_pause_minutes'; readonly propertyId: string; readonly minutes: number };
 
 /** What a command does: calls of the cloud, or an action of the bridge. */
 export type CommandAction = Call | readonly Call[] | BridgeAction;
 
-/** Why a command is refused, for its sender. */
+/** The reason for refusing a command, for its sender. */
 export interface Refusal {
   readonly refusal: string;
 }
 
 interface Common<View> {
-  /** Part of the unique id and the component id: never changes. */
+  /** Part of the unique id and the component id. It must never change. */
   readonly key: string;
-  /** Sentence case, without the device's name, and with its translations in names.ts; null for the device's main entity. */
+  /** In sentence case, without the device's name, and translated in names.ts; null for the device's main entity. */
   readonly name: EntityName | null;
   readonly needs: AvailabilitySource;
   readonly category?: 'config' | 'diagnostic';
   readonly icon?: `mdi:${string}`;
   readonly isDisabledByDefault?: true;
-  /** Whether this device has the entity; unless given, it has. */
+  /** Whether this device has the entity. If it is not given, every device has. */
   readonly exists?: (view: View) => boolean;
 }
 
-/** The operation that a command needs: the same for all devices, or by the device. */
+/** A value that is the same for all devices, or depends on the device. */
 export type PerDevice<View, Name> = Name | ((view: View) => Name);
 
 /** A command: its topic below the device's, and what it does. */
 export interface Command<View, Input> {
   readonly path: string;
-  /** A change. If `control` forbids it or the cloud does not offer it, there is no entity. */
+  /**
+   * The operation that it needs. If `control` forbids the operation or the cloud does not offer it, there is no entity.
+   */
   readonly operation: PerDevice<View, OperationName | null>;
   readonly action: (view: View, input: Input) => CommandAction | Refusal;
 }
 
-/** A command that sets one field. The body of the operation says which values it may have. */
+/** A command that sets one field. The body of the operation defines the allowed values. */
 export interface FieldCommand<View = unknown, Field extends string = BodyField<FieldOperation>> {
   readonly path: string;
   readonly operation: PerDevice<View, FieldOperation>;
@@ -65,7 +68,7 @@ export interface FieldCommand<View = unknown, Field extends string = BodyField<F
   readonly field: Field;
 }
 
-/** The operations that change single fields of a device; their one path parameter is the device's id. */
+/** The operations that change single fields of a device. Their only path parameter is the device's id. */
 export type FieldOperation =
   | 'patch_property'
   | 'patch_signal'
@@ -82,7 +85,7 @@ export interface Attributes {
   readonly expression: string;
 }
 
-// Units and state classes that Home Assistant takes for a device class: a part of its list at
+// Units and state classes that Home Assistant accepts for a device class, a part of its list at
 // https://developers.home-assistant.io/docs/core/entity/sensor/#available-device-classes
 type Measured =
   | { readonly deviceClass: 'volume_flow_rate'; readonly unit: 'L/min'; readonly stateClass: 'measurement' }
@@ -92,12 +95,12 @@ type Measured =
   | { readonly deviceClass: 'duration'; readonly unit: 's' | 'min'; readonly stateClass?: 'measurement' }
   | { readonly deviceClass: 'volume' | 'water'; readonly unit: 'L'; readonly stateClass?: never }
   | { readonly stateClass: 'measurement' };
-/** Water that is counted: from the last reset on, or for ever. At most one row of a table has resets. */
+/** Counted water: since the last reset, or in total. At most one row of a table has resets. */
 type Counted<View> = {
   readonly deviceClass: 'water';
   readonly unit: 'L';
   readonly stateClass: 'total';
-  /** ISO 8601 with offset; null while it is not known. */
+  /** ISO 8601 with offset; null if it is not known. */
   readonly lastReset?: (view: View) => string | null;
 };
 type NumberSensor<View> = (Measured | Counted<View>) & {
@@ -109,7 +112,7 @@ type EnumSensor<View> = {
   readonly options: readonly string[];
   readonly value: (view: View) => string | null;
 };
-/** A time is ISO 8601 in UTC, as `isoFromUnixSeconds` makes it in model/calendar.ts, and a date is YYYY-MM-DD. */
+/** A time is ISO 8601 in UTC, as from `isoFromUnixSeconds` in model/calendar.ts. A date is YYYY-MM-DD. */
 type TimeSensor<View> = {
   readonly deviceClass: 'timestamp' | 'date';
   readonly value: (view: View) => string | null;
@@ -144,7 +147,7 @@ export type BinarySensorRow<View> = Common<View> & {
     | 'tamper';
   readonly value: (view: View) => boolean | null;
   readonly attributes?: Attributes;
-  /** Open incidents, whose words in the chosen language are in the attribute `alerts`. */
+  /** Open incidents. Their texts in the chosen language are in the attribute `alerts`. */
   readonly alerts?: (view: View) => readonly Incident[];
 };
 
@@ -159,7 +162,7 @@ type ValveRow<View> = Common<View> & {
 /** An event entity: it has no state, and each message is one event. */
 export type EventRow<View> = Common<View> & {
   readonly component: 'event';
-  /** Its topic below the device's; not retained. */
+  /** Its topic below the device's topic. The messages are not retained. */
   readonly path: string;
   readonly eventTypes: readonly string[];
 };
@@ -167,7 +170,7 @@ export type EventRow<View> = Common<View> & {
 /** A button: it has a command and no state. */
 export type ButtonRow<View> = Common<View> & {
   readonly component: 'button';
-  /** What Home Assistant sends; the command is given whatever was sent. */
+  /** The payload that Home Assistant sends. The command receives any payload. */
   readonly payload?: string;
   readonly command: Command<View, string>;
 };
@@ -175,7 +178,7 @@ export type ButtonRow<View> = Common<View> & {
 /** One of several words, which Home Assistant can change. */
 export type SelectRow<View> = Common<View> & {
   readonly component: 'select';
-  /** What is offered besides the present value. */
+  /** The options besides the current value. */
   readonly options: readonly string[];
   readonly value: (view: View) => string | null;
   readonly command: Command<View, string> | FieldCommand<View>;
@@ -202,7 +205,9 @@ type NumberRow<View> = Common<View> & {
 /** A text that Home Assistant can change. */
 export type TextRow<View> = Common<View> & {
   readonly component: 'text';
-  /** A regular expression that Python and JavaScript both read. Home Assistant does not show a value that does not match. */
+  /**
+   * A regular expression for both Python and JavaScript. Home Assistant does not show a value that does not match it.
+   */
   readonly pattern?: string;
   readonly value: (view: View) => string | null;
   readonly command: FieldCommand<View>;
@@ -217,7 +222,7 @@ export type CommandRow<View> =
   | NumberRow<View>
   | TextRow<View>;
 
-/** An entity: one row, from which its discovery, state, command and documentation come. */
+/** An entity: one row, from which its discovery, state, command and documentation are made. */
 export type EntityRow<View> = SensorRow<View> | BinarySensorRow<View> | EventRow<View> | CommandRow<View>;
 
 /** The operations that `control` permits and the cloud has. */
@@ -228,7 +233,7 @@ export function requiredOperation<View, Name>(operation: PerDevice<View, Name>, 
   return typeof operation === 'function' ? (operation as (view: View) => Name)(view) : operation;
 }
 
-/** Whether the device has the entity, by the row and by the offered operations. */
+/** Whether the device has the entity, according to the row and to the offered operations. */
 export function hasEntity<View>(row: EntityRow<View>, view: View, offers: SupportedOperations): boolean {
   if ('command' in row) {
     const needed = requiredOperation<View, OperationName | null>(row.command.operation, view);

@@ -69,7 +69,7 @@ export const settingEntities: readonly (SwitchRow<PropertyView> | TextRow<Proper
 
 type Reader = (text: string) => string | Refusal;
 
-/** Checks of a setting's value beyond those of the operation's body, and its form for the cloud. */
+/** Checks and converts the values of settings, if the body of the operation does not say enough. */
 export const settingReaders: ReadonlyMap<string, Reader> = new Map<keyof PropertySettings, Reader>([
   [
     'pressure_tests_schedule',

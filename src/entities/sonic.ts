@@ -19,7 +19,7 @@ import type { EntityRow } from './row.ts';
 
 const valveStateOptions = [...valveStates, 'other'] as const;
 
-// As long as that is not known, what Home Assistant has from an earlier run stays.
+// Until this is known, Home Assistant keeps the entities of an earlier run.
 const hasTelemetry = (view: SonicView) => view.telemetry !== null;
 
 const hasUsage = (view: SonicView) => view.usage !== null;
@@ -70,7 +70,8 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     value: (view) => measured(view, 'flowLMin'),
   },
   {
-    // A flow that is too small to be measured is none. While no water runs, each measurement is an entry in the log book.
+    // A flow that is too small to be measured counts as none. While no water runs, each measurement is an entry in the
+    // log book.
     component: 'sensor',
     key: 'water_at_rest',
     name: 'Water last at rest',
@@ -185,7 +186,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
   },
   nameText(renaming, 'device', ({ sonic }) => sonic.name),
   {
-    // Needs only the bridge: a command fails when the cloud or the valve is not reached, and then it must be seen.
+    // Needs only the bridge: if the cloud or the valve is unreachable, commands fail, and this must be visible.
     component: 'binary_sensor',
     key: 'command_failed',
     name: 'Command failed',
@@ -240,7 +241,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     deviceClass: 'enum',
     options: pressureTestResults,
     exists: hasPressureTests,
-    // One that still runs has no result yet.
+    // A test that is still running has no result.
     value: (view) =>
       isInState(view.sonic, 'pressure_test') ? null : lastPressureTestResult(view.pressureTests, view),
   },
@@ -335,7 +336,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     value: ({ sonic, isStale }) => (isStale ? null : isConnected(sonic.radio_connection)),
   },
   {
-    // Positive in practice, so it is not dBm, and its unit is unknown.
+    // The values are positive in practice, so the unit is not dBm but unknown.
     component: 'sensor',
     key: 'radio_rssi',
     name: 'Radio signal strength',

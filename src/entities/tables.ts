@@ -27,7 +27,7 @@ const tables: { readonly [Kind in DeviceKind]: readonly EntityRow<ViewOf[Kind]>[
   sonic: sonicEntities,
 };
 
-/** The table of a kind of device. Its rows read views of that kind only, and must be given no other. */
+/** The table of a kind of device. Its rows only read views of that kind, and must receive no others. */
 export function entityTable(kind: DeviceKind): readonly EntityRow<DeviceView>[] {
   return tables[kind] as unknown as readonly EntityRow<DeviceView>[];
 }

@@ -3,12 +3,13 @@ import { isTypeUnknown } from '../model/incidents.ts';
 import type { Store } from '../store/store.ts';
 import { type HealthProblem, healthProblem } from './problem.ts';
 
-// Problems of the account as a whole. `isAsked`: the properties and the list of hubs of each were read once.
+// Problems of the account as a whole. `isAsked` says whether the properties and each property's list of hubs were read
+// once.
 
-/** A longer list of names is no clearer. */
+/** At most this many names are listed. A longer list would be no clearer. */
 const maxNames = 5;
 
-/** The problems of the account, and facts that its owner may wonder about. */
+/** The problems of the account, and harmless facts that its owner may wonder about. */
 export function accountProblems(store: Store, isAsked: boolean): HealthProblem[] {
   const emptiness = emptyAccount(store, isAsked);
   const wrong = [emptiness, ...uncertainIncidents(store), ...renamedProperties(store), ...sharedIds(store)];
@@ -21,7 +22,7 @@ export function accountProblems(store: Store, isAsked: boolean): HealthProblem[]
   ];
 }
 
-/** Why there is no valve to show; null if there is one, or if that is not known. */
+/** Why there is no valve to show; null if there is one, or if the reason is not known yet. */
 export function emptyAccount(store: Store, isAsked: boolean): string | null {
   if (!store.isComplete) return null;
   const { properties, signals, sonics } = store.counts();
@@ -42,7 +43,10 @@ export function emptyAccount(store: Store, isAsked: boolean): string | null {
     : `${owner} has a hub, but no valve. Add your devices in the vendor's app`;
 }
 
-/** Incidents that make alerts unknown. They count only once all lists were read: one of these may have the device. */
+/**
+ * Incidents that make alerts unknown. They count only once all lists were read, because a later list may have their
+ * device.
+ */
 function uncertainIncidents(store: Store): string[] {
   const uncertain = store.isComplete ? store.incidents.uncertain : [];
   const messages = uncertain.map(({ record, device }) => {
@@ -58,7 +62,7 @@ function uncertainIncidents(store: Store): string[] {
   return [...new Set(messages)];
 }
 
-/** Home Assistant has one device for each ID. */
+/** IDs that both a hub and a valve have. Home Assistant has one device for each ID. */
 function sharedIds(store: Store): string[] {
   const hubs = new Set(store.ids('signal'));
   return store
@@ -67,7 +71,10 @@ function sharedIds(store: Store): string[] {
     .map((id) => `A hub and a valve have the same ID ${id}. Home Assistant shows only one of them`);
 }
 
-/** They are shown until the next start. That does not have the old names, and removes properties that are not selected. */
+/**
+ * Properties that `filters.properties` still names by an old name. They are shown until the next start. That start does
+ * not know the old names, so it removes these properties.
+ */
 function renamedProperties(store: Store): string[] {
   return store.filter.outdated.flatMap(([oldName, ids]) =>
     ids
@@ -79,17 +86,17 @@ function renamedProperties(store: Store): string[] {
   );
 }
 
-/** That a guest, for example, may not read the settings of these properties. */
+/** The message if the account may not read the settings of these properties, for example as a guest. */
 export function settingsRefused(names: string): string {
   return `The cloud does not show the settings of ${names} to this account. Their controls are missing. Days begin by the last known time zone, or else by schedules.timezone`;
 }
 
-/** Pauses of the automatic shut-off that have ended, and that could not be undone so far. */
+/** Pauses of the automatic shut-off that have ended, although the shut-off is still off. */
 export function pauseProblems(store: Store): HealthProblem[] {
   const failed = [...store.pauses].filter(([, { state }]) => state === 'failed');
   return failed.map(([id, { reason }]) => {
     const message = `The automatic shut-off of ${store.label('property', id)} is still off after a pause: ${reason}`;
-    // Nobody can turn it on in a property that has left the account.
+    // If the property has left the account, nobody can turn the shut-off on there.
     const isGone = store.devices.property.isComplete && !store.has('property', id);
     if (isGone) return healthProblem('pause', 'ok', message);
     return healthProblem('pause', 'degraded', `${message}. Retrying. Turn it on in the vendor's app`);
@@ -114,7 +121,7 @@ function harmlessFacts(store: Store): (string | null)[] {
   ];
 }
 
-/** The properties whose hubs the cloud does not list; null if there is none. */
+/** A message about properties whose hubs the cloud does not list; null if there are none. */
 function unlistedHubs(store: Store, isAsked: boolean): string | null {
   if (!isAsked) return null;
   const ids = store.topology.unreadPropertyIds();

@@ -5,53 +5,53 @@ import { type PollName, pollNames, pollTable, vitalPolls } from '../model/polls.
 import { incompleteKey, type PollFailure, type StatusByPoll, wasPolled } from '../polling/pollStatus.ts';
 import { type HealthProblem, healthProblem } from './problem.ts';
 
-/** Everything that decides about the status. */
+/** All facts that decide about the status. */
 export interface HealthInputs {
   readonly polls: StatusByPoll;
-  /** Whether the account is read for the first time, so that a valve or a leak may be missing. */
+  /** Whether the first reading of the account goes on, so that a valve or a leak may still be missing. */
   readonly isFirstReading: boolean;
   /** The polls that have read nothing for longer than their schedule allows. */
   readonly overdue: readonly PollName[];
-  /** Names of the valves that are reachable and send no new measurements. */
+  /** Names of the valves that are reachable but send no new measurements. */
   readonly silentValves: readonly string[];
-  /** Wall clock, ms, of the next sign-in; null unless the cloud rejected the credentials. */
+  /** Wall-clock ms of the next sign-in; null if the cloud has not rejected the credentials. */
   readonly rejectedUntil: number | null;
-  /** Wall clock, ms, until which the cloud limits requests. */
+  /** Wall-clock ms until which the cloud limits requests; null if it does not. */
   readonly limitedUntil: number | null;
-  /** Problems of everything else: broker, account, data directory. */
+  /** Problems besides reading the cloud: broker, account, data directory. */
   readonly problems: readonly HealthProblem[];
 }
 
-/** How the bridge is doing, and why. */
+/** The result: the status of the bridge and its problems. */
 export interface HealthReport {
   readonly status: HealthStatus;
-  /** All problems as text, the gravest first; null if there is none. */
+  /** All problems as text, the most serious first; null if there are none. */
   readonly reason: string | null;
-  /** Problems of the cloud alone, as text; null if there is none. */
+  /** Only the problems of the cloud, as text; null if there are none. */
   readonly cloudReason: string | null;
-  /** The gravest first. */
+  /** The most serious first. */
   readonly problems: readonly HealthProblem[];
-  /** Why a side of the bridge is not ready although it is connected, as text; null if it is ready. */
+  /** For each side of the bridge: why it is not ready although it is connected, as text; null if it is ready. */
   readonly unready: Readonly<Record<'cloud' | 'broker', string | null>>;
 }
 
-/** Why the data of the cloud is unavailable if nothing has failed. */
+/** The reason if the cloud's data is unavailable although nothing has failed. */
 export const staleReason = 'No fresh data from the cloud';
 
-/** Why nothing is known yet. */
+/** The reason before the cloud has answered. */
 export const waitingReason = 'Waiting for the cloud to answer';
 
-/** Why not all is known yet. */
+/** The reason during the first reading. */
 export const readingReason = 'Connected, reading the account for the first time';
 
-/** A longer list is no clearer. */
+/** At most this many problems are listed. A longer list would be no clearer. */
 export const maxShown = 10;
 const maxNames = 5;
 
-/** The gravest first. */
+/** The most serious status first. */
 const gravestFirst: readonly HealthStatus[] = ['auth_failed', 'cloud_unreachable', 'degraded', 'ok'];
 
-/** Evaluates all problems; the gravest gives the status and the first sentence. */
+/** Evaluates all problems. The most serious one gives the status and the first sentence. */
 export function evaluateHealth(inputs: HealthInputs): HealthReport {
   const all = [...cloudProblems(inputs), ...inputs.problems];
   const problems = gravestFirst.flatMap((status) => all.filter((each) => each.status === status));
@@ -67,7 +67,7 @@ export function evaluateHealth(inputs: HealthInputs): HealthReport {
   };
 }
 
-/** Kinds of failures that leave no data of the cloud. */
+/** Kinds of failures after which there is no data of the cloud at all. */
 const outages = [
   { kind: 'auth', status: 'auth_failed' },
   { kind: 'unavailable', status: 'cloud_unreachable' },
@@ -103,7 +103,7 @@ function cloudProblems({
   return [...failed, ...waitingPolls(polls, overdue), ...reading, ...silence(silentValves)];
 }
 
-/** Polls that have not failed, and have not read anything in time either: their requests wait. */
+/** Polls that have not failed but have read nothing in time. Their requests still wait for their turn. */
 function waitingPolls(polls: StatusByPoll, overdue: readonly PollName[]): HealthProblem[] {
   const waiting = overdue.filter((poll) => polls[poll].failure === null).map((poll) => pollTable[poll].label);
   if (waiting.length === 0) return [];
@@ -121,7 +121,7 @@ function silence(valves: readonly string[]): HealthProblem[] {
 function rejectedAccount(untilMs: number): HealthProblem {
   const next = `Next attempt by ${utcTime(untilMs)} UTC, or when the password file changes`;
   const message = `The cloud rejects the e-mail or the password. Correct them. ${next}`;
-  // One key, whether the cloud has rejected the account again or no attempt is allowed yet.
+  // The key is the same, whether the cloud has rejected another attempt or no attempt is allowed yet.
   const key = 'auth_failed';
   const outage = 'the cloud rejects the e-mail or the password. Correct them';
   return { ...healthProblem('cloud', 'auth_failed', message, key), outage };
@@ -135,19 +135,22 @@ function failedPolls({ kind, key, message }: PollFailure, polls: readonly PollNa
   return healthProblem('cloud', 'degraded', sentence, key);
 }
 
-/** Whether a vital poll has failed only once. */
+/** Whether the poll is a vital one and has failed only once. */
 function isFirstFailure(polls: StatusByPoll, poll: PollName): boolean {
   return vitalPolls.includes(poll) && polls[poll].consecutiveFailures === 1;
 }
 
-/** Whether all vital polls fail in this way. Before the first of them has ended, the other polls decide. */
+/** Whether all vital polls fail in this way. Until one of them has ended, the other polls decide. */
 function isWhollyFailing(polls: StatusByPoll, kind: CloudErrorKind): boolean {
   const vital = vitalPolls.map((poll) => polls[poll]).filter(wasPolled);
   const judged = vital.length > 0 ? vital : pollNames.map((poll) => polls[poll]).filter(wasPolled);
   return judged.length > 0 && judged.every(({ failure }) => failure?.kind === kind);
 }
 
-/** Each distinct failure, with the polls that failed by it. Polls share an error, but each incomplete list lacks something else. */
+/**
+ * Each different failure, with the polls that it concerns. Polls with the same error share one entry. Incomplete lists
+ * do not, because each of them misses other records.
+ */
 function failuresByKey(polls: StatusByPoll): [PollFailure, PollName[]][] {
   const failures = new Map<string, [PollFailure, PollName[]]>();
   for (const poll of pollNames) {
@@ -179,7 +182,7 @@ export function healthPayload(inputs: HealthInputs, { status, reason }: HealthRe
   return { status, reason, schedules, limited_until: iso(inputs.limitedUntil) };
 }
 
-/** `bridge/health` is published again when this changes. The time of each success is not part of it. */
+/** `bridge/health` is published again when this text changes. It does not contain the time of each success. */
 export function healthFingerprint(inputs: HealthInputs, { status, problems }: HealthReport): string {
   const outcomes = pollNames.map((poll) => {
     const { lastSuccessAt, failure } = inputs.polls[poll];
@@ -198,7 +201,7 @@ function iso(atMs: number | null): string | null {
   return atMs === null ? null : new Date(atMs).toISOString();
 }
 
-/** Hours and minutes in UTC. */
+/** A time as hours and minutes in UTC. */
 function utcTime(atMs: number): string {
   return new Date(atMs).toISOString().slice(11, 16);
 }

@@ -24,7 +24,7 @@ import {
 import type { OtherBridges } from './otherBridges.ts';
 import { type HealthProblem, healthProblem, type ProblemSource } from './problem.ts';
 
-/** Other parts log these problems. */
+/** Problems from these sources are logged by other parts. */
 const loggedElsewhere = new Set<ProblemSource>([
   'start',
   'broker',
@@ -35,16 +35,22 @@ const loggedElsewhere = new Set<ProblemSource>([
   'telemetry',
 ]);
 
-/** Health is published after this time, although the lists of the cloud were not read yet. */
+/** Health is published after this time, in ms, even if the lists of the cloud were not read yet. */
 const firstAnswerMs = 2_000;
 
-/** Health is evaluated at least this often: what has stopped reports nothing. */
+/** How often health is evaluated at least, in ms. A part that has stopped reports nothing by itself. */
 const evaluateEveryMs = 10_000;
 
-/** A time until which the cloud limits requests is a new one only if it differs by more: two clocks always differ a little. */
+/**
+ * The cloud's limit counts as a new one only if it differs by more than this, in ms, because two clocks always differ a
+ * little.
+ */
 const maxLimitErrorMs = 1_000;
 
-/** The start time changes only by more than this: two clocks always differ a little, and each change is published. */
+/**
+ * The start time changes only by more than this, in ms. Two clocks always differ a little, and each change is
+ * published.
+ */
 const maxStartErrorMs = 60_000;
 
 interface HealthEvents {
@@ -68,10 +74,10 @@ export interface HealthParts {
 }
 
 /**
- * Evaluates health, and whether the data of the cloud is fresh: after each poll, when devices come or go and incidents change,
- * when the connection to the broker starts or ends, when the broker begins or ends to reject messages, when data becomes too
- * old, and every ten seconds. It emits changes, and logs them. Readiness, `bridge/health` and the status page show the same
- * report.
+ * Evaluates health, and whether the data of the cloud is fresh. It does so after each poll, and when devices or
+ * incidents change. It does so when the broker connection starts or ends, when the broker begins or stops to reject
+ * messages, when data becomes too old, and every ten seconds. It emits and logs changes. Readiness, `bridge/health` and
+ * the status page show the same report.
  */
 export class HealthMonitor extends EventEmitter<HealthEvents> {
   readonly #parts: HealthParts;
@@ -80,7 +86,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   #brokerLostAt: number | null = null;
   #httpProblem: string | null = null;
   readonly #cloudOutage: OutageLog;
-  /** The keys of all problems in the log since everything worked last. */
+  /** The keys of all problems that were logged since everything last worked. */
   readonly #loggedProblems = new Set<string>();
   readonly #loggedInformation = new Set<string>();
   #report: HealthReport | null = null;
@@ -88,7 +94,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   #fingerprint = '';
   #isCloudFresh = false;
   #isStopped = false;
-  /** Devices have come or gone, or incidents have changed, since the last `change` of the store. */
+  /** Whether devices or incidents have changed since the last `change` of the store. */
   #isNews = false;
   #limitedUntil: number | null = null;
   #cancelTimer: () => void = () => {};
@@ -102,12 +108,13 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     this.#cloudOutage = new OutageLog(clock, log, 'Cloud');
     poller
       .on('ended', (poll) => {
-        // The first lists end within moments. A report before the last of them would only be replaced.
+        // The first lists end within moments. An earlier report would be replaced at once by that after the last list.
         const isNews = this.#report !== null || poller.statuses.records[poll].failure !== null;
         if (isNews || !poller.isFirstReading) this.#evaluate(true);
       })
       .on('listsRead', () => this.#evaluate());
-    // What they make unknown is published after this, and the poll that has read them may go on for long.
+    // A new device or incident can make alerts unknown. Health follows at once, because the poll that has read it may
+    // go on for long.
     const onNews = () => {
       this.#isNews = true;
     };
@@ -131,19 +138,24 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     otherBridges.on('changed', () => this.#evaluateAgain());
   }
 
-  /** When the bridge was started, in ms since 1970. It changes if the clock of the computer is set. */
+  /** When the bridge was started, in ms since 1970. It changes if the computer's clock is set. */
   get startedAt(): number {
     const startedAt = this.#parts.clock.now() - (this.#parts.clock.monotonic() - this.#createdAt);
     if (Math.abs(startedAt - this.#startedAt) > maxStartErrorMs) this.#startedAt = startedAt;
     return this.#startedAt;
   }
 
-  /** When the last connection to the broker ended, in ms since 1970; null while there is one, and before the first. */
+  /**
+   * When the last connection to the broker ended, in ms since 1970; null during a connection, and before the first one.
+   */
   get brokerLostAt(): number | null {
     return this.#brokerLostAt;
   }
 
-  /** Null until the lists of the cloud were read, or one could not be, or `firstAnswerMs` after the start. */
+  /**
+   * Null before the first evaluation. That comes when the lists were read, when one failed, or `firstAnswerMs` after
+   * the start.
+   */
   get status(): HealthStatus | null {
     return this.#report?.status ?? null;
   }
@@ -163,22 +175,22 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     return this.#report?.cloudReason ?? null;
   }
 
-  /** Why a side of the bridge is not ready although it is connected; null if it is ready. */
+  /** For each side of the bridge: why it is not ready although it is connected; null if it is ready. */
   get unready(): HealthReport['unready'] {
     return this.#report?.unready ?? { cloud: null, broker: null };
   }
 
-  /** The payload of `bridge/health`. It stays the same object until a result changes; null before the first evaluation. */
+  /** The payload of `bridge/health`, the same object until a result changes; null before the first evaluation. */
   get payload(): object | null {
     return this.#payload;
   }
 
-  /** Evaluates health after `firstAnswerMs`, if it was not evaluated before, and from then on again and again. */
+  /** Evaluates health after `firstAnswerMs` at the latest, and regularly from then on. */
   start(): void {
     this.#cancelTimer = this.#parts.clock.after(firstAnswerMs, () => this.#evaluate());
   }
 
-  /** Why HTTP does not work; null once it does. */
+  /** Records why HTTP does not work; null if it works. */
   setHttpProblem(problem: string | null): void {
     this.#httpProblem = problem;
     this.#evaluateAgain();
@@ -190,7 +202,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     this.#cancelTimer();
   }
 
-  /** `isAttempt`: the cloud was asked just now. */
+  /** `isAttempt` says whether a poll of the cloud has just ended. */
   #evaluate(isAttempt = false): void {
     if (this.#isStopped) return;
     const inputs = this.#inputs();
@@ -209,7 +221,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     this.#checkFreshness();
   }
 
-  /** Evaluates again, if there was a first evaluation. */
+  /** Evaluates again, but not before the first evaluation. */
   #evaluateAgain(): void {
     if (this.#report !== null) this.#evaluate();
   }
@@ -228,7 +240,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       const cause = staleCause(records);
       const told = cause === null ? '' : `: ${cause}`;
       this.#parts.log.warn(`No fresh data from the cloud${told}. Entities are now unavailable`);
-      // An outage of the whole cloud explains it better than what one list met.
+      // If the whole cloud is unreachable, that explains more than the failure of one list.
       const { problems = [], cloudReason } = this.#report ?? {};
       const reason = (problems.some(isOutage) && cloudReason) || `${staleReason}${told}`;
       this.emit('event', 'cloud_offline', { reason });
@@ -236,7 +248,10 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     this.emit('changed');
   }
 
-  /** Logs each problem when it begins, and once that everything works again. An outage of the cloud has its own lines. */
+  /**
+   * Logs each problem when it begins, and logs once when everything works again. An outage of the cloud has its own
+   * lines.
+   */
   #logProblems({ status, problems }: HealthReport, isAttempt: boolean): void {
     const outage = problems.find(isOutage);
     if (outage?.outage !== undefined) {
@@ -272,14 +287,14 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     };
   }
 
-  /** The cloud's limit, which is the same one until it differs by more than the reading of a clock. */
+  /** Until when the cloud limits requests. It stays the same if it differs only by the inaccuracy of the clocks. */
   #steadyLimit(until: number | null): number | null {
     const before = this.#limitedUntil ?? Number.NEGATIVE_INFINITY;
     if (until === null || Math.abs(until - before) > maxLimitErrorMs) this.#limitedUntil = until;
     return this.#limitedUntil;
   }
 
-  /** One that is out of reach is shown as offline. */
+  /** Valves without new measurements. An unreachable valve is left out, because it is shown as offline anyway. */
   #silentValves(): string[] {
     const { store } = this.#parts;
     return Object.values(store.telemetry)
@@ -291,7 +306,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       .map((id) => store.label('sonic', id));
   }
 
-  /** All problems except those of reading the cloud. */
+  /** All problems that do not come from reading the cloud. */
   #otherProblems(): HealthProblem[] {
     const { client, connection, retained, state, store, poller, otherBridges } = this.#parts;
     const messages: [ProblemSource, string | null, HealthProblem['stops']?, string?][] = [
@@ -323,7 +338,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   }
 }
 
-/** A warning means that a record is missing; information, that an unknown value was used. */
+/** Odd data of the cloud. `warn`: a record is missing because of it. `info`: an unknown value was used. */
 function unexpectedData(client: CloudClient, wanted: 'info' | 'warn'): HealthProblem[] {
   const messages = client.problems().flatMap(({ level, message }) => (level === wanted ? [message] : []));
   if (messages.length === 0) return [];
@@ -356,7 +371,7 @@ function isOutage({ outage }: HealthProblem): boolean {
   return outage !== undefined;
 }
 
-/** The time of the next attempt differs by a millisecond each time. It is shown in minutes. */
+/** Rounds a time up to minutes, because the time of the next attempt differs by a millisecond at each evaluation. */
 function roundedUp(atMs: number): number {
   return Math.ceil(atMs / 60_000) * 60_000;
 }

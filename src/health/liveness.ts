@@ -7,8 +7,8 @@ import { text } from 'node:stream/consumers';
 export const startingUp = 'starting';
 
 /**
- * Sends the status to each connection to this name, until the process stops. Only a process whose event loop works can
- * do that. Linux only; rejects if another process uses the name.
+ * Sends the status to each client that connects to this name, until the process stops. A process can do so only if its
+ * event loop works. Linux only; rejects if another process uses the name.
  */
 export async function serveLiveness(
   name: string,
@@ -37,7 +37,8 @@ export async function probeLiveness(name: string, timeoutMs = 3_000): Promise<st
 }
 
 // An abstract socket needs no file, no port and no rights, so it works with a read-only root and for any user.
-// Containers on the host's network share the names of all such sockets; each has its own mount namespace.
+// Containers on the host's network share these names. So the name contains the mount namespace, which differs between
+// containers.
 function abstractAddress(name: string): string {
   return `\0${name} ${readlinkSync('/proc/self/ns/mnt')}`;
 }

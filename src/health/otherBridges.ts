@@ -6,49 +6,51 @@ import type { BrokerMessage } from '../broker/message.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import type { Shard } from '../model/shard.ts';
 
-/** A bridge that has published nothing for this time has stopped. */
+/** A bridge counts as stopped if it has published nothing for this long, in ms. */
 const stoppedAfterMs = 300_000;
 
-/** While another bridge is known, each publishes its `info` this often, so that neither counts as stopped. */
+/** While a bridge knows another one, it publishes its `info` this often, in ms, so that neither counts as stopped. */
 const greetingEveryMs = 60_000;
 
-/** A bridge that was started after this one, and may not know it yet, answers within this time. */
+/** The time, in ms, in which another bridge answers that does not know this one yet. */
 const answerMs = 10_000;
 
-/** This one answers no more often than this, whatever is published at its topics. */
+/** The shortest time between two answers of this bridge, in ms, whatever other clients publish. */
 const answerSpacingMs = 2_000;
 
-/** More bridges than this do not share a topic, and old messages must not fill the memory. */
+/** How many bridges are remembered. So many never share a topic, and old messages must not fill the memory. */
 const maxBridges = 20;
 
 interface OtherBridgesEvents {
-  /** This bridge is to publish its `info` again, which names the bridges that it has heard. */
+  /** This bridge should publish its `info` again. It names the bridges that this one has heard. */
   readonly greet: [];
   /** `problem`, `announcerProblem` or `isAny` may have changed. */
   readonly changed: [];
 }
 
 interface OtherBridge {
-  /** Its name in topics. */
+  /** The name of the bridge in topics. */
   readonly name: string;
-  /** Its `shard.count`. */
+  /** The `shard.count` of the bridge. */
   readonly count: number;
   readonly info: string;
-  /** When it was last heard; of the monotonic clock. */
+  /** When it was last heard, in ms of the monotonic clock. */
   readonly heardAt: number;
-  /** Until then it counts as running, unless it is heard again; of the monotonic clock. */
+  /** Until when it counts as running if it is not heard again, in ms of the monotonic clock. */
   readonly runsUntil: number;
 }
 
 /**
- * Listens for a bridge that runs below the same base topic by mistake: one with the name of this one, or one with another
- * `shard.count`. Both would carry out one command, and each would delete devices of the other as stale.
+ * Listens for bridges that run under the same base topic by mistake: with the same name as this one, or with another
+ * `shard.count`. Both bridges would carry out each command, and each would delete the other's devices as stale.
  *
- * An `info` may be of a run that ended long ago: the broker has retained it, or another client publishes it again. So each
- * `info` names the instances that its bridge has heard. Instances are new with each connection, so only a live bridge can
- * name the present one. Each bridge answers an `info` that does not name it, and both know each other after one answer.
+ * An `info` message may be from a run that ended long ago, because the broker has retained it or another client
+ * publishes it again. So each `info` names the instances that its bridge has heard. The instance is new with each
+ * connection, so only a running bridge can name the current one. If an `info` does not name this bridge, this bridge
+ * answers it. After one answer, both bridges know each other.
  *
- * It also keeps which devices of this bridge are announced to Home Assistant by a bridge with another base topic.
+ * This class also records which devices of this bridge are announced to Home Assistant by a bridge with another base
+ * topic.
  */
 export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
   readonly #topics: Topics;
@@ -56,14 +58,14 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
   readonly #clock: Clock;
   readonly #run: string;
   readonly #startedAt: number;
-  /** By their instance. */
+  /** The other bridges by their instance. */
   readonly #known = new Map<string, OtherBridge>();
   #instance = 0;
   #greetedAt = Number.NEGATIVE_INFINITY;
   #cancelGreeting: (() => void) | null = null;
   #cancelTimer: () => void = () => {};
   #announcers: ReadonlyMap<string, string> = new Map();
-  /** Topics of discovery messages that this bridge did not publish, because another bridge does. */
+  /** Topics of discovery messages that this bridge leaves to another bridge. */
   readonly #unannounced = new Set<string>();
 
   constructor(topics: Topics, shard: Shard, connection: Connection, clock: Clock, random: Random) {
@@ -79,17 +81,17 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
       .on('willPublished', () => this.#onStopped(topics.bridgeName));
   }
 
-  /** Identifies this run of the bridge, and the present connection. */
+  /** Identifies this run of the bridge and its current connection. */
   get instanceId(): string {
     return this.#run + hex(this.#instance, 4);
   }
 
-  /** The instances that this bridge has heard and that are in its way. */
+  /** The instances that this bridge has heard and that use its topics by mistake. */
   get heard(): readonly string[] {
     return [...this.#known.keys()];
   }
 
-  /** What is wrong while another bridge runs; null while none does. */
+  /** A message if another bridge uses these topics; null if none does. */
   get problem(): string | null {
     const now = this.#clock.monotonic();
     const running = [...this.#known.values()].find(({ runsUntil }) => now < runsUntil);
@@ -101,13 +103,13 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
       : `${name} has shard.count ${count}, this bridge has ${this.#shard.count}. Valve commands are rejected. Give all the same number`;
   }
 
-  /** Whether another bridge was heard lately: after its restart it must find its messages. */
+  /** Whether another bridge was heard lately. Its messages must stay, because it may only be restarting. */
   get isAny(): boolean {
     const now = this.#clock.monotonic();
     return [...this.#known.values()].some(({ heardAt }) => now < heardAt + stoppedAfterMs);
   }
 
-  /** What is wrong while another bridge announces devices of this one; null while none does. */
+  /** A message if another bridge announces devices of this one; null if none does. */
   get announcerProblem(): string | null {
     const [topic] = this.#unannounced;
     const announcer = this.#announcers.get(topic ?? '')?.replace(/\/state$/, '');
@@ -115,19 +117,19 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
     return `Another bridge (${announcer}) announces devices of this bridge to Home Assistant. This bridge does not replace them. Stop the other bridge and run its cleanup`;
   }
 
-  /** Records which bridge announces what: by the topic of a discovery message, the topic of that bridge's state. */
+  /** Records which discovery topics other bridges use: by topic, the `state` topic of the other bridge. */
   recordAnnouncers(announcers: ReadonlyMap<string, string>): void {
     this.#announcers = announcers;
     for (const topic of this.#unannounced) if (!announcers.has(topic)) this.#unannounced.delete(topic);
     this.emit('changed');
   }
 
-  /** Whether another bridge keeps the discovery message at the topic up to date. */
+  /** Whether another bridge publishes the discovery message at the topic. */
   isAnnouncing(topic: string): boolean {
     return this.#announcers.has(topic);
   }
 
-  /** Records that this bridge does not publish a discovery message, because another bridge does. */
+  /** Records that this bridge leaves a discovery message to another bridge. */
   recordUnannounced(topic: string): void {
     if (this.#unannounced.has(topic)) return;
     this.#unannounced.add(topic);
@@ -143,7 +145,7 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
   #onMessage(message: BrokerMessage): void {
     const { topic, payload, isRetained } = message;
     const name = this.#topics.bridgeNamed(topic);
-    // A retained message says nothing of the present.
+    // A retained message does not show that its bridge is running.
     if (name === null || isRetained) return;
     if (topic === this.#topics.ofBridge(name, 'info')) this.#onInfo(name, payload);
     else if (topic === this.#topics.ofBridge(name, 'state') && payload === 'offline') this.#onStopped(name);
@@ -161,7 +163,8 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
     const now = this.#clock.monotonic();
     const known = this.#known.get(instanceId);
     const isAware = heard.includes(this.instanceId);
-    // Earlier versions name no instance. One of them that says something new is live as well.
+    // Earlier versions do not name the instances that they have heard. If such a bridge publishes a new `info`, it is
+    // running too.
     const isLive = isAware || (known !== undefined && known.info !== payload);
     const isPerhapsNew = startedAt === null || startedAt >= this.#startedAt;
     const runsUntil = isLive ? now + stoppedAfterMs : isPerhapsNew ? now + answerMs : 0;
@@ -179,7 +182,10 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
     this.emit('changed');
   }
 
-  /** What ran before may have stopped meanwhile. What still runs names the new instance in its answer. */
+  /**
+   * Takes a new instance for the new connection. Other bridges may have stopped in the meantime. A running bridge will
+   * answer, and its answer names the new instance.
+   */
   #renewInstance(): void {
     this.#instance += 1;
     const until = this.#clock.monotonic() + answerMs;
@@ -189,12 +195,15 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
     this.#lookAgain();
   }
 
-  /** The bridge of that name has stopped, or the broker published its last will. One that still runs publishes again. */
+  /**
+   * The bridge of that name has stopped, or the broker has published its last will. If it still runs, it publishes
+   * again.
+   */
   #onStopped(name: string): void {
     if (name === this.#topics.bridgeName) this.#instance += 1;
     for (const [instanceId, other] of this.#known) {
       if (other.name !== name) continue;
-      // A bridge with our name may return in a moment, and only this one keeps its messages.
+      // A bridge with the same name may come back soon, and this bridge must not delete its messages until then.
       if (name === this.#topics.bridgeName) this.#known.set(instanceId, { ...other, runsUntil: 0 });
       else this.#known.delete(instanceId);
     }
@@ -210,7 +219,7 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
     });
   }
 
-  /** Forgets what was not heard for long, and greets the rest; again as long as there is any. */
+  /** Forgets bridges that were not heard for long, and greets the others. Repeats this while there are any. */
   #lookAgain(): void {
     this.#cancelTimer();
     if (this.#known.size === 0) return;
@@ -238,12 +247,15 @@ function hex(number: number, digits: number): string {
 interface BridgeInfo {
   readonly instanceId: string;
   readonly count: number;
-  /** Ms since 1970; null if it does not say. */
+  /** Ms since 1970; null if the `info` does not say. */
   readonly startedAt: number | null;
   readonly heard: readonly unknown[];
 }
 
-/** The bridge that published an `info`. Version 0.1.0 has no id, so its start identifies it, and no `shard`. */
+/**
+ * Reads the bridge from its `info`. Version 0.1.0 has no instance id, so its start time identifies it. It has no
+ * `shard` either.
+ */
 function readInfo(payload: string): BridgeInfo | null {
   try {
     const {

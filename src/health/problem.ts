@@ -21,11 +21,11 @@ export interface HealthProblem {
   readonly status: HealthStatus;
   /** What happened, what it means and what to do, in short sentences without the last full stop. */
   readonly message: string;
-  /** Differs for two problems, and is the same for each occurrence of one. */
+  /** The same text for each occurrence of one problem, and another text for another problem. */
   readonly key: string;
   /** The side of the bridge that is not ready while the problem lasts. */
   readonly stops?: 'cloud' | 'broker' | undefined;
-  /** Whether the log waits: the problem may end in a moment, or become an outage with a line of its own. */
+  /** Whether the log waits, because the problem may end soon, or become an outage that has its own line. */
   readonly isBrief?: boolean;
   /** Why the cloud's data cannot be read at all, for the log. */
   readonly outage?: string;

@@ -7,21 +7,21 @@ import type { Store } from '../store/store.ts';
 import { readingReason, staleReason, waitingReason } from './health.ts';
 import type { HealthMonitor } from './healthMonitor.ts';
 
-/** One of the two sides of the bridge. */
+/** The status of one side of the bridge: the cloud or the broker. */
 export interface ComponentStatus extends SideStatus {
-  /** Whether it has worked, and its data is fresh or published. */
+  /** Whether it works: the cloud's data is fresh, or the devices are published. */
   readonly isWorking: boolean;
-  /** Why it is not up, in words; null if it is. */
+  /** Why it is not up, for people; null if it is. */
   readonly reason: string | null;
 }
 
-/** The two sides of the bridge. */
+/** The status of both sides of the bridge. */
 export interface Readiness {
   readonly cloud: ComponentStatus;
   readonly broker: ComponentStatus;
 }
 
-/** Whether publishing the devices has begun, and whether it was done. */
+/** Whether the publishing of devices has begun, and whether all were published once. */
 export interface PublishingProgress {
   readonly isShowingDevices: boolean;
   readonly hasShownDevices: boolean;
@@ -32,7 +32,7 @@ const starting = (status: 'connecting' | 'loading', reason: string): ComponentSt
   return { isWorking: false, status, reason, workedAt: null };
 };
 
-/** Of a side that is connected. */
+/** The status of a side that is connected, but may have a problem. */
 function connected(problem: string | null): ComponentStatus {
   return problem === null ? up : { isWorking: false, status: 'down', reason: problem, workedAt: null };
 }
@@ -47,7 +47,7 @@ export function cloudReadiness(
   }: Pick<HealthMonitor, 'isCloudFresh' | 'status' | 'cloudReason' | 'unready'>,
   records: StatusByPoll,
 ): ComponentStatus {
-  // Data stays fresh for a while after an outage begins.
+  // After the beginning of an outage, data still counts as fresh for a while.
   const isAway = status === 'cloud_unreachable' || status === 'auth_failed';
   if (isAway || (isJudged(records) && !isCloudFresh)) {
     const readAt = Math.max(...vitalPolls.map((poll) => records[poll].lastSuccessAt ?? 0));
@@ -76,7 +76,7 @@ export function brokerReadiness(
     : starting('connecting', reason);
 }
 
-/** What the headline says of the bridge, but for the broker. */
+/** The facts about the bridge in the headline, except those about the broker. */
 export function cloudFacts(
   health: HealthMonitor,
   poller: Pick<Poller, 'statuses'>,
@@ -91,7 +91,10 @@ export function cloudFacts(
   };
 }
 
-/** Whether the first reading goes on, and has not failed: data of single valves is read once the valves are known. */
+/**
+ * Whether the first run of the poll is not finished and has not failed. Data of single valves waits for the list of
+ * valves.
+ */
 export function isPending(
   poll: PollName,
   { statuses: { records, progress } }: Pick<Poller, 'statuses'>,

@@ -16,7 +16,7 @@ import {
   type Readiness,
 } from './readiness.ts';
 
-/** What the snapshots are taken of. */
+/** What the snapshots are made from. */
 interface SnapshotParts {
   readonly client: CloudClient;
   readonly connection: Connection;
@@ -27,14 +27,14 @@ interface SnapshotParts {
   readonly outcomes: Outcomes;
   readonly publisher: PublishingProgress;
   readonly clock: Clock;
-  /** Whether the metrics show single valves. */
+  /** Whether the metrics include single valves. */
   readonly hasDeviceMetrics: boolean;
 }
 
 /** Everything that the status page shows. */
 export type StatusSnapshot = ReturnType<Snapshots['status']>;
 
-/** Everything that the metrics show; counts begin with the process. */
+/** Everything that the metrics show. Counters start with the process. */
 export type MetricsSnapshot = ReturnType<Snapshots['metrics']>;
 
 /** The data of the status page and the metrics, collected at each request. Times are ms of the wall clock. */
@@ -54,7 +54,7 @@ export class Snapshots {
     };
   }
 
-  /** The figures. */
+  /** The data of the metrics. */
   metrics() {
     const { client, connection, retained, store, poller, outcomes, hasDeviceMetrics } = this.#parts;
     const { open_incidents: openIncidents, ...devices } = store.counts();
@@ -78,7 +78,7 @@ export class Snapshots {
     };
   }
 
-  /** A valve, the name of its property, and when it was last read; null if it is not shown. */
+  /** A valve with the name of its property, and when it was last read; null if it is not shown. */
   #valve(id: string) {
     const { store } = this.#parts;
     const view = store.sonicView(id);
@@ -87,14 +87,14 @@ export class Snapshots {
     return { view, property, readAt: this.#readAt(id) };
   }
 
-  /** When a sonic was last read, in ms since 1970; null if it never was. */
+  /** When a sonic was last read, in ms since 1970; null if it was never read. */
   #readAt(sonicId: string): number | null {
     const { store, clock } = this.#parts;
     const at = store.devices.sonic.readAt(sonicId);
     return at === undefined ? null : at + clock.now() - clock.monotonic();
   }
 
-  /** The bridge itself, the polls and the account. */
+  /** The data of the status page: the bridge itself, the polls and the account. */
   status() {
     const { store, poller, health } = this.#parts;
     const { records, progress } = poller.statuses;
@@ -113,26 +113,26 @@ export class Snapshots {
           lastSuccessAt,
           failure: failure?.message ?? null,
           failures: consecutiveFailures,
-          /** Whether the first reading goes on, and has not failed. */
+          /** Whether the first run is not finished and has not failed. */
           isPending: isPending(poll, poller),
-          /** Null if it is read valve by valve. */
+          /** How many records the account has; null for data of single valves. */
           records: found[poll] ?? null,
         };
       }),
-      /** Why there is nothing to show, in words; null if there is something, or that is not known. */
+      /** Why there is nothing to show, for people; null if there is something, or if the reason is not known. */
       emptiness: emptyAccount(store, records.properties.lastSuccessAt !== null),
-      /** How far the first reading is; empty once everything was read. */
+      /** The progress of the first reading; empty once everything was read. */
       progress,
-      /** Whether every list was once read completely, and it is known what of it is to be shown. */
+      /** Whether every list was read completely once, and it is known which records this bridge shows. */
       isWhole: store.isResolved,
       properties: store.ids('property').flatMap((id) => store.propertyView(id) ?? []),
       signals: store.ids('signal').flatMap((id) => store.signalView(id) ?? []),
       sonics: store.ids('sonic').flatMap((id) => store.sonicView(id) ?? []),
       incidents: store.ids('incident').flatMap((id) => store.incidents.get(id) ?? []),
-      /** Whether no other incident is open. */
+      /** Whether `incidents` is certainly complete. */
       areIncidentsKnown: store.incidents.areKnown,
       incidentsReadAt: records.incidents.lastSuccessAt,
-      /** When a sonic was last read; null if it never was. */
+      /** When a sonic was last read, in ms since 1970; null if it was never read. */
       readAt: (sonicId: string) => this.#readAt(sonicId),
     };
   }

@@ -4,7 +4,7 @@ import { type Clock, sleep } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import type { Log } from '../base/log.ts';
 
-/** What is reported to systemd. */
+/** The service that is reported to systemd. */
 export interface Service {
   /** Resolves once the service has started. */
   readonly started: Promise<void>;
@@ -14,16 +14,17 @@ export interface Service {
   readonly stopping: AbortSignal;
 }
 
-/** With three, one that fails or is late restarts nothing. */
+/** Pings within the watchdog's limit. With three, a single ping may fail or be late without a restart. */
 const pingsPerLimit = 3;
 
-// Node.js has no datagram sockets for this. Packages that add them are compiled during their installation, and where that
-// fails, systemd restarts the service again and again. Its own tool is there wherever systemd is.
+// Node.js has no datagram sockets for this. Packages that add them are compiled during their installation. If that
+// fails, systemd restarts the service again and again. systemd's own tool is always there.
 const runFile = promisify(execFile);
 
 /**
- * Reports to systemd (sd_notify) when the service has started and when it stops, and in between that it is alive, as
- * often as `WatchdogSec` needs. Does nothing unless systemd requests it. A failure is logged once.
+ * Reports to systemd (sd_notify) when the service has started and when it stops. In between, it reports that the
+ * service is alive, as often as `WatchdogSec` needs. Does nothing unless systemd asks for it by environment variables.
+ * Logs only the first failure.
  */
 export async function reportToSystemd(service: Service, clock: Clock, log: Log): Promise<void> {
   const { NOTIFY_SOCKET: socket, WATCHDOG_USEC: limitUs = 0 } = process.env;
@@ -48,7 +49,7 @@ export async function reportToSystemd(service: Service, clock: Clock, log: Log):
     await sleep(clock, pingMs, stopping).catch(() => undefined);
     if (stopping.aborted) return;
     deadPings = isAlive() ? 0 : deadPings + 1;
-    // Just after a sleep of the computer, nothing was read for hours either.
+    // The first failed check may only follow a sleep of the computer, during which nothing was read either.
     if (deadPings < 2) await report('WATCHDOG=1');
     if (deadPings === 2) log.error('Reading the cloud has stopped. systemd restarts sonic2mqtt');
   }

@@ -22,34 +22,37 @@ import { viewId } from './discovery.ts';
 import type { TargetKind, Topics } from './topics.ts';
 
 /*
- * How a payload becomes an action: the path names a handler, which is a row of an entity table or a plain command. The
- * handler reads the payload by its component: a word of a valve, an option, or fields of an operation, which are checked
- * by the operation's own schema. The action is refused unless `control` permits all of its calls.
+ * How a payload becomes an action. The path of the topic names a handler: a row of an entity table, or a plain command.
+ * The handler reads the payload by its component: a word for a valve, an option, or fields of an operation, which are
+ * checked by the operation's own schema. The action is refused unless `control` permits all of its calls.
  */
 
-/** What a command does, or why it is refused, in words for its sender. */
+/** The action of a command, or the reason for its sender why it is refused. */
 export type ParsedCommand = { readonly action: CommandAction } | Refusal;
 
-/** What handles the payloads at one path. */
+/** Handles the payloads at one path. */
 type CommandHandler =
   | CommandRow<DeviceView>
   | { readonly component: 'field'; readonly command: FieldCommand<unknown, string> }
   | { readonly component: 'fields'; readonly command: FieldsCommand }
   | { readonly component: 'word'; readonly command: WordCommand<DeviceView> };
 
-/** Checking a field takes time, and a message has room for thousands of unknown fields. */
+/**
+ * After this many refused fields, no more are checked. Checking takes time, and a message has room for thousands of
+ * fields.
+ */
 const maxRefusalsShown = 5;
 
 const incidentOperations: readonly OperationName[] = ['act_on_incident', 'act_on_property_incident'];
 
-/** Below an incident's topic. */
+/** The path of commands below an incident's topic. */
 const incidentPath = 'action';
 
 function commandRows(kind: DeviceKind): readonly CommandRow<DeviceView>[] {
   return entityTable(kind).filter((row) => 'command' in row);
 }
 
-/** The paths of commands below a device of this kind; `+` is any field. */
+/** The paths of commands below a device of this kind. `+` stands for any field. */
 function commandPaths(kind: DeviceKind): readonly string[] {
   const plain = plainCommands[kind].flatMap((command) => {
     const hasFieldTopics = 'hasFieldTopics' in command && command.hasFieldTopics;
@@ -61,7 +64,10 @@ function commandPaths(kind: DeviceKind): readonly string[] {
   return [...new Set([...ofRows, ...plain])];
 }
 
-/** The filters to subscribe to. No two match the same topic, because a broker may then deliver a command twice. */
+/**
+ * The filters to subscribe to. No two filters match the same topic, because a broker could then deliver a command
+ * twice.
+ */
 export function commandFilters(topics: Topics): string[] {
   const ofDevices = deviceKinds.flatMap((kind) =>
     commandPaths(kind).map((path) => topics.below(kind, '+', path)),
@@ -69,7 +75,7 @@ export function commandFilters(topics: Topics): string[] {
   return [...ofDevices, topics.below('incident', '+', incidentPath)];
 }
 
-/** Whether the path is that of a command, below a device of this kind or below an incident. */
+/** Whether commands are received at the path, below a device of this kind or below an incident. */
 export function isCommandPath(kind: TargetKind, path: string): boolean {
   return kind === 'incident' ? path === incidentPath : handlerAt(kind, path) !== null;
 }
@@ -89,7 +95,7 @@ export function parseCommand(
   return withPermission(readPayload(handler, view, payload), control);
 }
 
-/** The action of a payload at an incident, which must offer it. */
+/** The action of a payload at an incident. The incident must offer it. */
 export function parseIncidentCommand(
   incident: Incident,
   payload: string,
@@ -105,12 +111,12 @@ export function parseIncidentCommand(
     : { refusal: `must be one of ${offered.join(', ')}. Got ${quote(payload)}` };
 }
 
-/** Why a command is refused that a section of `control` forbids. */
+/** The reason for refusing a command that a section of `control` forbids. */
 export function permissionMessage(section: Control): string {
   return `not permitted: control.${section} is off in the configuration`;
 }
 
-/** An action that `control` permits as a whole. */
+/** The action, if `control` permits all of its calls. */
 function withPermission(
   action: CommandAction | Refusal,
   control: Readonly<Record<Control, boolean>>,
@@ -155,11 +161,11 @@ function handlerAt(kind: DeviceKind, path: string): CommandHandler | null {
   const plain = plainCommands[kind].find((each) => each.path === path);
   if (!plain) return fieldOf(kind, path);
   if ('hasFieldTopics' in plain) return { component: 'fields', command: plain };
-  // A command is only given views of its own kind.
+  // A plain command only receives views of its own kind.
   return { component: 'word', command: plain as WordCommand<DeviceView> };
 }
 
-/** The command at the topic of a single field, whether there is such a field or not. */
+/** The command at the topic of a single field, even if there is no such field; null for any other path. */
 function fieldOf(
   kind: DeviceKind,
   path: string,
@@ -179,7 +185,7 @@ function fieldPath({ path }: FieldsCommand, field: string): string {
   return path.replace(/set$/, `${field}/set`);
 }
 
-/** The section of `control` that forbids an operation; null when it is permitted. */
+/** The section of `control` that forbids an operation; null if it is permitted. */
 export function missingPermission(
   operation: OperationName | null,
   control: Readonly<Record<Control, boolean>>,
@@ -188,7 +194,9 @@ export function missingPermission(
   return needed.find((section) => !control[section]) ?? null;
 }
 
-/** The same for a call. An action of an incident may need the permission for valves too. */
+/**
+ * The section of `control` that forbids a call; null if it is permitted. An incident's action may also need `valves`.
+ */
 export function missingPermissionFor(
   call: UncheckedCall,
   control: Readonly<Record<Control, boolean>>,
@@ -197,7 +205,7 @@ export function missingPermissionFor(
   return ofOperation ?? (movesValve(call) && !control.valves ? 'valves' : null);
 }
 
-/** Whether a call moves a valve, or may. */
+/** Whether a call moves a valve, or may move one. */
 export function movesValve({ operation, body }: UncheckedCall): boolean {
   if (!isOperationName(operation)) return false;
   const { action } = (body ?? {}) as { readonly action?: unknown };
@@ -207,7 +215,10 @@ export function movesValve({ operation, body }: UncheckedCall): boolean {
 
 const valveWords = 'OPEN or CLOSE, or {"action":"open"}';
 
-/** A payload that is only partly understood must not move a valve: it has no other key, and no key twice. */
+/**
+ * The action of a payload. A payload that is only partly understood must not move a valve, so other or repeated keys
+ * are refused.
+ */
 export function valveAction(payload: string): 'open' | 'close' | Refusal {
   const text = payload.trim();
   const read = text.startsWith('{') ? readObject(text, valveWords) : { object: { action: text } };
@@ -221,7 +232,7 @@ export function valveAction(payload: string): 'open' | 'close' | Refusal {
     : { refusal: `action must be the only key. Got ${quote(stranger)} also` };
 }
 
-/** The JSON object of a payload. */
+/** Reads a payload as a JSON object. */
 function readObject(
   payload: string,
   wanted: string,
@@ -237,7 +248,7 @@ function readObject(
   }
 }
 
-/** Why an object that has a key twice is refused. */
+/** The reason for refusing an object that has a key twice. */
 export function repeatedKeyMessage(key: string): string {
   return `${key.slice(0, 80)} is given twice`;
 }
@@ -272,8 +283,8 @@ function setFields(view: DeviceView, { operation }: FieldsCommand, payload: stri
 }
 
 /**
- * The value as the operation accepts it. A text is tried in each of its interpretations. A refusal does not repeat the
- * value, because an address may hold a secret.
+ * The value in the form that the operation accepts. A text is tried in each of its possible meanings. A refusal does
+ * not repeat the value, because an address may hold a secret.
  */
 function readField(
   view: DeviceView,
@@ -290,7 +301,7 @@ function readField(
       return { refusal: `${field} ${value.refusal}` };
     }
     const [fault] = checkCall(row, fieldsCall(view, operation, { [field]: value })).faults;
-    // An address may be cleared; a device without a name would be found nowhere.
+    // An address may be empty, but nobody could find a device without a name.
     const isNameless = field === 'name' && value === '';
     if (!fault && !isNameless) return { value };
     words = fault?.message ?? 'must not be blank';
@@ -298,7 +309,7 @@ function readField(
   return { refusal: `${field.slice(0, 80)} ${words}` };
 }
 
-/** What a text can mean: a flag such as ON, a number, or the text itself. */
+/** All meanings that a text can have: a flag such as ON, a number, or the text itself. */
 function interpretations(text: string): readonly unknown[] {
   const trimmed = text.trim();
   const flags: ReadonlyMap<string, boolean> = new Map([
@@ -312,7 +323,7 @@ function interpretations(text: string): readonly unknown[] {
   return [...(flag === undefined ? [] : [flag]), ...(isNumber ? [Number(trimmed)] : []), trimmed];
 }
 
-/** The call that sets these fields of the device and no others: the cloud accepts some of the fields by PUT too. */
+/** The call that sets only these fields of the device. The other fields stay as they are. */
 function fieldsCall(view: DeviceView, operation: FieldOperation, body: object): Call {
   return { operation, params: { [`${view.kind}_id`]: viewId(view) }, body } as unknown as Call;
 }

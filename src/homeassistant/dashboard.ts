@@ -5,18 +5,19 @@ import { slug } from './slug.ts';
 import type { Topics } from './topics.ts';
 
 /*
- * The dashboard for Home Assistant: a view for each property, with its summary on top, its valves, and the litres of the last
- * days. It is made of discovery messages and nothing else, so it has the entities and names that Home Assistant has. A tap
- * shows details. What moves water or changes something asks first: by default, Home Assistant acts at the tap on an icon.
+ * The dashboard for Home Assistant. It has a view for each property, with its summary on top, its valves, and the
+ * litres of the last days. It is made of discovery messages only, so it has the entities and names that Home Assistant
+ * has. A tap shows details. A card that moves water or changes something asks first, because by default Home Assistant
+ * acts on a tap on an icon.
  */
 
-/** What a dashboard needs to know of a device. */
+/** The parts of a device that a dashboard needs. */
 export interface DiscoveredDevice {
-  /** False for a device of another account: its entities only occupy entity IDs. */
+  /** False for a device of another account. It is needed because its entities occupy entity IDs. */
   readonly isOwn: boolean;
   readonly kind: string;
   readonly identifier: string;
-  /** The identifier of the device above it. */
+  /** The identifier of its parent device. */
   readonly parent: string;
   readonly name: string;
   readonly entities: ReadonlyMap<string, Entity>;
@@ -26,7 +27,7 @@ interface Entity {
   /** Null for the device's main entity. */
   readonly name: string | null;
   readonly isEnabled: boolean;
-  /** What Home Assistant makes the entity ID of; null if only its own table can spell it. */
+  /** The entity ID that Home Assistant would choose; null if only Home Assistant's own table can spell the name. */
   readonly wantedId: string | null;
 }
 
@@ -81,10 +82,12 @@ const head = [
   'The dashboard of sonic2mqtt for Home Assistant. Replace the text in the raw configuration editor of a new dashboard by this.',
   'If you have changed entity IDs in Home Assistant, or renamed a device, change the IDs here too.',
 ];
-/** Home Assistant then makes the IDs of the names in that language. */
+/** Older versions make the entity IDs from the names, which are in that language. */
 const noteOfLanguages = 'Home Assistant before 2025.10 has other entity IDs, in the language of the names.';
 
-/** THE TILES, by component, in the order in which they are shown. A device has those that its message has. */
+/**
+ * THE TILES: components in the order in which they are shown. A device has the tiles whose components its message has.
+ */
 const valveTiles = [
   'binary_sensor_alert',
   'binary_sensor_incident_water_presence_detected',
@@ -106,7 +109,7 @@ const propertyTiles = [
   'switch_pressure_tests_enabled',
 ];
 
-/** Reads the discovery message of a device, of this bridge or of any other program; null for anything else. */
+/** Reads the discovery message of a device, of this bridge or of any other program; null for any other payload. */
 export function readDiscovered(payload: string, topics: Topics): DiscoveredDevice | null {
   try {
     const { device, components, state_topic, availability } = JSON.parse(payload);
@@ -115,7 +118,7 @@ export function readDiscovered(payload: string, topics: Topics): DiscoveredDevic
     const name = String(device.name);
     if (kind === undefined) return null;
     const entities = Object.entries<Readonly<Record<string, unknown>>>(components)
-      // One that is being withdrawn has only its platform.
+      // A component that is being removed has only its platform.
       .filter(([, { unique_id }]) => unique_id !== undefined)
       .map(([id, component]) => [id, entityOf(component, name)] as const);
     const parent = String(device.via_device);
@@ -141,20 +144,20 @@ function entityOf(component: Readonly<Record<string, unknown>>, device: string):
 }
 
 /**
- * The dashboard of the own ones of these devices as YAML, for Home Assistant's raw configuration editor; null if there is no
- * property and no valve. The devices come in the order in which they were announced.
+ * The dashboard of those devices that are own ones, as YAML for Home Assistant's raw configuration editor; null if
+ * there is neither a property nor a valve. The devices keep the order in which they were announced.
  */
 export function dashboardText(found: readonly DiscoveredDevice[], language: Language): string | null {
   const devices = found.filter(({ isOwn }) => isOwn);
   const own = new Set(devices.map(({ identifier }) => identifier));
-  // A device of another account may have the same name, and a tap must not move its valve.
+  // Devices of other accounts count too. One may have the same name, and a tap must not move its valve.
   const ids = entityIds(found.filter(({ isOwn, identifier }) => isOwn || !own.has(identifier)));
   const say = (key: keyof typeof words) => words[key][language];
   const idOf = (device: DiscoveredDevice, component: string) => {
     const entity = device.entities.get(component);
     return entity?.isEnabled ? ids.get(entity) : undefined;
   };
-  /** One card for each of these components that the device has. */
+  /** One card for each of these components, if the device has it. */
   const cards = (
     device: DiscoveredDevice,
     components: readonly string[],
@@ -165,7 +168,7 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
       return entity === undefined ? [] : [card(entity, device.entities.get(component)?.name ?? device.name)];
     });
 
-  /** Whether a valve has entities to show whose IDs only Home Assistant knows. */
+  /** Whether a valve has entities to show whose IDs only Home Assistant can know. */
   const isNameless = ({ entities }: DiscoveredDevice) =>
     ['valve_valve', ...valveTiles].some((component) => {
       const entity = entities.get(component);
@@ -175,7 +178,7 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
   const valveCards = (valve: DiscoveredDevice): readonly object[] => [
     heading(valve.name, 'mdi:pipe-valve'),
     ...(isNameless(valve) ? [{ type: 'markdown', content: say('unknownIds'), ...wholeLine }] : []),
-    // Only while there is something to see.
+    // Shown only if the last command has failed.
     ...cards(valve, ['binary_sensor_command_failed'], (entity, name) => ({
       ...tile(entity, name),
       ...wholeLine,
@@ -191,13 +194,13 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
     ...cards(valve, valveTiles, tile),
   ];
 
-  /** A button of a device. */
+  /** The card of a button entity. */
   const pressed = (device: DiscoveredDevice, component: string) =>
     cards(device, [component], (entity, name) =>
       button(entity, name, undefined, 'button.press', device.name),
     );
 
-  /** What can be done at a property. What is about a pause is there only while it can be of use. */
+  /** The buttons of a property. Cards about a pause are shown only while they are of use. */
   const propertyButtons = (property: DiscoveredDevice): readonly object[] => {
     const until = idOf(property, 'sensor_paused_until');
     const whilePaused = { condition: 'state', entity: until, state_not: ['unknown', 'unavailable'] };
@@ -215,7 +218,7 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
   const bridges = devices.filter(({ kind }) => kind === 'bridge');
   const [cloud] = bridges.map((bridge) => idOf(bridge, 'binary_sensor_cloud'));
 
-  /** A template for the summary, or for why there is none. */
+  /** A template that shows the summary, or the reason why there is none. */
   const summaryText = (summary: string): string => {
     if (cloud === undefined) return `{{ states('${summary}') }}`;
     return [
@@ -266,7 +269,7 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
       .map((all) => ({ type: 'grid', cards: all })),
   }));
   if (views.length === 0) return null;
-  // By the rules of version 1.1, more texts are quoted: other readers would take them for dates, or `on` for true.
+  // YAML 1.1 quotes more texts. Other readers would take them for dates, or `on` for true.
   const document = new Document({ views }, { version: '1.1', aliasDuplicateObjects: false });
   const known = (device: DiscoveredDevice) =>
     [...device.entities.values()].every((entity) => ids.has(entity));
@@ -277,8 +280,9 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
 }
 
 /**
- * The entity ID of each entity, unless two want the same one. Home Assistant then numbers them in the order in which it sets
- * them up, so `valve.kitchen` may belong to one valve and `sensor.kitchen_water_flow` to the other: nobody else can know.
+ * The entity ID of each entity, except if two entities want the same ID. Home Assistant then numbers them in the order
+ * in which it sets them up. So `valve.kitchen` may belong to one valve and `sensor.kitchen_water_flow` to the other,
+ * and nobody else can know.
  */
 function entityIds(devices: readonly DiscoveredDevice[]): ReadonlyMap<Entity, string> {
   const ids = new Map<Entity, string>();
@@ -296,7 +300,7 @@ function entityIds(devices: readonly DiscoveredDevice[]): ReadonlyMap<Entity, st
   return ids;
 }
 
-/** The property of a valve, above its hub or above itself; null if there is none. */
+/** The property of a valve: the parent of its hub, or its own parent; null if there is none. */
 function propertyOf(
   valve: DiscoveredDevice,
   byIdentifier: ReadonlyMap<string, DiscoveredDevice>,
@@ -311,12 +315,12 @@ const missingNote = (name: string) =>
 
 const wholeLine = { grid_options: { columns: 'full' } };
 
-/** On a phone, half a line has room for a name of so many letters. */
+/** How many letters of a name fit into half a line on a phone. */
 const maxLettersInHalf = 16;
 
 const heading = (text: string, icon: string) => ({ type: 'heading', heading: text, icon });
 
-/** Shows an entity. A tap opens the details, wherever it is. */
+/** Shows an entity. A tap anywhere on it opens the details. */
 const tile = (entity: string, name: string) => ({
   ...{ type: 'tile', entity, name },
   tap_action: { action: 'more-info' },
@@ -324,7 +328,7 @@ const tile = (entity: string, name: string) => ({
   ...(name.length > maxLettersInHalf && wholeLine),
 });
 
-/** Does something with an entity, after a question that names the place. */
+/** Performs an action on an entity, after a question that names the place. */
 const button = (entity: string, name: string, icon: string | undefined, action: string, place: string) => ({
   ...{ type: 'button', entity, name, ...(icon && { icon }), show_state: false, icon_height: '40px' },
   tap_action: {

@@ -16,8 +16,8 @@ import { statesPath, type Topics } from './topics.ts';
 export type Component = Readonly<Record<string, unknown>>;
 
 /**
- * A device's discovery message (Home Assistant's device-based discovery). A component has each of the availability, its
- * mode and the state topic from the root, unless it has its own.
+ * The discovery message of a device (Home Assistant's device-based discovery). Each component takes the availability,
+ * the availability mode and the state topic from the root, unless it has its own.
  */
 export interface Discovery {
   readonly device: Readonly<Record<string, unknown>>;
@@ -32,19 +32,22 @@ interface Availability {
   readonly topic: string;
 }
 
-/** The bridge that makes a message. */
+/** The bridge that writes a message. */
 export interface DiscoveryOrigin {
   readonly topics: Topics;
   readonly version: string;
-  /** Of the names of entities. Ids are English in each. */
+  /** The language of the names of entities. Entity IDs are always English. */
   readonly language: Language;
-  /** The address of the status page, where a browser on another machine can open it. */
+  /** The address of the status page for browsers on other machines; null if there is none. */
   readonly statusPage: string | null;
-  /** Where the project has a page. */
+  /** The address of the project's home page; null if there is none. */
   readonly homepage: string | null;
 }
 
-/** What the root of a device's message says for all of its entities: what makes the message shortest. */
+/**
+ * The availability in the root of a device's message. It is the one that most entities of the kind need, so that the
+ * message is short.
+ */
 const needOfRoot: Readonly<Record<DeviceKind, AvailabilitySource>> = {
   bridge: 'bridge',
   property: 'cloud',
@@ -52,19 +55,19 @@ const needOfRoot: Readonly<Record<DeviceKind, AvailabilitySource>> = {
   sonic: 'device',
 };
 
-/** The key, among the states, of the time from which on a row counts. */
+/** The key in the states for the time since when a row counts. */
 export const lastResetKey = 'last_reset';
 
-/** The key, among the states, of the words of the open alerts. */
+/** The key in the states for the texts of the open alerts. */
 export const alertsKey = 'alert_words';
 
-/** Home Assistant shows no more of a state. */
+/** The longest state that Home Assistant shows. */
 export const maxStateLength = 255;
 
-/** A name beyond this is no name. */
+/** Longer names and versions are cut. */
 const longestName = 100;
 
-/** Whose the devices are that the cloud knows. */
+/** The manufacturer of all devices in the cloud. */
 const manufacturer = 'Watergate';
 
 /** The id of a view's record; empty for the bridge. */
@@ -81,10 +84,16 @@ export function viewId(view: DeviceView): string {
   }
 }
 
-/** A discovery message. It is longer than all others of the device together, so it is written only if its fingerprint is new. */
+/**
+ * The plan of a discovery message. The message is longer than all others of the device together, so it is written only
+ * if its fingerprint is new.
+ */
 export interface DiscoveryPlan {
   readonly topic: string;
-  /** All of a device that its message depends on: two messages of a device with the same fingerprint are the same. */
+  /**
+   * Everything in the device on which its message depends. Two messages of a device with the same fingerprint are the
+   * same.
+   */
   readonly fingerprint: string;
   readonly write: () => WrittenDiscovery;
 }
@@ -95,7 +104,7 @@ interface WrittenDiscovery {
   readonly text: string;
 }
 
-/** A device's discovery message, with the entities that it has and that the cloud offers. */
+/** A device's discovery message, with the entities that the device has and the cloud offers. */
 export function planDiscovery(
   view: DeviceView,
   offers: SupportedOperations,
@@ -105,7 +114,7 @@ export function planDiscovery(
   const id = viewId(view);
   const device = deviceOf(view, discoveryOrigin);
   const deviceText = JSON.stringify(device);
-  // In other languages than English, each entity names its device.
+  // In languages other than English, each entity names its device.
   let shape = `${view.kind} ${language === 'en' ? '' : device.name}`;
   for (const row of entityTable(view.kind)) {
     if (!hasEntity(row, view, offers)) shape += ' 0';
@@ -122,13 +131,16 @@ export function planDiscovery(
   };
 }
 
-/** The common text of messages of one shape, cut at the ID of the device. */
+/** The text that all messages of one shape share, cut where the ID of the device belongs. */
 interface SharedText {
   readonly componentIds: readonly string[];
   readonly pieces: readonly string[];
 }
 
-/** An account has about a dozen shapes. To write a whole message takes ten times as long as to join these texts. */
+/**
+ * A cache by shape. An account has about a dozen shapes. Writing a whole message takes ten times as long as joining its
+ * texts.
+ */
 const sharedTexts = new WeakMap<DiscoveryOrigin, Map<string, SharedText>>();
 const mostShapes = 50;
 
@@ -153,11 +165,11 @@ function entitiesOf(
   return made;
 }
 
-/** Stands for the ID of a device: no topic and no name has such a character. */
+/** Stands for the ID of a device. No topic and no name contains this character. */
 const devicePlaceholder = '\u0001';
 const placeholderText = JSON.stringify(devicePlaceholder).slice(1, -1);
 
-/** The message of a device without the device, whose ID is the placeholder. */
+/** The message without its `device`. The placeholder stands for the ID of the device. */
 function sharedMessage(
   view: DeviceView,
   offers: SupportedOperations,
@@ -182,8 +194,9 @@ function sharedMessage(
 }
 
 /**
- * The name in another language, and the id that Home Assistant would make of the English names: automations name ids, so
- * these must not depend on the language. Home Assistant takes `default_entity_id` from 2025.10 on, and ignores it before.
+ * The name in another language, and the entity ID that Home Assistant would make from the English names. Automations
+ * use entity IDs, so these must not depend on the language. Home Assistant uses `default_entity_id` since 2025.10, and
+ * ignored it before.
  */
 function inLanguage(
   language: Language,
@@ -197,18 +210,18 @@ function inLanguage(
   };
 }
 
-/** The message with these components withdrawn: Home Assistant drops what is named without its settings. */
+/** The message with these components removed: Home Assistant removes a component that is named without its settings. */
 export function withWithdrawn(text: string, componentIds: readonly string[]): string {
   const withdrawn = componentIds
     .map((id) => `${JSON.stringify(id)}:{"platform":"${platformOf(id) ?? 'sensor'}"}`)
     .join();
   if (withdrawn === '') return text;
-  // The components are the end of the message.
+  // The components are at the end of the message.
   const before = text.slice(0, -'}}'.length);
   return `${before}${before.endsWith('{') ? '' : ','}${withdrawn}}}`;
 }
 
-/** The id of a row's component: `{platform}_{key}`. */
+/** The component id of a row: `{platform}_{key}`. */
 export function componentId(row: Pick<EntityRow<never>, 'component' | 'key'>): string {
   return `${row.component}_${row.key}`;
 }
@@ -225,12 +238,12 @@ const platforms = [
   'valve',
 ] as const;
 
-/** The platform that a component id of this bridge starts with; null for an id of another origin. */
+/** The platform with which a component id of this bridge starts; null for an id that is not from this bridge. */
 function platformOf(id: string): string | null {
   return platforms.find((platform) => id.startsWith(`${platform}_`)) ?? null;
 }
 
-/** The device in its message. */
+/** The `device` part of the message. */
 function deviceOf(
   view: DeviceView,
   { topics, version, statusPage }: DiscoveryOrigin,
@@ -279,7 +292,10 @@ function deviceOf(
 
 type Parent = (kind: DeviceKind, id: string) => { readonly via_device: string };
 
-/** The device of that id, if there is one; but what has the same id as its parent must not be its own. */
+/**
+ * The parent with that id, or the bridge if there is none. A device must not be its own parent, even if both have the
+ * same id.
+ */
 function parentIn(parent: Parent, kind: DeviceKind, id: string | null, childId: string) {
   return id === null || id === childId ? parent('bridge', '') : parent(kind, id);
 }
@@ -289,7 +305,7 @@ function parentOfSonic(parent: Parent, { sonic, signal, isWifi, propertyId }: So
   return parentIn(parent, 'property', isWifi ? propertyId : null, sonic.id);
 }
 
-// Home Assistant rejects a whole device for one null among its texts.
+// If one of the texts is null, Home Assistant rejects the whole device.
 function known(key: string, value: string | null): Record<string, string> {
   const text = shortened(value ?? '', longestName);
   return text === '' ? {} : { [key]: text };
@@ -299,7 +315,10 @@ function named(name: string | null, otherwise: string): { name: string } {
   return { name: shortened(name?.trim() ?? '', longestName) || otherwise };
 }
 
-/** The beginning of a text, without half characters: for one of those Home Assistant refuses the whole message. */
+/**
+ * The beginning of a text, without halves of surrogate pairs. Home Assistant would refuse the whole message for one of
+ * those.
+ */
 export function shortened(text: string, longest: number): string {
   return text.slice(0, longest).replace(/\p{Surrogate}/gu, '');
 }
@@ -322,14 +341,14 @@ function availability(
   }
 }
 
-/** What can be chosen: what the row offers, and what was chosen elsewhere. */
+/** The options of a select: those of the row, and the current one if it was chosen elsewhere. */
 function choicesOf({ options, value }: SelectRow<DeviceView>, view: DeviceView): readonly string[] {
   const present = value(view);
   if (present === null || options.includes(present)) return options;
   return [...options, present].toSorted(new Intl.Collator('en', { numeric: true }).compare);
 }
 
-/** A row's component: its fixed part, and what names the device. */
+/** The component of a row: its fixed part, and the parts that name the device. */
 function component(row: EntityRow<DeviceView>, view: DeviceView, id: string, topics: Topics): Component {
   const { kind } = view;
   const made: Record<string, unknown> = {
@@ -348,7 +367,7 @@ function component(row: EntityRow<DeviceView>, view: DeviceView, id: string, top
   return made;
 }
 
-/** What a row's component is on every device. */
+/** The part of a row's component that is the same for every device. */
 function fixedPart(row: EntityRow<never>): Component {
   return {
     name: row.name,
@@ -376,13 +395,13 @@ function fixedPart(row: EntityRow<never>): Component {
     ...('alerts' in row && {
       json_attributes_template: `{{ ({'alerts': value_json.${alertsKey}}) | tojson }}`,
     }),
-    // At 1, Home Assistant would send a command again that got lost with its connection, and the valve would move hours later.
-    // It takes none from the root before 2026.
+    // With QoS 1, Home Assistant would repeat a command that was lost with its connection, and the valve could move
+    // hours later. Each component has its own QoS, because Home Assistant before 2026 takes none from the root.
     qos: 'command' in row ? 0 : 1,
   };
 }
 
-/** By row, made once. A sonic has fifty components, and its message is made again at each change. */
+/** By row, made only once: a sonic has fifty components, and its message is made again at each change. */
 const fixedParts: ReadonlyMap<EntityRow<DeviceView>, Component> = new Map(
   deviceKinds.flatMap(entityTable).map((row) => [row, fixedPart(row)]),
 );

@@ -38,48 +38,52 @@ import { alertInWords, inWords, type Moment, type Wording } from './sentences.ts
 import { type DocumentPath, statesPath, type Topics } from './topics.ts';
 
 /*
- * What Home Assistant receives and sends. `planDevice` says which messages of a device should be retained, from a view of it
- * and the rows in `entities`: the discovery message (`discovery.ts`), the states of its entities, and the documents for other
- * programs. `parseCommand` (`command.ts`) finds the row of a command, and says what it does. All topics are made in `topics.ts`.
- * Nothing here has a clock, a connection or a memory of what it has said.
+ * What Home Assistant receives and sends. `planDevice` says which messages of a device should be retained. It makes
+ * them from a view of the device and the rows in `entities`: the discovery message (`discovery.ts`), the states of the
+ * entities, and the documents for other programs. `parseCommand` (`command.ts`) finds the row of a command, and says
+ * what the command does. All topics are made in `topics.ts`. Nothing here has a clock or a connection, or remembers
+ * earlier messages.
  */
 
-/** A retained message that is wanted on the broker; an empty payload is no message. */
+/** A message that should be retained on the broker. With an empty payload, nothing is retained. */
 export interface Message {
   readonly topic: string;
   readonly payload: string;
 }
 
-/** What the plan needs beyond the device. */
+/** What a plan needs besides the device. */
 export interface PlanContext extends DiscoveryOrigin {
   readonly offers: SupportedOperations;
   readonly isDiscoveryOn: boolean;
-  /** The moment at a property; null for what is in none that is known. */
+  /** The moment at a property; null stands for devices whose property is not known. */
   readonly moment: (propertyId: string | null) => Moment;
 }
 
-/** Everything that a device should have retained. */
+/** Everything about a device that should be retained. */
 export interface DevicePlan {
-  /** Null when Home Assistant is switched off. */
+  /** Null if discovery is switched off. */
   readonly discovery: DiscoveryPlan | null;
   /**
-   * In the order in which they are to be published: that the device is offline before all else, that it is online after
-   * all else, so that no old value is ever available.
+   * In the order in which they must be published, so that no old value ever looks available: `offline` comes before
+   * everything else, and `online` after everything else.
    */
   readonly messages: readonly Message[];
-  /** Topics at which nothing should be. */
+  /** Topics that should have no message. */
   readonly unwanted: readonly string[];
-  /** Topics that stay as they are, since what they hold is nowhere else: running totals, pauses, and settings that the cloud never shows. */
+  /**
+   * Topics whose messages must stay, because nobody else has their content: running totals, pauses, and settings that
+   * the cloud never shows.
+   */
   readonly undecided: readonly string[];
 }
 
-/** At most so many alerts are listed: the recorder of Home Assistant refuses attributes above 16 KB. */
+/** How many alerts are listed. The recorder of Home Assistant refuses attributes above 16 KB. */
 const mostAlertsInWords = 20;
 
-/** So many open incidents at most are in one message. */
+/** How many open incidents are in one message. */
 const mostOpenIncidents = 50;
 
-/** The retained messages of a device, from nothing but what this run has read of it. */
+/** The retained messages of a device that this run has read. */
 export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
   const { topics, isDiscoveryOn } = context;
   const { kind } = view;
@@ -95,7 +99,7 @@ export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
   return { discovery, messages: onlineLast(messages), ...others };
 }
 
-/** What the bridge itself knows of a device, of which this run has read nothing. */
+/** The bridge's own data of a device that this run has not read. */
 interface KnownOfUnread {
   readonly usage?: Usage | null | undefined;
   readonly pause?: ShownPause | undefined;
@@ -103,8 +107,8 @@ interface KnownOfUnread {
 }
 
 /**
- * The retained messages of a device that an earlier run or another bridge has shown, and this run has not read: it may be
- * there, and nothing is known of it. Its entities stay.
+ * The retained messages of a device that an earlier run or another bridge has published, but this run has not read. The
+ * device may still exist, so its entities stay, with unknown values.
  */
 export function planUnread(
   kind: CloudDeviceKind,
@@ -130,13 +134,16 @@ function planDocuments(kind: DeviceKind, id: string, documentsOf: readonly Docum
   return { messages, unwanted, undecided };
 }
 
-/** Availability comes first of all documents. */
+/** Moves `online` to the end. The availability is the first document, so `offline` stays first. */
 function onlineLast(messages: readonly Message[]): readonly Message[] {
   const [first, ...others] = messages;
   return first?.payload === 'online' ? [...others, first] : messages;
 }
 
-/** What belongs at a path below a device: a word, a record, null for nothing, or undefined for what stays as it is. */
+/**
+ * The content at a path below a device: a word or a record. Null means no message, undefined that the broker's message
+ * stays.
+ */
 type Document = readonly [path: DocumentPath, content: string | object | null | undefined];
 
 function documents(view: DeviceView, language: Language): readonly Document[] {
@@ -180,7 +187,7 @@ function documents(view: DeviceView, language: Language): readonly Document[] {
   }
 }
 
-/** The record with more fields. Spreading it takes eight times as long. */
+/** The record with more fields. A spread would take eight times as long. */
 function withMore(record: object, more: object): object {
   return Object.assign({}, record, more);
 }
@@ -231,7 +238,7 @@ const unknownIncidents: WithIncidents = {
 
 const unknownTests = { last_day: null, today_count: null, days: null, job_id: null };
 
-/** The record of a property with nothing in it but its id. */
+/** The record of a property without any data except its id. */
 function unknownProperty(property: Pick<Property, 'id'>): Property {
   const unknown = {
     active: null,
@@ -248,7 +255,10 @@ function unknownProperty(property: Pick<Property, 'id'>): Property {
   return { ...withoutSettings(property), ...unknown, id: property.id };
 }
 
-/** What nobody knows is left as the broker has it: an earlier run may have kept it in a folder that is lost. */
+/**
+ * A flag as a word. If it is not known, the broker's message stays: an earlier run, whose data is lost, may have known
+ * it.
+ */
 function flagWord(flag: boolean | undefined): string | undefined {
   if (flag === undefined) return undefined;
   return flag ? 'ON' : 'OFF';
@@ -295,7 +305,7 @@ function usageShown(usage: Usage) {
 const noCommand = { action: null, asked_at: null, status: null, reason: null };
 const noMovement = { valve: null, at: null, by: null, topic: null, incident_id: null };
 
-/** The newest command. `failed` is the one that Home Assistant shows as a problem, with its words. */
+/** The newest command. `failed` is the failed command that Home Assistant shows as a problem, with a text. */
 function commandShown({ command, failed }: ValveRecord, name: string, language: Language) {
   const { action, asked_at, status, reason } = command ?? noCommand;
   const words = failed && {
@@ -307,7 +317,7 @@ function commandShown({ command, failed }: ValveRecord, name: string, language: 
   return { action, asked_at, status, reason, failed: words };
 }
 
-/** If the cloud shows no tests, a test that was started here is still published. */
+/** The pressure tests. Even if the cloud shows none, the job of a test that was started here is published. */
 function pressureTestsShown({ pressureTests: tests, pressureTestJobId }: SonicView) {
   if (tests === undefined) return { ...unknownTests, job_id: pressureTestJobId };
   if (tests === null && pressureTestJobId === null) return null;
@@ -316,15 +326,15 @@ function pressureTestsShown({ pressureTests: tests, pressureTestJobId }: SonicVi
 }
 
 /**
- * The states of a device's entities by key, in the words that Home Assistant takes; null is unknown. Those that the
- * device does not have are there too: Home Assistant warns of a missing key until it has withdrawn its entity. It is
- * written as JSON at once: an object with so many keys takes ten times as long.
+ * The states of a device's entities by key, in Home Assistant's words; null means unknown. Entities that the device
+ * does not have are included: until its entity is removed, Home Assistant warns about a missing key. The JSON is
+ * written directly, because an object with so many keys takes ten times as long.
  */
 export function entityStates(
   view: DeviceView,
   { offers, language, moment }: Pick<PlanContext, 'offers' | 'language' | 'moment'>,
 ): string {
-  // Few states have words, and to find out the moment takes its time.
+  // Computed on demand: few states have texts, and finding out the moment takes time.
   const wording = () => ({ language, ...moment(propertyIdOf(view)) });
   return statesOf(view.kind, (row) => (hasEntity(row, view, offers) ? view : null), wording);
 }
@@ -334,14 +344,14 @@ function propertyIdOf(view: DeviceView): string | null {
   return view.kind === 'property' ? view.property.id : view.propertyId;
 }
 
-/** The states by kind of a device of which nothing was read. */
+/** By kind: the states of a device that was not read. */
 const unknownStates: Readonly<Record<CloudDeviceKind, string>> = {
   property: statesOf('property', () => null, null),
   signal: statesOf('signal', () => null, null),
   sonic: statesOf('sonic', () => null, null),
 };
 
-/** The states of a kind of device as JSON. A row without a view is unknown. */
+/** The states of a kind of device as JSON. A row for which `viewOf` returns null is unknown. */
 function statesOf(
   kind: DeviceKind,
   viewOf: (row: EntityRow<DeviceView>) => DeviceView | null,
@@ -362,7 +372,7 @@ function statesOf(
       const words = open.length > 0 && wording ? alertsInWords(open, wording()) : [];
       text += `,"${alertsKey}":${JSON.stringify(words)}`;
     }
-    // Home Assistant skips an empty one, and warns of any other word that is no time.
+    // Home Assistant skips an empty time, but warns about any other word that is no time.
     if ('lastReset' in row) text += `,"${lastResetKey}":"${(view && row.lastReset?.(view)) || ''}"`;
   }
   return `{${text.slice(1)}}`;
@@ -378,7 +388,10 @@ function stateWord(value: string | number | boolean | null): string {
   return JSON.stringify(typeof value === 'string' ? shortened(value, maxStateLength) || null : value);
 }
 
-/** A text has no word for unknown, and Home Assistant fails on one that its pattern does not take. */
+/**
+ * The state of a text entity. It has no word for unknown, and Home Assistant fails on a text that does not fit its
+ * pattern.
+ */
 function shownText({ pattern, value }: TextRow<DeviceView>, view: DeviceView): string {
   const text = shortened(value(view) ?? '', maxStateLength);
   return JSON.stringify(pattern === undefined || new RegExp(pattern, 'u').test(text) ? text : '');

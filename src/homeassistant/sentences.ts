@@ -6,22 +6,22 @@ import { dateAt } from '../model/calendar.ts';
 import type { BridgeFacts } from '../model/devices.ts';
 import type { Language, Text } from '../model/language.ts';
 
-/** What words depend on besides the device: the bridge, the time, and the time zone of the property. */
+/** What a text depends on besides the device: the bridge, the time, and the time zone of the property. */
 export interface Moment {
   readonly bridge: BridgeFacts;
-  /** Wall clock, ms. */
+  /** The wall clock, in ms since 1970. */
   readonly now: number;
   readonly timezone: string;
 }
 
-/** In which language something is said, and when. */
+/** The language and the moment of a text. */
 export interface Wording extends Moment {
   readonly language: Language;
 }
 
 type Values = NonNullable<Sentence['values']>;
 
-/** As many of the sentences as fit, joined. The first one is always there. */
+/** The first sentence, and as many further ones as fit into `maxLength`. */
 export function inWords(sentences: readonly Sentence[], wording: Wording, maxLength: number): string {
   let words = '';
   for (const { text, values = {} } of sentences) {
@@ -32,7 +32,7 @@ export function inWords(sentences: readonly Sentence[], wording: Wording, maxLen
   return words;
 }
 
-/** An alert in words, such as "Leak since 07:41". */
+/** An alert as text, for example "Leak since 07:41". */
 export function alertInWords({ type, at }: Alert, wording: Wording): string {
   const name = alertName(type, wording.language);
   return at === null ? name : `${name} ${filledIn(headlineTexts.since[wording.language], { at }, wording)}`;
@@ -67,7 +67,7 @@ function alertName(type: string | number | null, language: Language): string {
   return type ? `${unknown} (${type})` : unknown;
 }
 
-/** The time, and its date unless that is today at the property. */
+/** The time. The date is added unless it is today at the property. */
 function timeOrDate(at: number, { language, now, timezone }: Wording): string {
   const { date, time } = formatsOf(language, timezone);
   const isToday = dateAt(at, timezone) === dateAt(now, timezone);
@@ -79,7 +79,7 @@ interface Formats {
   readonly time: Intl.DateTimeFormat;
 }
 
-/** By language and time zone. To make one takes a hundred times as long as to use it. */
+/** By language and time zone. Making a format takes a hundred times as long as using it. */
 const formats = new Map<string, Formats>();
 
 function formatsOf(language: Language, timeZone: string): Formats {
@@ -95,7 +95,7 @@ function formatsOf(language: Language, timeZone: string): Formats {
   return made;
 }
 
-/** Dates as British readers write them are clear to all readers of English. */
+/** British dates, because all readers of English understand them. */
 function localeOf(language: Language): string {
   return language === 'en' ? 'en-GB' : language;
 }

@@ -1,4 +1,4 @@
-/** What letters are in ASCII, by the table of text-unidecode, which Home Assistant uses. */
+/** Letters by their spelling in ASCII, from the table of text-unidecode, which Home Assistant uses. */
 const spellings: Readonly<Record<string, string>> = {
   a: 'αаⱥ',
   ae: 'æӕ',
@@ -52,7 +52,7 @@ const spellings: Readonly<Record<string, string>> = {
   zh: 'жҗ',
   ' c ': '©',
   ' r ': '®',
-  // Nothing: signs of softness, quotes, and what joins letters.
+  // These become nothing: soft and hard signs, quotes, and characters that join letters.
   '': 'ъь‘’‛′ʹʻʼʿ\u00ad\u200c\u200d\u200e\u200f',
 };
 
@@ -62,15 +62,15 @@ const spelling = new Map(
   ),
 );
 
-/** What is above or below a letter, and pictures: nothing is left of them. */
+/** Marks above or below a letter, and pictures. They are removed. */
 const dropped = /[\u0300-\u034e\u0360-\u0362\u0483-\u0486\u2600-\u2671\u2701-\u27be\u{10000}-\u{10ffff}]/u;
 
-/** What stands between words. */
+/** Characters that separate words. */
 const between = /[\u2044\p{P}\p{Z}]/u;
 
 /**
- * The id that Home Assistant makes of a name, by the rules of python-slugify: small letters, digits and single underscores.
- * Null if the name has characters that only its own table can spell.
+ * The id that Home Assistant makes from a name, by the rules of python-slugify: small letters, digits and single
+ * underscores. Null if the name has characters that only Home Assistant's own table can spell.
  */
 export function slug(name: string): string | null {
   const spelt = [...name.replaceAll("'", ' ').normalize('NFKD')].map(spell);

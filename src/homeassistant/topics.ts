@@ -1,10 +1,10 @@
 import type { DeviceKind } from '../model/devices.ts';
 import { bridgeName, type Shard, wholeAccount } from '../model/shard.ts';
 
-/** What has topics of its own below it. */
+/** Kinds that have topics of their own. */
 export type TargetKind = DeviceKind | 'incident';
 
-/** What a topic is about. */
+/** The device or incident that a topic names, and the path below it. */
 export interface Target {
   readonly kind: TargetKind;
   /** Empty for the bridge. */
@@ -12,10 +12,10 @@ export interface Target {
   readonly path: string;
 }
 
-/** The path below a device of the document that holds its entities' states. */
+/** The path of the document with the states of a device's entities. */
 export const statesPath = 'homeassistant';
 
-/** The paths at which each kind has retained messages, besides its discovery message; the empty path is its record. */
+/** By kind: the paths of its retained messages, except the discovery message. The empty path is that of the record. */
 export const documentPaths = {
   bridge: ['state', 'cloud', 'health', 'info', 'incidents', statesPath],
   property: ['', 'settings', 'notifications', 'leak_protection', 'push', 'pause', 'incidents', statesPath],
@@ -37,29 +37,32 @@ export const documentPaths = {
 /** The path of a document below its device. */
 export type DocumentPath = (typeof documentPaths)[TargetKind][number];
 
-/** The base topic that an installation has unless it says otherwise. */
+/** The default base topic. */
 const defaultBase = 'sonic2mqtt';
 
-/** Every topic of the bridge is made here, below a base topic and a discovery prefix without a slash at their ends. */
+/** Makes every topic of the bridge. The base topic and the discovery prefix have no slash at their ends. */
 export class Topics {
   readonly base: string;
   readonly discoveryPrefix: string;
   /** The name of this bridge in topics: `bridge`, or `bridge_0` and so on if several share an account. */
   readonly bridgeName: string;
-  /** Filters that find the retained messages of devices and incidents, and no command. */
+  /** Filters for the retained messages of devices and incidents. They match no commands. */
   readonly stateFilters: readonly string[];
-  /** Filters that find the retained messages of bridges, of this and of others, and no command. */
+  /** Filters for the retained messages of this bridge and other bridges. They match no commands. */
   readonly bridgeFilters: readonly string[];
   /**
-   * Filters that find what running bridges publish about themselves. They are the same topics with `/#` at the end:
-   * unsubscribing from a scan's filters must not end this subscription.
+   * Filters for the messages of running bridges about themselves. They end with `/#`, so that they differ from the
+   * filters of a scan: when a scan unsubscribes from its filters, this subscription must not end.
    */
   readonly liveBridgeFilters: readonly string[];
-  /** The filter that finds discovery messages, of this bridge and of others. */
+  /** The filter for discovery messages of this bridge and others. */
   readonly discoveryFilter: string;
-  /** The filter that finds requests, one for each operation of the cloud. */
+  /** The filter for requests. Each operation of the cloud has its own topic. */
   readonly requestFilter: string;
-  /** The base topic of another installation is in the ids of its bridge device: two accounts may share a broker. */
+  /**
+   * The beginning of the ids of the bridge device. It has the base topic unless that is the default one, because two
+   * installations may share a broker.
+   */
   readonly #bridgePrefix: string;
   readonly #requests: string;
   readonly #responses: string;
@@ -80,23 +83,23 @@ export class Topics {
     this.requestFilter = `${this.#requests}+`;
   }
 
-  /** What distinguishes the names of this bridge from others; empty for the only bridge of the default base topic. */
+  /** Distinguishes the name of this bridge from others; empty for a single bridge with the default base topic. */
   get bridgeLabel(): string {
     const index = this.bridgeName.split('_').slice(1);
     return [...(this.base === defaultBase ? [] : [this.base]), ...index].join(' ');
   }
 
-  /** A topic of the bridge: `bridge/state` and so on, by its last part. */
+  /** A topic of this bridge by its last part, for example `bridge/state`. */
   bridge(path: string): string {
     return this.ofBridge(this.bridgeName, path);
   }
 
-  /** A topic of the bridge of that name. */
+  /** A topic of the bridge with that name. */
   ofBridge(name: string, path: string): string {
     return `${this.base}/${name}/${path}`;
   }
 
-  /** The name of the bridge, this or another, of which a topic is; null for the topic of something else. */
+  /** The name of the bridge, this one or another, to which a topic belongs; null for other topics. */
   bridgeNamed(topic: string): string | null {
     const [first = ''] = isBelow(this.base, topic) ? topic.slice(this.base.length + 1).split('/', 1) : [];
     return bridgePattern.test(first) ? first : null;
@@ -112,7 +115,7 @@ export class Topics {
     return `${this.device(kind, id)}/${path}`;
   }
 
-  /** The topic of a document of a device, by one of its paths. */
+  /** The topic of one of a device's documents. */
   document(kind: TargetKind, id: string, path: DocumentPath): string {
     return path === '' ? this.device(kind, id) : this.below(kind, id, path);
   }
@@ -121,12 +124,12 @@ export class Topics {
     return this.device('incident', id);
   }
 
-  /** All topics at which something of a device or an incident may be retained, besides its discovery message. */
+  /** All topics at which a device or an incident may have retained messages, except the discovery topic. */
   documents(kind: TargetKind, id: string): string[] {
     return documentPaths[kind].map((path) => this.document(kind, id, path));
   }
 
-  /** The device or incident and the path below it that a topic names; null for a topic of something else. */
+  /** The device or incident that a topic names, and the path below it; null for other topics. */
   parse(topic: string): Target | null {
     if (!isBelow(this.base, topic)) return null;
     const [kind, ...rest] = topic.slice(this.base.length + 1).split('/');
@@ -136,19 +139,19 @@ export class Topics {
     return id === undefined ? null : { kind, id, path: path.join('/') };
   }
 
-  /** Identifier of a device in Home Assistant and prefix of its unique ids. */
+  /** The identifier of a device in Home Assistant, with which its unique ids begin. */
   identifier(kind: DeviceKind, id: string): string {
     return `sonic2mqtt_${kind === 'bridge' ? `${this.#bridgePrefix}${this.bridgeName}` : id}`;
   }
 
-  /** The retained discovery message of a device. */
+  /** The topic of a device's discovery message. */
   discovery(kind: DeviceKind, id: string): string {
     return `${this.discoveryPrefix}/device/${this.identifier(kind, id)}/config`;
   }
 
   /**
-   * The device whose discovery message is at a topic: the id of a record, or the name of a bridge. Earlier versions named
-   * the device of each bridge without its base topic. Null for the topic of something else.
+   * The device of a discovery topic: the id of its record, or the name of a bridge. In earlier versions, the name of
+   * the bridge device had no base topic, so both forms are recognised. Null for other topics.
    */
   discovered(topic: string): { readonly isBridge: boolean; readonly id: string } | null {
     const start = `${this.discoveryPrefix}/device/sonic2mqtt_`;
@@ -159,17 +162,17 @@ export class Topics {
     return name === undefined ? { isBridge: false, id } : { isBridge: true, id: name };
   }
 
-  /** The operation that a request's topic names, as it came; null for the topic of something else. */
+  /** The operation in the topic of a request, unchecked; null for other topics. */
   operationOf(topic: string): string | null {
     return topic.startsWith(this.#requests) ? topic.slice(this.#requests.length) : null;
   }
 
-  /** Where a request is answered unless it says otherwise. */
+  /** The topic for the answer to a request that names no response topic. */
   response(operation: string): string {
     return this.#responses + operation;
   }
 
-  /** Whether an answer may go there: to a topic that neither this bridge nor Home Assistant uses. */
+  /** Whether answers may be published at the topic: neither this bridge nor Home Assistant uses it otherwise. */
   isOpenToAnswers(topic: string): boolean {
     if (!isTopicName(topic)) return false;
     if (isBelow(this.#responses.slice(0, -1), topic)) return true;
@@ -177,14 +180,14 @@ export class Topics {
   }
 }
 
-/** What can be read from a retained discovery message. */
+/** The data that is read from a retained discovery message. */
 export interface FoundDiscovery {
-  /** The topic at which the bridge that made it says that it is online. */
+  /** The `state` topic of the bridge that made it. */
   readonly stateTopic: string;
   readonly componentIds: readonly string[];
 }
 
-/** Reads the discovery message of any bridge, whatever its base topic; null for anything else. */
+/** Reads the discovery message of any bridge, with any base topic; null for any other payload. */
 export function readDiscovery(payload: string): FoundDiscovery | null {
   try {
     const { availability, components } = JSON.parse(payload);
@@ -197,8 +200,8 @@ export function readDiscovery(payload: string): FoundDiscovery | null {
 }
 
 /**
- * Whether a message may be published there. Control characters and noncharacters are allowed by the letter, but a
- * broker may hang up on them, and topics that begin with `$` are its own.
+ * Whether a message may be published at the topic. The standard allows control characters and noncharacters, but a
+ * broker may close the connection because of them. Topics that begin with `$` belong to the broker.
  */
 export function isTopicName(topic: string): boolean {
   if (topic === '' || topic.startsWith('$') || Buffer.byteLength(topic) > 65_535) return false;

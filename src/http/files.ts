@@ -2,7 +2,10 @@ import { gzipSync } from 'node:zlib';
 import { type Language, languages, type TextTable } from '../model/language.ts';
 import { type Route, send } from './httpServer.ts';
 
-/** The language that a browser likes best of those that the pages have (`Accept-Language`); English if it likes none. */
+/**
+ * The language that the browser prefers (`Accept-Language`), among those of the pages; English if it prefers none of
+ * them.
+ */
 export function languageOf(accepted = ''): Language {
   const weightOf = (range: string) => Number(/;\s*q=([\d.]+)/.exec(range)?.[1] ?? 1);
   const wanted = accepted
@@ -14,12 +17,12 @@ export function languageOf(accepted = ''): Language {
   return wanted.flatMap((tag) => languages.filter((each) => each === tag))[0] ?? 'en';
 }
 
-/** A template of which `{{name}}` becomes the text of that name. */
+/** Fills a template: each `{{name}}` becomes the text with that name. */
 export function fillTemplate(template: string, table: TextTable): (language: Language) => string {
   return (language) => template.replace(/\{\{(\w+)\}\}/g, (_, key) => String(table[key]?.[language]));
 }
 
-/** The texts of one language, as a module that the script of a page imports. */
+/** The texts of one language as a module, which the script of a page imports. */
 export function textsModule(table: TextTable): (language: Language) => string {
   return (language) => {
     const column = Object.entries(table).map(([key, row]) => [key, row[language]]);
@@ -27,10 +30,10 @@ export function textsModule(table: TextTable): (language: Language) => string {
   };
 }
 
-/** A shorter file gains little. */
+/** Shorter files are not compressed, because little would be gained. */
 const minZippedLength = 1_000;
 
-/** Files that were requested, compressed. */
+/** A cache of compressed files that were requested. */
 const zipped = new Map<string, Buffer>();
 
 function zip(text: string): Buffer {
@@ -40,8 +43,8 @@ function zip(text: string): Buffer {
 }
 
 /**
- * A file of a page, compressed if the browser takes that. What depends on the language comes in the one that the address names,
- * or that of the browser.
+ * A file of a page, compressed if the browser accepts that. If its text depends on the language, the address may name
+ * the language, and otherwise the browser's preference counts.
  */
 export function file(path: string, type: string, text: string | ((language: Language) => string)): Route {
   return {

@@ -2,30 +2,31 @@ import type { Clock } from '../base/clock.ts';
 import { measurementOf } from '../model/telemetry.ts';
 import type { Store } from '../store/store.ts';
 
-// The flow of the last day, for the small charts of the status page. It is kept in memory while the bridge runs, since
-// the cloud has figures of whole days only. The bars of a chart stand for a minute at first, and for more as they become
-// too many, so that there is something to see within minutes. At most 48 numbers a valve: 400 kB for a thousand of them.
+// The flow of the last day, for the small charts of the status page. The bridge keeps it in memory while it runs,
+// because the cloud only has figures of whole days. A bar of a chart first stands for one minute, so that there is
+// something to see soon. When there are too many bars, each stands for a longer time. At most 48 numbers are kept for a
+// valve: 400 kB for a thousand valves.
 
 const maxBars = 48;
 
 const minuteMs = 60_000;
 
-/** How long a bar can be. Each length is a multiple of the one before, so that bars become one without a guess. */
+/** The possible lengths of a bar. Each is a multiple of the one before, so that whole bars can be merged. */
 const barLengthsMs = [1, 5, 15, 30].map((minutes) => minutes * minuteMs);
 
-/** How often the flow is noted, in ms; a valve measures about once a minute. */
+/** How often the flow is recorded, in ms. A valve measures about once a minute. */
 const lookMs = minuteMs;
 
-/** With more valves there are no charts: they would take too much memory. */
+/** With more valves there are no charts, because they would take too much memory. */
 const maxValves = 2_000;
 
-/** The flow of a valve, at most a day of it. */
+/** The flow of a valve during a day at most. */
 export interface FlowDay {
-  /** When the first bar begins, in ms. */
+  /** When the first bar begins, in ms since 1970. */
   readonly from: number;
-  /** How long a bar is. */
+  /** The length of a bar, in ms. */
   readonly barMs: number;
-  /** The highest flow that was measured in each, L/min; null where none was. The last is the present one. */
+  /** By bar: the highest measured flow, in L/min; null if nothing was measured. The last bar is the current one. */
   readonly peaks: readonly (number | null)[];
 }
 
@@ -41,7 +42,7 @@ export class FlowHistory {
     this.#clock = clock;
   }
 
-  /** Looks at the flow every minute, until it is stopped. */
+  /** Records the flow every minute, until the signal aborts. */
   start(stopping: AbortSignal): void {
     const lookAgain = () => {
       if (stopping.aborted) return;
@@ -52,7 +53,7 @@ export class FlowHistory {
     stopping.addEventListener('abort', () => cancel());
   }
 
-  /** Takes in the flow of this moment. */
+  /** Records the current flow of all valves. */
   record(): void {
     const ids = this.#store.ids('sonic');
     const kept = new Set(ids.length > maxValves ? [] : ids);
@@ -66,14 +67,14 @@ export class FlowHistory {
     }
   }
 
-  /** From the first bar with a measurement until now; null without any. */
+  /** The flow from the first bar with a measurement until now; null if nothing was measured. */
   of(sonicId: string): FlowDay | null {
     const day = this.#dayOf(sonicId);
     const rounded = (flow: number | null) => (flow === null ? null : Math.round(flow * 10) / 10);
     return day && { ...day, peaks: day.peaks.map(rounded) };
   }
 
-  /** What is left of the last 24 hours, up to now; null if that is nothing. */
+  /** The part of the flow within the last 24 hours, up to now; null if there is none. */
   #dayOf(sonicId: string): FlowDay | null {
     const kept = this.#days.get(sonicId);
     return kept ? untilNow(kept, this.#clock.now()) : null;
@@ -84,7 +85,7 @@ function emptyDay(now: number): FlowDay {
   return { from: barStartOf(now, minuteMs), barMs: minuteMs, peaks: [null] };
 }
 
-/** A clock that is set back leaves bars that are still to come: then all is forgotten. */
+/** The flow up to now. If the clock was set back, some bars are in the future, and the whole flow is forgotten. */
 function untilNow(day: FlowDay, now: number): FlowDay | null {
   const { from, barMs, peaks } = day;
   const bars = (barStartOf(now, barMs) - from) / barMs + 1;
@@ -102,7 +103,7 @@ function untilNow(day: FlowDay, now: number): FlowDay | null {
   };
 }
 
-/** The same with longer bars. */
+/** The same flow with longer bars. */
 function merged({ from, barMs, peaks }: FlowDay, longerMs: number): FlowDay {
   const start = barStartOf(from, longerMs);
   const bars: (number | null)[] = [];

@@ -8,41 +8,44 @@ import { listenMessage } from '../base/systemErrors.ts';
 
 /** One row of the routing table. */
 export interface Route {
-  /** As in `/healthz`; `/webhook/*` matches everything below `/webhook/`. */
+  /** The path, for example `/healthz`. `/webhook/*` matches everything under `/webhook/`. */
   readonly path: string;
   readonly methods: readonly string[];
-  /** Whether another method gets 404 instead of 405: then nobody learns that there is something. */
+  /** Whether another method is answered 404 and not 405, so that nobody learns that the route exists. */
   readonly isSecret?: boolean;
   readonly answer: (response: ServerResponse, url: URL, request: IncomingMessage) => void | Promise<void>;
 }
 
-/** Where to listen, and what clients may take. */
+/** The address to listen on, and the limits for clients. */
 export interface HttpServerOptions {
-  /** What the address comes from, for messages. */
+  /** The option with the address, for messages. */
   readonly option: string;
   readonly host: string;
-  /** 0 lets the system choose. */
+  /** With 0, the system chooses a port. */
   readonly port: number;
-  /** Addresses and networks that may connect; empty: all. */
+  /** Addresses and networks that may connect; all if it is empty. */
   readonly onlyFrom: readonly string[];
   readonly limits?: typeof usualLimits;
 }
 
-/** Node's own limits, in ms, by which it disconnects slow clients; and how many connections there may be. */
+/** The limits after which Node.js disconnects slow clients, in ms, and the number of connections. */
 const usualLimits = {
   headersTimeout: 10_000,
   requestTimeout: 15_000,
   connectionsCheckingInterval: 2_500,
-  /** How long nothing may come or go: a client that does not take its answer. */
+  /** How long a connection may be idle. This disconnects a client that does not take its answer. */
   idleTimeout: 30_000,
-  /** Besides live pages, which have a limit of their own. */
+  /** The number of connections without those of live pages, which have their own limit. */
   connections: 64,
 };
 
-/** A port that is taken may be free later. */
+/** The waits before listening is tried again, in ms. A port in use may become free. */
 const listenBackoff: Backoff = { firstMs: 5_000, longestMs: 300_000 };
 
-/** Nothing but our own files is loaded, and only pages of the same origin, as Home Assistant is, may frame the page. */
+/**
+ * A page may load only our own files. Only pages of the same origin, for example Home Assistant's, may show it in a
+ * frame.
+ */
 const sources = {
   'default-src': "'none'",
   'script-src': "'self'",
@@ -67,11 +70,14 @@ export const commonHeaders = {
 };
 
 interface HttpServerEvents {
-  /** Why it does not listen; null once it does. */
+  /** Why the server does not listen; null if it listens again. */
   readonly problem: [message: string | null];
 }
 
-/** Serves the routes at one address. If it cannot listen it says so and tries again: everything else works without. */
+/**
+ * Serves the routes at one address. If it cannot listen, it reports that and tries again, because everything else works
+ * without it.
+ */
 export class HttpServer extends EventEmitter<HttpServerEvents> {
   readonly #options: HttpServerOptions;
   readonly #routes: readonly Route[];
@@ -81,7 +87,7 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
   #server: Server | null = null;
   #failures = 0;
   #isStopped = false;
-  /** All connections but those of live pages, the oldest first. */
+  /** All connections except those of live pages, the oldest first. */
   readonly #connections = new Set<Socket>();
   #cancelRetry: () => void = () => {};
 
@@ -94,13 +100,13 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
     this.#log = log;
   }
 
-  /** The port that it listens on; null while it does not. */
+  /** The port on which the server listens; null if it does not. */
   get port(): number | null {
     const address = this.#server?.address();
     return typeof address === 'object' && address !== null ? address.port : null;
   }
 
-  /** Resolves when it listens, or when the first attempt has failed; never rejects. */
+  /** Resolves when the server listens, or when the first attempt has failed; never rejects. */
   async start(): Promise<void> {
     const { option, host, port } = this.#options;
     const server = this.#createServer();
@@ -122,7 +128,7 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
     this.#log.info(`HTTP: listening on http://${address}:${this.port}`);
   }
 
-  /** Closes the port and all connections at once. */
+  /** Closes the port, and all connections at once. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancelRetry();
@@ -158,7 +164,8 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
       }
       this.#connections.add(socket);
       socket.once('close', () => this.#connections.delete(socket));
-      // Node's maxConnections would reject new connections: clients that reconnect at once would keep all others out.
+      // Closes the oldest connection. Node's maxConnections would reject the new one, so clients that reconnect at once
+      // could keep all others out.
       const [oldest] = this.#connections;
       if (!oldest || this.#connections.size <= limits.connections) return;
       this.#connections.delete(oldest);
@@ -168,7 +175,8 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // The answer before is still on its way: answers to a client that asks on and takes none would fill the memory.
+    // The previous answer is not sent yet. A client that keeps asking without reading the answers would fill the
+    // memory.
     if (response.socket === null) {
       request.socket.destroy();
       return;
@@ -185,11 +193,11 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
   async #answer(route: Route, url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       await route.answer(response, url, request);
-      // Of a stream, too, the headers are all that was asked for.
+      // HEAD requests only the headers, even of a stream.
       if (request.method === 'HEAD') response.end();
       if (!response.writableEnded) this.#connections.delete(request.socket);
     } catch (error) {
-      // A client that left needs no answer.
+      // The client has closed the connection and needs no answer.
       if (response.destroyed) return;
       this.#log.error({ err: error }, `Internal error: HTTP ${route.path} failed`);
       sendJson(response, 500, { status: 'error' });
@@ -197,7 +205,7 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
   }
 }
 
-/** Answers with a text, or with the bytes of a picture. */
+/** Answers with a text, or with the bytes of an image. */
 export function send(
   response: ServerResponse,
   status: number,
@@ -220,7 +228,10 @@ export function sendJson(
   send(response, status, 'application/json; charset=utf-8', JSON.stringify(value), headers);
 }
 
-/** Whether an address is one of these or in one of these networks, as `192.168.1.0/24` is; any is if there are none. */
+/**
+ * Returns whether an address is in the list of addresses and networks, such as `192.168.1.0/24`. With an empty list,
+ * all are.
+ */
 function addressFilter(networks: readonly string[]): (address: string) => boolean {
   const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4');
   const list = new BlockList();
@@ -233,9 +244,9 @@ function addressFilter(networks: readonly string[]): (address: string) => boolea
     networks.length === 0 || (isIP(address) !== 0 && list.check(address, familyOf(address)));
 }
 
-/** What is asked for; null if that is no path. */
+/** The requested URL; null if the request has no valid path. */
 function urlOf({ url = '' }: IncomingMessage): URL | null {
-  // A host before the path makes no difference.
+  // Some clients send the host before the path. It is ignored.
   const path = url.replace(/^https?:\/\/[^/?]*\/?/i, '/');
   const address = `http://bridge${path}`;
   return path.startsWith('/') && URL.canParse(address) ? new URL(address) : null;

@@ -5,39 +5,39 @@ import type { FlowHistory } from './flowHistory.ts';
 import { commonHeaders, sendJson } from './httpServer.ts';
 import { type PageRequest, statusPages } from './status.ts';
 
-/** How the page is kept up to date. */
+/** The limits for live pages. */
 const usualStreamLimits = {
-  /** Live pages at a time. */
+  /** How many live pages are served at a time. */
   readers: 16,
   /** How often the status is checked for changes while a page is open, in ms. */
   lookMs: 1_000,
-  /** The longest silence, in ms: the page takes a longer one for a lost connection. */
+  /** The longest silence, in ms. After a longer silence, the page assumes that the connection is lost. */
   beatMs: 5_000,
 };
 
-/** What was gathered serves everybody who asks within this time, in ms. */
+/** How long a collected status is used for all requests, in ms. */
 const keptMs = 900;
 
-/** So many pages are kept for that time: strangers can search for anything. */
+/** How many pages are kept during that time. The number is limited because strangers can search for anything. */
 const maxTexts = 50;
 
-/** How much of a core looking may take: that of thousands of valves takes its time. */
+/** The share of a core that checking for changes may take. With thousands of valves, one check takes long. */
 const maxShare = 0.05;
 
-/** After how long a browser that was disconnected comes back, in ms. */
+/** After how long a disconnected browser connects again, in ms. */
 const comeBackMs = 2_000;
 
 interface PageReader {
   readonly response: ServerResponse;
   readonly page: PageRequest;
-  /** The document that it has. */
+  /** The last document that it has received. */
   text: string;
   sentAt: number;
 }
 
 /**
- * The status as JSON, once or again whenever it has changed (server-sent events). It is gathered when somebody asks, and
- * costs nothing while nobody does.
+ * The status as JSON, once, or again after each change (server-sent events). It is collected only on request, so it
+ * costs nothing if nobody has the page open.
  */
 export class LiveStatus {
   readonly #gather: () => StatusSnapshot;
@@ -48,7 +48,7 @@ export class LiveStatus {
   readonly #readers = new Set<PageReader>();
   #cancelLook: () => void = () => {};
   #pages: ReturnType<typeof statusPages> | null = null;
-  /** The pages that are open. */
+  /** The documents of the requested pages, as JSON, by page number and search. */
   readonly #texts = new Map<string, string>();
 
   constructor(
@@ -65,19 +65,19 @@ export class LiveStatus {
     this.#limits = limits;
   }
 
-  /** One page, or the nearest that there is, with the time: the browser's clock may be wrong. */
+  /** One page, or the nearest page that exists, with the current time, because the browser's clock may be wrong. */
   document(page: PageRequest): string {
     return this.#withTime(this.#text(page));
   }
 
-  /** Sends a page, and again whenever it has changed, until the client leaves. */
+  /** Sends a page now, and again after each change, until the client closes the connection. */
   follow(response: ServerResponse, page: PageRequest): void {
     const { readers, lookMs } = this.#limits;
     if (this.#readers.size >= readers) {
       sendJson(response, 503, { status: 'too_many_readers' }, { 'retry-after': '10' });
       return;
     }
-    // nginx would collect the events.
+    // The second header keeps nginx from buffering the events.
     const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
     response.writeHead(200, { ...commonHeaders, ...headers }).write(`retry: ${comeBackMs}\n\n`);
     const reader: PageReader = { response, page, text: '', sentAt: 0 };
@@ -99,7 +99,10 @@ export class LiveStatus {
     });
   }
 
-  /** A client that does not take what it has gets no more, and is disconnected by the server's idle timeout. */
+  /**
+   * Sends the page if it has changed. A client that does not read gets no more data, and the idle timeout disconnects
+   * it.
+   */
   #update(reader: PageReader): void {
     const { response, page } = reader;
     if (response.writableNeedDrain) return;

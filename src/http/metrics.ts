@@ -8,22 +8,23 @@ import { isBatteryLow } from '../model/power.ts';
 import { type Measurement, measurementOf } from '../model/telemetry.ts';
 import type { DeliveryOutcome } from '../webhook/webhookReceiver.ts';
 
-/** What the metrics are read from. */
+/** The source of the metrics. */
 interface MetricsSource {
   readonly figures: MetricsSnapshot;
-  /** Of the webhook; null without one. */
+  /** The outcomes of the webhook calls; null without a webhook. */
   readonly deliveries: Readonly<Record<DeliveryOutcome, number>> | null;
 }
 
-/** A value, and the labels that distinguish it from others of the same name. */
+/** A value with the labels that distinguish it from other values of the same name. */
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
 
-/** A value, true as 1; null is missing. */
+/** A value. True is 1, and null means that the value is missing. */
 type Figure = number | boolean | null;
 
 /**
- * One name: a counter if it ends with `_total`, else a gauge. Read from the source, never counted here. A label takes few
- * values, and only those of single valves name a home. Without samples it is left out.
+ * One metric: a counter if its name ends with `_total`, else a gauge. Values are read from the source and never counted
+ * here. A label has few different values, and only metrics of single valves have labels that identify a home. A metric
+ * without samples is left out.
  */
 interface MetricRow {
   readonly name: string;
@@ -37,7 +38,7 @@ const by = (label: string, values: Readonly<Record<string, number | null>>, labe
     value === null ? [] : [[{ ...labels, [label]: word }, value]],
   );
 
-/** Zero means none only once they were read. */
+/** A count; null if it is zero only because nothing was read yet. */
 const known = (
   count: number,
   kind: MetricsSnapshot['schedules'][number]['poll'],
@@ -47,7 +48,7 @@ const known = (
     ? count
     : null;
 
-/** A figure of each valve; null leaves the valve out. */
+/** A figure for each valve. If the figure is null, the valve is left out. */
 const ofValves =
   (figureOf: (valve: MetricsSnapshot['valves'][number]) => Figure): MetricRow['read'] =>
   ({ figures: { valves } }) =>
@@ -57,20 +58,23 @@ const ofValves =
       return one(figureOf(valve)).map(([, figure]): Sample => [labels, figure]);
     });
 
-/** The same of the present: while the data of the cloud is old, nothing of it is repeated. */
+/** A current figure for each valve; none if the data of the cloud is old. */
 const ofValvesNow =
   (figureOf: (view: SonicView) => Figure): MetricRow['read'] =>
   (source) =>
     source.figures.readiness.cloud.isWorking ? ofValves(({ view }) => figureOf(view))(source) : [];
 
-/** The same of valves that are reachable: the others last said it some time ago. */
+/** A current figure for each reachable valve. The figures of other valves are old. */
 const ofReachableValves = (figureOf: (view: SonicView) => Figure) =>
   ofValvesNow((view) => (isSonicReachable(view) ? figureOf(view) : null));
 
 const measured = (name: Exclude<keyof Measurement, 'probedAt'>) =>
   ofReachableValves(({ telemetry }) => (telemetry ? measurementOf(telemetry)[name] : null));
 
-/** THE METRICS: every name, by the conventions of Prometheus (base units, `_total` for what only grows). Valves have the units of their topics. */
+/**
+ * THE METRICS, named by the conventions of Prometheus: base units, and `_total` for values that only grow. Figures of
+ * valves have the units of their topics.
+ */
 export const metricRows: readonly MetricRow[] = [
   {
     name: 'sonic2mqtt_build_info',
@@ -236,11 +240,12 @@ export const metricRows: readonly MetricRow[] = [
   },
 ];
 
-/** The metrics in the text format of Prometheus, and its media type. */
+/** The metrics in the text format of Prometheus, with its media type. */
 export async function metricsText(
   source: MetricsSource,
 ): Promise<{ readonly text: string; readonly type: string }> {
-  // Measured now: prom-client's own default metrics would watch the event loop and the collector all the time.
+  // The lag is measured at each request. prom-client's own default metrics would watch the event loop and the garbage
+  // collector all the time.
   const askedAt = performance.now();
   await nextTurn();
   const lagSeconds = (performance.now() - askedAt) / 1_000;

@@ -22,18 +22,19 @@ import { pageTexts } from './texts.ts';
 
 const get = ['GET', 'HEAD'];
 /*
- * How the HTTP server works, which is loaded only if `http.listen` is set. `httpServer.ts` has the socket, its limits, and the
- * addresses that may connect. This table says what is served: the status page (`page/`, a document and a script), its JSON
- * (`status.ts`, with the sentence of `headline.ts`), a stream of changes (`liveStatus.ts`), health, metrics and the webhook.
- * Each answer comes from a snapshot of what the bridge knows, so no visitor causes a request to the cloud.
+ * How the HTTP server works. It is loaded only if `http.listen` is set. `httpServer.ts` has the socket, its limits, and
+ * the addresses that may connect. This table has everything that is served: the status page (`page/`, a document and a
+ * script), its JSON (`status.ts`, with the sentence of `headline.ts`), a stream of changes (`liveStatus.ts`), health,
+ * metrics and the webhook. Each answer comes from a snapshot of the bridge's data, so no visitor causes a request to
+ * the cloud.
  */
 
-/** A longer search finds nothing. */
+/** A longer search text is cut. */
 const maxQueryLength = 60;
 
 const webhookPath = '/webhook/';
 
-/** The colour of the icon in the tab, by the tone of the headline. */
+/** By tone of the headline: the colour of the icon in the browser tab. */
 const iconColours: Readonly<Record<Tone, string>> = {
   good: '#0b7a5c',
   moving: '#0b6e99',
@@ -45,11 +46,11 @@ const iconColours: Readonly<Record<Tone, string>> = {
 const tones = Object.keys(iconColours) as Tone[];
 const usualColour = /#0b6e99/g;
 
-/** What the page offers beyond the status. */
+/** Parts of the page besides the status. */
 interface PageOptions {
   /** The dashboard for Home Assistant; null if there is none at the moment. */
   readonly dashboard?: () => Promise<string | null>;
-  /** Whether the bridge moves no valve. */
+  /** Whether the bridge may not move valves. */
   readonly isWatchOnly?: boolean;
 }
 
@@ -111,7 +112,7 @@ export function createRoutes(
       path: '/metrics',
       methods: get,
       answer: async (response) => {
-        // Loaded when it is first asked for: not everybody has a Prometheus.
+        // Loaded at the first request, because not everybody uses Prometheus.
         const { metricsText } = await import('./metrics.ts');
         const figures = snapshots.metrics();
         const { text, type } = await metricsText({ figures, deliveries: webhook?.counts ?? null });
@@ -142,7 +143,7 @@ export function createRoutes(
   }
 }
 
-/** A picture that was imported as a data URL. */
+/** Serves an image that was imported as a data URL. */
 function picture(path: string, url: string): Route {
   const bytes = Buffer.from(url.slice(url.indexOf(',') + 1), 'base64');
   return { path, methods: get, answer: (response) => send(response, 200, 'image/png', bytes) };
@@ -152,7 +153,7 @@ function tonedIcon(tone: Tone): string {
   return icon.replaceAll(usualColour, iconColours[tone]);
 }
 
-/** The page and the search of an address, such as `?page=2&q=kitchen`. */
+/** The page number and the search text in a URL such as `?page=2&q=kitchen`. */
 export function pageOf({ searchParams }: URL): PageRequest {
   const query = (searchParams.get('q') ?? '').trim().slice(0, maxQueryLength);
   return { number: Number(searchParams.get('page') ?? 1), query };

@@ -30,44 +30,44 @@ import { type Valve, valveShown } from '../model/valve.ts';
 import type { FlowDay, FlowHistory } from './flowHistory.ts';
 import { type ShownUsage, usageOf } from './usage.ts';
 
-/** Hubs and sonics on one page: more is too much to read. */
+/** How many hubs and sonics are on one page. More would be too much to read. */
 export const devicesAPage = 100;
 
-/** More alerts of a device are counted and not named. */
+/** How many alerts of a device are named. Further ones are only counted. */
 const maxAlerts = 5;
 
-/** Open incidents of one device, of a property, or of no device that is known. */
+/** The open incidents of a device, of a property, or of no known device. */
 interface WithAlerts {
   /** The most urgent ones. */
   readonly alerts: readonly Alert[];
   readonly alertsInAll: number;
 }
 
-/** A valve, and what is measured beside it. Null where it is unknown. */
+/** A valve with its measurements. A value is null if it is not known. */
 interface ShownSonic extends WithAlerts {
-  /** Empty where it has none. */
+  /** Empty if it has no name. */
   readonly name: string;
-  /** What the valve is, or was when it was last known. */
+  /** The state of the valve, or its last known state. */
   readonly valve: Valve | null;
-  /** The cloud's own word where it names no position. */
+  /** The cloud's own word for the state if it is no position. */
   readonly word: string | null;
   readonly doubt: Doubt;
-  /** The name of its hub if that is offline, which is why the valve is too; else null. */
+  /** If the valve is offline because its hub is offline: the name of the hub; else null. */
   readonly offlineHub: string | null;
-  /** When it was last read, in ms; null unless what is shown is old. */
+  /** When it was last read, in ms since 1970; null if the shown state is not old. */
   readonly readAt: number | null;
-  /** A command that failed; null without one. */
+  /** The failed command; null if there is none. */
   readonly failed: ShownFailure | null;
   readonly battery: string | null;
   readonly flowLMin: number | null;
   readonly pressureBar: number | null;
   readonly temperatureC: number | null;
   readonly todayL: number | null;
-  /** The flow of the last day; null where none was measured. */
+  /** The flow of the last day; null if nothing was measured. */
   readonly flowDay: FlowDay | null;
 }
 
-/** A hub, and its open incidents. `isConnected` is null while it is unknown. */
+/** A hub with its open incidents. `isConnected` is null if it is not known. */
 interface ShownHub extends WithAlerts {
   readonly name: string;
   readonly isConnected: boolean | null;
@@ -76,86 +76,93 @@ interface ShownHub extends WithAlerts {
 /** The parts of a property that can have alerts. */
 const alertSections = ['alerts', 'sonics', 'hubs'] as const;
 
-/** What is in a property; or in none that is known. Its own alerts are those that name no device in it. */
+/**
+ * The devices of a property, or the devices in no known property. Its own alerts are those that name none of its
+ * devices.
+ */
 interface ShownProperty extends WithAlerts {
-  /** Null: in none that is known. */
+  /** Null for the devices in no known property. */
   readonly name: string | null;
-  /** Whether no other alert is open in it. */
+  /** Whether its shown alerts are certainly complete. */
   readonly areAlertsKnown: boolean;
-  /** In the order of their most urgent alerts. */
+  /** The parts in the order of their most urgent alerts. */
   readonly sections: readonly (typeof alertSections)[number][];
-  /** Hubs and sonics on this page. */
+  /** The hubs and sonics on this page. */
   readonly hubs: readonly ShownHub[];
   readonly sonics: readonly ShownSonic[];
-  /** Their numbers on all pages. */
+  /** The numbers of its hubs and sonics on all pages. */
   readonly hubsInAll: number;
   readonly sonicsInAll: number;
-  /** Of all sonics in it together; where the property is not known, of each by itself. */
+  /** The usage of all sonics in it together. If the property is not known, the usage of each sonic by itself. */
   readonly usage: readonly ShownUsage[];
 }
 
-/** All that the page shows. Anyone who can open the port sees it, so it has no address, e-mail, id or serial number. */
+/**
+ * Everything that the page shows. Anyone who can open the port can see it, so it has no address, e-mail, id or serial
+ * number.
+ */
 interface StatusDocument {
   readonly version: string;
   readonly startedAt: number;
-  /** What the page says first. */
   readonly headline: Headline;
   readonly health: { readonly status: string | null; readonly reason: string | null };
   readonly cloud: ShownHalf;
   readonly broker: ShownHalf;
-  /** Whether the first reading of everything is under way. */
+  /** Whether the first reading is still going on. */
   readonly isLoading: boolean;
   /** Whether everything was read once. */
   readonly isWhole: boolean;
-  /** Why there is nothing to show, in words; null where there is something, or that is not known. */
+  /** Why there is nothing to show, for people; null if there is something, or if the reason is not known. */
   readonly emptiness: string | null;
   /** How many valves are in each position now. */
   readonly valves: Readonly<Record<Valve | 'unknown', number>>;
   readonly incidents: {
     /** Whether all open incidents are known. */
     readonly areKnown: boolean;
-    /** When they were last read, in ms; null before the first reading. */
+    /** When they were last read, in ms since 1970; null before the first reading. */
     readonly readAt: number | null;
     readonly inAll: number;
   };
-  /** Alerts of no known device and no known property. `isFirst`: no alert with a place is more urgent. */
+  /** Alerts of no known device and no known property. `isFirst` says that no other alert is more urgent. */
   readonly unplaced: WithAlerts & { readonly isFirst: boolean };
   readonly page: {
     readonly number: number;
     readonly of: number;
-    /** What was searched for; empty for all. */
+    /** The search text; empty for all devices. */
     readonly query: string;
-    /** How many hubs and sonics were found, and of how many. */
+    /** How many hubs and sonics match the search. In the next field: how many there are. */
     readonly devices: number;
     readonly devicesInAll: number;
   };
   readonly properties: readonly ShownProperty[];
   readonly polls: StatusSnapshot['polls'];
-  /** How far the first reading is of each schedule that was not read yet; empty once everything was. */
+  /** The progress of each schedule that has not finished its first run; empty once all have. */
   readonly progress: StatusSnapshot['progress'];
 }
 
 interface ShownHalf {
   readonly status: ComponentStatus['status'];
   readonly reason: string | null;
-  /** When it last worked, in ms; null while it works, and if it never did. */
+  /** When it last worked, in ms since 1970; null if it works now, or has never worked. */
   readonly workedAt: number | null;
 }
 
-/** A property and its devices, in the order of the page; null for devices that are in no known property. */
+/** A property with its devices in the order of the page. The view is null for devices in no known property. */
 interface PropertyGroup {
   readonly view: PropertyView | null;
   readonly devices: readonly CloudDevice[];
 }
 
-/** What a browser asks for. */
+/** The page that a browser requests. */
 export interface PageRequest {
   readonly number: number;
-  /** A part of the name of a property, hub or sonic; empty for all. */
+  /** A part of the name of a property, hub or sonic; empty for all devices. */
   readonly query: string;
 }
 
-/** Splits the status into pages. `nearest` finds the page that is nearest to a request, and `page` makes its document. */
+/**
+ * Splits the status into pages. `nearest` finds the existing page nearest to a request, and `page` makes its document.
+ */
 export function statusPages(
   snapshot: StatusSnapshot,
   flows: Pick<FlowHistory, 'of'>,
@@ -163,7 +170,7 @@ export function statusPages(
 ) {
   const ranks = rankDevices(snapshot);
   const all = groupsOf(snapshot, ranks).flatMap((group): Line[] =>
-    // A property with nothing in it takes a line too.
+    // A property without devices also takes a line.
     group.devices.length === 0
       ? [{ group, device: null }]
       : group.devices.map((device) => ({ group, device })),
@@ -173,7 +180,7 @@ export function statusPages(
   const devices = all.flatMap(({ device }) => device ?? []);
   const common = commonPart(snapshot, devices, hide);
   let last = { query: '', lines: all };
-  // Only the last search is kept: strangers can search for anything.
+  // Only the last search is kept, because strangers can search for anything.
   const find = (query: string) => {
     if (query === '') return all;
     if (query !== last.query) last = { query, lines: all.filter((line) => isNamed(line, query)) };
@@ -212,7 +219,7 @@ function isNamed({ group, device }: Line, query: string): boolean {
   return names.some((name) => name?.toLowerCase().includes(wanted));
 }
 
-/** What is the same on all pages. The devices come in the order of the pages. */
+/** The part of the document that is the same on all pages. `devices` are in the order of the pages. */
 function commonPart(
   snapshot: StatusSnapshot,
   devices: readonly CloudDevice[],
@@ -253,7 +260,7 @@ function factsOf({ readiness, status: health, polls, isWhole }: StatusSnapshot):
   return { ...readiness, health, isLoading, isWhole };
 }
 
-/** Properties with problems first, then by name; after equal ones comes what is in no known property. */
+/** Sorts properties by urgency, then by name. Of equal urgency, the devices in no known property come last. */
 function groupsOf({ properties, signals, sonics }: StatusSnapshot, ranks: Ranks): PropertyGroup[] {
   const inside = new Map<string | null, CloudDevice[]>(properties.map(({ property }) => [property.id, []]));
   const unassigned: CloudDevice[] = [];
@@ -281,7 +288,10 @@ function groupsOf({ properties, signals, sonics }: StatusSnapshot, ranks: Ranks)
   return sorted.map(({ group }) => group);
 }
 
-/** How urgently somebody should look at something: the lowest grade first, then by the worst alert. */
+/**
+ * How urgently somebody should look at a device. A lower grade is more urgent, and equal grades are ordered by the
+ * worst alert.
+ */
 interface Rank {
   readonly grade: number;
   readonly worst: Alert | null;
@@ -301,7 +311,7 @@ function rankDevices(snapshot: StatusSnapshot): Ranks {
   return new Map(
     [...snapshot.signals, ...snapshot.sonics].map((device) => {
       const rank = rankOf(device.incidents);
-      // In an outage everything is old, which is no reason to look at one before another.
+      // In an outage everything is old, so that makes no device more urgent than another.
       const isWorse = isFresh && isTroubled(device) && compareRanks(troubledRank, rank) < 0;
       return [device, isWorse ? troubledRank : rank];
     }),
@@ -317,12 +327,12 @@ function compareRanks(one: Rank = fine, other: Rank = fine): number {
   return one.grade - other.grade || (one.worst && other.worst ? byUrgency(one.worst, other.worst) : 0);
 }
 
-/** The most urgent alerts, and how many there are. */
+/** The most urgent alerts, and the number of all. */
 function withAlerts(incidents: readonly Incident[]): WithAlerts {
   return { alerts: alertsOf(incidents, shortenedName).slice(0, maxAlerts), alertsInAll: incidents.length };
 }
 
-/** What neither a device nor a property shows. */
+/** The alerts that are shown at no device and no property. */
 function unplacedAlerts(snapshot: StatusSnapshot): StatusDocument['unplaced'] {
   const { incidents, properties, signals, sonics } = snapshot;
   const placed = idsOf([...properties, ...signals, ...sonics]);
@@ -347,7 +357,7 @@ function shownProperty(
   const shownSonics = shown.filter(isSonic);
   const usage = view
     ? [usageOf(null, sonics, isFresh)]
-    : // What is in no known property has no water in common.
+    : // Devices in no known property have no usage in common.
       shownSonics.map((each) => usageOf(displayName(each.sonic), [each], isFresh));
   const placed = idsOf(devices);
   const own = view ? view.incidents.filter(({ id }) => !placed.has(id)) : [];

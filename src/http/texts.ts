@@ -11,10 +11,10 @@ const columns = (textIn: (language: Language) => string) =>
 /** A text that is the same in all languages. */
 const same = (text: string) => columns(() => text);
 
-/** The name of an entity: one thing has one name, here and in Home Assistant. */
+/** The name of an entity, so that a thing has the same name here and in Home Assistant. */
 const entity = (name: EntityName) => columns((language) => nameIn(language, name));
 
-/** THE TEXTS of the status page, but for the names of alerts. */
+/** THE TEXTS of the status page. The names of alerts are added below. */
 const table = {
   // ---- the document
   language: columns((language) => language),

@@ -2,37 +2,37 @@ import { dateAfter, monthOf } from '../model/calendar.ts';
 import type { SonicView } from '../model/devices.ts';
 import type { Usage } from '../model/usage.ts';
 
-/** How many days the page shows, with today: those of the longest month. */
+/** How many days the page shows, including today: as many as the longest month has. */
 const daysShown = 31;
 
-/** Today is compared with so many days before it. */
+/** Today is compared with the mean of this many days before it. */
 const daysCompared = 7;
 
-/** The water of the last 31 days, a figure a day. */
+/** The water usage of the last 31 days, one figure for each day. */
 export interface ShownUsage {
-  /** Of which sonic; null: of all in the property together. */
+  /** The name of its sonic; null for all sonics of the property together. */
   readonly sonic: string | null;
   /** YYYY-MM-DD, in the time zone of the property. */
   readonly today: string;
-  /** Litres; the last is today's. Null where unknown. */
+  /** Litres by day; the last one is today. Null if they are not known. */
   readonly days: readonly (number | null)[];
-  /** Which of them lack some sonics. */
+  /** The indexes of days for which some sonics have no figure. */
   readonly incompleteDays: readonly number[];
-  /** The mean of those of the seven days before today that are known wholly; null where none is. */
+  /** The mean of the complete days among the seven before today; null if none is complete. */
   readonly averageL: number | null;
-  /** How many these are. */
+  /** How many days the mean is made of. */
   readonly averageDays: number;
-  /** In the month so far, as far as is known; null where nothing is. */
+  /** The litres of this month so far, as far as they are known; null if none are. */
   readonly monthL: number | null;
-  /** Whether no day of it is missing or incomplete. */
+  /** Whether every day of the month so far is complete. */
   readonly isMonthWhole: boolean;
-  /** Whether today's figure is known: where it is not, the readings have failed for too long. */
+  /** Whether today's figure is known. It is not if the readings have failed for too long. */
   readonly isFresh: boolean;
 }
 
 /**
- * Sums up the water of these sonics; null where none of them has any, or that is not known yet. `isPresent`: whether what was
- * read last counts as today's figure, as it does not in an outage.
+ * Adds up the usage of these sonics; null if none of them has usage, or if it is not known yet. `isPresent` says
+ * whether the last reading counts as today's figure. It does not during an outage.
  */
 export function usageOf(
   sonic: string | null,
@@ -42,7 +42,7 @@ export function usageOf(
   const known = sonics.flatMap(({ usage }) => usage ?? []);
   const today = known.map(dateOf).toSorted().at(-1);
   if (today === undefined) return null;
-  // One whose usage could not be asked for yet has some all the same.
+  // A sonic whose usage was not read yet is expected to have some.
   const expected = sonics.filter(({ usage }) => usage !== null).length;
   const days = Array.from({ length: daysShown }, (_, index) => {
     const date = dateAfter(today, index - daysShown + 1);
@@ -66,12 +66,15 @@ export function usageOf(
   };
 }
 
-/** The local date in the property: the start of the day has the offset of the time zone. */
+/** The local date at the property. It is in the start of the day, which has the offset of the time zone. */
 function dateOf({ lastReset }: Usage): string {
   return lastReset.slice(0, 10);
 }
 
-/** A day has its figure once water has run; that none has today is known as long as readings are fresh. */
+/**
+ * The litres of a date. A day gets its figure once water has run. No figure for today means no water, if readings are
+ * fresh.
+ */
 function litresOn(usage: Usage, date: string): number | null {
   return usage.days[date] ?? (date === dateOf(usage) ? usage.todayL : null);
 }
@@ -84,7 +87,7 @@ function mean(figures: readonly number[]): number {
   return Math.round(sum(figures) / figures.length);
 }
 
-/** Sums of thousandths are not exact. */
+/** Rounded, because sums of thousandths are not exact. */
 function rounded(litres: number): number {
   return Math.round(litres * 1_000) / 1_000;
 }

@@ -1,11 +1,11 @@
-// Times, dates and months as texts: ISO 8601, YYYY-MM-DD and YYYY-MM. Dates and months compare as texts do.
+// Times, dates and months as texts: ISO 8601, YYYY-MM-DD and YYYY-MM. Dates and months can be compared as texts.
 
 const dayMs = 86_400_000;
 
-// Years of five digits, as milliseconds taken for seconds give, are read by few.
+// Later years have five digits, which few programs can read. They come from milliseconds that are taken for seconds.
 const endOfTime = Date.UTC(10_000, 0);
 
-/** Formats by time zone; null for an unknown one. */
+/** By time zone: its format; null if the time zone is unknown. */
 const formats = new Map<string, Intl.DateTimeFormat | null>();
 
 function formatOf(timezone: string): Intl.DateTimeFormat | null {
@@ -28,12 +28,15 @@ function newFormat(timeZone: string): Intl.DateTimeFormat | null {
   }
 }
 
-/** Whether this machine knows the cloud's word for a time zone. Users may write only names (`isTimezoneName`), no offsets. */
+/**
+ * Whether this machine knows the cloud's time zone. Offsets are allowed here, but users may only write names: see
+ * `isTimezoneName`.
+ */
 export function isTimezone(word: string): boolean {
   return formatOf(word) !== null;
 }
 
-/** The local date and time at that moment, YYYY-MM-DDTHH:MM:SS; UTC for an unknown time zone. */
+/** The local date and time at a moment, as YYYY-MM-DDTHH:MM:SS; in UTC if the time zone is unknown. */
 function localTime(atMs: number, timezone: string): string {
   const format = formatOf(timezone);
   if (!format) return new Date(atMs).toISOString().slice(0, 19);
@@ -43,17 +46,17 @@ function localTime(atMs: number, timezone: string): string {
   return `${date}T${[at('hour'), at('minute'), at('second')].join(':')}`;
 }
 
-/** The date at that moment, in ms since 1970, in that time zone. */
+/** The date at a moment in a time zone. `atMs` is in ms since 1970. */
 export function dateAt(atMs: number, timezone: string): string {
   return localTime(atMs, timezone).slice(0, 10);
 }
 
 /**
- * The first moment of a date in that time zone, in ms since 1970. It is searched for and not computed: where clocks
- * change at midnight the day begins at another hour, and days have 23 to 25 hours.
+ * The first moment of a date in a time zone, in ms since 1970. It is found by a search, because a day may begin at
+ * another hour than 0 if clocks change at midnight, and has 23 to 25 hours.
  */
 export function startOfDay(date: string, timezone: string): number {
-  // No clock is more than 14 hours ahead of UTC or 12 behind.
+  // No time zone is more than 14 hours ahead of UTC or 12 hours behind it.
   let before = Date.parse(date) - 15 * 3_600_000;
   let start = Date.parse(date) + 13 * 3_600_000;
   while (start - before > 1) {
@@ -64,13 +67,13 @@ export function startOfDay(date: string, timezone: string): number {
   return start;
 }
 
-/** ISO 8601 in UTC of Unix seconds; null for null, for 0 (the cloud's unknown) and for no date. */
+/** Unix seconds as ISO 8601 in UTC; null for null, for 0 (the cloud's word for unknown) and for years after 9999. */
 export function isoFromUnixSeconds(seconds: number | null): string | null {
   const isTime = seconds !== null && seconds > 0 && seconds * 1_000 < endOfTime;
   return isTime ? new Date(seconds * 1_000).toISOString() : null;
 }
 
-/** ISO 8601 with the offset that the time zone has at that moment, in whole seconds. */
+/** A moment as ISO 8601, in whole seconds, with the offset that the time zone has at that moment. */
 export function isoWithOffset(atMs: number, timezone: string): string {
   const local = localTime(atMs, timezone);
   const offsetMin = Math.round((Date.parse(`${local}Z`) - atMs) / 60_000);
@@ -79,12 +82,12 @@ export function isoWithOffset(atMs: number, timezone: string): string {
   return `${local}${offsetMin < 0 ? '-' : '+'}${digits(hours)}:${digits(minutes)}`;
 }
 
-/** The date so many days later, or earlier. */
+/** The date this many days later; earlier if negative. */
 export function dateAfter(date: string, days: number): string {
   return new Date(Date.parse(date) + days * dayMs).toISOString().slice(0, 10);
 }
 
-/** Whether a month begins with that date. */
+/** Whether the date is the first of a month. */
 export function isFirstOfMonth(date: string): boolean {
   return date.endsWith('-01');
 }
@@ -94,7 +97,7 @@ export function monthOf(date: string): string {
   return date.slice(0, 7);
 }
 
-/** The month so many months later, or earlier. */
+/** The month this many months later; earlier if negative. */
 export function monthAfter(month: string, months: number): string {
   const [year, number] = month.split('-').map(Number);
   return new Date(Date.UTC(year ?? 0, (number ?? 1) - 1 + months)).toISOString().slice(0, 7);
@@ -104,11 +107,11 @@ export function monthAfter(month: string, months: number): string {
 export interface Day {
   /** YYYY-MM-DD. */
   readonly date: string;
-  /** When it began: ISO 8601 with offset. */
+  /** When the day began, as ISO 8601 with offset. */
   readonly startedAt: string;
 }
 
-/** The day at that moment, in ms since 1970, in that time zone. */
+/** The day at a moment in a time zone. `atMs` is in ms since 1970. */
 export function dayAt(atMs: number, timezone: string): Day {
   const date = dateAt(atMs, timezone);
   return { date, startedAt: isoWithOffset(startOfDay(date, timezone), timezone) };

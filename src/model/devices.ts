@@ -17,23 +17,26 @@ import type { Valve } from './valve.ts';
 import type { ValveRecord } from './valveCommand.ts';
 
 /*
- * What everything else speaks about: the records of the cloud (`records.ts`), what the bridge makes of them, a file for each
- * (`incidents.ts`, `usage.ts`, `valve.ts`), and here the views. A view is a device with all that is known around it, which is
- * all that an entity may look at. Everything is data and pure functions.
+ * The terms that all rooms share. `records.ts` has the records of the cloud. Files such as `incidents.ts`, `usage.ts`
+ * and `valve.ts` say what the bridge makes of them. This file has the views. A view is a device with all related data,
+ * and an entity may only use its view. Everything here is data and pure functions.
  */
 
 /** The kinds of records that have a device in Home Assistant and topics of their own. */
 export const deviceKinds = ['bridge', 'property', 'signal', 'sonic'] as const;
 export type DeviceKind = (typeof deviceKinds)[number];
 
-/** Those that the cloud has; parents first: Home Assistant makes a nameless device of one that it does not know. */
+/**
+ * The kinds of devices that the cloud has. Parents come first: for a parent that it does not know yet, Home Assistant
+ * makes a device without a name.
+ */
 export const cloudKinds = ['property', 'signal', 'sonic'] as const;
 export type CloudDeviceKind = (typeof cloudKinds)[number];
 
-/** Why there is no signal to show for a sonic: it has none, or no list that was read has the one that it names. */
+/** Why a sonic has no signal to show. `none`: it needs none. `unknown`: no list so far has the signal that it names. */
 type NoSignal = 'none' | 'unknown';
 
-/** Names of the kinds, for people. */
+/** The names of the kinds for people. */
 export const kindLabels: Readonly<Record<DeviceKind, string>> = {
   bridge: 'bridge',
   property: 'property',
@@ -41,51 +44,51 @@ export const kindLabels: Readonly<Record<DeviceKind, string>> = {
   sonic: 'valve',
 };
 
-/** A sonic with all that is known around it. */
+/** A sonic with all related data. */
 export interface SonicView extends WithIncidents {
   readonly kind: 'sonic';
   readonly sonic: Sonic;
-  /** Whether it has no signal at all: the cloud has routes of their own for those. */
+  /** Whether it is on Wi-Fi and so has no signal. The cloud has separate routes for these sonics. */
   readonly isWifi: boolean;
   readonly signal: Signal | NoSignal;
-  /** Whether its signal is reachable; null while that is not known. One that has no signal needs none. */
+  /** Whether its signal is reachable; null if that is not known. True for a sonic that has no signal. */
   readonly isSignalReachable: boolean | null;
-  /** Whether its link is said to be down by a single reading alone, which may be a flap. */
+  /** Whether only a single reading says that its link is down. That may be a short flap. */
   readonly isFlap: boolean;
   readonly propertyId: string | null;
-  /** Whether the cloud's lists have missed it for so long that its values are old. */
+  /** Whether its record is out of date, because recent lists did not have it. */
   readonly isStale: boolean;
   readonly valve: Valve | null;
-  /** Seconds from the last confirmed command to its confirmation; null before the first. */
+  /** Seconds from the last confirmed command to its confirmation; null if there was none. */
   readonly travelTimeS: number | null;
   readonly valveRecord: ValveRecord;
-  /** Null where the cloud has none, undefined as long as it could not be asked. */
+  /** Null if the cloud has none, undefined if they were not read yet. */
   readonly telemetry: Telemetry | null | undefined;
-  /** When it last measured that no water runs, in Unix seconds, in this run or an earlier one; null if it never did. */
+  /** When it last measured that no water runs, in this run or an earlier one, in Unix seconds; null if it never did. */
   readonly restedAt: number | null;
-  /** Null where the cloud has none, undefined as long as it could not be asked. */
+  /** Null if the cloud has none, undefined if they were not read yet. */
   readonly usage: Usage | null | undefined;
   readonly pressureTests: PressureTestDays | null | undefined;
-  /** Of the last pressure test that this bridge has started; null before the first. */
+  /** The job of the last pressure test that this bridge has started; null if there was none. */
   readonly pressureTestJobId: string | null;
 }
 
-/** A signal, and all that decides whether it is reachable. */
+/** A signal, and all data that decides whether it is reachable. */
 interface SignalLink {
   readonly signal: Signal;
-  /** Whether its link is said to be down by a single reading alone, which may be a flap. */
+  /** Whether only a single reading says that its link is down. That may be a short flap. */
   readonly isFlap: boolean;
-  /** Whether an open incident says that it has lost the cloud, and its record was read before that. */
+  /** Whether an open incident says that it has lost the cloud, and its record was last read before that incident. */
   readonly isCloudLost: boolean;
-  /** Whether the cloud's lists have missed it for so long that its values are old. */
+  /** Whether its record is out of date, because recent lists did not have it. */
   readonly isStale: boolean;
 }
 
-/** A signal, with the open incidents that name it and no known sonic. */
+/** A signal, with the open incidents that name it but no known sonic. */
 export interface SignalView extends WithIncidents, SignalLink {
   readonly kind: 'signal';
   readonly propertyId: string | null;
-  /** Null where the cloud has none, undefined as long as it could not be asked. */
+  /** Null if the cloud has none, undefined if it was not read yet. */
   readonly hub: HubDetail | null | undefined;
 }
 
@@ -93,104 +96,109 @@ export interface SignalView extends WithIncidents, SignalLink {
 export interface PropertyView extends WithIncidents {
   readonly kind: 'property';
   readonly property: Property;
-  /** Whether the cloud's lists have missed it for so long that its values are old. */
+  /** Whether its record is out of date, because recent lists did not have it. */
   readonly isStale: boolean;
-  /** Null where the cloud does not show them, undefined as long as it could not be asked. */
+  /** Null if the cloud does not show them to this account, undefined if they were not read yet. */
   readonly settings: PropertySettings | null | undefined;
   readonly notifications: NotificationSettings | null | undefined;
   readonly accepted: AcceptedSettings;
-  /** Of the automatic shut-off; undefined while the pauses of an earlier run are not known. */
+  /** The pause of the automatic shut-off; undefined if the pauses of an earlier run are not known yet. */
   readonly pause: ShownPause | undefined;
-  /** How long a pause is that is not given a time. */
+  /** How long a pause lasts if the command names no time, in minutes. */
   readonly pauseMinutes: number;
-  /** What is in it, looked up when it is called. */
+  /** Looks up the devices in it. */
   readonly contents: () => {
     readonly signals: readonly SignalView[];
     readonly sonics: readonly SonicView[];
-    /** Whether more valves may be in it: those that are in no property that is known. */
+    /** Whether it may have more valves: some valves of the account are in no known property. */
     readonly mayHaveMore: boolean;
   };
 }
 
-/** The status of the bridge, worst last. */
+/** The statuses of the bridge, the worst last. */
 export const healthStatuses = ['ok', 'degraded', 'cloud_unreachable', 'auth_failed'] as const;
 export type HealthStatus = (typeof healthStatuses)[number];
 
-/** One of the two sides of the bridge: the cloud, or the broker. */
+/** One side of the bridge: the cloud or the broker. */
 export interface SideStatus {
   /**
-   * Its status now. `connecting`: it has neither worked nor failed since the start. `loading`: it answers, and the first
-   * reading or publishing goes on.
+   * `connecting`: it has neither worked nor failed since the start. `loading`: it answers, and the first reading or
+   * publishing goes on.
    */
   readonly status: 'connecting' | 'loading' | 'up' | 'down';
-  /** Wall clock, ms, when it last worked; null while it works, and if it never did. */
+  /** When it last worked, in wall-clock ms; null if it works now, or has never worked. */
   readonly workedAt: number | null;
 }
 
-/** What the headline needs to know of the bridge itself. */
+/** The facts about the bridge itself that the headline needs. */
 export interface BridgeFacts {
   readonly cloud: SideStatus;
   readonly broker: SideStatus;
   readonly health: HealthStatus | null;
-  /** Whether the first reading of anything is still under way. */
+  /** Whether the first reading of any data is still going on. */
   readonly isLoading: boolean;
-  /** Whether every list was once read completely, so that there are no other valves. */
+  /** Whether every list was read completely once, so that all valves are known. */
   readonly isWhole: boolean;
 }
 
-/** The bridge itself, with the open incidents that are in no property that is known. */
+/** The bridge itself, with the open incidents that are in no known property. */
 export interface BridgeView extends WithIncidents {
   readonly kind: 'bridge';
   readonly version: string;
-  /** Null until the cloud has answered, or has had the time to. */
+  /** Null before the first evaluation. */
   readonly status: HealthStatus | null;
   readonly isCloudFresh: boolean;
   readonly logLevel: string;
-  /** ISO 8601; refreshed now and then, not at each poll. */
+  /** ISO 8601; renewed from time to time, not at each poll. */
   readonly lastUpdate: string | null;
   readonly requestsLastHour: number;
-  /** Null where the cloud has none, undefined as long as it could not be asked. */
+  /** Null if the cloud has none, undefined if they were not read yet. */
   readonly applianceCategories: ApplianceCategories['categories'] | null | undefined;
 }
 
-/** What the rows of the entity tables are given: a device with all that is known around it. */
+/** The input of the rows of the entity tables: a device with all related data. */
 export type DeviceView = BridgeView | PropertyView | SignalView | SonicView;
 
-/** The id of the property that a record names itself, as some do beyond the interface document; null without one. */
+/**
+ * The id of the property that a record names; null if it names none. Some records do, beyond the interface document.
+ */
 export function namedProperty(record: object): string | null {
   const { property_id: id } = record as { readonly property_id?: unknown };
   return typeof id === 'string' ? id : null;
 }
 
-/** Whether the account is only a guest there, as far as is known: the cloud shows it no settings of either kind. */
+/** Whether the account seems to be only a guest of the property: the cloud shows it no settings of either kind. */
 export function isOfGuest({ settings, notifications }: PropertyView): boolean {
   return settings === null && notifications === null;
 }
 
-/** Whether the cloud calls the link connected; null when it says nothing. Any other word is no. */
+/** Whether the cloud says that the link is connected. Any other word means no; null if it says nothing. */
 export function isConnected(link: string | null): boolean | null {
   return link === null ? null : link === 'connected';
 }
 
-/** Whether a link counts as up: an unknown one is down, and a single reading that says so (a flap) is not. */
+/**
+ * Whether a link counts as up. An unknown link counts as down. A link that only a single reading says is down counts as
+ * up.
+ */
 function isUp(link: string | null, isFlap: boolean): boolean {
   return isConnected(link) === true || (link !== null && isFlap);
 }
 
-/** What a signal's link is known to be: null when nothing is said of it, the reading is old, or an incident denies it. */
+/** Whether a signal's link is up; null if the cloud does not say, the reading is old, or an incident contradicts it. */
 export function cloudLinkOf({ signal, isStale, isCloudLost }: SignalLink): boolean | null {
   const isUp = isStale ? null : isConnected(signal.cloud_connection);
   return isUp && isCloudLost ? null : isUp;
 }
 
-/** Whether the signal is reachable: its cloud link is up, no incident denies that, and what is known of it is not old. */
+/** Whether the signal is reachable: its cloud link is up, no incident contradicts that, and the reading is not old. */
 export function isSignalReachable({ signal, isFlap, isStale, isCloudLost }: SignalLink): boolean {
   return !isStale && !isCloudLost && isUp(signal.cloud_connection, isFlap);
 }
 
 /**
- * Whether the sonic is reachable: its radio link is up, its signal is reachable, and what is known of it is not old. A
- * Wi-Fi sonic has no radio link to a signal, so its `radio_connection` may be null.
+ * Whether the sonic is reachable: its radio link is up, its signal is reachable, and the reading is not old. A Wi-Fi
+ * sonic has no radio link to a signal, so its `radio_connection` may be null.
  */
 export function isSonicReachable({
   sonic,

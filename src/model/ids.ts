@@ -1,4 +1,4 @@
-/** What all spellings of an id share: the ids of the cloud are UUIDs, which mean the same in capitals. */
+/** The same key for all spellings of an id: the cloud's ids are UUIDs, in which capitals make no difference. */
 export function idKey(id: string): string {
   return id.toLowerCase();
 }

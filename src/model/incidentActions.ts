@@ -1,23 +1,26 @@
 import type { Incident } from './records.ts';
 
-/** The householder's word for ending an incident, and what a cloud may call it: `dismiss` was seen in the real one. */
+/**
+ * Words for ending an incident: the one that users know, and those that a cloud may use. The real cloud has used
+ * `dismiss`.
+ */
 const synonyms: ReadonlyMap<string, readonly string[]> = new Map([['resolve', ['resolve', 'dismiss']]]);
 
-/** Those that are known: from the interface document, the vendor's old documentation and the library herolabsapi. */
+/** The known actions, from the interface document, the vendor's old documentation and the library herolabsapi. */
 const harmlessActions: ReadonlySet<string> = new Set(['dismiss', 'reopen', 'resolve', 'snooze']);
 
-/** Whether an action may move a valve: all may but those that are known to change only the incident. */
+/** Whether an action may move a valve. Only actions that are known to change just the incident may not. */
 export function mayMoveValve(action: string): boolean {
   return !harmlessActions.has(action.trim().toLowerCase());
 }
 
-/** The incident's own word for an action, in any case; null if it does not offer it. */
+/** The incident's own spelling of an action, compared without regard to case; null if it does not offer the action. */
 export function offeredAction({ possible_actions: offered }: Incident, action: string): string | null {
   const wanted = action.trim().toLowerCase();
   return offered.find((each) => each.toLowerCase() === wanted) ?? null;
 }
 
-/** The same, where `resolve` means whichever of `resolve` and `dismiss` the incident offers. */
+/** The same, but `resolve` stands for `resolve` or `dismiss`, whichever the incident offers. */
 export function endingAction(incident: Incident, action: string): string | null {
   const wanted = synonyms.get(action.trim().toLowerCase()) ?? [action];
   for (const word of wanted) {
@@ -27,7 +30,7 @@ export function endingAction(incident: Incident, action: string): string | null 
   return null;
 }
 
-/** All actions that any of the incidents offers, each once. */
+/** All actions that at least one of the incidents offers, each once. */
 export function offeredActions(incidents: readonly Incident[]): string[] {
   return [...new Set(incidents.flatMap(({ possible_actions: offered }) => offered))];
 }

@@ -2,7 +2,7 @@
 export const languages = ['en', 'de', 'fr', 'nl', 'pl'] as const;
 export type Language = (typeof languages)[number];
 
-/** `{name}` is a gap. A text that depends on `{count}` has the plural forms of its language (`Intl.PluralRules`). */
+/** `{name}` marks a gap. A text with `{count}` has the plural forms of its language (`Intl.PluralRules`). */
 export type Text = string | ({ readonly other: string } & Partial<Record<Intl.LDMLPluralRule, string>>);
 
 /** The texts of a page: a row for each, with a column for each language. */

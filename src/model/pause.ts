@@ -1,44 +1,46 @@
 /*
- * A pause of the automatic shut-off: a property's setting that the bridge turns off, and must turn on again. This file decides,
- * and `commands/pauses.ts` acts. Two clocks end a pause, whichever is first: the wall clock at the time that was promised, and
- * the one that is never set and goes on while the machine sleeps. So a clock that is set back makes no pause longer, and one
- * that is set forward may make it shorter: that protects the home, and the time that the owner sees is one of the wall clock.
+ * A pause of the automatic shut-off: the bridge turns this setting of a property off, and must turn it on again. This
+ * file decides, and `commands/pauses.ts` acts. Two clocks can end a pause, and the first one counts: the wall clock at
+ * the promised time, and a clock that is never set and goes on while the machine sleeps. If the wall clock is set back,
+ * the pause does not become longer. If it is set forward, the pause may become shorter. That protects the home, and
+ * fits the time that the owner sees.
  */
 
-/** How long a pause may be, in minutes, and how long it is unless its owner chooses. */
+/** The shortest and the longest pause, in minutes, and its length if the owner has chosen none. */
 export const minPauseMinutes = 1;
 export const maxPauseMinutes = 1_440;
 export const defaultPauseMinutes = 60;
 
-/** A pause as it is kept over a restart. */
+/** A pause in the form that is kept over a restart. */
 export interface Pause {
   /** When it ends by the wall clock, in ms since 1970. */
   readonly until: number;
   /** When it ends at the latest, in ms of the monotonic clock. */
   readonly endsAt: number;
-  /** Whether it has ended, and the shut-off is not known to be on again. */
+  /** Whether the pause has ended, but the shut-off is not known to be on again. */
   readonly isOver: boolean;
 }
 
-/** A pause as it is published. */
+/** A pause in the form that is published. */
 export interface ShownPause {
-  /** When it ends or should have ended, ISO 8601 in UTC; null without a pause. */
+  /** When it ends, or should have ended, as ISO 8601 in UTC; null if there is no pause. */
   readonly until: string | null;
   readonly state: 'none' | 'paused' | 'resuming' | 'failed';
-  /** Why the shut-off could not be turned on again so far, in words; null if nothing has failed. */
+  /** Why the shut-off could not be turned on again so far, for people; null if nothing has failed. */
   readonly reason: string | null;
 }
 
-/** What is shown of a property whose shut-off is not paused. */
+/** The published form if the shut-off is not paused. */
 export const noPause: ShownPause = { until: null, state: 'none', reason: null };
 
 /**
- * Where a pause is. `pausing`: a request to turn off the shut-off is under way. `prolonging`: the same, for a pause that lasts
- * already. `resuming`: it has ended, and the shut-off is turned on. `failed`: that has failed, and is tried again.
+ * The phase of a pause. `pausing`: a request to turn the shut-off off is on its way. `prolonging`: the same during a
+ * pause. `resuming`: the pause has ended, and the bridge turns the shut-off on. `failed`: this has failed, and the
+ * bridge tries again.
  */
 export type PausePhase = 'none' | 'pausing' | 'prolonging' | 'paused' | 'resuming' | 'failed';
 
-/** What can happen to it. `rejected`: the cloud has certainly not acted. `unanswered`: it may have. */
+/** The events of a pause. `rejected`: the cloud has certainly not acted. `unanswered`: it may have acted. */
 export type PauseEvent =
   | 'asked'
   | 'accepted'
@@ -50,14 +52,15 @@ export type PauseEvent =
   | 'not_confirmed';
 
 /**
- * THE TABLE of what follows from what; what is not in it changes nothing. Only two ways lead to `none`: the cloud has plainly
- * not turned off the shut-off, or a reading shows it on after it was turned on. One reading alone may show what was before.
+ * THE TABLE: by phase and event, the next phase. An event that is not listed changes nothing. Only two ways lead to
+ * `none`: the cloud has certainly not turned the shut-off off, or a reading shows it on after it was turned on. A
+ * single reading during the pause is not enough, because it may show the state before the pause.
  */
 const following: Readonly<Record<PausePhase, Partial<Record<PauseEvent, PausePhase>>>> = {
   none: { asked: 'pausing' },
-  // A command that has failed must not have an effect later: what may be off is turned on.
+  // A failed command must not take effect later. The shut-off may be off, so it is turned on.
   pausing: { accepted: 'paused', rejected: 'none', unanswered: 'resuming' },
-  // It was off before, so that the pause before stands.
+  // The shut-off was already off, so the earlier pause goes on.
   prolonging: { accepted: 'paused', rejected: 'paused', unanswered: 'paused' },
   paused: { asked: 'prolonging', ended: 'resuming', due: 'resuming', seen_on: 'resuming' },
   resuming: { seen_on: 'none', not_confirmed: 'failed' },
@@ -69,26 +72,29 @@ export function nextPhase(phase: PausePhase, event: PauseEvent): PausePhase {
   return following[phase][event] ?? phase;
 }
 
-/** The pause that is asked for now, by both clocks. */
+/** A pause that begins now, by both clocks. */
 export function newPause(minutes: number, now: number, monotonic: number): Pause {
   return { until: now + minutes * 60_000, endsAt: monotonic + minutes * 60_000, isOver: false };
 }
 
-/** How long a pause lasts from now on, in ms: by the clock that ends it first. */
+/** How long a pause still lasts, in ms, by the clock that ends it first. */
 export function pauseLeftMs({ until, endsAt }: Pause, now: number, monotonic: number): number {
   return Math.min(until - now, endsAt - monotonic);
 }
 
-/** Two clocks never agree to the millisecond. */
+/** A smaller difference is no correction of the clock, in ms: two clocks never agree exactly. */
 const minSetBackMs = 60_000;
 
-/** The same pause, with an earlier time if the wall clock was set back: the old one would come too late to be true. */
+/**
+ * The pause. If the wall clock was set back, it has an earlier `until`, because the monotonic clock ends it before the
+ * old one.
+ */
 export function correctedPause(pause: Pause, now: number, monotonic: number): Pause {
   const latest = now + pause.endsAt - monotonic;
   return pause.until - latest > minSetBackMs ? { ...pause, until: latest } : pause;
 }
 
-/** The pause of a published message, by the wall clock; null where it shows none. */
+/** The pause in a published message, by the wall clock; null if there is none. */
 export function pauseFromShown(shown: object): Pick<Pause, 'until' | 'isOver'> | null {
   const { until, state } = shown as { readonly until?: unknown; readonly state?: unknown };
   const at = typeof until === 'string' ? Date.parse(until) : Number.NaN;
@@ -96,7 +102,7 @@ export function pauseFromShown(shown: object): Pick<Pause, 'until' | 'isOver'> |
   return { until: at, isOver: state !== 'paused' };
 }
 
-/** How a pause is published. One that the cloud has not accepted yet is not shown. */
+/** The published form of a pause. A pause that the cloud has not accepted yet is not shown. */
 export function pauseShown(phase: PausePhase, { until }: Pause, reason: string | null): ShownPause {
   if (phase === 'none' || phase === 'pausing') return noPause;
   const state = phase === 'prolonging' ? 'paused' : phase;

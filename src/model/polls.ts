@@ -1,14 +1,14 @@
-/** A poll: one part of the account that is read by a schedule of its own. */
+/** A poll: one part of the account that has its own schedule. */
 interface PollRow {
-  /** Its data, for people. */
+  /** The name of its data for people. */
   readonly label: string;
   /** Whether it sends one request for each sonic. The others read whole lists. */
   readonly isBySonic?: true;
-  /** Whether the bridge exists for it: valve positions and leaks. */
+  /** Whether the bridge exists for its data: valve positions and leaks. */
   readonly isVital?: true;
 }
 
-/** The order is that of `bridge/health`. Of the vital polls the most important one comes first. */
+/** In the order of `bridge/health`. The most important vital poll comes before the other. */
 const rows = {
   properties: { label: 'properties' },
   signals: { label: 'hubs' },
@@ -19,7 +19,7 @@ const rows = {
   pressure_tests: { label: 'pressure tests', isBySonic: true },
 } satisfies Record<string, PollRow>;
 
-/** The name of a poll, in the configuration too. */
+/** The name of a poll, which is also its name in the configuration. */
 export type PollName = keyof typeof rows;
 
 /** THE TABLE of all polls. */
@@ -31,7 +31,9 @@ export const pollNames = Object.keys(rows) as PollName[];
 export const listPolls = pollNames.filter((poll) => !pollTable[poll].isBySonic);
 /** The polls that send a request for each sonic. */
 export const sonicPolls = pollNames.filter((poll) => pollTable[poll].isBySonic);
-/** The polls that no limit and no error may stop: they show leaks and valves. The first one decides whether data is fresh. */
+/**
+ * The polls for leaks and valves, which no limit and no error may stop. The first one decides whether data is fresh.
+ */
 export const vitalPolls = pollNames.filter((poll) => pollTable[poll].isVital);
 
 /** One value for each poll. */

@@ -1,8 +1,8 @@
-/** The options of the battery sensor; `other` is any word of the cloud that has no option. */
+/** The options of the battery sensor. `other` stands for a word of the cloud that has no option. */
 export const batteryOptions = ['high', 'medium', 'low', 'external_power_supply', 'other'] as const;
 type BatteryOption = (typeof batteryOptions)[number];
 
-/** How a device is powered, by the cloud's word; null where the word does not say. */
+/** How a device is powered, according to the cloud's word. A value is null if the word does not say. */
 interface Power {
   readonly option: BatteryOption;
   readonly isLow: boolean | null;
@@ -16,17 +16,19 @@ const onBattery = (option: 'high' | 'medium' | 'low'): Power => ({
 });
 const onMains: Power = { option: 'external_power_supply', isLow: false, isExternal: true };
 
-/** The words of all the vendor's interfaces: the cloud, the hub's websocket, and the local one of Wi-Fi sonics. */
+/**
+ * The words of all interfaces of the vendor: the cloud, the hub's websocket, and the local interface of Wi-Fi sonics.
+ */
 const powerByWord: ReadonlyMap<string, Power> = new Map([
   ['high', onBattery('high')],
   ['medium', onBattery('medium')],
   ['mid', onBattery('medium')],
   ['low', onBattery('low')],
   ['external_power_supply', onMains],
-  // The websocket has okay, low and critical, so that okay is the best of three.
+  // The websocket has `okay`, `low` and `critical`, so `okay` is the best of three.
   ['okay', onBattery('high')],
   ['critical', onBattery('low')],
-  // Nobody has said whether that is no battery, or none of its charge left.
+  // No source says whether this means that there is no battery, or that it is empty.
   ['none', { option: 'other', isLow: null, isExternal: null }],
   ['battery', { option: 'other', isLow: null, isExternal: false }],
   ['external', onMains],
@@ -35,10 +37,10 @@ const powerByWord: ReadonlyMap<string, Power> = new Map([
 
 const unknownPower = { isLow: null, isExternal: null } as const;
 
-/** The words that the cloud may say of a battery. */
+/** All known words of the cloud for a battery. */
 export const batteryWords: readonly string[] = [...powerByWord.keys()];
 
-/** The battery as an option; null when the cloud says nothing. */
+/** The battery as an option; null if the cloud says nothing. */
 export function batteryOption(battery: string | null): BatteryOption | null {
   return battery === null ? null : (powerByWord.get(battery)?.option ?? 'other');
 }

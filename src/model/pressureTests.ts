@@ -2,32 +2,32 @@ import { dateAfter } from './calendar.ts';
 import { hasOpenOf, newestFirst, typeOf, type WithIncidents } from './incidents.ts';
 import type { PressureTests } from './records.ts';
 
-/** The pressure tests of a sonic, as they are shown. */
+/** The pressure tests of a sonic in the form that is shown. */
 export interface PressureTestDays {
-  /** The latest date with a test; null where there was none. */
+  /** The latest date with a test; null if there was none. */
   readonly lastDay: string | null;
-  /** When that date began at the property, in ms since 1970; null where there was none. */
+  /** When that date began at the property, in ms since 1970; null if there was none. */
   readonly lastDayStart: number | null;
-  /** Null where the latest readings failed for too long. */
+  /** Null if readings have failed for too long. */
   readonly todayCount: number | null;
-  /** The ids of the tests by date, sorted, of the last days. */
+  /** The ids of the tests of the last days, by date and sorted. */
   readonly days: Readonly<Record<string, readonly string[]>>;
 }
 
 const daysShown = 60;
 
-/** What old readings say: nothing of today. */
+/** The tests after readings have failed for too long: the number of today is unknown. */
 export function withoutToday(tests: PressureTestDays): PressureTestDays {
   return { ...tests, todayCount: null };
 }
 
-/** What can become of a pressure test, by the alerts of it. */
+/** The results of a pressure test, according to the alerts about it. */
 export const pressureTestResults = ['failed', 'skipped', 'aborted', 'no_problem'] as const;
 type PressureTestResult = (typeof pressureTestResults)[number];
 
 /**
- * The result of the last test: that of the newest open alert about a test since the day of the last one began. Null if there
- * was no test, or if what was read of tests is too old, and while such an alert may be open that is not known.
+ * The result of the last test. It comes from the newest open alert about a test since the beginning of the last test's
+ * day. Null if there was no test, if the readings are too old, or if it is not known whether such an alert is open.
  */
 export function lastPressureTestResult(
   tests: PressureTestDays | null | undefined,
@@ -37,7 +37,7 @@ export function lastPressureTestResult(
   const { lastDayStart } = tests;
   const problems = pressureTestResults.filter((result) => result !== 'no_problem');
   const found = newestFirst(view.incidents)
-    // One without a time may be new.
+    // An alert without a time may be a new one.
     .filter(({ detected_at: at }) => !(Date.parse(at ?? '') < lastDayStart))
     .flatMap((incident) => problems.filter((result) => typeOf(incident) === `pressure_test_${result}`));
   if (found[0] !== undefined) return found[0];
@@ -45,7 +45,7 @@ export function lastPressureTestResult(
   return areKnown ? 'no_problem' : null;
 }
 
-/** The days to show on a date, with the moment when a date begins at the property, in ms since 1970. */
+/** The tests to show on a date. `startOf` returns when a date begins at the property, in ms since 1970. */
 export function pressureTestsOn(
   date: string,
   { by_day }: PressureTests,

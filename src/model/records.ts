@@ -1,7 +1,7 @@
-// The cloud's records, field by field as the vendor's interface document names them. Fields that it does not list are
-// kept at run time and not typed; a field that is missing or of the wrong type is null.
+// The cloud's records, with the field names of the vendor's interface document. Other fields are kept at run time but
+// have no type. A field that is missing or of the wrong type is null.
 
-/** Something that went wrong at a sonic or a signal, or is about to: a leak, a weak battery, a lost connection. */
+/** Something that went wrong at a sonic or a signal, or soon will: a leak, a weak battery, a lost connection. */
 export interface Incident {
   readonly id: string;
   /** ISO 8601, UTC. */
@@ -15,7 +15,7 @@ export interface Incident {
   readonly type: string | null;
 }
 
-/** A place with water: what a user calls home. */
+/** A place with water, for example a home. */
 export interface Property {
   readonly id: string;
   readonly active: boolean | null;
@@ -30,7 +30,7 @@ export interface Property {
   readonly uprn: string | null;
 }
 
-/** The alerts that the cloud sends of a property, each on or off, and two limits of them. */
+/** Which alerts the cloud sends about a property, and the limits of two of them. */
 export interface NotificationSettings {
   readonly battery_too_low_to_move_handle: boolean | null;
   readonly cloud_disconnection: boolean | null;
@@ -82,7 +82,7 @@ export interface Signal {
   readonly wifi_rssi: number | null;
 }
 
-/** A valve, with the shut-off limits that some have beyond the interface document. */
+/** A valve. Some have shut-off limits beyond the interface document. */
 export interface Sonic {
   readonly id: string;
   readonly name: string | null;
@@ -91,7 +91,7 @@ export interface Sonic {
   readonly signal_id: string | null;
   readonly battery: string | null;
   readonly radio_connection: string | null;
-  /** Unit unknown; larger than 0 in practice. */
+  /** The unit is unknown; the values are larger than 0 in practice. */
   readonly radio_rssi: number | null;
   readonly status: string | null;
   readonly valve_state: string | null;
@@ -114,7 +114,7 @@ export interface Telemetry {
   readonly probed_at: number | null;
 }
 
-/** Water that ran on each day, in the time zone of the property. */
+/** The litres of each day, in the time zone of the property. */
 export interface DailyUsage {
   readonly daily: readonly {
     /** YYYY-MM-DD. */
@@ -133,7 +133,7 @@ export interface PressureTestJob {
   readonly job_id: string | null;
 }
 
-/** The kinds of appliances by which the vendor's app sorts water. */
+/** The kinds of appliances to which the vendor's app assigns water. */
 export interface ApplianceCategories {
   readonly categories: readonly { readonly id: string; readonly name: string | null }[];
 }
@@ -145,7 +145,7 @@ export interface HubDetail {
   readonly status: string | null;
 }
 
-/** The user of the account, with the names that operation 26 takes. */
+/** The user of the account, with the names that operation 26 can change. */
 export interface User {
   readonly id: string | null;
   readonly email: string | null;
@@ -158,7 +158,7 @@ export interface Status {
   readonly status: string | null;
 }
 
-/** A property as the operations for the vendor's app answer it. */
+/** A property in the form that the operations of the vendor's app answer. */
 export interface CustomerProperty {
   readonly id: string | null;
   readonly name: string | null;
@@ -179,7 +179,7 @@ export interface Invitation {
   readonly invitation_id: string | null;
 }
 
-/** The types of incidents, in the order of the interface document; others may come. */
+/** The types of incidents, in the order of the interface document. The cloud may send others. */
 export const incidentTypes = [
   'high_volume_alert',
   'long_flow_alert',
@@ -204,7 +204,7 @@ export const incidentTypes = [
 ] as const;
 export type IncidentType = (typeof incidentTypes)[number];
 
-/** Values of valve_state that were seen; others may come. */
+/** Values of valve_state that were seen. The cloud may send others. */
 export const valveStates = [
   'open',
   'closed',
@@ -219,5 +219,5 @@ export const valveStates = [
 /** Values of radio_connection and cloud_connection that were seen. */
 export const connectionStates = ['connected', 'disconnected'] as const;
 
-/** Severities, least first; `medium` was never seen. */
+/** Severities, the lowest first. `medium` was never seen. */
 export const severities = ['low', 'medium', 'high'] as const;

@@ -1,12 +1,12 @@
 import type { NotificationSettings, PropertySettings } from './records.ts';
 
-/** The only volumes that the cloud takes for a notification, in litres, as the library herolabsapi lists them. */
+/** The only volumes that the cloud accepts for a notification, in litres (source: the library herolabsapi). */
 export const volumeThresholdsLitres = [25, 50, 75, 100, 150, 200, 250, 300, 400, 500, 600, 800, 1000];
 
-/** The only delays that the cloud takes for a notification, in minutes, from the same source. */
+/** The only delays that the cloud accepts for a notification, in minutes (same source). */
 export const longFlowDelaysMins = [15, 30, 60, 120, 180, 240, 300, 360];
 
-/** The settings of a property of which nothing was read. */
+/** The settings of a property that was not read. */
 export const unknownSettings: PropertySettings = {
   auto_shut_off: null,
   pressure_tests_enabled: null,
@@ -16,7 +16,7 @@ export const unknownSettings: PropertySettings = {
   webhook_url: null,
 };
 
-/** Its notification settings. */
+/** The notification settings of a property that was not read. */
 export const unknownNotifications: NotificationSettings = {
   battery_too_low_to_move_handle: null,
   cloud_disconnection: null,
@@ -39,28 +39,28 @@ export const unknownNotifications: NotificationSettings = {
   water_presence_detected: null,
 };
 
-/** Settings that the cloud accepts and never shows: the last accepted value is all that is known. */
+/** Settings that the cloud accepts but never shows. Only the last accepted values are known. */
 export interface AcceptedSettings {
   readonly leak_protection_enabled?: boolean;
   readonly push_enabled?: boolean;
-  /** Only where the settings do not show it, as the interface document has it. */
+  /** Used only if the settings do not show it. According to the interface document, they do not. */
   readonly webhook_url?: string;
 }
 
-/** The same fields without their values, which were read too long ago. */
+/** The same fields with null, because their values were read too long ago. */
 export function withoutSettings<T extends object>(settings: T): T {
   return Object.fromEntries(Object.keys(settings).map((field) => [field, null])) as T;
 }
 
-/** A time of day as the cloud wants it, HH:MM:SS, from the same or from HH:MM; null for anything else. */
+/** A time of day in the cloud's form HH:MM:SS. The text may also be HH:MM; null for any other text. */
 export function timeOfDay(text: string): string | null {
   if (/^([01]\d|2[0-3]):[0-5]\d$/.test(text)) return `${text}:00`;
   return /^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$/.test(text) ? text : null;
 }
 
-/** Whether it is the name of a time zone that this machine knows, such as `Europe/London`. */
+/** Whether this machine knows a time zone with that name, for example `Europe/London`. */
 export function isTimezoneName(name: string): boolean {
-  // Newer runtimes take offsets such as +01:00 too, others do not.
+  // Newer runtimes also accept offsets such as +01:00, older ones do not. So offsets are never accepted.
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });
@@ -70,7 +70,7 @@ export function isTimezoneName(name: string): boolean {
   }
 }
 
-/** Whether it is an address that a webhook can be sent to, or empty for none. */
+/** Whether it is a valid address of a webhook. An empty text means no webhook. */
 export function isWebhookUrl(text: string): boolean {
   return text === '' || (URL.canParse(text) && /^https?:\/\/[^/]/i.test(text));
 }

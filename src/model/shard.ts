@@ -1,23 +1,24 @@
 import { createHash } from 'node:crypto';
 import { idKey } from './ids.ts';
 
-/** A bridge's part of the account: of so many bridges, counted from 0, it is the one of this index. */
+/** A bridge's part of the account: bridge number `index`, counted from 0, of `count` bridges. */
 export interface Shard {
   readonly index: number;
   readonly count: number;
 }
 
-/** The part of a bridge that has the account to itself. */
+/** The part of a bridge that does not share the account. */
 export const wholeAccount: Shard = { index: 0, count: 1 };
 
-/** Whether other bridges have parts too. */
+/** Whether several bridges share the account. */
 export function isShared({ count }: Shard): boolean {
   return count > 1;
 }
 
 /**
- * The index of the bridge to which a property belongs, with all that is in it: that of the bridge which draws the
- * highest number for it. Where the count changes, only the bridges that come or go win or lose properties.
+ * The index of the bridge to which a property belongs, with everything in it. Each bridge draws a number for the
+ * property, and the highest number wins. If the number of bridges changes, properties move only to new bridges, or away
+ * from removed ones.
  */
 export function bridgeOf(propertyId: string, count: number): number {
   if (count === 1) return 0;
@@ -42,7 +43,10 @@ export function bridgeName({ index, count }: Shard): string {
   return count === 1 ? 'bridge' : `bridge_${index}`;
 }
 
-/** Whether this bridge removes the topics of a bridge of that name: its own, and the first bridge those of a bridge that no longer exists. */
+/**
+ * Whether this bridge removes the topics of the bridge with that name. Each bridge removes its own topics. The first
+ * bridge also removes those of bridges that no longer exist.
+ */
 export function isHeir(name: string, { index, count }: Shard): boolean {
   if (name === bridgeName({ index, count })) return true;
   const others = Array.from({ length: count }, (_, each) => bridgeName({ index: each, count }));

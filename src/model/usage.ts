@@ -2,22 +2,24 @@ import { type Day, dateAfter, monthAfter, monthOf } from './calendar.ts';
 import type { DailyUsage } from './records.ts';
 
 /**
- * The water that ran through a sonic since the first day that was read. It is kept over restarts, in whole
- * millilitres, so that the sum of years is exact.
+ * The water usage of a sonic since the first day that was read. It is kept over restarts, in whole millilitres, so that
+ * the sum of years is exact.
  */
 export interface UsageRecord {
-  /** This month and all before it are in `frozenMl` and are not read any more. */
+  /** This month and all months before it are in `frozenMl` and are no longer read. */
   readonly frozenThrough: string;
   readonly frozenMl: number;
-  /** The days of each later month that was read, from its first on; null for days that the cloud has not sent. */
+  /** By later month: its days, from the first on. A day is null if the cloud has not sent it. */
   readonly months: Readonly<Record<string, readonly (number | null)[]>>;
-  /** Whether every month that counts was read once: before that the sum would jump, as if so much water had run. */
+  /**
+   * Whether every month that counts was read once. Before that, the sum would jump later, as if so much water had run.
+   */
   readonly isWhole: boolean;
-  /** When a reading last changed anything, ISO 8601. */
+  /** When a reading last changed a figure, as ISO 8601. */
   readonly changedAt: string;
-  /** When the present month was last read, in ms since 1970. */
+  /** When the current month was last read, in ms since 1970. */
   readonly readAt: number;
-  /** The property's time zone when it was last read; without one it was none, or not known. */
+  /** The property's time zone at the last reading; undefined if it had none, or if it was not known. */
   readonly timezone?: string | undefined;
 }
 
@@ -25,38 +27,41 @@ export interface UsageRecord {
 interface MonthReading {
   readonly month: string;
   readonly daily: DailyUsage['daily'];
-  /** The month that it was there when the reading was begun. */
+  /** The current month at the property when the reading began. */
   readonly presentMonth: string;
-  /** The property's time zone; without one it is none, or not known. */
+  /** The property's time zone; undefined if it has none, or if it is not known. */
   readonly timezone?: string | undefined;
   /** Ms since 1970. */
   readonly readAt: number;
-  /** The months that may count for the sum, as they were read in this run; all that the record has, unless given. */
+  /**
+   * The months that may count for the sum, because this run has read them. If it is not given, all months of the record
+   * count.
+   */
   readonly readMonths?: ReadonlySet<string>;
 }
 
-/** The usage of a sonic as it is shown; litres. */
+/** The usage of a sonic in the form that is shown, in litres. */
 export interface Usage {
-  /** Null where the latest readings failed for too long. */
+  /** Null if readings have failed for too long. */
   readonly todayL: number | null;
   readonly yesterdayL: number | null;
   readonly monthL: number | null;
-  /** Since the first day read; null while that is not known. */
+  /** Since the first day that was read; null if it is not known. */
   readonly totalL: number | null;
-  /** Start of the property's day, ISO 8601 with offset. */
+  /** When the property's day began, as ISO 8601 with offset. */
   readonly lastReset: string;
-  /** This month and last, by date, sorted. */
+  /** The days of the current and the previous month, by date and sorted. */
   readonly days: Readonly<Record<string, number>>;
-  /** When the figures last changed, ISO 8601 in UTC. */
+  /** When the figures last changed, as ISO 8601 in UTC. */
   readonly updatedAt: string;
 }
 
-/** A larger figure for one day is an error of the cloud and is ignored. */
+/** A larger figure for one day, in ml, is an error of the cloud and is ignored. */
 const maxMlPerDay = 1e12;
 
 /**
- * The months to be read next: the present one, the oldest that went by unread, and the one before the present. That
- * may still be corrected; one that is older is read once more and then frozen.
+ * The months to read next: the current month, the oldest month that was not read to its end, and the previous month.
+ * The cloud may still correct the previous month. An older month is read once more and then frozen.
  */
 export function monthsDue(
   record: UsageRecord | null,
@@ -72,7 +77,7 @@ export function monthsDue(
   ];
 }
 
-/** Adds the reading of a month. A day that the cloud no longer sends keeps its litres. */
+/** Adds the reading of a month. If the cloud no longer sends a day, the day keeps its litres. */
 export function withReading(record: UsageRecord | null, reading: MonthReading): UsageRecord {
   const { month, presentMonth, readAt, readMonths } = reading;
   const before = reopened(record ?? newRecord(presentMonth, readAt), presentMonth);
@@ -95,7 +100,7 @@ export function withReading(record: UsageRecord | null, reading: MonthReading): 
   );
 }
 
-/** Counts from the month before the present one. */
+/** A new record, which counts from the previous month on. */
 function newRecord(presentMonth: string, readAt: number): UsageRecord {
   return {
     frozenThrough: monthAfter(presentMonth, -2),
@@ -107,7 +112,10 @@ function newRecord(presentMonth: string, readAt: number): UsageRecord {
   };
 }
 
-/** If a date comes twice, the larger figure is the newer one, since a day's water only grows. */
+/**
+ * Merges a reading into the known days. If a date comes twice, the larger figure is newer, because a day's water only
+ * grows.
+ */
 function mergedDays(
   known: readonly (number | null)[],
   { month, daily }: MonthReading,
@@ -123,7 +131,7 @@ function mergedDays(
   return Array.from({ length }, (_, index) => read.get(index) ?? known[index] ?? null);
 }
 
-/** A clock that was ahead has closed months that are not over: from the present one on they are open again. */
+/** If the clock was ahead, months were closed that are not over. The current month and later ones are opened again. */
 function reopened(record: UsageRecord, presentMonth: string): UsageRecord {
   if (record.frozenThrough < presentMonth) return record;
   return { ...record, frozenThrough: monthAfter(presentMonth, -1) };
@@ -141,8 +149,8 @@ function isEveryMonthRead(
 }
 
 /**
- * Freezes a month that was just read for the last time: then one number is enough for it. Whether a later month has
- * begun is known from the cloud, which has sent a day of it, and not from our clock, which may be ahead.
+ * Freezes a month that was just read for the last time: one number is enough for it then. A later month has begun if
+ * the cloud has sent a day of it. Our own clock does not decide this, because it may be ahead.
  */
 function frozen(record: UsageRecord, { month, presentMonth }: MonthReading): UsageRecord {
   const isLast = month === monthAfter(record.frozenThrough, 1) && month < monthAfter(presentMonth, -1);
@@ -153,10 +161,10 @@ function frozen(record: UsageRecord, { month, presentMonth }: MonthReading): Usa
   return { ...record, frozenThrough: month, frozenMl: record.frozenMl + sum(days), months };
 }
 
-/** Merges what two runs have read without knowing of each other, in the order of their readings. */
+/** Merges the records of two runs that did not know of each other. `later` has the newer readings. */
 export function mergedRecords(earlier: UsageRecord, later: UsageRecord): UsageRecord {
   const through = earlier.frozenThrough > later.frozenThrough ? earlier.frozenThrough : later.frozenThrough;
-  // The record with more water up to there has counted for longer.
+  // The record with more water in these months has counted for longer.
   const base = mlThrough(later, through) > mlThrough(earlier, through) ? later : earlier;
   const months: Record<string, readonly (number | null)[]> = {};
   for (const [month, days] of [earlier, later].flatMap((record) => Object.entries(record.months))) {
@@ -176,8 +184,8 @@ export function mergedRecords(earlier: UsageRecord, later: UsageRecord): UsageRe
 }
 
 /**
- * The record behind the usage that a bridge has published: another bridge, or this one before its state file was lost.
- * Null where it shows no sum. The latest months have to be read before the sum is known again.
+ * Makes a record from published usage of another bridge, or of this bridge before its state file was lost. Null if it
+ * has no total. The latest months must be read before the total is known again.
  */
 export function recordFromShown(shown: unknown): UsageRecord | null {
   const { total, days, last_reset: lastReset, updated_at: updatedAt } = Object(shown);
@@ -211,7 +219,7 @@ function mlThrough({ frozenMl, months }: UsageRecord, last: string): number {
   return frozenMl + sum(days);
 }
 
-/** Usage by old readings: the total stays, and the present figures are unknown. */
+/** The usage after readings have failed for too long: the total stays, and the current figures are unknown. */
 export function withoutPresent(usage: Usage): Usage {
   return { ...usage, todayL: null, yesterdayL: null, monthL: null };
 }
@@ -221,7 +229,8 @@ export function usageOn(day: Day, record: UsageRecord): Usage {
   const presentMonth = monthOf(day.date);
   const previous = monthAfter(presentMonth, -1);
   const { months, frozenMl, isWhole, changedAt } = record;
-  // A month that has just begun has no water yet, and the cloud sends its days once it has.
+  // The cloud sends the days of a new month only once it has water. Until then, the previous month shows that usage is
+  // known.
   const isKnown = presentMonth in months || previous in months;
   const dayBefore = dateAfter(day.date, -1);
   const totalMl = Object.values(months).reduce((total, days) => total + sum(days), frozenMl);
@@ -233,7 +242,7 @@ export function usageOn(day: Day, record: UsageRecord): Usage {
     totalL: isWhole ? litres(totalMl) : null,
     lastReset: day.startedAt,
     days: daysShown(months, [previous, presentMonth]),
-    // At midnight the figures change by themselves.
+    // At midnight the figures change without a reading.
     updatedAt: changedAt > dayStart ? changedAt : dayStart,
   };
 }

@@ -2,25 +2,26 @@ import { dateAfter, startOfDay } from './calendar.ts';
 import type { DailyUsage } from './records.ts';
 
 /*
- * How past days become statistics of Home Assistant. It keeps a sum for each hour, which began at 0 with the first hour that it
- * recorded, and shows the differences. What was before has to end at that 0, so that nothing changes that was recorded: these
- * sums are negative. The cloud knows only whole days, so the water of a day is spread evenly over its hours.
+ * How past days become statistics of Home Assistant. Home Assistant keeps a sum for each hour and shows the
+ * differences. The sum was 0 at the first hour that it recorded. Earlier hours must end at that 0, so that no recorded
+ * sum changes. So their sums are negative. The cloud knows only whole days, so the water of a day is spread evenly over
+ * its hours.
  */
 
 /** Litres by date (YYYY-MM-DD), in order. */
 export type DaysOfUsage = ReadonlyMap<string, number>;
 
-/** Where the statistics begin that are there already. */
+/** Where the existing statistics begin. */
 export interface Joint {
-  /** The first hour that is there, in ms since 1970. */
+  /** The first existing hour, in ms since 1970. */
   readonly atMs: number;
   /** The sum before that hour. */
   readonly sumL: number;
-  /** What ran on the day of that hour before it; null if that is not known. */
+  /** Litres on the day of that hour, before that hour; null if they are not known. */
   readonly sameDayL: number | null;
 }
 
-/** The hours to be added, in order, and the sum before the first of them. */
+/** The hours to add, in order, and the sum before the first of them. */
 interface PastHours {
   readonly beforeL: number;
   readonly hours: readonly { readonly startMs: number; readonly sumL: number }[];
@@ -30,10 +31,10 @@ interface PastHours {
 
 const hourMs = 3_600_000;
 
-/** A larger figure for one day is an error of the cloud. */
+/** A larger figure for one day, in litres, is an error of the cloud. */
 const maxLitersPerDay = 1e9;
 
-/** The days of these answers, in order. If a date comes twice, the larger figure is the newer one. */
+/** The days of these answers, in order. If a date comes twice, the larger figure is newer. */
 export function daysIn(answers: Iterable<DailyUsage>): DaysOfUsage {
   const days = new Map<string, number>();
   for (const { daily } of answers) {
@@ -44,13 +45,13 @@ export function daysIn(answers: Iterable<DailyUsage>): DaysOfUsage {
   return new Map([...days].toSorted());
 }
 
-/** The hours of these days that are before the joint, by the calendar of the time zone. */
+/** The hours of these days before the joint, by the calendar of the time zone. */
 export function hoursBefore({ atMs, sumL, sameDayL }: Joint, days: DaysOfUsage, timezone: string): PastHours {
   const hours: { startMs: number; sumL: number }[] = [];
   const dates: string[] = [];
   let laterMl = 0;
   for (const [date, liters] of [...days].toReversed()) {
-    // Home Assistant's hours are those of UTC, also where clocks differ by half an hour.
+    // Home Assistant's hours are hours of UTC, even in time zones that differ from UTC by half an hour.
     const startMs = fullHour(startOfDay(date, timezone));
     const endMs = fullHour(startOfDay(dateAfter(date, 1), timezone));
     if (startMs >= atMs || (endMs > atMs && sameDayL === null)) continue;

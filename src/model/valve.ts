@@ -1,7 +1,7 @@
-/** The states in which a valve is shown. */
+/** The states of a valve that are shown. */
 export type Valve = 'open' | 'opening' | 'closing' | 'closed';
 
-/** A position in which a valve rests. */
+/** A position in which a valve stands still. */
 export type SettledValve = Extract<Valve, 'open' | 'closed'>;
 
 /** The actions of a valve command (operation 21). */
@@ -16,10 +16,10 @@ const shownByState: ReadonlyMap<string, Valve> = new Map([
   ['requested_closed', 'closing'],
 ]);
 
-/** The word of Wi-Fi sonics, on their local interface, for a valve whose position they do not know. */
+/** The word that Wi-Fi sonics use on their local interface if they do not know the position of the valve. */
 export const unknownState = 'unknown';
 
-/** The cloud's word for the valve; null where it has none, or says that it does not know. */
+/** The cloud's word for the valve's state; null if it has none, or says that it does not know. */
 export function valveStateKnown(valveState: string | null): string | null {
   return valveState === unknownState ? null : valveState;
 }
@@ -33,14 +33,17 @@ export const targetOf = { open: 'open', close: 'closed' } as const satisfies Rec
 /** The movement that an action starts. */
 export const movementOf = { open: 'opening', close: 'closing' } as const satisfies Record<ValveAction, Valve>;
 
-/** The resting position that the cloud reports, or null while it moves, is tested, is faulty or says a new word. */
+/**
+ * The position in which the valve stands; null if it moves, is being tested, is faulty, or has a state that is not
+ * known here.
+ */
 export function settledValve(valveState: string | null): SettledValve | null {
   return valveState === 'open' || valveState === 'closed' ? valveState : null;
 }
 
 /**
- * The state to show for the cloud's valve_state. A pressure test closes the valve for a while without anybody having
- * closed it, so it keeps the last settled position. Unknown words are never taken for a position.
+ * The state to show for the cloud's valve_state. During a pressure test, nobody has closed the valve, although it is
+ * closed for a while. So the last position is shown. An unknown word never counts as a position.
  */
 export function valveShown(valveState: string | null, lastSettled: SettledValve | null): Valve | null {
   if (valveState === null) return null;
@@ -48,16 +51,16 @@ export function valveShown(valveState: string | null, lastSettled: SettledValve 
   return shownByState.get(valveState) ?? null;
 }
 
-/** A valve command that the cloud accepted and has not yet shown. */
+/** A valve command that the cloud has accepted but does not show yet. */
 export interface AcceptedCommand {
   readonly action: ValveAction;
   /** The cloud's valve state before it accepted the command. */
   readonly stateBefore: string | null;
-  /** Whether the valve was shown on its way then: where it had rested, it may have left. */
+  /** Whether the valve was shown as moving then. If so, it may have left the position that the cloud still shows. */
   readonly wasMoving: boolean;
 }
 
-/** The state to show while an accepted command is awaited: its movement, until the cloud reports a new state. */
+/** The state to show while a command is open: its movement, until the cloud reports a new state. */
 export function valveShownAfter(
   command: AcceptedCommand | null,
   valveState: string | null,

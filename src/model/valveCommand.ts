@@ -1,7 +1,7 @@
 import type { Language } from './language.ts';
 import type { SettledValve, ValveAction } from './valve.ts';
 
-/** How far a valve command is, or how it ended. */
+/** The progress of a valve command, or how it ended. */
 export const commandStatuses = [
   'sent',
   'confirmed',
@@ -23,50 +23,50 @@ export interface AskedCommand {
 
 /** The newest command for a valve. Times are ISO 8601 in UTC. */
 interface LastCommand {
-  /** Null for a message that names none. */
+  /** Null if the message names no action. */
   readonly action: ValveAction | null;
   readonly asked_at: string;
   readonly status: CommandStatus;
-  /** In words; null if nothing is to be said. */
+  /** For people; null if there is nothing to explain. */
   readonly reason: string | null;
 }
 
-/** A command that a valve did not carry out, as far as is known. */
+/** A command that the valve, as far as is known, did not carry out. */
 interface FailedCommand extends LastCommand {
   readonly action: ValveAction;
-  /** How long the valve was read in vain, in s; null if it was not read, or not to the end. */
+  /** How long the valve was read without a movement, in s; null if it was not read for the whole time. */
   readonly waited_s: number | null;
 }
 
-/** A failed command is shown for so long, unless a newer one is confirmed. */
+/** How long a failed command is shown, in ms, unless a newer command is confirmed. */
 export const failureShownMs = 24 * 3_600_000;
 
-/** Who or what moved a valve. */
+/** What moved a valve. */
 export const movers = ['command', 'by_hand', 'automatic_shut_off', 'elsewhere'] as const;
 
-/** How a valve came to where it is. The keys of which nothing is known are null. */
+/** How a valve came to its position. A key is null if it is not known. */
 export interface Movement {
   readonly valve: SettledValve;
   /** ISO 8601 in UTC. */
   readonly at: string | null;
   readonly by: (typeof movers)[number] | null;
-  /** Of the command. */
+  /** The topic of the command. */
   readonly topic: string | null;
-  /** Of the incident that shows who moved it. */
+  /** The id of the incident that shows what moved the valve. */
   readonly incident_id: string | null;
 }
 
-/** What is kept of a valve over a restart. */
+/** The data of a valve that is kept over a restart. */
 export interface ValveRecord {
   readonly command: (LastCommand & { readonly topic: string }) | null;
-  /** With the time when it failed, in ms since 1970. */
+  /** With `at`, the time of the failure in ms since 1970. */
   readonly failed: (FailedCommand & { readonly at: number }) | null;
   readonly movement: Movement | null;
 }
 
 type Texts = Readonly<Record<Language, string>>;
 
-/** The sentence about a failed command, by the ending and the action, in all languages. */
+/** The sentences about a failed command, by how it ended, its action and the language. */
 export const failureTexts: Readonly<
   Record<'not_confirmed' | 'failed', Readonly<Record<ValveAction, Texts>>>
 > = {
@@ -113,14 +113,14 @@ export const failureAdvice: Texts = {
   pl: 'Należy obejrzeć zawór, mógł się poruszyć, i sprawdzić jego baterię.',
 };
 
-/** Which of the texts a failed command has. */
+/** Which of the texts describes a failed command. */
 export function failureKind({ status }: FailedCommand): keyof typeof failureTexts {
   return status === 'not_confirmed' ? status : 'failed';
 }
 
-/** A failed command in words. */
+/** A failed command as text. */
 export function failureText(failed: FailedCommand, place: string, language: Language): string {
-  // The name is put in by a function: it may have a `$`.
+  // The name is inserted by a function, because it may contain a `$`.
   const sentence = failureTexts[failureKind(failed)][failed.action][language].replace('{place}', () => place);
   return `${sentence} ${failureAdvice[language]}`;
 }

@@ -7,23 +7,23 @@ import { type DeviceQuery, queryDevices } from './perDevice.ts';
 import type { PollParts } from './pollParts.ts';
 import { mergeProblems, type PollProblem, toProblem } from './pollStatus.ts';
 
-/** The pause before settings are read again that the cloud refuses: one refusal alone may be its mistake. */
+/** If the cloud refuses settings, they are read again after this pause, in ms: a single refusal may be a mistake. */
 const refusedAgainMs = 2_000;
 
-/** Settings of one kind of one property. */
+/** How to read and store one kind of settings of one property. */
 interface SettingsQuery<T> {
   readonly read: () => Promise<T>;
-  /** Null means a refusal, which counts after another one that is so many ms later. */
+  /** Null means a refusal. It counts only if another refusal came at least `apartMs` before it. */
   readonly store: (settings: T | null, sentAt: number, apartMs: number) => void;
   readonly isNone: () => boolean;
 }
 
-/** Reads the settings of properties, the status of hubs and the categories of appliances: nothing that is urgent. */
+/** Reads the settings of properties, the status of hubs and the categories of appliances. None of them is urgent. */
 export class Details {
   readonly #parts: PollParts;
-  /** The hubs whose status was asked for since `hubsAndCategories`. */
+  /** The hubs whose status was requested since the last `hubsAndCategories`. */
   #askedHubs: ReadonlySet<string> = new Set();
-  /** Reads the status of hubs that were not asked for yet; resolves after that and never rejects. */
+  /** Reads the status of hubs for which it was not requested yet. Resolves after that and never rejects. */
   readonly newHubs = coalesce(async () => {
     const { store, log } = this.#parts;
     const ids = store.ids('property').flatMap((id) => store.topology.signalsIn(id));
@@ -36,20 +36,20 @@ export class Details {
       this.#logFailure('hubs', error);
     }
   });
-  /** Reads the categories of appliances, unless that is in progress; resolves after that and never rejects. */
+  /** Reads the categories of appliances, unless it is doing so already. Resolves after that and never rejects. */
   readonly categories = singleFlight(() => this.#readCategories());
 
   constructor(parts: PollParts) {
     this.#parts = parts;
   }
 
-  /** Reads the status of all hubs, and the categories; resolves after that and never rejects. */
+  /** Reads the status of all hubs, and the categories. Resolves after that and never rejects. */
   async hubsAndCategories(): Promise<void> {
     this.#askedHubs = new Set();
     await Promise.all([this.newHubs(), this.categories()]);
   }
 
-  /** Reads the settings of each property; a guest may not read all of them, which is no problem. */
+  /** Reads the settings of each property. If the cloud refuses some to a guest of the property, that is no problem. */
   async propertySettings(onRead: (read: number, total: number) => void): Promise<PollProblem | null> {
     const problems: (PollProblem | null)[] = [];
     const { client, store } = this.#parts;
@@ -81,11 +81,11 @@ export class Details {
     return mergeProblems(problems);
   }
 
-  /** Reads settings, and again after a moment if the cloud has never shown them and refuses them. */
+  /** Reads settings. If the cloud refuses them and has never shown them, reads them once more after a moment. */
   async #readUnlessRefused<T>(key: string, query: SettingsQuery<T>): Promise<PollProblem | null> {
     const { state, statuses, clock, stopping } = this.#parts;
     const wereShown = state.hasShownSettings(key);
-    // Entities of settings that the cloud has ever shown stay for as long as old settings would.
+    // If the cloud has shown the settings before, their entities stay as long as old settings would.
     const apartMs = wereShown ? statuses.maxAgeMs('properties') : refusedAgainMs;
     for (let attempt = 1; ; attempt++) {
       const startedAt = clock.monotonic();

@@ -7,7 +7,7 @@ import type { PollProgress } from './pollStatus.ts';
 
 const progressEveryMs = 10_000;
 
-/** Logs the progress of the first reading, and the number of devices once it is certain. */
+/** Logs the progress of the first reading, and the number of devices once all of them are known. */
 export class FirstReading {
   readonly #poller: Poller;
   readonly #store: Store;
@@ -27,12 +27,12 @@ export class FirstReading {
     });
   }
 
-  /** The reading begins. */
+  /** Call this when the reading begins. */
   start(): void {
     this.#sayProgress(null);
   }
 
-  /** The details were read once, or take long. Logs no more progress. */
+  /** Logs no more progress. Call this when the details were read once, or take long. */
   stop(): void {
     this.#cancelProgress();
   }
@@ -53,7 +53,7 @@ export class FirstReading {
   }
 }
 
-/** Null if nothing is read yet of the polls that have not finished. */
+/** The progress of the unfinished polls, for people; null if they have read nothing yet. */
 function describeProgress(progress: readonly PollProgress[]): string | null {
   const parts = progress
     .filter(({ read }) => read > 0)

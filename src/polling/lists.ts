@@ -10,39 +10,44 @@ import type { Reading } from '../store/table.ts';
 import type { PollParts } from './pollParts.ts';
 import { listProblem, mergeProblems, type PollProblem, toProblem } from './pollStatus.ts';
 
-/** Of the incidents that vanish from the list, so many are read by themselves. */
+/** At most this many of the incidents that vanish from the list are read individually. */
 const maxIncidentsChecked = 20;
 
-/** So many complete lists in a row must miss an incident before it closes, if the cloud does not tell of it alone. */
+/** An incident closes after this many complete lists in a row without it, if it cannot be read individually. */
 const minListsMissing = 3;
 
-/** The same where the cloud refuses to, as it does for a property that the user has left. One list alone may be wrong. */
+/**
+ * The same number if the cloud refuses to show the incident, for example after the user has left the property. One list
+ * without it may be a mistake.
+ */
 const minListsIfRefused = 2;
 
-/** What the properties say about their signals. */
+/** The result of reading the signals of each property. */
 export interface OwnedSignals {
   readonly problem: PollProblem | null;
-  /** A signal is in another property than was known. */
+  /** Whether a signal turned out to be in another property than before. */
   readonly hasChanged: boolean;
 }
 
-/** What was read of the list of Wi-Fi sonics. */
+/** The result of reading the list of Wi-Fi sonics. */
 export interface WifiSonics extends Omit<Reading<Sonic>, 'startedAt'> {
   /** Null if the list is complete. */
   readonly problem: PollProblem | null;
 }
 
-/** Reads the lists of the account into the store. Each method resolves to what could not be read, or null. */
+/**
+ * Reads the lists of the account into the store. Each method resolves to a problem if something could not be read, else
+ * to null.
+ */
 export class Lists {
   readonly #parts: PollParts;
-  /** How many complete lists in a row have missed an incident that the cloud does not answer for. */
+  /** By incident: how many complete lists in a row did not have it, while it could not be read individually. */
   #timesMissing: ReadonlyMap<string, number> = new Map();
 
   constructor(parts: PollParts) {
     this.#parts = parts;
   }
 
-  /** Reads the properties. */
   properties(): Promise<PollProblem | null> {
     return this.#read('properties', { operation: 'list_properties' }, (reading) =>
       this.#parts.store.replaceProperties(reading),
@@ -50,8 +55,8 @@ export class Lists {
   }
 
   /**
-   * Reads which signals are in which property. If several bridges share the account, the properties of the others are
-   * read too: what is in them is not shown here.
+   * Reads which signals are in which property. If several bridges share the account, it also reads the properties of
+   * the other bridges, to know which devices this bridge must not show.
    */
   async ownedSignals(onRead: (read: number, total: number) => void): Promise<OwnedSignals> {
     const { client, store, stopping, clock } = this.#parts;
@@ -71,18 +76,18 @@ export class Lists {
       }
       onRead(problems.length, ids.length);
     });
-    // Stored together: with ten thousand valves, placing all devices again after each property took 18 s of CPU time.
+    // All lists are stored together. With ten thousand valves, placing all devices again after each property took 18 s
+    // of CPU time.
     return { problem: mergeProblems(problems), hasChanged: store.setOwnedSignals(lists) };
   }
 
-  /** Reads the signals. */
   signals(): Promise<PollProblem | null> {
     return this.#read('signals', { operation: 'list_signals' }, (reading) =>
       this.#parts.store.replaceSignals(reading),
     );
   }
 
-  /** Reads both lists of sonics; the list of Wi-Fi sonics must not delay the other. */
+  /** Reads both lists of sonics. The list of Wi-Fi sonics must not delay the other list. */
   async sonics(): Promise<PollProblem | null> {
     let isWifiRead = false;
     const { client, store, state, stopping } = this.#parts;
@@ -105,8 +110,9 @@ export class Lists {
   }
 
   /**
-   * Reads the open incidents. One that was open and is missing from the list is read by itself before it closes. So is
-   * one that incomplete lists have missed for too long: it must not stay open for ever.
+   * Reads the open incidents. If an open incident is missing from a complete list, it is read individually before it
+   * closes. If incomplete lists have missed it for too long, it is read individually too, because it must not stay open
+   * forever.
    */
   incidents(): Promise<PollProblem | null> {
     const { store } = this.#parts;
@@ -115,7 +121,7 @@ export class Lists {
       const { isComplete } = reading;
       const isChecked = isComplete || !store.incidents.areKnown;
       const missing = isChecked ? store.incidents.missingFrom(reading.records) : [];
-      // The rest of the list does not wait until the cloud has told of those that may have closed.
+      // The other incidents of the list are shown at once, while those that may have closed are still being read.
       if (missing.length > 0)
         store.replaceIncidents({ ...reading, records: [...reading.records, ...missing] });
       const found = await this.#checkMissing(missing, isComplete);
@@ -131,7 +137,8 @@ export class Lists {
     const { client, statuses, stopping, clock } = this.#parts;
     const startedAt = clock.monotonic();
     const onPage = (_pages: HowFar, { read, announced }: HowFar) => {
-      // The requests for each property take longer than their list. The poller counts these.
+      // The list of properties is short. Most of the time goes into the requests for each property, which the poller
+      // counts.
       statuses.recordProgress(poll, poll === 'properties' ? 0 : read, announced);
     };
     const list = await client.readList(call, { signal: stopping, onPage });
@@ -140,7 +147,10 @@ export class Lists {
     return listProblem(list);
   }
 
-  /** The current records of incidents that a list misses, as far as the cloud answers. */
+  /**
+   * The records of incidents that a list misses: read individually if the cloud shows them, else open or closed by the
+   * rules above.
+   */
   async #checkMissing(missing: readonly Incident[], isListComplete: boolean): Promise<Incident[]> {
     const timesMissing = new Map<string, number>();
     const found = await Promise.all(
@@ -161,7 +171,7 @@ export class Lists {
     return found;
   }
 
-  /** The incident, or how reading it failed; null if the cloud answered with something else. */
+  /** Reads one incident. Returns its record, or the kind of the error, or null if the answer is no such record. */
   async #readIncident(id: string): Promise<Incident | CloudErrorKind | null> {
     const { client, stopping } = this.#parts;
     const call = { operation: 'read_incident', params: { incident_id: id } } as const;
@@ -176,8 +186,8 @@ export class Lists {
 }
 
 /**
- * Reads the Wi-Fi sonics; never rejects. If the cloud refuses the list there are none, unless this run or an earlier one
- * has read some: the refusal does not mean that they are gone.
+ * Reads the Wi-Fi sonics; never rejects. If the cloud refuses the list, the account has no such sonics. But if this run
+ * or an earlier one has read some, the refusal does not mean that they are gone.
  */
 export async function readWifiSonics(
   client: CloudClient,

@@ -11,22 +11,25 @@ interface CurrentDay extends Day {
   readonly endMs: number;
 }
 
-/** A computer whose clock is not set yet is in 1970. */
+/** The earliest time that a clock may show, in ms since 1970. A computer whose clock is not set yet is in 1970. */
 const minPlausibleTime = Date.UTC(2024, 0);
 
-/** A clock that is days off would close months that are not over, or show past days as today. */
+/**
+ * If the clock is off by more than this, in ms, nothing is read by day. It would close months too early, or show past
+ * days as today.
+ */
 const maxClockOffsetMs = 24 * 3_600_000;
 
-/** The wall clock may jump and the machine may sleep: the calendar is checked at least this often. */
+/** The calendar is checked at least this often, in ms, because the wall clock may jump and the machine may sleep. */
 const checkEveryMs = 60_000;
 
-/** Which day it is at each sonic, by the time zone of its property. */
+/** The current day at each sonic, by the time zone of its property. */
 export class LocalDays {
   readonly #store: Store;
   readonly #state: StateFile;
   readonly #defaultTimezone: string;
   readonly #clock: Clock;
-  /** By sonic, the time zone that was read last. */
+  /** By sonic: the time zone that was read last. */
   readonly #known = new Map<string, string>();
   readonly #days = new Map<string, CurrentDay>();
   #dates: ReadonlyMap<string, string> = new Map();
@@ -39,7 +42,7 @@ export class LocalDays {
     this.#clock = clock;
   }
 
-  /** Calls back whenever a new day has begun at a sonic. */
+  /** Calls `onNewDay` whenever a new day has begun at a sonic. */
   start(onNewDay: () => void): void {
     const timezones = [...new Set(this.#store.ids('sonic').map((id) => this.#timezoneOf(id)))];
     const before = this.#dates;
@@ -50,12 +53,12 @@ export class LocalDays {
     if (days.some(([timezone, { date }]) => (before.get(timezone) ?? date) !== date)) onNewDay();
   }
 
-  /** Calls back no more. */
+  /** Stops calling `onNewDay`. */
   stop(): void {
     this.#cancel();
   }
 
-  /** The present day at a sonic; the same object until it ends. */
+  /** The current day at a sonic; the same object until the day ends. */
   of(sonicId: string): Day {
     return this.#currentDay(this.#timezoneOf(sonicId));
   }
@@ -66,9 +69,9 @@ export class LocalDays {
   }
 
   /**
-   * The time zone of the sonic's property that was read last, however long ago; null if none ever was. It counts until
-   * another one is read, also over a restart: a property does not move, and in another zone yesterday's water would count as
-   * today's.
+   * The time zone of the sonic's property that was read last, in this run or an earlier one; null if none was ever
+   * read. An old time zone still counts, because a property does not move. With another zone, yesterday's water could
+   * count as today's.
    */
   ownTimezoneOf(sonicId: string): string | null {
     const own = this.#store.timezoneOf(this.#store.topology.propertyOf('sonic', sonicId));

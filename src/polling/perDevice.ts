@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 import type { PollParts } from './pollParts.ts';
 import { type PollProblem, toProblem } from './pollStatus.ts';
 
-/** The operations that read one device each, and how the store shows nothing of what they read. */
+/** The operations that read a single device, each with how to remove its data from the store. */
 const drops = {
   read_hub: (store: Store) => store.drop('hubs'),
   read_telemetry: (store: Store) => store.dropTelemetry(),
@@ -18,20 +18,21 @@ const drops = {
 
 type DeviceOperation = keyof typeof drops;
 
-/** A request that is sent for each device by itself; times are ms of the monotonic clock. */
+/** A request that is sent for each device. Times are ms of the monotonic clock. */
 export interface DeviceQuery {
   readonly operation: DeviceOperation;
-  /** The poll that counts its progress; null for hubs, which belong to none. */
+  /** The poll whose progress it counts; null for hubs, which have no poll of their own. */
   readonly poll: PollName | null;
-  /** Reads one device and stores the answer to a request that is sent at that time. */
+  /** Reads one device and stores the answer. The request is sent at `sentAt`. */
   readonly read: (id: string, sentAt: number) => Promise<void>;
-  /** The cloud has no such data for this device, by a request that was sent at that time. */
+  /** Called if the cloud has no such data for this device, according to a request sent at `sentAt`. */
   readonly onNone: (id: string, sentAt: number) => void;
 }
 
 /**
- * Reads each device. Resolves to null if all went well, or to what could not be read; rejects if nothing could be. A 404
- * or 405 is about its device, unless the client finds that the cloud does not offer the operation at all.
+ * Reads each device. Resolves to null if all were read, or to a problem if some could not be read; rejects if none
+ * could. A 404 or 405 means that its device has no such data, unless the client finds that the cloud does not offer the
+ * operation.
  */
 export async function queryDevices(
   { client, store, statuses, stopping, clock }: PollParts,
@@ -61,7 +62,8 @@ export async function queryDevices(
     drops[operation](store);
     return null;
   }
-  // The cloud may have no data for any device, or not offer the operation. The next lists decide.
+  // Either the cloud has no data for any of these devices, or it does not offer the operation. Later runs will show
+  // which.
   if (missing.length === ids.length && client.mayBeMissing(operation)) return null;
   const isNothingRead = missing.length + failures.length === ids.length && ids.length > 0;
   if (isNothingRead) throw failures[0] ?? missing[0];
@@ -70,14 +72,17 @@ export async function queryDevices(
   return { message: `${failures.length} of ${ids.length} devices: ${message}`, key };
 }
 
-/** The shown sonics, those first of which the table knows nothing yet. */
+/** The shown sonics. Sonics that are not in the table yet come first. */
 export function unknownFirst(store: Store, table: ReadonlyDetails<object>): string[] {
   const ids = store.ids('sonic');
   const unknown = new Set(ids.filter((id) => table.of(id) === undefined));
   return [...unknown, ...ids.filter((id) => !unknown.has(id))];
 }
 
-/** Shows nothing of what the configuration says the cloud does not offer, so that no entity comes and goes at the start. */
+/**
+ * Removes the data of operations that the configuration switches off. Otherwise entities would appear and vanish at the
+ * start.
+ */
 export function dropUnavailable(client: CloudClient, store: Store): void {
   for (const operation of Object.keys(drops) as DeviceOperation[]) {
     if (!client.isOffered(operation)) drops[operation](store);

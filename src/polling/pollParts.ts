@@ -6,14 +6,14 @@ import type { Store } from '../store/store.ts';
 import type { LocalDays } from './localDays.ts';
 import type { PollStatuses } from './pollStatus.ts';
 
-/** What all reading of the cloud works with. */
+/** What all polls work with. */
 export interface PollParts {
   readonly client: CloudClient;
   readonly store: Store;
   readonly state: StateFile;
   readonly statuses: PollStatuses;
   readonly days: LocalDays;
-  /** Cancels what is in progress. */
+  /** Aborts everything in progress when the bridge stops. */
   readonly stopping: AbortSignal;
   readonly clock: Clock;
   readonly log: Log;

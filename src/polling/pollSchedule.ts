@@ -5,10 +5,13 @@ import type { Schedule } from '../base/schedule.ts';
 
 const retryBackoff: Backoff = { firstMs: 5_000, longestMs: 300_000 };
 
-/** A timer stops while the machine sleeps. Checked so often, a run that became due meanwhile begins soon after the sleep. */
+/**
+ * The longest timer, in ms. Timers stop while the machine sleeps. With short timers, a run that became due during the
+ * sleep begins soon after it.
+ */
 const lookEveryMs = 10_000;
 
-/** A cron second that passed longer ago than this, while the process was held up, is skipped. */
+/** If the process was held up, seconds of a cron expression that passed longer ago than this are skipped, in ms. */
 const maxLateMs = 5_000;
 
 /**
@@ -72,7 +75,10 @@ export class PollSchedule {
     return startedAt + Math.max(0, (next?.getTime() ?? 0) - this.#clock.now());
   }
 
-  /** The longest time between two runs so far: a cron expression only gives the next run. */
+  /**
+   * The longest time between two runs seen so far, in ms. It is not known in advance: a cron expression only gives the
+   * next run.
+   */
   get periodMs(): number {
     const now = this.#clock.monotonic();
     this.#longestPeriodMs = Math.max(this.#longestPeriodMs, this.dueAfter(now) - now);
@@ -111,9 +117,9 @@ export class PollSchedule {
   }
 
   /**
-   * Compares the clock with the cron expression each second. node-cron's own timers are not used: when the wall clock
-   * jumps, as on a Raspberry Pi at boot, they replay all runs of the years in between, and when clocks are put back
-   * they skip the second of the two hours.
+   * Compares the clock with the cron expression each second. node-cron's own timers are not used for two reasons. If
+   * the wall clock jumps forward, as on a Raspberry Pi at boot, they repeat all runs of the years in between. When
+   * clocks are put back in autumn, they skip the second of the two equal hours.
    */
   #tick(cron: ScheduledTask, lastAt: number, lastMonotonicAt: number): void {
     this.#cancelTick = this.#clock.after(1_000 - (this.#clock.now() % 1_000), () => {

@@ -6,30 +6,30 @@ import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts
 import { byPoll, type PollName, pollNames, vitalPolls } from '../model/polls.ts';
 import type { PollSchedule } from './pollSchedule.ts';
 
-/** Why something could not be read, or not all of it. */
+/** Why something, or a part of it, could not be read. */
 export interface PollProblem {
   readonly message: string;
-  /** The message without its variable parts: the log reports a problem again only if this changes. */
+  /** The message without its variable parts. The log reports a problem again only if the key changes. */
   readonly key: string;
-  /** Reading again may be all that it takes: the pages of a list did not fit together. */
+  /** The pages of a list did not fit together. Reading the list again may be enough. */
   readonly isInconsistent?: true;
 }
 
-/** A problem, and whether the poll failed or was only incomplete. */
+/** A problem, with its kind: the poll failed, or was only incomplete. */
 export interface PollFailure extends PollProblem {
   readonly kind: CloudErrorKind | 'incomplete';
 }
 
-/** The problem that an error means. */
+/** Describes an error as a problem. */
 export function toProblem(error: unknown): PollProblem {
   const message = errorMessage(error);
   return { message, key: error instanceof CloudError ? error.key : message };
 }
 
-/** The key of a list that was read without an error, and whose pages do not add up. */
+/** The key of a list that was read without an error, but whose pages do not add up. */
 export const incompleteKey = 'incomplete';
 
-/** The problem with a list that was not read completely; null for a complete one. */
+/** The problem with a list that was not read completely; null for a complete list. */
 export function listProblem({
   problem,
   key,
@@ -39,7 +39,10 @@ export function listProblem({
   return { message: problem, key: key ?? incompleteKey, ...(isInconsistent && { isInconsistent }) };
 }
 
-/** Several problems of a poll as one; null for none. The first gives the key, so that one outage of the cloud is one problem. */
+/**
+ * Merges the problems of a poll; null if there are none. The key is that of the first problem, so that one outage of
+ * the cloud is one problem.
+ */
 export function mergeProblems(problems: readonly (PollProblem | null)[]): PollProblem | null {
   const present = problems.filter((problem) => problem !== null);
   const [first] = present;
@@ -51,18 +54,18 @@ export function mergeProblems(problems: readonly (PollProblem | null)[]): PollPr
   };
 }
 
-/** A poll that stored what it could read; null if it read everything. */
+/** The failure of a poll that has stored a part of its data; null if it has read everything. */
 export function incomplete(problem: PollProblem | null): PollFailure | null {
   return problem && { kind: 'incomplete', ...problem };
 }
 
-/** How the runs of a poll went. */
+/** How the runs of a poll have ended so far. */
 export interface PollStatus {
-  /** Wall clock, ms; null before the first. */
+  /** Wall-clock ms; null before the first success. */
   readonly lastSuccessAt: number | null;
-  /** Monotonic clock, ms; until then the last success counts as fresh. */
+  /** Until when the last success counts as fresh, in ms of the monotonic clock. */
   readonly freshUntil: number;
-  /** Monotonic clock, ms; when the last run started that the cloud answered. */
+  /** When the last run that the cloud answered has started, in ms of the monotonic clock. */
   readonly answeredAt: number;
   readonly failure: PollFailure | null;
   readonly consecutiveFailures: number;
@@ -85,12 +88,15 @@ export function wasPolled({ lastSuccessAt, failure }: PollStatus): boolean {
   return lastSuccessAt !== null || failure !== null;
 }
 
-/** The poll that decides whether the cloud's data is fresh: sonics, or incidents if the cloud refuses to list sonics. */
+/**
+ * The poll that decides whether the cloud's data is fresh: sonics, or incidents if the cloud refuses the list of
+ * sonics; null if it refuses both.
+ */
 function decidingPoll(records: StatusByPoll): PollName | null {
   return vitalPolls.find((poll) => !isPermanent(records[poll].failure)) ?? null;
 }
 
-/** Whether the poll that decides about freshness has run. */
+/** Whether the poll that decides about freshness has run. True if no poll decides. */
 export function isJudged(records: StatusByPoll): boolean {
   const deciding = decidingPoll(records);
   return deciding === null || wasPolled(records[deciding]);
@@ -102,16 +108,19 @@ export function cloudFreshUntil(records: StatusByPoll): number {
   return deciding === null ? Number.NEGATIVE_INFINITY : records[deciding].freshUntil;
 }
 
-/** Why the poll that decides about freshness reads nothing; null if it has not failed, for example while its requests wait. */
+/**
+ * Why the poll that decides about freshness reads nothing; null if it has not failed, for example because its requests
+ * still wait.
+ */
 export function staleCause(records: StatusByPoll): string | null {
   const { failure } = records[decidingPoll(records) ?? 'sonics'];
   return failure === null || failure.kind === 'incomplete' ? null : failure.message;
 }
 
 /**
- * When the cloud answered the poll that decides about freshness, in ms of the monotonic clock; minus infinity while it
- * does not answer, infinity where no poll decides. Records age until that poll is due again: while the cloud is
- * unreachable everything is unavailable, and no value changes.
+ * When the run began in which the cloud last answered the poll that decides about freshness, in ms of the monotonic
+ * clock. Minus infinity if the cloud does not answer it now, infinity if no poll decides. Records age until that poll
+ * is due again. They do not age while the cloud is unreachable: then everything is unavailable, and no value changes.
  */
 export function cloudAnsweredAt(records: StatusByPoll): number {
   const deciding = decidingPoll(records);
@@ -125,21 +134,26 @@ export function cloudAnsweredAt(records: StatusByPoll): number {
 export interface PollProgress {
   readonly poll: PollName;
   readonly read: number;
-  /** Null while it is unknown. */
+  /** Null if it is not known yet. */
   readonly total: number | null;
 }
 
-/** How many runs of a poll read everything, a part, or nothing. */
+/** How many runs of a poll have read everything, a part, or nothing. */
 interface PollCounts {
   readonly success: number;
   readonly incomplete: number;
   readonly failure: number;
 }
 
-/** A poll that neither ends nor reads another page for so long, in ms, hangs: each request has its time limit. */
+/**
+ * If a poll neither ends nor reads another page for this long, in ms, it hangs, because each request has a time limit.
+ */
 const maxSilenceMs = 600_000;
 
-/** How long a vital list may wait, however often it is polled, and how much later its answer may come, in ms. */
+/**
+ * How long a vital list may wait for its turn, however often it is polled, in ms. In the next constant: how much later
+ * than the request timeout its answer may come.
+ */
 const maxListWaitMs = 60_000;
 const overdueMarginMs = 5_000;
 
@@ -149,22 +163,31 @@ export class PollStatuses {
   readonly #staleAfterMs: number;
   readonly #requestTimeoutMs: number;
   readonly #clock: Clock;
-  /** Whether another bridge uses the same topics by mistake: its `bridge/cloud` vouches for what this bridge has read. */
+  /**
+   * Whether another bridge uses the same topics by mistake. Its `bridge/cloud` may say that the data is fresh, which
+   * also makes the data of this bridge available.
+   */
   isSharingTopics = false;
   readonly #records = byPoll(() => neverPolled);
-  /** When each run in progress has begun, in ms of the monotonic clock. */
+  /** When each run in progress began, in ms of the monotonic clock. */
   readonly #running = new Map<PollName, number>();
   readonly #counts = new Map<PollName, PollCounts>();
   readonly #pending = new Map<PollName, PollProgress>(
     pollNames.map((poll) => [poll, { poll, read: 0, total: null }]),
   );
-  /** When a poll was last active: began, read a page or ended. In ms of the monotonic clock. */
+  /** When a poll last began, read a page or ended, in ms of the monotonic clock. */
   readonly #heardAt = new Map<PollName, number>();
-  /** When a poll last read a page, or ended well, in ms of the monotonic clock. */
+  /** When a poll last read a page or ended without failing, in ms of the monotonic clock. */
   readonly #readAt = new Map<PollName, number>();
-  /** When the last run began whose pages fitted together; without one, when the first run ended. In ms of the monotonic clock. */
+  /**
+   * When the last complete run of a poll began; if there was none, when its first run ended. In ms of the monotonic
+   * clock.
+   */
   readonly #certainAt = new Map<PollName, number>();
-  /** Polls whose last pages did not fit together, and when that becomes a failure, in ms of the monotonic clock. */
+  /**
+   * Polls whose last pages did not fit together, and from when on this counts as a failure, in ms of the monotonic
+   * clock.
+   */
   readonly #inconsistent = new Map<PollName, { readonly failure: PollFailure; readonly shownAt: number }>();
 
   constructor(
@@ -182,7 +205,7 @@ export class PollStatuses {
   /** The status of each poll. */
   get records(): StatusByPoll {
     for (const [poll, { failure, shownAt }] of this.#inconsistent) {
-      // A run in progress may end this. In a large account it takes long.
+      // The run in progress may find that the pages fit together. In a large account it takes long.
       if ((this.#running.get(poll) ?? this.#clock.monotonic()) < shownAt) continue;
       this.#inconsistent.delete(poll);
       this.#records[poll] = { ...this.#records[poll], failure, consecutiveFailures: 1 };
@@ -190,24 +213,28 @@ export class PollStatuses {
     return this.#records;
   }
 
-  /** The polls that have not finished their first run. */
+  /** The progress of the polls that have not finished their first run. */
   get progress(): readonly PollProgress[] {
     return [...this.#pending.values()];
   }
 
-  /** How many runs of a poll ended how. */
+  /** How many runs of a poll have ended in each way. */
   counts(poll: PollName): PollCounts {
     return this.#counts.get(poll) ?? { success: 0, incomplete: 0, failure: 0 };
   }
 
-  /** How old the data of a poll may be, in ms: one failed run makes nothing stale, however rare the runs are. */
+  /**
+   * How old the data of a poll may be, in ms. It is at least two periods, so that one failed run never makes data
+   * stale.
+   */
   maxAgeMs(poll: PollName): number {
     return Math.max(this.#staleAfterMs, 2 * this.#schedules[poll].periodMs);
   }
 
   /**
-   * Records that the poll read before the returned time are stale at the given one, in ms of the monotonic clock. During a
-   * run, which takes long in a large account, they do not age: it is about to read them again.
+   * Records of the poll that were read before the returned time are stale at `at`, in ms of the monotonic clock.
+   * Records do not age during a run of their poll, which takes long in a large account: the run is about to read them
+   * again.
    */
   staleBefore(poll: PollName, at: number): number {
     const deciding = decidingPoll(this.#records);
@@ -217,8 +244,8 @@ export class PollStatuses {
   }
 
   /**
-   * Whether a vital poll is due and neither succeeds nor fails. Its first run may wait for the properties, which can take
-   * a slow cloud hours.
+   * Whether a vital poll is due but neither succeeds nor fails. Its first run may wait for the properties, which a slow
+   * cloud may take hours to answer.
    */
   get areRunsMissing(): boolean {
     const now = this.#clock.monotonic();
@@ -229,8 +256,8 @@ export class PollStatuses {
   }
 
   /**
-   * The polls that have read nothing for longer than they may wait: a vital list a minute or, if that is longer, the time
-   * of its schedule; measurements until they are too old. The first run may wait for the properties.
+   * The polls that have read nothing for too long. A vital list may take a minute or, if that is longer, the time of
+   * its schedule. Measurements may take until they are too old. The first run may also wait for the properties.
    */
   get overdue(): PollName[] {
     const now = this.#clock.monotonic();
@@ -243,26 +270,29 @@ export class PollStatuses {
     });
   }
 
-  /** Records the progress of a run. */
+  /** Records how much a run has read so far. */
   recordProgress(poll: PollName, read: number, total: number | null): void {
     this.#hear(poll);
     this.#readAt.set(poll, this.#clock.monotonic());
     if (this.#pending.has(poll)) this.#pending.set(poll, { poll, read, total });
   }
 
-  /** A run begins. */
+  /** Records that a run begins. */
   begin(poll: PollName): void {
     this.#running.set(poll, this.#clock.monotonic());
     this.#hear(poll);
   }
 
-  /** Whether the cloud answers, as far as is known; not while a poll is in progress that decides about it. */
+  /** Whether the cloud answers. False while a poll that decides about this is in progress. */
   get isCloudAnswering(): boolean {
     const isDeciding = vitalPolls.some((poll) => this.#running.has(poll));
     return !isDeciding && cloudAnsweredAt(this.#records) > Number.NEGATIVE_INFINITY;
   }
 
-  /** A run has ended that began at that time, in ms of the monotonic clock; `failure` is null if all was read. */
+  /**
+   * Records the end of a run that began at `startedAt`, in ms of the monotonic clock. `failure` is null if it read
+   * everything.
+   */
   end(poll: PollName, startedAt: number, failure: PollFailure | null): void {
     this.#running.delete(poll);
     this.#hear(poll);
@@ -288,8 +318,9 @@ export class PollStatuses {
   }
 
   /**
-   * From when on a failure counts. A list that changes while it is read belongs to a busy account and is read again soon.
-   * It becomes a failure when the last certain reading is too old, or at once if the list was incomplete already.
+   * From when on a failure counts, in ms of the monotonic clock. If a list changes while it is read, the account is
+   * busy, and the list is read again soon. This becomes a failure when the last complete run is too long ago, or at
+   * once if the list was incomplete before.
    */
   #failedFrom(poll: PollName, startedAt: number, failure: PollFailure | null): number {
     const lastAt = this.#certainAt.get(poll) ?? this.#clock.monotonic();
@@ -303,7 +334,9 @@ export class PollStatuses {
     this.#heardAt.set(poll, this.#clock.monotonic());
   }
 
-  /** Until when data is fresh. The schedule always gets the chance to renew it before. */
+  /**
+   * Until when data is fresh, in ms of the monotonic clock. It is never earlier than the end of the next scheduled run.
+   */
   #freshnessLimit(poll: PollName, startedAt: number): number {
     const renewedAt = this.#schedules[poll].dueAfter(startedAt) + this.#requestTimeoutMs;
     return Math.max(this.#clock.monotonic() + this.#staleAfterMs, renewedAt);

@@ -23,7 +23,7 @@ import { PressureTestPoll } from './pressureTests.ts';
 import { TelemetryPoll } from './telemetry.ts';
 import { UsagePoll } from './usage.ts';
 
-/** When the cloud is polled, and how long its data counts. */
+/** When the cloud is polled, and how long its data counts as fresh. */
 interface PollerTimes {
   readonly schedules: Readonly<Record<PollName, Schedule>>;
   readonly timezone: string;
@@ -38,31 +38,34 @@ interface PollerOptions extends PollerTimes, Pick<PollParts, 'client' | 'store' 
 }
 
 interface PollerEvents {
-  /** A run of a poll has ended; whether it read everything. */
+  /** A run of a poll has ended. `isComplete` says whether it read everything. */
   readonly ended: [poll: PollName, isComplete: boolean];
-  /** All lists were read once, well or not. */
+  /** All lists were read once, or have failed. */
   readonly listsRead: [];
 }
 
-/** How often records are checked for their age, in ms: a poll may run more rarely than its records become too old. */
+/**
+ * How often the age of records is checked, in ms. Runs alone are not enough: records may become too old between two
+ * runs.
+ */
 const ageEveryMs = 30_000;
 
-/** Nothing waits longer than this for the first details, in ms: in a large account they take minutes. */
+/** The longest wait for the first details, in ms. In a large account, reading them takes minutes. */
 const maxDetailsMs = 5_000;
 
-/** Whether the incident may be about the link of a hub, on which its valves depend. */
+/** Whether the incident may be about the link of a hub. If a hub is offline, its valves are too. */
 function mayConcernHub({ type, signal_id: signalId, sonic_id: sonicId }: Incident): boolean {
   return type === 'cloud_disconnection' || (signalId !== null && sonicId === null);
 }
 
 /**
- * Reads the cloud into the store by the schedules that the user wrote. Nothing makes a schedule faster or slower; events
- * only add single early runs.
+ * Reads the cloud into the store by the configured schedules. Nothing makes a schedule faster or slower. Events only
+ * add single early runs.
  *
- * Seven polls each have a schedule (`PollSchedule`) and a status (`PollStatuses`). Four of them read lists (`Lists`), and
- * the properties also their details (`Details`); three send one request for each sonic (`TelemetryPoll`, `UsagePoll`,
- * `PressureTestPoll`). A poll that could read only a part stores that part and says what is missing. When the cloud is
- * back, all polls that failed with it run again at once.
+ * Each of the seven polls has a schedule (`PollSchedule`) and a status (`PollStatuses`). Four polls read lists
+ * (`Lists`), and that of the properties also reads their details (`Details`). The other three send one request for each
+ * sonic (`TelemetryPoll`, `UsagePoll`, `PressureTestPoll`). A poll that can read only a part stores that part and
+ * reports what is missing. When the cloud is back, all polls that failed because of the outage run again at once.
  */
 export class Poller extends EventEmitter<PollerEvents> {
   readonly #parts: PollParts;
@@ -77,7 +80,7 @@ export class Poller extends EventEmitter<PollerEvents> {
   #cancelAging: () => void = () => {};
   #propertiesRead: Promise<void> = Promise.resolve();
   #onReached: () => void = () => {};
-  /** Resolves when the first list could be read, and when the poller is stopped. */
+  /** Resolves when the first list could be read, or when the poller is stopped. */
   readonly #reached = new Promise<void>((resolve) => {
     this.#onReached = resolve;
   });
@@ -113,11 +116,13 @@ export class Poller extends EventEmitter<PollerEvents> {
       for (const poll of ['usage', 'pressure_tests'] as const) void this.runNow(poll);
     });
     store.on('incident', ({ event, record }) => {
-      // A leak may have closed its valve. What is open at the start happened before.
+      // A leak may have closed its valve, so the valves are read. Incidents that were open at the start need no early
+      // run.
       const isNews = event === 'incident_opened' || event === 'incident_closed';
       if (!isNews || !this.#areListsRead) return;
       void this.runNow('sonics');
-      // A hub that is back is shown as offline until it is read, and Home Assistant sends no command to its valves.
+      // A hub that has come back is shown as offline until it is read, and Home Assistant sends no commands to its
+      // valves.
       const isOffline = (id: string) => {
         const view = store.signalView(id);
         return view !== null && !isSignalReachable(view);
@@ -125,7 +130,7 @@ export class Poller extends EventEmitter<PollerEvents> {
       if (mayConcernHub(record) || store.ids('signal').some(isOffline)) void this.runNow('signals');
     });
     store.on('relocated', () => void this.runNow('properties'));
-    // A disk may be mounted late.
+    // If the disk is mounted late, usage of an earlier run is added now.
     state.on('added', () => this.#usage.refreshShown());
     this.#details = new Details(parts);
     this.#telemetry = new TelemetryPoll(parts);
@@ -135,8 +140,8 @@ export class Poller extends EventEmitter<PollerEvents> {
   }
 
   /**
-   * Starts all polls: sonics and incidents before anything that is read device by device, since they show valves and
-   * leaks. Resolves as soon as the lists are read and the cloud has answered; `startDetails` does the rest.
+   * Starts all polls. Sonics and incidents come before everything that is read device by device, because they show
+   * valves and leaks. Resolves once the lists are read and the cloud has answered. `startDetails` starts the rest.
    */
   async start(): Promise<void> {
     const { store, stopping, days } = this.#parts;
@@ -144,12 +149,13 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#markStaleLater();
     this.#propertiesRead = start('properties');
     const located = Promise.race([this.#located, this.#propertiesRead]);
-    // If only some properties are shown, their sonics are known only after this.
+    // If only some properties are shown, the lists of their signals decide which sonics are shown.
     if (!store.topology.isWholeAccount) await located;
     await Promise.all([located, ...(['signals', 'sonics', 'incidents'] as const).map(start)]);
     await this.#reached;
-    // A list that failed while the cloud was unreachable is read once more before anything is shown without it. So are
-    // hubs of which an incident, which may have been read later, says that they have lost the cloud.
+    // A list that failed while the cloud was unreachable is read once more before anything is shown without it. The
+    // hubs are also read again if an incident says that one of them has lost the cloud: the incident may have been read
+    // after the hub.
     const isMissing = (poll: PollName) => {
       const { lastSuccessAt, failure } = this.statuses.records[poll];
       const isFailed = lastSuccessAt === null && failure !== null;
@@ -164,9 +170,9 @@ export class Poller extends EventEmitter<PollerEvents> {
     days.start(() => this.#onNewDay());
   }
 
-  /** Starts what is read device by device; resolves after the first run of all of it, or after some seconds. */
+  /** Starts the polls that read device by device. Resolves after their first runs, or after some seconds. */
   async startDetails(): Promise<void> {
-    // The settings of the properties say when the days of usage begin.
+    // The settings of a property name its time zone, so they decide when the days of usage begin.
     const afterProperties = this.#propertiesRead.then(() => {
       const { newHubs, categories } = this.#details;
       return Promise.all([this.#start('usage'), this.#start('pressure_tests'), newHubs(), categories()]);
@@ -185,7 +191,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     return this.#schedules[poll].start(() => this.#run(poll));
   }
 
-  /** Polls everything as soon as possible, and signs in again if the cloud had rejected that. */
+  /** Polls everything as soon as possible. If the cloud has rejected the sign-in, tries it again. */
   refresh(): void {
     this.#parts.client.refresh();
     for (const poll of pollNames) void this.runNow(poll);
@@ -196,7 +202,10 @@ export class Poller extends EventEmitter<PollerEvents> {
     return this.#schedules[poll].runNow();
   }
 
-  /** Whether the lists were not all read once, or one only with pages that did not fit together, which is no failure yet. */
+  /**
+   * Whether the first reading goes on: not all lists were read once, or the pages of one did not fit together, which is
+   * no failure yet.
+   */
   get isFirstReading(): boolean {
     const { progress, records } = this.statuses;
     const isInconsistent = ({ poll }: PollProgress) =>
@@ -204,23 +213,23 @@ export class Poller extends EventEmitter<PollerEvents> {
     return !this.#areListsRead || progress.some(isInconsistent);
   }
 
-  /** Whether valves and incidents are still read. An unreachable cloud does not change that. */
+  /** Whether valves and incidents are still being read. An unreachable cloud does not change this. */
   get isAlive(): boolean {
     return !this.statuses.areRunsMissing;
   }
 
-  /** Reads the pressure tests of a sonic until one shows that was just started; never rejects. */
+  /** Reads the pressure tests of a sonic until a test that was just started shows; never rejects. */
   readNewTest(sonicId: string): Promise<void> {
     return this.#pressureTests.readNewTest(sonicId);
   }
 
-  /** Shows the kept data of each sonic for the present day, whether this run has read the sonic or not. */
+  /** Updates the kept data of each sonic to the current day, even of sonics that this run has not read. */
   refreshDays(): void {
     this.#usage.refresh();
     this.#pressureTests.refresh();
   }
 
-  /** Cancels what is in progress and polls no more. */
+  /** Cancels everything in progress and stops polling. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('sonic2mqtt is stopping'));
     this.#onReached();
@@ -251,7 +260,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     statuses.end(poll, startedAt, failure);
     if (failure?.isInconsistent) log.debug(`Reading ${poll} again soon: ${failure.message}`);
     const isRead = failure === null || failure.kind === 'incomplete';
-    // Before anything is available again after a sleep of the machine.
+    // After a sleep of the machine, old records become stale before the cloud's data counts as fresh again.
     this.#markStale(startedAt);
     if (isRead && !pollTable[poll].isBySonic) this.#onReached();
     if (this.#areListsRead && statuses.records[poll].failure === null) {
@@ -267,13 +276,16 @@ export class Poller extends EventEmitter<PollerEvents> {
     return failure === null;
   }
 
-  /** While another bridge says that the cloud's data is fresh, records become too old although the cloud does not answer. */
+  /**
+   * Another bridge says that the cloud's data is fresh. So records must become too old even while the cloud does not
+   * answer.
+   */
   setSharingTopics(isSharing: boolean): void {
     this.statuses.isSharingTopics = isSharing;
     this.#markStale(this.#parts.clock.monotonic());
   }
 
-  /** Marks the records of all polls that are too old at that time. */
+  /** Marks the records of all polls that are too old at `at`. */
   #markStale(at: number): void {
     for (const poll of pollNames) this.#parts.store.markStale(poll, this.statuses.staleBefore(poll, at));
   }
@@ -287,13 +299,15 @@ export class Poller extends EventEmitter<PollerEvents> {
 
   #toFailure(error: unknown): PollFailure {
     if (!(error instanceof CloudError)) return { kind: 'unreadable', ...toProblem(error) };
-    // The message of a rejected sign-in counts down to the next attempt, which the session reports once for all.
+    // The message of a rejected sign-in counts down to the next attempt. The session reports it, once for all polls.
     const isRejected = error.kind === 'auth' && this.#parts.client.sessionState().status === 'rejected';
     if (isRejected) return { kind: 'auth', message: 'not signed in', key: 'not signed in' };
     return { kind: error.kind, ...toProblem(error) };
   }
 
-  /** The cloud is back: polls that failed with it do not wait for their next attempt. */
+  /**
+   * The cloud is back. Polls that failed because it was unreachable run now, without waiting for their next attempt.
+   */
   #runFailed(recovered: PollName): void {
     for (const poll of pollNames) {
       const isFailed = this.statuses.records[poll].failure?.kind === 'unavailable';
@@ -303,11 +317,11 @@ export class Poller extends EventEmitter<PollerEvents> {
 
   async #pollProperties(): Promise<PollFailure | null> {
     const problem = await this.#lists.properties();
-    // Each property has two halves: its signals, and its settings.
+    // The work for each property has two halves: its signals and its settings.
     const onHalf = (half: 0 | 1) => (read: number, total: number) =>
       this.statuses.recordProgress('properties', Math.floor((half * total + read) / 2), total);
     const owned = await this.#lists.ownedSignals(onHalf(0));
-    // At the start the other lists were read a moment ago.
+    // At the start, the other lists were read just now.
     if (owned.hasChanged && this.#areListsRead) {
       for (const poll of ['signals', 'sonics'] as const) void this.runNow(poll);
     }

@@ -6,10 +6,10 @@ import { type DeviceQuery, queryDevices, unknownFirst } from './perDevice.ts';
 import type { PollParts } from './pollParts.ts';
 import { incomplete, type PollFailure } from './pollStatus.ts';
 
-/** The pauses between the reads that look for a test that was just started: the cloud may list it only after a while. */
+/** The pauses before each read that looks for a new test, in ms. The cloud may list the test only after a while. */
 const newTestWaitsMs = [500, 2_000, 5_000, 10_000, 30_000];
 
-/** Reads the pressure tests of each sonic, and stores what they are as of the present day. */
+/** Reads the pressure tests of each sonic, and stores their result for the current day. */
 export class PressureTestPoll {
   readonly #parts: PollParts;
   readonly #tests = new Map<string, PressureTests>();
@@ -18,7 +18,7 @@ export class PressureTestPoll {
     this.#parts = parts;
   }
 
-  /** Reads all sonics; null if all went well. Rejects if nothing could be read. */
+  /** Reads all sonics. Resolves to null if all were read; rejects if none could be read. */
   async poll(): Promise<PollFailure | null> {
     const { client, store, clock } = this.#parts;
     const problem = clockProblem(client, clock);
@@ -27,7 +27,7 @@ export class PressureTestPoll {
     return incomplete(await queryDevices(this.#parts, ids, this.#query()));
   }
 
-  /** Stores everything as of now: after midnight, or when sonics or time zones have changed. */
+  /** Stores all results for the current day again: after midnight, or when sonics or time zones have changed. */
   refresh(): void {
     for (const [id, tests] of this.#tests) {
       const readAt = this.#parts.store.pressureTests.readAt(id);
@@ -36,7 +36,7 @@ export class PressureTestPoll {
     }
   }
 
-  /** Reads the tests of a sonic a few times, until one shows that was just started; never rejects. */
+  /** Reads the tests of a sonic a few times, until a test that was just started shows; never rejects. */
   async readNewTest(sonicId: string): Promise<void> {
     const { client, store, stopping, clock } = this.#parts;
     const shown = () => Object.values(store.pressureTests.of(sonicId)?.days ?? {}).flat();
@@ -62,7 +62,7 @@ export class PressureTestPoll {
       poll: 'pressure_tests',
       read: (id, sentAt) => this.#read(id, sentAt),
       onNone: (id, sentAt) => {
-        // A sonic that has had tests keeps them.
+        // If the sonic has had tests in this run, they stay.
         if (!this.#tests.has(id)) store.setPressureTests(id, null, sentAt);
       },
     };

@@ -5,26 +5,26 @@ import { type DeviceQuery, queryDevices } from './perDevice.ts';
 import type { PollParts } from './pollParts.ts';
 import { incomplete, mergeProblems, type PollFailure, type PollProblem, toProblem } from './pollStatus.ts';
 
-/** Reads what each sonic measures: flow, pressure and temperature. */
+/** Reads the measurements of each sonic: flow, pressure and temperature. */
 export class TelemetryPoll {
   readonly #parts: PollParts;
-  /** Sonics that do not measure any more: the cloud only has old values of them. */
+  /** Sonics that have stopped measuring: the cloud has only old values of them. */
   readonly #silent = new Set<string>();
 
   constructor(parts: PollParts) {
     this.#parts = parts;
   }
 
-  /** Reads all sonics; null if all went well. Rejects if nothing could be read. */
+  /** Reads all sonics. Resolves to null if all were read; rejects if none could be read. */
   async poll(): Promise<PollFailure | null> {
     const { store, stopping } = this.#parts;
     const known = new Set(store.ids('sonic'));
     for (const id of this.#silent) if (!known.has(id)) this.#silent.delete(id);
-    // A sonic whose radio link is down measures nothing.
+    // A sonic whose radio link is down sends no measurements.
     const linked = [...known].filter(
       (id) => isConnected(store.sonicView(id)?.sonic.radio_connection ?? null) !== false,
     );
-    // Each kind of sonic has an operation of its own, and one of the two may fail.
+    // Wi-Fi sonics have another operation than the others, and only one of the two may fail.
     const problems: PollProblem[] = [];
     const errors: unknown[] = [];
     let queries = 0;
@@ -61,7 +61,7 @@ export class TelemetryPoll {
     };
   }
 
-  /** The cloud keeps answering for a sonic that does not measure: logged once, and again when it measures. */
+  /** Logs when a sonic stops measuring, although the cloud still answers for it, and when it measures again. */
   #logSilence(id: string, telemetry: Telemetry, isCurrent: boolean): void {
     if (isCurrent !== this.#silent.has(id)) return;
     const sonic = this.#parts.store.label('sonic', id);

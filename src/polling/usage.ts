@@ -7,24 +7,24 @@ import { type DeviceQuery, queryDevices, unknownFirst } from './perDevice.ts';
 import type { PollParts } from './pollParts.ts';
 import { incomplete, type PollFailure } from './pollStatus.ts';
 
-/** The usage of a sonic that has left the account is kept for so long, in case it comes back, in ms. */
+/** How long the usage of a sonic that has left the account is kept, in ms. The sonic may come back. */
 const keptForMs = 90 * 86_400_000;
 
-/** What this run knows of the months of one sonic. */
+/** What this run has read of the months of one sonic. */
 interface MonthsRead {
   /** The local date on which the previous month was last read. */
   previousReadOn: string | null;
-  /** Months read in this run: what an earlier run has kept of a month may be behind. */
+  /** Months that this run has read. The kept data of other months, from an earlier run, may be behind. */
   readonly months: Set<string>;
-  /** The last month that was the present one and that the cloud had data for. */
+  /** The last month for which the cloud had data while it was the current month. */
   presentMonth: string | null;
 }
 
-/** Reads the water that ran through each sonic month by month, keeps the totals on disk, and stores what is shown. */
+/** Reads the water usage of each sonic month by month, keeps the totals on disk, and stores the usage to show. */
 export class UsagePoll {
   readonly #parts: PollParts;
   readonly #read = new Map<string, MonthsRead>();
-  /** The usage that was last made of each sonic, and what it was made of: made again only if that changes. */
+  /** By sonic: the last usage to show, and what it was computed from. It is computed again only if that changes. */
   readonly #made = new Map<
     string,
     { readonly day: Day; readonly record: UsageRecord; readonly usage: Usage }
@@ -34,7 +34,7 @@ export class UsagePoll {
     this.#parts = parts;
   }
 
-  /** Reads all sonics; null if all went well. Rejects if nothing could be read. */
+  /** Reads all sonics. Resolves to null if all were read; rejects if none could be read. */
   async poll(): Promise<PollFailure | null> {
     const { client, store, clock } = this.#parts;
     const problem = clockProblem(client, clock);
@@ -44,15 +44,21 @@ export class UsagePoll {
     return incomplete(await queryDevices(this.#parts, ids, this.#query()));
   }
 
-  /** Stores everything as of now: after midnight, or when sonics or time zones have changed. */
+  /**
+   * Stores the usage of all sonics for the current day again: after midnight, or when sonics or time zones have
+   * changed.
+   */
   refresh(): void {
     const { store, state } = this.#parts;
-    // A sonic that this run has not read keeps its total.
+    // Includes sonics that this run has not read, because they keep their totals.
     for (const id of new Set([...store.ids('sonic'), ...state.usageRecords().keys()])) this.#update(id);
     if (store.isResolved) this.#forgetGone();
   }
 
-  /** The same for the sonics whose sum is shown. No sum is shown before the broker was scanned, which may have a larger one. */
+  /**
+   * Like `refresh`, but only for sonics whose usage is shown. Others wait for the scan of the broker, which may have a
+   * larger total.
+   */
   refreshShown(): void {
     const { store, state } = this.#parts;
     for (const id of state.usageRecords().keys()) if (store.usage.readAt(id) !== undefined) this.#update(id);
@@ -65,22 +71,23 @@ export class UsagePoll {
       poll: 'usage',
       read: (id, sentAt) => this.#readMonths(id, sentAt),
       onNone: (id, sentAt) => {
-        // A sonic that has had usage keeps it.
+        // If usage of the sonic is kept, it stays.
         if (!this.#parts.state.usageOf(id)) store.setUsage(id, null, sentAt);
       },
     };
   }
 
   /**
-   * Reads the months of a sonic that are due. A month that the cloud does not have counts as no water; if the cloud has
-   * none of them, this rejects with the cloud's error, as with any other failure. What was read is kept.
+   * Reads the months of a sonic that are due. A month that the cloud does not have counts as a month without water. If
+   * the cloud has none of the months, or another failure occurs, this rejects with the cloud's error. The months that
+   * were read are kept.
    */
   async #readMonths(sonicId: string, sentAt: number): Promise<void> {
     const { date } = this.#parts.days.of(sonicId);
     const presentMonth = monthOf(date);
     const read = this.#read.get(sonicId) ?? { previousReadOn: null, months: new Set(), presentMonth: null };
     this.#read.set(sonicId, read);
-    // On the first of a month yesterday is in the month before, and the cloud may report its last litres late.
+    // On the first of a month, yesterday is in the previous month. The cloud may report its last litres late.
     const isPreviousRead = !isFirstOfMonth(date) && read.previousReadOn === date;
     const due = monthsDue(this.#parts.state.usageOf(sonicId), presentMonth, isPreviousRead);
     const answers = new Map<string, DailyUsage['daily']>();
@@ -99,7 +106,7 @@ export class UsagePoll {
         if (error.kind === 'notFound') unknown.push(month);
       }
     }
-    // The present month may have no data yet, and may be the only one that is due.
+    // The current month may be the only one that is due, and may have no data yet.
     const hasWater = (this.#parts.state.usageOf(sonicId)?.months[presentMonth] ?? []).length > 0;
     const isEmptyMonth = isPreviousRead && !hasWater && read.presentMonth !== presentMonth;
     if (unknown.length === due.length && !isEmptyMonth) throw failures[0];
@@ -117,7 +124,10 @@ export class UsagePoll {
     return client.call(call, { signal: stopping });
   }
 
-  /** Keeps all months at once: with one of them alone the total might be behind what was shown before a crash. */
+  /**
+   * Keeps all months at once. With only some of them, a crash could leave a total on disk that is behind the published
+   * one.
+   */
   #keep(
     sonicId: string,
     answers: ReadonlyMap<string, DailyUsage['daily']>,
@@ -143,7 +153,10 @@ export class UsagePoll {
     else this.#update(sonicId);
   }
 
-  /** Stores what is kept of a sonic as of now; `sentAt` is when its present month was requested, unless that was before. */
+  /**
+   * Stores the kept usage of a sonic for the current day. `sentAt` is when the current month was requested; it is left
+   * out if this call follows no such request.
+   */
   #update(sonicId: string, sentAt?: number): void {
     const { store, days } = this.#parts;
     const record = this.#parts.state.usageOf(sonicId);
@@ -152,7 +165,8 @@ export class UsagePoll {
     const made = this.#made.get(sonicId);
     const usage = made?.day === day && made.record === record ? made.usage : usageOn(day, record);
     this.#made.set(sonicId, { day, record, usage });
-    // A total that starts again from zero after each restart would count as water: it is shown only if it is kept.
+    // A total is shown only if it survives a restart. Otherwise it would start from zero again, and the next rise would
+    // count as water.
     const shown = this.#parts.state.remembersUsage(sonicId) ? usage : { ...usage, totalL: null };
     const readAt = sentAt ?? store.usage.readAt(sonicId) ?? Number.NEGATIVE_INFINITY;
     if (Number.isFinite(readAt)) store.setUsage(sonicId, shown, readAt);
@@ -171,7 +185,7 @@ export class UsagePoll {
   }
 }
 
-/** Whether the error is about one month, so that the next may be read all the same. */
+/** Whether the error concerns only one month, so that the next month can still be read. */
 function isAboutOneMonth({ kind }: CloudError): boolean {
   return kind === 'notFound' || kind === 'rejected' || kind === 'unreadable';
 }

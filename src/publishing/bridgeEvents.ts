@@ -32,10 +32,9 @@ export class BridgeEvents {
     health.on('event', (event, fields) => this.publish(event, fields));
   }
 
-  /** Publishes an event with these fields. */
   publish(event: string, fields: object): void {
     const header = { event, at: new Date(this.#clock.now()).toISOString() };
-    // The first header puts these keys in front. The last one keeps fields of the record from replacing them.
+    // The first header puts its keys first. The second one keeps fields of the record from replacing them.
     const payload = JSON.stringify({ ...header, ...fields, ...header });
     this.#connection.publishEvent(this.#topic, payload).catch((error) => {
       this.#log.debug(`The event ${event} was not published: ${String(error)}`);

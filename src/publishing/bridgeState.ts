@@ -18,7 +18,7 @@ interface BridgeStateEvents {
   readonly changed: [];
 }
 
-/** What the messages about the bridge are made of. */
+/** What the messages about the bridge need. */
 interface BridgeStateParts {
   readonly topics: Topics;
   /** The configuration without its secrets. */
@@ -32,7 +32,7 @@ interface BridgeStateParts {
   readonly log: Log;
 }
 
-/** Figures that change with every poll are published no more often than this. */
+/** The figures that change with every poll are published only once in this time, in ms. */
 const figuresEveryMs = 60_000;
 
 /** The retained messages about the bridge itself: `bridge/state`, `cloud`, `health`, `info`, and its entities. */
@@ -50,7 +50,7 @@ export class BridgeState extends EventEmitter<BridgeStateEvents> {
     parts.health.on('changed', () => this.emit('changed'));
   }
 
-  /** Renews the figures, now and from then on every minute. */
+  /** Renews the figures now, and every minute after that. */
   renewFigures(): void {
     const { client, poller, clock } = this.#parts;
     const { lastSuccessAt } = poller.statuses.records.sonics;
@@ -85,24 +85,24 @@ export class BridgeState extends EventEmitter<BridgeStateEvents> {
     };
   }
 
-  /** What the summary of a property depends on. Its readers get it from the broker, so the broker counts as up. */
+  /** The facts in the summary of a property. The broker counts as up, because readers get the summary through it. */
   get facts(): BridgeFacts {
     const { store, poller, health } = this.#parts;
     return { ...cloudFacts(health, poller, store), broker: { status: 'up', workedAt: null } };
   }
 
-  /** Whether the data of the cloud is fresh: with `state` it makes all devices available. */
+  /** Whether the data of the cloud is fresh. Devices are available if this message and `state` are both `online`. */
   get cloud(): Message {
     const { topics, health } = this.#parts;
     return { topic: topics.bridge('cloud'), payload: health.isCloudFresh ? 'online' : 'offline' };
   }
 
-  /** That the bridge is online. */
+  /** The message that the bridge is online. */
   get state(): Message {
     return { topic: this.#parts.topics.bridge('state'), payload: 'online' };
   }
 
-  /** `health`, once it was evaluated, and `info`. */
+  /** The documents `info` and, once the health was evaluated, `health`. */
   get documents(): Message[] {
     const { topics, health } = this.#parts;
     const { payload } = health;

@@ -18,26 +18,35 @@ import type { LeftDevices } from './leftDevices.ts';
 import type { Publisher } from './publisher.ts';
 import { maxTopicsAtOnce, RetainedScan, readRetained } from './retainedScan.ts';
 
-/** The nodes of a cluster may need this long to share their retained messages, or to answer a scan. */
+/**
+ * When a scan is repeated, in ms. The nodes of a cluster may need this long to share retained messages or to answer a
+ * scan.
+ */
 const againMs = 120_000;
 
-/** A broker may refuse each scan. Then the next ones wait longer and longer, but no longer than this. */
+/** If the broker refuses every scan, the waits grow up to this, in ms. */
 const maxAgainMs = 3_600_000;
 
-/** A broker may close the connection at each scan. After this many times the bridge stops scanning. */
+/** If the broker closes the connection at a scan this many times in a row, the bridge stops scanning. */
 const maxLosses = 3;
 
-/** Of more messages a broker may show a part at a time: Mosquitto queues a thousand for a client. */
+/** If there are more messages, a broker may send only a part of them: Mosquitto queues a thousand for a client. */
 const maxReliablyShown = 1_000;
 
-/** This many discovery messages are checked, this often. */
+/** This many discovery messages are checked at a time. In the next constant: how often, in ms. */
 const maxChecked = 3;
 const checkEveryMs = 120_000;
 
-/** While another bridge announces devices of this one, and if somebody deletes messages again and again. */
+/**
+ * The pause between two scans or repairs, in ms, while another bridge announces devices of this one, or while somebody
+ * deletes messages again and again.
+ */
 const rescanMs = 300_000;
 
-/** A bridge that stops for an update does not lose its devices to another one. */
+/**
+ * A bridge counts as stopped after this long, in ms. A bridge that stops for an update must not lose its devices to
+ * another.
+ */
 const goneMs = 900_000;
 
 export interface BrokerScansParts {
@@ -59,39 +68,42 @@ export interface BrokerScansParts {
 }
 
 /**
- * Finds out which messages the broker has of an earlier run, an earlier configuration or another bridge. It scans the
- * broker on each connection, and again two minutes later, because the nodes of a cluster may know different messages until
- * then. If the broker refuses that, it is tried again later. A scan may miss messages, so that nothing follows from what it
- * lacks. What it finds goes to the parts that use it: `Cleanup` deletes what no device needs, the water totals and the
- * announced incidents of a lost state file go on, and devices that a running bridge announces are left to it. In between
- * it checks whether the broker still has the discovery messages of this bridge.
+ * Finds out which messages an earlier run, an earlier configuration or another bridge has left on the broker.
+ *
+ * It scans the broker on each connection, and again two minutes later, because until then the nodes of a cluster may
+ * know different messages. If the broker refuses a scan, it is repeated later. A scan may miss messages, so an absent
+ * message proves nothing. The findings go to the parts that use them: `Cleanup` deletes the messages that no device
+ * needs. If the state file was lost, water totals continue and incidents are not announced twice. Devices that another
+ * running bridge announces are left to that bridge.
+ *
+ * Between scans, it checks whether the broker still has the discovery messages of this bridge.
  */
 export class BrokerScans {
   readonly #parts: BrokerScansParts;
   readonly #scan = coalesce(() => this.#scanOnce());
   readonly #removeFormerTopics = coalesce(() => removeFormerTopics(this.#parts));
-  /** How many scans in a row ended with the connection. */
+  /** How many scans in a row failed because the connection ended. */
   #losses = 0;
   /** How many messages the last scan has found. */
   #found = 0;
   #isFailureLogged = false;
-  /** How many scans in a row the broker has refused, or not answered, on this connection. */
+  /** How many scans in a row on this connection the broker has refused or not answered. */
   #failures = 0;
   #wasResolved = false;
   #cancelAgain: () => void = () => {};
   #scannedAt = Number.NEGATIVE_INFINITY;
-  /** When bridges with another base topic were last online, by the topic that says so. */
+  /** When each bridge with another base topic was last found online, by the topic of its `state`. */
   readonly #onlineAt = new Map<string, number>();
-  /** How many discovery messages were checked. */
+  /** How many discovery messages were checked so far. */
   #checked = 0;
-  /** Topics at which the last check has found no discovery message of this base topic, for the first time. */
+  /** Topics at which the last check was the first one that found no discovery message of this base topic. */
   #missed: ReadonlySet<string> = new Set();
-  /** Whether the broker has shown this client a message of its own. */
+  /** Whether the broker has ever sent this client one of its own retained messages. */
   #isShown = false;
   #restoredAt = Number.NEGATIVE_INFINITY;
   #cancelCheck: () => void = () => {};
   #resolveScanned: () => void = () => {};
-  /** Resolves once the broker was scanned, or cannot be. */
+  /** Resolves once the broker was scanned, or cannot be scanned. */
   readonly scanned = new Promise<void>((resolve) => {
     this.#resolveScanned = resolve;
   });
@@ -115,22 +127,24 @@ export class BrokerScans {
       void this.#removeFormerTopics();
     });
     poller.on('ended', () => {
-      // A list was read, which may judge what was found before it was requested.
+      // A new list was read. It may show that messages found earlier have no device.
       if (cleanup.isDue && publisher.isShowingDevices) publisher.wake();
-      // Devices whose property was unknown were not touched. They may be stale.
+      // Now the properties of all devices are known. Before, devices without one were left alone, but they may be
+      // stale.
       if (this.#wasResolved || !store.isResolved) return;
       this.#wasResolved = true;
       if (publisher.isShowingDevices) void this.#scan();
     });
-    // A broker that has shown only a part shows the next part now.
+    // If the broker has sent only a part of its messages, it sends the next part now.
     cleanup.on('deleted', () => {
       if (this.#found >= maxReliablyShown) void this.#scan();
     });
   }
 
   /**
-   * Some brokers show retained messages to exact topics only. If the state file was lost, the water totals and the announced
-   * incidents are nowhere else, so they are read at the topics of the valves and incidents that the cloud lists.
+   * Some brokers send retained messages only for exact topics, without wildcards. If the state file was lost, only the
+   * broker has the water totals and the announced incidents. So they are read at the topics of the valves and incidents
+   * that the cloud lists.
    */
   async readListed(): Promise<void> {
     const { state, store, topics, shard, connection, incidentEvents, log } = this.#parts;
@@ -160,7 +174,7 @@ export class BrokerScans {
     incidentEvents.takeOver(found.incidents);
   }
 
-  /** Scans nothing more. */
+  /** Stops scanning. */
   stop(): void {
     this.#cancelAgain();
     this.#cancelCheck();
@@ -176,7 +190,7 @@ export class BrokerScans {
     const { connection, topics, shard, publisher, clock, log } = this.#parts;
     if (publisher.isStopped || this.#losses >= maxLosses) return;
     const found = new RetainedScan(topics, shard);
-    // Other bridges first: a broker may drop the last messages of many.
+    // The messages of other bridges come first: if there are many messages, a broker may drop the last ones.
     const filters = [...topics.bridgeFilters, topics.discoveryFilter, ...topics.stateFilters];
     const taken = new Set<string>();
     let isScanned = false;
@@ -201,7 +215,7 @@ export class BrokerScans {
       if (publisher.hasShownDevices) void this.#removeFormerTopics();
     } catch (error) {
       if (!connection.isConnected) this.#losses += 1;
-      // The next connection scans.
+      // The next connection starts a new scan.
       const isAgain = !connection.isConnected && this.#losses < maxLosses;
       if (isAgain || publisher.isStopped) return;
       log[this.#isFailureLogged ? 'debug' : 'warn'](
@@ -215,9 +229,9 @@ export class BrokerScans {
   }
 
   /**
-   * Leaves the discovery messages of a running bridge with another base topic to it. Otherwise the two would replace each
-   * other's messages without end, and Home Assistant would lose entities each time. A bridge that has stopped for long
-   * counts no more.
+   * Leaves devices to a running bridge with another base topic if that bridge has published their discovery messages.
+   * Otherwise the two bridges would replace each other's messages without end, and Home Assistant would lose entities
+   * each time. A bridge that has been stopped for long no longer counts.
    */
   async #recordAnnouncers(strangers: ReadonlyMap<string, string>): Promise<void> {
     const { connection, retained, otherBridges, clock } = this.#parts;
@@ -232,7 +246,8 @@ export class BrokerScans {
       now < (this.#onlineAt.get(topic) ?? Number.NEGATIVE_INFINITY) + goneMs;
     const announcers = [...strangers].filter(([, stateTopic]) => isRunning(stateTopic));
     otherBridges.recordAnnouncers(new Map(announcers));
-    // It has stopped since it has replaced them, and Home Assistant would take it for a bridge that is offline.
+    // The other bridge has replaced messages of this one and has then stopped. For Home Assistant, these devices now
+    // belong to a bridge that is offline.
     if ([...strangers].some(([topic, stateTopic]) => !isRunning(stateTopic) && retained.isKnown(topic)))
       this.#restore();
   }
@@ -247,7 +262,7 @@ export class BrokerScans {
     publisher.publishAll();
   }
 
-  /** Passes on each message that was found, and only once, so that nothing is deleted twice. */
+  /** Passes on each message that was found, but only once, so that nothing is deleted twice. */
   #useFindings(found: RetainedScan, taken: Set<string>): void {
     const { state, store, discovery, leftDevices, cleanup, publisher, incidentEvents } = this.#parts;
     for (const [topic, { componentIds }] of found.discoveries()) {
@@ -262,7 +277,8 @@ export class BrokerScans {
       taken.add(topic);
     }
     this.#adoptUsage(found);
-    // If the state file is lost, an earlier run has announced the incidents that it left on the broker, and has paused.
+    // If the state file is lost, an earlier run has already announced the incidents on the broker. Its pauses must
+    // still end.
     const isFromLostRun = state.isNew && !publisher.isShowingDevices;
     for (const [id, each] of isFromLostRun ? found.pauses() : []) {
       const pause = state.adoptPause(id, each);
@@ -274,7 +290,7 @@ export class BrokerScans {
     this.#publishFound();
   }
 
-  /** Water totals that another run or bridge has published go on from there. */
+  /** Continues the water totals that another run or bridge has published. */
   #adoptUsage({ usage }: RetainedScan): void {
     const { state, store } = this.#parts;
     for (const [sonicId, record] of usage)
@@ -297,8 +313,9 @@ export class BrokerScans {
   }
 
   /**
-   * Other clients replace or delete all of them or none, so it is enough to check a few in turn. The newest is checked each
-   * time: a bridge with another base topic that meets a new device announces it too, soon after this one.
+   * Checks a few discovery messages in turn. That is enough, because other clients replace or delete all of them or
+   * none. The newest one is checked each time: if a bridge with another base topic finds the new device too, it
+   * announces the device soon after this bridge.
    */
   async #check(): Promise<void> {
     const { connection, discovery, retained, otherBridges, publisher, clock, log } = this.#parts;
@@ -317,7 +334,8 @@ export class BrokerScans {
           const isOwn = retained.has(topic, payload);
           if (isOwn) this.#isShown = true;
           else isReplaced = true;
-          // A bridge that shares this base topic has replaced only what it shows now: the shards have changed.
+          // A bridge with this base topic replaces a message only if the device is now its own, because the shards have
+          // changed.
           const stateTopic = readDiscovery(payload)?.stateTopic;
           const isShared = stateTopic !== undefined && this.#parts.topics.bridgeNamed(stateTopic) !== null;
           if (isOwn || isShared) missing.delete(topic);
@@ -331,11 +349,12 @@ export class BrokerScans {
     if (isReplaced || (otherBridges.announcerProblem !== null && now >= this.#scannedAt + rescanMs)) {
       void this.#scan();
     }
-    // A broker may show nothing to this client, and a cluster that has lost a node nothing for ten seconds.
+    // A message counts as deleted only after two checks. A cluster that has lost a node may send nothing for ten
+    // seconds, and a broker may never send this client its own messages.
     const isLost = (topic: string) => this.#missed.has(topic) && retained.isKnown(topic);
     const isDeleted = this.#isShown && [...missing].some(isLost);
     this.#missed = new Set([...missing].filter((topic) => !this.#missed.has(topic)));
-    // Somebody may delete them again and again.
+    // Somebody may delete the messages again and again, so they are published again only from time to time.
     if (isDeleted && now >= this.#restoredAt + rescanMs) this.#restore();
   }
 }

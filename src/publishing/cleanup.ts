@@ -32,26 +32,32 @@ interface CleanupParts {
 }
 
 /**
- * Deletes the retained messages of devices that this bridge no longer shows. The publisher deletes a device as soon as the
- * store drops it, and calls the sweep after a pass that leaves nothing to publish. The sweep deletes messages that belong to
- * no device: at topics that a scan has found or the state file names, and to which nothing was published. It waits until the
- * account was read completely, and read again since the message was found. A message that another bridge shows stays, and so
- * does one whose data was not read yet.
+ * Deletes the retained messages of devices that this bridge no longer shows.
+ *
+ * The publisher calls `delete` as soon as the store drops a device. It calls the sweep after a pass that leaves nothing
+ * to publish. The sweep deletes messages that belong to no device: a scan has found their topic or the state file names
+ * it, and this run has published nothing there. The sweep waits until the account was read completely, and was read
+ * again since the message was found. It spares messages that another bridge shows, and messages whose data was not read
+ * yet.
  */
 export class Cleanup extends EventEmitter<CleanupEvents> {
   readonly #parts: CleanupParts;
-  /** Topics that stay as they are, because the data for them was not read yet. The publisher notes them. */
+  /** Topics that must not be touched, because their data was not read yet. The publisher adds and removes them. */
   readonly undecided = new Set<string>();
   /** Devices of this bridge that a scan has found on the broker, as `kind/id`. */
   readonly #found = new Set<string>();
   /**
-   * Topics that a scan has found, and this run has not published, until a list judges them that was requested at that time
-   * or later, in ms of the monotonic clock: a message may be newer than the lists that were read before.
+   * Topics that a scan has found and this run has not published, with a time in ms of the monotonic clock. Only a list
+   * that was requested at that time or later decides about the topic, because the message may be newer than an earlier
+   * list.
    */
   readonly #unjudged = new Map<string, number>();
-  /** Since when this bridge has received what others publish. The first complete lists judge the first connection. */
+  /**
+   * Since when no other bridge can have published here unnoticed. For the first connection, the first complete lists
+   * decide.
+   */
   #hearsSince = Number.NEGATIVE_INFINITY;
-  /** Whether the broker may have messages of no device. */
+  /** Whether the broker may have messages that belong to no device. */
   isDue = false;
 
   constructor(parts: CleanupParts) {
@@ -63,22 +69,23 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
     });
   }
 
-  /** Another bridge may have published here until now. */
+  /** Another bridge may have published here unnoticed until now. */
   hearAnew(): void {
     this.#hearsSince = this.#parts.clock.monotonic();
   }
 
-  /** A scan has found this message on the broker. Its device is offline until this run has read it. */
+  /** A scan has found this message. Its device is shown as offline until this run has read it. */
   found(topic: string): void {
     const { topics, retained, otherBridges, clock } = this.#parts;
     if (!retained.mayHave(topic)) {
-      // The next list of incidents comes soon, so it can be waited for. Another bridge may have published unnoticed.
+      // An incident waits for the next list, because that list comes soon, and another bridge may have published the
+      // incident.
       const isIncident = topics.parse(topic)?.kind === 'incident';
       this.#unjudged.set(topic, isIncident ? clock.monotonic() : this.#hearsSince);
     }
     retained.found(topic);
     const device = this.#deviceAt(topic);
-    // While another bridge uses the same topics, its devices are left to it.
+    // While another bridge uses the same topics, the devices found there may be its own.
     if (device && !otherBridges.isAny) this.#found.add(keyOf(device));
   }
 
@@ -87,7 +94,7 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
     return this.#found.has(keyOf(device));
   }
 
-  /** Devices that the state file or the broker names. */
+  /** The devices that the state file or the broker names. */
   get namedDevices(): readonly DeviceKey[] {
     const { topics, state } = this.#parts;
     return [...new Set([...state.devices, ...this.#found])].flatMap((key) => {
@@ -99,24 +106,27 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
 
   /** Deletes the messages of a device. */
   delete(device: DeviceKey): void {
-    // Home Assistant removes the device with its discovery message, so that is deleted first.
+    // The discovery message comes first, because its deletion makes Home Assistant remove the device.
     for (const topic of this.#forget(device)) this.#parts.retained.clear(topic);
   }
 
-  /** Forgets a device that another bridge shows or will show. Its messages stay. */
+  /** Forgets a device that another bridge shows, or will show. Its messages stay on the broker. */
   leave(device: DeviceKey): void {
     for (const topic of this.#forget(device)) this.#parts.retained.release(topic);
     this.#parts.leftDevices.checkLater(device);
   }
 
-  /** Sweeps once the whole account is on the broker: only then is everything else stale. */
+  /**
+   * Sweeps if it is due and the account was read completely. Otherwise an unknown message could still turn out to be
+   * needed.
+   */
   async sweepIfDue(): Promise<void> {
     const { connection, store, otherBridges } = this.#parts;
     const mayBeDone = store.isComplete && connection.isConnected && !otherBridges.isAny;
     if (this.isDue && mayBeDone) await this.#sweep();
   }
 
-  /** Deletes stale messages: after a whole pass, a topic whose content is still unknown has no device. */
+  /** Deletes stale messages. After a complete pass, a topic whose content is still unknown belongs to no device. */
   async #sweep(): Promise<void> {
     const { retained, store, log } = this.#parts;
     for (const [topic, since] of this.#unjudged) {
@@ -146,8 +156,9 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
   }
 
   /**
-   * Finds named devices that the account no longer has. A scan of the broker may miss what the state file names. Returns
-   * whether any that is not shown is kept.
+   * Marks the messages of named devices as stale if the account no longer has the device. This includes devices that
+   * only the state file names, because a scan may miss messages. Returns whether a device that is not shown must stay
+   * for now.
    */
   #findVanished(): boolean {
     const { topics, state, retained, store } = this.#parts;
@@ -169,8 +180,8 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
   }
 
   /**
-   * Whether a message that is not wanted may be deleted. A filter that matches nothing is out of date or misspelt. Until it
-   * is corrected, everything that the account still has stays as it is.
+   * Whether it is decided that an unwanted message may be deleted. If the filter selects no property, it is outdated or
+   * misspelt. Then everything that the account still has stays until the filter is corrected.
    */
   #isJudged(topic: string): boolean {
     if (this.#unjudged.has(topic)) return false;
@@ -180,7 +191,10 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
     return records.length > 0 && !records.some(({ kind, id }) => store.has(kind, id));
   }
 
-  /** The records that a topic may belong to. The topic of a discovery message does not name the kind of its device. */
+  /**
+   * The records to which a topic may belong. The topic of a discovery message does not show whether it is a hub or a
+   * valve.
+   */
   #recordsAt(topic: string): readonly { readonly kind: PlannedKind; readonly id: string }[] {
     const { topics, retained } = this.#parts;
     const target = topics.parse(topic);
@@ -191,7 +205,7 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
     return (there.length > 0 ? there : cloudKinds).map((kind) => ({ kind, id }));
   }
 
-  /** Whether the topic belongs to a device or an incident that another bridge shows. Forgets it then. */
+  /** Whether the topic belongs to a device or an incident of another bridge. If so, this bridge forgets it. */
   #isLeftToOthers(topic: string): boolean {
     const { topics, retained, store } = this.#parts;
     const target = topics.parse(topic);
@@ -209,7 +223,10 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
     return kind !== undefined;
   }
 
-  /** Forgets a device and returns its topics, that of its discovery message first if no other device has that. */
+  /**
+   * Forgets a device and returns its topics. The topic of its discovery message comes first, but is left out if another
+   * device uses it.
+   */
   #forget(device: DeviceKey): string[] {
     const { topics, state, discovery } = this.#parts;
     const { kind, id } = device;
@@ -222,7 +239,7 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
     return forgotten;
   }
 
-  /** The device that a document's topic belongs to; null for any other topic. */
+  /** The device to which the topic of a document belongs; null for other topics. */
   #deviceAt(topic: string): DeviceKey | null {
     const { topics } = this.#parts;
     const target = topics.parse(topic);
@@ -232,12 +249,12 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
   }
 }
 
-/** The name of a device in the state file. */
+/** The key of a device in the state file. */
 function keyOf({ kind, id }: DeviceKey): string {
   return `${kind}/${id}`;
 }
 
-/** A number of retained messages, in words. */
+/** A number of retained messages, for people. */
 export function messageCount(messages: number): string {
   return `${messages.toLocaleString('en-US')} retained ${messages === 1 ? 'message' : 'messages'}`;
 }

@@ -7,7 +7,7 @@ import { type DiscoveryPlan, viewId, withWithdrawn } from '../homeassistant/disc
 import type { DeviceKind, DeviceView } from '../model/devices.ts';
 
 interface DiscoveryEvents {
-  /** The device's message may be published now. */
+  /** The message of this device can be published now. */
   readonly due: [device: Announcing];
 }
 
@@ -20,34 +20,41 @@ interface Announcing {
 
 /** What Home Assistant knows of a device. */
 interface Announced {
-  /** The device that this run has announced; null before that. A hub and a valve may have the same ID. */
+  /** The device that this run has announced; null if it has not yet. It tells a hub from a valve with the same id. */
   device: Announcing | null;
-  /** The component ids that it may have. A removed one counts until the broker has the message that removes it. */
+  /**
+   * The ids of all components that Home Assistant may have. A removed component stays here until the broker has
+   * accepted the message that removes it.
+   */
   componentIds: readonly string[];
-  /** The fingerprint of the last message; null before the first one, and for one that removes entities. */
+  /** The fingerprint of the last message; null if there was none, or if the last message removes entities. */
   fingerprint: string | null;
   /** When the broker answered the last message, in ms of the monotonic clock; null until then. */
   at: number | null;
-  /** Cancels the message that waits. */
+  /** Cancels the delayed message. */
   cancelDelay: (() => void) | null;
 }
 
-/** Home Assistant loses a part of a second, different discovery message that follows a first one too soon. */
+/**
+ * The shortest time between two different discovery messages of a device, in ms. If the second one comes sooner, Home
+ * Assistant loses a part of it.
+ */
 const spacingMs = 2_500;
 
 /**
- * Publishes the discovery messages of devices. If another device or another bridge uses the topic, the message waits until
- * the topic is free. Otherwise the two would replace each other's messages, and lose their entities in turn. An entity that
- * a device no longer has is removed by a first message, and left out in a second one.
+ * Publishes the discovery messages of devices. If another device or another bridge uses the topic, the message waits
+ * until the topic is free. Otherwise the two would replace each other's messages, and each would lose its entities in
+ * turn. Two messages remove an entity that a device no longer has: the first removes the entity, the second no longer
+ * contains it.
  */
 export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
   readonly #retained: Retained;
   readonly #otherBridges: OtherBridges;
   readonly #clock: Clock;
   readonly #log: Log;
-  /** By the topic of the message. */
+  /** By the topic of the discovery message. */
   readonly #announced = new Map<string, Announced>();
-  /** Devices whose topic is taken by another device or another bridge. */
+  /** By topic: devices whose topic is taken by another device or another bridge. */
   readonly #waiting = new Map<string, Announcing>();
   #homeAssistantStartedAt = Number.NEGATIVE_INFINITY;
 
@@ -60,7 +67,7 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
     this.#log = log;
   }
 
-  /** Records a message found on the broker, so that entities which no longer exist are removed. */
+  /** Records a message that was found on the broker, so that its outdated entities are removed. */
   found(topic: string, componentIds: readonly string[]): void {
     this.#retained.found(topic);
     if (!this.#announced.has(topic)) {
@@ -74,7 +81,7 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
     }
   }
 
-  /** Home Assistant has started, and gets all devices again. */
+  /** Home Assistant has started, and receives all devices again. */
   homeAssistantStarted(): void {
     this.#homeAssistantStartedAt = this.#clock.monotonic();
   }
@@ -85,8 +92,8 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
   }
 
   /**
-   * When Home Assistant last received the message, in ms of the monotonic clock: when it was published or when Home
-   * Assistant started. Null until the broker has the message, and long ago if another bridge publishes it.
+   * When Home Assistant last received the message, in ms of the monotonic clock: when it was published, or when Home
+   * Assistant started. Null until the broker has the message; minus infinity if another bridge publishes it.
    */
   announcedAt(topic: string): number | null {
     if (this.#otherBridges.isAnnouncing(topic)) return Number.NEGATIVE_INFINITY;
@@ -94,7 +101,10 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
     return at === null ? null : Math.max(at, this.#homeAssistantStartedAt);
   }
 
-  /** Publishes the message if it differs from the last one, now or once Home Assistant does not lose it. */
+  /**
+   * Publishes the message if it differs from the last one. If that would be too soon for Home Assistant, publishes it
+   * later.
+   */
   publish({ topic, fingerprint, write }: DiscoveryPlan, view: DeviceView): void {
     const isElsewhere = this.#otherBridges.isAnnouncing(topic);
     const known = this.#announced.get(topic);
@@ -123,7 +133,7 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
     this.#announced.set(topic, announced);
     this.#retained.put(topic, payload, (isTaken) => {
       announced.at = this.#clock.monotonic();
-      // The device may have gone meanwhile.
+      // The device may have been forgotten in the meantime.
       if (!isTaken || gone.length === 0 || this.#announced.get(topic) !== announced) return;
       this.#log.info({ device: device.id, topic }, `Home Assistant: removing entities: ${gone.join(', ')}`);
       announced.componentIds = componentIds;
@@ -131,7 +141,7 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
     });
   }
 
-  /** Forgets a device of that kind, and returns whether the message at the topic is its own. */
+  /** Forgets a device of that kind. Returns whether the message at the topic belongs to this device. */
   forget(topic: string, kind: DeviceKind): boolean {
     if (this.#waiting.get(topic)?.kind === kind) this.#waiting.delete(topic);
     const known = this.#announced.get(topic);
@@ -146,12 +156,15 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
     return [...this.#announced.keys()].filter((topic) => this.#retained.isKnown(topic));
   }
 
-  /** Publishes nothing later any more. */
+  /** Cancels all delayed messages. */
   stop(): void {
     for (const { cancelDelay } of this.#announced.values()) cancelDelay?.();
   }
 
-  /** Leaves devices to another bridge that announces them, and publishes those that it no longer announces. */
+  /**
+   * Leaves devices that another bridge announces to it, and publishes devices that the other bridge no longer
+   * announces.
+   */
   #yieldOrReturn(): void {
     for (const [topic, { device }] of this.#announced) {
       if (!this.#otherBridges.isAnnouncing(topic)) continue;

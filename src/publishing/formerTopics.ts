@@ -16,8 +16,8 @@ interface FormerTopicsParts {
 }
 
 /**
- * Deletes what this bridge has published below base topics that it had before, unless another bridge uses them now. The
- * state file names them until all is deleted. Never rejects.
+ * Deletes the messages that this bridge has published under its former base topics, unless another bridge uses them
+ * now. The state file names a former base topic until all its messages are deleted. Never rejects.
  */
 export async function removeFormerTopics(parts: FormerTopicsParts): Promise<void> {
   const { topics, state, log } = parts;
@@ -47,7 +47,7 @@ async function removeBelow(
     state.forgetBaseTopic(base);
     return;
   }
-  // A broker may not list what it keeps.
+  // Some brokers do not list their retained messages, so the topics of known devices are added.
   const known = [...state.devices]
     .map((key) => former.parse(`${base}/${key}`))
     .filter((each) => each !== null);
@@ -57,7 +57,7 @@ async function removeBelow(
     ...state.incidentIds().map((id) => former.incident(id)),
     ...former.documents('bridge', ''),
   ];
-  // This bridge has replaced the discovery messages of its devices.
+  // The discovery topics are the same as before, and this bridge has already published its own messages there.
   const formerTopics = [...new Set(stale)].filter((topic) => !retained.isKnown(topic));
   for (const topic of formerTopics) {
     await retained.waitForRoom();
@@ -67,7 +67,7 @@ async function removeBelow(
   await retained.waitForAnswers();
   if (!connection.isConnected) return;
   const isAnyLeft = formerTopics.some((topic) => retained.mayHave(topic));
-  // The next scan tries again to delete what the broker has refused to delete. Until then it counts for nothing.
+  // If the broker has refused to delete a message, the next scan tries again. Until then nothing else must count it.
   for (const topic of formerTopics) retained.release(topic);
   if (isAnyLeft) return;
   state.forgetBaseTopic(base);

@@ -19,7 +19,7 @@ import type { Publisher } from './publisher.ts';
 export interface IncidentEventsParts {
   readonly topics: Topics;
   readonly isHomeAssistantOn: boolean;
-  /** The topic at which Home Assistant publishes that it has started, and that it has stopped. */
+  /** The topic at which Home Assistant publishes `online` when it has started, and `offline` when it stops. */
   readonly statusTopic: string;
   readonly state: StateFile;
   readonly client: CloudClient;
@@ -33,29 +33,33 @@ export interface IncidentEventsParts {
   readonly log: Log;
 }
 
-/** Home Assistant loses an event that comes before it has set up the entity. That takes two seconds, and the way there. */
+/**
+ * How long Home Assistant needs to set up an entity, in ms, with the time of the message on its way. It loses earlier
+ * events.
+ */
 const setUpMs = 2_250;
 
 /**
- * A broker that was lost may have lost Home Assistant too, which connects again after ten seconds and then publishes its
- * birth message. Without one by then, Home Assistant has had its connection all the time, or there is none.
+ * How long a birth message is awaited after a reconnection, in ms. If the broker was down, Home Assistant has also lost
+ * its connection. It connects again after ten seconds and then publishes its birth message. If none comes, Home
+ * Assistant has kept its connection, or there is no Home Assistant.
  */
 const reconnectionMs = 30_000;
 
-/** After Home Assistant has published that it stops, its next start is awaited no longer than this. */
+/** How long the next start of Home Assistant is awaited after it has published that it stops, in ms. */
 const maxRestartMs = 600_000;
 
 /**
- * Announces each incident that opens, once, in two steps. The bridge's event is published when the incident opens. The
- * event of its device follows once Home Assistant can have set up that device, also after a restart. Each step is noted
- * on disk first, so that a crash loses an event rather than repeats it.
+ * Announces each new incident once, in two steps. When the incident opens, the bridge's event is published. The event
+ * of its device follows once Home Assistant has had time to set up the device, also after a restart. Each step is first
+ * recorded on disk. So a crash can lose an event, but never repeats one.
  */
 export class IncidentEvents {
   readonly #parts: IncidentEventsParts;
   readonly #createdAt: number;
-  /** Incidents with a step that is not done yet. */
+  /** Incidents for which not both steps are done. */
   readonly #queue = new Set<string>();
-  /** Until when a birth message of Home Assistant is waited for, in ms of the monotonic clock. */
+  /** Until when a birth message of Home Assistant is awaited, in ms of the monotonic clock. */
   #awaitedUntil = Number.NEGATIVE_INFINITY;
   /** Incidents in the state file that are missing from the last complete list. */
   #missed: ReadonlySet<string> = new Set();
@@ -83,7 +87,7 @@ export class IncidentEvents {
       .on('message', ({ topic, payload, isRetained, mayBeStored }) => {
         if (topic !== statusTopic || isRetained) return;
         if (payload === 'offline') awaitBirth(maxRestartMs);
-        // A birth message that the broker may have stored is perhaps of an earlier start.
+        // If the broker may have stored the birth message, it may be from an earlier start.
         if (payload === 'online' && mayBeStored === null) this.#awaitedUntil = Number.NEGATIVE_INFINITY;
         this.#wake();
       });
@@ -93,14 +97,14 @@ export class IncidentEvents {
     });
   }
 
-  /** Counts incidents as announced: another bridge has announced them. */
+  /** Counts these incidents as announced, because another bridge has announced them. */
   takeOver(incidentIds: readonly string[]): void {
     if (incidentIds.length === 0) return;
     for (const id of incidentIds) this.#queue.delete(id);
     void this.#parts.state.recordAnnounced(incidentIds);
   }
 
-  /** Announces nothing more. */
+  /** Stops announcing incidents. */
   stop(): void {
     this.#cancelTimer();
     this.#queue.clear();
@@ -119,10 +123,10 @@ export class IncidentEvents {
   #onOpened(incident: Incident): void {
     const { state, client, clock } = this.#parts;
     if (state.isAnnounced(incident.id)) return;
-    // This clock may be permanently wrong, so times of the cloud are compared with the cloud's clock.
+    // The time of the start by the cloud's clock, because this machine's clock may always be wrong.
     const startedAt = clock.now() - (clock.monotonic() - this.#createdAt) - client.clockAheadMs;
     const isOlder = Date.parse(incident.detected_at ?? '') < startedAt;
-    // Without a complete state file, an incident from before the start may have been announced before.
+    // If the state file is incomplete, an earlier run may have announced an incident from before the start.
     if (state.isIncomplete && isOlder && !state.isPending(incident.id)) {
       void state.recordAnnounced([incident.id]);
       return;
@@ -140,7 +144,7 @@ export class IncidentEvents {
     state.forgetIncident(id);
   }
 
-  /** Forgets an incident that is missing from two complete lists in a row. One list alone may be wrong. */
+  /** Forgets incidents that are missing from two complete lists in a row. One list without them may be a mistake. */
   #forgetMissed(): void {
     const { state, store } = this.#parts;
     const missed = state.incidentIds().filter((id) => !store.incidents.isOpen(id));
@@ -148,16 +152,16 @@ export class IncidentEvents {
     this.#missed = new Set(missed);
   }
 
-  /** Before the first lists are read, the device of an incident may not be known yet. */
+  /** False before the first lists are read, because the device of an incident may not be known yet. */
   get #canPublish(): boolean {
     return this.#parts.publisher.isShowingDevices && this.#parts.connection.isConnected;
   }
 
-  /** The first step: the bridge's event. */
+  /** The first step: publishes the bridge's events. */
   async #publishOpened(): Promise<void> {
     const { state, store, events, log } = this.#parts;
     if (!this.#canPublish) return;
-    // A file that was read late may know that an earlier run has announced it.
+    // The state file may have been read late. It may show that an earlier run has announced the incident.
     for (const id of this.#queue)
       if (!store.incidents.get(id) || state.isAnnounced(id)) this.#queue.delete(id);
     const opened = [...this.#queue].filter((id) => !state.isPending(id));
@@ -165,7 +169,7 @@ export class IncidentEvents {
     await state.recordPending(opened);
     for (const id of opened) {
       const incident = store.incidents.get(id);
-      // The incident may have closed while it was recorded, or the connection may have ended.
+      // In the meantime, the incident may have closed or the connection may have ended.
       if (!incident || !state.isPending(id)) continue;
       if (!this.#canPublish) state.forgetIncident(id);
       else {
@@ -175,7 +179,9 @@ export class IncidentEvents {
     }
   }
 
-  /** The second step: the event of the device, as soon as that is known and set up; sets the timer for the next one. */
+  /**
+   * The second step: publishes the events of the devices that are known and set up, and sets a timer for the next ones.
+   */
   async #announceReady(): Promise<void> {
     const { state, clock } = this.#parts;
     if (!this.#canPublish) return;
@@ -193,14 +199,14 @@ export class IncidentEvents {
     for (const id of ready) await this.#announceAtDevice(id);
   }
 
-  /** Publishes the event of the device's entity. */
+  /** Publishes the event of the device's event entity. */
   async #announceAtDevice(id: string): Promise<void> {
     const { topics, state, store, connection, clock, log } = this.#parts;
     const incident = store.incidents.get(id);
-    // The incident may have closed while it was recorded.
+    // The incident may have closed in the meantime.
     if (!incident || !state.isAnnounced(id)) return;
     const device = this.#deviceOf(id);
-    // Home Assistant may have started, or the device may be gone.
+    // In the meantime, Home Assistant may have restarted, or the device may be gone.
     if (!device || !connection.isConnected || this.#readyAt(device) > clock.monotonic()) {
       this.#takeBack(id);
       this.#wake();
@@ -221,13 +227,13 @@ export class IncidentEvents {
     }
   }
 
-  /** Its event is in the state file but was not published. */
+  /** The event was recorded as published but was not sent. The incident waits again. */
   #takeBack(id: string): void {
     this.#queue.add(id);
     void this.#parts.state.recordPending([id]);
   }
 
-  /** When Home Assistant has set up the device; never while there is none. */
+  /** When Home Assistant has set up the device, in ms of the monotonic clock; infinity if there is no device. */
   #readyAt(device: AnnouncingDevice | null): number {
     if (!device) return Number.POSITIVE_INFINITY;
     const { topics, isHomeAssistantOn, discovery } = this.#parts;
@@ -237,7 +243,10 @@ export class IncidentEvents {
     return Math.max(announcedAt + setUpMs, this.#awaitedUntil);
   }
 
-  /** The device that announces the incident: its sonic, or else its hub. Null before the sonics are read, and without any. */
+  /**
+   * The device that announces the incident: its sonic, or else its hub. Null if there is none, or if the incident names
+   * a sonic and the sonics were not read yet.
+   */
   #deviceOf(id: string): AnnouncingDevice | null {
     const { store } = this.#parts;
     const incident = store.incidents.get(id);

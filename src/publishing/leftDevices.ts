@@ -7,7 +7,7 @@ import type { DeviceKey } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
 import { maxTopicsAtOnce, readRetained } from './retainedScan.ts';
 
-/** What finding left devices works with. */
+/** What `LeftDevices` works with. */
 interface LeftDevicesParts {
   readonly topics: Topics;
   readonly staleAfterMs: number;
@@ -18,13 +18,13 @@ interface LeftDevicesParts {
 }
 
 /**
- * Sets devices offline that belong to another bridge and that no bridge publishes. Each of several bridges owns the
- * devices of its properties, and a new owner publishes over the messages of the old one. So a device whose discovery
- * message still names this bridge after `stale_after` has no bridge that publishes it.
+ * Sets devices offline that belong to another bridge but that no bridge publishes. If several bridges share the
+ * account, each owns the devices of its properties. A new owner replaces the messages of the old one. So if a device's
+ * discovery message still names this bridge after `stale_after`, no bridge publishes the device.
  */
 export class LeftDevices {
   readonly #parts: LeftDevicesParts;
-  /** Devices of other bridges that have named this one, by the topic of their discovery message. */
+  /** Devices of other bridges whose discovery message names this bridge, by the topic of that message. */
   readonly #devices = new Map<string, DeviceKey>();
   #isStopped = false;
   #cancelCheck: () => void = () => {};
@@ -33,13 +33,13 @@ export class LeftDevices {
     this.#parts = parts;
   }
 
-  /** Checks this device, and those that wait, after `stale_after`. */
+  /** Checks this device, and all others that are waiting, after `stale_after`. */
   checkLater(device: DeviceKey): void {
     this.#devices.set(this.#parts.topics.discovery(device.kind, device.id), device);
     this.#checkLater();
   }
 
-  /** Checks nothing more. */
+  /** Stops checking. */
   stop(): void {
     this.#isStopped = true;
     this.#cancelCheck();

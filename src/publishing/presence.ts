@@ -9,7 +9,7 @@ import type { Topics } from '../homeassistant/topics.ts';
 import type { DiscoveryMessages } from './discoveryMessages.ts';
 import type { Publisher } from './publisher.ts';
 
-/** What publishing again works with. */
+/** What `Presence` works with. */
 interface PresenceParts {
   readonly topics: Topics;
   /** The topic at which Home Assistant publishes that it has started. */
@@ -24,16 +24,18 @@ interface PresenceParts {
   readonly log: Log;
 }
 
-/** Everything is published again within this time of the start of Home Assistant: sooner than an incident event. */
+/**
+ * After a start of Home Assistant, everything is published again within this time, in ms. Incident events come later.
+ */
 const birthJitterMs = 1_500;
 
-/** While another client says `offline`, the bridge says `online` no more often than this. */
+/** The shortest time between two corrections, in ms, while another client keeps publishing `offline`. */
 const willSpacingMs = 5_000;
 
 /**
- * Publishes again what other clients need or have replaced: all devices after a start of Home Assistant or a stop of another
- * bridge with the same topics, and the bridge itself if another bridge does not know it or the broker has published its last
- * will.
+ * Publishes again what other clients need or have replaced. After a start of Home Assistant, or after another bridge
+ * with the same topics has stopped, it publishes all devices. It publishes the messages about the bridge if another
+ * bridge does not know this one yet, or if the broker has published its last will.
  */
 export class Presence {
   readonly #parts: PresenceParts;
@@ -51,19 +53,22 @@ export class Presence {
     otherBridges
       .on('greet', () => this.#publishAgain('info'))
       .on('changed', () => {
-        // What it has published here is not what this bridge shows.
+        // The other bridge may have replaced messages of this one.
         if (isOtherRunning && otherBridges.problem === null) publisher.publishAll();
         isOtherRunning = otherBridges.problem !== null;
       });
   }
 
-  /** Publishes nothing more. */
+  /** Stops publishing. */
   stop(): void {
     this.#cancelBirth();
     this.#cancelCorrection();
   }
 
-  /** Home Assistant has started, and sets up its entities. A stored message is about an earlier start. */
+  /**
+   * Reacts to the birth message of Home Assistant, which sets up its entities now. A stored message is from an earlier
+   * start.
+   */
   #onMessage({ topic, payload, isRetained }: BrokerMessage): void {
     const { statusTopic, discovery, publisher, clock, random, log } = this.#parts;
     if (topic !== statusTopic || payload !== 'online' || isRetained) return;
@@ -74,8 +79,9 @@ export class Presence {
   }
 
   /**
-   * A cluster may notice late that an earlier connection has ended, and then publishes its last will. `online` is
-   * published again, but not as fast as another client that insists on `offline`.
+   * A cluster may notice late that an earlier connection has ended, and then publishes the last will of that
+   * connection. So `online` is published again, but only from time to time, because another client may keep publishing
+   * `offline`.
    */
   #correctWill(): void {
     const { publisher, clock } = this.#parts;
@@ -84,7 +90,8 @@ export class Presence {
     this.#cancelCorrection();
     this.#cancelCorrection = clock.after(Math.max(0, waitMs), () => {
       this.#willCorrectedAt = clock.monotonic();
-      // The will may be of a second bridge that has stopped before this one has heard it.
+      // The will may belong to a second bridge, which this one did not notice before it stopped. So everything is
+      // published again.
       this.#publishAgain('state', 'info', 'cloud', 'health', 'incidents', 'homeassistant');
     });
   }

@@ -22,14 +22,14 @@ import type { Cleanup } from './cleanup.ts';
 import type { DiscoveryMessages } from './discoveryMessages.ts';
 
 /**
- * What is published. While the `lists` are read, only the bridge itself. While the `details` are read, devices too, but a
- * discovery message waits for the details that decide about its entities. Everything when `running`, and nothing new when
- * `stopped`.
+ * What is published. `lists`: while the lists are read, only the messages about the bridge. `details`: also the
+ * devices, but a discovery message waits for the details that decide about its entities. `running`: everything.
+ * `stopped`: nothing new.
  */
 type PublishingPhase = 'lists' | 'details' | 'running' | 'stopped';
 
 interface PublisherEvents {
-  /** Everything that was known is on the broker, or the broker has refused it. */
+  /** The broker has accepted or refused everything that was to be published. */
   readonly published: [];
 }
 
@@ -43,20 +43,21 @@ interface PublisherParts {
   readonly bridgeState: BridgeState;
   readonly discovery: DiscoveryMessages;
   readonly cleanup: Cleanup;
-  /** Why two bridges use these topics, as a sentence; null while this one is alone. */
+  /** Why another bridge uses these topics, as a sentence; null if no other bridge does. */
   readonly otherBridges: { readonly problem: string | null };
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** A broker that refuses messages gets them again after a while, and then less and less often. */
+/** The waits before refused messages are published again, in ms. */
 const refusalBackoff = { firstMs: 5_000, longestMs: 600_000 };
 
 /**
- * Keeps the retained messages up to date. What has changed wakes it: the store, the bridge itself, a connection, or a
- * discovery message that has waited. Each pass plans the devices that changed and publishes the differences. The bridge's
- * `cloud` and `state` become `online` after the devices, so that no old value is ever available. After a pass that leaves
- * nothing to publish, `Cleanup` deletes messages that no device needs.
+ * Keeps the retained messages up to date. It is woken by changes in the store or of the bridge itself, by a new
+ * connection, and by a delayed discovery message. Each pass plans the devices that changed and publishes the
+ * differences. The messages `cloud` and `state` of the bridge become `online` only after the devices, so that no old
+ * value ever looks available. After a pass that leaves nothing to publish, `Cleanup` deletes messages that no device
+ * needs.
  */
 export class Publisher extends EventEmitter<PublisherEvents> {
   readonly #parts: PublisherParts;
@@ -66,7 +67,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   #isUnreadWanted = false;
   #isWanted = false;
   #running: Promise<void> | null = null;
-  /** The facts of the bridge in the summaries that were published last, as JSON. */
+  /** The facts of the bridge in the last published summaries, as JSON. */
   #summaryFacts = '';
   #refusals = 0;
   #cancelRetry: (() => void) | null = null;
@@ -93,12 +94,12 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     });
   }
 
-  /** Whether no devices are published any more, because the bridge stops. */
+  /** Whether the bridge stops, so that devices are no longer published. */
   get isStopped(): boolean {
     return this.#phase === 'stopped';
   }
 
-  /** Whether devices are published, and not only the bridge. */
+  /** Whether devices are published, not only the bridge. */
   get isShowingDevices(): boolean {
     return this.#phase === 'details' || this.#phase === 'running';
   }
@@ -108,7 +109,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     return this.#hasShownDevices;
   }
 
-  /** Publishes more from now on: what comes before was read once, or takes long. */
+  /** Enters the next phase. Call this when the data of the current phase was read once, or takes long. */
   enter(phase: 'details' | 'running'): void {
     if (this.isStopped) return;
     this.#phase = phase;
@@ -116,14 +117,17 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.publishFound();
   }
 
-  /** A scan has ended: devices that it has found are offline until they are read, and messages of no device are deleted. */
+  /**
+   * Call this after a scan. Devices that it found are shown as offline until they are read, and stale messages are
+   * deleted.
+   */
   publishFound(): void {
     this.#isUnreadWanted = true;
     this.#parts.cleanup.isDue = true;
     this.wake();
   }
 
-  /** Publishes everything again: the broker may have lost it, or Home Assistant has started. */
+  /** Publishes everything again, because the broker may have lost it or Home Assistant has started. */
   publishAll(): void {
     this.#isAllWanted = true;
     this.wake();
@@ -137,13 +141,13 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.wake();
   }
 
-  /** The cloud no longer offers an operation, so each device may lose entities. */
+  /** Plans all devices again, because the cloud no longer offers an operation and its entities must go. */
   offersChanged(): void {
     this.#parts.store.touchAll();
     this.wake();
   }
 
-  /** The discovery messages of all devices that are shown, in the order in which they are published. */
+  /** The discovery messages of all shown devices, in the order in which they are published. */
   *discoveryMessages(): Generator<string> {
     const { context, store, bridgeState } = this.#parts;
     const views = [
@@ -156,7 +160,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     }
   }
 
-  /** Publishes what changed. */
+  /** Starts a pass that publishes what has changed, unless one is running. Then another pass follows it. */
   wake(): void {
     this.#isWanted = true;
     this.#running ??= this.#run().finally(() => {
@@ -165,7 +169,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     });
   }
 
-  /** Publishes no devices any more. */
+  /** Stops publishing devices. */
   stop(): void {
     this.#phase = 'stopped';
     this.#parts.discovery.stop();
@@ -174,7 +178,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
 
   async #run(): Promise<void> {
     const { connection, retained, store, bridgeState, cleanup } = this.#parts;
-    // Changes that come in one go are published in one go.
+    // Changes that are made together are published together.
     await Promise.resolve();
     while (this.#isWanted && connection.isConnected) {
       this.#isWanted = false;
@@ -185,7 +189,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
         this.#isUnreadWanted = true;
         cleanup.isDue = true;
       }
-      // This may become true during the pass, which has not published the devices then.
+      // The value of the beginning counts: if it changes during the pass, this pass has not published the devices.
       const { isShowingDevices } = this;
       const { payload: cloudBefore } = bridgeState.cloud;
       this.#publishBridge();
@@ -219,8 +223,9 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   /**
-   * Makes the devices available, because the broker has them now, unless everything is to be published again. If the cloud
-   * has become fresh during the pass, the next pass publishes the devices and then makes them available.
+   * Makes the devices available, because the broker has them now. Does nothing if everything must be published again.
+   * If the cloud has become fresh during the pass, the next pass first publishes the devices and then makes them
+   * available.
    */
   #publishOnline(isShowingDevices: boolean, cloudBefore: string): void {
     if (this.#isAllWanted) return;
@@ -231,7 +236,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     retained.put(state.topic, state.payload);
   }
 
-  /** Publishes devices as offline that the state file or the broker names and this run has not read. */
+  /** Publishes devices as offline if the state file or the broker names them but this run has not read them. */
   async #publishUnread(): Promise<void> {
     if (!this.#isUnreadWanted || this.isStopped) return;
     this.#isUnreadWanted = false;
@@ -253,7 +258,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const record = kind === 'sonic' ? store.valveRecord(id) : undefined;
     const known = { usage, pause: store.pauses.get(id), record };
     const { messages, ...others } = planUnread(kind, id, known, context);
-    // A device that only the broker names gets no more topics than a scan has found.
+    // If only the broker names a device, it gets no topics besides those that a scan has found.
     const isAnnounced = state.devices.has(`${kind}/${id}`);
     const there = messages.filter(({ topic }) => isAnnounced || retained.mayHave(topic));
     this.#putAll({ ...others, messages: there });
@@ -268,7 +273,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
         try {
           this.#publishCloudDevice({ kind, id });
         } catch (error) {
-          // One device that cannot be planned must not keep the others from being shown.
+          // If one device cannot be planned, the others must still be shown.
           const name = store.label(kind, id);
           log.error({ err: error, device: id }, `Internal error: cannot publish ${kindLabels[kind]} ${name}`);
         }
@@ -294,8 +299,9 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       this.#publishDevice(view);
     } else if (store.isLeftToOthers(kind, id)) cleanup.leave(device);
     else if (store.topology.isUnplaced(kind, id)) this.#publishUnreadDevice(device);
-    // The account has it no more, or it is now in a property that `filters.properties` leaves out. If a restart brings another
-    // filter, the sweep of `Cleanup` deletes what that leaves out, unless the filter matches no property at all.
+    // The account no longer has the device, or `filters.properties` now leaves out its property. If the filter changes
+    // with a restart, the sweep of `Cleanup` deletes the devices that it leaves out, unless the filter selects no
+    // property at all.
     else cleanup.delete(device);
   }
 
@@ -303,9 +309,10 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const { otherBridges, cleanup, context } = this.#parts;
     const { discovery, messages, ...others } = planDevice(view, context);
     if (discovery) this.#publishDiscovery(discovery, view);
-    // Without Home Assistant, the sweep deletes the message of an earlier run.
+    // If discovery is switched off, the sweep deletes the message of an earlier run.
     else cleanup.undecided.delete(context.topics.discovery(view.kind, viewId(view)));
-    // A bridge that has come onto these topics by mistake may say `online` after this one, for values that it has read.
+    // Another bridge uses these topics by mistake. It may say `online` after this bridge, for values that only this
+    // bridge has read. So an unavailable device gets no values, only its `offline`.
     const [first] = messages;
     const isInTheWay = otherBridges.problem !== null && first?.payload === 'offline';
     this.#putAll({ ...others, messages: isInTheWay ? [first] : messages });
@@ -327,7 +334,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   #publishDiscovery(plan: DiscoveryPlan, view: DeviceView): void {
     const { discovery, cleanup } = this.#parts;
     const { topic } = plan;
-    // While it is unknown which entities the device has, the message of the last run stays.
+    // Until it is known which entities the device has, the message of the last run stays.
     if (this.#phase !== 'running' && discovery.hasEntities(topic) && isUnread(view))
       cleanup.undecided.add(topic);
     else {
@@ -336,7 +343,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     }
   }
 
-  /** Publishes refused messages again after a while, even if nothing changes. */
+  /** Publishes refused messages again after a while, even if nothing has changed. */
   #retryRefused(): void {
     const { retained, store, cleanup, clock } = this.#parts;
     if (retained.refusal === null) this.#refusals = 0;
@@ -355,7 +362,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 }
 
-/** Whether details of the device were not read yet, so that it is unknown which entities it has. */
+/** Whether details of the device were not read yet. Then it is unknown which entities it has. */
 function isUnread(view: DeviceView): boolean {
   switch (view.kind) {
     case 'property':

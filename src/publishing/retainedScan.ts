@@ -16,10 +16,13 @@ import type { DeviceKey } from '../store/changes.ts';
 
 type PauseFound = Pick<Pause, 'until' | 'isOver'>;
 
-/** Exact topics that are read at a time. */
+/** How many exact topics are read at a time. */
 export const maxTopicsAtOnce = 100;
 
-/** Reads what the broker has retained at these filters, message by message; `onRead` is called after the last one. */
+/**
+ * Reads the retained messages under these filters. `found` is called for each message, `onRead` once most brokers have
+ * sent all of them.
+ */
 export function readRetained(
   connection: Connection,
   filters: readonly string[],
@@ -43,15 +46,15 @@ export class RetainedScan {
   readonly #discoveries = new Map<string, FoundDiscovery>();
   /** Other bridges of this base topic whose `state` is online. */
   readonly #running = new Set<string>();
-  /** The property that each device's record names, if any, by `kind/id`. */
+  /** By `kind/id`: the property that the device's record names, or null. */
   readonly #records = new Map<string, string | null>();
-  /** The devices that each incident names. */
+  /** By incident: the devices that it names. */
   readonly #incidents = new Map<string, readonly string[]>();
-  /** The water usage that bridges have published, by the sonic's id. */
+  /** By the sonic's id: the water usage that bridges have published. */
   readonly usage = new Map<string, UsageRecord>();
-  /** The pauses of the automatic shut-off that bridges have published, by property. */
+  /** By property: the pauses of the automatic shut-off that bridges have published. */
   readonly #pauses = new Map<string, PauseFound>();
-  /** The sonics without a hub that bridges have published, each with its topic. */
+  /** By the sonic's id: the topics of sonics without a hub that bridges have published. */
   readonly #wifiSonics = new Map<string, string>();
 
   constructor(topics: Topics, shard: Shard) {
@@ -59,7 +62,7 @@ export class RetainedScan {
     this.#shard = shard;
   }
 
-  /** Adds a retained message, unless no bridge of this base topic and no other bridge can have published it. */
+  /** Adds a retained message, unless it cannot come from a bridge. */
   add(topic: string, payload: string): void {
     const topics = this.#topics;
     if (topics.discovered(topic) !== null) {
@@ -85,7 +88,7 @@ export class RetainedScan {
     } else if (path === '') {
       const record = objectIn(payload);
       if ('signal_id' in record && record.signal_id === null) this.#wifiSonics.set(id, topic);
-      // A bridge that shares the account with no other does not need this.
+      // Only a bridge that shares the account with others needs the records.
       if (!isShared(this.#shard)) return;
       this.#records.set(`${kind}/${id}`, kind === 'property' ? id : namedProperty(record));
     } else if (path === 'usage') {
@@ -97,7 +100,7 @@ export class RetainedScan {
     }
   }
 
-  /** The pauses that this bridge has to end if no other one remembers them. */
+  /** The pauses that this bridge must end, if no state file has them. */
   pauses(): [string, PauseFound][] {
     return [...this.#pauses].filter(([id]) => isOurs(id, this.#shard));
   }
@@ -107,23 +110,25 @@ export class RetainedScan {
     return [...this.#wifiSonics].flatMap(([id, topic]) => (this.#isOurs(topic) ? [id] : []));
   }
 
-  /** State topics that this bridge may keep or delete. */
+  /** The state topics that this bridge may keep or delete. */
   states(): string[] {
     return [...this.#states].filter((topic) => this.#isOurs(topic));
   }
 
-  /** Discovery messages of this base topic that this bridge may replace or delete, by topic. */
+  /** By topic: the discovery messages of this base topic that this bridge may replace or delete. */
   discoveries(): [string, FoundDiscovery][] {
     return [...this.#discoveries].filter(([topic]) => this.#makerOf(topic) && this.#isOurs(topic));
   }
 
-  /** Discovery messages of bridges with another base topic: the topic at which each says that it is online, by topic. */
+  /**
+   * By topic: the discovery messages of bridges with another base topic, each with the topic of that bridge's `state`.
+   */
   strangers(): Map<string, string> {
     const strange = [...this.#discoveries].filter(([topic]) => this.#makerOf(topic) === null);
     return new Map(strange.map(([topic, { stateTopic }]) => [topic, stateTopic]));
   }
 
-  /** Devices that this bridge has announced and that belong to another bridge. */
+  /** Devices whose discovery message is from this bridge although they belong to another bridge. */
   leftBehind(): DeviceKey[] {
     return [...this.#discoveries.keys()].flatMap((topic) => {
       if (this.#makerOf(topic) !== this.#topics.bridgeName || this.#isOurs(topic)) return [];
@@ -133,12 +138,12 @@ export class RetainedScan {
     });
   }
 
-  /** All incidents that a bridge has shown. */
+  /** All incidents that any bridge has published. */
   get incidents(): string[] {
     return [...this.#incidents.keys()];
   }
 
-  /** Incidents that another bridge has shown, and so announced. */
+  /** The incidents that another bridge has published. So it has also announced them. */
   incidentsOfOthers(): string[] {
     const isOfOther = (id: string) => {
       const maker = this.#makerOf(this.#topics.discovery('sonic', id));
@@ -148,8 +153,8 @@ export class RetainedScan {
   }
 
   /**
-   * Everything that this bridge has to delete before it is uninstalled, discovery messages first: what it has announced,
-   * and what belongs to it and no bridge has announced.
+   * The topics that this bridge must clear before it is uninstalled, discovery messages first. These are the topics
+   * that it has announced, and those that belong to it and that no bridge has announced.
    */
   removable(): string[] {
     return [...this.#discoveries.keys(), ...this.#states].filter((topic) => {
@@ -170,13 +175,16 @@ export class RetainedScan {
     return [...ofBase, ...this.#states].filter((topic) => !ours.has(topic)).length;
   }
 
-  /** The bridge of this base topic that made a discovery message; null for a bridge of another one. */
+  /**
+   * The bridge of this base topic that made a discovery message; null if a bridge with another base topic made it,
+   * undefined if there is no message.
+   */
   #makerOf(discoveryTopic: string): string | null | undefined {
     const found = this.#discoveries.get(discoveryTopic);
     return found && this.#topics.bridgeNamed(found.stateTopic);
   }
 
-  /** The ids of the devices that a message is about. */
+  /** The ids of the devices that a message concerns. */
   #devicesOf(topic: string): readonly string[] {
     const discovered = this.#topics.discovered(topic);
     const target = this.#topics.parse(topic);
@@ -198,7 +206,7 @@ export class RetainedScan {
   }
 }
 
-/** Whether a bridge publishes there. Other clients may use topics such as `sonic/garden/moisture`. */
+/** Whether a bridge publishes at this topic. Other clients may use topics such as `sonic/garden/moisture`. */
 function isTopicOfBridge({ kind, id, path }: Target): boolean {
   if (kind !== 'bridge' && !isSafeId(id)) return false;
   const paths: readonly string[] = documentPaths[kind];

@@ -6,7 +6,7 @@ import { handlers, Rejection } from './handlers.ts';
 import type { Sessions } from './sessions.ts';
 import type { World } from './world.ts';
 
-/** Everything that decides what a request is answered with. */
+/** Everything that decides about the answer to a request. */
 export interface Cloud {
   readonly world: World;
   readonly sessions: Sessions;
@@ -14,30 +14,30 @@ export interface Cloud {
   readonly pageSize: number;
 }
 
-/** A request as it came in. */
+/** A request as the server received it. */
 export interface CloudRequest {
   readonly method: string;
-  /** Path and query. */
+  /** The path with its query. */
   readonly target: string;
   readonly authorization: string | undefined;
   readonly contentType: string | undefined;
   readonly text: string;
 }
 
-/** What goes back. */
+/** The answer to a request. */
 export interface SimulatedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
 }
 
-/** Where a request leads: to an operation, to a path that has other methods, or nowhere. */
+/** The target of a request: an operation, a path that only has other methods, or none. */
 type Match =
   | { readonly kind: 'operation'; readonly name: OperationName; readonly params: Record<string, string> }
   | { readonly kind: 'otherMethods'; readonly allow: string }
   | { readonly kind: 'nowhere' };
 
-/** An answer in JSON. */
+/** Makes an answer with a JSON body. */
 export function jsonAnswer(
   status: number,
   body: unknown,
@@ -47,7 +47,10 @@ export function jsonAnswer(
   return { status, headers: { ...contentType, ...headers }, text: JSON.stringify(body) };
 }
 
-/** No valid session, or wrong credentials; the library herolabsapi knows that by a body that is not JSON. */
+/**
+ * The answer without a valid session, or to wrong credentials. The library herolabsapi recognises it by its body, which
+ * is not JSON.
+ */
 export const denied: SimulatedAnswer = {
   status: 401,
   headers: {
@@ -57,7 +60,7 @@ export const denied: SimulatedAnswer = {
   text: 'HTTP Token: Access denied.\n',
 };
 
-/** Every route, with the parameters of its path as named groups; a slash at the end makes no difference. */
+/** Every route, with its path parameters as named groups. A slash at the end of a path makes no difference. */
 const routes = operationNames.map((name) => {
   const { method, path } = operationRow(name);
   return { name, method, pattern: new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}/?$`) };
@@ -77,7 +80,7 @@ export function findOperation(method: string, target: string): Match {
   return { kind: 'otherMethods', allow: matching.map((each) => each.method).join(', ') };
 }
 
-/** A segment that is not well encoded stays as it is; no record has such an id. */
+/** Decodes a segment. If it is not encoded correctly, it is returned unchanged, and no record has such an id. */
 function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
@@ -86,7 +89,7 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** Validates a request as the cloud does and carries it out. */
+/** Validates a request like the cloud, and carries it out. */
 export function answerRequest(cloud: Cloud, request: CloudRequest): SimulatedAnswer {
   try {
     return answer(cloud, request);
@@ -105,19 +108,20 @@ function answer(cloud: Cloud, request: CloudRequest): SimulatedAnswer {
   const { name, params } = match;
   const { world, sessions } = cloud;
   const token = /^Bearer +(\S+)$/i.exec(request.authorization ?? '')?.[1] ?? '';
-  // An expired token can still be refreshed, by the interface document: the handler checks it.
+  // According to the interface document, an expired token can still be refreshed. The handler checks the token.
   const needsNoSession = name === 'sign_in' || (name === 'refresh_token' && token !== '');
   if (!needsNoSession && !sessions.isValid(token)) return denied;
   const query = readQuery(name, request.target);
   const valid = { params, query, body: acceptedBody(name, request), token, world, sessions };
-  // Its parts were read by the path and by the document, from which the types of the handler come.
+  // The path and the schemas have checked all parts of the request, and the types of the handler come from the same
+  // schemas.
   const result: object | readonly object[] | null = handlers[name](valid as never);
   if (result === null) return { status: 200, headers: { 'content-type': 'text/plain' }, text: '' };
   if (!Array.isArray(result)) return jsonAnswer(200, spoiled(cloud, name, result));
   return jsonAnswer(200, onePage(cloud, name, result, Number(query['page'] ?? 1)));
 }
 
-/** One page of a list; beyond its end, one without records. */
+/** One page of a list. A page beyond the end of the list has no records. */
 function onePage(cloud: Cloud, name: OperationName, records: readonly object[], page: number) {
   const { faults, pageSize } = cloud;
   if (faults.strike('missing-page', name) === page) throw new Rejection(500, 'internal server error');
@@ -132,7 +136,7 @@ function onePage(cloud: Cloud, name: OperationName, records: readonly object[], 
   };
 }
 
-/** The record as it is shown: faults spoil the last one of its kind. */
+/** The record as the cloud shows it. Faults change the last record of each kind. */
 function spoiled({ world, faults }: Cloud, name: OperationName, record: object): object {
   if (faults.areNone || !('id' in record)) return record;
   const { sonics, wifiSonics, signals, properties, incidents } = world;

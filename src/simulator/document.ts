@@ -3,19 +3,19 @@ import { emailPattern } from '../base/email.ts';
 import type { OperationName } from '../cloud/operations.ts';
 import { incidentTypes } from '../model/records.ts';
 
-// What the interface document says of queries and bodies, written down once more: judged by the client's own schemas, no
-// request of the client could ever be wrong.
+// The interface document's rules for queries and bodies, written a second time. If the simulator used the client's own
+// schemas, no request of the client could ever be wrong.
 
 const text = z.string();
 const flag = z.boolean();
 const integer = z.int();
 
-/** Fields of which none is required, and nothing else. */
+/** An object with any of these fields, and no others. */
 function anyOf<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.strictObject(shape).partial();
 }
 
-/** The same, "plus any additional properties". */
+/** An object with any of these fields, "plus any additional properties". */
 function anyOfAndMore<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.looseObject(shape).partial();
 }
@@ -48,7 +48,7 @@ const settings = {
 const name = anyOf({ name: text });
 const valveCommand = z.strictObject({ action: z.enum(['open', 'close']) });
 
-/** The body of each operation that takes one. */
+/** The body of each operation that has one. */
 export const bodySchemas = {
   sign_in: anyOf({ email: text.regex(emailPattern, 'must be an e-mail address'), password: text }),
   refresh_token: anyOf({ refresh_token: text }),
@@ -76,7 +76,7 @@ export const bodySchemas = {
   command_wifi_valve: valveCommand,
 } as const satisfies { readonly [Name in OperationName]?: z.ZodType };
 
-/** What a body is, once it was judged. */
+/** The type of a body after it was checked. */
 export type DocumentBody<Name extends OperationName> = Name extends keyof typeof bodySchemas
   ? z.output<(typeof bodySchemas)[Name]>
   : undefined;
@@ -90,7 +90,7 @@ const incidents = {
   open: z.enum(['true', 'false']).transform((word) => word === 'true'),
 };
 
-/** The query of each operation that takes one. Of other parameters the document does not speak: they change nothing. */
+/** The query of each operation that has one. The document does not mention other parameters, so they change nothing. */
 export const queries = {
   list_incidents: anyOfAndMore(incidents),
   list_property_incidents: anyOfAndMore(incidents),
@@ -107,7 +107,7 @@ export const queries = {
   read_daily_usage: anyOfAndMore({ month: number.pipe(integer.min(1).max(12)), year: number }),
 } as const satisfies { readonly [Name in OperationName]?: z.ZodType };
 
-/** What a query is, once it was judged. */
+/** The type of a query after it was checked. */
 export type DocumentQuery<Name extends OperationName> = Name extends keyof typeof queries
   ? z.output<(typeof queries)[Name]>
   : Record<string, never>;

@@ -3,9 +3,9 @@ import { didYouMean, nearest } from '../base/nearest.ts';
 import { isOperationName, type OperationName, operationNames } from '../cloud/operations.ts';
 
 interface Kind {
-  /** What it does, for people. */
+  /** What the fault does, for people. */
   readonly does: string;
-  /** Its number if it has one: a word for it, its bounds, and its value unless given. */
+  /** The number of the fault, if it has one: a word for it, its limits, and its default. */
   readonly value?: {
     readonly word: string;
     readonly min: number;
@@ -14,7 +14,7 @@ interface Kind {
   };
 }
 
-/** Everything that can go wrong on purpose. */
+/** All kinds of faults. */
 const kinds = {
   latency: { does: 'delays each answer by MS', value: { word: 'MS', min: 0, max: 600_000 } },
   error: { does: 'answers with STATUS and does nothing', value: { word: 'STATUS', min: 400, max: 599 } },
@@ -47,18 +47,18 @@ const kinds = {
 type FaultKind = keyof typeof kinds;
 const kindNames = Object.keys(kinds) as FaultKind[];
 
-/** Something that goes wrong on purpose. */
+/** A deliberate fault of the simulated cloud. */
 export interface Fault {
   readonly kind: FaultKind;
-  /** Its number, for kinds that have one. */
+  /** The number of the fault, if its kind has one. */
   readonly value?: number;
-  /** Only this operation; all unless given. */
+  /** The only operation that it affects; all operations if it is not given. */
   readonly operation?: OperationName;
-  /** How often, from 0 to 1; always unless given. */
+  /** How often it strikes, from 0 to 1; always if it is not given. */
   readonly rate?: number;
 }
 
-/** The lines of a help text: what to write, and what it does. */
+/** Lines for a help text: how to write each fault, and what it does. */
 export const faultUsage: readonly (readonly [usage: string, does: string])[] = kindNames.map((name) => {
   const { does, value }: Kind = kinds[name];
   if (!value) return [name, does];
@@ -66,10 +66,10 @@ export const faultUsage: readonly (readonly [usage: string, does: string])[] = k
   return [`${name}[=${value.word}]`, `${does} (default: ${value.usual})`];
 });
 
-/** How any of them is narrowed down. */
+/** The grammar for limiting a fault to an operation or a rate. */
 export const faultGrammar = 'NAME[=VALUE][@OPERATION][:RATE]';
 
-/** Reads a fault such as `error=503@list_sonics:0.5`; a sentence says what is wrong with it. */
+/** Reads a fault such as `error=503@list_sonics:0.5`. If it is invalid, the result is a sentence that says why. */
 export function parseFault(text: string): { readonly fault: Fault } | { readonly problem: string } {
   const match = /^([^=@:]*)(?:=([^@:]*))?(?:@([^:]*))?(?::(.*))?$/s.exec(text);
   const [, kind = '', valueText, operation, rateText] = match ?? [];
@@ -106,7 +106,7 @@ const unknownWords: Readonly<Record<string, string>> = {
 };
 const longName = 'long name '.repeat(10_000);
 
-/** The faults that are in force. */
+/** The current faults. */
 export class Faults {
   readonly #random: Random;
   readonly #now: () => number;
@@ -119,7 +119,7 @@ export class Faults {
     this.#now = now;
   }
 
-  /** Replaces all of them. */
+  /** Replaces all faults. */
   set(faults: readonly Fault[]): void {
     this.#faults = faults;
     this.#since = this.#now();
@@ -129,7 +129,10 @@ export class Faults {
     return this.#faults.length === 0;
   }
 
-  /** The value of a fault of that kind if one strikes the operation now (0 if it has none); null if not. */
+  /**
+   * The value of a fault of that kind if one strikes the operation now (0 if the kind has no value); null if none
+   * strikes.
+   */
   strike(kind: FaultKind, operation: OperationName): number | null {
     const { value: limits }: Kind = kinds[kind];
     for (const { kind: each, value = limits?.usual ?? 0, operation: only, rate = 1 } of this.#faults) {
@@ -139,7 +142,7 @@ export class Faults {
     return null;
   }
 
-  /** Seconds until a limited client is served again; null while it is. */
+  /** Seconds until a limited client is served again; null if it is served now. */
   retryAfter(operation: OperationName): number | null {
     const seconds = this.strike('rate-limit', operation);
     if (seconds === null) return null;
@@ -147,13 +150,13 @@ export class Faults {
     return sinceSeconds < seconds ? Math.ceil(seconds - sinceSeconds) : null;
   }
 
-  /** How long tokens live if a fault says so, in ms. */
+  /** How long a token lives, in ms; null if no fault says so. */
   get tokenLifetimeMs(): number | null {
     const fault = this.#faults.find(({ kind }) => kind === 'expire-tokens');
     return fault?.value === undefined ? null : fault.value * 1_000;
   }
 
-  /** The records of a list, with those that faults add, in the order that faults give. */
+  /** The records of a list, with the records that faults add, in the order that faults cause. */
   spoilList(name: OperationName, records: readonly object[]): readonly object[] {
     const all = [...records];
     if (this.strike('unsafe-id', name) !== null) all.unshift({ ...records[0], id: 'un/safe' });
@@ -163,7 +166,7 @@ export class Faults {
     return [...all.slice(start), ...all.slice(0, start)];
   }
 
-  /** A record as faults show the last one of its kind. */
+  /** The last record of a kind, changed by the faults. */
   spoilRecord(name: OperationName, record: object): object {
     const words = this.strike('unknown-enum', name) === null ? {} : unknownWords;
     const spoilt = Object.entries(words).filter(([field]) => field in record);

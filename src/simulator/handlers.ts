@@ -10,7 +10,7 @@ import { blankProperty, type Records, type SomeFields } from './records.ts';
 import type { Sessions } from './sessions.ts';
 import type { World } from './world.ts';
 
-/** An answer with another status than 200; thrown. */
+/** Thrown to answer with a status other than 200. */
 export class Rejection extends Error {
   readonly status: number;
 
@@ -20,38 +20,44 @@ export class Rejection extends Error {
   }
 }
 
-/** A valid request of an operation, and all that a handler needs to carry it out. */
+/** A valid request of an operation, with everything that a handler needs. */
 interface ValidRequest<Name extends OperationName> {
   readonly params: ParamsOf<Name>;
   readonly query: DocumentQuery<Name>;
   readonly body: DocumentBody<Name>;
-  /** The bearer token; valid unless the operation is a session's own. */
+  /** The bearer token. It is valid, except for session operations, which check it themselves. */
   readonly token: string;
   readonly world: World;
   readonly sessions: Sessions;
 }
 
-/** All of a record but the webhook's address, which the interface document has in no answer. */
+/** A record without the webhook's address, which no answer has according to the interface document. */
 type ShownRecord<T> = T extends { readonly webhook_url: unknown } ? Omit<T, 'webhook_url'> : T;
 
-/** What a handler gives: all records of a list, a record, or null for an answer without a body. */
+/** The result of a handler: all records of a list, a record, or null for an answer without a body. */
 type Result<Name extends OperationName> = Name extends ListName
   ? readonly RecordOf<Name>[]
   : ShownRecord<RecordOf<Name>>;
 
 type Handlers = { readonly [Name in OperationName]: (request: ValidRequest<Name>) => Result<Name> };
 
-/** What can be set of a user, as a client of the cloud documents it; the interface document shows only two of them. */
+/**
+ * The fields of a user that can be set, as a client of the cloud documents them. The interface document has only two of
+ * them.
+ */
 const userFields: readonly string[] = ['first_name', 'last_name', 'email', 'phone', 'language'];
 
-/** The names of the categories of appliances that the cloud knows. */
+/** The names of the cloud's categories of appliances. */
 const categories = ['Toilet', 'Tap', 'Shower', 'Bath', 'Washing machine', 'Dishwasher', 'Garden', 'Other'];
 /** The categories with their ids, as operation 32 returns them. */
 export const applianceCategories: readonly { readonly id: string; readonly name: string }[] = categories.map(
   (name) => ({ id: name.toLowerCase().replace(' ', '_'), name }),
 );
 
-/** One handler for each row of the catalogue. A thing of the customers' app is a sonic, a hub its signal. */
+/**
+ * One handler for each row of the catalogue. In the operations of the customers' app, a thing is a sonic and a hub is a
+ * signal.
+ */
 export const handlers: Handlers = {
   sign_in: ({ world, sessions, body: { email = '', password = '' } }) =>
     session(world, sessions.signIn(email, password)),
@@ -169,7 +175,7 @@ export const handlers: Handlers = {
 
   change_thing_state: ({ world, params, body: { action } }) => {
     const { id } = foundToChange(world, world.things, params.thing_id);
-    // A valve does nothing else; a thing may.
+    // A valve has no other actions. For a thing, other actions are accepted and do nothing.
     if (action === 'open' || action === 'close') moveValve(world, id, action);
     return { status: 'ok' };
   },
@@ -188,7 +194,7 @@ export const handlers: Handlers = {
     world.usage(found(world, world.things, params.thing_id).id, query),
   read_appliance_categories: () => ({ categories: applianceCategories }),
 
-  // Another name of validate_token, which answers it.
+  // Another name for validate_token, which gives the same answer.
   read_own_user: ({ world }) => found(world, world.users, world.user?.id ?? ''),
   read_user: ({ world, params }) => found(world, world.users, params.user_id),
   update_user: changeUser,
@@ -199,21 +205,21 @@ function session({ user }: World, token: string | null) {
   return { token_details: token, user_details: user };
 }
 
-/** The record of that id; another account's is forbidden. */
+/** The record with that id. Records of other accounts are forbidden (403). */
 function found<T>(world: World, records: { get(id: string): T | undefined }, id: string): T {
   const record = records.get(id);
   if (record) return record;
   throw world.isForeign(id) ? new Rejection(403, 'forbidden') : new Rejection(404, 'not found');
 }
 
-/** Guests may look, not change. */
+/** Rejects a change by a guest of the property, who may only read. */
 function rejectGuest(world: World, propertyId: string | undefined): void {
   if (propertyId !== undefined && world.roles.get(propertyId) === 'guest') {
     throw new Rejection(403, 'a guest may not change anything');
   }
 }
 
-/** The record of that id, unless the account is a guest of its property. */
+/** The record with that id, for a change. Rejects a guest of its property. */
 function foundToChange<T>(world: World, records: { get(id: string): T | undefined }, id: string): T {
   const record = found(world, records, id);
   rejectGuest(world, world.propertyOf(id));
@@ -235,7 +241,7 @@ function actOnIncident(world: World, id: string, action: string | undefined): vo
   throw new Rejection(422, `action ${action} is not possible, only ${possible}`);
 }
 
-/** Sends a valve, of whichever kind of sonic, on its way. */
+/** Moves the valve of a sonic of either kind. */
 function moveValve(world: World, id: string, action: ValveAction): void {
   foundToChange(world, world.things, id);
   if (world.valve(id)?.testing) throw new Rejection(409, 'a pressure test is running');
@@ -247,7 +253,7 @@ function telemetry(world: World, sonics: Records<Sonic>, id: string): Telemetry 
   return found(world, { get: (each) => world.telemetry(each) }, id);
 }
 
-/** Newest first, as the cloud lists them. */
+/** Sorted like the cloud's list, the newest first. */
 function listIncidents(world: World, { type, open }: DocumentQuery<'list_incidents'>): readonly Incident[] {
   const asked = [...world.incidents.values()].filter(
     (each) => each.type === (type ?? each.type) && each.open === (open ?? each.open),
@@ -268,7 +274,7 @@ function withoutWebhookUrl<T extends { readonly webhook_url: unknown }>({ webhoo
   return shown;
 }
 
-/** What is kept of the fields that come with a property: additional ones may be anything, its own must fit. */
+/** The known fields of a property in a body. Additional fields may have any value, but the known ones must fit. */
 function propertyFieldsOf(given: Readonly<Record<string, unknown>>): SomeFields<Property> {
   const own: ReadonlyMap<string, z.ZodType> = new Map(Object.entries(bodySchemas.update_property.shape));
   const fits = ([field, value]: [string, unknown]) =>
@@ -284,7 +290,7 @@ function changeUser({ world, sessions, params: { user_id }, body }: ValidRequest
   };
   const changed = { ...user, ...Object.fromEntries(Object.entries(body).filter(fits)) };
   const full_name = `${changed.first_name} ${changed.last_name}`.trim();
-  // A user with another address signs in with it.
+  // After a change of the e-mail address, the user signs in with the new one.
   sessions.email = changed.email;
   world.users.change(user_id, { ...changed, full_name });
   return found(world, world.users, user_id);

@@ -1,6 +1,6 @@
 import type { Incident, IncidentType } from '../model/records.ts';
 
-/** What a new incident is about: a sonic (the first one unless given) or a signal alone. */
+/** The device of a new incident: a sonic (by default the first one), or only a signal. */
 export interface IncidentCause {
   readonly type: IncidentType | (string & {});
   readonly sonicId?: string;
@@ -11,7 +11,7 @@ export interface IncidentCause {
 /** The events of the vendor's webhooks. */
 export type WebhookEventName = 'incident.created' | 'incident.closed';
 
-/** The types during which water runs all the time. */
+/** The types of incidents during which water runs all the time. */
 export const leakTypes: readonly string[] = ['high_volume_alert', 'long_flow_alert'];
 
 const highTypes: readonly string[] = [
@@ -25,13 +25,13 @@ const mediumTypes: readonly string[] = [
 
 const snoozeMs = 24 * 60 * 60 * 1_000;
 
-/** How serious an incident of a type is unless something else is known. */
+/** The default severity of an incident of a type. */
 export function usualSeverity(type: string): string {
   if (highTypes.includes(type)) return 'high';
   return mediumTypes.includes(type) ? 'medium' : 'low';
 }
 
-/** The fields of an incident that is open, and of one that is resolved. */
+/** The fields of an open incident. */
 export const open = {
   open: true,
   state: 'contacting',
@@ -40,7 +40,7 @@ export const open = {
 /** The fields of an incident that is resolved. */
 export const resolved = { open: false, state: 'resolved', possible_actions: ['reopen'] } as const;
 
-/** What an action of a user changes; null if the incident does not offer it. */
+/** The fields that a user's action changes; null if the incident does not offer the action. */
 export function afterAction(incident: Incident, action: string, now: number): Partial<Incident> | null {
   const { possible_actions } = incident;
   if (!possible_actions.includes(action)) return null;
@@ -48,7 +48,7 @@ export function afterAction(incident: Incident, action: string, now: number): Pa
   if (action !== 'snooze') return resolved;
   return {
     ...{ snoozed_until: new Date(now + snoozeMs).toISOString() },
-    // It cannot be snoozed again.
+    // A snoozed incident cannot be snoozed again.
     possible_actions: possible_actions.filter((each) => each !== 'snooze'),
   };
 }

@@ -6,12 +6,12 @@ import type { PressureTest } from './records.ts';
 import type { World } from './world.ts';
 
 const minuteMs = 60_000;
-/** How long the incident of a test stays open. */
+/** How long the incident of a test stays open, in ms. */
 const incidentMs = 6 * 60 * minuteMs;
 
 const outcomes = ['passed', 'passed', 'passed', 'passed', 'passed', 'passed', 'failed', 'skipped', 'aborted'];
 
-/** The ids of tests by the day on which they began, in that time zone; oldest first. */
+/** The ids of tests by the local day on which they began, the oldest first. */
 export function testsByDay(tests: readonly PressureTest[], timeZone: string): PressureTests {
   const days = new Map<string, { id: string }[]>();
   for (const { id, started_at } of tests) {
@@ -21,7 +21,7 @@ export function testsByDay(tests: readonly PressureTest[], timeZone: string): Pr
   return { by_day: Object.fromEntries(days) };
 }
 
-/** Tests every sonic at the time that the settings of its property say. */
+/** Tests each sonic at the time in the settings of its property. */
 export function runNightlyTests(world: World, random: Random): void {
   world.timeline.after(minuteMs, () => {
     for (const propertyId of world.properties.ids) {
@@ -48,8 +48,8 @@ function testProperty(world: World, propertyId: string, random: Random): void {
 }
 
 /**
- * Tests the pipe behind a sonic: its valve rests closed for some minutes and then returns to where it was. A test
- * that fails or is aborted is an incident; null if it cannot begin.
+ * Tests the pipe behind a sonic: its valve stays closed for some minutes and then returns to its former position. A
+ * test that fails or is aborted opens an incident. Returns null if the test cannot begin.
  */
 export function startPressureTest(
   world: World,
@@ -63,7 +63,7 @@ export function startPressureTest(
   const test = world.addPressureTest(sonicId, request);
   valve.put('pressure_test');
   world.timeline.after(outcome === 'aborted' ? world.pressureTestMs / 3 : world.pressureTestMs, () => {
-    // A hand may have ended it, and another one begun.
+    // Somebody may have ended the test by hand, and another test may have begun.
     if (!valve.testing || world.pressureTestsOf(sonicId).at(-1) !== test) return;
     valve.put(before);
     if (outcome !== 'passed') report(world, sonicId, outcome);

@@ -1,6 +1,6 @@
 import type { Random } from '../base/backoff.ts';
 
-/** A reproducible stream of numbers in [0, 1) (mulberry32). */
+/** A reproducible sequence of numbers in [0, 1) (mulberry32). */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -16,12 +16,12 @@ export function between(random: Random, least: number, most: number): number {
   return least + Math.floor(random() * (most - least + 1));
 }
 
-/** One of the list, or undefined if it is empty. */
+/** A random entry of the list; undefined if the list is empty. */
 export function pick<T>(random: Random, list: readonly T[]): T | undefined {
   return list[Math.floor(random() * list.length)];
 }
 
-/** So many hexadecimal digits. */
+/** This many random hexadecimal digits. */
 export function hex(random: Random, digits: number): string {
   return Array.from({ length: digits }, () => Math.floor(random() * 16).toString(16)).join('');
 }

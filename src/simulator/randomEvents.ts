@@ -3,7 +3,7 @@ import { runNightlyTests } from './pressureTests.ts';
 import { between, pick } from './random.ts';
 import type { World } from './world.ts';
 
-/** Something that happens by itself; `minuteMs` is less than a minute in a world that is faster. */
+/** Something that happens by itself. In a faster world, `minuteMs` is less than a minute. */
 type RandomEvent = (world: World, random: Random, minuteMs: number) => void;
 
 const leaks = ['high_volume_alert', 'long_flow_alert'];
@@ -25,8 +25,8 @@ const weights: readonly (readonly [weight: number, event: RandomEvent])[] = [
 const events = weights.flatMap(([weight, event]) => Array.from({ length: weight }, () => event));
 
 /**
- * Lets the world live: something every minute or two in a small one, more often in a large one, tests at night; `speed`
- * times as often.
+ * Starts the random events: one every minute or two in a small world, more often in a large one, and tests at night.
+ * They happen `speed` times as often as usual.
  */
 export function startRandomEvents(world: World, random: Random, speed: number): void {
   const minuteMs = 60_000 / speed;
@@ -41,8 +41,8 @@ export function startRandomEvents(world: World, random: Random, speed: number): 
   runNightlyTests(world, random);
 }
 
-// The first sonic and its hub are spared by everything that keeps a valve from obeying, so that anyone who tries
-// things out on it sees them work.
+// No event keeps the valve of the first sonic from obeying, or cuts off its hub. So anyone who tries things out on this
+// sonic sees them work.
 const anySonicButFirst = (world: World, random: Random) => pick(random, world.thingIds.slice(1));
 
 function passingIncident(types: readonly string[]): RandomEvent {
@@ -69,7 +69,7 @@ function dropCloud(world: World, random: Random, minuteMs: number): void {
   world.timeline.after(between(random, 1, 3) * minuteMs, () => world.connectCloud(signalId));
 }
 
-/** Somebody closes the valve at its handle, and opens it again some minutes later. */
+/** Somebody closes a valve by its handle, and opens it again some minutes later. */
 function turnHandle(world: World, random: Random, minuteMs: number): void {
   const sonicId = anySonicButFirst(world, random);
   const valve = world.valve(sonicId ?? '');
@@ -82,7 +82,10 @@ function turnHandle(world: World, random: Random, minuteMs: number): void {
   });
 }
 
-/** One step down; a low one is an incident, sometimes too weak for the handle, and is replaced after a while. */
+/**
+ * Lowers a battery by one step. A low battery opens an incident, may be too weak for the handle, and is replaced after
+ * a while.
+ */
 function runBatteryDown(world: World, random: Random, minuteMs: number): void {
   const sonicId = anySonicButFirst(world, random);
   const valve = world.valve(sonicId ?? '');

@@ -2,14 +2,14 @@ import type { Random } from '../base/backoff.ts';
 import type { NotificationSettings, Property, PropertySettings, Signal, Sonic } from '../model/records.ts';
 import { between, hex, uuid } from './random.ts';
 
-/** Some fields of a record; they come from JSON or from code that gives them a value, so none is undefined. */
+/** Some fields of a record. They come from JSON, or from code that gives them values, so none is really undefined. */
 export type SomeFields<T> = { readonly [Field in keyof T]?: T[Field] | undefined };
 
-/** Records by id, in the order in which lists show them. */
+/** Records by id, in the order of the cloud's lists. */
 export class Records<T> extends Map<string, T> {
   readonly #onChange: () => void;
 
-  /** Calls back after each change. */
+  /** `onChange` is called after each change. */
   constructor(onChange: () => void = () => {}) {
     super();
     this.#onChange = onChange;
@@ -31,7 +31,7 @@ export class Records<T> extends Map<string, T> {
     return [...this.keys()];
   }
 
-  /** Changes the given fields of a record that exists; the record itself is replaced. */
+  /** Changes the given fields of an existing record, by replacing the record. */
   change(id: string, fields: SomeFields<T>): void {
     const record = this.get(id);
     if (record) this.set(id, { ...record, ...fields });
@@ -57,19 +57,19 @@ const sonicNames = [
 const wifiSonicNames = ['Mains', 'Annexe', 'Barn', 'Summer house', 'Stable'];
 const timezones = ['Europe/London', 'Europe/Warsaw'];
 
-/** The name at that place of a list that starts again with numbers: `Kitchen`, …, `Kitchen 2`, … */
+/** The name at an index. When the list of names ends, it starts again with numbers: `Kitchen`, …, `Kitchen 2`, … */
 function nameAt(names: readonly string[], index: number): string {
   const round = Math.floor(index / names.length) + 1;
   const name = names[index % names.length] ?? '';
   return round === 1 ? name : `${name} ${round}`;
 }
 
-/** ISO time of a day within the last two years. */
+/** A random ISO time within the last two years. */
 function created(random: Random, now: number): string {
   return new Date(now - between(random, 30 * dayMs, 700 * dayMs)).toISOString();
 }
 
-/** A property at an address that does not exist, somewhere in the North Sea. */
+/** A property with an address that does not exist, in the North Sea. */
 export function newProperty(index: number, random: Random, now: number): Property {
   return {
     id: uuid(random),
@@ -86,7 +86,7 @@ export function newProperty(index: number, random: Random, now: number): Propert
   };
 }
 
-/** A property of which no more is known than that it was created now. */
+/** A property without any data except its id and the time of its creation. */
 export function blankProperty(id: string, now: number): Property {
   return {
     id,
@@ -103,7 +103,7 @@ export function blankProperty(id: string, now: number): Property {
   };
 }
 
-/** Settings as a new property has them; the tests of two properties do not start at the same time. */
+/** The settings of a new property. The tests of two properties do not start at the same time. */
 export function newSettings(index: number): PropertySettings {
   return {
     auto_shut_off: false,
@@ -115,7 +115,7 @@ export function newSettings(index: number): PropertySettings {
   };
 }
 
-/** Notification settings as a new property has them. */
+/** The notification settings of a new property. */
 export function newNotifications(): NotificationSettings {
   return {
     battery_too_low_to_move_handle: true,
@@ -140,7 +140,7 @@ export function newNotifications(): NotificationSettings {
   };
 }
 
-/** A hub that is connected. */
+/** A connected hub. */
 export function newSignal(index: number, random: Random, now: number): Signal {
   const bootTime = Math.floor((now - between(random, 1, 60) * dayMs) / 1_000);
   return {
@@ -150,7 +150,7 @@ export function newSignal(index: number, random: Random, now: number): Signal {
     created_at: created(random, now),
     cloud_connection: 'connected',
     boot_time: bootTime,
-    // Seen in practice: the time of a modem that never booted.
+    // The real cloud shows 0 for a modem that has never booted.
     modem_boot_time: index % 2 === 0 ? bootTime + 41 : 0,
     modem_version: '1.3.2',
     version: '2.14.0',
@@ -158,7 +158,7 @@ export function newSignal(index: number, random: Random, now: number): Signal {
   };
 }
 
-/** A sonic that is connected and open; every other one has the limits of its offline shut-off. */
+/** A connected sonic with an open valve. Every other sonic has limits for its offline shut-off. */
 export function newSonic(index: number, signalId: string | null, random: Random, now: number): Sonic {
   return {
     id: uuid(random),
@@ -179,14 +179,14 @@ export function newSonic(index: number, signalId: string | null, random: Random,
   };
 }
 
-/** A sonic that needs no signal. */
+/** A sonic on Wi-Fi, which needs no signal. */
 export interface WifiSonic extends Sonic {
   readonly signal_id: null;
   /** dBm. */
   readonly wifi_rssi: number;
 }
 
-/** A Wi-Fi sonic that is connected and open. */
+/** A connected Wi-Fi sonic with an open valve. */
 export function newWifiSonic(index: number, random: Random, now: number): WifiSonic {
   const sonic = newSonic(index, null, random, now);
   return {
@@ -197,20 +197,20 @@ export function newWifiSonic(index: number, random: Random, now: number): WifiSo
   };
 }
 
-/** A pressure test that was started, with whatever else came with the request. */
+/** A pressure test that was started, with the other fields of the request. */
 export interface PressureTest {
   readonly id: string;
   readonly job_id: string;
-  /** Who asked for it. */
+  /** Who has requested the test. */
   readonly source?: string | undefined;
   /** ISO 8601, UTC. */
   readonly started_at: string;
 }
 
-/** The user_details of a session. */
+/** The `user_details` of a session. */
 export type SimulatedUser = ReturnType<typeof newUser>;
 
-/** The owner of the account; the telephone number is one of those that are never given out. */
+/** The owner of the account. The telephone number is one that is never assigned. */
 export function newUser(email: string, random: Random, now: number) {
   return {
     id: uuid(random),

@@ -7,27 +7,27 @@ import type { Faults } from './faults.ts';
 const maxBodyBytes = 1_000_000;
 const maxLoggedRequests = 2_000;
 
-/** A request that the server received, and its answer. */
+/** A request that the server has received, with its answer. */
 export interface LoggedRequest {
   /** Ms since 1970. */
   readonly at: number;
   readonly method: string;
-  /** With the query. */
+  /** The path with its query. */
   readonly path: string;
-  /** Null if the path or its method is unknown. */
+  /** Null if there is no such path, or if it does not have the method. */
   readonly operation: OperationName | null;
-  /** Null until it is answered. */
+  /** Null until the request is answered. */
   readonly status: number | null;
-  /** The request's body: JSON if it can be read, else its text; null without one. */
+  /** The body of the request: JSON if it can be read, else its text; null if there is none. */
   readonly body: unknown;
 }
 
-/** The newest requests, and how many there were in all. */
+/** Keeps the newest requests, and counts all requests. */
 export class RequestLog {
   #entries: LoggedRequest[] = [];
   readonly #counts = new Map<OperationName | null, number>();
 
-  /** Oldest first, at least the newest 2,000 of them. */
+  /** At least the newest 2,000 requests, the oldest first. */
   get entries(): readonly LoggedRequest[] {
     return this.#entries;
   }
@@ -38,20 +38,20 @@ export class RequestLog {
     this.#counts.set(request.operation, (this.#counts.get(request.operation) ?? 0) + 1);
   }
 
-  /** How many requests came, for one operation or in all. */
+  /** How many requests came for one operation, or in total. */
   count(operation?: OperationName): number {
     if (operation) return this.#counts.get(operation) ?? 0;
     return [...this.#counts.values()].reduce((sum, each) => sum + each, 0);
   }
 
-  /** Starts again with nothing. */
+  /** Forgets all requests and counts. */
   clear(): void {
     this.#entries = [];
     this.#counts.clear();
   }
 }
 
-/** What a server answers with, and where it writes its requests. */
+/** What the server uses to answer, and where it logs its requests. */
 interface ServerOptions {
   readonly answer: (request: CloudRequest) => SimulatedAnswer;
   readonly faults: Faults;
@@ -61,10 +61,10 @@ interface ServerOptions {
   readonly signal: AbortSignal;
 }
 
-/** The cloud's HTTP side: reads requests, lets faults strike, and logs what came of each. */
+/** The HTTP server of the cloud: reads requests, applies faults, and logs the outcome of each request. */
 export function createCloudServer(options: ServerOptions): Server {
   return createServer((request, response) => {
-    // A client that leaves, or a stop in the middle, needs no answer.
+    // After a stop, or if the client has left, no answer is needed.
     serve(options, request, response).catch(() => response.destroy());
   });
 }
@@ -100,7 +100,7 @@ async function serve(
   response.end(outcome.text);
 }
 
-/** What a fault does to a request in place of the cloud's answer; null if none strikes. */
+/** What a fault does instead of the cloud's answer; null if no fault strikes. */
 function strike(faults: Faults, operation: OperationName): SimulatedAnswer | 'hang' | 'reset' | null {
   if (faults.strike('hang', operation) !== null) return 'hang';
   if (faults.strike('reset', operation) !== null) return 'reset';
@@ -116,7 +116,7 @@ function strike(faults: Faults, operation: OperationName): SimulatedAnswer | 'ha
   return { status: 200, headers: { 'content-type': 'text/html; charset=utf-8' }, text };
 }
 
-/** The body; null if it is too large, in which case the rest of it is not read. */
+/** The body; null if it is too large. The rest of a body that is too large is not read. */
 async function readText(request: IncomingMessage): Promise<string | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;

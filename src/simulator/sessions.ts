@@ -3,10 +3,12 @@ import { randomBytes } from 'node:crypto';
 // The cloud keeps ten active tokens per client, as the vendor documents.
 const maxTokens = 10;
 
-/** The credentials that can sign in, and the tokens that were given. */
+/** The valid credentials, and the tokens that were issued. */
 export class Sessions {
   readonly #now: () => number;
-  /** When each token was issued, in ms since 1970, oldest first; one that was made to expire was never. */
+  /**
+   * When each token was issued, in ms since 1970, the oldest first; minus infinity for a token that was made to expire.
+   */
   readonly #tokens = new Map<string, number>();
   #password: string | null;
   email: string;
@@ -20,20 +22,20 @@ export class Sessions {
     this.#now = now;
   }
 
-  /** A new token; null for wrong credentials. */
+  /** Issues a new token; null if the credentials are wrong. */
   signIn(email: string, password: string): string | null {
     const isRight = email.toLowerCase() === this.email.toLowerCase() && password === this.#password;
     return isRight ? this.#issue() : null;
   }
 
-  /** Whether a request with the token may pass. */
+  /** Whether a request with the token is allowed. */
   isValid(token: string): boolean {
     return this.#now() < (this.#tokens.get(token) ?? Number.NEGATIVE_INFINITY) + this.lifetimeMs;
   }
 
   /**
-   * A new token in place of the bearer's, or of another one that the body names, expired or not; null if either is
-   * unknown.
+   * Replaces the bearer's token, or the token that the body names, by a new one. Either may have expired. Returns null
+   * if one of them is unknown.
    */
   refresh(bearer: string, named = bearer): string | null {
     return this.#tokens.has(bearer) && this.#tokens.delete(named) ? this.#issue() : null;
@@ -43,18 +45,21 @@ export class Sessions {
     this.#tokens.delete(token);
   }
 
-  /** Makes all tokens expire; they can still be refreshed. */
+  /** Makes all tokens expire. They can still be refreshed. */
   expireAll(): void {
     for (const token of this.#tokens.keys()) this.#tokens.set(token, Number.NEGATIVE_INFINITY);
   }
 
-  /** Only this password is right from now on, none if it is null; all sessions end. */
+  /** Changes the password; null means that no password is right. All sessions end. */
   setPassword(password: string | null): void {
     this.#password = password;
     this.#tokens.clear();
   }
 
-  /** Opaque, in the shape that the cloud's have; never seeded, as a token is a secret even here. */
+  /**
+   * An opaque token in the form of the cloud's tokens. It does not depend on the seed, because a token is a secret even
+   * here.
+   */
   #issue(): string {
     const token = `${randomBytes(180).toString('base64')}--${randomBytes(20).toString('hex')}`;
     this.#tokens.set(token, this.#now());

@@ -11,57 +11,60 @@ import { World } from './world.ts';
 
 /** How the simulated cloud starts. Everything is optional. */
 export interface SimulatorOptions {
-  /** 0, the default, takes any free one. */
+  /** With 0, the default, the system chooses a free port. */
   readonly port?: number;
-  /** 127.0.0.1 unless given. */
+  /** The default is 127.0.0.1. */
   readonly host?: string;
-  /** The same seed gives the same ids and names, and at the same times the same happenings. */
+  /** With the same seed, ids, names and random events are the same, and so are the times of the events. */
   readonly seed?: number;
-  /** Exact numbers. Unless given: 2, 3 and 4, and no fewer than of what they belong to. */
+  /**
+   * How many there are. The defaults are 2 properties, 3 signals and 4 sonics, but never fewer than of the kind before.
+   */
   readonly properties?: number;
   readonly signals?: number;
   readonly sonics?: number;
-  /** Sonics that need no signal; none unless given. */
+  /** How many sonics need no signal. The default is 0. */
   readonly wifiSonics?: number;
   readonly email?: string;
   readonly password?: string;
   readonly faults?: readonly Fault[];
   readonly clock?: Clock;
   readonly pageSize?: number;
-  /** From a valve command to the new position, in ms. */
+  /** The time from a valve command to the new position, in ms. */
   readonly valveTravelMs?: number;
-  /** How long the valve rests closed for a pressure test, in ms; three minutes unless given. */
+  /** How long the valve stays closed for a pressure test, in ms. The default is three minutes. */
   readonly pressureTestMs?: number;
-  /** Two weeks unless given, as in the real cloud. */
+  /** How long a token lives, in ms. The default is two weeks, as in the real cloud. */
   readonly tokenLifetimeMs?: number;
-  /** What webhooks are signed with; unsigned unless given. */
+  /** The secret with which webhook calls are signed. Without it, they are not signed. */
   readonly signingSecret?: string;
-  /** How many times as often as usual things happen by themselves, and water is measured; 1 unless given. */
+  /** How many times as often as usual events happen and water is measured. The default is 1. */
   readonly speed?: number;
-  /** Begins what happens by itself: random things unless given. */
+  /** Starts the events that happen by themselves. The default is random events. */
   readonly happenings?: (world: World) => void;
-  /** Nothing happens by itself, for tests: only commands and the world's methods change anything. */
+  /** For tests: nothing happens by itself. Only commands and the world's methods change anything. */
   readonly quiet?: boolean;
 }
 
 /*
- * How the simulated cloud works. The `World` has the records, and its `Timeline` what happens next: nothing runs by itself, and
- * each request first catches up with the time. `answers.ts` finds the operation of a request in the catalogue of the bridge,
- * validates it (`document.ts`) and calls its handler (`handlers.ts`). `faults.ts` makes answers late, wrong or missing. The
- * same seed and the same requests give the same world, so a test can repeat a day.
+ * How the simulated cloud works. The `World` has the records, and its `Timeline` has the planned events. Nothing runs
+ * by itself: each request first catches up with the time. `answers.ts` finds the operation of a request in the
+ * catalogue of the bridge, validates the request (`document.ts`) and calls its handler (`handlers.ts`). `faults.ts`
+ * makes answers late, wrong or missing. The same seed and the same requests give the same world, so a test can repeat a
+ * day.
  */
 
-/** The credentials that can sign in unless others are given. */
+/** The default credentials. */
 export const demoCredentials = { email: 'demo@example.com', password: 'demo' } as const;
 
-/** How often the world catches up by itself while a webhook is enabled. */
+/** How often the world catches up with the time without a request while a webhook is enabled, in ms. */
 const webhookIntervalMs = 1_000;
 
 const twoWeeksMs = 14 * 24 * 60 * 60 * 1_000;
 
-/** A cloud to try things on: it behaves and validates as the real one does. */
+/** A cloud for trying things out. It behaves and validates like the real one. */
 export class Simulator {
-  /** The requests that the server received. */
+  /** The requests that the server has received. */
   readonly requests = new RequestLog();
   readonly #options: SimulatorOptions;
   readonly #clock: Clock;
@@ -71,7 +74,7 @@ export class Simulator {
   readonly #webhooks: Webhooks;
   readonly #tokenLifetimeMs: number;
   #cancelWebhookTimer: (() => void) | null = null;
-  /** Turns a monotonic time into world time, which thereby never jumps. */
+  /** Added to the monotonic time, it gives the world's time, which therefore never jumps. */
   readonly #epochMs: number;
   readonly #stopping = new AbortController();
   #server: Server | null = null;
@@ -117,7 +120,7 @@ export class Simulator {
     this.#server = server;
   }
 
-  /** Stops listening and cuts all connections at once. */
+  /** Stops listening, and closes all connections at once. */
   async stop(): Promise<void> {
     const server = this.#server;
     this.#server = null;
@@ -129,7 +132,7 @@ export class Simulator {
     await closed;
   }
 
-  /** The base URL, without a slash at its end; only once started. */
+  /** The base URL without a slash at its end. It exists only after `start`. */
   get url(): string {
     const address = this.#server?.address();
     if (typeof address !== 'object' || address === null) throw new Error('The simulator is not running');
@@ -147,7 +150,7 @@ export class Simulator {
     return this.#webhooks.deliveries;
   }
 
-  /** Validates a request and carries it out, without a socket and whatever the faults of the way there. */
+  /** Validates a request and carries it out, without a socket, and without the faults of the server. */
   answer(request: CloudRequest): SimulatedAnswer {
     const { pageSize = 10 } = this.#options;
     const cloud = { world: this.world, sessions: this.#sessions, faults: this.#faults, pageSize };
@@ -156,7 +159,7 @@ export class Simulator {
     return answer;
   }
 
-  /** Lets happen what is due even without requests, while a webhook is enabled. */
+  /** While a webhook is enabled, runs due events even without requests. */
   #startWebhookTimer(): void {
     if (this.#server === null || !this.#webhooks.areEnabled) return;
     this.#cancelWebhookTimer = this.#clock.after(webhookIntervalMs, () => {
@@ -166,17 +169,17 @@ export class Simulator {
     });
   }
 
-  /** All tokens are expired from now on; they can be refreshed. */
+  /** Makes all tokens expire. They can be refreshed. */
   expireTokens(): void {
     this.#sessions.expireAll();
   }
 
-  /** No password is right any more, and the sessions end. */
+  /** From now on no password is right. All sessions end. */
   rejectPassword(): void {
     this.#sessions.setPassword(null);
   }
 
-  /** Only this password is right from now on; the sessions of the old one end. */
+  /** From now on only this password is right. All sessions end. */
   setPassword(password: string): void {
     this.#sessions.setPassword(password);
   }

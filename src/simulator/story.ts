@@ -3,10 +3,10 @@ import type { World } from './world.ts';
 const leakType = 'water_presence_detected';
 const tapRunsMs = 60_000;
 
-/** How often a leak looks whether its valve was closed. */
+/** How often a leak checks whether its valve was closed, in ms. */
 const lookMs = 500;
 
-/** THE STORY of the demo: what happens by itself, in ms after the start, with the first valves of the world. */
+/** THE STORY of the demo: the events with their times, in ms after the start, at the first valves of the world. */
 const story: readonly (readonly [
   atMs: number,
   happens: (world: World, sonicIds: readonly string[]) => void,
@@ -15,7 +15,7 @@ const story: readonly (readonly [
   [40_000, (world, [kitchen = '']) => leak(world, kitchen)],
 ];
 
-/** Lets nothing happen but the story: no water runs and no alert is open at its start. */
+/** Starts the story. Nothing else happens: at the start, no water runs and no alert is open. */
 export function startStory(world: World): void {
   for (const id of world.incidents.ids) world.incidents.delete(id);
   for (const id of world.thingIds) world.runWater(id, false);
@@ -27,7 +27,10 @@ function runTap(world: World, sonicId: string): void {
   world.timeline.after(tapRunsMs, () => world.runWater(sonicId, false));
 }
 
-/** Water runs until somebody closes the valve, which ends the alert. False if it leaks already, or behind a closed valve. */
+/**
+ * Starts a leak: water runs until somebody closes the valve, which ends the alert. Returns false if the valve is
+ * closed, or if there is a leak already.
+ */
 export function leak(world: World, sonicId: string): boolean {
   const isOpen = () => world.valve(sonicId)?.settled === 'open';
   if (!isOpen() || world.openIncidentOf(leakType, sonicId)) return false;

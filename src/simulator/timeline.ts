@@ -4,11 +4,11 @@ interface PlannedEvent {
 }
 
 /**
- * What is going to happen, by time. Nothing runs by itself: `runUntil` catches up, and each callback sees its own time
- * as `now`. So an idle simulation costs nothing, and the same requests at the same times give the same world.
+ * The planned events, by time. Nothing runs by itself: `runUntil` catches up, and each callback sees its own time as
+ * `now`. So an idle simulation costs nothing, and the same requests at the same times give the same world.
  */
 export class Timeline {
-  /** The next one first. */
+  /** The next event first. */
   #entries: PlannedEvent[] = [];
   #now: number;
 
@@ -16,12 +16,12 @@ export class Timeline {
     this.#now = now;
   }
 
-  /** Ms since 1970: how far the timeline has run, or the time of the callback that is running. */
+  /** How far the timeline has run, or the time of the running callback, in ms since 1970. */
   get now(): number {
     return this.#now;
   }
 
-  /** Runs the callback once `delayMs` have passed; the returned function cancels. */
+  /** Runs the callback once `delayMs` have passed. The returned function cancels it. */
   after(delayMs: number, run: () => void): () => void {
     const entry: PlannedEvent = { time: this.#now + delayMs, run };
     const index = this.#entries.findIndex(({ time }) => time > entry.time);
@@ -31,7 +31,7 @@ export class Timeline {
     };
   }
 
-  /** Runs everything that is due by the given time, in order. */
+  /** Runs every event that is due at the given time, in order. */
   runUntil(now: number): void {
     for (let next = this.#entries[0]; next && next.time <= now; next = this.#entries[0]) {
       this.#entries.shift();

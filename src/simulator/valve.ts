@@ -1,10 +1,10 @@
 import { movementOf, type SettledValve, targetOf, type ValveAction } from '../model/valve.ts';
 import type { Timeline } from './timeline.ts';
 
-/** What a valve depends on, and what it reports to. */
+/** The parts that a valve uses, and the callbacks that it calls. */
 interface ValveOptions {
   readonly timeline: Timeline;
-  /** From an accepted command to the new position, in ms. */
+  /** The time from an accepted command to the new position, in ms. */
   readonly travelMs: number;
   /** Called with each new state. */
   readonly onState: (state: string) => void;
@@ -12,16 +12,16 @@ interface ValveOptions {
   readonly onStuck: () => void;
 }
 
-/** The valve on the pipe: it obeys the newest command, takes its time, and waits for a lost radio link. */
+/** The valve of a sonic. It obeys the newest command, takes time to move, and waits while its radio link is lost. */
 export class SimulatedValve {
   readonly #options: ValveOptions;
-  /** Its position, or the one that it had before it began to move. */
+  /** Its position, or its last position if it is moving. */
   settled: SettledValve = 'open';
   /** Whether the battery is too low to move the handle. */
   weak = false;
-  /** Whether it rests closed because a pressure test runs. */
+  /** Whether it is closed because of a pressure test. */
   testing = false;
-  /** When it last reported a state; ms since 1970. */
+  /** When it last reported a state, in ms since 1970. */
   changedAt: number;
   #online = true;
   #wanted: ValveAction | null = null;
@@ -32,25 +32,25 @@ export class SimulatedValve {
     this.changedAt = options.timeline.now;
   }
 
-  /** Whether it can be reached, rests, and is not being tested. */
+  /** Whether it is reachable, does not move, and is not being tested. */
   get isResting(): boolean {
     return this.#online && this.#wanted === null && !this.testing;
   }
 
-  /** Starts towards a position, as soon as there is a link. */
+  /** Starts to move to a position as soon as there is a link. */
   command(action: ValveAction): void {
     this.#wanted = action;
     this.#start();
   }
 
-  /** Connects or cuts the link; a movement that it interrupts begins again when it returns. */
+  /** Connects or cuts the link. If that interrupts a movement, the movement begins again when the link is back. */
   setOnline(online: boolean): void {
     if (online === this.#online) return;
     this.#online = online;
     this.#start();
   }
 
-  /** Puts it into a state at once, as by hand, which ends any movement. */
+  /** Sets a state at once, as if by hand. This ends any movement. */
   put(state: string): void {
     this.stop();
     this.testing = state === 'pressure_test';

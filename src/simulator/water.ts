@@ -4,31 +4,34 @@ import { seededRandom } from './random.ts';
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** Water starts or stops running after so many readings. */
+/** After this many readings, water may start or stop running. */
 const probesPerHabit = 4;
 
-/** What a reading of a sonic depends on. */
+/** The facts on which a reading of a sonic depends. */
 interface ReadingOptions {
-  /** Gives each sonic its own pressure, temperature and habits. */
+  /** It gives each sonic its own pressure, temperature and habits. */
   readonly seed: number;
   /** When the reading was taken, in ms since 1970. */
   readonly probedAt: number;
   readonly valveIsOpen: boolean;
-  /** Whether a leak or a forgotten tap lets water run all the time. */
+  /** Whether water runs all the time, because of a leak or a forgotten tap. */
   readonly isLeaking: boolean;
-  /** Whether water runs; null if the habits of the household decide. */
+  /** Whether water runs; null if the habits of the household decide that. */
   readonly runs: boolean | null;
-  /** How often a reading is taken. */
+  /** The time between two readings, in ms. */
   readonly probeMs: number;
 }
 
-/** When the newest reading was taken: once in `probeMs`, at another moment for each sonic. */
+/** When the newest reading was taken. Readings are `probeMs` apart, and each sonic takes them at its own times. */
 export function lastProbe(seed: number, now: number, probeMs: number): number {
   const offsetMs = seed % probeMs;
   return Math.floor((now - offsetMs) / probeMs) * probeMs + offsetMs;
 }
 
-/** A reading; the same for the same options. Behind a closed valve nothing flows and the pressure stays. */
+/**
+ * A reading. The same options give the same reading. Behind a closed valve, no water flows and the pressure stays the
+ * same.
+ */
 export function probedReading({
   seed,
   probedAt,
@@ -54,24 +57,24 @@ export function probedReading({
   };
 }
 
-/** What decides how much water runs through a sonic. */
+/** The facts that decide how much water runs through a sonic. */
 export interface Household {
-  /** Gives each sonic its own people and habits. */
+  /** It gives each sonic its own people and habits. */
   readonly seed: number;
-  /** ISO 8601: there is no water before it; null is always. */
+  /** There is no water before this time (ISO 8601). If it is null, there always was. */
   readonly createdAt: string | null;
   readonly timeZone: string;
-  /** What days that are over were corrected to, in litres by YYYY-MM-DD. */
+  /** Corrections of past days: litres by YYYY-MM-DD. */
   readonly corrections: ReadonlyMap<string, number>;
 }
 
-/** A month, 1 to 12; the present one, of the present year, unless given. */
+/** A month from 1 to 12. The default is the current month of the current year. */
 export interface Month {
   readonly month?: number | undefined;
   readonly year?: number | undefined;
 }
 
-/** What ran on each day of a month up to now; the present day's figure is still growing. */
+/** The litres of each day of a month up to now. Today's figure is still growing. */
 export function dailyUsage(household: Household, now: number, of: Month = {}): DailyUsage {
   const { seed, createdAt, timeZone, corrections } = household;
   const { date: today, startMs, endMs } = localDayAt(now, timeZone);
@@ -89,7 +92,9 @@ export function dailyUsage(household: Household, now: number, of: Month = {}): D
   return { daily };
 }
 
-/** Litres of a whole day, to one decimal: the household's own, more at weekends, hardly any while it is away. */
+/**
+ * The litres of a whole day, to one decimal. They depend on the household, with more at weekends and few if it is away.
+ */
 function litersOf(seed: number, date: string): number {
   const household = seededRandom(seed);
   const day = seededRandom(seed + (Date.parse(date) / dayMs) * 41);
@@ -99,11 +104,11 @@ function litersOf(seed: number, date: string): number {
   return Math.round(typical * (0.7 + day() * 0.6) * (isWeekend ? 1.25 : 1) * (isAway ? 0.05 : 1) * 10) / 10;
 }
 
-/** How the water of a day spreads over its 24 parts: little at night, most in the morning and the evening. */
+/** How the water of a day is distributed over its 24 parts: little at night, most in the morning and in the evening. */
 const habits = [1, 1, 1, 1, 1, 3, 9, 12, 9, 6, 5, 5, 6, 5, 4, 4, 5, 8, 10, 9, 7, 5, 3, 2];
 const allHabits = habits.reduce((sum, each) => sum + each, 0);
 
-/** Litres of a day of which the given part (0 to 1) is over, to one decimal; never less than at an earlier moment. */
+/** The litres after a part (0 to 1) of a day, to one decimal. They never decrease during a day. */
 function litersSoFar(liters: number, part: number): number {
   const hours = part * habits.length;
   const shares = habits.map((habit, hour) => habit * Math.min(1, Math.max(0, hours - hour)));

@@ -7,14 +7,14 @@ import type { World } from './world.ts';
 export interface Delivery {
   readonly url: string;
   readonly event: WebhookEventName;
-  /** Null without an answer. */
+  /** Null if there was no answer. */
   readonly status: number | null;
 }
 
 const maxDeliveries = 200;
 const timeoutMs = 5_000;
 
-/** Calls the webhooks of the properties, once for each event, signed if there is a secret. */
+/** Calls the webhooks of the properties once for each event. The calls are signed if there is a secret. */
 export class Webhooks {
   readonly #world: World;
   readonly #signingSecret: string | undefined;
@@ -28,12 +28,12 @@ export class Webhooks {
     world.onIncident = (event, incident) => void this.#deliver(event, incident);
   }
 
-  /** The newest, oldest first. */
+  /** The newest calls, the oldest of them first. */
   get deliveries(): readonly Delivery[] {
     return this.#deliveries;
   }
 
-  /** Whether any property has one. */
+  /** Whether any property has a webhook. */
   get areEnabled(): boolean {
     return this.#world.properties.ids.some((id) => this.#urlOf(id) !== null);
   }

@@ -38,16 +38,17 @@ import { Timeline } from './timeline.ts';
 import { SimulatedValve } from './valve.ts';
 import { dailyUsage, lastProbe, type Month, probedReading } from './water.ts';
 
-/** How often a quiet world measures: seldom, and often enough for a measurement of the present. */
+/** How often a quiet world measures, in ms: seldom, but often enough for a measurement to count as current. */
 const quietProbeMs = 3 * 60_000;
 
-/** What a world starts from. */
+/** The start of a world. */
 interface WorldOptions {
   readonly seed: number;
-  /** The user's. */
+  /** The e-mail address of the user. */
   readonly email: string;
   /**
-   * Exact numbers; each signal and each Wi-Fi sonic goes to the next property in turn, each sonic to the next signal.
+   * How many there are. Signals and Wi-Fi sonics are distributed over the properties in turn, and sonics over the
+   * signals.
    */
   readonly properties: number;
   readonly signals: number;
@@ -57,30 +58,30 @@ interface WorldOptions {
   readonly now: number;
   readonly valveTravelMs: number;
   readonly pressureTestMs: number;
-  /** How often a sonic takes a reading of its water. */
+  /** The time between two readings of a sonic, in ms. */
   readonly probeMs: number;
-  /** Nothing happens by itself: readings are taken only when a valve has moved. */
+  /** Nothing happens by itself. Readings are taken only when a valve has moved. */
   readonly quiet: boolean;
 }
 
-/** What the cloud does not show of a sonic. */
+/** The state of a sonic that the cloud does not show. */
 interface HiddenState {
   readonly valve: SimulatedValve;
-  /** Decides its water: readings and usage. */
+  /** Decides about its water: readings and usage. */
   readonly seed: number;
-  /** Oldest first. */
+  /** The oldest first. */
   readonly pressureTests: PressureTest[];
   /** Litres by YYYY-MM-DD. */
   readonly corrections: Map<string, number>;
-  /** When the cloud last lost contact, in ms since 1970; null while it has contact. */
+  /** When the cloud last lost contact with it, in ms since 1970; null if there is contact. */
   lostAt: number | null;
-  /** Whether water runs while its valve is open; null as the habits of the household have it. */
+  /** Whether water runs while its valve is open; null if the habits of the household decide that. */
   runs: boolean | null;
 }
 
 const maxIncidents = 1_000;
 
-/** The account's water installations: the records that the cloud shows, and the ways in which they change. */
+/** The water installations of the account: the records that the cloud shows, and everything that changes them. */
 export class World {
   readonly properties = new Records<Property>(() => this.onChange());
   readonly settings = new Records<PropertySettings>(() => this.onChange());
@@ -88,35 +89,35 @@ export class World {
   readonly signals = new Records<Signal>(() => this.onChange());
   readonly sonics = new Records<Sonic>(() => this.onChange());
   readonly wifiSonics = new Records<WifiSonic>(() => this.onChange());
-  /** Every sonic, whichever way it is connected. */
+  /** Every sonic, with a signal or on Wi-Fi. */
   readonly things = {
     get: (id: string): Sonic | undefined => this.sonics.get(id) ?? this.wifiSonics.get(id),
   };
-  /** Oldest first. */
+  /** The oldest first. */
   readonly incidents = new Records<Incident>(() => this.onChange());
-  /** The account's role in a property: owner, user or guest. */
+  /** By property: the role of the account: owner, user or guest. */
   readonly roles = new Map<string, string>();
   /** The account's own user. */
   readonly users = new Records<SimulatedUser>();
-  /** Id of a user of another account. */
+  /** The id of a user of another account. */
   readonly strangerId: string;
-  /** What was set for a property; no operation reads it. */
+  /** By property: the setting that was written. No operation reads it. */
   readonly leakProtection = new Records<boolean>(() => this.onChange());
   readonly push = new Records<boolean>(() => this.onChange());
   readonly timeline: Timeline;
   readonly pressureTestMs: number;
-  /** Called after each change of what the cloud shows. */
+  /** Called after each change of data that the cloud shows. */
   onChange: () => void = () => {};
   /** Called with each incident that opens or closes. */
   onIncident: (event: WebhookEventName, incident: Incident) => void = () => {};
   readonly #options: WorldOptions;
   readonly #random: Random;
-  /** For records that this simulator did not always have: the others keep their ids. */
+  /** For kinds of records that were added to this simulator later, so that the ids of the older kinds stay the same. */
   readonly #laterRandom: Random;
   readonly #devices = new Map<string, HiddenState>();
-  /** Property of a signal or Wi-Fi sonic. */
+  /** By signal or Wi-Fi sonic: its property. */
   readonly #propertyOf = new Records<string | undefined>(() => this.onChange());
-  /** Ids that exist in other people's accounts. */
+  /** Ids that exist in other accounts. */
   readonly #foreign = new Set<string>();
 
   constructor(options: WorldOptions) {
@@ -136,7 +137,7 @@ export class World {
     const { ids: signalIds } = this.signals;
     for (let index = 0; index < sonics; index++) this.addSonic(signalIds[index % signals]);
     for (let index = 0; index < wifiSonics; index++) this.addWifiSonic(propertyIds[index % properties]);
-    // One incident waits for a user.
+    // At the start, one incident is open.
     if (sonics + wifiSonics > 0) this.openIncident({ type: 'long_flow_alert' });
   }
 
@@ -145,7 +146,7 @@ export class World {
     return this.timeline.now;
   }
 
-  /** An id that nothing has yet. */
+  /** A new id. */
   nextId(): string {
     return uuid(this.#laterRandom);
   }
@@ -155,7 +156,7 @@ export class World {
     return this.users.values().next().value;
   }
 
-  /** One of the usual ones unless another is given. */
+  /** Adds a property; one of the usual ones if none is given. */
   addProperty(property = newProperty(this.properties.size, this.#random, this.now)): Property {
     this.settings.set(property.id, newSettings(this.properties.size));
     this.notifications.set(property.id, newNotifications());
@@ -164,7 +165,7 @@ export class World {
     return property;
   }
 
-  /** To the first property unless another is given. */
+  /** Adds a signal to a property, by default to the first one. */
   addSignal(propertyId = this.properties.ids[0]): Signal {
     const signal = newSignal(this.signals.size, this.#random, this.now);
     this.signals.set(signal.id, signal);
@@ -172,7 +173,7 @@ export class World {
     return signal;
   }
 
-  /** To the first signal unless another is given. */
+  /** Adds a sonic to a signal, by default to the first one. */
   addSonic(signalId = this.signals.ids[0]): Sonic {
     const sonic = newSonic(this.sonics.size, signalId ?? null, this.#random, this.now);
     this.#install(sonic.id, between(this.#random, 1, 2 ** 30));
@@ -180,7 +181,7 @@ export class World {
     return sonic;
   }
 
-  /** To the first property unless another is given. */
+  /** Adds a Wi-Fi sonic to a property, by default to the first one. */
   addWifiSonic(propertyId = this.properties.ids[0]): WifiSonic {
     const sonic = newWifiSonic(this.wifiSonics.size, this.#laterRandom, this.now);
     this.#install(sonic.id, between(this.#laterRandom, 1, 2 ** 30));
@@ -206,7 +207,7 @@ export class World {
     });
   }
 
-  /** Moves a signal, with its sonics, or a Wi-Fi sonic to another property, or out of all. */
+  /** Moves a signal with its sonics, or a Wi-Fi sonic, to another property, or out of all properties. */
   moveToProperty(deviceId: string, propertyId: string | undefined): void {
     this.#propertyOf.set(deviceId, propertyId);
   }
@@ -217,7 +218,7 @@ export class World {
     this.wifiSonics.change(sonicId, fields);
   }
 
-  /** A sonic of either kind. */
+  /** Removes a sonic of either kind. */
   removeSonic(sonicId: string): void {
     this.sonics.delete(sonicId);
     this.wifiSonics.delete(sonicId);
@@ -226,7 +227,9 @@ export class World {
     this.#devices.delete(sonicId);
   }
 
-  /** Ends the account's membership: the property and all in it leave the lists and are forbidden from now on. */
+  /**
+   * Ends the account's membership: the property and everything in it leave the lists, and are forbidden from now on.
+   */
   leaveProperty(propertyId: string): void {
     const incidents = [...this.incidents.values()].filter(
       (incident) => this.propertyOfIncident(incident) === propertyId,
@@ -253,17 +256,17 @@ export class World {
     return this.sonics.ids.filter((id) => this.sonics.get(id)?.signal_id === signalId);
   }
 
-  /** All sonics, whichever way they are connected. */
+  /** All sonics, with a signal or on Wi-Fi. */
   get thingIds(): readonly string[] {
     return [...this.sonics.keys(), ...this.wifiSonics.keys()];
   }
 
-  /** The sonics of a property, whichever way they are connected. */
+  /** The sonics of a property, with a signal or on Wi-Fi. */
   thingIdsOf(propertyId: string): readonly string[] {
     return this.thingIds.filter((id) => this.propertyOf(id) === propertyId);
   }
 
-  /** The property to which a signal or sonic belongs; a property is its own. */
+  /** The property of a signal or sonic. For the id of a property, it is the property itself. */
   propertyOf(id: string | null): string | undefined {
     if (id === null || this.properties.has(id)) return id ?? undefined;
     return this.#propertyOf.get(this.sonics.get(id)?.signal_id ?? id);
@@ -282,17 +285,17 @@ export class World {
     return this.#devices.get(sonicId)?.valve;
   }
 
-  /** As the cloud would do it for a user. */
+  /** Sends a command to a valve, like the cloud does for a user. */
   commandValve(sonicId: string, action: ValveAction): void {
     this.valve(sonicId)?.command(action);
   }
 
-  /** Puts a valve into any state at once, as by hand. */
+  /** Sets any state of a valve at once, as if by hand. */
   setValve(sonicId: string, state: string): void {
     this.valve(sonicId)?.put(state);
   }
 
-  /** Lets water run, or not, whatever the habits of the household. */
+  /** Turns the water on or off, independent of the habits of the household. */
   runWater(sonicId: string, runs: boolean): void {
     const device = this.#devices.get(sonicId);
     if (device) device.runs = runs;
@@ -310,11 +313,11 @@ export class World {
     const isLeaking = leakTypes.some((type) => this.openIncidentOf(type, sonicId));
     const valveIsOpen = valve.settled === 'open' && !valve.testing;
     const reading = probedReading({ seed, probedAt, valveIsOpen, isLeaking, runs, probeMs });
-    // While nothing happens, it is measured again and again all the same.
+    // The values of a quiet world stay the same, but are measured again and again.
     return quiet ? { ...reading, probed_at: Math.floor(measuredAt(quietProbeMs) / 1_000) } : reading;
   }
 
-  /** What ran through a sonic on each day of a month; the present one unless given. */
+  /** The litres of a sonic on each day of a month, by default the current one. */
   usage(sonicId: string, month: Month = {}): DailyUsage {
     const device = this.#devices.get(sonicId);
     if (!device) return { daily: [] };
@@ -324,7 +327,7 @@ export class World {
     return dailyUsage({ seed, createdAt, timeZone, corrections }, this.now, month);
   }
 
-  /** Sets the litres of a day (YYYY-MM-DD) that is over, as the cloud does when readings come late. */
+  /** Corrects the litres of a past day (YYYY-MM-DD), as the cloud does when readings come late. */
   correctUsage(sonicId: string, date: string, liters: number): void {
     const today = localDayAt(this.now, this.timezoneOf(this.propertyOf(sonicId))).date;
     if (date >= today) throw new RangeError(`${date} is not over and cannot be corrected`);
@@ -336,7 +339,7 @@ export class World {
     return this.#devices.get(sonicId)?.pressureTests ?? [];
   }
 
-  /** Keeps that a pressure test begins. */
+  /** Records that a pressure test begins. */
   addPressureTest(sonicId: string, request: { readonly source?: string | undefined }): PressureTest {
     const started_at = new Date(this.now).toISOString();
     const test = { ...request, id: this.nextId(), job_id: this.nextId(), started_at };
@@ -383,7 +386,7 @@ export class World {
     this.closeIncident(this.openIncidentOf(type, deviceId)?.id ?? '');
   }
 
-  /** Does what a user asks of an incident; false if it does not offer that. */
+  /** Carries out a user's action on an incident. Returns false if the incident does not offer the action. */
   actOnIncident(id: string, action: string): boolean {
     const incident = this.incidents.get(id);
     const changes = incident && afterAction(incident, action, this.now);
@@ -399,7 +402,7 @@ export class World {
     this.onIncident(after.open ? 'incident.created' : 'incident.closed', after);
   }
 
-  /** Cuts a sonic's radio link, which is an incident. */
+  /** Cuts the radio link of a sonic, which opens an incident. */
   dropRadio(sonicId: string): void {
     if (this.things.get(sonicId)?.radio_connection !== 'connected') return;
     this.changeSonic(sonicId, { radio_connection: 'disconnected' });
@@ -413,7 +416,7 @@ export class World {
     this.closeIncidentOf('radio_disconnection', sonicId);
   }
 
-  /** Cuts a signal's link to the cloud, which is an incident; its sonics are out of reach. */
+  /** Cuts the cloud link of a signal, which opens an incident. Its sonics become unreachable. */
   dropCloud(signalId: string): void {
     if (this.signals.get(signalId)?.cloud_connection !== 'connected') return;
     this.signals.change(signalId, { cloud_connection: 'disconnected' });
@@ -427,7 +430,7 @@ export class World {
     this.closeIncidentOf('cloud_disconnection', signalId);
   }
 
-  /** Works out whether the cloud can reach a sonic. */
+  /** Updates whether the cloud can reach a sonic. */
   #updateLink(sonicId: string): void {
     const device = this.#devices.get(sonicId);
     const sonic = this.things.get(sonicId);

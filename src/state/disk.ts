@@ -3,17 +3,18 @@ import { dirname, resolve } from 'node:path';
 import { errorCode } from '../base/systemErrors.ts';
 import { lockFolder } from './lock.ts';
 
-/** Where the state outlives the process: the machine's disk, or a simulated one. Everything fails with the system's own errors. */
+/** Where the state is stored: the machine's disk, or a simulated one. All methods fail with the system's own errors. */
 export interface Disk {
   read(path: string): Promise<string>;
   /**
-   * Puts the text in place of the file, whole or not at all, for its owner only; makes the folder. If the path is a
-   * symbolic link, the file that it names is replaced. Once this has resolved, a power cut does not undo it.
+   * Replaces the file by the text, completely or not at all, readable by its owner only; makes the folder. If the path
+   * is a symbolic link, the file that it points to is replaced. Once the promise has resolved, a power cut does not
+   * undo the write.
    */
   write(path: string, text: string): Promise<void>;
-  /** Keeps the file under another name. The next write replaces it. */
+  /** Keeps the file under another name. The next write creates it again. */
   rename(from: string, to: string): Promise<void>;
-  /** See `lockFolder`; makes the folder. */
+  /** Locks the folder (see `lockFolder`); makes it first. */
   lock(folder: string): Promise<(() => void) | null>;
 }
 
@@ -23,7 +24,7 @@ export const systemDisk: Disk = {
   async write(path, text) {
     await makeFolder(dirname(path));
     const target = await linkTarget(path);
-    // What a process that was killed has left half-written is replaced.
+    // If the process was killed during a write, a half-written file is left here. It is deleted.
     const temporary = `${target}.tmp`;
     await rm(temporary, { force: true });
     try {
@@ -53,13 +54,16 @@ export const systemDisk: Disk = {
   },
 };
 
-/** Why the disk failed, in words, without the names of files. */
+/** The reason why the disk failed, without the names of files. */
 export function describeDiskError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.message.replace(/, \w+( '.*)?$/s, '');
 }
 
-/** Makes the folder and those above it. Node's own way never ends where the system makes no folders, as in /proc. */
+/**
+ * Makes the folder and those above it. Node's own recursive mkdir never ends if the system makes no folders, as in
+ * /proc.
+ */
 async function makeFolder(path: string): Promise<void> {
   const make = () => mkdir(path, { mode: 0o700 });
   try {
@@ -72,14 +76,14 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
-/** The file that a symbolic link names, whether or not there is one; the path itself if it is no link. */
+/** The file that a symbolic link points to, even if that file does not exist; the path itself if it is no link. */
 async function linkTarget(path: string): Promise<string> {
   const link = await readlink(path).catch(() => null);
   if (link === null) return path;
   return realpath(path).catch(() => resolve(dirname(path), link));
 }
 
-/** Without this a power cut may undo the rename. Some network shares cannot do it. */
+/** Without this, a power cut may undo the rename. Some network shares do not support it, so errors are ignored. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r').catch(() => null);
   await folder?.sync().catch(() => {});

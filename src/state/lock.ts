@@ -6,15 +6,15 @@ import { join } from 'node:path';
 const maxPathBytes = 100;
 
 /**
- * Makes this process the only one that uses the folder. The lock is a socket in it on which the holder listens: the
- * system closes it when the holder dies, however that happens, and also across containers that share the folder. A
- * process id in a file shows neither. Resolves to the function that gives the lock up, or to null while another process
- * holds it. Rejects where there can be no socket, as on some network shares.
+ * Makes this process the only one that uses the folder. The lock is a socket in the folder, on which its holder
+ * listens. The system closes the socket when the holder dies in any way. The lock also works across containers that
+ * share the folder. A file with a process id can do neither. Resolves to the function that gives the lock up, or to
+ * null if another process holds the lock. Rejects if the folder cannot have a socket, as on some network shares.
  */
 export async function lockFolder(folder: string): Promise<(() => void) | null> {
   const path = join(folder, 'lock');
   if (Buffer.byteLength(path) <= maxPathBytes) return lockAt(path);
-  // Linux has a short name for each open folder.
+  // Linux offers a short path to each open folder.
   const handle = await open(folder);
   const unlock = await lockAt(`/proc/self/fd/${handle.fd}/lock`).catch(async (error: unknown) => {
     await handle.close();
@@ -34,14 +34,14 @@ async function lockAt(path: string): Promise<(() => void) | null> {
   let server = await listen(path);
   if (server === null) {
     if (await isHeld(path)) return null;
-    // Its holder has died.
+    // The holder of this socket has died.
     await rm(path, { force: true });
     server = await listen(path);
   }
   return server && (() => server.close());
 }
 
-/** Null where there is such a socket already. */
+/** Listens on a socket at the path; null if there is one already. */
 function listen(path: string): Promise<Server | null> {
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => socket.destroy());

@@ -8,26 +8,26 @@ import { mergedRecords, type UsageRecord } from '../model/usage.ts';
 import type { ValveRecord } from '../model/valveCommand.ts';
 import type { State } from './stateSchema.ts';
 
-/** Whose session it is. */
+/** The account to which a session belongs. */
 export interface SessionOwner {
   readonly baseUrl: string;
   readonly email: string;
 }
 
 interface MemoryEvents {
-  /** Something was added that an earlier run, or another one, has kept. */
+  /** Data that an earlier run, or another process, has kept was added. */
   readonly added: [];
 }
 
-/** What can be learned again need not wear out a memory card. */
+/** The delay for data that could be read again, in ms. Fewer writes spare a memory card. */
 const laterMs = 60_000;
 
-/** A clock that is corrected a little now and then is not behind. */
+/** A clock that is behind by less than this, in ms, is only being corrected. */
 const maxClockErrorMs = 5_000;
 
 /**
- * What is remembered over a restart. All of it is in memory, section by section, and each change says how soon it is to be on
- * disk: at once, a minute later, or with whatever is written next.
+ * The data that survives a restart. All of it is in memory, section by section. Each change says how soon it must be on
+ * disk: at once, a minute later, or with the next write.
  */
 export abstract class Memory extends EventEmitter<MemoryEvents> {
   readonly #account: SessionOwner;
@@ -35,10 +35,10 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
   readonly #announced = new Set<string>();
   readonly #pending = new Set<string>();
   readonly #accepted = new Map<string, AcceptedSettings>();
-  /** By property; null for a pause that was over in this run, and that a file of an earlier run does not bring back. */
+  /** By property. Null if the pause has ended in this run. Then the file of an earlier run must not bring it back. */
   readonly #pauses = new Map<string, Pause | null>();
   readonly #pauseMinutes = new Map<string, number>();
-  /** What the file has of them by this process. */
+  /** The pauses that this process has written to the file. */
   readonly #writtenPauses = new WeakSet<Pause>();
   readonly #valves = new Map<string, ValveRecord>();
   readonly #devices = new Set<string>();
@@ -47,13 +47,13 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
   readonly #usage = new Map<string, UsageRecord>();
   /** Sonics whose usage this run has read. */
   readonly #usageRead = new Set<string>();
-  /** By sonic, in Unix seconds. */
+  /** By sonic: when it last measured that no water runs, in Unix seconds. */
   readonly #rested = new Map<string, number>();
   readonly #baseTopics = new Set<string>();
   /** Sonics whose usage was read from the file or written to it. */
   readonly #remembered = new Set<string>();
   #session: StoredSession | null = null;
-  /** Whether nothing was read of the water since all was written. */
+  /** Whether no water usage was read since everything was written. */
   protected isAtRest = false;
 
   constructor(account: SessionOwner, clock: Clock) {
@@ -62,13 +62,13 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
     this.clock = clock;
   }
 
-  /** What keeps it from being written, in words; null while nothing does. */
+  /** Why the data cannot be written, for people; null if it can. */
   abstract get problem(): string | null;
 
-  /** Writes all of it; resolves once it is on disk, or cannot be. */
+  /** Writes all data; resolves once it is on disk, or cannot be written. */
   protected abstract saveNow(): Promise<void>;
 
-  /** Writes all of it after the delay, if nothing has written it by then. */
+  /** Writes all data after the delay, unless something else writes it before. */
   protected abstract saveIn(delayMs: number): void;
 
   // ---- session ------------------------------------------------------------------------------------------------
@@ -91,12 +91,12 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
     return this.#announced.has(incidentId);
   }
 
-  /** Whether the incident was published at `bridge/event`, and is still to be announced at its device. */
+  /** Whether the incident was published at `bridge/event`, but not yet announced at its device. */
   isPending(incidentId: string): boolean {
     return this.#pending.has(incidentId);
   }
 
-  /** Keeps that the incidents are announced; resolves once that is on disk, or cannot be. */
+  /** Records that the incidents were announced; resolves once that is on disk, or cannot be written. */
   recordAnnounced(incidentIds: readonly string[]): Promise<void> {
     for (const id of incidentIds) {
       this.#announced.add(id);
@@ -105,7 +105,10 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
     return this.saveNow();
   }
 
-  /** Keeps that the incidents wait to be announced at their devices; resolves once that is on disk, or cannot be. */
+  /**
+   * Records that the incidents wait to be announced at their devices; resolves once that is on disk, or cannot be
+   * written.
+   */
   recordPending(incidentIds: readonly string[]): Promise<void> {
     for (const id of incidentIds) {
       this.#pending.add(id);
@@ -114,7 +117,7 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
     return this.saveNow();
   }
 
-  /** Forgets an incident that is no longer open: if it opens again, that is announced again. */
+  /** Forgets an incident that is no longer open. If it opens again, it is announced again. */
   forgetIncident(incidentId: string): void {
     const wasPending = this.#pending.delete(incidentId);
     if (this.#announced.delete(incidentId) || wasPending) this.#saveSoon();
@@ -127,12 +130,12 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
 
   // ---- accepted settings --------------------------------------------------------------------------------------
 
-  /** What the cloud accepted of a property and does not show, as far as it is kept. */
+  /** The kept settings of a property that the cloud has accepted but does not show. */
   acceptedBy(propertyId: string): AcceptedSettings {
     return this.#accepted.get(propertyId) ?? {};
   }
 
-  /** Keeps what the cloud has accepted of a property. */
+  /** Keeps settings of a property that the cloud has accepted. */
   recordAccepted(propertyId: string, settings: AcceptedSettings): void {
     const kept = withoutSecrets(settings);
     if (Object.keys(kept).length === 0) return;
@@ -152,14 +155,16 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
     return new Map([...this.#pauses].flatMap(([id, pause]) => (pause ? [[id, pause]] : [])));
   }
 
-  /** Keeps a pause, or forgets it; resolves to whether it is on disk, where a power cut does not undo it. */
+  /** Keeps a pause; null forgets it. Resolves to whether the change is on disk, safe from a power cut. */
   async recordPause(propertyId: string, pause: Pause | null): Promise<boolean> {
     this.#pauses.set(propertyId, pause);
     await this.saveNow();
     return this.problem === null && (pause === null || this.#writtenPauses.has(pause));
   }
 
-  /** Keeps a pause that an earlier run has published, unless this one knows more of it. */
+  /**
+   * Keeps a pause that an earlier run has published, unless this run already has a pause of the property, or its end.
+   */
   adoptPause(propertyId: string, { until, isOver }: Pick<Pause, 'until' | 'isOver'>): Pause | null {
     if (this.#pauses.has(propertyId)) return null;
     const endsAt = this.clock.monotonic() + Math.max(0, until - this.clock.now());
@@ -168,7 +173,7 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
     return pause;
   }
 
-  /** How long a pause of the property is that is not given a time, in minutes. */
+  /** How long a pause of the property lasts if the command names no time, in minutes. */
   pauseMinutesOf(propertyId: string): number {
     return this.#pauseMinutes.get(propertyId) ?? defaultPauseMinutes;
   }
@@ -180,12 +185,12 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
 
   // ---- valves -------------------------------------------------------------------------------------------------
 
-  /** What is kept of a valve's commands and movements; null if nothing is. */
+  /** The kept commands and movements of a valve; null if there are none. */
   valveRecord(sonicId: string): ValveRecord | null {
     return this.#valves.get(sonicId) ?? null;
   }
 
-  /** Keeps it. */
+  /** Keeps the commands and movements of a valve. */
   recordValve(sonicId: string, record: ValveRecord): void {
     if (isDeepStrictEqual(this.#valves.get(sonicId), record)) return;
     this.#valves.set(sonicId, record);
@@ -197,14 +202,14 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
     if (this.#valves.delete(sonicId)) this.#saveSoon();
   }
 
-  /** Whether an earlier run, or this one, has told of the incident. */
+  /** Whether this run or an earlier one has published the incident. */
   isKnownIncident(incidentId: string): boolean {
     return this.#announced.has(incidentId) || this.#pending.has(incidentId);
   }
 
   // ---- usage --------------------------------------------------------------------------------------------------
 
-  /** What was read of a sonic's water; null for one that was never read. */
+  /** The water usage that was read of a sonic; null if it was never read. */
   usageOf(sonicId: string): UsageRecord | null {
     return this.#usage.get(sonicId) ?? null;
   }
@@ -214,7 +219,10 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
     return this.problem === null || this.#remembered.has(sonicId);
   }
 
-  /** Keeps what was read of a sonic's water: on disk soon where it is news, else with whatever is written next. */
+  /**
+   * Keeps the water usage that was read of a sonic. If it is news, it is written within a minute, otherwise with the
+   * next write.
+   */
   recordUsage(sonicId: string, record: UsageRecord, isNews: boolean): void {
     this.#usageRead.add(sonicId);
     this.#putUsage(sonicId, record);
@@ -222,8 +230,8 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
   }
 
   /**
-   * Adds the water usage of a sonic that another bridge or an earlier run has counted. What this run shows of it by its own
-   * reading is newer than that.
+   * Adds the water usage of a sonic that another bridge or an earlier run has counted. If this run already shows the
+   * sonic's usage from its own reading (`isOwnShown`), its own data is newer.
    */
   adoptUsage(sonicId: string, found: UsageRecord, isOwnShown: boolean): void {
     this.#putUsage(sonicId, this.#withUsage(sonicId, found, isOwnShown));
@@ -234,7 +242,10 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
     this.isAtRest = false;
   }
 
-  /** What is kept of a sonic's water with what was found. The clock of the run that has read that may have been ahead. */
+  /**
+   * Merges kept and found usage of a sonic. `readAt` alone does not decide, because the clock of the other run may have
+   * been ahead.
+   */
   #withUsage(sonicId: string, found: UsageRecord, isOwnNewer: boolean): UsageRecord {
     const own = this.#usage.get(sonicId);
     if (!own) return found;
@@ -249,19 +260,22 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
     this.#remembered.delete(sonicId);
   }
 
-  /** What is kept of all sonics, by their id. */
+  /** The kept usage of all sonics, by their id. */
   usageRecords(): ReadonlyMap<string, UsageRecord> {
     return this.#usage;
   }
 
   // ---- water at rest ------------------------------------------------------------------------------------------
 
-  /** When a sonic last measured that no water runs, in Unix seconds; null if that is not kept. */
+  /** When a sonic last measured that no water runs, in Unix seconds; null if no time is kept. */
   restedAt(sonicId: string): number | null {
     return this.#rested.get(sonicId) ?? null;
   }
 
-  /** Keeps when a sonic measured that no water runs: on disk with whatever is written next, as water is that runs again. */
+  /**
+   * Keeps when a sonic measured that no water runs. The first time of a sonic is written within a minute, later ones
+   * with the next write.
+   */
   recordRest(sonicId: string, at: number): void {
     if (!this.#rested.has(sonicId)) this.#saveLater();
     this.#rested.set(sonicId, at);
@@ -274,44 +288,44 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
 
   // ---- announced devices --------------------------------------------------------------------------------------
 
-  /** Keeps that something of the device, named `kind/id`, is on the broker. */
+  /** Records that the broker has messages of the device, named `kind/id`. */
   recordDevice(key: string): void {
     if (this.#devices.has(key)) return;
     this.#devices.add(key);
     this.#saveLater();
   }
 
-  /** Forgets a device of which nothing is on the broker, or that is another bridge's. */
+  /** Forgets a device that has no messages on the broker, or that belongs to another bridge. */
   forgetDevice(key: string): void {
     if (!this.#devices.delete(key)) return;
     this.#saveLater();
   }
 
-  /** The devices of which something may be on the broker, as `kind/id`. */
+  /** The devices, as `kind/id`, that may have messages on the broker. */
   get devices(): ReadonlySet<string> {
     return this.#devices;
   }
 
   // ---- base topics --------------------------------------------------------------------------------------------
 
-  /** The base topics below which this run or earlier ones have published. */
+  /** The base topics under which this run or earlier ones have published. */
   get baseTopics(): ReadonlySet<string> {
     return this.#baseTopics;
   }
 
-  /** Keeps that something is published below the base topic. */
+  /** Records that something is published under the base topic. */
   recordBaseTopic(baseTopic: string): void {
     if (this.#baseTopics.has(baseTopic)) return;
     this.#baseTopics.add(baseTopic);
     this.#saveSoon();
   }
 
-  /** Forgets a base topic below which nothing is left. */
+  /** Forgets a base topic under which nothing is left. */
   forgetBaseTopic(baseTopic: string): void {
     if (this.#baseTopics.delete(baseTopic)) this.#saveSoon();
   }
 
-  /** Keeps whether the cloud shows the settings of a kind and property, as `kind/id`. */
+  /** Records whether the cloud shows the settings with this key: `settings/id` or `notifications/id` of a property. */
   recordSettings(key: string, areShown: boolean): void {
     if (this.#shownSettings.has(key) === areShown) return;
     if (areShown) this.#shownSettings.add(key);
@@ -324,26 +338,26 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
     return this.#shownSettings.has(key);
   }
 
-  /** Keeps which sonics the cloud lists among those without a hub. */
+  /** Keeps the ids of the sonics that the cloud lists as having no hub. */
   recordWifiSonics(ids: readonly string[]): void {
     if (isDeepStrictEqual(ids, this.#wifiSonics)) return;
     this.#wifiSonics = ids;
     this.#saveLater();
   }
 
-  /** Adds sonics without a hub that an earlier run has kept, or has published. */
+  /** Adds sonics without a hub that an earlier run has kept or published. */
   adoptWifiSonics(ids: readonly string[]): void {
     this.recordWifiSonics([...new Set([...this.#wifiSonics, ...ids])]);
   }
 
-  /** The sonics without a hub that were listed last: a cloud that refuses their list may still have them. */
+  /** The sonics without a hub in the last list. If the cloud later refuses this list, it may still have the sonics. */
   get wifiSonics(): readonly string[] {
     return this.#wifiSonics;
   }
 
   // ---- as one ---------------------------------------------------------------------------------------------------
 
-  /** All of it, as the file has it. */
+  /** All data in the format of the file. */
   protected state(): State {
     return {
       session: this.#session && { ...this.#account, ...this.#session },
@@ -368,7 +382,7 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
     return { until, leftMs: Math.max(0, endsAt - this.clock.monotonic()), isOver };
   }
 
-  /** Adds sections of a file. Data of this run is newer and stays. */
+  /** Adds the wanted sections of a file. Data of this run is newer and stays. */
   protected take(state: State, wanted: readonly (keyof State)[], isBehind: boolean): void {
     const { session, announced, waiting, accepted, usage } = state;
     const { baseUrl, email } = this.#account;
@@ -404,7 +418,8 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
     if (wanted.includes('wifiSonics'))
       this.#wifiSonics = [...new Set([...this.#wifiSonics, ...state.wifiSonics])];
     for (const [id, kept] of Object.entries(wanted.includes('usage') ? usage : {})) {
-      // A sum that is behind must not be shown before the latest month was read again: it would go down.
+      // If the file is behind, its sum may be lower than the last published one. It must not be shown before the latest
+      // month was read again.
       const record = isBehind ? { ...kept, isWhole: false } : kept;
       this.#usage.set(id, this.#withUsage(id, record, this.#usageRead.has(id)));
       this.#remembered.add(id);
@@ -412,14 +427,18 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
     this.emit('added');
   }
 
-  /** An earlier run may have counted water that it could not write either: no sum is shown before the months are read again. */
+  /**
+   * An earlier run may have counted water that it could not write. So no sum is shown before the months are read again.
+   */
   protected markBehind(): void {
     for (const [id, record] of this.#usage)
       if (record.isWhole && !this.#usageRead.has(id)) this.#usage.set(id, { ...record, isWhole: false });
     this.emit('added');
   }
 
-  /** With a clock that is behind the file, nobody knows how long a pause has lasted: it ends. */
+  /**
+   * Adds the pauses of a file. If the clock is behind the file, nobody knows how long a pause has lasted, so it ends.
+   */
   #takePauses({ pauses, writtenAt }: State): void {
     const isClockBehind = this.clock.now() < Date.parse(writtenAt ?? '') - maxClockErrorMs;
     for (const [id, { until, leftMs, isOver }] of Object.entries(pauses)) {
@@ -429,7 +448,7 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
     }
   }
 
-  /** This is on disk now. */
+  /** Records that this state is on disk now. */
   protected noteWritten({ usage }: State, pauses: Iterable<Pause>): void {
     for (const id of Object.keys(usage)) this.#remembered.add(id);
     for (const pause of pauses) this.#writtenPauses.add(pause);
@@ -445,8 +464,9 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
 }
 
 /**
- * The settings that are kept. Our own webhook's address comes here with its secret hidden, and would pass for the right
- * one after a change of that secret. It is sent to the cloud once in each run instead.
+ * The settings that may be kept. The address of our own webhook comes here with its secret hidden. If the secret
+ * changed, the kept address would still look like the right one. So it is not kept, but sent to the cloud once in each
+ * run.
  */
 function withoutSecrets({
   leak_protection_enabled,

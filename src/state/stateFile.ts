@@ -12,40 +12,46 @@ import { readState, type State, sections } from './stateSchema.ts';
 /** The name of the file in the data directory. */
 export const stateFileName = 'state.json';
 
-/** Whether a file in `data_dir` is one of the state, also of an earlier version, or a copy that was put aside. */
+/**
+ * Whether a file in `data_dir` holds the state. This includes files of earlier versions, backups and unreadable copies.
+ */
 export function isStateFile(name: string): boolean {
   return /^(state|ledger(_\d+)?)\.json(\.bak|\.unreadable|\.tmp)*$/.test(name);
 }
 
-/** What cannot be written now may be written later: a disk has been tidied up, or mounted. */
+/** The delay before a failed write is tried again, in ms. By then the disk may have free space, or may be mounted. */
 const retryDelayMs = 60_000;
 
-/** The news of a leak does not wait longer for a disk that hangs. */
+/** The longest wait for a disk that hangs, in ms. The alert of a leak must not wait longer. */
 const maxWaitMs = 10_000;
 
-/** If another process writes the same file, it does so again within this time. */
+/** If another process writes to the same file, it writes again within this time, in ms. */
 const otherWriterMs = 3_600_000;
 
-/** The sum of the months that the cloud has forgotten is nowhere else: one bad sector must not cost it. */
+/**
+ * How often the backup is written, in ms. The cloud has forgotten older months, so their sum is only in this file. One
+ * bad sector must not destroy it.
+ */
 const backupEveryMs = 86_400_000;
 
 const sharedFile = 'another sonic2mqtt uses the same folder. Give each its own';
 
-/** No error of the moment: such a file will not be read however often that is tried. */
+/** These errors are not temporary: a file with one of them stays unreadable. */
 const unreadableCodes = ['EISDIR', 'EIO', 'ELOOP', 'ERR_STRING_TOO_LONG'];
 
 /**
- * The memory on disk. The file `state.json` is read once, at the start, and written whole as soon as a change asks for it.
- * What this process has neither read nor written is read first and not replaced: the disk was mounted late, or a backup was
- * restored. A damaged section of it is taken from the backup, which is a day old at most. Nothing here ever rejects: without a
- * folder that it can use the bridge works without memory, says so, and tries again every minute.
+ * The memory on disk. The file `state.json` is read once, at the start, and written completely when a change asks for
+ * it. If the file on disk is not the one that this process read or wrote, it is read and added first: the disk was
+ * mounted late, or a backup was restored. If a section is damaged, it is taken from the backup, which is at most a day
+ * old. Nothing here ever rejects. If the folder cannot be used, the bridge works without memory, reports that, and
+ * tries again every minute.
  */
 export class StateFile extends Memory {
   readonly #directory: string;
   readonly #log: Log;
   readonly #disk: Disk;
   readonly #file: string;
-  /** The file of version 0.1.0, which is read where there is no other. */
+  /** The file of version 0.1.0, which is read if there is no newer one. */
   readonly #ledger: string;
   #isDirty = true;
   #isRead = false;
@@ -55,10 +61,13 @@ export class StateFile extends Memory {
   #isHanging = false;
   #unlock: (() => void) | null = null;
   #lockProblem: string | null = null;
-  /** Digests of what may be in the file by this process: what it read or wrote last, then what it has tried to write since. */
+  /**
+   * Digests of the texts that this process may have left in the file: the last text that it read or wrote, then the
+   * texts that it has tried to write since.
+   */
   #ownTexts: readonly string[] = [];
   readonly #createdAt: number;
-  /** When the file was found to be written by another process that runs now; of the monotonic clock. */
+  /** When another running process was last found to have written the file, in ms of the monotonic clock. */
   #otherWriterAt = Number.NEGATIVE_INFINITY;
   #backupDueAt = Number.NEGATIVE_INFINITY;
   #isBackupFailing = false;
@@ -90,7 +99,7 @@ export class StateFile extends Memory {
     return this.#save();
   }
 
-  /** Writes everything, as before a stop, and gives up the lock. */
+  /** Writes everything, and gives up the lock. */
   async close(): Promise<void> {
     this.isAtRest = true;
     this.#isDirty = true;
@@ -99,27 +108,27 @@ export class StateFile extends Memory {
     this.#unlock = null;
   }
 
-  /** What is wrong with the data directory, in words; null while nothing is. */
+  /** The problem with the data directory, for people; null if there is none. */
   get problem(): string | null {
     return this.#problem === null ? null : `data_dir ${this.#directory}: ${this.#problem}`;
   }
 
-  /** Why no lock guards the data directory, in words; null if there is one, or if the directory cannot be used at all. */
+  /** Why the data directory is not locked, for people; null if it is locked, or cannot be used at all. */
   get lockProblem(): string | null {
     return this.#hasWritten ? this.#lockProblem : null;
   }
 
-  /** Whether an earlier run may have announced what is not known of here. */
+  /** Whether data of an earlier run may be missing, so that incidents which that run announced are not known here. */
   get isIncomplete(): boolean {
     return !this.#hasWritten || this.#isDamaged;
   }
 
-  /** Whether there was no file of an earlier run, which may have been lost. */
+  /** Whether there was no file of an earlier run. It may also have been lost. */
   get isNew(): boolean {
     return this.#isNew;
   }
 
-  /** Whether the pauses of an earlier run are known: a disk may not be readable yet. */
+  /** Whether the pauses of an earlier run are known. They are not while the disk cannot be read. */
   get arePausesKnown(): boolean {
     return this.#isRead || this.#isNew;
   }
@@ -135,7 +144,10 @@ export class StateFile extends Memory {
     this.#cancelTimer ??= this.clock.after(delayMs, () => void this.saveNow());
   }
 
-  /** A disk may hang forever. Then nothing waits for it, and no new write begins until it answers. */
+  /**
+   * Writes the file, but waits for the disk for a limited time only. If a disk hangs, no new write begins until it
+   * answers.
+   */
   async #saveInTime(): Promise<void> {
     if (this.#isHanging) {
       this.saveIn(retryDelayMs);
@@ -189,7 +201,7 @@ export class StateFile extends Memory {
     await this.#writeBackup(state);
   }
 
-  /** The file may be another than the one that this process wrote. */
+  /** Adds the data of the file if it is not the file that this process wrote. */
   async #adoptForeign(): Promise<void> {
     const text = await this.#textIn(this.#file);
     if (text === null || this.#ownTexts.includes(digestOf(text))) return;
@@ -205,13 +217,13 @@ export class StateFile extends Memory {
     return this.clock.monotonic() < this.#otherWriterAt + otherWriterMs;
   }
 
-  /** Two processes would write over what the other has to remember. */
+  /** Takes the lock, because two processes would overwrite each other's data. */
   async #lock(): Promise<void> {
     if (this.#unlock !== null) return;
     try {
       this.#unlock = await this.#disk.lock(this.#directory);
     } catch (error) {
-      // It guards against a mistake, and is not needed to remember.
+      // The lock only guards against a mistake. The bridge can remember without it.
       this.#lockProblem = `data_dir ${this.#directory} cannot be locked (${describeDiskError(error)}). Make sure that no other sonic2mqtt uses it`;
       return;
     }
@@ -220,8 +232,9 @@ export class StateFile extends Memory {
   }
 
   /**
-   * Once a day at most. It is no use to a thief of sessions, and is always a bit behind: what waits to be announced now
-   * has been announced when the backup is read, and an event is lost rather than repeated. A pause has ended by then.
+   * Writes the backup, at most once a day. It has no session, because a stolen backup must not give access to the
+   * account. It is always a little behind. So incidents that wait to be announced count as announced in it, because an
+   * event is better lost than repeated. It has no pauses, because a pause has ended by the time the backup is used.
    */
   async #writeBackup(state: State): Promise<void> {
     if (Object.keys(state.usage).length === 0 || this.clock.monotonic() < this.#backupDueAt) return;
@@ -252,9 +265,9 @@ export class StateFile extends Memory {
   // ---- reading ------------------------------------------------------------------------------------------------
 
   /**
-   * Reads what an earlier run has kept, each section from the first file that has it whole. Resolves to whether there was
-   * anything: a disk may be mounted late. Rejects where there may be a file that cannot be read now, and must not be
-   * replaced.
+   * Reads the data of an earlier run. Each section comes from the first file in which it is intact. Resolves to whether
+   * there was any file: if not, the disk may be mounted later. Rejects if there may be a file that cannot be read at
+   * the moment and so must not be replaced.
    */
   async #read(): Promise<boolean> {
     const backupOf = (file: string) => `${file}.bak`;
@@ -292,7 +305,7 @@ export class StateFile extends Memory {
     return true;
   }
 
-  /** Null where there is no file, and empty where there is something that is no text. */
+  /** The text of a file; null if there is no file, and empty if it will never be readable. */
   async #textIn(file: string): Promise<string | null> {
     try {
       return await this.#disk.read(file);

@@ -48,9 +48,12 @@ const valveRecord = z.object({
     .nullable(),
 });
 
-/** What outlives the process, section by section. A section that is missing was not known to the version that wrote the file. */
+/**
+ * The data that survives the process, section by section. If a section is missing, the version that wrote the file did
+ * not have it.
+ */
 const schema = z.object({
-  /** Of one account; another account's is never used. */
+  /** The session of one account. A bridge with another account never uses it. */
   session: z
     .object({ baseUrl: z.string(), email: z.string(), token: z.string(), since: z.number() })
     .nullable()
@@ -59,7 +62,7 @@ const schema = z.object({
   announced: z.array(z.string()).default([]),
   /** Ids of open incidents that were published at `bridge/event`, but not yet announced at their device. */
   waiting: z.array(z.string()).default([]),
-  /** By the property's id: what the cloud accepted last and does not show. */
+  /** By the property's id: the last settings that the cloud accepted but does not show. */
   accepted: z
     .record(
       z.string(),
@@ -70,21 +73,21 @@ const schema = z.object({
       }),
     )
     .default({}),
-  /** By the sonic's id. */
+  /** By the sonic's id: its water usage. */
   usage: z.record(z.string(), usageRecord.readonly()).readonly().default({}),
   /** By the sonic's id: when it last measured that no water runs, in Unix seconds. */
   rested: z.record(z.string(), z.number()).default({}),
   /** By the sonic's id: its last commands and its last movement. */
   valves: z.record(z.string(), valveRecord.readonly()).default({}),
-  /** Devices that were announced, as `kind/id`. */
+  /** Devices that may have messages on the broker, as `kind/id`. */
   devices: z.array(z.string()).default([]),
-  /** Base topics below which a bridge with this file has published. */
+  /** Base topics under which a bridge with this file has published. */
   baseTopics: z.array(z.string()).default([]),
   /** The settings that the cloud has shown, as `settings/id` and `notifications/id` of their properties. */
   shownSettings: z.array(z.string()).default([]),
   /**
-   * By the property's id: see `Pause`. `leftMs`: how long the pause could last when the file was written, since the monotonic
-   * clock does not outlive the process.
+   * By the property's id: see `Pause`. `leftMs` is how long the pause could still last when the file was written, in
+   * ms. It is kept because the monotonic clock starts again with each process.
    */
   pauses: z
     .record(
@@ -92,20 +95,21 @@ const schema = z.object({
       z.object({ until: z.number(), leftMs: z.number().nonnegative(), isOver: z.boolean() }),
     )
     .default({}),
-  /** By the property's id: how long a pause is that is not given a time, in minutes. */
+  /** By the property's id: how long a pause lasts if the command names no time, in minutes. */
   pauseMinutes: z.record(z.string(), z.int().min(minPauseMinutes).max(maxPauseMinutes)).default({}),
-  /** Ids of the sonics without a hub that the cloud listed last. */
+  /** Ids of the sonics without a hub in the cloud's last list. */
   wifiSonics: z.array(z.string()).default([]),
-  /** Whether more water may have been read and shown than is in here. It is so unless all was written at a stop. */
+  /**
+   * Whether more water may have been read and shown than this file has. False only if everything was written at a stop.
+   */
   isBehind: z.boolean().default(false),
   /** ISO 8601 in UTC. */
   writtenAt: z.string().nullable().default(null),
 });
 
-/** What outlives the process. */
 export type State = z.infer<typeof schema>;
 
-/** What a file holds, and the sections of it that could not be read; these are empty. */
+/** The content of a file, and the sections that could not be read. These sections are empty. */
 export interface ReadState {
   readonly state: State;
   readonly damaged: readonly (keyof State)[];
@@ -120,7 +124,7 @@ export function readState(text: string): ReadState {
   try {
     value = JSON.parse(text);
   } catch {
-    // Null is damaged, too.
+    // The text is no JSON. Null fails the schema, so all sections count as damaged.
   }
   const read = schema.safeParse(value);
   if (read.success) return { state: read.data, damaged: [] };

@@ -7,7 +7,7 @@ export interface AcceptedMemory {
   readonly forgetAccepted: (propertyId: string) => void;
 }
 
-/** By property, the settings that the cloud has accepted and that no read shows. */
+/** By property: settings that the cloud has accepted but does not return when they are read. */
 export class AcceptedTable {
   readonly #memory: AcceptedMemory | undefined;
   readonly #accepted = new Map<string, AcceptedSettings>();
@@ -16,12 +16,12 @@ export class AcceptedTable {
     this.#memory = memory;
   }
 
-  /** The settings that a property has accepted last, each since whichever run. */
+  /** The settings of a property that the cloud accepted last, in this run or an earlier one. */
   of(propertyId: string): AcceptedSettings {
     return { ...this.#memory?.acceptedBy(propertyId), ...this.#accepted.get(propertyId) };
   }
 
-  /** Adds settings, and replaces those of the same name. */
+  /** Adds settings, replacing earlier ones with the same names. */
   record(propertyId: string, settings: AcceptedSettings): void {
     this.#accepted.set(propertyId, { ...this.#accepted.get(propertyId), ...settings });
     this.#memory?.recordAccepted(propertyId, settings);

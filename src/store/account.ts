@@ -26,16 +26,19 @@ import { UnreachableSonics } from './unreachableSonics.ts';
 import { type ValveMemory, ValveRecords } from './valveRecords.ts';
 import { Valves } from './valves.ts';
 
-/** What is kept of valves and settings over a restart. */
+/** The data of valves and settings that is kept over a restart. */
 export type AccountMemory = ValveMemory & AcceptedMemory & RestMemory;
 
-/** What grows stale when its poll misses it. */
+/** A table whose records grow stale if its poll does not read them. */
 interface Aging {
-  /** Notes that what was read before that time is too old; the ids of what is stale from now on. */
+  /** Marks records that were read before that time as too old; returns the ids that have now become stale. */
   readonly markStale: (readBefore: number) => string[];
 }
 
-/** All that is known of the account, table by table. Only the store writes here, as each change must mark what shows it. */
+/**
+ * All data of the account, table by table. Only the store writes here, because each change must also mark the devices
+ * that show it.
+ */
 export class Account {
   /** All devices of the account, shown by this bridge or not. */
   readonly devices = {
@@ -44,7 +47,7 @@ export class Account {
     sonic: new Table<Sonic>(),
   };
   readonly filter: PropertyFilter;
-  /** Which device is where, and which bridge shows it. */
+  /** Which device is in which property, and which bridge shows it. */
   readonly topology: Topology;
   readonly incidents: OpenIncidents;
   readonly flaps = { signal: new LinkFlaps(), sonic: new LinkFlaps() };
@@ -59,9 +62,9 @@ export class Account {
   readonly restTimes: RestTimes;
   readonly usage = new DetailTable<Usage>(withoutPresent);
   readonly pressureTests = new DetailTable<PressureTestDays>(withoutToday);
-  /** By sonic, the pressure test that this bridge has started last. */
+  /** By sonic: the job of the last pressure test that this bridge has started. */
   readonly pressureTestJobs = new Map<string, string>();
-  /** What each poll reads, by the kind of device that shows it. */
+  /** The tables that each poll reads, by the kind of device that shows their data. */
   readonly readBy: Readonly<Record<PollName, readonly (readonly [PlannedKind, readonly Aging[]])[]>>;
 
   constructor(
@@ -93,7 +96,10 @@ export class Account {
     };
   }
 
-  /** Forgets what is known of a device beyond its record: it is no longer shown, and its details are not read again. */
+  /**
+   * Forgets everything about a device except its record. Called when the device is no longer shown, so its details are
+   * not read again.
+   */
   forgetDetails(kind: CloudDeviceKind, id: string): void {
     const { telemetry } = this;
     const details = {

@@ -6,14 +6,14 @@ export interface DeviceKey {
   readonly id: string;
 }
 
-/** What is planned for: devices by kind, and open incidents. */
+/** Discovery is planned for these: devices by kind, and open incidents. */
 export const plannedKinds = [...cloudKinds, 'incident'] as const;
 export type PlannedKind = (typeof plannedKinds)[number];
 
 /** Ids of devices and incidents to plan again, by kind. */
 export type Dirty = Readonly<Record<PlannedKind, ReadonlySet<string>>>;
 
-/** Collects the devices and incidents to plan again, because they or something that they show have changed. */
+/** Collects the devices and incidents to plan again because they, or data that they show, have changed. */
 export class Changes {
   #dirty = nothing();
   #isMarked = false;
@@ -25,21 +25,21 @@ export class Changes {
     if (kind === 'sonic') this.#sonics.add(id);
   }
 
-  /** What was marked since the last time that this was called. */
+  /** The devices and incidents marked since the last call. */
   take(): Dirty {
     const taken = this.#dirty;
     this.#dirty = nothing();
     return taken;
   }
 
-  /** The sonics that were marked since the last time that this was called. */
+  /** The sonics marked since the last call. */
   takeSonics(): ReadonlySet<string> {
     const taken = this.#sonics;
     this.#sonics = new Set();
     return taken;
   }
 
-  /** Whether anything was marked since the last time that this was asked. */
+  /** Whether anything was marked since the last call. */
   wasMarked(): boolean {
     const wasMarked = this.#isMarked;
     this.#isMarked = false;

@@ -4,11 +4,11 @@ import { Table } from './table.ts';
 
 /** Data that is read by one request for each device, if the cloud offers the operation. */
 export class DetailTable<T extends object> {
-  /** Null: the cloud has none of that device. */
+  /** A record is null if the cloud has no such data for the device. */
   readonly #table = new Table<T | null>();
-  /** What is still known by a record that is stale. */
+  /** Returns the part of a stale record that is still true. */
   readonly #whenStale: (record: T) => T | undefined;
-  /** Since when the cloud has refused each, in ms of the monotonic clock. */
+  /** By device: since when the cloud has refused it, in ms of the monotonic clock. */
   readonly #refusedSince = new Map<string, number>();
   #isOffered = true;
 
@@ -16,12 +16,15 @@ export class DetailTable<T extends object> {
     this.#whenStale = whenStale;
   }
 
-  /** Stores a record that was requested at that time. Returns whether that changes what is shown. */
+  /** Stores a record that was requested at `sentAt`. Returns whether this changes what is shown. */
   set(id: string, record: T | null, sentAt: number): boolean {
     return this.#isOffered && this.#table.upsert(id, record, sentAt) !== null;
   }
 
-  /** The same, but that the cloud has none counts only after two refusals in a row, so many ms apart. */
+  /**
+   * Like `set`. But null, which means that the cloud refused it, counts only after two refusals in a row, at least
+   * `apartMs` apart.
+   */
   setUnlessRefusedOnce(id: string, record: T | null, sentAt: number, apartMs: number): boolean {
     if (record !== null) this.#refusedSince.delete(id);
     else if (this.#table.isOlder(id, sentAt)) return false;
@@ -33,28 +36,31 @@ export class DetailTable<T extends object> {
     return this.set(id, record, sentAt);
   }
 
-  /** Stores the answer to a change, received at that time. Returns whether that changes what is shown. */
+  /** Stores the answer to a change, received at `heardAt`. Returns whether this changes what is shown. */
   change(id: string, answer: T, heardAt: number): boolean {
     return this.#table.change(id, answer, heardAt) !== null;
   }
 
-  /** What to show: null where the cloud has none, undefined as long as that is not known. */
+  /** The data to show: null if the cloud has none, undefined if that is not known yet. */
   of(id: string): T | null | undefined {
     const record = this.record(id);
     return record && this.#table.isStale(id) ? this.#whenStale(record) : record;
   }
 
-  /** What was read last, however long ago: to decide by, since a value that is too old to be shown may still be true. */
+  /**
+   * The data that was read last, however old it is. Decisions use it, because data that is too old to be shown may
+   * still be true.
+   */
   record(id: string): T | null | undefined {
     return this.#isOffered ? this.#table.get(id) : null;
   }
 
-  /** When it was requested last. */
+  /** When its last request was sent, in ms of the monotonic clock. */
   readAt(id: string): number | undefined {
     return this.#table.readAt(id);
   }
 
-  /** Notes that what was read before that time is too old; the ids of those that are stale from now on. */
+  /** Marks records that were read before that time as too old; returns the ids that have now become stale. */
   markStale(readBefore: number): string[] {
     return this.#table.markStale(readBefore);
   }
@@ -73,28 +79,29 @@ export class DetailTable<T extends object> {
   }
 }
 
-/** Such data as the other rooms see it: only the store writes it. */
+/** The table as the other rooms see it: only the store writes it. */
 export type ReadonlyDetails<T extends object> = Pick<DetailTable<T>, 'of' | 'record' | 'readAt'>;
 
-/** What each sonic measured last, until that is too old to be the present. Times are ms of the monotonic clock. */
+/** The last measurements of each sonic, until they are too old to be shown. Times are ms of the monotonic clock. */
 export class TelemetryTable extends DetailTable<Telemetry> {
-  /** When the values that are shown will be too old. */
+  /** When the shown values will be too old, by sonic. */
   readonly #expiresAt = new Map<string, number>();
-  /** Of these the cloud has only measurements that are too old. */
   readonly #silentIds = new Set<string>();
 
-  /** The sonics of which the cloud has only measurements that are too old. */
+  /** The sonics for which the cloud has only measurements that are too old. */
   get silentIds(): ReadonlySet<string> {
     return this.#silentIds;
   }
 
   /**
-   * Stores what was requested at that time and measured `ageMs` before. Null means that the cloud has none, which counts only
-   * for a sonic that never measured. The values are shown if neither is too long ago.
+   * Stores measurements that were requested at `sentAt`, and made `ageMs` before that. Null means that the cloud has
+   * none, which counts only for a sonic that has never measured. The values are shown if neither the request nor the
+   * measurement is too long ago.
    */
   setMeasured(id: string, telemetry: Telemetry | null, sentAt: number, ageMs: number, maxAgeMs: number) {
     if (telemetry === null) return { isPresent: false, isNews: !this.of(id) && this.set(id, null, sentAt) };
-    // Measured once a minute and read once a minute, none is younger than two for long.
+    // A sonic measures once a minute, and its values are read once a minute. So even a normal value can be two minutes
+    // old.
     const maxMeasuredMs = Math.max(maxAgeMs, 3 * measuringIntervalMs);
     const isPresent = ageMs <= maxMeasuredMs;
     if (isPresent) this.#silentIds.delete(id);
@@ -104,7 +111,7 @@ export class TelemetryTable extends DetailTable<Telemetry> {
     return { isPresent, isNews: this.set(id, isPresent ? telemetry : withoutValues(telemetry), sentAt) };
   }
 
-  /** Drops the values that are too old by now; the ids of the sonics. */
+  /** Drops the values that are too old at `now`; returns the ids of their sonics. */
   expire(now: number): string[] {
     const expired = [...this.#expiresAt].filter(([, expiresAt]) => expiresAt < now).map(([id]) => id);
     for (const id of expired) {
@@ -115,7 +122,7 @@ export class TelemetryTable extends DetailTable<Telemetry> {
     return expired;
   }
 
-  /** When the next values will be too old; infinity: none are shown. */
+  /** When the next values will be too old; infinity if no values are shown. */
   get nextExpiryAt(): number {
     let nextAt = Number.POSITIVE_INFINITY;
     for (const expiresAt of this.#expiresAt.values()) nextAt = Math.min(nextAt, expiresAt);

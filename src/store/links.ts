@@ -5,19 +5,23 @@ import type { Change, ReadonlyTable } from './table.ts';
 interface Flap {
   /** When the link was last read as up. */
   readonly upAt: number;
-  /** When it was first read as down. */
+  /** When the link was first read as down after that. */
   readonly downAt: number;
 }
 
 /**
- * Links that a single reading has found down: that may be a flap, and only the next reading decides. While none comes,
- * the link counts as up no longer than any other reading counts. Times are ms of the monotonic clock, of requests.
+ * Links that only one reading has found down. One such reading may be a short flap, so the next reading decides. Until
+ * it comes, the link still counts as up, but not after its last reading as up has become stale. Times are ms of the
+ * monotonic clock, at which the requests were sent.
  */
 export class LinkFlaps {
   readonly #flaps = new Map<string, Flap>();
   #staleBefore = -Number.MAX_VALUE;
 
-  /** Records what a reading has changed in the table. Returns the ids whose links are now down by two readings. */
+  /**
+   * Records the changes that a reading has made in the table. Returns the ids of links that two readings have found
+   * down.
+   */
   record(
     changes: readonly Change<Property | Signal | Sonic>[],
     table: ReadonlyTable<Signal> | ReadonlyTable<Sonic>,
@@ -31,7 +35,7 @@ export class LinkFlaps {
     return this.#end(isDown);
   }
 
-  /** Notes that what was read before that time is too old; the ids of the flaps that have ended by that. */
+  /** Marks readings from before that time as too old; returns the ids of the flaps that have ended because of that. */
   markStale(readBefore: number): string[] {
     this.#staleBefore = Math.max(this.#staleBefore, readBefore);
     return this.#end((id) => !this.has(id));

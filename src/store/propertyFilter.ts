@@ -4,9 +4,9 @@ import type { Property } from '../model/records.ts';
 /** The properties that `filters.properties` selects by name or id. An empty list selects all. */
 export class PropertyFilter {
   readonly #wanted: readonly string[];
-  /** The ids that each wanted name or id selects. */
+  /** By wanted name or id: the ids of the properties that it selects. */
   readonly #selected = new Map<string, readonly string[]>();
-  /** Wanted names that no property has any more: those that had them last are still selected. */
+  /** Wanted names that no property has any more. The properties that had these names last are still selected. */
   readonly #outdated = new Set<string>();
 
   constructor(wanted: readonly string[]) {
@@ -36,7 +36,7 @@ export class PropertyFilter {
     return this.#wanted.length > 0;
   }
 
-  /** Whether any wanted name or id is one of the account at present. */
+  /** Whether the account has a property with any of the wanted names or ids now. */
   get isMatched(): boolean {
     return this.#selected.size > this.#outdated.size;
   }
@@ -46,7 +46,7 @@ export class PropertyFilter {
     return this.#wanted.filter((wanted) => !this.#selected.has(wanted));
   }
 
-  /** Wanted names that are of no property any more, each with the ids of those that had it. */
+  /** Wanted names that no property has any more, each with the ids of the properties that had it. */
   get outdated(): [name: string, propertyIds: readonly string[]][] {
     return [...this.#outdated].map((name) => [name, this.#selected.get(name) ?? []]);
   }

@@ -3,29 +3,31 @@ import type { Property, Signal, Sonic } from '../model/records.ts';
 import type { Changes } from './changes.ts';
 import type { ReadonlyDevices, ReadonlyTopology } from './topology.ts';
 
-/** A device was added or removed. Devices of the first list do not count as added. */
+/** A device was added or removed. The devices in the first complete list do not count as added. */
 export interface DeviceEvent {
   readonly event: 'device_added' | 'device_removed';
   readonly kind: CloudDeviceKind;
   readonly record: Property | Signal | Sonic;
 }
 
-/** The devices that this bridge shows. One that comes, leaves or moves to another property is marked. */
+/**
+ * The devices that this bridge shows. A device that comes, leaves or moves to another property is marked as changed.
+ */
 export class ShownDevices {
   readonly #devices: ReadonlyDevices;
   readonly #topology: ReadonlyTopology;
   readonly #changes: Changes;
-  /** Each with its property. Null means that it is in none that is known. */
+  /** The shown devices, each with its property; null if the property is not known. */
   readonly #shown: Readonly<Record<CloudDeviceKind, Map<string, string | null>>> = {
     property: new Map(),
     signal: new Map(),
     sonic: new Map(),
   };
-  /** Kinds of which a complete list was placed, so that what comes now is new. */
+  /** Kinds for which a complete list was read already. Devices of these kinds that come later are new. */
   readonly #knownKinds = new Set<CloudDeviceKind>();
   #mayMove = false;
   #hasStraySonics = false;
-  /** What was removed since `place` ran last, by kind and id. */
+  /** The last records of the devices that were removed since the last `place`, by kind and id. */
   readonly #gone = new Map<string, Property | Signal | Sonic>();
 
   constructor(devices: ReadonlyDevices, topology: ReadonlyTopology, changes: Changes) {
@@ -42,7 +44,7 @@ export class ShownDevices {
     return [...this.#shown[kind].keys()];
   }
 
-  /** The property of a device that is shown; null if it is in none that is known. */
+  /** The property of a shown device; null if the property is not known. */
   propertyOf(kind: CloudDeviceKind, id: string): string | null {
     return this.#shown[kind].get(id) ?? null;
   }
@@ -52,22 +54,25 @@ export class ShownDevices {
     return [...this.#shown[kind]].flatMap(([id, each]) => (each === propertyId ? [id] : []));
   }
 
-  /** Whether the account has sonics that are in no property that is known, shown or not. */
+  /** Whether the account has sonics, shown or not, whose property is not known. */
   get hasStraySonics(): boolean {
     return this.#hasStraySonics;
   }
 
-  /** Devices may have come, left or moved: the next `place` looks at all of them. */
+  /** Devices may have come, left or moved. The next `place` checks all of them. */
   markMoved(): void {
     this.#mayMove = true;
   }
 
-  /** Notes the last record of a device that is gone, for its event. */
+  /** Keeps the last record of a device that has left the account, for its `device_removed` event. */
   markGone(kind: CloudDeviceKind, id: string, record: Property | Signal | Sonic): void {
     this.#gone.set(`${kind}/${id}`, record);
   }
 
-  /** Finds out which devices are shown, and in which property each of them is. Returns also whether any has moved. */
+  /**
+   * Finds out which devices are shown, and in which property each of them is. Returns the events, and whether any
+   * device has come, left or moved.
+   */
   place(): { readonly events: readonly DeviceEvent[]; readonly haveMoved: boolean } {
     const events: DeviceEvent[] = [];
     let haveMoved = false;

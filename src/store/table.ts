@@ -1,57 +1,67 @@
 import { isDeepStrictEqual } from 'node:util';
 import { idKey } from '../model/ids.ts';
 
-/** What a reading of a list brought. */
+/** The result of reading a list. */
 export interface Reading<T> {
   readonly records: readonly T[];
-  /** Whether every record that the cloud has was read; only such a reading removes anything. */
+  /** Whether every record that the cloud has was read. Only a complete reading can remove a record. */
   readonly isComplete: boolean;
-  /** When its first request was sent, in ms of the monotonic clock. */
+  /** When the first request of the reading was sent, in ms of the monotonic clock. */
   readonly startedAt: number;
 }
 
-/** A record before and after a reading. Undefined means absent. The same record twice means that it is no longer stale. */
+/**
+ * A record before and after a reading. Undefined means that it is absent. If both are the same, the record was stale
+ * before.
+ */
 export interface Change<T> {
   readonly id: string;
   readonly before: T | undefined;
   readonly after: T | undefined;
 }
 
-/** Times are ms of the monotonic clock. */
+/** A record and its times, in ms of the monotonic clock. */
 interface Entry<T> {
-  /** As it was spelled first. */
+  /** The id with the upper and lower case in which it was first read. */
   readonly id: string;
   record: T;
-  /** When the request was sent that read it last; minus infinity for what only an earlier run has read. */
+  /** When the last request that read it was sent; minus infinity if only an earlier run has read it. */
   readAt: number;
-  /** When the record was last read as it was before it became what it is now; minus infinity for one that is new. */
+  /** When the record before the last change was last read; minus infinity if the record has not changed yet. */
   formerReadAt: number;
-  /** How many complete lists in a row were without it. */
+  /** How many complete lists in a row did not have it. */
   misses: number;
 }
 
 /**
- * The records of one kind. The reading that was sent later wins, even if the other one arrives after it. A reading without
- * a change keeps the same object, so that nothing is planned again. A record is stale if it was read before the time that
- * `markStale` was last given. That time stands still while the cloud is unreachable: an outage changes no value. Upper and
- * lower case in an id mean the same, and a record keeps its first spelling.
+ * The records of one kind. Of two readings, the one that was sent later wins, even if the other one arrives after it.
+ * If a reading changes nothing, the table keeps the same object, so that nothing is planned again. A record is stale if
+ * it was read before the time that was last passed to `markStale`. That time stands still while the cloud is
+ * unreachable, because an outage changes no value. Ids are compared without regard to case, and a record keeps its
+ * first spelling.
  */
 export class Table<T extends object | null> {
   readonly #maxMisses: number;
-  /** By the key of the id, as is all that follows. */
+  /** By the key of the id, as in the next map. */
   readonly #entries = new Map<string, Entry<T>>();
-  /** When the cloud last answered a change of a record, be the record here or not: what was read before knows less. */
+  /**
+   * When the cloud last answered a change of a record, even of one that is not in the table. A reading from before that
+   * does not know the change.
+   */
   readonly #changedAt = new Map<string, number>();
   #completeAt: number | null = null;
-  /** What was read before that time is stale; from the start on, what this run has not read at all. */
+  /** Records read before that time are stale. At the start, only records that this run has not read at all. */
   #staleBefore = -Number.MAX_VALUE;
 
-  /** A record that so many complete lists in a row are without is gone. */
+  /** A record is gone if this many complete lists in a row do not have it. */
   constructor(maxMisses = 2) {
     this.#maxMisses = maxMisses;
   }
 
-  /** Stores a record that was requested at that time. Null if nothing has changed, or a newer reading is known. */
+  /**
+   * Stores a record that was requested at `readAt`. Returns null if nothing has changed, or if a newer reading is
+   * known.
+   */
   upsert(id: string, record: T, readAt: number): Change<T> | null {
     const entry = this.#entries.get(idKey(id));
     if (this.isOlder(id, readAt)) return null;
@@ -70,7 +80,7 @@ export class Table<T extends object | null> {
       : { id: entry.id, before, after: entry.record };
   }
 
-  /** Stores a list. A record that complete lists miss is removed. */
+  /** Stores a list. A record that enough complete lists in a row do not have is removed. */
   replaceAll<Listed extends T & { readonly id: string }>(reading: Reading<Listed>): Change<T>[] {
     const { records, isComplete, startedAt } = reading;
     const changes: Change<T>[] = [];
@@ -90,7 +100,9 @@ export class Table<T extends object | null> {
     return changes;
   }
 
-  /** Notes that the cloud did not have the record; it is removed once that was so often enough. */
+  /**
+   * Notes that the cloud did not have the record. The record is removed once this has happened often enough in a row.
+   */
   miss(id: string): Change<T>[] {
     const entry = this.#entries.get(idKey(id));
     if (!entry) return [];
@@ -98,7 +110,7 @@ export class Table<T extends object | null> {
     return entry.misses < this.#maxMisses ? [] : this.remove(id);
   }
 
-  /** Stores the answer to a change, received at that time. Fields that the answer lacks stay. */
+  /** Stores the answer to a change, received at `heardAt`. Fields that the answer does not have stay as they were. */
   change(id: string, answer: object, heardAt: number): Change<T> | null {
     this.#changedAt.set(idKey(id), heardAt);
     const entry = this.#entries.get(idKey(id));
@@ -118,7 +130,7 @@ export class Table<T extends object | null> {
     return entry ? [{ id: entry.id, before: entry.record, after: undefined }] : [];
   }
 
-  /** Notes that what was read before that time is too old; the ids of those that are stale from now on. */
+  /** Marks records that were read before that time as too old; returns the ids that have now become stale. */
   markStale(readBefore: number): string[] {
     const before = this.#staleBefore;
     if (readBefore <= before) return [];
@@ -136,28 +148,28 @@ export class Table<T extends object | null> {
     return id !== null && this.#entries.has(idKey(id));
   }
 
-  /** The id as its record spells it; the given one where there is none. */
+  /** The id in the spelling of its record; `id` itself if there is no record. */
   idOf(id: string): string {
     return this.#entries.get(idKey(id))?.id ?? id;
   }
 
-  /** When the request was sent that read the record last, in ms of the monotonic clock. */
+  /** When the last request that read the record was sent, in ms of the monotonic clock. */
   readAt(id: string): number | undefined {
     return this.#entries.get(idKey(id))?.readAt;
   }
 
-  /** When the record was last read as it was before its last change, in ms of the monotonic clock. */
+  /** When the record before the last change was last read, in ms of the monotonic clock. */
   formerReadAt(id: string): number {
     return this.#entries.get(idKey(id))?.formerReadAt ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** Whether a reading that was sent at that time knows less of the record than is known already. */
+  /** Whether a newer reading of the record, or a change of it, is known than a reading that was sent at `sentAt`. */
   isOlder(id: string, sentAt: number): boolean {
     const never = Number.NEGATIVE_INFINITY;
     return sentAt < Math.max(this.readAt(id) ?? never, this.#changedAt.get(idKey(id)) ?? never);
   }
 
-  /** Whether the record was read so long ago that it is no present state. */
+  /** Whether the record was read too long ago to show the present. */
   isStale(id: string): boolean {
     const entry = this.#entries.get(idKey(id));
     return entry !== undefined && entry.readAt < this.#staleBefore;
@@ -175,23 +187,23 @@ export class Table<T extends object | null> {
     return this.#entries.size;
   }
 
-  /** Whether the list was once read completely, so that what is not here is not in the cloud. */
+  /** Whether the list was read completely at least once. Then a record that is not here is not in the cloud. */
   get isComplete(): boolean {
     return this.#completeAt !== null;
   }
 
-  /** Whether it was read completely by requests that were sent since then. */
+  /** Whether the list was read completely by requests that were sent at that time or later. */
   isReadSince(at: number): boolean {
     return this.#completeAt !== null && this.#completeAt >= at;
   }
 
-  /** Whether it was read completely, and not too long ago. */
+  /** Whether the list was read completely, and not too long ago. */
   get isListFresh(): boolean {
     return this.isReadSince(this.#staleBefore);
   }
 }
 
-/** A table as all but the store see it. */
+/** The table as the other rooms see it: only the store writes it. */
 export type ReadonlyTable<T extends object> = Omit<
   Table<T>,
   'upsert' | 'replaceAll' | 'miss' | 'change' | 'remove' | 'markStale'

@@ -14,9 +14,9 @@ export interface ReadonlyDevices {
 }
 
 /**
- * Which device is where, property ← signal ← sonic, and which of them this bridge shows. Only the list of a property's
- * signals shows what is in it. A sonic on Wi-Fi names its property itself. This bridge shows a device if the filter selects
- * its property, and if the hash of the property's id selects this bridge.
+ * Which device is where (property ← signal ← sonic), and which devices this bridge shows. Only the list of a property's
+ * signals shows what is in the property. A sonic on Wi-Fi names its property itself. This bridge shows a device if the
+ * filter selects its property, and if the hash of the property's id selects this bridge.
  */
 export class Topology {
   readonly #devices: ReadonlyDevices;
@@ -26,18 +26,22 @@ export class Topology {
   /** The properties that this bridge shows. */
   #shown: ReadonlySet<string> = new Set();
   #arePlacesKnown: boolean;
-  /** The only property, when the properties changed last. */
+  /** The account's only property at the last change of the properties; null if it had several, or none. */
   #only: string | null = null;
-  /** By the key of a signal. */
+  /** By the key of a signal: the ids of the sonics on it. */
   readonly #sonicsOn = new Map<string, Set<string>>();
   /**
-   * By the key of a sonic whose new signal is not known to be in its property: the property in which the sonic was, and when it
-   * was first read with that signal. The signal may have moved too, so the sonic stays there until the signals were read since.
+   * Sonics, by key, whose new signal is not known to be in the same property as the old one. For each, the property in
+   * which the sonic was, and when it was first read with the new signal. The signal itself may have moved too, so the
+   * sonic stays in its former property until the lists of signals were read after that time.
    */
   readonly #formerProperties = new Map<string, { readonly propertyId: string; readonly since: number }>();
-  /** By the key of a device, the property that it was in when the account lost that: it is not in the only one that is left. */
+  /**
+   * By the key of a device: the property in which it was when the account lost that property. If only one property is
+   * left, such a device is not assumed to be in it.
+   */
   readonly #lostProperties = new Map<string, string>();
-  /** Keys of sonics. */
+  /** The keys of the sonics on Wi-Fi. */
   readonly #wifi = new Set<string>();
 
   constructor(devices: ReadonlyDevices, filter: PropertyFilter, shard: Shard) {
@@ -49,9 +53,9 @@ export class Topology {
 
   // ---- what the cloud said --------------------------------------------------------------------------------------
 
-  /** Follows a change of the properties or of their names. */
+  /** Call this after a change of the properties or of their names. */
   propertiesChanged(): void {
-    // What was in the only property is still there, though it is not the only one any more.
+    // The account had only one property and now has more. Its signals stay there until its lists miss them.
     if (this.#only !== null && this.onlyProperty === null) {
       this.#signals.adopt(this.#only, this.#devices.signal.ids);
     }
@@ -62,7 +66,10 @@ export class Topology {
     this.#notePlaces();
   }
 
-  /** Stores the signals that these properties list. Returns whether any has moved to another property, or to none. */
+  /**
+   * Stores the lists of these properties' signals. Returns whether any device has moved to another property, or to
+   * none.
+   */
   setSignals(lists: ReadonlyMap<string, Reading<Pick<Signal, 'id'>>>): boolean {
     const moves = [...lists].map(([propertyId, reading]) => this.#signals.set(propertyId, reading));
     const left = [...this.#formerProperties].filter(([key, { since }]) => this.#isLocatedSince(key, since));
@@ -71,7 +78,7 @@ export class Topology {
     return moves.includes(true) || left.length > 0;
   }
 
-  /** Whether the list that has the signal of a sonic was read since, or all lists were. */
+  /** Whether the lists now show where the sonic is: its signal's list, or every list, was requested after `at`. */
   #isLocatedSince(sonicKey: string, at: number): boolean {
     const owner = this.#signals.propertyOf(this.#devices.sonic.get(sonicKey)?.signal_id ?? '');
     if (owner !== null && this.#signals.isReadSince(owner, at)) return true;
@@ -100,7 +107,10 @@ export class Topology {
     this.#formerProperties.delete(idKey(id));
   }
 
-  /** Notes on which signal a sonic was and is. Returns whether only the lists of signals show where it is now. */
+  /**
+   * Notes on which signal a sonic was and on which it is now. Returns whether only the lists of signals can show where
+   * the sonic is now.
+   */
   moveSonic(id: string, before: string | null, after: string | null): boolean {
     const former =
       this.#formerProperties.get(idKey(id))?.propertyId ?? this.#signals.propertyOf(before ?? '');
@@ -129,12 +139,14 @@ export class Topology {
 
   // ---- where things are -----------------------------------------------------------------------------------------
 
-  /** The property in which a device is, also if the account has no other; null while that is not known. */
+  /**
+   * The property in which a device is. If the account has only one property, it is that one. Null if it is not known.
+   */
   propertyOf(kind: CloudDeviceKind, id: string): string | null {
     return this.#ownProperty(kind, id) ?? (this.#isPropertyLost(id) ? null : this.onlyProperty);
   }
 
-  /** The property in which an incident is, by the same rule. */
+  /** The property in which an incident is, by the same rule as for devices. */
   propertyOfIncident({ sonic_id: sonicId, signal_id: signalId }: Incident): string | null {
     const ofSonic = sonicId === null ? null : this.#ownProperty('sonic', sonicId);
     const ofSignal = signalId === null ? null : this.#ownProperty('signal', signalId);
@@ -142,13 +154,13 @@ export class Topology {
     return ofSonic ?? ofSignal ?? (isPropertyLost ? null : this.onlyProperty);
   }
 
-  /** Whether the account no longer has the property in which a device was. */
+  /** Whether the device was in a property that the account no longer has. */
   #isPropertyLost(id: string): boolean {
     const propertyId = this.#lostProperties.get(idKey(id));
     return propertyId !== undefined && !this.#devices.property.has(propertyId);
   }
 
-  /** The property that lists the device or its signal, or that it names itself; null without one. */
+  /** The property that lists the device or its signal, or that a sonic on Wi-Fi names itself; null if there is none. */
   #ownProperty(kind: CloudDeviceKind, id: string): string | null {
     if (kind === 'property') return id;
     if (kind === 'signal') return this.#signals.propertyOf(id);
@@ -159,7 +171,7 @@ export class Topology {
     return this.#devices.property.get(namedProperty(sonic))?.id ?? null;
   }
 
-  /** The property if the account has no other; null with several, or while not all are known. */
+  /** The account's only property; null if it has several, or if not all are known. */
   get onlyProperty(): string | null {
     const { property } = this.#devices;
     return property.isComplete && property.size === 1 ? (property.ids[0] ?? null) : null;
@@ -170,13 +182,13 @@ export class Topology {
     return this.#sonicsOn.get(idKey(signalId)) ?? [];
   }
 
-  /** Whether a sonic is on a signal, or may be, since it names none. */
+  /** Whether a sonic is on a signal, or may be on it because the sonic names no signal. */
   mayBeOn(sonicId: string, signalId: string): boolean {
     if (this.isWifi(sonicId)) return false;
     return this.isHubless(sonicId) || isSameId(this.#devices.sonic.get(sonicId)?.signal_id ?? null, signalId);
   }
 
-  /** Whether a sonic needs no signal, or names none, so that the signals of a property do not show where it is. */
+  /** Whether a sonic is on Wi-Fi or names no signal. Then the lists of signals do not show where it is. */
   isHubless(sonicId: string): boolean {
     return this.isWifi(sonicId) || this.#devices.sonic.get(sonicId)?.signal_id === null;
   }
@@ -186,25 +198,25 @@ export class Topology {
     return this.#devices.signal.ids.filter((id) => this.#signals.propertyOf(id) === propertyId);
   }
 
-  /** The sonics that the cloud lists among those without a signal. */
+  /** The sonics on Wi-Fi, which have no signal: the cloud lists them separately. */
   get wifiSonics(): string[] {
     return this.#devices.sonic.ids.filter((id) => this.isWifi(id));
   }
 
-  /** Whether the cloud lists the sonic among those without a signal. */
+  /** Whether the cloud lists the sonic among the sonics on Wi-Fi. */
   isWifi(sonicId: string): boolean {
     return this.#wifi.has(idKey(sonicId));
   }
 
   /**
-   * Whether the signals of all properties that matter were once read. From then on a device without a property has none, and
-   * does not only wait for one.
+   * Whether the signals of all relevant properties were read at least once. After that, a device without a property
+   * really has none. Before that, its property may not have been read yet.
    */
   get arePlacesKnown(): boolean {
     return this.#arePlacesKnown;
   }
 
-  /** Whether a property is known to have no signal, and no sonic that needs none. */
+  /** Whether it is known that a property has no signals and no sonics on Wi-Fi. */
   isWithoutDevices(propertyId: string): boolean {
     return (
       this.#signals.isEmpty(propertyId) &&
@@ -212,19 +224,24 @@ export class Topology {
     );
   }
 
-  /** Whether all signals of a property are known: they were read, and not too long ago. */
+  /** Whether all signals of a property are known, from a reading that is not too old. */
   areSignalsKnown(propertyId: string): boolean {
     return this.#signals.isFresh(propertyId);
   }
 
-  /** Notes that what was read before that time is too old; the properties whose signals are not known from now on. */
+  /**
+   * Marks lists that were read before that time as too old; returns the properties whose signals are no longer known.
+   */
   markStale(readBefore: number): string[] {
     return this.#signals.markStale(readBefore);
   }
 
   // ---- what is shown --------------------------------------------------------------------------------------------
 
-  /** Whether this bridge shows the device. One without a property is shown by the bridge of its hash, unless a filter is on. */
+  /**
+   * Whether this bridge shows the device. A device without a property is shown by the bridge that its hash selects, but
+   * by no bridge if a filter is on.
+   */
   isShown(kind: CloudDeviceKind, id: string): boolean {
     if (!this.#devices[kind].has(id)) return false;
     if (this.isWholeAccount) return true;
@@ -233,23 +250,25 @@ export class Topology {
     return !this.#filter.isOn && this.#arePlacesKnown && this.isAnsweredHere(kind, id);
   }
 
-  /** Whether the account has a device that this bridge leaves to another one, or may have to. */
+  /** Whether the account has the device and this bridge leaves it, or may have to leave it, to another bridge. */
   isLeftToOthers(kind: CloudDeviceKind, id: string): boolean {
     if (!this.#devices[kind].has(id) || this.isShown(kind, id)) return false;
     return this.isShared && (this.isUnplaced(kind, id) || !this.isAnsweredHere(kind, id));
   }
 
-  /** Whether the device still waits for its property, so that nobody knows whether to show it. */
+  /**
+   * Whether the device's property was not read yet. Then it is not known whether this bridge should show the device.
+   */
   isUnplaced(kind: CloudDeviceKind, id: string): boolean {
     return !this.arePlacesKnown && this.#devices[kind].has(id) && this.propertyOf(kind, id) === null;
   }
 
-  /** Properties of the account that this bridge leaves to others. */
+  /** Properties of the account that other bridges show. */
   get otherPropertyIds(): string[] {
     return this.#devices.property.ids.filter((id) => this.isLeftToOthers('property', id));
   }
 
-  /** Whether every property is shown, so that everything is, wherever it is. */
+  /** Whether this bridge shows the whole account: no filter is on, and no other bridge shows a part of it. */
   get isWholeAccount(): boolean {
     return !this.#filter.isOn && !this.isShared;
   }
@@ -259,17 +278,17 @@ export class Topology {
     return isShared(this.#shard);
   }
 
-  /** Whether the hash of this id selects this bridge: the id of a property, or of a record that is in none. */
+  /** Whether the hash of this id selects this bridge. It is the id of a property, or of a record without a property. */
   isOurs(id: string): boolean {
     return isOurs(id, this.#shard);
   }
 
-  /** Properties whose signals must be known, and were never read. */
+  /** Properties whose signals must be known but were never read. */
   unreadPropertyIds(): string[] {
     return this.propertyIdsToRead().filter((id) => !this.#signals.has(id));
   }
 
-  /** Properties whose signals must be known: those that are shown and, where bridges share the account, all. */
+  /** Properties whose signals must be known: the shown ones, or all of them if bridges share the account. */
   propertyIdsToRead(): string[] {
     const { ids } = this.#devices.property;
     return this.isShared ? ids : ids.filter((id) => this.#shown.has(id));
@@ -277,19 +296,21 @@ export class Topology {
 
   // ---- who answers ----------------------------------------------------------------------------------------------
 
-  /** Whether this bridge answers commands for a device, shown or not. */
+  /** Whether this bridge answers commands for a device, even if it does not show the device. */
   isAnsweredHere(kind: CloudDeviceKind, id: string): boolean {
     return this.isOurs(this.#decisiveId(kind, id));
   }
 
-  /** The other bridge that moves a valve, null where it is this one. */
+  /** The name of the other bridge that moves a valve; null if this bridge moves it. */
   otherMover(sonicId: string): string | null {
     if (this.isAnsweredHere('sonic', sonicId)) return null;
     const { count } = this.#shard;
     return bridgeName({ index: bridgeOf(this.#decisiveId('sonic', sonicId), count), count });
   }
 
-  /** The id whose hash decides which bridge a device belongs to: its property's, else its hub's, else its own. */
+  /**
+   * The id whose hash decides to which bridge a device belongs: the id of its property, else of its hub, else its own.
+   */
   #decisiveId(kind: CloudDeviceKind, id: string): string {
     const signalId = kind === 'sonic' ? this.#devices.sonic.get(id)?.signal_id : null;
     return this.propertyOf(kind, id) ?? signalId ?? id;

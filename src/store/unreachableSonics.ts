@@ -1,13 +1,16 @@
 /**
- * Sonics that are unreachable: an incident that only they can report would be missing. A property that has one cannot say
- * that no incident is open there.
+ * The unreachable sonics. Such a sonic cannot report its incidents. So for its property, the absence of incidents does
+ * not mean that no incident is open.
  */
 export class UnreachableSonics {
-  /** By sonic, its property; null: that is not known, and it may be any. */
+  /** By sonic: its property; null if the property is not known, so that it may be any. */
   readonly #properties = new Map<string, string | null>();
   readonly #counts = new Map<string | null, number>();
 
-  /** Records the property of an unreachable sonic; undefined for one that is reachable. Returns the properties whose answer changes. */
+  /**
+   * Records the property of an unreachable sonic; `propertyId` is undefined if the sonic is reachable. Returns the
+   * properties for which `mayBeIn` may now have another result; null in the list stands for all of them.
+   */
   record(id: string, propertyId: string | null | undefined): (string | null)[] {
     const before = this.#properties.get(id);
     if (before === propertyId) return [];
@@ -21,7 +24,7 @@ export class UnreachableSonics {
     return this.#counts.has(propertyId) || this.#counts.has(null);
   }
 
-  /** Returns the property if it now has its first unreachable sonic, or has none any more. */
+  /** Returns the property if its first unreachable sonic was added, or its last one was removed. */
   #count(propertyId: string | null | undefined, step: 1 | -1): (string | null)[] {
     if (propertyId === undefined) return [];
     const before = this.#counts.get(propertyId) ?? 0;

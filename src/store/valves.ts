@@ -16,11 +16,13 @@ interface Awaited extends AcceptedCommand {
 
 interface Settled {
   readonly position: SettledValve;
-  /** When it was last read, in ms of the monotonic clock; null while the cloud shows it. */
+  /** When the position was last read, in ms of the monotonic clock; null while the cloud still shows it. */
   readonly seenAt: number | null;
 }
 
-/** What is known of the valves beyond their present state in the cloud. */
+/**
+ * What is known of the valves beyond their current state in the cloud: accepted commands, last positions, travel times.
+ */
 export class Valves {
   readonly #accepted = new Map<string, Awaited>();
   readonly #settled = new Map<string, Settled>();
@@ -28,9 +30,9 @@ export class Valves {
   #staleBefore = -Number.MAX_VALUE;
 
   /**
-   * Records the state of a sonic's valve, by a reading that was sent at that time in ms of the monotonic clock; its former
-   * state was read last at the other. Returns whether a command has ended by that: then the valve may show another state
-   * although the record is the same.
+   * Records the state of a sonic's valve. `readAt` is when the reading was sent, and `formerReadAt` when the former
+   * state was last read, in ms of the monotonic clock. Returns whether this has ended a command. Then the valve may
+   * show another state although the record is the same.
    */
   record({ id, valve_state: state }: Sonic, readAt: number, formerReadAt: number): boolean {
     const settled = settledValve(state);
@@ -44,7 +46,7 @@ export class Valves {
       this.#accepted.set(id, { ...accepted, stateBefore: state });
       return false;
     }
-    // The state has changed, or is the one that the command asked for: from now on it is shown.
+    // The state has changed, or is the requested one. From now on the state in the cloud is shown.
     const isOver = accepted.stateBefore !== state || settled === targetOf[accepted.action];
     return isOver && this.#accepted.delete(id);
   }
@@ -55,39 +57,47 @@ export class Valves {
     this.#accepted.set(sonic.id, { action, stateBefore: sonic.valve_state, wasMoving, acceptedAt });
   }
 
-  /** The sonics with an open command. */
+  /** The sonics with a command that has not ended yet. */
   get awaited(): Iterable<string> {
     return this.#accepted.keys();
   }
 
-  /** Records that a command has ended: the state in the cloud is shown. Returns whether there was one. */
+  /**
+   * Records that a command has ended. From now on the state in the cloud is shown. Returns whether there was a command.
+   */
   forgetAccepted(sonicId: string): boolean {
     return this.#accepted.delete(sonicId);
   }
 
-  /** Notes how long a valve took from command to confirmation, in s. */
+  /** Records how long a valve took from the command to its confirmation, in s. */
   recordTravelTime(sonicId: string, seconds: number): void {
     this.#travelTimesS.set(sonicId, seconds);
   }
 
-  /** In s; null before the first confirmed command. */
+  /** The time of the last confirmed command, in s; null if there was none. */
   travelTimeS(sonicId: string): number | null {
     return this.#travelTimesS.get(sonicId) ?? null;
   }
 
-  /** Notes that what was read before that time is too old; the sonics whose last settled position is no longer known. */
+  /**
+   * Marks positions that were read before that time as too old; returns the sonics whose last position is no longer
+   * known.
+   */
   markStale(readBefore: number): string[] {
     this.#staleBefore = Math.max(this.#staleBefore, readBefore);
     const ids = [...this.#settled.keys()];
     return ids.filter((id) => this.#lastSettled(id) === null && this.#settled.delete(id));
   }
 
-  /** What to show for a sonic's valve. */
+  /** The state to show for a sonic's valve. */
   shown({ id, valve_state: state }: Sonic): Valve | null {
     return valveShownAfter(this.#accepted.get(id) ?? null, state, this.#lastSettled(id));
   }
 
-  /** Null also where it was read too long ago: a person may have moved the valve before its pressure test began. */
+  /**
+   * The last position in which the valve stood still; null if it is not known, or was read too long ago. For example, a
+   * person may have moved the valve before a pressure test began.
+   */
   #lastSettled(id: string): SettledValve | null {
     const settled = this.#settled.get(id);
     if (!settled || (settled.seenAt ?? this.#staleBefore) < this.#staleBefore) return null;

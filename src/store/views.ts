@@ -9,7 +9,7 @@ import { isLinkLost } from '../model/incidents.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
 import type { Account } from './account.ts';
 
-/** A property with all that is known around it; null where it is not shown. */
+/** A property with all data that its entities show; null if it is not shown. */
 export function propertyViewOf(
   account: Account,
   id: string,
@@ -31,34 +31,36 @@ export function propertyViewOf(
     contents,
     incidents: incidents.shownBy('property', id),
     possibleIncidents: incidents.possibleAt('property', id),
-    // An incident at a signal that is not known to be in this property would be missing.
+    // If a signal is not known to be in this property yet, its incidents would be missing here.
     areIncidentsKnown: incidents.areKnown && topology.areSignalsKnown(id),
     isReporting: !account.unreachableSonics.mayBeIn(id),
   };
 }
 
-/** A webhook's address that the cloud does not show is the one that it accepted last. */
+/**
+ * The settings of a property. If the cloud does not show the address of the webhook, the last accepted address is used.
+ */
 function settingsOf({ settings }: Account, id: string, { webhook_url }: AcceptedSettings) {
   const read = settings.of(id);
   return read?.webhook_url === null && webhook_url !== undefined ? { ...read, webhook_url } : read;
 }
 
-/** A signal, and all that decides whether it is reachable; null where the cloud's lists did not have it. */
+/** A signal, and all data that decides whether it is reachable; null if the cloud's lists did not have it. */
 function signalLinkOf({ devices, incidents, flaps }: Account, id: string) {
   const signal = devices.signal.get(id);
   if (!signal) return null;
   const lostAt = incidents.cloudLostAt(id);
   return {
     signal,
-    // The incident is the second word that a reading needs.
+    // An open incident confirms a single reading that found the link down, so that it is no flap.
     isFlap: flaps.signal.has(id) && lostAt === null,
-    // A reading that was sent since then decides: the incident may stay open after the hub is back.
+    // A reading that was sent after the incident decides, because the incident may stay open after the hub is back.
     isCloudLost: lostAt !== null && (devices.signal.readAt(id) ?? lostAt) < lostAt,
     isStale: devices.signal.isStale(id),
   };
 }
 
-/** A signal with all that is known around it; null where it is not shown. */
+/** A signal with all data that its entities show; null if it is not shown. */
 export function signalViewOf(account: Account, id: string): SignalView | null {
   const { topology, incidents, hubs } = account;
   const link = signalLinkOf(account, id);
@@ -72,12 +74,12 @@ export function signalViewOf(account: Account, id: string): SignalView | null {
     incidents: incidents.shownBy('signal', id),
     possibleIncidents: incidents.possibleAt('signal', id),
     areIncidentsKnown: incidents.areKnown,
-    // What is shown of a hub the cloud finds out.
+    // The cloud itself detects the incidents of a hub, so an unreachable hub hides none.
     isReporting: true,
   };
 }
 
-/** A sonic with all that is known around it; null where it is not shown. */
+/** A sonic with all data that its entities show; null if it is not shown. */
 export function sonicViewOf(account: Account, id: string): SonicView | null {
   const { devices, topology, incidents, flaps, valves } = account;
   const sonic = devices.sonic.get(id);

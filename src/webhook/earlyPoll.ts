@@ -1,12 +1,12 @@
 import type { Clock } from '../base/clock.ts';
 import type { Poller } from '../polling/poller.ts';
 
-/** The contract of the webhook: at most one early poll in this time, in ms. */
+/** The shortest time between two early polls, in ms, as the contract of the webhook promises. */
 const everyMs = 5_000;
 
 /**
- * Reads incidents and valves early: at once, but at most every five seconds. All that ask within that time share one poll
- * after it.
+ * Returns a function that reads incidents and valves early: at once, but at most every five seconds. All calls within
+ * that time share one poll at its end.
  */
 export function earlyPolls(poller: Poller, clock: Clock): () => void {
   let nextAt = Number.NEGATIVE_INFINITY;

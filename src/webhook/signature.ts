@@ -1,12 +1,12 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { describeDuration } from '../base/duration.ts';
 
-/** How old a delivery may be: the vendor advises ten minutes. */
+/** How old a delivery may be, in ms. The vendor advises ten minutes. */
 const toleranceMs = 600_000;
 
 /**
- * The problem with the signature of a delivery; null if it is right. The vendor signs as
- * Stripe does: `t=SECONDS,v1=HEX`, and perhaps others of other schemes. HEX is HMAC-SHA256 over the time, a dot and the
+ * The problem with the signature of a delivery; null if the signature is right. The vendor signs like Stripe:
+ * `t=SECONDS,v1=HEX`, perhaps with further signatures of other schemes. HEX is HMAC-SHA256 over the time, a dot and the
  * body.
  */
 export function signatureProblem(
@@ -29,7 +29,7 @@ export function signatureProblem(
     : `it was signed ${age} in the future. Check the clock of this computer`;
 }
 
-/** Whether two texts are the same, in a time that does not depend on how much of them is the same. */
+/** Whether two texts are the same. The time that this takes does not show how much of them is the same. */
 export function isSameSecret(given: string, wanted: string): boolean {
   return isEqual(sha256Of(given), sha256Of(wanted));
 }

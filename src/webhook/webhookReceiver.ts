@@ -6,17 +6,17 @@ import { readBody } from '../base/readBody.ts';
 import { isSameSecret, signatureProblem } from './signature.ts';
 
 /*
- * The cloud calls the bridge when something changes. The receiver checks the address and the signature of a call, and does not
- * read its content. A call only causes an early poll (`earlyPoll.ts`), so a forged call does no harm. The registration
- * (`webhookRegistration.ts`) writes the address of the bridge into the settings of each property.
+ * The cloud calls the bridge when something changes. The receiver checks the address and the signature of a call, but
+ * does not read its content. A call only causes an early poll (`earlyPoll.ts`), so a forged call does no harm. The
+ * registration (`webhookRegistration.ts`) writes the address of the bridge into the settings of each property.
  */
 
 const maxBodyBytes = 65_536;
 
-/** Repeated calls of a stranger have one line in this time. */
+/** Repeated calls of a stranger are logged once in this time, in ms. */
 const logAgainMs = 3_600_000;
 
-/** How deliveries may end, and the status of the answer. */
+/** The outcomes of a delivery, each with the status of its answer. */
 const statusCodes = { accepted: 202, not_found: 404, unauthorized: 401, too_large: 413 };
 export type DeliveryOutcome = keyof typeof statusCodes;
 
@@ -26,11 +26,11 @@ interface RefusedDelivery {
 }
 
 interface WebhookEvents {
-  /** The cloud has delivered something. Its content is not read. */
+  /** The cloud has called. The content of the call is not read. */
   readonly delivery: [];
 }
 
-/** Receives the cloud's deliveries, and checks their address and signature. */
+/** Receives the calls of the cloud, and checks their address and signature. */
 export class WebhookReceiver extends EventEmitter<WebhookEvents> {
   readonly #secret: string;
   readonly #signingSecret: string | undefined;
@@ -39,7 +39,7 @@ export class WebhookReceiver extends EventEmitter<WebhookEvents> {
   readonly #loggedAt = new Map<DeliveryOutcome, number>();
   readonly #counts = { accepted: 0, not_found: 0, unauthorized: 0, too_large: 0 };
 
-  /** With a signing secret, deliveries must be signed with it. */
+  /** If there is a signing secret, calls must be signed with it. */
   constructor(secret: string, signingSecret: string | undefined, clock: Clock, log: Log) {
     super();
     this.#secret = secret;
@@ -48,12 +48,15 @@ export class WebhookReceiver extends EventEmitter<WebhookEvents> {
     this.#log = log;
   }
 
-  /** How many deliveries ended how. */
+  /** How many calls have ended in each way. */
   get counts(): Readonly<Record<DeliveryOutcome, number>> {
     return this.#counts;
   }
 
-  /** Takes a delivery to the address that ends so, and resolves to the answer. Rejects if the client leaves. */
+  /**
+   * Handles a call. `ending` is the end of its address. Resolves to the answer; rejects if the client closes the
+   * connection.
+   */
   async receive(
     ending: string,
     request: IncomingMessage,
@@ -66,7 +69,7 @@ export class WebhookReceiver extends EventEmitter<WebhookEvents> {
       this.#log.debug('Webhook called. Updating now');
       this.emit('delivery');
     }
-    // A client without the right address learns nothing.
+    // A client without the right address must learn nothing.
     const isExplained = refusal !== null && outcome !== 'not_found';
     return {
       status: statusCodes[outcome],
@@ -94,7 +97,7 @@ export class WebhookReceiver extends EventEmitter<WebhookEvents> {
   }
 }
 
-/** The text decoded. If it is not encoded correctly, it cannot be the secret. */
+/** Decodes a text. If it is not encoded correctly, it is returned unchanged and cannot match an encoded secret. */
 function decodedPart(part: string): string {
   try {
     return decodeURIComponent(part);

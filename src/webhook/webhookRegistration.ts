@@ -7,23 +7,29 @@ import { storeReply } from '../commands/updates.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { Store } from '../store/store.ts';
 
-/** Where the cloud is to call: the address, and the address as logs may show it. */
+/** The address that the cloud should call, and the form of it that logs may show. */
 interface RegistrationOptions {
   /** The address for the `webhook_url` of each property. */
   readonly url: string;
-  /** How the cloud's word on it is shown: without the secrets in it. */
+  /** The address without its secrets, for logs and topics. */
   readonly shownUrl: string;
-  /** Ends the requests in progress. */
+  /** Ends the requests in progress when it aborts. */
   readonly stopping: AbortSignal;
 }
 
-/** How long to wait while commands have used up the budget, in ms. */
+/** The wait before the next check if commands have used up the budget, in ms. */
 const budgetWaitMs = 5_000;
 
-/** If the address was changed back so often, another program sets its own. It is left alone until the next start. */
+/**
+ * If the address was changed back this many times, another program sets its own address. It then stays until the next
+ * start.
+ */
 const maxTimes = 3;
 
-/** Puts the webhook's address into the settings of each property that has another, whenever these were read. */
+/**
+ * Writes the webhook's address into the settings of each property that has another address, whenever the settings were
+ * read.
+ */
 export class WebhookRegistration {
   readonly #client: CloudClient;
   readonly #store: Store;
@@ -31,13 +37,13 @@ export class WebhookRegistration {
   readonly #options: RegistrationOptions;
   readonly #clock: Clock;
   readonly #log: Log;
-  /** How often each property was given the address; infinity for those that are left alone. */
+  /** By property: how often the address was written; infinity if the cloud will always reject it. */
   readonly #times = new Map<string, number>();
-  /** Looks at the settings of all properties, one after the other; never rejects. */
+  /** Checks the settings of all properties, one after the other; never rejects. */
   readonly look = singleFlight(async () => {
     const { stopping } = this.#options;
     for (const id of this.#store.ids('property')) {
-      // Commands must not wait for the registration in a large account.
+      // In a large account, commands must not wait for the registration.
       while (this.#client.traffic().isUsedUp && !stopping.aborted) {
         await sleep(this.#clock, budgetWaitMs, stopping).catch(() => {});
       }
@@ -63,7 +69,7 @@ export class WebhookRegistration {
     this.#log = log;
   }
 
-  /** From now on looks at the settings whenever they were read. */
+  /** Starts to check the settings whenever they were read. */
   start(): void {
     this.#poller.on('ended', (poll) => {
       if (poll === 'properties') void this.look();
@@ -72,7 +78,8 @@ export class WebhookRegistration {
 
   async #register(id: string): Promise<void> {
     const settings = this.#store.propertyView(id)?.settings;
-    // Only a guest cannot read the settings, and a guest cannot change them either.
+    // If the settings cannot be read, the account is only a guest of the property, and a guest cannot change them
+    // either.
     if (!settings || (settings.webhook_enabled !== false && this.#isOurs(settings.webhook_url))) return;
     const times = this.#times.get(id) ?? 0;
     if (times > maxTimes) return;
@@ -90,7 +97,7 @@ export class WebhookRegistration {
     const call = { operation: 'update_property_settings', params: { property_id: id }, body } as const;
     try {
       const reply = await this.#client.call(call, { signal: stopping });
-      // As the cloud would show it: the topics are no place for a secret.
+      // Stored without its secrets, because the address is published at topics.
       const shownCall = { ...call, body: { ...body, webhook_url: shownUrl } };
       storeReply(this.#store, shownCall, reply, this.#clock.monotonic());
       this.#logSuccess(id, label, settings.webhook_url ?? '');
@@ -106,7 +113,7 @@ export class WebhookRegistration {
       this.#log.info({ device: id }, `Webhook registered for ${label}`);
       return;
     }
-    // Only the origin of the other address: the rest may be secret.
+    // Only the origin of the other address is logged, because the rest may be secret.
     const origin = URL.canParse(before) ? new URL(before).origin : 'another address';
     this.#log.warn({ device: id }, `Webhook of ${label} replaced: ${origin} gets no more calls`);
   }
@@ -128,10 +135,10 @@ export class WebhookRegistration {
   }
 }
 
-/** Trying again would fail again. */
+/** The same request would fail again with these errors. */
 const permanentKinds: readonly CloudErrorKind[] = ['forbidden', 'rejected', 'notFound', 'unsupported'];
 
-/** The cloud may write it in another way: the host in small letters, a slash at its end. */
+/** The address in one form. The cloud may change the case of the host, or the slash at the end. */
 function bareOf(address: string): string {
   const { href } = URL.canParse(address) ? new URL(address) : { href: address };
   return href.replace(/\/+$/, '');

@@ -7,7 +7,7 @@ const message = document.querySelector('#message');
 const keep = document.querySelector('#keep');
 const button = form.querySelector('button');
 
-/** How often, and for how long, the status page is waited for. */
+/** The page asks this often whether the status page is there, and gives up after `maxAsked` requests. */
 const askEveryMs = 500;
 const maxAsked = 60;
 
@@ -16,7 +16,7 @@ function say(words, kind = '') {
   message.className = kind;
 }
 
-/** What each finding of the tests means here; the first that fits. What fits none needs no line of its own. */
+/** The text for each finding of the tests: the first row that fits. A finding that fits no row gets no line. */
 const meanings = [
   ['OK', /^account$/, 'account_works'],
   ['OK', /^MQTT broker$/, 'broker_works'],
@@ -30,7 +30,7 @@ const meanings = [
 const meaningOf = ({ check, outcome }) =>
   meanings.find(([result, name]) => result === outcome && name.test(check))?.[2];
 
-/** The results in the language of this page. The words of the program follow what failed. */
+/** Lists the results in the language of this page. Failures and notes also show the program's English words. */
 function show(found) {
   // A part that works may have more than one finding.
   const isFirst = (each, index) => found.findIndex((other) => meaningOf(other) === meaningOf(each)) === index;
@@ -77,7 +77,7 @@ async function send() {
   document.querySelector('#next').hidden = false;
 }
 
-/** The bridge needs a moment until its page is there. */
+/** Waits until the bridge serves its status page, and opens it. */
 async function openStatusPage() {
   for (let asked = 0; asked < maxAsked; asked++) {
     await new Promise((resolve) => setTimeout(resolve, askEveryMs));
@@ -123,7 +123,7 @@ fetch('broker')
       note.textContent = words;
       field.after(note);
       field.placeholder = '';
-      // The language is also that of this page.
+      // The language can still be chosen, because this page uses it too.
       field.readOnly = name !== 'language';
     }
   })

@@ -1,6 +1,6 @@
 import type { TextTable } from '../../model/language.ts';
 
-/** THE TEXTS of the setup page. Where a test fails, the reason follows in the words of the program, in English. */
+/** THE TEXTS of the setup page. If a test fails, the program's own reason follows in English. */
 export const setupTexts: TextTable = {
   language: { en: 'en', de: 'de', fr: 'fr', nl: 'nl', pl: 'pl' },
   title: {

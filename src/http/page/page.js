@@ -6,17 +6,17 @@ import { texts } from './texts.js';
 /** The bridge sends something every 5 seconds. If nothing comes for longer than this, the connection is lost. */
 const silenceMs = 12_000;
 
-/** If a proxy holds the stream back, the document is read this often instead. */
+/** If a proxy holds the stream back, the page reads the document this often instead. */
 const askEveryMs = 5_000;
 
-/** How soon a stream is opened again that has never worked, and one that was lost. */
+/** The waits before the stream is opened again: `seldomMs` if it has never worked, `soonMs` if it was lost. */
 const seldomMs = 60_000;
 const soonMs = 5_000;
 
-/** With fewer hubs and valves there is no search. */
+/** The page has a search if there are more hubs and valves than this. */
 const fewDevices = 20;
 
-/** With so many valves, a property is taller than the water chart beside it. */
+/** From this number on, a property's valves would be taller than the water chart beside them. */
 const manyValves = 5;
 
 const at = (id) => document.getElementById(id);
@@ -32,7 +32,7 @@ const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 's
 const timeOnly = new Intl.DateTimeFormat(locale, { timeStyle: 'short' });
 const moreExact = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'medium' });
 const listed = new Intl.ListFormat(language, { type: 'unit' });
-// Dates of usage are those of the property, wherever the reader is.
+// The days of usage are dates at the property, even if the reader is in another time zone.
 const dayName = new Intl.DateTimeFormat(locale, {
   weekday: 'short',
   day: 'numeric',
@@ -110,7 +110,7 @@ function drawEach(place, data, create, drawOne) {
   for (const [index, each] of data.entries()) drawOne(place.children[index], each);
 }
 
-/** A moment, and how long ago it was; `refresh` keeps that true. */
+/** A moment as text that says how long ago it was. `refresh` updates the text. */
 function moment(ms) {
   const words = make('span', { 'data-at': ms }, ago(serverNow() - ms));
   return make('time', { datetime: new Date(ms).toISOString(), title: moreExact.format(ms) }, words);
@@ -278,7 +278,7 @@ function flowWords(flowLMin) {
 /** A chart of fewer bars leaves room on its left. */
 const fewestBars = 10;
 
-/** The flow of the last day, a bar for each part of it; nothing if no water has run. */
+/** The flow of the last day: one bar for the highest flow in each part of it. Null if no water has run. */
 function spark({ flowDay }) {
   if (flowDay === null) return null;
   const { from, peaks } = flowDay;
@@ -376,7 +376,7 @@ function drawCard(card, { property, status }) {
   const [head] = devices.children;
   const [own, valves, hubList] = ['own', 'valves', 'hubs'].map((kind) => devices.querySelector(`.${kind}`));
   const places = { alerts: own, sonics: valves, hubs: hubList };
-  // The worst comes first. Moving an element ends its animations, so those in the right place stay.
+  // The worst section comes first. Moving an element ends its animations, so only misplaced sections move.
   for (const [index, section] of sections.entries()) {
     const there = devices.children[index + 1];
     if (there !== places[section]) there.before(places[section]);
@@ -423,7 +423,7 @@ const emptyWater = () =>
 
 function drawWater(place, usage) {
   const isFresh = usage.isFresh && !isLost;
-  // Old figures lack the water since they were read.
+  // Old figures lack the water that has run since they were read, so the last day is incomplete.
   const incompleteDays = isFresh ? usage.incompleteDays : [...usage.incompleteDays, usage.days.length - 1];
   draw(place.firstChild, { ...usage, isFresh, incompleteDays }, waterParts);
   draw(place.lastChild, { ...usage, incompleteDays }, monthParts);
@@ -463,7 +463,7 @@ function waterParts({
   ];
 }
 
-/** Today as a part of the average, whose end is marked. */
+/** Today's water on a track as long as the average. If today is more, a mark shows the average. */
 function gauge(today, average) {
   const most = Math.max(today, average, 1);
   return make(
@@ -550,14 +550,14 @@ function monthParts(usage, place) {
   });
   // A chosen day stays chosen while figures change.
   choose(clamp(length - 1 - Number(place.dataset.chosen ?? 0)));
-  // Replaced while the keyboard is on it, the new one goes on from there.
+  // If the slider that is being replaced has the keyboard's focus, the new one takes it over.
   if (place.contains(document.activeElement)) queueMicrotask(() => slider.focus());
   return [chosen, slider];
 }
 
 // ---- connections ------------------------------------------------------------------------------------------------
 
-/** The two connections, if they are down, as text. */
+/** Which of the connections to the cloud and the broker are down, as text. */
 function sidesDown({ health, cloud, broker, startedAt }) {
   const cloudWords = { cloud_unreachable: 'unreachable', auth_failed: 'sign_in_rejected_since' };
   return [
@@ -672,7 +672,7 @@ async function copyDashboard({ target }) {
   }
 }
 
-/** Browsers have a clipboard for pages over https, and an older way for others. */
+/** The clipboard of the browser only works over https. Over http, an older way to copy is used. */
 async function copy(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const area = make('textarea', { class: 'copied' });
@@ -724,14 +724,14 @@ function show(status) {
 
 // ---- the connection ---------------------------------------------------------------------------------------------
 
-/** A moment by both clocks: the steady one may stop while the machine sleeps, and the other may be set. */
+/** A moment by both clocks. The steady one may stop while the machine sleeps, and somebody may set the other. */
 const momentNow = () => ({ steady: performance.now(), wall: Date.now() });
 const msSince = ({ steady, wall }) => Math.max(performance.now() - steady, Date.now() - wall);
 
-/** The document that is shown; null before the first. */
+/** The document that the page shows; null before the first one has come. */
 let shown = null;
 let clockAheadMs = 0;
-/** When the bridge last sent anything, by the clock here and by its own; null before. */
+/** When the bridge last sent anything, by the clock here and by the bridge's clock; null if it has sent nothing yet. */
 let heard = null;
 let isLost = false;
 let isStreaming = false;
@@ -740,12 +740,12 @@ let stream = null;
 let streamed = momentNow();
 let asked = { steady: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
 
-/** The time by the clock of the bridge; this one may be wrong. */
+/** The time by the bridge's clock, because the clock here may be wrong. */
 function serverNow() {
   return Date.now() - clockAheadMs;
 }
 
-/** Records that the bridge has sent something, once it is shown. */
+/** Shows what the bridge has sent, and then records when it came. */
 function take({ now, status }) {
   clockAheadMs = Date.now() - now;
   const wasLost = isLost;
@@ -759,7 +759,7 @@ function lose() {
   const wasLost = isLost;
   isLost = true;
   isStreaming = false;
-  // What is shown is old now, and each valve has to say so.
+  // The shown document is old now, and each valve has to say so.
   if (!wasLost && shown !== null) show(shown);
   refresh();
 }

@@ -1,4 +1,4 @@
-// What is imported as the text that it is, and pictures as data URLs.
+// Files that are imported as text, and images as data URLs.
 declare module '*?raw' {
   const text: string;
   export default text;
