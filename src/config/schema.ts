@@ -111,7 +111,9 @@ export const configSchema = section({
     .describe('Home Assistant'),
 
   schedules: section({
-    timezone: timeZone.prefault('UTC').describe('Time zone of cron expressions, and of days of water use if the property has none'),
+    timezone: timeZone
+      .prefault('UTC')
+      .describe('Time zone of cron expressions, and of days of water use if the property has none'),
     incidents: schedule.prefault('30s').describe('Update interval of incidents'),
     sonics: schedule.prefault('60s').describe('Update interval of valves (sonics)'),
     telemetry: schedule.prefault('60s').describe('Update interval of flow, pressure and temperature'),

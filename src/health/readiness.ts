@@ -32,9 +32,9 @@ const starting = (status: 'connecting' | 'loading', reason: string): ComponentSt
   return { isWorking: false, status, reason, workedAt: null };
 };
 
-/** The status of a side that is connected, but may have a problem. */
+/** The status of a side that is connected. With a problem, it does not work, but what was read from it is current. */
 function connected(problem: string | null): ComponentStatus {
-  return problem === null ? up : { isWorking: false, status: 'down', reason: problem, workedAt: null };
+  return problem === null ? up : { ...up, isWorking: false, reason: problem };
 }
 
 /** The status of the cloud. */

@@ -58,11 +58,14 @@ const ofValves =
       return one(figureOf(valve)).map(([, figure]): Sample => [labels, figure]);
     });
 
-/** A current figure for each valve; none if the data of the cloud is old. */
+/** A current figure for each valve; none if the data of the cloud is old. A bridge that is not ready may have current data. */
 const ofValvesNow =
   (figureOf: (view: SonicView) => Figure): MetricRow['read'] =>
   (source) =>
-    source.figures.readiness.cloud.isWorking ? ofValves(({ view }) => figureOf(view))(source) : [];
+    hasCurrentData(source) ? ofValves(({ view }) => figureOf(view))(source) : [];
+
+const hasCurrentData = ({ figures: { readiness } }: MetricsSource) =>
+  readiness.cloud.isWorking || readiness.cloud.status === 'up';
 
 /** A current figure for each reachable valve. The figures of other valves are old. */
 const ofReachableValves = (figureOf: (view: SonicView) => Figure) =>

@@ -49,10 +49,12 @@ export async function queryDevices(
     try {
       await read(id, sentAt);
     } catch (error) {
-      if (isMissing(error)) {
-        missing.push(error);
-        onNone(id, sentAt);
-      } else failures.push(error);
+      if (!isMissing(error)) {
+        failures.push(error);
+        return;
+      }
+      missing.push(error);
+      onNone(id, sentAt);
     }
     readCount += 1;
     if (poll) statuses.recordProgress(poll, readCount, ids.length);

@@ -52,6 +52,9 @@ describe('4: no errors, but the telemetry is old and nothing says so', () => {
         status: 'degraded',
         reason: expect.stringMatching(/^No new measurements from "Kitchen"\. /),
       });
+      // The lists are read, so this is no outage of the cloud.
+      const summary = home.entity(home.propertyId, 'sensor_summary').state;
+      expect(summary).toContain('sonic2mqtt reports a problem.');
 
       silent.clear();
       await home.pass(hourMs + minuteMs);

@@ -97,19 +97,19 @@ describe('the broker', () => {
   });
 });
 
-it('a side that is connected is down, and not working, while health says that it is not ready', () => {
+it('a side that is connected stays up, but does not work, while health says that it is not ready', () => {
   const unready = { cloud: 'incidents wait', broker: 'messages are rejected' };
   const cloud = { isCloudFresh: true, status: 'degraded', cloudReason: null, unready } as const;
   expect(cloudReadiness(cloud, read)).toMatchObject({
     isWorking: false,
-    status: 'down',
+    status: 'up',
     reason: 'incidents wait',
   });
   const connection = { isConnected: true, trouble: null };
   const progress = { isShowingDevices: true, hasShownDevices: true };
   expect(brokerReadiness(connection, { brokerLostAt: null, unready }, progress)).toMatchObject({
     isWorking: false,
-    status: 'down',
+    status: 'up',
     reason: 'messages are rejected',
   });
 });

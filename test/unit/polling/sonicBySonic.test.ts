@@ -52,6 +52,26 @@ describe('telemetry', () => {
     expect(client.operationState('read_wifi_telemetry')).toBe('available');
   });
 
+  it('is overdue if no answer can be used for a long time', async () => {
+    const clock = noon();
+    let isBroken = false;
+    const { poller } = await startPoller(({ path }) => {
+      if (path.endsWith('/telemetry')) return { json: isBroken ? 'nothing' : { pressure: 3_000 } };
+      return path.endsWith('/sonics') ? list(...sonics) : list();
+    }, clock);
+    const halfHourMs = 30 * 60_000;
+    const readAgain = async () => {
+      for (let passedMs = 0; passedMs < 8 * halfHourMs; passedMs += halfHourMs) {
+        clock.advance(halfHourMs);
+        await poller.runNow('telemetry');
+      }
+      return poller.statuses.overdue.includes('telemetry');
+    };
+    expect(await readAgain()).toBe(false);
+    isBroken = true;
+    expect(await readAgain()).toBe(true);
+  });
+
   it('was not read well as long as nobody knows the sonics', async () => {
     const { poller } = await startPoller(({ path }) => (path.endsWith('/sonics') ? { status: 422 } : list()));
     expect(poller.statuses.records.telemetry.lastSuccessAt).toBeNull();
