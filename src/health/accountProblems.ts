@@ -3,8 +3,8 @@ import { isTypeUnknown } from '../model/incidents.ts';
 import type { Store } from '../store/store.ts';
 import { type HealthProblem, healthProblem } from './problem.ts';
 
-// Problems of the account as a whole. `isAsked` says whether the properties and each property's list of hubs were read
-// once.
+// Problems of the account as a whole. `isAsked` says whether the properties, and each property's list of hubs, were
+// requested not too long ago.
 
 /** At most this many names are listed. A longer list would be no clearer. */
 const maxNames = 5;
@@ -124,7 +124,7 @@ function harmlessFacts(store: Store): (string | null)[] {
 /** A message about properties whose hubs the cloud does not list; null if there are none. */
 function unlistedHubs(store: Store, isAsked: boolean): string | null {
   if (!isAsked) return null;
-  const ids = store.topology.unreadPropertyIds();
+  const ids = store.topology.propertyIdsToRead().filter((id) => !store.topology.areSignalsKnown(id));
   const names = ids.slice(0, maxNames + 1).map((id) => propertyName(store, id));
   return ids.length === 0 ? null : `The cloud does not list the hubs of ${listed(names)}`;
 }

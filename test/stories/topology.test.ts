@@ -558,4 +558,25 @@ describe('what Home Assistant can use', () => {
     await home.stop();
     await expectWeather({ isBridgeUp: false });
   });
+
+  it('health says why alerts are unknown where the cloud no longer lists the hubs of a property', async () => {
+    const home = new Home({ cloud: { properties: 2, signals: 2, sonics: 2 } });
+    const [, refused = ''] = home.world.properties.ids;
+    await home.start();
+    expect(home.json('bridge/health')).toMatchObject({ status: 'ok', reason: null });
+    home.strike = ({ operation, params }) =>
+      operation === 'list_property_signals' && params['property_id'] === refused
+        ? { status: 403, headers: {}, text: '' }
+        : null;
+    await home.pass(2 * hourMs);
+    expect(home.entity(refused, 'binary_sensor_problem').state).toBeNull();
+    const name = home.world.properties.get(refused)?.name;
+    expect(home.json('bridge/health')).toMatchObject({
+      reason: `The cloud does not list the hubs of ${name}`,
+    });
+    home.strike = () => null;
+    await home.pass(hourMs);
+    expect(home.json('bridge/health')).toMatchObject({ status: 'ok', reason: null });
+    home.bridge.kill();
+  });
 });

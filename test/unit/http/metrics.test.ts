@@ -126,6 +126,11 @@ describe('the metrics of a valve', () => {
   }
   const always = { last_read_timestamp_seconds: 1_700_000_000.5 };
 
+  it('are there while the bridge is not ready, but the cloud is read', async () => {
+    const unready = { ...fresh.cloud, isWorking: false, reason: 'No new measurements' };
+    expect(await shown({}, { ...fresh, cloud: unready })).toEqual(await shown());
+  });
+
   it('say what is read of it now', async () => {
     expect(await shown()).toEqual({
       ...always,
