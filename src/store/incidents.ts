@@ -25,6 +25,8 @@ interface PlacedIncident {
   /** Its sonic, or else its signal; null if the account has neither. */
   readonly device: AnnouncingDevice | null;
   readonly propertyId: string | null;
+  /** The sonic that an earlier record of the incident named, if the record no longer names one of the account. */
+  readonly formerSonic: string | null;
   readonly isShown: boolean;
   /** Whether another bridge shows it. */
   readonly isOthers: boolean;
@@ -65,17 +67,17 @@ export class OpenIncidents {
 
   /** Stores the open incidents. An incident is closed if a complete list misses it, or any list has it as closed. */
   replaceAll(reading: Reading<Incident>): void {
-    const records = reading.records.map((record) => this.#keepPlace(record));
+    const { records, startedAt } = reading;
     this.#mayMove = true;
     for (const record of records) {
-      if (!isOpen(record) && !this.#table.isOlder(record.id, reading.startedAt)) this.#close(record);
+      if (!isOpen(record) && !this.#table.isOlder(record.id, startedAt)) this.#close(record);
     }
     this.#table.replaceAll({ ...reading, records: records.filter(isOpen) });
   }
 
   /** Stores the answer to a change, received at that time. */
   change(id: string, answer: Incident, heardAt: number): void {
-    const change = this.#table.change(id, this.#keepPlace(answer), heardAt);
+    const change = this.#table.change(id, answer, heardAt);
     if (change) this.#mayMove = true;
     if (change?.after && !isOpen(change.after)) this.#close(change.after);
   }
@@ -128,11 +130,9 @@ export class OpenIncidents {
     this.#unplaced = [...this.#places.values()].filter(
       (place) => place.propertyId === null || isWithoutSonic(place),
     );
-    const unplaced = this.#unplaced.map(({ record: { id, type }, device, propertyId }) => [
-      id,
-      type,
-      device?.id,
-      propertyId,
+    const unplaced = this.#unplaced.map(({ record: { id, type }, device, propertyId, formerSonic }) => [
+      ...[id, type, device?.id, propertyId],
+      ...(formerSonic === null ? [] : [formerSonic, this.#topology.propertyOf('sonic', formerSonic)]),
     ]);
     const decisive = JSON.stringify([this.areKnown, this.#topology.onlyProperty, unplaced]);
     const isAllAffected = decisive !== this.#decisive;
@@ -190,7 +190,13 @@ export class OpenIncidents {
   possibleAt(kind: CloudDeviceKind, id: string): readonly Incident[] {
     const ownPropertyId = this.#topology.propertyOf(kind, id);
     const isPossible = (place: PlacedIncident) => {
-      const { device, propertyId } = place;
+      const { device, propertyId, formerSonic } = place;
+      if (formerSonic !== null) {
+        // An incident does not move, so it may still be at the sonic where it began.
+        if (kind === 'sonic' && formerSonic === id) return true;
+        if (kind === 'property' && this.#topology.propertyOf('sonic', formerSonic) === id)
+          return propertyId !== id;
+      }
       // A sonic without a hub may be in any property: the lists of signals do not show where it is.
       const mayBeAnywhere =
         device === null || (device.kind === 'sonic' && this.#topology.isHubless(device.id));
@@ -266,7 +272,14 @@ export class OpenIncidents {
     const device = this.#deviceOf(incident);
     const propertyId = this.#topology.propertyOfIncident(incident);
     const { isOurs, isShown } = this.#whose(incident, device, propertyId);
-    return { record: incident, device, propertyId, isShown, isOthers: !isShown && !isOurs };
+    const formerSonic = device?.kind === 'sonic' ? null : this.#formerSonicOf(incident);
+    return { record: incident, device, propertyId, formerSonic, isShown, isOthers: !isShown && !isOurs };
+  }
+
+  #formerSonicOf({ id }: Incident): string | null {
+    const before = this.#places.get(id);
+    const former = before?.device?.kind === 'sonic' ? before.device.id : (before?.formerSonic ?? null);
+    return former !== null && this.#devices.sonic.has(former) ? former : null;
   }
 
   #whose(incident: Incident, device: AnnouncingDevice | null, propertyId: string | null) {
@@ -290,21 +303,6 @@ export class OpenIncidents {
     if (sonicId !== null && sonic.has(sonicId)) return { kind: 'sonic', id: sonic.idOf(sonicId) };
     if (signalId !== null && signal.has(signalId)) return { kind: 'signal', id: signal.idOf(signalId) };
     return null;
-  }
-
-  /** The record, with the devices that an earlier one named if it names none that is known. Incidents stay where they began. */
-  #keepPlace(record: Incident): Incident {
-    const before = this.#table.get(record.id);
-    if (!before) return record;
-    const keep = (kind: AnnouncingDevice['kind'], id: string | null, idBefore: string | null) => {
-      const { [kind]: known } = this.#devices;
-      const hasBefore = idBefore !== null && known.has(idBefore);
-      return hasBefore && (id === null || !known.has(id)) ? idBefore : id;
-    };
-    const sonic_id = keep('sonic', record.sonic_id, before.sonic_id);
-    const signal_id = keep('signal', record.signal_id, before.signal_id);
-    const isUnchanged = sonic_id === record.sonic_id && signal_id === record.signal_id;
-    return isUnchanged ? record : { ...record, sonic_id, signal_id };
   }
 
   #close(record: Incident): void {

@@ -283,11 +283,6 @@ export class Topology {
     return isOurs(id, this.#shard);
   }
 
-  /** Properties whose signals must be known but were never read. */
-  unreadPropertyIds(): string[] {
-    return this.propertyIdsToRead().filter((id) => !this.#signals.has(id));
-  }
-
   /** Properties whose signals must be known: the shown ones, or all of them if bridges share the account. */
   propertyIdsToRead(): string[] {
     const { ids } = this.#devices.property;
@@ -317,7 +312,8 @@ export class Topology {
   }
 
   #notePlaces(): void {
-    this.#arePlacesKnown ||= this.#devices.property.isComplete && this.unreadPropertyIds().length === 0;
+    this.#arePlacesKnown ||=
+      this.#devices.property.isComplete && this.propertyIdsToRead().every((id) => this.#signals.has(id));
   }
 }
 

@@ -539,18 +539,26 @@ describe('incidents in the store', () => {
     expect(store.takeDirty().signal).toContain('hub');
   });
 
-  it('stay at their sonic if the cloud later names only a hub, nothing, or what nobody has', () => {
+  it.each<[string, Partial<Incident>]>([
+    ['only a hub', { signal_id: 'hub' }],
+    ['a hub, and a sonic that nobody has', { signal_id: 'hub', sonic_id: 'nobody' }],
+    ['nothing', {}],
+  ])('may still be at their sonic, and in its property, if the cloud later names %s', (_words, fields) => {
+    const possible = (id: string) => store.sonicView(id)?.possibleIncidents.map((leak) => leak.id);
     store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen', signal_id: 'hub' })]));
-    // The sonic gets another hub, and the incident still names the former one.
+    // The sonic gets a hub of another property, and the incident still names the former one.
     store.replaceSonics(complete([sonic('kitchen', 'stray'), sonic('bath', 'hub')]));
-    const leaksOf = (id: string) => store.sonicView(id)?.incidents.map((leak) => leak.id);
-    for (const fields of [{ signal_id: 'hub' }, {}, { sonic_id: 'nobody', signal_id: 'hub' }]) {
-      store.replaceIncidents(complete([incident('leak', fields)]));
-      expect([leaksOf('kitchen'), leaksOf('bath')]).toEqual([['leak'], []]);
-      expect(store.sonicView('bath')?.possibleIncidents).toEqual([]);
-    }
-    store.setIncident('leak', incident('leak', { state: 'snoozed' }), time++);
-    expect(store.sonicView('kitchen')?.incidents).toMatchObject([{ sonic_id: 'kitchen', state: 'snoozed' }]);
+    store.setOwnedSignals(ownedSignals('shop', ['stray'], true, time++));
+    expect([possible('kitchen'), possible('bath')]).toEqual([[], []]);
+    store.takeDirty();
+    // It says so again each time.
+    for (const _ of ['first', 'second']) store.replaceIncidents(complete([incident('leak', fields)]));
+    expect([possible('kitchen'), possible('bath')]).toEqual([['leak'], ['leak']]);
+    expect(store.takeDirty().sonic).toContain('kitchen');
+    expect(store.propertyView('shop')?.possibleIncidents.map(({ id }) => id)).toEqual(['leak']);
+    expect(store.incidents.get('leak')).toMatchObject(fields);
+    store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
+    expect([possible('kitchen'), possible('bath')]).toEqual([[], []]);
   });
 
   it('open, change and close once each', () => {
