@@ -527,8 +527,10 @@ export class Store extends EventEmitter<StoreEvents> {
     const { events: incidentEvents, isAllAffected } = incidents.place();
     if (isAllAffected) this.touchAll();
     for (const { event, record } of incidentEvents) {
-      const device = event === 'incident_opened' ? incidents.announcerOf(record) : null;
-      if (device?.kind === 'sonic') this.#account.valveRecords.incidentOpened(device.id, record);
+      const device = incidents.announcerOf(record);
+      if (device?.kind !== 'sonic') continue;
+      if (event === 'incident_opened') this.#account.valveRecords.incidentOpened(device.id, record);
+      if (event === 'incident_closed') this.#account.valveRecords.incidentClosed(device.id, record);
     }
     this.#explainMovements();
     this.#recordUnreachable();

@@ -114,10 +114,16 @@ export class ValveMovement {
 
   /** Notes an incident at the valve that was not open before. */
   addIncident(incident: Incident): void {
-    const type = typeOf(incident);
-    if (type !== 'device_handle_moved' && !shutOffTypes.includes(type ?? '')) return;
+    if (!isHandMoved(incident) && !shutOffTypes.includes(typeOf(incident) ?? '')) return;
     const readAt = this.#clock.monotonic();
     this.#newIncidents = [...this.#newIncidents.slice(1 - keptCount), { incident, readAt }];
+  }
+
+  /** Notes that an incident has closed. A leak that is over does not close a valve any more. */
+  closeIncident({ id }: Incident): void {
+    this.#newIncidents = this.#newIncidents.filter(
+      ({ incident }) => incident.id !== id || isHandMoved(incident),
+    );
   }
 
   /** Takes a reading in which the valve is in no position; it was in its former one at that time. */
@@ -180,7 +186,7 @@ export class ValveMovement {
       ({ incident, readAt }) => readAt >= since && readAt <= until && !(detectedAt(incident) < wallOf(since)),
     );
     const byHand = fitting.find(({ incident }) => {
-      if (typeOf(incident) !== 'device_handle_moved') return false;
+      if (!isHandMoved(incident)) return false;
       // A hand has moved what a command was to move only if it came after the command, and before the reading.
       const at = detectedAt(incident);
       return commandedAt === null || (at >= wallOf(commandedAt) && at <= wallOf(noticedAt));
@@ -225,4 +231,8 @@ export class ValveMovement {
 /** In ms since 1970; NaN, which compares as false, if the incident does not say it. */
 function detectedAt({ detected_at }: Incident): number {
   return Date.parse(detected_at ?? '');
+}
+
+function isHandMoved(incident: Incident): boolean {
+  return typeOf(incident) === 'device_handle_moved';
 }

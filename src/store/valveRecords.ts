@@ -120,6 +120,11 @@ export class ValveRecords {
     if (!this.#memory?.isKnownIncident(incident.id)) this.#entry(id).movement.addIncident(incident);
   }
 
+  /** Takes an incident at the valve that has closed. */
+  incidentClosed(id: string, incident: Incident): void {
+    this.#entry(id).movement.closeIncident(incident);
+  }
+
   /** The valves that a command may still move. A reading may show that it has worked, though nothing has changed. */
   get awaited(): string[] {
     return [...this.#entries.values()].flatMap(({ movement, id }) => (movement.isAwaited ? id : []));

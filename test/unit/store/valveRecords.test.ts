@@ -63,6 +63,7 @@ function bench() {
       records.recordCommand(id, { action: 'close', topic, askedAt: iso() }, 'refused', 'no', { isFailure }),
     inFlight: (asked: AskedCommand) => records.recordInFlight(id, asked),
     movesUntil: (asked: AskedCommand, until: number | null) => records.recordMovesUntil(id, asked, until),
+    close: (changes: object) => records.incidentClosed(id, anIncident({ ...changes })),
     open: (changes: object) => records.incidentOpened(id, anIncident({ detected_at: iso(), ...changes })),
     explain: (isShutOffOn: boolean | null = false) => records.findExplanation(id, isShutOffOn),
     awaited: () => records.awaited,
@@ -377,6 +378,19 @@ describe('who moved a valve', () => {
     stage.read('closed');
     stage.explain();
     expect(stage.get().movement?.by).toBe('elsewhere');
+  });
+
+  it.each([
+    ['long_flow_alert', 'elsewhere'],
+    ['device_handle_moved', 'by_hand'],
+  ])('is, after an incident has closed: %s, %s', (type, by) => {
+    const stage = bench();
+    stage.read('open');
+    stage.open({ id: 'incident-9', type });
+    stage.close({ id: 'incident-9', type });
+    stage.read('closed');
+    stage.explain(true);
+    expect(stage.get().movement).toMatchObject({ valve: 'closed', by });
   });
 
   it('is not told by an incident from before the movement before', () => {
