@@ -159,7 +159,7 @@ function judgePages<T>(
   const { totalEntries = null, totalPages = null } = pages.get(1) ?? {};
   const sizeAt = (number: number) => sizeOf(pages.get(number));
   const entries = entriesOf(pages);
-  const nameless = all.reduce((sum, page) => sum + page.nameless, 0);
+  const missing = all.reduce((sum, page) => sum + page.missing, 0);
   const repeated = all.reduce((sum, { records }) => sum + records.length, 0) - byId.size;
   const haveTotalsChanged = all.some(
     (page) => page.totalEntries !== totalEntries || page.totalPages !== totalPages,
@@ -176,7 +176,7 @@ function judgePages<T>(
   if (failed) {
     const others = failures.size > 1 ? ` and ${failures.size - 1} more` : '';
     flaw = `page ${failed[0]}${others} could not be read: ${failed[1].message}`;
-  } else if (nameless > 0) flaw = `records without a readable id: ${nameless}`;
+  } else if (missing > 0) flaw = `records without a usable id: ${missing}`;
   else if (isCutOff) flaw = `the list has more than ${maxPages} pages`;
 
   let inconsistency: string | null = null;

@@ -39,7 +39,12 @@ export function isSafeId(id: string): boolean {
 /** The result of reading a record. Notices are oddities that were tolerated, to be reported once. */
 type Decoded<T> =
   | { readonly ok: true; readonly value: T; readonly notices: readonly string[] }
-  | { readonly ok: false; readonly message: string; readonly unsafeId: boolean };
+  | {
+      readonly ok: false;
+      readonly message: string;
+      /** Whether a list is complete without the record: it is a device whose id cannot be used. */
+      readonly isLeftOut: boolean;
+    };
 
 /** Reads an answer, or a record of a list, tolerantly; never throws. */
 export type Decoder<T> = (value: unknown) => Decoded<T>;
@@ -204,7 +209,7 @@ export const knownRecords: ReadonlyMap<string, KnownRecord> = new Map([
 
 /** Decoders of one record or answer each. */
 export const decoders = {
-  incident: decoder<Incident>(incident, knownWords.incident),
+  incident: neverLeftOut(decoder<Incident>(incident, knownWords.incident)),
   property: decoder<Property>(property),
   notifications: ofItsKind<NotificationSettings>(notifications),
   settings: ofItsKind<PropertySettings>(settings),
@@ -245,6 +250,14 @@ function decoder<T>(schema: z.ZodType<T>, knownValues: KnownValues | null = {}):
   };
 }
 
+/** A decoder of records that a list misses if they cannot be used, whatever their id is: such a record may be a leak. */
+function neverLeftOut<T>(read: Decoder<T>): Decoder<T> {
+  return (value) => {
+    const each = read(value);
+    return each.ok ? each : { ...each, isLeftOut: false };
+  };
+}
+
 /** A decoder of a record without an id. An object with none of the known fields is another kind of record. */
 function ofItsKind<T>(schema: z.ZodObject & z.ZodType<T>): Decoder<T> {
   const read = decoder(schema);
@@ -253,18 +266,18 @@ function ofItsKind<T>(schema: z.ZodObject & z.ZodType<T>): Decoder<T> {
   return (value) => {
     const each = read(value);
     if (!each.ok || !isOther(Object.keys(value as object))) return each;
-    return { ok: false, message: 'it has none of the requested fields', unsafeId: false };
+    return { ok: false, message: 'it has none of the requested fields', isLeftOut: false };
   };
 }
 
-const tooDeep = { ok: false, message: 'it is nested too deeply', unsafeId: false } as const;
+const tooDeep = { ok: false, message: 'it is nested too deeply', isLeftOut: false } as const;
 
 function tolerantDecoder<T>(schema: z.ZodType<T>): Decoder<T> {
   return (value) => {
     const first = schema.safeParse(value);
     if (first.success) return { ok: true, value: first.data, notices: [] };
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      return { ok: false, message: 'it is not an object', unsafeId: false };
+      return { ok: false, message: 'it is not an object', isLeftOut: false };
     }
     const { issues } = first.error;
     const notices = new Map(
@@ -277,10 +290,10 @@ function tolerantDecoder<T>(schema: z.ZodType<T>): Decoder<T> {
     if (second.success) return { ok: true, value: second.data, notices: [...notices.values()] };
     const badId = 'id' in value && typeof value.id === 'string' && !isSafeId(value.id);
     if (badId) {
-      return { ok: false, message: `its id is not safe in a topic: ${quoted(value.id)}`, unsafeId: true };
+      return { ok: false, message: `its id is not safe in a topic: ${quoted(value.id)}`, isLeftOut: true };
     }
     const reasons = new Set(second.error.issues.map(({ path: [field] }) => notices.get(field)));
-    return { ok: false, message: [...reasons].join(', '), unsafeId: false };
+    return { ok: false, message: [...reasons].join(', '), isLeftOut: false };
   };
 }
 
@@ -309,10 +322,10 @@ function holder<T>(field: string, readHeld: (value: unknown) => Entries): Decode
     if (isTooDeeplyNested(value)) return tooDeep;
     const { data: held } = anyObject.safeParse(value);
     const entries = readHeld(held?.[field]);
-    if (!entries) return { ok: false, message: `it has no ${field}`, unsafeId: false };
+    if (!entries) return { ok: false, message: `it has no ${field}`, isLeftOut: false };
     const { good, notices } = entries;
     if (isEmpty(good) && !isEmpty(held?.[field])) {
-      return { ok: false, message: `its ${field} cannot be read`, unsafeId: false };
+      return { ok: false, message: `its ${field} cannot be read`, isLeftOut: false };
     }
     return { ok: true, value: { ...held, [field]: good } as T, notices };
   };

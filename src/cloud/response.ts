@@ -12,8 +12,8 @@ export interface Page<T> {
   readonly records: readonly T[];
   /** Records that could not be used, each reported once. */
   readonly dropped: number;
-  /** Dropped records without an id, so that nobody can say which records are missing. */
-  readonly nameless: number;
+  /** Dropped records without which the list is not complete. */
+  readonly missing: number;
   readonly pageNumber: number | null;
   readonly pageSize: number | null;
   readonly totalEntries: number | null;
@@ -168,7 +168,7 @@ function readPage(readRecord: AnyDecoder, body: unknown, report: Report): GoodAn
   for (const notice of envelope.notices) report('info', notice);
   const records: unknown[] = [];
   const usable: unknown[] = [];
-  let nameless = 0;
+  let missing = 0;
   for (const each of envelope.value.data) {
     const read = readRecord(each);
     if (read.ok) {
@@ -176,7 +176,7 @@ function readPage(readRecord: AnyDecoder, body: unknown, report: Report): GoodAn
       usable.push(each);
       for (const notice of read.notices) report('info', notice);
     } else {
-      if (!read.unsafeId) nameless++;
+      if (!read.isLeftOut) missing++;
       report('warn', `a record was skipped: ${read.message}`);
     }
   }
@@ -184,7 +184,7 @@ function readPage(readRecord: AnyDecoder, body: unknown, report: Report): GoodAn
   const page: Page<unknown> = {
     records,
     dropped: data.length - records.length,
-    nameless,
+    missing,
     pageNumber: asCount(page_number),
     pageSize: asCount(page_size),
     totalEntries: asCount(total_entries),

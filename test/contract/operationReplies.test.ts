@@ -127,8 +127,8 @@ function expectPromised(name: OperationName, value: unknown): void {
     expectRecord(part === undefined ? (reply as object) : Object(reply)[part], value);
     return;
   }
-  const { records, dropped, nameless, ...counts } = value as Page<{ id: string }>;
-  expect(nameless).toBeLessThanOrEqual(dropped);
+  const { records, dropped, missing, ...counts } = value as Page<{ id: string }>;
+  expect(missing).toBeLessThanOrEqual(dropped);
   for (const count of Object.values(counts)) {
     if (count !== null) expect(Number.isSafeInteger(count) && (count as number) >= 0).toBe(true);
   }

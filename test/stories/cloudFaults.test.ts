@@ -247,7 +247,7 @@ describe('a list of something else', () => {
     expect(home.text(`sonic/${home.sonicId}/availability`)).toBe('offline');
     expect(home.json('bridge/health')).toMatchObject({
       status: 'degraded',
-      reason: expect.stringMatching(/records without a readable id: 2/),
+      reason: expect.stringMatching(/records without a usable id: 2/),
     });
     expect(home.json(`sonic/${home.sonicId}`).valve).toBe('open');
     home.strike = () => null;

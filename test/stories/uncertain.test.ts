@@ -73,6 +73,38 @@ describe('what only a valve can report', () => {
   });
 });
 
+describe('an incident that cannot be shown, as its id is not safe in a topic', () => {
+  it('makes unknown what it may be, and is forgotten with the next list', async () => {
+    const home = quietHome();
+    const { propertyId, sonicId } = home;
+    const shown = () => [
+      home.entity(sonicId, leakSensor).state,
+      home.entity(sonicId, 'binary_sensor_alert').state,
+      home.entity(sonicId, 'sensor_open_incidents').state,
+      home.entity(propertyId, 'binary_sensor_problem').state,
+    ];
+    const summary = () => String(home.entity(propertyId, 'sensor_summary').state);
+    const none = ['OFF', 'OFF', 0, 'OFF'];
+    await home.start();
+    expect(shown()).toEqual(none);
+    home.simulator.setFaults([{ kind: 'unsafe-id', operation: 'list_incidents' }]);
+    await home.pass(12 * minuteMs);
+    for (let run = 0; run < 2; run++) {
+      expect(shown()).toEqual([null, null, null, null]);
+      expect(summary()).not.toContain('No leaks');
+      const reason = expect.stringContaining('records without a usable id: 1');
+      expect(home.json('bridge/health')).toMatchObject({ status: 'degraded', reason });
+      await home.restart();
+    }
+    home.simulator.setFaults([]);
+    await home.pass(2 * minuteMs);
+    expect(shown()).toEqual(none);
+    expect(summary()).toContain('No leaks');
+    expect(home.json('bridge/health').status).toBe('ok');
+    home.bridge.kill();
+  });
+});
+
 describe('an incident of which a part is known', () => {
   it.each([
     ['null', null],

@@ -6,9 +6,13 @@ import { pageOf, type StubAnswer, type StubHandler } from '../../support/cloudSt
 const sonics = (count: number, from = 0) =>
   Array.from({ length: count }, (_, index) => ({ id: `s-${from + index}` }));
 const listSonics = { operation: 'list_sonics' } as const;
+const listIncidents = { operation: 'list_incidents' } as const;
 
 /** Crawls a list whose pages the test answers by number; `asked` holds the numbers in order. */
-async function crawl(answer: (page: number, asked: number[]) => StubAnswer | undefined) {
+async function crawl(
+  answer: (page: number, asked: number[]) => StubAnswer | undefined,
+  list: typeof listSonics | typeof listIncidents = listSonics,
+) {
   const asked: number[] = [];
   const handler: StubHandler = ({ query }) => {
     const page = Number(query['page']);
@@ -16,7 +20,7 @@ async function crawl(answer: (page: number, asked: number[]) => StubAnswer | und
     return answer(page, asked);
   };
   const bench = await startClient(handler, { session: { token: 'kept', since: Date.now() } });
-  const outcome = await bench.client.readList(listSonics);
+  const outcome = await bench.client.readList(list);
   return { ...outcome, ids: outcome.records.map(({ id }) => id).sort(), asked, ...bench };
 }
 
@@ -244,10 +248,18 @@ describe('a cloud that answers another page than was asked for', () => {
 });
 
 describe('unreadable records', () => {
-  it('with an unsafe id do not spoil the crawl', async () => {
+  it('with an unsafe id do not spoil the crawl of devices', async () => {
     const all = [...sonics(12), { id: 'a/b' }];
     const result = await crawl((page) => pageOf(all, page));
     expect(result).toMatchObject({ complete: true, ids: idsOf(sonics(12)) });
+    expect(JSON.stringify(result.client.problems())).toContain('a/b');
+  });
+
+  it('with an unsafe id spoil the crawl of incidents: one may be a leak', async () => {
+    const all = [...sonics(12), { id: 'a/b' }];
+    const result = await crawl((page) => pageOf(all, page), listIncidents);
+    const problem = 'records without a usable id: 1';
+    expect(result).toMatchObject({ complete: false, problem, ids: idsOf(sonics(12)) });
     expect(JSON.stringify(result.client.problems())).toContain('a/b');
   });
 
@@ -259,10 +271,10 @@ describe('unreadable records', () => {
     expect(result.asked).toHaveLength(12);
   });
 
-  it.each([7, null, {}, { id: 7 }])('without a readable id (%j) spoil it', async (record) => {
+  it.each([7, null, {}, { id: 7 }])('without an id that is a text (%j) spoil it', async (record) => {
     const all = [...sonics(12), record];
     const result = await crawl((page) => pageOf(all, page));
-    expect(result).toMatchObject({ complete: false, problem: 'records without a readable id: 1' });
+    expect(result).toMatchObject({ complete: false, problem: 'records without a usable id: 1' });
     expect(result.asked).toHaveLength(2);
   });
 });

@@ -26,7 +26,7 @@ async function cutOffList() {
   const readPage = async (page: number): Promise<Page<{ id: string }>> => {
     if (page > 1) throw away;
     const totals = { pageNumber: page, pageSize: 1, totalEntries: 3, totalPages: 3 };
-    return { records: [{ id: 'kitchen' }], dropped: 0, nameless: 0, ...totals };
+    return { records: [{ id: 'kitchen' }], dropped: 0, missing: 0, ...totals };
   };
   return crawl({ operation: 'list_sonics', concurrency: 1, readPage });
 }
@@ -138,7 +138,7 @@ describe('a list whose pages do not fit together', () => {
       key: 'incomplete',
       isInconsistent: true,
     };
-    statuses.end('sonics', 0, { kind: 'incomplete', message: 'records without a readable id: 1', key: 'id' });
+    statuses.end('sonics', 0, { kind: 'incomplete', message: 'records without a usable id: 1', key: 'id' });
     statuses.end('sonics', 0, torn);
     expect(statuses.records.sonics).toMatchObject({ failure: torn, consecutiveFailures: 2 });
   });

@@ -131,32 +131,38 @@ describe('an incident that the list of open ones misses', () => {
 describe('an incident that a list misses which never is complete', () => {
   const leak = { id: 'leak', open: true, type: 'long_flow_alert' };
 
-  it.each([
-    ['the cloud says that it is over', { json: { ...leak, open: false, state: 'resolved' } }, false],
-    ['the cloud knows it no more', { status: 404 }, false],
-    ['the cloud says that it is open', { json: leak }, true],
-    ['the cloud does not say', { status: 422 }, true],
-    ['the cloud does not let it be asked for', { status: 403 }, true],
-  ])('while %s', async (_, answer, isLeftOpen) => {
-    const nameless = { type: 'low_temperature', open: true };
-    let listed: object[] = [leak, nameless];
-    const { store, poller, stub, storeEvents } = await startPoller(({ path }) => {
-      if (path.endsWith('/incidents/leak')) return answer;
-      return path.endsWith('/incidents') ? list(...listed) : list();
+  const low = { type: 'low_temperature', open: true };
+
+  describe.each([
+    ['without an id', low],
+    ['with an id that is not safe in a topic', { ...low, id: 'low/1' }],
+  ])('as one %s is in it', (_, unusable) => {
+    it.each([
+      ['the cloud says that it is over', { json: { ...leak, open: false, state: 'resolved' } }, false],
+      ['the cloud knows it no more', { status: 404 }, false],
+      ['the cloud says that it is open', { json: leak }, true],
+      ['the cloud does not say', { status: 422 }, true],
+      ['the cloud does not let it be asked for', { status: 403 }, true],
+    ])('while %s', async (_, answer, isLeftOpen) => {
+      let listed: object[] = [leak, unusable];
+      const { store, poller, stub, storeEvents } = await startPoller(({ path }) => {
+        if (path.endsWith('/incidents/leak')) return answer;
+        return path.endsWith('/incidents') ? list(...listed) : list();
+      });
+      expect([store.ids('incident'), store.incidents.areKnown]).toEqual([['leak'], false]);
+      listed = [unusable];
+      const lists = () => stub.requests.filter(({ path }) => path.endsWith('/incidents')).length;
+      for (const _again of ['once', 'twice', 'three times', 'four times']) {
+        const before = lists();
+        poller.refresh();
+        await waitFor(() => lists() > before, { what: 'the list' });
+      }
+      await poller.stop();
+      expect(store.ids('incident')).toEqual(isLeftOpen ? ['leak'] : []);
+      const names = storeEvents.map(({ event }) => event);
+      expect(names).toEqual(isLeftOpen ? ['incident_opened'] : ['incident_opened', 'incident_closed']);
+      expect(store.incidents.areKnown).toBe(false);
     });
-    expect([store.ids('incident'), store.incidents.areKnown]).toEqual([['leak'], false]);
-    listed = [nameless];
-    const lists = () => stub.requests.filter(({ path }) => path.endsWith('/incidents')).length;
-    for (const _again of ['once', 'twice', 'three times', 'four times']) {
-      const before = lists();
-      poller.refresh();
-      await waitFor(() => lists() > before, { what: 'the list' });
-    }
-    await poller.stop();
-    expect(store.ids('incident')).toEqual(isLeftOpen ? ['leak'] : []);
-    const names = storeEvents.map(({ event }) => event);
-    expect(names).toEqual(isLeftOpen ? ['incident_opened'] : ['incident_opened', 'incident_closed']);
-    expect(store.incidents.areKnown).toBe(false);
   });
 });
 

@@ -130,12 +130,12 @@ describe('a simulator with a fault', () => {
   it.each([
     ['bad-record', false],
     ['unsafe-id', true],
-  ] as const)('begins its lists with one record that cannot be used (%s)', async (kind, unsafeId) => {
+  ] as const)('begins its lists with one record that cannot be used (%s)', async (kind, isLeftOut) => {
     const { page } = await visitFaultyCloud(kind);
     const { data, total_entries } = await page();
     const reads = data.map((record: unknown) => decoders.sonic(record));
     expect(reads.map(({ ok }: { ok: boolean }) => ok)).toEqual([false, ...Array(9).fill(true)]);
-    expect(reads[0]).toMatchObject({ unsafeId });
+    expect(reads[0]).toMatchObject({ isLeftOut });
     expect(total_entries).toBe(24);
     expect((await page(3)).data).toHaveLength(4);
   });
