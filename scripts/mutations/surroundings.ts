@@ -45,8 +45,8 @@ export const surroundingMutations: readonly Mutation[] = [
   {
     promise: 'no incident is announced again after a restart',
     file: 'src/publishing/incidentEvents.ts',
-    text: 'if (state.isAnnounced(incident.id)) return;',
-    replacement: '',
+    text: '!store.incidents.get(id) || state.isAnnounced(id)',
+    replacement: '!store.incidents.get(id)',
     tests: announcementTests,
   },
   {

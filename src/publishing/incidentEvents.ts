@@ -122,7 +122,6 @@ export class IncidentEvents {
 
   #onOpened(incident: Incident): void {
     const { state, client, clock } = this.#parts;
-    if (state.isAnnounced(incident.id)) return;
     // The time of the start by the cloud's clock, because this machine's clock may always be wrong.
     const startedAt = clock.now() - (clock.monotonic() - this.#createdAt) - client.clockAheadMs;
     const isOlder = Date.parse(incident.detected_at ?? '') < startedAt;
@@ -161,7 +160,7 @@ export class IncidentEvents {
   async #publishOpened(): Promise<void> {
     const { state, store, events, log } = this.#parts;
     if (!this.#canPublish) return;
-    // The state file may have been read late. It may show that an earlier run has announced the incident.
+    // An earlier run may have announced the incident, as the state file shows, which may have been read late.
     for (const id of this.#queue)
       if (!store.incidents.get(id) || state.isAnnounced(id)) this.#queue.delete(id);
     const opened = [...this.#queue].filter((id) => !state.isPending(id));

@@ -257,3 +257,23 @@ describe('a list of something else', () => {
     home.bridge.kill();
   });
 });
+
+describe('the end of an outage', () => {
+  it('makes devices available only after their new values, also if the broker answers slowly', async () => {
+    const home = await startHome();
+    const { sonicId, world } = home;
+    home.strike = () => ({ status: 503, headers: {}, text: '' });
+    await home.pass(12 * minuteMs);
+    expect(home.text('bridge/cloud')).toBe('offline');
+    world.changeSonic(sonicId, { valve_state: 'closed' });
+    home.broker.fault = 'slow';
+    const from = home.messages.length;
+    home.strike = () => null;
+    await home.until(() => home.text('bridge/cloud') === 'online', 'the cloud to be back');
+    const topics = home.messages.slice(from).map(({ topic, payload }) => `${topic} ${payload}`);
+    const at = (words: RegExp) => topics.findIndex((message) => words.test(message));
+    expect(at(/\/bridge\/cloud online$/)).toBeGreaterThan(at(/\/sonic\/[^/]+ .*"valve":"closed"/));
+    expect(at(/"valve":"closed"/)).toBeGreaterThan(-1);
+    home.bridge.kill();
+  });
+});

@@ -175,6 +175,24 @@ async function startTwoAccounts() {
   return { home, simulator, holiday };
 }
 
+describe('a second bridge with the same base topic', () => {
+  it('that dies before it was noticed leaves nothing of what it has written', async () => {
+    const home = new Home();
+    await home.start();
+    await home.pass(5 * minuteMs);
+    const written = { 'bridge/cloud': 'offline', 'bridge/health': '{"status":"auth_failed"}' };
+    const before = Object.keys(written).map((path) => home.text(path));
+    for (const [path, payload] of Object.entries(written))
+      home.broker.publish(`sonic2mqtt/${path}`, payload, true);
+    // Its last will.
+    home.broker.publish('sonic2mqtt/bridge/state', 'offline', true);
+    await home.pass(10_000);
+    expect(home.text('bridge/state')).toBe('online');
+    expect(Object.keys(written).map((path) => home.text(path))).toEqual(before);
+    home.bridge.kill();
+  });
+});
+
 describe('two accounts on one broker', () => {
   it('have a bridge device each, and the stop of one changes nothing of the other', async () => {
     const { home, simulator, holiday } = await startTwoAccounts();
