@@ -292,7 +292,7 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'a movement is not explained by an alert from before the one before',
     file: 'src/store/valveMovement.ts',
-    text: '(each) => each.readAt >= this.#arrivedAt',
+    text: '(each) => each.readAt >= this.#formerUntil',
     replacement: '() => true',
     tests: ['test/unit/store/valveRecords.test.ts'],
   },

@@ -70,8 +70,8 @@ export class ValveMovement {
   /** When the valve was last read in its position; null while it is there. */
   #leftAt: number | null = null;
   #newIncidents: readonly NewIncident[] = [];
-  /** When the valve was first read in its position, in ms of the monotonic clock. */
-  #arrivedAt = Number.NEGATIVE_INFINITY;
+  /** When the valve was last read in its former position, in ms of the monotonic clock. */
+  #formerUntil = Number.NEGATIVE_INFINITY;
   #unexplained: Unexplained | null = null;
 
   constructor(last: Movement | null, clock: Clock) {
@@ -151,9 +151,9 @@ export class ValveMovement {
     // If the valve has moved and no command counts as its mover, none has worked.
     const obeyed = (hasMoved ? mover : ended.at(-1))?.asked ?? null;
     if (before?.valve === position) return { obeyed, hasChanged: ended.length > 0 };
-    // An incident that was read before the last movement cannot explain this one.
-    this.#newIncidents = this.#newIncidents.filter((each) => each.readAt >= this.#arrivedAt);
-    this.#arrivedAt = readAt;
+    // An incident from before the last movement cannot explain this one. That movement may have been noticed late.
+    this.#newIncidents = this.#newIncidents.filter((each) => each.readAt >= this.#formerUntil);
+    this.#formerUntil = from;
     const unknown = { valve: position, at: null, by: null, topic: null, incident_id: null };
     this.#unexplained = null;
     if (before === null) this.#last = unknown;

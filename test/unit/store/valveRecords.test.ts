@@ -406,6 +406,19 @@ describe('who moved a valve', () => {
     }
   });
 
+  it('is told by an incident that comes before an opening is noticed', () => {
+    const stage = bench();
+    stage.read('closed');
+    // Somebody opens the valve, and a leak is read before the valve.
+    stage.clock.advance(minuteMs / 2);
+    stage.open({ type: 'water_presence_detected' });
+    stage.read('open', minuteMs / 2);
+    stage.explain(true);
+    stage.read('closed');
+    stage.explain(true);
+    expect(stage.get().movement).toMatchObject({ valve: 'closed', by: 'automatic_shut_off' });
+  });
+
   it('has no time at which the valve was still read in its former position', () => {
     const stage = bench();
     stage.read('open');
