@@ -3,8 +3,8 @@ import { isTypeUnknown } from '../model/incidents.ts';
 import type { Store } from '../store/store.ts';
 import { type HealthProblem, healthProblem } from './problem.ts';
 
-// Problems of the account as a whole. `isAsked` says whether the properties, and each property's list of hubs, were
-// requested not too long ago.
+// Problems of the account as a whole. `isAsked` says whether the properties and each property's list of hubs were read
+// once.
 
 /** At most this many names are listed. A longer list would be no clearer. */
 const maxNames = 5;

@@ -308,7 +308,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
 
   /** All problems that do not come from reading the cloud. */
   #otherProblems(): HealthProblem[] {
-    const { client, connection, retained, state, store, poller, otherBridges, clock } = this.#parts;
+    const { client, connection, retained, state, store, poller, otherBridges } = this.#parts;
     const messages: [ProblemSource, string | null, HealthProblem['stops']?, string?][] = [
       ['broker', connection.isConnected ? null : brokerProblem(connection)],
       [
@@ -331,7 +331,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       ),
       ...(state.lockProblem === null ? [] : [healthProblem('data_dir', 'ok', state.lockProblem)]),
       ...pauseProblems(store),
-      ...accountProblems(store, poller.statuses.records.properties.freshUntil > clock.monotonic()),
+      ...accountProblems(store, poller.statuses.records.properties.lastSuccessAt !== null),
       ...unexpectedData(client, 'warn'),
       ...unexpectedData(client, 'info'),
     ];

@@ -577,6 +577,10 @@ describe('what Home Assistant can use', () => {
     home.strike = () => null;
     await home.pass(hourMs);
     expect(home.json('bridge/health')).toMatchObject({ status: 'ok', reason: null });
+    // In an outage no list is read, and health gives that reason alone.
+    home.strike = () => ({ status: 503, headers: {}, text: '' });
+    await home.pass(2 * hourMs);
+    expect(home.json('bridge/health').reason).toMatch(/^No data from the cloud: [^.]*\. Retrying$/);
     home.bridge.kill();
   });
 });
