@@ -188,6 +188,11 @@ export class Oracle {
       ...common,
       wallErrorMs: () => this.wallErrorMs,
       requestedAt: (id, action) => this.#requestedAt.get(`${id.toLowerCase()} ${action}`) ?? null,
+      wasMovedBy: (id, action) => {
+        const from = epochMs + time.now - this.#bounds.maxAgeMs.sonics;
+        const moments = [...history.since(from)].map(({ moment }) => moment.valve(id)?.settled);
+        return moments.includes(action === 'open' ? 'open' : 'closed');
+      },
       longestMs: () => this.#bounds.confirmTimeoutMs + 6 * this.#bounds.requestTimeoutMs + slackMs,
       hasIncident: (id, types, incidentId) => {
         const incident = simulator.world.incidents.get(incidentId);

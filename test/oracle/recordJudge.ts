@@ -8,6 +8,8 @@ export interface RecordContext {
   wallErrorMs(): number;
   /** When a request for this movement was last sent, in ms since 1970. Null if it never was. */
   requestedAt(id: string, action: string): number | null;
+  /** Whether the valve was recently where this action moves it. */
+  wasMovedBy(id: string, action: string): boolean;
   /** The longest time that a command may take to end, in ms. */
   longestMs(): number;
   /** Whether the cloud opened this incident at that valve, with one of these types. */
@@ -35,6 +37,8 @@ const restartMs = 12 * 60_000;
 export class RecordJudge {
   readonly #context: RecordContext;
   readonly #last = new Map<string, string>();
+  /** The commands that were shown as sent. */
+  readonly #sent = new Set<string>();
 
   constructor(context: RecordContext) {
     this.#context = context;
@@ -81,13 +85,20 @@ export class RecordJudge {
     topic: string,
     payload: string,
     id: string,
-    { status, action, failed, reason }: Record<string, unknown>,
+    { status, action, failed, reason, asked_at: askedAt }: Record<string, unknown>,
   ): void {
-    const { countCheck, reportViolation, requestedAt, longestMs, hasBeenConnectedFor, after } = this.#context;
+    const { countCheck, reportViolation, requestedAt, wasMovedBy, longestMs, hasBeenConnectedFor, after } =
+      this.#context;
     countCheck('the outcome of a command is true');
-    // After a restart, nobody knows whether the command was sent. It is confirmed if the valve is where it should be.
-    const isOfEarlierRun = String(reason).startsWith('sonic2mqtt was restarted');
-    if (status === 'confirmed' && !isOfEarlierRun && requestedAt(id, String(action)) === null)
+    const command = `${id} ${action} ${askedAt}`;
+    if (status === 'sent') this.#sent.add(command);
+    // If the process was killed, the next run does not know whether it had sent the command. It confirms the command if the
+    // valve is where the command was to move it.
+    const isOfEarlierRun = String(reason).startsWith('sonic2mqtt was restarted') && this.#sent.has(command);
+    const isConfirmed = isOfEarlierRun
+      ? wasMovedBy(id, String(action))
+      : requestedAt(id, String(action)) !== null;
+    if (status === 'confirmed' && !isConfirmed)
       reportViolation(`a command to ${action} sonic ${id} is confirmed, and was never sent`);
     if (status === 'confirmed' && failed !== null)
       reportViolation(
