@@ -5,15 +5,16 @@ import { WebSocketServer } from 'ws';
 import { stringify } from 'yaml';
 import { importInApp } from '../../src/cli/appHistory.ts';
 import { readConfiguration } from '../../src/cli/configuration.ts';
-import { dateAt } from '../../src/model/calendar.ts';
+import { dateAfter, dateAt, startOfDay } from '../../src/model/calendar.ts';
 import { fault } from '../support/bridge.ts';
 import { runProgram, startCallableCloud } from '../support/callProgram.ts';
 import { logLines } from '../support/logLines.ts';
 import { temporaryFolder } from '../support/program.ts';
 
-const dayMs = 86_400_000;
-/** By the calendar of the property. */
-const dateOf = (ms: number) => dateAt(ms, 'Europe/London');
+/** By the calendar of the property, whose days have 23 to 25 hours. */
+const timezone = 'Europe/London';
+const today = dateAt(Date.now(), timezone);
+const firstDay = dateAfter(today, -40);
 
 const { simulator, config } = await startCallableCloud({
   properties: 1,
@@ -25,7 +26,7 @@ const { world } = simulator;
 const [sonic = '', wifi = ''] = world.thingIds;
 world.changeSonic(sonic, {
   name: '=1+"a", b\n',
-  created_at: new Date(Date.now() - 40 * dayMs).toISOString(),
+  created_at: new Date(startOfDay(firstDay, timezone)).toISOString(),
 });
 
 const run = (...args: string[]) => runProgram(['history', ...args], { config });
@@ -38,9 +39,7 @@ describe('sonic2mqtt history', () => {
     expect(stdout.split('\n')[0]).toBe('date,litres,valve_id,valve,property');
     const rows = rowsOf(stdout, sonic);
     expect(rows).toHaveLength(41);
-    expect(rows[0]).toMatch(
-      new RegExp(`^${dateOf(Date.now() - 40 * dayMs)},\\d+(\\.\\d)?,${sonic},"'=1\\+""a"", b\\\\u000a",`),
-    );
+    expect(rows[0]).toMatch(new RegExp(`^${firstDay},\\d+(\\.\\d)?,${sonic},"'=1\\+""a"", b\\\\u000a",`));
     expect(rowsOf(stdout, wifi).length).toBeGreaterThan(400);
     const table = (await run()).stdout.split('\n');
     expect(table.slice(0, 2)).toEqual(['=1+"a", b\\u000a (Willow Cottage)', 'Date            Litres']);
@@ -48,9 +47,9 @@ describe('sonic2mqtt history', () => {
   });
 
   it('begins with --from, and asks for no month before', async () => {
-    const month = dateOf(Date.now()).slice(0, 7);
+    const month = today.slice(0, 7);
     const { stdout } = await run('--csv', '--from', month);
-    expect(rowsOf(stdout, wifi).length).toBe(Number(dateOf(Date.now()).slice(8)));
+    expect(rowsOf(stdout, wifi).length).toBe(Number(today.slice(8)));
   });
 
   it('prints nothing if a month cannot be read', async () => {
