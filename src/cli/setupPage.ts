@@ -11,8 +11,9 @@ import { HttpServer, type Route, sendJson } from '../http/httpServer.ts';
 import icon from '../http/page/icon.svg?raw';
 import next from '../http/page/next.html?raw';
 import { pageTexts } from '../http/texts.ts';
-import { languages } from '../model/language.ts';
+import { type Language, languages } from '../model/language.ts';
 import { describeDiskError } from '../state/disk.ts';
+import { textsIn } from '../texts/texts.ts';
 import {
   type Answers,
   answerNames,
@@ -27,7 +28,6 @@ import { aborted, type CommandContext } from './context.ts';
 import style from './setupPage/page.css?raw';
 import html from './setupPage/page.html?raw';
 import script from './setupPage/page.js?raw';
-import { setupTexts } from './setupPage/texts.ts';
 
 /** After this many wrong codes, the page is closed. The code has a million values, so guessing fails. */
 const maxWrongCodes = 5;
@@ -97,8 +97,13 @@ export async function serveSetup(
     return { status: 200, body: { isSaved, hasPage, canKeepBroker, findings } };
   };
 
+  const setupTexts = (language: Language) => ({ language, ...textsIn(language).setup });
   const routes: Route[] = [
-    pageFile('/', 'text/html', fillTemplate(htmlFor(context.env), { ...pageTexts, ...setupTexts })),
+    pageFile(
+      '/',
+      'text/html',
+      fillTemplate(htmlFor(context.env), (language) => ({ ...pageTexts(language), ...setupTexts(language) })),
+    ),
     pageFile('/page.css', 'text/css', style),
     pageFile('/page.js', 'text/javascript', script),
     pageFile('/texts.js', 'text/javascript', textsModule(setupTexts)),

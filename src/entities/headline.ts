@@ -1,7 +1,7 @@
 import type { BridgeFacts } from '../model/devices.ts';
 import type { Valve } from '../model/valve.ts';
+import type { HeadlineText, Sentence } from '../texts/texts.ts';
 import { type Alert, byUrgency, type Urgency } from './alerts.ts';
-import type { HeadlineText, Sentence } from './headlineTexts.ts';
 
 // The headline of the status page: one coloured sentence about the water of the home, and details. A property's summary
 // in Home Assistant is the headline of that property alone. "Water is off" may make somebody leave the home while it

@@ -9,6 +9,7 @@ import { idKey } from '../model/ids.ts';
 import { openCount } from '../model/incidents.ts';
 import type { Incident, Signal, Sonic } from '../model/records.ts';
 import { failureKind } from '../model/valveCommand.ts';
+import type { Sentence } from '../texts/texts.ts';
 import { alertsOf } from './alerts.ts';
 import {
   type DeviceTitle,
@@ -17,7 +18,6 @@ import {
   headlineOf,
   type ShownFailure,
 } from './headline.ts';
-import type { Sentence } from './headlineTexts.ts';
 
 // The facts of the headline: of the whole account for the status page, or of one property for its summary.
 

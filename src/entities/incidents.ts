@@ -2,7 +2,7 @@ import type { Call } from '../cloud/operations.ts';
 import { endingAction, offeredActions } from '../model/incidentActions.ts';
 import { hasOpenOf, openCount, typeOf, unknownIncident, type WithIncidents } from '../model/incidents.ts';
 import { type Incident, type IncidentType, incidentTypes } from '../model/records.ts';
-import type { EntityName } from './names.ts';
+import type { EntityName } from '../texts/texts.ts';
 import type { Attributes, BinarySensorRow, ButtonRow, Command, EventRow, Refusal, SensorRow } from './row.ts';
 
 type ShownIncident = Pick<BinarySensorRow<unknown>, 'name' | 'deviceClass' | 'icon'>;

@@ -2,8 +2,7 @@ import type { BodyField, Call, OperationName } from '../cloud/operations.ts';
 import type { BridgeFacts } from '../model/devices.ts';
 import type { Incident } from '../model/records.ts';
 import type { Valve } from '../model/valve.ts';
-import type { Sentence } from './headlineTexts.ts';
-import type { EntityName } from './names.ts';
+import type { EntityName, Sentence } from '../texts/texts.ts';
 
 /*
  * An entity of Home Assistant is one row in a table: `sonic.ts`, `signal.ts`, `property.ts` or `bridge.ts`. A row is data and
@@ -37,7 +36,7 @@ export interface Refusal {
 interface Common<View> {
   /** Part of the unique id and the component id. It must never change. */
   readonly key: string;
-  /** In sentence case, without the device's name, and translated in names.ts; null for the device's main entity. */
+  /** In sentence case, without the device's name, with its translations in `src/texts`; null for the device's main entity. */
   readonly name: EntityName | null;
   readonly needs: AvailabilitySource;
   readonly category?: 'config' | 'diagnostic';

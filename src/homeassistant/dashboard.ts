@@ -1,6 +1,7 @@
 import { Document } from 'yaml';
 import { sanitize } from '../base/sanitize.ts';
 import type { Language } from '../model/language.ts';
+import { textsIn } from '../texts/texts.ts';
 import { slug } from './slug.ts';
 import type { Topics } from './topics.ts';
 
@@ -30,53 +31,6 @@ interface Entity {
   /** The entity ID that Home Assistant would choose; null if only Home Assistant's own table can spell the name. */
   readonly wantedId: string | null;
 }
-
-type Words = Readonly<Record<Language, string>>;
-const words = {
-  water: { en: 'Water', de: 'Wasser', fr: 'Eau', nl: 'Water', pl: 'Woda' },
-  close: {
-    en: 'Close the water',
-    de: 'Wasser absperren',
-    fr: 'Couper l’eau',
-    nl: 'Water afsluiten',
-    pl: 'Zakręć wodę',
-  },
-  open: {
-    en: 'Open the water',
-    de: 'Wasser aufdrehen',
-    fr: 'Ouvrir l’eau',
-    nl: 'Water openen',
-    pl: 'Odkręć wodę',
-  },
-  perDay: {
-    en: 'Litres a day',
-    de: 'Liter am Tag',
-    fr: 'Litres par jour',
-    nl: 'Liter per dag',
-    pl: 'Litry na dobę',
-  },
-  noCloud: {
-    en: 'No connection to the cloud. The state of the valves is unknown.',
-    de: 'Keine Verbindung zur Cloud. Der Zustand der Ventile ist unbekannt.',
-    fr: 'Pas de connexion au cloud. L’état des vannes est inconnu.',
-    nl: 'Geen verbinding met de cloud. De toestand van de kleppen is onbekend.',
-    pl: 'Brak połączenia z chmurą. Stan zaworów jest nieznany.',
-  },
-  noBridge: {
-    en: 'No connection to sonic2mqtt. The state of the valves is unknown.',
-    de: 'Keine Verbindung zu sonic2mqtt. Der Zustand der Ventile ist unbekannt.',
-    fr: 'Pas de connexion à sonic2mqtt. L’état des vannes est inconnu.',
-    nl: 'Geen verbinding met sonic2mqtt. De toestand van de kleppen is onbekend.',
-    pl: 'Brak połączenia z sonic2mqtt. Stan zaworów jest nieznany.',
-  },
-  unknownIds: {
-    en: 'The entity IDs of this valve are not known: another device has the same name, or its name has unusual letters. Give it a name of its own. Then open the device in Home Assistant, choose *Recreate entity IDs*, and copy the dashboard again.',
-    de: 'Die Entitäts-IDs dieses Ventils sind nicht bekannt: Ein anderes Gerät heißt genauso, oder der Name hat ungewöhnliche Zeichen. Einen eigenen Namen geben, dann in Home Assistant auf der Seite des Geräts die Entitäts-IDs neu erstellen und das Dashboard noch einmal kopieren.',
-    fr: 'Les identifiants des entités de cette vanne ne sont pas connus\u00a0: un autre appareil a le même nom, ou son nom contient des lettres inhabituelles. Donnez-lui un nom unique, recréez les identifiants sur la page de l’appareil dans Home Assistant, puis copiez de nouveau le tableau de bord.',
-    nl: 'De entiteits-ID’s van deze klep zijn niet bekend: een ander apparaat heeft dezelfde naam, of de naam heeft ongewone letters. Geef de klep een eigen naam, maak op de pagina van het apparaat in Home Assistant de entiteits-ID’s opnieuw aan, en kopieer het dashboard opnieuw.',
-    pl: 'Identyfikatory encji tego zaworu nie są znane: inne urządzenie ma tę samą nazwę albo nazwa ma nietypowe litery. Nadaj zaworowi własną nazwę, odtwórz identyfikatory encji na stronie urządzenia w Home Assistant i skopiuj dashboard ponownie.',
-  },
-} as const satisfies Record<string, Words>;
 
 const head = [
   'The dashboard of sonic2mqtt for Home Assistant. Replace the text in the raw configuration editor of a new dashboard by this.',
@@ -152,7 +106,7 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
   const own = new Set(devices.map(({ identifier }) => identifier));
   // Devices of other accounts count too. One may have the same name, and a tap must not move its valve.
   const ids = entityIds(found.filter(({ isOwn, identifier }) => isOwn || !own.has(identifier)));
-  const say = (key: keyof typeof words) => words[key][language];
+  const words = textsIn(language).dashboard;
   const idOf = (device: DiscoveredDevice, component: string) => {
     const entity = device.entities.get(component);
     return entity?.isEnabled ? ids.get(entity) : undefined;
@@ -177,7 +131,7 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
 
   const valveCards = (valve: DiscoveredDevice): readonly object[] => [
     heading(valve.name, 'mdi:pipe-valve'),
-    ...(isNameless(valve) ? [{ type: 'markdown', content: say('unknownIds'), ...wholeLine }] : []),
+    ...(isNameless(valve) ? [{ type: 'markdown', content: words.unknownIds, ...wholeLine }] : []),
     // Shown only if the last command has failed.
     ...cards(valve, ['binary_sensor_command_failed'], (entity, name) => ({
       ...tile(entity, name),
@@ -186,10 +140,10 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
     })),
     ...cards(valve, ['valve_valve'], (entity, name) => ({ ...tile(entity, name), ...wholeLine })),
     ...cards(valve, ['valve_valve'], (entity) =>
-      button(entity, say('close'), 'mdi:water-off', 'valve.close_valve', valve.name),
+      button(entity, words.close, 'mdi:water-off', 'valve.close_valve', valve.name),
     ),
     ...cards(valve, ['valve_valve'], (entity) =>
-      button(entity, say('open'), 'mdi:water', 'valve.open_valve', valve.name),
+      button(entity, words.open, 'mdi:water', 'valve.open_valve', valve.name),
     ),
     ...cards(valve, valveTiles, tile),
   ];
@@ -223,8 +177,8 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
     if (cloud === undefined) return `{{ states('${summary}') }}`;
     return [
       `{% if has_value('${summary}') or is_state('${cloud}', 'on') %}{{ states('${summary}') }}`,
-      `{% elif is_state('${cloud}', 'off') %}${say('noCloud')}`,
-      `{% else %}${say('noBridge')}{% endif %}`,
+      `{% elif is_state('${cloud}', 'off') %}${words.noCloud}`,
+      `{% else %}${words.noBridge}{% endif %}`,
     ].join('');
   };
 
@@ -248,7 +202,7 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
       ...{ type: 'statistics-graph', chart_type: 'bar', period: 'day', days_to_show: 14 },
       ...{ stat_types: ['change'], entities, ...wholeLine },
     };
-    return entities.length === 0 ? [] : [heading(say('perDay'), 'mdi:chart-bar'), graph];
+    return entities.length === 0 ? [] : [heading(words.perDay, 'mdi:chart-bar'), graph];
   };
 
   const byIdentifier = new Map(devices.map((device) => [device.identifier, device]));
@@ -260,7 +214,7 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
     valvesOf.set(property, [...(valvesOf.get(property) ?? []), device]);
   }
   const views = [...valvesOf].map(([property, valves], index) => ({
-    title: property?.name ?? say('water'),
+    title: property?.name ?? words.water,
     path: index === 0 ? 'water' : `water-${index + 1}`,
     type: 'sections',
     max_columns: 3,

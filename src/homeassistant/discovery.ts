@@ -1,4 +1,3 @@
-import { nameIn } from '../entities/names.ts';
 import {
   type AvailabilitySource,
   type EntityRow,
@@ -9,6 +8,7 @@ import {
 import { entityTable } from '../entities/tables.ts';
 import { type DeviceKind, type DeviceView, deviceKinds, type SonicView } from '../model/devices.ts';
 import type { Language } from '../model/language.ts';
+import { textsIn } from '../texts/texts.ts';
 import { slug } from './slug.ts';
 import { statesPath, type Topics } from './topics.ts';
 
@@ -205,7 +205,7 @@ function inLanguage(
 ): Component {
   const id = slug(name === null ? device : `${device} ${name}`);
   return {
-    ...(name !== null && { name: nameIn(language, name) }),
+    ...(name !== null && { name: textsIn(language).names[name] }),
     ...(id !== null && { default_entity_id: `${platform}.${id}` }),
   };
 }

@@ -23,7 +23,7 @@ import type { Incident, Property, Telemetry } from '../model/records.ts';
 import { unknownNotifications, unknownSettings, withoutSettings } from '../model/settings.ts';
 import { measurementOf } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
-import { failureText, type ValveRecord } from '../model/valveCommand.ts';
+import type { ValveRecord } from '../model/valveCommand.ts';
 import {
   alertsKey,
   type DiscoveryOrigin,
@@ -34,7 +34,7 @@ import {
   shortened,
   viewId,
 } from './discovery.ts';
-import { alertInWords, inWords, type Moment, type Wording } from './sentences.ts';
+import { alertInWords, failureInWords, inWords, type Moment, type Wording } from './sentences.ts';
 import { type DocumentPath, statesPath, type Topics } from './topics.ts';
 
 /*
@@ -312,7 +312,7 @@ function commandShown({ command, failed }: ValveRecord, name: string, language: 
     action: failed.action,
     reason: failed.reason,
     asked_at: failed.asked_at,
-    text: failureText(failed, name, language),
+    text: failureInWords(failed, name, language),
   };
   return { action, asked_at, status, reason, failed: words };
 }

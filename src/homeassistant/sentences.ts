@@ -1,10 +1,10 @@
 import type { Alert } from '../entities/alerts.ts';
-import { headlineTexts, type Sentence } from '../entities/headlineTexts.ts';
 import { incidentName } from '../entities/incidents.ts';
-import { nameIn } from '../entities/names.ts';
 import { dateAt } from '../model/calendar.ts';
 import type { BridgeFacts } from '../model/devices.ts';
-import type { Language, Text } from '../model/language.ts';
+import type { Language } from '../model/language.ts';
+import { type FailedCommand, failureKind } from '../model/valveCommand.ts';
+import { fill, type Sentence, type Text, textsIn } from '../texts/texts.ts';
 
 /** What a text depends on besides the device: the bridge, the time, and the time zone of the property. */
 export interface Moment {
@@ -25,7 +25,7 @@ type Values = NonNullable<Sentence['values']>;
 export function inWords(sentences: readonly Sentence[], wording: Wording, maxLength: number): string {
   let words = '';
   for (const { text, values = {} } of sentences) {
-    const longer = `${words} ${filledIn(headlineTexts[text][wording.language], values, wording)}`.trim();
+    const longer = `${words} ${filledIn(textsIn(wording.language).headline[text], values, wording)}`.trim();
     if (words !== '' && longer.length > maxLength) break;
     words = longer;
   }
@@ -35,16 +35,21 @@ export function inWords(sentences: readonly Sentence[], wording: Wording, maxLen
 /** An alert as text, for example "Leak since 07:41". */
 export function alertInWords({ type, at }: Alert, wording: Wording): string {
   const name = alertName(type, wording.language);
-  return at === null ? name : `${name} ${filledIn(headlineTexts.since[wording.language], { at }, wording)}`;
+  return at === null
+    ? name
+    : `${name} ${filledIn(textsIn(wording.language).headline.since, { at }, wording)}`;
+}
+
+/** A failed command as text, with what to do. */
+export function failureInWords(failed: FailedCommand, place: string, language: Language): string {
+  const { headline } = textsIn(language);
+  const sentence = fill(headline[`${failureKind(failed)}_${failed.action}`], language, 0, () => place);
+  return `${sentence} ${headline.command_advice}`;
 }
 
 function filledIn(text: Text, values: Values, wording: Wording): string {
-  const form = typeof text === 'string' ? text : pluralOf(text, Number(values['count'] ?? 0), wording);
-  return form.replace(/\{(\w+)\}/g, (_, gap: string) => valueInWords(gap, values, wording));
-}
-
-function pluralOf(text: Exclude<Text, string>, count: number, { language }: Wording): string {
-  return text[new Intl.PluralRules(language).select(count)] ?? text.other;
+  const count = Number(values['count'] ?? 0);
+  return fill(text, wording.language, count, (gap) => valueInWords(gap, values, wording));
 }
 
 function valueInWords(gap: string, values: Values, wording: Wording): string {
@@ -56,14 +61,14 @@ function valueInWords(gap: string, values: Values, wording: Wording): string {
     const maximumFractionDigits = gap === 'litres' && value < 10 ? 1 : 0;
     return value.toLocaleString(localeOf(language), { maximumFractionDigits });
   }
-  const name = value || headlineTexts.unnamed[language];
+  const name = value || textsIn(language).headline.unnamed;
   return gap === 'place' && values['property'] ? `${name}, ${values['property']}` : name;
 }
 
 function alertName(type: string | number | null, language: Language): string {
   const name = typeof type === 'string' ? incidentName({ type }) : null;
-  if (name !== null) return nameIn(language, name);
-  const unknown = headlineTexts.unknown_alert[language];
+  if (name !== null) return textsIn(language).names[name];
+  const unknown = textsIn(language).headline.unknown_alert;
   return type ? `${unknown} (${type})` : unknown;
 }
 

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import { type Language, languages, type TextTable } from '../model/language.ts';
+import { type Language, languages } from '../model/language.ts';
+import type { Text } from '../texts/texts.ts';
 import { type Route, send } from './httpServer.ts';
 
 /**
@@ -17,17 +18,20 @@ export function languageOf(accepted = ''): Language {
   return wanted.flatMap((tag) => languages.filter((each) => each === tag))[0] ?? 'en';
 }
 
+/** The texts of a page by key. */
+type TextsOf = (language: Language) => Readonly<Record<string, Text>>;
+
 /** Fills a template: each `{{name}}` becomes the text with that name. */
-export function fillTemplate(template: string, table: TextTable): (language: Language) => string {
-  return (language) => template.replace(/\{\{(\w+)\}\}/g, (_, key) => String(table[key]?.[language]));
+export function fillTemplate(template: string, textsOf: TextsOf): (language: Language) => string {
+  return (language) => {
+    const texts = textsOf(language);
+    return template.replace(/\{\{(\w+)\}\}/g, (_, key) => String(texts[key]));
+  };
 }
 
 /** The texts of one language as a module, which the script of a page imports. */
-export function textsModule(table: TextTable): (language: Language) => string {
-  return (language) => {
-    const column = Object.entries(table).map(([key, row]) => [key, row[language]]);
-    return `export const texts = ${JSON.stringify(Object.fromEntries(column))};\n`;
-  };
+export function textsModule(textsOf: TextsOf): (language: Language) => string {
+  return (language) => `export const texts = ${JSON.stringify(textsOf(language))};\n`;
 }
 
 /** Shorter files are not compressed, because little would be gained. */

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { type EntityName, nameIn } from '../../src/entities/names.ts';
 import { entityTable } from '../../src/entities/tables.ts';
 import { languages } from '../../src/model/language.ts';
+import { type EntityName, textsIn } from '../../src/texts/texts.ts';
 import { discoveryOf } from '../support/discoveries.ts';
 import { sonicView, wholeHouse } from '../support/views.ts';
 
 const kinds = ['bridge', 'property', 'signal', 'sonic'] as const;
 
-it('a name without translations is no name of an entity, by its type', () => {
-  // @ts-expect-error: it is not in the table of names.
+it('a name that is in no file of texts is no name of an entity, by its type', () => {
+  // @ts-expect-error: it is in no file.
   const name: EntityName = 'A name without translations';
   expect(name).not.toBe('');
 });
@@ -16,7 +16,7 @@ it('a name without translations is no name of an entity, by its type', () => {
 describe.each(languages.slice(1))('entities in %s', (language) => {
   it.each(kinds)('have a name each, of a %s', (kind) => {
     const names = entityTable(kind).flatMap(({ name }) => name ?? []);
-    const translated = names.map((name) => nameIn(language, name));
+    const translated = names.map((name) => textsIn(language).names[name]);
     expect(new Set(translated).size).toBe(names.length);
   });
 

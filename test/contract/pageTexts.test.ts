@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { homepage } from '../../src/base/version.ts';
-import { setupTexts } from '../../src/cli/setupPage/texts.ts';
 import { fillTemplate } from '../../src/http/files.ts';
 import html from '../../src/http/page/page.html?raw';
 import { pageTexts } from '../../src/http/texts.ts';
-import { type Language, languages, type Text, type TextTable } from '../../src/model/language.ts';
+import { type Language, languages } from '../../src/model/language.ts';
+import { type Text, textsIn } from '../../src/texts/texts.ts';
 
-/** What some other language says in the same words. */
+/** Texts that are the same in some other language. */
 const alike = [
   ...[
     'Water',
@@ -22,7 +22,6 @@ const alike = [
   ],
   ...[
     'Documentation',
-    `${homepage}/blob/main`,
     'sonic2mqtt',
     '{litres} L',
     '{figure} L/min',
@@ -33,23 +32,23 @@ const alike = [
   ...['{name} ({count})', 'Code', 'E-mail'],
 ];
 
-/** Each text of a language, and each of its plural forms, by name. */
-function formsIn(table: TextTable, language: Language): [name: string, text: string][] {
+/** Each text, and each of its plural forms, by name. */
+function formsIn(texts: Readonly<Record<string, Text>>): [name: string, text: string][] {
   const formsOf = (text: Text) => (typeof text === 'string' ? { other: text } : text);
-  return Object.entries(table).flatMap(([key, row]) =>
-    Object.entries(formsOf(row[language])).map(([form, text]): [string, string] => [`${key}.${form}`, text]),
+  return Object.entries(texts).flatMap(([key, text]) =>
+    Object.entries(formsOf(text)).map(([form, words]): [string, string] => [`${key}.${form}`, words]),
   );
 }
 
 const gapsOf = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(String).toSorted();
 
-describe.each([
-  ['status', pageTexts],
-  ['setup', setupTexts],
-])('the texts of the %s page', (_, table) => {
-  it.each(languages.slice(1))('are all there in %s, with the same gaps', (language) => {
-    const english = new Map(formsIn(table, 'en'));
-    const own = formsIn(table, language);
+describe.each(['headline', 'page', 'setup', 'dashboard'] as const)('the texts of the %s', (section) => {
+  const textsOf = (language: Language): Readonly<Record<string, Text>> => textsIn(language)[section];
+
+  it.each(languages.slice(1))('are the same ones in %s, with the same gaps', (language) => {
+    const english = new Map(formsIn(textsOf('en')));
+    const own = formsIn(textsOf(language));
+    expect(Object.keys(textsOf(language))).toEqual(Object.keys(textsOf('en')));
     expect(own.filter(([, text]) => text.trim() === '')).toEqual([]);
     const untranslated = own.filter(([name, text]) => text === english.get(name) && !alike.includes(text));
     expect(untranslated).toEqual([]);
@@ -62,16 +61,16 @@ describe.each([
   it.each(languages)('have all the forms that whole numbers need in %s', (language) => {
     const plurals = new Intl.PluralRules(language);
     const needed = new Set(Array.from({ length: 200 }, (_, count) => plurals.select(count)));
-    for (const [key, { [language]: text }] of Object.entries(table)) {
+    for (const [key, text] of Object.entries(textsOf(language))) {
       const missing = typeof text === 'string' ? [] : [...needed].filter((form) => !(form in text));
       expect([key, missing]).toEqual([key, []]);
     }
   });
+});
 
-  it('cannot be taken for HTML: they fill the gaps of the page as they are', () => {
-    for (const language of languages)
-      for (const [, text] of formsIn(table, language)) expect(text).not.toMatch(/[<>&"]/);
-  });
+it.each(languages)('no text of a page in %s can be taken for HTML: it fills a gap as it is', (language) => {
+  const onPages = { ...pageTexts(language), ...textsIn(language).setup };
+  for (const [, text] of formsIn(onPages)) expect(text).not.toMatch(/[<>&"]/);
 });
 
 it('the status page links pages of the project that there are', () => {

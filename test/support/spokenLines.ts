@@ -18,7 +18,6 @@ const documentedElsewhere: readonly (readonly [RegExp, string])[] = [
   [/^main\.ts$/, 'said to whoever has typed the command'],
   [/^http\/(files|texts)\.ts$/, 'on the status page: docs/status-page.md'],
   [/^http\/metrics\.ts$/, 'help of the metrics: docs/reference/http.md'],
-  [/^model\/valveCommand\.ts$/, 'in Home Assistant and on the status page: docs/status-page.md'],
   [/^homeassistant\/(?!command)/, 'topics'],
   [/^base\/(log|secrets|stackTraces|duration)\.ts$/, 'form, not words'],
 ];

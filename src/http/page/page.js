@@ -1,5 +1,5 @@
 // The status page: shows the document of status.json, and again whenever an event brings a new one. Words of the cloud only
-// become text, and all requests are GET. All texts come from the table of texts.ts, in the language of the browser. Only the
+// become text, and all requests are GET. All texts come from src/texts, in the language of the browser. Only the
 // reasons of problems are English, as in the log.
 import { texts } from './texts.js';
 

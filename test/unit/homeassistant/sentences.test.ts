@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Sentence } from '../../../src/entities/headlineTexts.ts';
 import { entityStates } from '../../../src/homeassistant/plan.ts';
 import { alertInWords, inWords, type Moment } from '../../../src/homeassistant/sentences.ts';
 import type { BridgeFacts, PropertyView, SonicView } from '../../../src/model/devices.ts';
 import { type Language, languages } from '../../../src/model/language.ts';
+import type { Sentence } from '../../../src/texts/texts.ts';
 import { anIncident, aProperty, aSonic, context, propertyView, sonicView } from '../../support/views.ts';
 
 const now = '2025-02-03T11:12:13Z';
