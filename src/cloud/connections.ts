@@ -23,7 +23,7 @@ export class Connections {
     // Set here, so that no environment variable can switch it off.
     const tls = { timeout: connectTimeoutMs, rejectUnauthorized: true };
     this.#open = buildConnector(tls);
-    const connect: buildConnector.connector = (options, callback) => this.#connect(options, callback);
+    const connect = inTurnOfItsOwn((options, callback) => this.#connect(options, callback));
     // Each request has one deadline for everything. undici's own timeouts are switched off.
     const options = { connections: count, headersTimeout: 0, bodyTimeout: 0 };
     this.dispatcher = proxy
@@ -32,6 +32,12 @@ export class Connections {
           uri: proxy.href,
           requestTls: tls,
           clientFactory: (url) => new Pool(url, { connect, headersTimeout: connectTimeoutMs }),
+          // The proxy agent puts TLS on top of the connection through the proxy.
+          factory: (url, { connect: secure, ...others }: Pool.Options) =>
+            new Pool(url, {
+              ...others,
+              ...(typeof secure === 'function' && { connect: inTurnOfItsOwn(secure) }),
+            }),
         })
       : new Pool(origin, { ...options, connect });
   }
@@ -61,4 +67,13 @@ export class Connections {
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
   }
+}
+
+/**
+ * Hands each connection over in a turn of its own. OpenSSL calls back in the middle of a handshake, and all that follows
+ * in the same turn runs within its call. A connection that is given up there, by the gate of its request for example, is
+ * freed while OpenSSL still uses it, which ends the process.
+ */
+function inTurnOfItsOwn(connect: buildConnector.connector): buildConnector.connector {
+  return (options, callback) => connect(options, (...outcome) => setImmediate(callback, ...outcome));
 }

@@ -37,6 +37,8 @@ export interface CloudFault {
   readonly keepsConnections?: boolean;
   /** Whether new connections are accepted, but not read until `releaseConnections`. */
   readonly holdsConnections?: boolean;
+  /** For how many ms each new connection is not read, so that its TLS handshake takes this long. */
+  readonly handshakeMs?: () => number;
   /** Handles each new connection. It is not read otherwise. */
   readonly onConnection?: (socket: Socket) => void;
   /** The certificate to use instead of the right one. */
@@ -94,7 +96,7 @@ export async function startFaultyCloud(certificate: Certificate | null = null): 
     connectionCount += 1;
     sockets.add(socket);
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
-    const { onConnection, holdsConnections } = fault;
+    const { onConnection, holdsConnections, handshakeMs } = fault;
     const shown = fault.certificate ?? certificate;
     const accept = () => {
       if (shown === null) http.emit('connection', socket);
@@ -102,6 +104,7 @@ export async function startFaultyCloud(certificate: Certificate | null = null): 
     };
     if (onConnection) onConnection(socket);
     else if (holdsConnections) held.push(accept);
+    else if (handshakeMs) setTimeout(accept, handshakeMs());
     else accept();
   });
 
