@@ -10,6 +10,7 @@ import {
   paramNames,
 } from '../cloud/operations.ts';
 import { incidentTypes } from '../model/records.ts';
+import { knownWord } from '../model/words.ts';
 import type { CheckedAccount } from './cloudChecks.ts';
 
 /** The answer of the cloud to one operation. */
@@ -105,7 +106,7 @@ export function foundReport(
     for (const [field, value] of Object.entries(record)) {
       if (!known.fields.includes(field)) note(unknown.fields, `${kind}.${field}`, field);
       const words = known.words[field];
-      if (words && typeof value === 'string' && !words.includes(value)) {
+      if (words && typeof value === 'string' && knownWord(words, value) === null) {
         note(unknown.words, `${kind}.${field}: ${value}`, value);
       }
     }

@@ -26,6 +26,7 @@ import {
   valveStates,
 } from '../model/records.ts';
 import { unknownState } from '../model/valve.ts';
+import { knownWord } from '../model/words.ts';
 import { notificationFields, settingsFields } from './bodies.ts';
 
 /** Ids that are safe in a path, a topic and a unique id. `bridge` is excluded: the bridge's own device has that id. */
@@ -368,7 +369,7 @@ function oddities(record: unknown, knownValues: KnownValues | null): string[] {
   }
   for (const [field, known] of Object.entries(knownValues)) {
     const value = (record as Record<string, unknown>)[field];
-    if (typeof value === 'string' && !known.includes(value))
+    if (typeof value === 'string' && knownWord(known, value) === null)
       notices.push(`unknown value of ${field}: ${quoted(value)}`);
   }
   return notices;

@@ -7,8 +7,9 @@ import {
 } from '../model/devices.ts';
 import { idKey } from '../model/ids.ts';
 import { openCount } from '../model/incidents.ts';
-import type { Incident, Signal, Sonic } from '../model/records.ts';
+import { type Incident, type Signal, type Sonic, valveStates } from '../model/records.ts';
 import { failureKind } from '../model/valveCommand.ts';
+import { knownWord } from '../model/words.ts';
 import type { Sentence } from '../texts/texts.ts';
 import { alertsOf } from './alerts.ts';
 import {
@@ -115,13 +116,14 @@ function headlineValve(view: SonicView, place: DeviceTitle, isFresh: boolean): H
   const { sonic, valve } = view;
   const doubt = doubtOf(view, isFresh);
   const isSure = doubt === null;
+  const state = knownWord(valveStates, sonic.valve_state);
   return {
     ...place,
     valve,
     isSure,
     isReachable: doubt !== 'unreachable',
-    isTesting: isSure && sonic.valve_state === 'pressure_test',
-    isFaulty: isSure && sonic.valve_state === 'faulty',
+    isTesting: isSure && state === 'pressure_test',
+    isFaulty: isSure && state === 'faulty',
     failed: failureOf(view),
   };
 }

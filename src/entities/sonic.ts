@@ -7,6 +7,7 @@ import { incidentTypes, type Sonic, valveStates } from '../model/records.ts';
 import { type Measurement, measurementOf } from '../model/telemetry.ts';
 import { valveStateKnown } from '../model/valve.ts';
 import { movers } from '../model/valveCommand.ts';
+import { knownWord } from '../model/words.ts';
 import {
   incidentEvent,
   incidentSensor,
@@ -25,8 +26,8 @@ const hasTelemetry = (view: SonicView) => view.telemetry !== null;
 const hasUsage = (view: SonicView) => view.usage !== null;
 const hasPressureTests = (view: SonicView) => view.pressureTests !== null;
 
-function isInState({ valve_state: valveState }: Sonic, wanted: string): boolean | null {
-  const state = valveStateKnown(valveState);
+function isInState({ valve_state: valveState }: Sonic, wanted: (typeof valveStates)[number]): boolean | null {
+  const state = knownWord(valveStates, valveState);
   return state === null ? null : state === wanted;
 }
 
@@ -280,7 +281,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     options: valveStateOptions,
     value: ({ sonic }) => {
       const state = valveStateKnown(sonic.valve_state);
-      return state === null ? null : (valveStateOptions.find((option) => option === state) ?? 'other');
+      return state === null ? null : (knownWord(valveStateOptions, state) ?? 'other');
     },
   },
   {

@@ -1,20 +1,22 @@
 import type { WithIncidents } from './incidents.ts';
 import type { ShownPause } from './pause.ts';
 import type { PressureTestDays } from './pressureTests.ts';
-import type {
-  ApplianceCategories,
-  HubDetail,
-  NotificationSettings,
-  Property,
-  PropertySettings,
-  Signal,
-  Sonic,
-  Telemetry,
+import {
+  type ApplianceCategories,
+  connectionStates,
+  type HubDetail,
+  type NotificationSettings,
+  type Property,
+  type PropertySettings,
+  type Signal,
+  type Sonic,
+  type Telemetry,
 } from './records.ts';
 import type { AcceptedSettings } from './settings.ts';
 import type { Usage } from './usage.ts';
 import type { Valve } from './valve.ts';
 import type { ValveRecord } from './valveCommand.ts';
+import { knownWord } from './words.ts';
 
 /*
  * The terms that all rooms share. `records.ts` has the records of the cloud. Files such as `incidents.ts`, `usage.ts`
@@ -172,17 +174,20 @@ export function isOfGuest({ settings, notifications }: PropertyView): boolean {
   return settings === null && notifications === null;
 }
 
-/** Whether the cloud says that the link is connected. Any other word means no; null if it says nothing. */
+/** Whether the cloud says that the link is connected; null if it says nothing, or a word that is not known here. */
 export function isConnected(link: string | null): boolean | null {
-  return link === null ? null : link === 'connected';
+  const word = knownWord(connectionStates, link);
+  return word === null ? null : word === 'connected';
 }
 
-/**
- * Whether a link counts as up. An unknown link counts as down. A link that only a single reading says is down counts as
- * up.
- */
+/** Whether a link counts as up: it does unless the cloud says that it is down, or says nothing at all. */
+export function isLinkUp(link: string | null): boolean {
+  return link !== null && isConnected(link) !== false;
+}
+
+/** The same, but a link that only a single reading says is down counts as up. */
 function isUp(link: string | null, isFlap: boolean): boolean {
-  return isConnected(link) === true || (link !== null && isFlap);
+  return isLinkUp(link) || (link !== null && isFlap);
 }
 
 /** Whether a signal's link is up; null if the cloud does not say, the reading is old, or an incident contradicts it. */

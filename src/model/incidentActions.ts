@@ -1,4 +1,5 @@
 import type { Incident } from './records.ts';
+import { wordOf } from './words.ts';
 
 /**
  * Words for ending an incident: the one that users know, and those that a cloud may use. The real cloud has used
@@ -11,18 +12,17 @@ const harmlessActions: ReadonlySet<string> = new Set(['dismiss', 'reopen', 'reso
 
 /** Whether an action may move a valve. Only actions that are known to change just the incident may not. */
 export function mayMoveValve(action: string): boolean {
-  return !harmlessActions.has(action.trim().toLowerCase());
+  return !harmlessActions.has(wordOf(action));
 }
 
 /** The incident's own spelling of an action, compared without regard to case; null if it does not offer the action. */
 export function offeredAction({ possible_actions: offered }: Incident, action: string): string | null {
-  const wanted = action.trim().toLowerCase();
-  return offered.find((each) => each.toLowerCase() === wanted) ?? null;
+  return offered.find((each) => wordOf(each) === wordOf(action)) ?? null;
 }
 
 /** The same, but `resolve` stands for `resolve` or `dismiss`, whichever the incident offers. */
 export function endingAction(incident: Incident, action: string): string | null {
-  const wanted = synonyms.get(action.trim().toLowerCase()) ?? [action];
+  const wanted = synonyms.get(wordOf(action)) ?? [action];
   for (const word of wanted) {
     const offered = offeredAction(incident, word);
     if (offered !== null) return offered;

@@ -1,19 +1,19 @@
 import { type Incident, type IncidentType, incidentTypes, severities } from './records.ts';
+import { knownWord, wordOf } from './words.ts';
 
 /** The event type and sensor of an incident with a type that is not one of the twenty. */
 export const unknownIncident = 'unknown_incident';
 
 /** Whether the incident is open. If the record has no `open` flag, it counts as open until its state is `resolved`. */
 export function isOpen(incident: Incident): boolean {
-  return incident.open ?? incident.state !== 'resolved';
+  return incident.open ?? wordOf(incident.state ?? '') !== 'resolved';
 }
 
 /**
  * The incident's type if it is one of the twenty, in upper or lower case; null for any other type, and if it has none.
  */
-export function typeOf({ type: written }: Pick<Incident, 'type'>): IncidentType | null {
-  const wanted = written?.trim().toLowerCase();
-  return incidentTypes.find((type) => type === wanted) ?? null;
+export function typeOf({ type }: Pick<Incident, 'type'>): IncidentType | null {
+  return knownWord(incidentTypes, type);
 }
 
 /**
@@ -124,9 +124,10 @@ type Severity = (typeof severities)[number];
 
 /** The highest severity of the open incidents; `none` if none is open, null if it is not certain. */
 export function highestSeverity(view: WithIncidents): Severity | 'none' | null {
-  const ranks = view.incidents.map(({ severity }) =>
-    (severities as readonly string[]).indexOf(severity?.toLowerCase() ?? ''),
-  );
+  const ranks = view.incidents.map(({ severity }) => {
+    const known = knownWord(severities, severity);
+    return known === null ? -1 : severities.indexOf(known);
+  });
   const highest = severities[Math.max(-1, ...ranks)];
   if (highest === undefined) return hasOpen(view) === false ? 'none' : null;
   const isCertain = openCount(view) !== null || highest === severities.at(-1);

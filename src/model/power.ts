@@ -1,3 +1,5 @@
+import { wordOf } from './words.ts';
+
 /** The options of the battery sensor. `other` stands for a word of the cloud that has no option. */
 export const batteryOptions = ['high', 'medium', 'low', 'external_power_supply', 'other'] as const;
 type BatteryOption = (typeof batteryOptions)[number];
@@ -42,15 +44,15 @@ export const batteryWords: readonly string[] = [...powerByWord.keys()];
 
 /** The battery as an option; null if the cloud says nothing. */
 export function batteryOption(battery: string | null): BatteryOption | null {
-  return battery === null ? null : (powerByWord.get(battery)?.option ?? 'other');
+  return battery === null ? null : (powerByWord.get(wordOf(battery))?.option ?? 'other');
 }
 
 /** Whether the battery is low; null if the cloud's word does not say so. */
 export function isBatteryLow(battery: string | null): boolean | null {
-  return (powerByWord.get(battery ?? '') ?? unknownPower).isLow;
+  return (powerByWord.get(wordOf(battery ?? '')) ?? unknownPower).isLow;
 }
 
 /** Whether the device runs on external power; null if the cloud's word does not say so. */
 export function hasExternalPower(battery: string | null): boolean | null {
-  return (powerByWord.get(battery ?? '') ?? unknownPower).isExternal;
+  return (powerByWord.get(wordOf(battery ?? '')) ?? unknownPower).isExternal;
 }

@@ -1,3 +1,5 @@
+import { isSameWord, knownWord, wordOf } from './words.ts';
+
 /** The states of a valve that are shown. */
 export type Valve = 'open' | 'opening' | 'closing' | 'closed';
 
@@ -21,7 +23,7 @@ export const unknownState = 'unknown';
 
 /** The cloud's word for the valve's state; null if it has none, or says that it does not know. */
 export function valveStateKnown(valveState: string | null): string | null {
-  return valveState === unknownState ? null : valveState;
+  return valveState === null || wordOf(valveState) === unknownState ? null : valveState;
 }
 
 /** The position that an action leads to. */
@@ -38,7 +40,7 @@ export const movementOf = { open: 'opening', close: 'closing' } as const satisfi
  * known here.
  */
 export function settledValve(valveState: string | null): SettledValve | null {
-  return valveState === 'open' || valveState === 'closed' ? valveState : null;
+  return knownWord(['open', 'closed'], valveState);
 }
 
 /**
@@ -47,8 +49,9 @@ export function settledValve(valveState: string | null): SettledValve | null {
  */
 export function valveShown(valveState: string | null, lastSettled: SettledValve | null): Valve | null {
   if (valveState === null) return null;
-  if (valveState === 'pressure_test') return lastSettled;
-  return shownByState.get(valveState) ?? null;
+  const word = wordOf(valveState);
+  if (word === 'pressure_test') return lastSettled;
+  return shownByState.get(word) ?? null;
 }
 
 /** A valve command that the cloud has accepted but does not show yet. */
@@ -66,7 +69,7 @@ export function valveShownAfter(
   valveState: string | null,
   lastSettled: SettledValve | null,
 ): Valve | null {
-  const isAwaited = command !== null && valveState === command.stateBefore;
+  const isAwaited = command !== null && isSameWord(valveState, command.stateBefore);
   if (isAwaited && (command.wasMoving || settledValve(valveState) !== targetOf[command.action])) {
     return movementOf[command.action];
   }

@@ -1,4 +1,4 @@
-import { isConnected } from '../model/devices.ts';
+import { isConnected, isLinkUp } from '../model/devices.ts';
 import type { Property, Signal, Sonic } from '../model/records.ts';
 import type { Change, ReadonlyTable } from './table.ts';
 
@@ -29,7 +29,7 @@ export class LinkFlaps {
     for (const { id, before, after } of changes) {
       const flap = { upAt: table.formerReadAt(id), downAt: table.readAt(id) ?? 0 };
       if (isConnected(linkOf(after)) !== false) this.#flaps.delete(id);
-      else if (isConnected(linkOf(before))) this.#flaps.set(id, flap);
+      else if (isLinkUp(linkOf(before))) this.#flaps.set(id, flap);
     }
     const isDown = (id: string, { downAt }: Flap) => (table.readAt(id) ?? 0) > downAt;
     return this.#end(isDown);

@@ -8,6 +8,7 @@ import {
   type ValveAction,
   valveShownAfter,
 } from '../model/valve.ts';
+import { isSameWord } from '../model/words.ts';
 
 interface Awaited extends AcceptedCommand {
   /** When the cloud accepted it, in ms of the monotonic clock. */
@@ -47,7 +48,7 @@ export class Valves {
       return false;
     }
     // The state has changed, or is the requested one. From now on the state in the cloud is shown.
-    const isOver = accepted.stateBefore !== state || settled === targetOf[accepted.action];
+    const isOver = !isSameWord(accepted.stateBefore, state) || settled === targetOf[accepted.action];
     return isOver && this.#accepted.delete(id);
   }
 

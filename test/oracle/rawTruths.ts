@@ -1,4 +1,5 @@
 import { type Place, recordTruths, type Shown } from './recordTruths.ts';
+import { isOnline } from './words.ts';
 
 type Truths = Readonly<Record<string, (place: Place) => Shown>>;
 
@@ -30,17 +31,17 @@ function only(truths: Truths, names: Readonly<Record<string, string>>): Truths {
   );
 }
 
-const online = (isOnline: boolean): Shown => (isOnline ? 'online' : 'offline');
+const online = (isUp: boolean): Shown => (isUp ? 'online' : 'offline');
 
 function isReachable({ world, id }: Place): boolean {
   const record = world.things.get(id);
   if (!record) return false;
   const { signal_id: signalId, radio_connection: radio } = record;
-  return radio === 'connected' && (signalId === null || isConnected({ world, id: signalId }));
+  return isOnline(radio) && (signalId === null || isHubOnline({ world, id: signalId }));
 }
 
-function isConnected({ world, id }: Place): boolean {
-  return world.signals.get(id)?.cloud_connection === 'connected';
+function isHubOnline({ world, id }: Place): boolean {
+  return isOnline(world.signals.get(id)?.cloud_connection);
 }
 
 /** What the raw topics of each device must show: by the path below the device's topic, then by field. */
@@ -69,7 +70,7 @@ export const rawTruths: Readonly<Record<keyof typeof recordTruths, Readonly<Reco
   signal: {
     '': fields(({ world, id }) => world.signals.get(id), 'name', 'cloud_connection', 'wifi_rssi', 'version'),
     // "Offline" is always allowed, because it only makes everything unavailable.
-    availability: { availability: (place) => online(isConnected(place)) },
+    availability: { availability: (place) => online(isHubOnline(place)) },
     incidents: only(signal, { open_count: 'sensor_open_incidents' }),
   },
   sonic: {

@@ -1,6 +1,7 @@
 import type { DeviceKind } from '../../src/model/devices.ts';
 import { type Incident, incidentTypes, valveStates } from '../../src/model/records.ts';
 import { localTime } from '../../src/simulator/localTime.ts';
+import { isConnected, wordOf } from './words.ts';
 import type { WorldView } from './worldHistory.ts';
 
 /** The state that an entity shows. Null means unknown. */
@@ -79,7 +80,7 @@ const positions: Readonly<Record<string, Shown>> = {
 
 /** During a pressure test the position before the test counts. An unknown state gives no position. */
 function valveShown(state: string | null | undefined, settled: Shown | undefined): Shown {
-  return (state === 'pressure_test' ? settled : positions[state ?? '']) ?? null;
+  return (wordOf(state) === 'pressure_test' ? settled : positions[wordOf(state)]) ?? null;
 }
 
 /**
@@ -139,7 +140,7 @@ export const recordTruths: Readonly<
     },
   },
   signal: {
-    binary_sensor_cloud_connection: (place) => onOff(signal(place)?.cloud_connection === 'connected'),
+    binary_sensor_cloud_connection: (place) => onOff(isConnected(signal(place)?.cloud_connection)),
     binary_sensor_incident_cloud_disconnection: (place) =>
       onOff(openIncidents(place, atSignalAlone(place)).some(({ type }) => type === 'cloud_disconnection')),
     sensor_open_incidents: (place) => openIncidents(place, atSignalAlone(place)).length,
@@ -154,15 +155,16 @@ export const recordTruths: Readonly<
   sonic: {
     valve_valve: ({ world, id }) => valveShown(world.things.get(id)?.valve_state, world.valve(id)?.settled),
     sensor_valve_state: (place) => {
-      const state = sonic(place)?.valve_state ?? null;
-      return state === null || valveStates.some((each) => each === state) ? state : 'other';
+      const written = sonic(place)?.valve_state ?? null;
+      return written === null ? null : (valveStates.find((each) => each === wordOf(written)) ?? 'other');
     },
-    binary_sensor_valve_problem: (place) => onOff(sonic(place)?.valve_state === 'faulty'),
-    binary_sensor_pressure_test_running: (place) => onOff(sonic(place)?.valve_state === 'pressure_test'),
-    sensor_battery: (place) => batteries[sonic(place)?.battery ?? ''] ?? 'other',
-    binary_sensor_battery_low: (place) => onOff(/^(low|critical)$/.test(sonic(place)?.battery ?? '')),
-    binary_sensor_external_power: (place) => onOff(sonic(place)?.battery === 'external_power_supply'),
-    binary_sensor_radio_connection: (place) => onOff(sonic(place)?.radio_connection === 'connected'),
+    binary_sensor_valve_problem: (place) => onOff(wordOf(sonic(place)?.valve_state) === 'faulty'),
+    binary_sensor_pressure_test_running: (place) =>
+      onOff(wordOf(sonic(place)?.valve_state) === 'pressure_test'),
+    sensor_battery: (place) => batteries[wordOf(sonic(place)?.battery)] ?? 'other',
+    binary_sensor_battery_low: (place) => onOff(/^(low|critical)$/.test(wordOf(sonic(place)?.battery))),
+    binary_sensor_external_power: (place) => onOff(wordOf(sonic(place)?.battery) === 'external_power_supply'),
+    binary_sensor_radio_connection: (place) => onOff(isConnected(sonic(place)?.radio_connection)),
     sensor_radio_rssi: (place) => sonic(place)?.radio_rssi ?? null,
     sensor_status: (place) => sonic(place)?.status ?? null,
     ...Object.fromEntries(

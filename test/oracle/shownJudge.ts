@@ -4,6 +4,7 @@ import { parsed } from './discoveredEntities.ts';
 import { rawTruths } from './rawTruths.ts';
 import { isAt, type Place, recordTruths, type Shown } from './recordTruths.ts';
 import { isWaterUse, type WaterSamples } from './waterSamples.ts';
+import { isOnline } from './words.ts';
 import type { Moment, WorldHistory, WorldView } from './worldHistory.ts';
 
 type Kind = keyof typeof recordTruths;
@@ -385,15 +386,14 @@ export class ShownJudge {
   #wasReachable(kind: Kind, id: string, from: number): boolean {
     const isUp = (signalId: string | null) =>
       signalId === null ||
-      this.#wasOnce(from, ({ signals }) => signals.get(signalId)?.cloud_connection === 'connected');
+      this.#wasOnce(from, ({ signals }) => isOnline(signals.get(signalId)?.cloud_connection));
     if (kind === 'signal') return isUp(id);
     return this.#wasOnce(from, ({ things }) => {
       const sonic = things.get(id);
       // For a sonic on Wi-Fi the cloud may report no link.
       const isLinked =
-        sonic?.radio_connection === 'connected' ||
-        (sonic?.radio_connection === null && sonic.signal_id === null);
-      return isLinked && isUp(sonic.signal_id);
+        isOnline(sonic?.radio_connection) || (sonic?.radio_connection === null && sonic.signal_id === null);
+      return sonic !== undefined && isLinked && isUp(sonic.signal_id);
     });
   }
 

@@ -8,6 +8,7 @@ import type {
   Telemetry,
 } from '../../src/model/records.ts';
 import type { World } from '../../src/simulator/world.ts';
+import { isOnline } from './words.ts';
 
 /**
  * The part of the simulated cloud (`World`) that the judges read, now or at an earlier moment. The world is
@@ -135,8 +136,8 @@ export class Moment implements WorldView {
     const sonic = this.things.get(id);
     if (!sonic) return false;
     const signal = sonic.signal_id === null ? undefined : this.signals.get(sonic.signal_id);
-    const hasCloud = sonic.signal_id === null || signal?.cloud_connection === 'connected';
-    return hasCloud && sonic.radio_connection === 'connected';
+    const hasCloud = sonic.signal_id === null || isOnline(signal?.cloud_connection);
+    return hasCloud && isOnline(sonic.radio_connection);
   }
 }
 

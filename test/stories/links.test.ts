@@ -86,6 +86,48 @@ describe('a link that is lost', () => {
   });
 });
 
+describe('a word of the cloud', () => {
+  it.each(['weak', 'online', ''])(
+    'for a link that is not known (%j) is unknown, and no "no"',
+    async (word) => {
+      const { home, availability, radio, cloud, offline } = await startHome();
+      radio(word);
+      cloud(word);
+      await home.pass(10 * minuteMs);
+      expect(home.entity(home.sonicId, 'binary_sensor_radio_connection').state).toBeNull();
+      expect(home.entity(home.signalId, 'binary_sensor_cloud_connection').state).toBeNull();
+      expect(availability()).toEqual(['online', 'online']);
+      expect(offline()).toEqual([]);
+      for (const field of ['radio_connection', 'cloud_connection'])
+        expect(home.lines.filter(({ text }) => text.includes(`unknown value of ${field}`))).toHaveLength(1);
+      radio('disconnected');
+      await home.pass(minuteMs);
+      expect(availability()[0]).toBe('online');
+      await home.pass(minuteMs);
+      expect(availability()[0]).toBe('offline');
+      home.bridge.kill();
+    },
+  );
+
+  it('means the same in capitals', async () => {
+    const { home, availability, radio, cloud } = await startHome();
+    home.world.changeSonic(home.sonicId, { valve_state: 'OPEN', battery: 'Low' });
+    radio('Connected');
+    cloud('CONNECTED');
+    await home.pass(10 * minuteMs);
+    expect(availability()).toEqual(['online', 'online']);
+    const shown = [
+      'binary_sensor_radio_connection',
+      'valve_valve',
+      'sensor_valve_state',
+      'binary_sensor_battery_low',
+    ];
+    expect(shown.map((key) => home.entity(home.sonicId, key).state)).toEqual(['ON', 'open', 'open', 'ON']);
+    expect(home.lines.filter(({ text }) => text.includes('unknown value'))).toEqual([]);
+    home.bridge.kill();
+  });
+});
+
 describe('a link of which the cloud says nothing', () => {
   it.each(['radio', 'cloud'] as const)('(%s) is taken for down at once', async (which) => {
     const { home, availability, ...change } = await startHome();

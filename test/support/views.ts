@@ -1,7 +1,14 @@
 import type { SupportedOperations } from '../../src/entities/row.ts';
 import type { PlanContext } from '../../src/homeassistant/plan.ts';
 import { Topics } from '../../src/homeassistant/topics.ts';
-import type { BridgeView, DeviceView, PropertyView, SignalView, SonicView } from '../../src/model/devices.ts';
+import {
+  type BridgeView,
+  type DeviceView,
+  isLinkUp,
+  type PropertyView,
+  type SignalView,
+  type SonicView,
+} from '../../src/model/devices.ts';
 import { defaultPauseMinutes, noPause } from '../../src/model/pause.ts';
 import type { PressureTestDays } from '../../src/model/pressureTests.ts';
 import {
@@ -161,7 +168,7 @@ function somePressureTests(changes: Partial<PressureTestDays> = {}): PressureTes
 /** A sonic of which everything is known. */
 export function sonicView(changes: Partial<SonicView> = {}): SonicView {
   const signal = changes.signal ?? aSignal();
-  const isLinked = typeof signal === 'object' ? signal.cloud_connection === 'connected' : null;
+  const isLinked = typeof signal === 'object' ? isLinkUp(signal.cloud_connection) : null;
   return {
     kind: 'sonic',
     sonic: aSonic(),

@@ -53,8 +53,8 @@ describe('the valve of a sonic', () => {
     ['requested_closed', 'requested_closed', false, false],
     ['faulty', 'faulty', true, false],
     ['pressure_test', 'pressure_test', false, true],
-    ['ajar', 'other', false, false],
-    ['constructor', 'other', false, false],
+    ['ajar', 'other', null, null],
+    ['constructor', 'other', null, null],
     [null, null, null, null],
   ])('that the cloud calls %s is in the state %s, with a problem: %s, tested: %s', (...expected) => {
     const [state, word, isProblem, isTested] = expected;
@@ -128,8 +128,9 @@ describe('the shut-off limits', () => {
 describe('links', () => {
   it.each([
     ['connected', true],
+    ['CONNECTED', true],
     ['disconnected', false],
-    ['a_new_word', false],
+    ['a_new_word', null],
     [null, null],
   ])('that the cloud calls %s are connected: %s', (link, isOn) => {
     const sonic = aSonic({ radio_connection: link });
@@ -141,8 +142,9 @@ describe('links', () => {
   it.each([
     ['faulty', 'faulty', true, false],
     ['pressure_test', 'pressure_test', false, true],
-    ['a_new_word', 'other', false, false],
-    ['unknown', null, null, null],
+    ['Faulty', 'faulty', true, false],
+    ['a_new_word', 'other', null, null],
+    ['Unknown', null, null, null],
     [null, null, null, null],
   ])('of a valve that the cloud calls %s: it is shown as %s', (valve_state, word, isProblem, isTested) => {
     const view = sonicView({ sonic: aSonic({ valve_state }) });

@@ -4,9 +4,11 @@ import { aSignal, aSonic, signalView, sonicView } from '../../support/views.ts';
 
 it.each([
   ['connected', true],
+  ['Connected', true],
   ['disconnected', false],
-  ['poor', false],
-  ['', false],
+  [' DISCONNECTED', false],
+  ['weak', null],
+  ['', null],
   [null, null],
 ])('a link that the cloud calls %s is connected: %s', (link, expected) => {
   expect(isConnected(link)).toBe(expected);
@@ -14,8 +16,10 @@ it.each([
 
 it.each([
   ['connected', true],
+  ['Connected', true],
   ['disconnected', false],
-  ['', false],
+  ['weak', true],
+  ['', true],
   [null, false],
 ])('a signal whose cloud link is %s is reachable: %s', (link, expected) => {
   const view = signalView({ signal: aSignal({ cloud_connection: link }) });
@@ -35,6 +39,8 @@ describe('a sonic is reachable', () => {
     ['connected', null, false],
     [null, null, false],
     [null, 'disconnected', false],
+    ['weak', 'online', true],
+    ['weak', 'Disconnected', false],
   ])('with its radio link %s and its signal %s: %s', (radio, cloud, expected) => {
     const sonic = aSonic({ radio_connection: radio });
     const signal = aSignal({ cloud_connection: cloud });

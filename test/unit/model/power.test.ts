@@ -14,7 +14,7 @@ describe.each([
   ['external', 'external_power_supply', false, true],
   ['external+battery', 'external_power_supply', false, true],
   ['other', 'other', null, null],
-  ['LOW', 'other', null, null],
+  ['LOW', 'low', true, false],
   ['', 'other', null, null],
   ['constructor', 'other', null, null],
   [null, null, null, null],
