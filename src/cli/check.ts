@@ -2,24 +2,19 @@ import { CloudError } from '../cloud/errors.ts';
 import { ConfigError } from '../config/problems.ts';
 import { brokerChecks } from './brokerChecks.ts';
 import { reportTo, runChecks } from './checks.ts';
-import { type CheckedAccount, cloudChecks } from './cloudChecks.ts';
+import { cloudChecks } from './cloudChecks.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
-import { foundReport, readEverything } from './foundReport.ts';
 import { machineChecks } from './machineChecks.ts';
 import { ownClient, signOutAndClose } from './ownSession.ts';
 
 /**
  * `sonic2mqtt check`: tests the configuration, the cloud, the account and the broker, and prints a line for each
- * finding. With `--report`, it then prints an anonymised report of what the account contains.
+ * finding.
  */
-export async function check(
-  context: CommandContext,
-  { report: isReported }: { readonly report?: true } = {},
-): Promise<number> {
-  const { print, complain, signal } = context;
-  // The lines contain private names, so they are not part of the report.
-  const report = reportTo(isReported ? complain : print);
+export async function check(context: CommandContext): Promise<number> {
+  const { print, signal } = context;
+  const report = reportTo(print);
   const { found } = report;
   let configuration: Configuration;
   try {
@@ -36,20 +31,14 @@ export async function check(
   for (const { message } of warnings) found({ check: 'configuration', outcome: 'WARN', words: message });
 
   const client = ownClient(configuration);
-  const account: CheckedAccount = {};
   // The checks in a row depend on each other. If one fails, the row ends.
   const rows = [
     ...machineChecks(config).map((each) => [each]),
-    cloudChecks(config, client, account),
+    cloudChecks(config, client),
     ...brokerChecks(configuration, 'check', signal).map((each) => [each]),
   ];
   const errors: unknown[] = [];
   for (const row of rows) if (!signal.aborted) errors.push(await runChecks(row, report, signal));
-  if (isReported && !signal.aborted) {
-    const answers = account.sonics ? await readEverything(client, account, signal) : [];
-    const own = [config.cloud.email, config.cloud.password, ...config.filters.properties];
-    if (!signal.aborted) print(JSON.stringify(foundReport(account, answers, own), null, 2));
-  }
   await signOutAndClose(client, signal);
   if (signal.aborted) return exitStatus.failed;
   if (errors.some((error) => error instanceof CloudError && error.kind === 'auth'))

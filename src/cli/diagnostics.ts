@@ -12,6 +12,7 @@ import { incidentTypes } from '../model/records.ts';
 import { topicsOf } from '../partOptions.ts';
 import { isStateFile } from '../state/stateFile.ts';
 import { readState } from '../state/stateSchema.ts';
+import { accountReport, type OperationAnswer, readEverything } from './accountReport.ts';
 import { brokerChecks } from './brokerChecks.ts';
 import { type Finding, runChecks } from './checks.ts';
 import { type CheckedAccount, cloudChecks } from './cloudChecks.ts';
@@ -27,11 +28,19 @@ import { shownConfiguration } from './shownConfiguration.ts';
  */
 const limitMs = 30_000;
 
+interface DiagnosticsOptions {
+  /** Whether the report has what the account contains, too: each operation that only reads is called once. */
+  readonly account?: boolean;
+}
+
 /**
  * `sonic2mqtt diagnostics`: prints one JSON object for a bug report. It contains only what is listed here: our own
  * numbers, times and choices, and no messages. So the program need not recognise private data.
  */
-export async function diagnostics(context: CommandContext): Promise<number> {
+export async function diagnostics(
+  context: CommandContext,
+  { account: isAccountWanted = false }: DiagnosticsOptions = {},
+): Promise<number> {
   const about = {
     made_at: new Date().toISOString(),
     program: {
@@ -51,7 +60,7 @@ export async function diagnostics(context: CommandContext): Promise<number> {
     print({ ...about, configuration: { problems } });
     return exitStatus.badUsage;
   }
-  const found = await look(configuration, context);
+  const found = await look(configuration, context, isAccountWanted);
   if (context.signal.aborted) return exitStatus.failed;
   print({ ...about, ...(await reportOn(configuration, found, context)) });
   return exitStatus.done;
@@ -62,11 +71,17 @@ interface Findings {
   /** For each row of checks: its findings, and the error that ended it; null if all passed. */
   readonly rows: readonly { readonly findings: readonly Finding[]; readonly error: unknown }[];
   readonly account: CheckedAccount;
+  /** The answers to all reads; null if they were not wanted. */
+  readonly answers: readonly OperationAnswer[] | null;
   /** Null if the broker could not be read. */
   readonly bridge: Tree | null;
 }
 
-async function look(configuration: Configuration, context: CommandContext): Promise<Findings> {
+async function look(
+  configuration: Configuration,
+  context: CommandContext,
+  isAccountWanted: boolean,
+): Promise<Findings> {
   const { config } = configuration;
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(limitMs)]);
   const client = ownClient(configuration);
@@ -86,8 +101,9 @@ async function look(configuration: Configuration, context: CommandContext): Prom
     return { findings, error };
   });
   const ended = await Promise.all(found);
+  const answers = isAccountWanted ? await readEverything(client, account, signal) : null;
   await signOutAndClose(client, context.signal);
-  return { rows: ended, account, bridge };
+  return { rows: ended, account, answers, bridge };
 }
 
 async function reportOn(
@@ -107,6 +123,7 @@ async function reportOn(
     },
     check: found.rows.flatMap(({ findings }) => findings.map(({ check, outcome }) => ({ check, outcome }))),
     counts: recordCounts(found.account),
+    ...(found.answers && { account: accountReport(found.account, found.answers) }),
     bridge: found.bridge,
     data_dir: files,
     last_errors: [

@@ -111,10 +111,15 @@ async function createProgram(
       '\nPrints OK, WARN or FAIL for each step. Signs in to the cloud and connects to the broker, but changes\n' +
         'nothing there. You can run it while sonic2mqtt runs.',
     )
-    .option('--report', 'also print what your account contains, anonymised, as JSON')
-    .action(async (options) => {
+    .option('--report', 'the same as `diagnostics --account`')
+    .action(async ({ report }) => {
+      if (report) {
+        const { diagnostics } = await import('./diagnostics.ts');
+        onEnd(await diagnostics(contextOf(), { account: true }));
+        return;
+      }
       const { check } = await import('./check.ts');
-      onEnd(await check(contextOf(), options));
+      onEnd(await check(contextOf()));
     });
 
   add('setup', 'Prompt for account and broker, write the configuration')
@@ -230,9 +235,10 @@ async function createProgram(
       '\nReads the configuration, the cloud, the broker and data_dir, for at most 30 seconds. Changes nothing.\n' +
         'Names, IDs, addresses and serial numbers are replaced. Read the report before you share it.',
     )
-    .action(async () => {
+    .option('--account', 'also print what your account contains: versions, and the outcome of each read')
+    .action(async (options) => {
       const { diagnostics } = await import('./diagnostics.ts');
-      onEnd(await diagnostics(contextOf()));
+      onEnd(await diagnostics(contextOf(), options));
     });
 
   return program;

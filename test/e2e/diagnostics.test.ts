@@ -123,31 +123,34 @@ describe('sonic2mqtt diagnostics', () => {
     expect(leaked(text, secrets)).toEqual([]);
   });
 
-  it('check --report prints what was found, and nothing private of a cloud that repeats everything', async () => {
-    const { code, text, report } = await reportOf(runProgram(['check', '--report'], { config }));
+  it('reports what the account contains if asked, and nothing private of a cloud that repeats everything', async () => {
+    const { code, text, report } = await reportOf(runProgram(['diagnostics', '--account'], { config }));
     expect(code).toBe(0);
     expect(report).toMatchObject({
-      counts: { properties: 6, hubs: 6, valves: 10, wifi_valves: 3 },
-      hub_versions: { '2.14.0': 6 },
-      operations: {
-        read_telemetry: { outcome: 'ok' },
-        read_hub: { outcome: 'ok' },
-        read_user: { outcome: 'ok' },
+      counts: { properties: 6, signals: 6, sonics: 10, wifi_sonics: 3 },
+      account: {
+        hub_versions: { '2.14.0': 6 },
+        operations: {
+          read_telemetry: { outcome: 'ok' },
+          read_hub: { outcome: 'ok' },
+          read_user: { outcome: 'ok' },
+        },
+        unknown_fields: ['sonic.wifi_rssi'],
       },
-      unknown_words: [],
     });
     expect(leaked(text, privateTexts(cloud))).toEqual([]);
     const talkative = await startEchoingCloud(cloud);
     talkative.extraTexts.push(...privateTexts(cloud), phone, wifiName);
     cloud.setFaults([fault('unknown-enum')]);
-    const heard = await reportOf(
+    // The former name of the option.
+    const alias = await reportOf(
       runBuilt(['check', '--report'], {
         config: { ...config, cloud: { ...Object(config['cloud']), base_url: talkative.url } },
       }),
     );
     const secrets = [...privateTexts(cloud), ...talkative.tokens, phone, wifiName];
-    expect(leaked(heard.text, secrets)).toEqual([]);
-    expect(heard.report.withheld).toBeGreaterThan(0);
+    expect(leaked(alias.text, secrets)).toEqual([]);
+    expect(alias.report.account.withheld).toBeGreaterThan(0);
   });
 
   it('reports what is wrong with a configuration, but not what is written there, and ends with 2', async () => {
