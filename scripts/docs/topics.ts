@@ -25,7 +25,7 @@ const retainedWords: Readonly<Record<string, string>> = {
   'bridge/health':
     '`status` is `ok`, `degraded`, `cloud_unreachable` or `auth_failed`, and `reason` explains it. Published when the status or the result of a schedule changes',
   'bridge/info':
-    'Version, counts (updated every minute), the operations of the cloud, and the configuration without secrets',
+    'Version, counts (updated every five minutes), the operations of the cloud, and the configuration without secrets',
   'bridge/incidents':
     'Open incidents that name no known device, if the account has several properties. Newest first, at most 50. With one property, they are at that property',
   'sonic/{id}':

@@ -73,6 +73,7 @@ export const bridgeEntities: readonly EntityRow<BridgeView>[] = [
     name: 'Last update',
     needs: 'bridge',
     category: 'diagnostic',
+    isDisabledByDefault: true,
     deviceClass: 'timestamp',
     value: (view) => view.lastUpdate,
   },

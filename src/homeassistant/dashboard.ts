@@ -2,7 +2,7 @@ import { Document } from 'yaml';
 import { sanitize } from '../base/sanitize.ts';
 import type { Language } from '../model/language.ts';
 import { textsIn } from '../texts/texts.ts';
-import { slug } from './slug.ts';
+import { asIdPart } from './entityId.ts';
 import type { Topics } from './topics.ts';
 
 /*
@@ -28,16 +28,15 @@ interface Entity {
   /** Null for the device's main entity. */
   readonly name: string | null;
   readonly isEnabled: boolean;
-  /** The entity ID that Home Assistant would choose; null if only Home Assistant's own table can spell the name. */
+  /** The entity ID in a new installation; null if only Home Assistant can spell the name. */
   readonly wantedId: string | null;
 }
 
 const head = [
   'The dashboard of sonic2mqtt for Home Assistant. Replace the text in the raw configuration editor of a new dashboard by this.',
-  'If you have changed entity IDs in Home Assistant, or renamed a device, change the IDs here too.',
+  'If a card finds no entity, Home Assistant has another ID for it. Open the device, choose *Recreate entity IDs*, or change the IDs here.',
+  'Home Assistant before 2025.10 ignores the entity IDs of sonic2mqtt, and makes them from the names that it shows.',
 ];
-/** Older versions make the entity IDs from the names, which are in that language. */
-const noteOfLanguages = 'Home Assistant before 2025.10 has other entity IDs, in the language of the names.';
 
 /**
  * THE TILES: components in the order in which they are shown. A device has the tiles whose components its message has.
@@ -92,7 +91,7 @@ export function readDiscovered(payload: string, topics: Topics): DiscoveredDevic
 function entityOf(component: Readonly<Record<string, unknown>>, device: string): Entity {
   const { platform, name, default_entity_id: given, enabled_by_default: isEnabled } = component;
   const own = typeof name === 'string' ? name : null;
-  const made = slug(own === null ? device : `${device} ${own}`);
+  const made = asIdPart(own === null ? device : `${device} ${own}`);
   const wantedId = typeof given === 'string' ? given : made && `${platform}.${made}`;
   return { name: own, isEnabled: isEnabled !== false, wantedId };
 }
@@ -228,7 +227,7 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
   const known = (device: DiscoveredDevice) =>
     [...device.entities.values()].every((entity) => ids.has(entity));
   const unknown = new Set(devices.filter((device) => !known(device)).map(({ name }) => name));
-  const notes = [...head, ...(language === 'en' ? [] : [noteOfLanguages]), ...[...unknown].map(missingNote)];
+  const notes = [...head, ...[...unknown].map(missingNote)];
   document.commentBefore = notes.map((note) => ` ${sanitize(note)}`).join('\n');
   return document.toString({ lineWidth: 0, directives: false });
 }

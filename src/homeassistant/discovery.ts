@@ -9,7 +9,7 @@ import { entityTable } from '../entities/tables.ts';
 import { type DeviceKind, type DeviceView, deviceKinds, type SonicView } from '../model/devices.ts';
 import type { Language } from '../model/language.ts';
 import { textsIn } from '../texts/texts.ts';
-import { slug } from './slug.ts';
+import { asIdPart } from './entityId.ts';
 import { statesPath, type Topics } from './topics.ts';
 
 /** One entity in a discovery message. */
@@ -110,12 +110,12 @@ export function planDiscovery(
   offers: SupportedOperations,
   discoveryOrigin: DiscoveryOrigin,
 ): DiscoveryPlan {
-  const { topics, language } = discoveryOrigin;
+  const { topics } = discoveryOrigin;
   const id = viewId(view);
   const device = deviceOf(view, discoveryOrigin);
   const deviceText = JSON.stringify(device);
-  // In languages other than English, each entity names its device.
-  let shape = `${view.kind} ${language === 'en' ? '' : device.name}`;
+  const entityIdPart = asIdPart(device.name);
+  let shape = `${view.kind} ${entityIdPart !== null}`;
   for (const row of entityTable(view.kind)) {
     if (!hasEntity(row, view, offers)) shape += ' 0';
     else shape += row.component === 'select' ? JSON.stringify(choicesOf(row, view)) : ' 1';
@@ -124,22 +124,23 @@ export function planDiscovery(
     topic: topics.discovery(view.kind, id),
     fingerprint: `${shape} ${deviceText}`,
     write: () => {
-      const { componentIds, pieces } = entitiesOf(shape, view, offers, discoveryOrigin, device.name);
-      const idText = JSON.stringify(id).slice(1, -1);
-      return { componentIds, text: `{"device":${deviceText},${pieces.join(idText)}` };
+      const { componentIds, text } = entitiesOf(shape, view, offers, discoveryOrigin, entityIdPart !== null);
+      const own = text
+        .replaceAll(insideJson(placeholders.id), () => insideJson(id))
+        .replaceAll(insideJson(placeholders.entityIdPart), entityIdPart ?? '');
+      return { componentIds, text: `{"device":${deviceText},${own}` };
     },
   };
 }
 
-/** The text that all messages of one shape share, cut where the ID of the device belongs. */
-interface SharedText {
-  readonly componentIds: readonly string[];
-  readonly pieces: readonly string[];
-}
+const insideJson = (text: string) => JSON.stringify(text).slice(1, -1);
+
+/** The text that all messages of one shape share, with placeholders for what differs. */
+type SharedText = WrittenDiscovery;
 
 /**
- * A cache by shape. An account has about a dozen shapes. Writing a whole message takes ten times as long as joining its
- * texts.
+ * A cache by shape. An account has about a dozen shapes. Writing a whole message takes ten times as long as filling in
+ * the placeholders.
  */
 const sharedTexts = new WeakMap<DiscoveryOrigin, Map<string, SharedText>>();
 const mostShapes = 50;
@@ -149,35 +150,31 @@ function entitiesOf(
   view: DeviceView,
   offers: SupportedOperations,
   discoveryOrigin: DiscoveryOrigin,
-  deviceName: string,
+  statesEntityIds: boolean,
 ): SharedText {
   const texts = sharedTexts.get(discoveryOrigin) ?? new Map<string, SharedText>();
   sharedTexts.set(discoveryOrigin, texts);
   const known = texts.get(shape);
   if (known) return known;
   if (texts.size >= mostShapes) texts.clear();
-  const message = sharedMessage(view, offers, discoveryOrigin, deviceName);
-  const made = {
-    componentIds: Object.keys(message.components),
-    pieces: JSON.stringify(message).slice(1).split(placeholderText),
-  };
+  const message = sharedMessage(view, offers, discoveryOrigin, statesEntityIds);
+  const made = { componentIds: Object.keys(message.components), text: JSON.stringify(message).slice(1) };
   texts.set(shape, made);
   return made;
 }
 
-/** Stands for the ID of a device. No topic and no name contains this character. */
-const devicePlaceholder = '\u0001';
-const placeholderText = JSON.stringify(devicePlaceholder).slice(1, -1);
+/** They stand for the ID of a device, and for its name in entity IDs. No topic and no name contains these characters. */
+const placeholders = { id: '\u0001', entityIdPart: '\u0002' } as const;
 
-/** The message without its `device`. The placeholder stands for the ID of the device. */
+/** The message without its `device`, with placeholders. */
 function sharedMessage(
   view: DeviceView,
   offers: SupportedOperations,
   { topics, version, language, homepage }: DiscoveryOrigin,
-  deviceName: string,
+  statesEntityIds: boolean,
 ): Omit<Discovery, 'device'> {
   const { kind } = view;
-  const id = devicePlaceholder;
+  const { id } = placeholders;
   const rows = entityTable(kind).filter((row) => hasEntity(row, view, offers));
   return {
     origin: { name: 'sonic2mqtt', sw_version: version, ...(homepage !== null && { support_url: homepage }) },
@@ -186,28 +183,21 @@ function sharedMessage(
     state_topic: topics.below(kind, id, statesPath),
     components: Object.fromEntries(
       rows.map((row) => {
-        const translated = language === 'en' ? {} : inLanguage(language, row, deviceName);
-        return [componentId(row), { ...component(row, view, id, topics), ...translated }] as const;
+        const own = component(row, view, id, topics);
+        const name = row.name === null ? null : textsIn(language).names[row.name];
+        return [componentId(row), { ...own, name, ...(statesEntityIds && entityIdOf(row)) }] as const;
       }),
     ),
   };
 }
 
 /**
- * The name in another language, and the entity ID that Home Assistant would make from the English names. Automations
- * use entity IDs, so these must not depend on the language. Home Assistant uses `default_entity_id` since 2025.10, and
- * ignored it before.
+ * The entity ID of a new entity, in every language made from the English names, because automations use it. Home
+ * Assistant uses it since 2025.10, and ignored it before. Without it, Home Assistant puts the area of the device first.
  */
-function inLanguage(
-  language: Language,
-  { component: platform, name }: EntityRow<never>,
-  device: string,
-): Component {
-  const id = slug(name === null ? device : `${device} ${name}`);
-  return {
-    ...(name !== null && { name: textsIn(language).names[name] }),
-    ...(id !== null && { default_entity_id: `${platform}.${id}` }),
-  };
+function entityIdOf({ component: platform, name }: EntityRow<never>): Component {
+  const end = name === null ? '' : `_${asIdPart(name)}`;
+  return { default_entity_id: `${platform}.${placeholders.entityIdPart}${end}` };
 }
 
 /** The message with these components removed: Home Assistant removes a component that is named without its settings. */

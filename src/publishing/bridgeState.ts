@@ -32,8 +32,11 @@ interface BridgeStateParts {
   readonly log: Log;
 }
 
-/** The figures that change with every poll are published only once in this time, in ms. */
-const figuresEveryMs = 60_000;
+/**
+ * The figures that change with every poll are published only once in this time, in ms. Home Assistant stores each of
+ * their values.
+ */
+const figuresEveryMs = 5 * 60_000;
 
 /** The retained messages about the bridge itself: `bridge/state`, `cloud`, `health`, `info`, and its entities. */
 export class BridgeState extends EventEmitter<BridgeStateEvents> {
@@ -50,7 +53,7 @@ export class BridgeState extends EventEmitter<BridgeStateEvents> {
     parts.health.on('changed', () => this.emit('changed'));
   }
 
-  /** Renews the figures now, and every minute after that. */
+  /** Renews the figures now, and regularly after that. */
   renewFigures(): void {
     const { client, poller, clock } = this.#parts;
     const { lastSuccessAt } = poller.statuses.records.sonics;

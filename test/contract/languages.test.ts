@@ -26,10 +26,12 @@ describe.each(languages.slice(1))('entities in %s', (language) => {
       const other = discoveryOf(view, { language });
       expect(Object.keys(other.components)).toEqual(Object.keys(english.components));
       for (const [id, component] of Object.entries(other.components)) {
-        const { default_entity_id: entityId, name, ...rest } = component;
+        const { name, ...rest } = component;
         const { name: englishName, ...before } = english.components[id] ?? {};
         expect(rest).toEqual(before);
-        expect(entityId).toMatch(new RegExp(`^${before['platform']}\\.[a-z0-9]+(_[a-z0-9]+)*$`));
+        expect(rest['default_entity_id']).toMatch(
+          new RegExp(`^${before['platform']}\\.[a-z0-9]+(_[a-z0-9]+)*$`),
+        );
         expect(name === null).toBe(englishName === null);
       }
       expect({ ...other, components: {} }).toEqual({ ...english, components: {} });
@@ -48,4 +50,6 @@ it('ids are those that Home Assistant makes of the English names', () => {
     name: null,
     default_entity_id: 'valve.kuche_1_etage_strasse',
   });
+  const odd = discoveryOf({ ...sonicView(), sonic: { ...sonic, name: '北京' } });
+  expect(odd.components['valve_valve']).not.toHaveProperty('default_entity_id');
 });
