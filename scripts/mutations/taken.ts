@@ -52,7 +52,7 @@ export const commandMutations: readonly Mutation[] = [
   {
     promise: 'on a broker that does not mark what it has stored no command is certain to be new',
     file: 'src/broker/storedMessages.ts',
-    text: "else if (this.#again === 'answered') this.#unmarkedAt ??= this.#clock.monotonic();",
+    text: "if (this.#again === 'answered') this.#unmarkedAt ??= this.#clock.monotonic();",
     replacement: '',
     tests: storedTests,
   },

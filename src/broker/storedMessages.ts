@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import type { BrokerOptions } from './clientOptions.ts';
 import type { BrokerMessage, MayBeStored } from './message.ts';
 
 /**
@@ -13,12 +14,13 @@ const sendingMs = 10_000;
  * bridge's own state, which is always stored.
  *
  * - The state comes with the flag, on most connections from the run before: a message without the flag is new.
- * - The state does not come: the bridge subscribes to it again once the broker has stored it. If it comes without the
- *   flag then, no command on this connection is certain to be new.
+ * - The state does not come: the bridge publishes it, and subscribes to it again once it has come back as a live
+ *   message. Its acknowledgement is not enough, because aedes acknowledges a message before it stores it. If the state
+ *   comes without the flag then, no command on this connection is certain to be new.
  * - The state may not be read: a command counts as new once the time has passed in which stored messages come.
  */
 export class StoredMessages {
-  readonly #topic: string | undefined;
+  readonly #will: BrokerOptions['will'];
   readonly #subscribe: (topic: string) => Promise<unknown>;
   readonly #clock: Clock;
   #subscribedAt: number;
@@ -28,10 +30,11 @@ export class StoredMessages {
   /** Whether the second subscription to the state was sent, and answered. */
   #again: 'no' | 'sent' | 'answered' = 'no';
   #hasOwnState = false;
+  #isBack = false;
 
-  /** `topic` is the topic of the bridge's own state. `subscribe` is called to subscribe to it again. */
-  constructor(topic: string | undefined, subscribe: (topic: string) => Promise<unknown>, clock: Clock) {
-    this.#topic = topic;
+  /** `will` has the topic of the bridge's own state. `subscribe` is called to subscribe to it again. */
+  constructor(will: BrokerOptions['will'], subscribe: (topic: string) => Promise<unknown>, clock: Clock) {
+    this.#will = will;
     this.#subscribe = subscribe;
     this.#clock = clock;
     this.#subscribedAt = clock.monotonic();
@@ -73,20 +76,27 @@ export class StoredMessages {
     };
   }
 
-  received({ topic, isRetained }: Pick<BrokerMessage, 'topic' | 'isRetained'>): void {
-    if (topic !== this.#topic) return;
+  received({ topic, payload, isRetained }: Pick<BrokerMessage, 'topic' | 'payload' | 'isRetained'>): void {
+    if (topic !== this.#will?.topic) return;
     if (isRetained) this.#areMarked = true;
-    // Before that answer, it may be an echo, or the last will of an earlier connection.
-    else if (this.#again === 'answered') this.#unmarkedAt ??= this.#clock.monotonic();
+    // The last will of an earlier connection may come at any time.
+    if (isRetained || payload === this.#will.payload) return;
+    if (this.#again === 'answered') this.#unmarkedAt ??= this.#clock.monotonic();
+    this.#isBack = true;
+    this.#subscribeAgain();
   }
 
   /** The broker has accepted a retained message. */
   stored(topic: string): void {
-    if (topic !== this.#topic) return;
+    if (topic !== this.#will?.topic) return;
     this.#hasOwnState = true;
-    if (this.#areMarked || this.#again !== 'no') return;
+    this.#subscribeAgain();
+  }
+
+  #subscribeAgain(): void {
+    if (!this.#will || !this.#hasOwnState || !this.#isBack || this.#areMarked || this.#again !== 'no') return;
     this.#again = 'sent';
-    this.#subscribe(topic).then(
+    this.#subscribe(this.#will.topic).then(
       () => {
         this.#again = 'answered';
       },

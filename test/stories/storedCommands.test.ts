@@ -98,6 +98,26 @@ describe.each([5, 4] as const)('a command that the broker has stored, with MQTT 
     home.bridge.kill();
   });
 
+  it('is not suspected because the broker stores a message later than it acknowledges it', async () => {
+    const home = wired();
+    home.wire.play({
+      fromBridge: (packet, way) => {
+        if (packet.cmd !== 'publish' || packet.topic !== 'sonic2mqtt/bridge/state') return false;
+        way.toBridge({ cmd: 'puback', messageId: packet.messageId ?? 0 });
+        const { topic, payload } = packet;
+        home.time.after(3 * secondMs, () => home.broker.publish(topic, payload.toString(), true));
+        return true;
+      },
+    });
+    await home.start();
+    await home.pass(minuteMs);
+    expect(home.json('bridge/health')).toMatchObject({ status: 'ok' });
+    home.broker.publish(valve(home), 'CLOSE', false);
+    await home.pass(minuteMs);
+    expect(outcomes(home)).toEqual(['ok: null']);
+    home.bridge.kill();
+  });
+
   it('of a broker that does not mark it is said to be so, once: in the log, and by health', async () => {
     const home = wired(() => clearingFlags);
     await home.start();
