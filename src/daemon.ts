@@ -7,8 +7,7 @@ import type { Secrets } from './base/secrets.ts';
 import { singleFlight } from './base/singleFlight.ts';
 import { listenMessage } from './base/systemErrors.ts';
 import { homepage, version } from './base/version.ts';
-import type { BrokerFinder } from './broker/clientOptions.ts';
-import type { Connect } from './broker/connect.ts';
+import type { BrokerFinder, Connect } from './broker/clientOptions.ts';
 import { Connection } from './broker/connection.ts';
 import type { EmbeddedBroker } from './broker/embedded.ts';
 import { Retained } from './broker/retained.ts';
@@ -383,6 +382,8 @@ export class Daemon {
       port,
       username,
       password: readSecret(embedded, 'password'),
+      // A command that waits behind a client that does not read must not become too old.
+      unreadMs: Math.min(2_500, this.#config.cloud.request_timeout / 2),
       // The bridge refuses commands with the retain flag. Without this, the embedded broker would clear the flag.
       retainAsPublished: { clientId: this.#config.mqtt.client_id, filters: this.#parts.subscriptions },
     });

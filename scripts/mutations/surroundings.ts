@@ -162,11 +162,18 @@ export const surroundingMutations: readonly Mutation[] = [
     tests: ['test/stories/brokerAnswers.test.ts'],
   },
   {
-    promise: 'a message at which the broker closes the connection is left out',
-    file: 'src/broker/messageLimit.ts',
-    text: 'Math.min(this.#maxBytes, large.bytes - 1)',
-    replacement: 'this.#maxBytes',
-    tests: ['test/unit/broker/messageLimit.test.ts'],
+    promise: 'a client of the embedded broker that does not read holds up nobody else',
+    file: 'src/broker/embedded.ts',
+    text: 'concurrency: 0,',
+    replacement: '',
+    tests: ['test/unit/broker/embedded.test.ts'],
+  },
+  {
+    promise: 'no empty WebSocket frame is sent',
+    file: 'src/broker/clientOptions.ts',
+    text: 'wsOptions: { ...webSocketOptions },',
+    replacement: '',
+    tests: ['test/unit/broker/webSocket.test.ts'],
   },
   {
     promise: 'the certificate of the broker is verified by default',

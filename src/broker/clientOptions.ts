@@ -1,7 +1,10 @@
-import type { IClientOptions } from 'mqtt';
+import type { DuplexOptions } from 'node:stream';
+import type { IClientOptions, MqttClient } from 'mqtt';
 import { parseBrokerUrl } from './brokerUrl.ts';
 import { NoopStore } from './noopStore.ts';
-import { maxPacketBytes } from './packetLimit.ts';
+
+/** Opens a connection like mqtt.js. */
+export type Connect = (options: IClientOptions) => MqttClient;
 
 /** Finds the broker's URL. Rejects with a message for people. */
 export type BrokerFinder = (stopping: AbortSignal) => Promise<string>;
@@ -51,6 +54,22 @@ export interface BrokerOptions {
 /** A node of a cluster may need ten seconds to take a client over from a node that has died. */
 export const greetingTimeoutMs = 15_000;
 
+/**
+ * The longest packet, in bytes. The bridge's own messages must pass: they are not longer, because the cloud's answers
+ * are not.
+ */
+export const maxPacketBytes = 16 * 1024 * 1024;
+
+/**
+ * Writes the pieces of a packet as one WebSocket frame. With a frame for each piece, an empty payload would be an empty
+ * frame, at which Mosquitto 2.1.2 ends the connection.
+ */
+const webSocketOptions: DuplexOptions = {
+  writev(pieces, done) {
+    this._write(Buffer.concat(pieces.map(({ chunk }) => chunk)), 'binary', done);
+  },
+};
+
 /** The options of mqtt.js for an address. Reads the password and the certificates; throws if a file cannot be read. */
 export function clientOptions(options: BrokerOptions, url: string, version: 4 | 5): IClientOptions {
   const { clientId, keepaliveS, will } = options;
@@ -75,6 +94,7 @@ export function clientOptions(options: BrokerOptions, url: string, version: 4 | 
     // An MQTT 5 broker sends no packet that is longer than this.
     ...(version === 5 && { properties: { maximumPacketSize: maxPacketBytes } }),
     outgoingStore: new NoopStore(),
+    wsOptions: { ...webSocketOptions },
     ...(user !== undefined && { username: user }),
     // Given a password without a user name, the library would send nothing at all.
     ...(user !== undefined && secret !== undefined && { password: secret }),

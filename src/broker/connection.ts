@@ -1,15 +1,14 @@
 import { EventEmitter } from 'node:events';
+import { connect } from 'mqtt';
 import { backoffMs, type Random } from '../base/backoff.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import type { Log } from '../base/log.ts';
 import { OutageLog } from '../base/outageLog.ts';
 import { describeUrl } from './brokerUrl.ts';
-import { type BrokerOptions, clientOptions } from './clientOptions.ts';
-import { type Connect, connectLimited } from './connect.ts';
+import { type BrokerOptions, type Connect, clientOptions } from './clientOptions.ts';
 import { describeError, describeTooLarge, describeUnanswered, takenOverMessage } from './errorMessages.ts';
 import { type BrokerMessage, overheadBytes, type PublishOptions } from './message.ts';
-import { MessageLimit } from './messageLimit.ts';
 import { MqttSession, type SessionEnd } from './mqttSession.ts';
 import { NotConnectedError } from './notConnectedError.ts';
 
@@ -75,8 +74,6 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   readonly #unansweredSinceV5 = new Map<string, number>();
   /** Addresses of brokers that do not answer MQTT 5 but answer 3.1.1. */
   readonly #silentAtV5 = new Set<string>();
-  /** By address: how long messages may be. */
-  readonly #limits = new Map<string, MessageLimit>();
   /** The current session, or the last one. */
   #latest: MqttSession | null = null;
   /** How many connections in a row did not last. */
@@ -92,13 +89,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   #running: Promise<void> = Promise.resolve();
   #stopping = new AbortController();
 
-  constructor(
-    options: BrokerOptions,
-    clock: Clock,
-    random: Random,
-    log: Log,
-    dial: Connect = connectLimited,
-  ) {
+  constructor(options: BrokerOptions, clock: Clock, random: Random, log: Log, dial: Connect = connect) {
     super();
     this.#dial = dial;
     this.#options = options;
@@ -292,14 +283,11 @@ export class Connection extends EventEmitter<ConnectionEvents> {
 
   /** One connection from its first packet to its end; throws if a file that it needs cannot be read. */
   async #connect(url: string, version: 4 | 5): Promise<SessionEnd> {
-    const client = this.#dial(clientOptions(this.#options, url, version), this.#logTooLong());
-    const limit = this.#limits.get(url) ?? new MessageLimit();
-    this.#limits.set(url, limit);
+    const client = this.#dial(clientOptions(this.#options, url, version));
     const session = new MqttSession(
       client,
       version,
       this.#options,
-      limit,
       this.#clock,
       this.#random,
       this.#stopping.signal,
@@ -319,7 +307,6 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     session.on('message', (message) => this.#handle(message, session));
     const ended = await session.ended;
     cancelLogging();
-    limit.ended(ended.large, hasLasted(ended));
     return { ...ended, reason: this.#reasonOf(ended, url) };
   }
 
@@ -351,19 +338,6 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     this.#outage.recovered();
     const protocol = version === 5 ? 'MQTT 5' : 'MQTT 3.1.1';
     this.#log.info(`Connected to the MQTT broker ${describeUrl(url)} (${protocol})`);
-  }
-
-  /** Logs once for each connection, because there may be many such messages. */
-  #logTooLong(): (bytes: number) => void {
-    let isLogged = false;
-    return (bytes) => {
-      if (isLogged) return;
-      isLogged = true;
-      const megabytes = Math.round(bytes / 1_000_000);
-      this.#log.warn(
-        `The MQTT broker sent a message of ${megabytes} MB. Only its beginning is read. Limit messages in the broker (Mosquitto: message_size_limit)`,
-      );
-    };
   }
 
   /**

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import { Aedes, type Client, type PublishPacket } from 'aedes';
-import { maxPacketBytes, PacketLimit } from './packetLimit.ts';
+import { maxPacketBytes } from './clientOptions.ts';
 import { matchesAny } from './topicFilter.ts';
 
 /** Where the embedded broker listens, and which clients it accepts. */
@@ -10,6 +10,8 @@ export interface EmbeddedOptions {
   readonly port: number;
   readonly username: string | undefined;
   readonly password: string | undefined;
+  /** How long a client may leave messages unread, in ms. After that it is disconnected. */
+  readonly unreadMs: number;
   /**
    * The client that sees the retain flag of live messages, and for which filters. MQTT 3.1.1 itself clears this flag.
    */
@@ -41,9 +43,13 @@ export class EmbeddedBroker {
 
   /** Listens; resolves to the port. Throws the listener's error, such as EADDRINUSE. */
   async start(): Promise<number> {
-    const { host, port, username, password, retainAsPublished } = this.#options;
+    const { host, port, username, password, unreadMs, retainAsPublished } = this.#options;
     const broker = await Aedes.createBroker({
       connectTimeout: signInTimeoutMs,
+      // Without this, aedes handles 100 messages at a time. A client that does not read would stop them all, and the
+      // queue behind them overflows the stack when it is released. Now only those who send to that client wait.
+      concurrency: 0,
+      drainTimeout: unreadMs,
       // Stored sessions of clients that never return would fill the memory, so each session is a clean one.
       preConnect(_client, packet, done) {
         packet.clean = true;
@@ -85,14 +91,36 @@ export class EmbeddedBroker {
   }
 }
 
-/** Closes a connection at a packet that is too long. aedes itself would accept 256 MB. */
+/** Closes a connection at a packet that is too long. aedes would keep up to 256 MB of it in memory. */
 function limitPackets(socket: Socket, client: Client): void {
-  const limit = new PacketLimit(signInBytes, () => socket.destroy());
+  let maxBytes = signInBytes;
   client.on('connected', () => {
-    limit.maxBytes = maxPacketBytes;
+    maxBytes = maxPacketBytes;
   });
+  let length = 0;
+  /** What the next byte of the length counts; 0 if the next byte is the first of a packet. */
+  let unit = 0;
+  /** How many bytes of the packet follow its length. */
+  let following = 0;
   // This listener gets the bytes before the broker's own listener does.
-  socket.on('data', (bytes) => limit.apply(bytes));
+  socket.on('data', (bytes) => {
+    for (let at = 0; at < bytes.length; at++) {
+      const byte = bytes[at] ?? 0;
+      if (following > 0) {
+        const count = Math.min(following, bytes.length - at);
+        following -= count;
+        at += count - 1;
+      } else if (unit === 0) {
+        length = 0;
+        unit = 1;
+      } else {
+        length += (byte & 0x7f) * unit;
+        unit = byte < 0x80 ? 0 : unit * 0x80;
+        if (unit === 0) following = length;
+        if (length > maxBytes) socket.destroy();
+      }
+    }
+  });
 }
 
 /** Keeps the retain flag of live messages for one client, as MQTT 5 can. */

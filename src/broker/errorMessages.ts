@@ -1,7 +1,7 @@
 import { ReasonCodes } from 'mqtt';
 import { errorMessage } from '../base/errorMessage.ts';
 import { connectionMessage, errorCode, isUntrusted, noTls, tlsMessage } from '../base/systemErrors.ts';
-import type { Unanswered } from './messageLimit.ts';
+import type { Unanswered } from './publishQueue.ts';
 
 const wrongUser = 'wrong user name or password';
 const notAuthorized = 'not authorized. Check mqtt.username and mqtt.password';
@@ -38,6 +38,9 @@ export function describeError(error: unknown): string {
   const code = errorCode(error);
   const tls = tlsMessage(error);
   if (tls === noTls) return `${tls}. Use mqtt:// or another port`;
+  // Most often the server leaves out the certificate between its own and the authority's.
+  if (code === 'UNABLE_TO_VERIFY_LEAF_SIGNATURE')
+    return 'the broker does not send its whole certificate chain, or mqtt.ca_file is not its authority';
   if (isUntrusted(error)) return `${tls}. Check mqtt.ca_file`;
   // Other codes mean that the certificate is for another host or has expired. Then the handshake itself did not fail.
   if (tls !== null && /^(EPROTO$|ERR_SSL_)/.test(code)) {
@@ -56,6 +59,9 @@ export function describeError(error: unknown): string {
  */
 export function describeClientError(error: Error, hasAnswered: boolean): string {
   const { message } = error;
+  const [, status] = /^Unexpected server response: (\d+)$/.exec(message) ?? [];
+  if (status !== undefined)
+    return `the server has no WebSocket for MQTT at this path (HTTP ${status}). Check the path and the port in mqtt.url`;
   const isGarbage = !('code' in error || error instanceof AggregateError || message in messagesByMessage);
   if (!isGarbage) return describeError(error);
   return hasAnswered

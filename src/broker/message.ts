@@ -27,6 +27,9 @@ export interface BrokerMessage {
   readonly correlationData?: Buffer;
 }
 
+/** Of a longer payload, only this many bytes are read. No payload that is acted on is so long. */
+const readBytes = 1024 * 1024;
+
 /** How a message is sent. */
 export interface PublishOptions {
   readonly retain: boolean;
@@ -46,11 +49,11 @@ export function messageOf(
   const isRetained = packet.retain === true;
   return {
     topic,
-    payload: payload.toString('utf8'),
+    payload: payload.toString('utf8', 0, readBytes),
     sentAfter,
     isRetained,
     mayBeStored: isRetained ? null : mayBeStored,
-    isText: isUtf8(payload),
+    isText: payload.length <= readBytes && isUtf8(payload),
     ...(responseTopic !== undefined && { responseTopic }),
     ...(correlationData !== undefined && { correlationData }),
   };

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import type { IConnackPacket, IPublishPacket, MqttClient, Packet } from 'mqtt';
 import { backoffMs, type Random } from '../base/backoff.ts';
 import { type Clock, sleep } from '../base/clock.ts';
@@ -15,10 +16,9 @@ import {
   silentMessage,
 } from './errorMessages.ts';
 import { type BrokerMessage, messageOf, overheadBytes, type PublishOptions } from './message.ts';
-import type { MessageLimit, Unanswered } from './messageLimit.ts';
 import { NotConnectedError } from './notConnectedError.ts';
 import { Pings } from './pings.ts';
-import { PublishQueue } from './publishQueue.ts';
+import { PublishQueue, type Unanswered } from './publishQueue.ts';
 import { StoredMessages } from './storedMessages.ts';
 import { matchesAny } from './topicFilter.ts';
 
@@ -105,7 +105,6 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   #isSayingGoodbye = false;
   #connectedAt: number | null = null;
   #queue: PublishQueue | null = null;
-  readonly #limit: MessageLimit;
   #largestPacket = Number.POSITIVE_INFINITY;
   /** Messages that came before the answer to the subscriptions. They are emitted after the `connected` event. */
   readonly #early: BrokerMessage[] = [];
@@ -133,13 +132,11 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     client: MqttClient,
     version: 4 | 5,
     options: BrokerOptions,
-    limit: MessageLimit,
     clock: Clock,
     random: Random,
     stopping: AbortSignal,
   ) {
     super();
-    this.#limit = limit;
     this.version = version;
     this.#options = options;
     this.#client = client;
@@ -148,7 +145,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#stopping = stopping;
     this.#pings = new Pings(client, options.pingEveryMs, clock);
     const { subscriptions, statusTopics = [], will } = options;
-    this.#stored = new StoredMessages(will?.topic, (topic) => this.#subscribe([topic]), clock);
+    this.#stored = new StoredMessages(will, (topic) => this.#subscribe([topic]), clock);
     this.#isSubscribed = matchesAny([...subscriptions, ...statusTopics, ...(will ? [will.topic] : [])]);
     // The library's own limit stops counting at the first bytes of an answer, even an incomplete one.
     this.#cancelGreeting = clock.after(greetingTimeoutMs, () => {
@@ -170,6 +167,8 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
       this.#giveUp(describeDisconnect(packet, options.clientId));
     });
     client.on('error', (error) => this.#onError(error));
+    // The library does not report an error without a code, such as a WebSocket that the server rejects.
+    if (client.stream instanceof Duplex) client.stream.on('error', (error) => this.#onError(error));
     this.ended = new Promise((ended) => {
       client.on('close', () => ended(this.#onClose()));
     });
@@ -217,10 +216,10 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     const { retain, correlationData } = options;
     const limit = this.#largestPacket;
     // Few brokers have a limit, and measuring a long message takes almost as long as sending it.
-    const isMeasured = limit !== Number.POSITIVE_INFINITY || this.#limit.isOneAtATime;
-    const bytes = isMeasured
-      ? Buffer.byteLength(payload) + overheadBytes(topic, correlationData)
-      : payload.length;
+    const bytes =
+      limit === Number.POSITIVE_INFINITY
+        ? payload.length
+        : Buffer.byteLength(payload) + overheadBytes(topic, correlationData);
     if (bytes > limit) {
       throw new Error(`${topic} has ${bytes} bytes. The broker accepts at most ${limit}`);
     }
@@ -355,10 +354,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#hasAnswered = true;
     this.#cancelGreeting();
     this.#pings.start();
-    this.#largestPacket = Math.min(
-      properties.maximumPacketSize ?? Number.POSITIVE_INFINITY,
-      this.#limit.maxBytes,
-    );
+    this.#largestPacket = properties.maximumPacketSize ?? Number.POSITIVE_INFINITY;
     const { subscriptions, statusTopics = [], will, overheard = [] } = this.#options;
     const filters = [...subscriptions, ...statusTopics, ...(will ? [will.topic] : []), ...overheard];
     this.#subscribe(filters, (filter) => this.#flagsOf(filter)).then(
@@ -382,8 +378,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     if (this.#reason !== null) return;
     this.#connectedAt = this.#clock.monotonic();
     const overdueMs = Math.max(answerTimeoutMs, 1_500 * this.#options.keepaliveS);
-    const isOneLargeAtATime = this.#limit.isOneAtATime;
-    const limits = { maxInFlight: receiveMaximum, isOneLargeAtATime, overdueMs };
+    const limits = { maxInFlight: receiveMaximum, overdueMs };
     this.#queue = new PublishQueue(this.#client, limits, this.#clock, () =>
       this.#giveUp('the broker does not acknowledge messages'),
     );

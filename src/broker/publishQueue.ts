@@ -1,7 +1,16 @@
 import type { IClientPublishOptions, MqttClient } from 'mqtt';
 import type { Clock } from '../base/clock.ts';
-import { largeBytes, type Unanswered } from './messageLimit.ts';
 import { NotConnectedError } from './notConnectedError.ts';
+
+/** A message that the broker has not acknowledged. */
+export interface Unanswered {
+  readonly topic: string;
+  /** Its size: without the topic if the broker names no limit. */
+  readonly bytes: number;
+}
+
+/** Every broker accepts messages that are shorter than this, in bytes. */
+const largeBytes = 1_024;
 
 /** If a message is too large for a broker, the broker closes the connection within this time, in ms. */
 const promptMs = 4_000;
@@ -10,8 +19,6 @@ const promptMs = 4_000;
 interface PublishQueueOptions {
   /** How many unacknowledged messages the broker accepts. */
   readonly maxInFlight: number;
-  /** Whether only one unacknowledged message may be large. */
-  readonly isOneLargeAtATime: boolean;
   /** How long the oldest message may be unacknowledged, in ms. */
   readonly overdueMs: number;
 }
@@ -96,8 +103,7 @@ export class PublishQueue {
   #send(): void {
     while (this.#sent.size < this.#options.maxInFlight) {
       const [message] = this.#waiting;
-      if (!message || (message.sender.bytes >= largeBytes && this.#options.isOneLargeAtATime && this.large))
-        break;
+      if (!message) break;
       this.#waiting.shift();
       const { payload, options, sender } = message;
       this.#sent.add(sender);

@@ -90,7 +90,6 @@ describe('a command is refused and does not reach the cloud', () => {
       await mqtt.publish(topic, `CLOSE${' '.repeat(20_000_000)}`, { retain: true });
       // Only with MQTT 3.1.1: with MQTT 5 the broker knows what the bridge takes, and does not send it.
       await bridge.restart({ mqtt: { protocol_version: 4 } });
-      await bridge.program.waitForOutput(/sent a message of 20 MB\. Only its beginning is read/);
       const before = bridge.changesSent().length;
       expect(await bridge.command(`sonic/${sonic}/valve/set`, 'OPEN')).toMatchObject({ status: 'ok' });
       expect(bridge.changesSent()).toHaveLength(before + 1);

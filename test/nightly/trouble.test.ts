@@ -265,7 +265,13 @@ describe('a broker that is away', () => {
     const bridge = await startBridge({ isStarted: false });
     const program = bridge.start({ mqtt: { url: `mqtt://127.0.0.1:${port}` } });
     await program.waitForOutput(/connection refused/);
-    const broker = new EmbeddedBroker({ host: '127.0.0.1', port, username: undefined, password: undefined });
+    const broker = new EmbeddedBroker({
+      host: '127.0.0.1',
+      port,
+      username: undefined,
+      password: undefined,
+      unreadMs: 2_500,
+    });
     await broker.start();
     const watcher = await watchTopics(`mqtt://127.0.0.1:${port}`, 'sonic2mqtt/#');
     await watcher.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online');

@@ -1,7 +1,7 @@
 import type { Random } from '../../src/base/backoff.ts';
 import { createLog } from '../../src/base/log.ts';
 import { Secrets } from '../../src/base/secrets.ts';
-import type { Connect } from '../../src/broker/connect.ts';
+import type { Connect } from '../../src/broker/clientOptions.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { secretsOf } from '../../src/config/secrets.ts';
 import { Daemon } from '../../src/daemon.ts';

@@ -8,7 +8,7 @@ it('messages for a sleeping machine are no timers of its process, and arrive whe
   const broker = new VirtualBroker(time, () => 0.5, {
     ...{ handedOver: () => {}, taken: () => {}, delivered: () => {}, linked: () => {} },
   });
-  const client = broker.dialFrom(clock)({ clientId: 'sonic2mqtt' }, () => {});
+  const client = broker.dialFrom(clock)({ clientId: 'sonic2mqtt' });
   let count = 0;
   client.on('message', () => {
     count += 1;

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { IClientOptions } from 'mqtt';
 import type { Random } from '../../src/base/backoff.ts';
-import type { Connect } from '../../src/broker/connect.ts';
+import type { Connect } from '../../src/broker/clientOptions.ts';
 import type { ProcessClock, VirtualTime } from './virtualTime.ts';
 
 /** Faults of a broker, or of the link to it, that last for a while. */

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { Duplex } from 'node:stream';
 import { type IClientOptions, MqttClient, type Packet } from 'mqtt';
-import type { Connect } from '../../src/broker/connect.ts';
+import type { Connect } from '../../src/broker/clientOptions.ts';
 import { matches, type Peer, type VirtualBroker } from './virtualBroker.ts';
 import type { ProcessClock } from './virtualTime.ts';
 

@@ -1,6 +1,6 @@
 import type { MqttClient } from 'mqtt';
 import { describe, expect, it } from 'vitest';
-import type { Connect } from '../../src/broker/connect.ts';
+import type { Connect } from '../../src/broker/clientOptions.ts';
 import { Home, minuteMs, secondMs } from './home.ts';
 
 /** No sooner than this after its entity was announced, Home Assistant hears an event. */

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, TestRunner } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
-import type { Connect } from '../../src/broker/connect.ts';
+import type { Connect } from '../../src/broker/clientOptions.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { seededRandom } from '../../src/simulator/random.ts';
 import { Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';

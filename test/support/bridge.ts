@@ -291,7 +291,7 @@ async function startBroker(options: MosquittoOptions = {}): Promise<TestBroker> 
   let broker: EmbeddedBroker;
   const { user: username, password } = options.password ?? { user: undefined, password: undefined };
   const start = async () => {
-    broker = new EmbeddedBroker({ host: '127.0.0.1', port, username, password });
+    broker = new EmbeddedBroker({ host: '127.0.0.1', port, username, password, unreadMs: 2_500 });
     port = await broker.start();
   };
   await start();

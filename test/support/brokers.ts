@@ -1,6 +1,6 @@
+import { connect } from 'mqtt';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import type { BrokerOptions } from '../../src/broker/clientOptions.ts';
-import { type Connect, connectLimited } from '../../src/broker/connect.ts';
+import type { BrokerOptions, Connect } from '../../src/broker/clientOptions.ts';
 import { Connection } from '../../src/broker/connection.ts';
 import { EmbeddedBroker } from '../../src/broker/embedded.ts';
 import type { BrokerMessage } from '../../src/broker/message.ts';
@@ -54,8 +54,8 @@ export function openConnection(
   const events: string[] = [];
   let waits = 0;
   let isConnected = false;
-  const dial: Connect = (...given) => {
-    const client = connectLimited(...given);
+  const dial: Connect = (options) => {
+    const client = connect(options);
     client.on('close', () => {
       if (isConnected) events.push('disconnected');
       isConnected = false;
@@ -114,7 +114,13 @@ export interface BrokerKind {
 
 /** Starts an embedded broker. It ends with the test. */
 export async function startEmbedded(): Promise<{ url: string; port: number; broker: EmbeddedBroker }> {
-  const broker = new EmbeddedBroker({ host: '127.0.0.1', port: 0, username: undefined, password: undefined });
+  const broker = new EmbeddedBroker({
+    host: '127.0.0.1',
+    port: 0,
+    username: undefined,
+    password: undefined,
+    unreadMs: 2_500,
+  });
   const port = await broker.start();
   atTestEnd(() => broker.stop());
   return { url: `mqtt://127.0.0.1:${port}`, port, broker };

@@ -1,5 +1,5 @@
 import type { MqttClient } from 'mqtt';
-import type { Connect } from '../../../src/broker/connect.ts';
+import type { Connect } from '../../../src/broker/clientOptions.ts';
 import { matches } from '../../simulation/virtualBroker.ts';
 
 /** A message of anybody's making, in bytes, with all that MQTT 5 can say beside it. */

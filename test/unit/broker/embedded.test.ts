@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { createRequire } from 'node:module';
 import { connect, Socket } from 'node:net';
 import mqtt from 'mqtt';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -7,9 +8,22 @@ import { connected, openConnection } from '../../support/brokers.ts';
 import { watchTopics } from '../../support/mqttWatcher.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
+const { generate }: { generate(packet: object): Buffer } = createRequire(
+  createRequire(import.meta.url).resolve('mqtt'),
+)('mqtt-packet');
+const mqttPacket = (packet: object) =>
+  generate({ protocolId: 'MQTT', protocolVersion: 4, clean: true, ...packet });
+
 /** Starts an embedded broker that ends with the test. */
 async function startBroker(changes: Partial<EmbeddedOptions> = {}) {
-  const options = { host: '127.0.0.1', port: 0, username: undefined, password: undefined, ...changes };
+  const options = {
+    host: '127.0.0.1',
+    port: 0,
+    username: undefined,
+    password: undefined,
+    unreadMs: 2_500,
+    ...changes,
+  };
   const broker = new EmbeddedBroker(options);
   const port = await broker.start();
   onTestFinished(() => broker.stop());
@@ -118,7 +132,13 @@ describe('the embedded broker', () => {
 
   it('says that its port is taken', async () => {
     const { port } = await startBroker();
-    const second = new EmbeddedBroker({ host: '127.0.0.1', port, username: undefined, password: undefined });
+    const second = new EmbeddedBroker({
+      host: '127.0.0.1',
+      port,
+      username: undefined,
+      password: undefined,
+      unreadMs: 2_500,
+    });
     await expect(second.start()).rejects.toMatchObject({ code: 'EADDRINUSE' });
     await second.stop();
   });
@@ -163,6 +183,42 @@ describe('the embedded broker', () => {
     await hungUp;
     await watcher.settle();
     expect([...watcher.last.keys()]).toEqual(['long']);
+  });
+
+  it('delivers a command at once beside a client that does not read, and disconnects that client', async () => {
+    const { url, port } = await startBroker({ unreadMs: 4_000 });
+    const frozen = connect(port, '127.0.0.1');
+    onTestFinished(() => void frozen.destroy());
+    frozen.on('error', () => undefined).write(mqttPacket({ cmd: 'connect', clientId: 'frozen' }));
+    await once(frozen, 'data');
+    frozen.write(mqttPacket({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: '#', qos: 0 }] }));
+    await once(frozen, 'data');
+    frozen.pause();
+    const { received } = await connected(url, { protocolVersion: 4, subscriptions: ['set'] });
+    const observer = await watchTopics(url, ['busy/last', '$SYS/+/disconnect/clients']);
+    const publishers = await Promise.all(
+      Array.from({ length: 5 }, () => mqtt.connectAsync(url, { reconnectPeriod: 0 })),
+    );
+    onTestFinished(() => void publishers.map((publisher) => publisher.end(true)));
+    // More than the buffers of the system take: after that, everybody who sends to the frozen client waits.
+    for (const publisher of publishers) {
+      for (let count = 0; count < 4_000; count++) publisher.publish('busy/message', Buffer.alloc(2_000));
+      publisher.publish('busy/last', 'sent');
+    }
+    const sender = await mqtt.connectAsync(url, { reconnectPeriod: 0 });
+    onTestFinished(() => void sender.end(true));
+    const latencies: number[] = [];
+    const isFrozen = () => observer.messages.filter(({ topic }) => topic === 'busy/last').length < 5;
+    while (isFrozen()) {
+      const sentAt = performance.now();
+      const before = received.length;
+      sender.publish('set', 'CLOSE');
+      await waitFor(() => received.length > before, { what: 'the command', timeoutMs: 20_000 });
+      latencies.push(performance.now() - sentAt);
+    }
+    expect(latencies.length).toBeGreaterThan(3);
+    expect(Math.max(...latencies)).toBeLessThan(3_000);
+    expect(observer.messages.map(({ text }) => text)).toContain('frozen');
   });
 
   it('takes a hundred clients and no more', async () => {

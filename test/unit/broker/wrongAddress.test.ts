@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
@@ -22,6 +23,26 @@ function certificateFor(name: string): { key: string; cert: string } {
   });
   const read = (file: string) => readFileSync(join(folder, file), 'utf8');
   return { key: read('key'), cert: read('cert') };
+}
+
+/** A certificate of an intermediate authority, which is missing, and the authority that has signed that one. */
+function certificateChain(): { authority: string; leaf: { key: string; cert: string } } {
+  const folder = temporaryFolder();
+  const run = (...words: string[]) => execFileSync('openssl', words, { cwd: folder, stdio: 'pipe' });
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  writeFileSync(join(folder, 'ca.ext'), 'basicConstraints=critical,CA:TRUE');
+  run('req', '-x509', ...key, '-keyout', 'root.key', '-out', 'root.crt', '-subj', '/CN=root');
+  for (const [name, issuer] of [
+    ['middle', 'root'],
+    ['leaf', 'middle'],
+  ]) {
+    run('req', ...key, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${name}`);
+    const signing = ['-CA', `${issuer}.crt`, '-CAkey', `${issuer}.key`, '-CAcreateserial'];
+    const extensions = name === 'middle' ? ['-extfile', 'ca.ext'] : [];
+    run('x509', '-req', '-in', `${name}.csr`, ...signing, '-out', `${name}.crt`, ...extensions);
+  }
+  const read = (file: string) => readFileSync(join(folder, file), 'utf8');
+  return { authority: read('root.crt'), leaf: { key: read('leaf.key'), cert: read('leaf.crt') } };
 }
 
 async function listening(server: Server): Promise<number> {
@@ -50,6 +71,25 @@ describe('an address without such a broker is explained in a sentence', () => {
     );
     expect(await saidOf(`mqtt://127.0.0.1:${port}`)).toMatch(
       /does not use MQTT|the connection was (reset|closed) before any answer\. Check the port/,
+    );
+  });
+
+  it('where it has no WebSocket at the path', async () => {
+    const port = await listening(
+      createHttpServer().on('upgrade', (_request, socket) =>
+        socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n'),
+      ),
+    );
+    expect(await saidOf(`ws://127.0.0.1:${port}/wrong`)).toBe(
+      'failed: the server has no WebSocket for MQTT at this path (HTTP 404). Check the path and the port in mqtt.url',
+    );
+  });
+
+  it('where it leaves out a certificate of its chain', async () => {
+    const { authority, leaf } = certificateChain();
+    const port = await listening(createTlsServer(leaf));
+    expect(await saidOf(`mqtts://127.0.0.1:${port}`, { ca: authority })).toBe(
+      'failed: the broker does not send its whole certificate chain, or mqtt.ca_file is not its authority',
     );
   });
 
