@@ -54,7 +54,7 @@ const words: readonly PlainWord[] = [
 
 /** Parts of lines, and words of others that are recognised: nobody reads them by themselves. */
 const parts = new Set([
-  ...['and others', 'and … more', 'The account', 'This bridge', 'water use', 'pressure tests'],
+  ...['and others', 'and … more', 'water use', 'pressure tests'],
   ...['open alert', 'Wi-Fi valve', 'pressure test', 'the categories of appliances'],
   ...['MQTT broker', 'MQTT broker …', 'The MQTT broker', 'The MQTT broker …', 'reason code …'],
   ...['cloud: DNS', 'cloud: TCP', 'cloud: TLS', 'cloud: proxy', 'cloud: HTTP', '… through the proxy …'],

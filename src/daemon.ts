@@ -34,7 +34,6 @@ import { BrokerScans } from './publishing/brokerScans.ts';
 import { Cleanup } from './publishing/cleanup.ts';
 import { DiscoveryMessages } from './publishing/discoveryMessages.ts';
 import { IncidentEvents } from './publishing/incidentEvents.ts';
-import { LeftDevices } from './publishing/leftDevices.ts';
 import { Presence } from './publishing/presence.ts';
 import { Publisher } from './publishing/publisher.ts';
 import { readRetained } from './publishing/retainedScan.ts';
@@ -75,13 +74,13 @@ interface Surroundings {
 /** Builds the parts in the order of their dependencies. */
 function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Surroundings) {
   const { clock = systemClock, random = Math.random, disk, dispatcher, dial, findBroker } = surroundings;
-  const { cloud, homeassistant, valve, control, shard, stale_after: staleAfterMs } = config;
+  const { cloud, homeassistant, valve, control, stale_after: staleAfterMs } = config;
   const { enabled: isHomeAssistantOn, status_topic: statusTopic, language } = homeassistant;
   const requestTimeoutMs = cloud.request_timeout;
   const topics = topicsOf(config);
 
   const account = { baseUrl: cloud.base_url, email: cloud.email };
-  const state = new StateFile(config.data_dir, account, log, clock, disk, shard);
+  const state = new StateFile(config.data_dir, account, log, clock, disk);
   const client = new CloudClient({
     ...cloudOptions(config, log, secrets, clock),
     random,
@@ -97,7 +96,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   const retained = new Retained(connection, log);
 
   const selection = config.filters.properties;
-  const store = new Store({ selection, shard, memory: state, clock });
+  const store = new Store({ selection, memory: state, clock });
   const { schedules } = config;
   const poller = new Poller({
     client,
@@ -113,7 +112,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   });
   const firstReading = new FirstReading(poller, store, clock, log);
 
-  const otherBridges = new OtherBridges(topics, shard, connection, clock, random);
+  const otherBridges = new OtherBridges(topics, connection, clock, random);
   otherBridges.on('changed', () => poller.setSharingTopics(otherBridges.problem !== null));
   const health = new HealthMonitor({
     client,
@@ -159,7 +158,6 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   });
 
   const discovery = new DiscoveryMessages(retained, otherBridges, clock, log);
-  const leftDevices = new LeftDevices({ topics, staleAfterMs, connection, store, clock, log });
   const cleanup = new Cleanup({
     topics,
     state,
@@ -168,7 +166,6 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     store,
     otherBridges,
     discovery,
-    leftDevices,
     clock,
     log,
   });
@@ -232,7 +229,6 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   });
   const scans = new BrokerScans({
     topics,
-    shard,
     state,
     connection,
     retained,
@@ -240,7 +236,6 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     poller,
     otherBridges,
     discovery,
-    leftDevices,
     cleanup,
     publisher,
     incidentEvents,
@@ -273,7 +268,6 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     health,
     bridgeState,
     commands,
-    leftDevices,
     publisher,
     presence,
     incidentEvents,
@@ -352,13 +346,12 @@ export class Daemon {
    */
   async stop(): Promise<void> {
     const { topics, state, connection, poller, firstReading, otherBridges, health } = this.#parts;
-    const { bridgeState, commands, leftDevices, publisher, presence, incidentEvents, scans } = this.#parts;
+    const { bridgeState, commands, publisher, presence, incidentEvents, scans } = this.#parts;
     await this.#http?.stop();
     scans.stop();
     incidentEvents.stop();
     presence.stop();
     publisher.stop();
-    leftDevices.stop();
     commands.stop();
     bridgeState.stop();
     health.stop();

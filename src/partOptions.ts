@@ -14,7 +14,7 @@ import { Topics } from './homeassistant/topics.ts';
 
 /** The topics of a configuration. */
 export function topicsOf(config: Config): Topics {
-  return new Topics(config.mqtt.base_topic, config.homeassistant.discovery_prefix, config.shard);
+  return new Topics(config.mqtt.base_topic, config.homeassistant.discovery_prefix);
 }
 
 /** The proxy for the cloud, from the environment; null if there is none. */

@@ -79,15 +79,15 @@ export const otherMutations: readonly Mutation[] = [
   {
     promise: 'cleanup leaves what another installation announces',
     file: 'src/publishing/retainedScan.ts',
-    text: 'if (this.#makerOf(topic) === null) return false;',
-    replacement: '',
+    text: "return stateTopic === this.#topics.bridge('state');",
+    replacement: 'return true;',
     tests: ['test/unit/publishing/retainedScan.test.ts'],
   },
   {
     promise: 'a former base topic that a live bridge uses stays as it is',
     file: 'src/publishing/formerTopics.ts',
     text: 'if (isInUse) {',
-    replacement: 'if (!isInUse && scan.states().length === 0) {',
+    replacement: 'if (!isInUse && scan.states.size === 0) {',
     tests: installationTests,
   },
   {

@@ -69,7 +69,7 @@ export const pauseMutations: readonly Mutation[] = [
   {
     promise: 'a pause whose state file is lost ends',
     file: 'src/publishing/brokerScans.ts',
-    text: 'isFromLostRun ? found.pauses() : []',
+    text: 'isFromLostRun ? found.pauses : []',
     replacement: '[]',
     tests: stories,
   },

@@ -80,7 +80,7 @@ export const surroundingMutations: readonly Mutation[] = [
   {
     promise: 'a Wi-Fi valve that only the broker knows of is not deleted after a refusal',
     file: 'src/publishing/brokerScans.ts',
-    text: 'if (!publisher.isShowingDevices) state.adoptWifiSonics(found.wifiSonics());',
+    text: 'if (!publisher.isShowingDevices) state.adoptWifiSonics([...found.wifiSonics]);',
     replacement: '',
     tests: ['test/stories/uncertain.test.ts'],
   },

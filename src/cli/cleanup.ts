@@ -8,7 +8,6 @@ import { probeBroker } from '../broker/probeBroker.ts';
 import { Retained } from '../broker/retained.ts';
 import { commandFilters } from '../homeassistant/command.ts';
 import type { Topics } from '../homeassistant/topics.ts';
-import { isShared } from '../model/shard.ts';
 import { brokerOptions, topicsOf } from '../partOptions.ts';
 import { messageCount } from '../publishing/cleanup.ts';
 import { RetainedScan } from '../publishing/retainedScan.ts';
@@ -28,27 +27,23 @@ export async function cleanup(context: CommandContext, options: { readonly force
   return deleteMessages(await readConfiguration(context, { level: 'warn' }), context, options);
 }
 
-/**
- * Deletes every retained message of this bridge from the broker, and fails if any is left. If several bridges share an
- * account, it deletes the messages that this bridge has made and no other has taken over.
- */
+/** Deletes every retained message of this bridge from the broker, and fails if any is left. */
 export async function deleteMessages(
   { config, log, secrets, findBroker }: Configuration,
   context: Pick<CommandContext, 'print' | 'signal'>,
   { force }: { readonly force?: true },
 ): Promise<number> {
   const topics = topicsOf(config);
-  const isOneOfSeveral = isShared(config.shard);
 
   const deleteAll = async (connection: Connection): Promise<number> => {
-    const { own, running } = await readBridges(connection, topics, isOneOfSeveral);
-    if (running !== undefined && !force) {
+    const { own, isRunning } = await readBridge(connection, topics);
+    if (isRunning && !force) {
       log.error(
-        `${running} is online, so nothing was deleted. Stop sonic2mqtt first. If it has crashed, use cleanup --force`,
+        `${topics.bridge('state')} is online, so nothing was deleted. Stop sonic2mqtt first. If it has crashed, use cleanup --force`,
       );
       return exitStatus.failed;
     }
-    const scan = new RetainedScan(topics, config.shard);
+    const scan = new RetainedScan(topics);
     const retained = new Retained(connection, log);
     const deleted = new Set<string>();
     const shown = new Set<string>();
@@ -79,11 +74,16 @@ export async function deleteMessages(
         await retained.waitForAnswers();
       }
     };
-    const { stateFilters, bridgeFilters, requestFilter } = topics;
+    const { stateFilters, requestFilter } = topics;
     // Discovery messages come first, so that Home Assistant removes the devices before their states vanish.
     const left = [
       ...(await deleteUnder([topics.discoveryFilter])),
-      ...(await deleteUnder([...stateFilters, ...bridgeFilters, ...commandFilters(topics), requestFilter])),
+      ...(await deleteUnder([
+        ...stateFilters,
+        ...topics.documents('bridge', ''),
+        ...commandFilters(topics),
+        requestFilter,
+      ])),
     ];
     const isShownByFilters = own.every((topic) => shown.has(topic));
     if (!isShownByFilters) {
@@ -93,8 +93,7 @@ export async function deleteMessages(
       }
     }
     for (const topic of left) deleted.delete(topic);
-    const rest = isOneOfSeveral ? [`Messages of other bridges: ${scan.countOfOthers}`] : [];
-    context.print([`Deleted ${messageCount(deleted.size)}`, ...rest].join('. '));
+    context.print(`Deleted ${messageCount(deleted.size)}`);
     if (left.length > 0) {
       log.error(`${messageCount(left.length)} could not be deleted. Another client may publish them again`);
     } else if (!isShownByFilters) {
@@ -115,25 +114,18 @@ export async function deleteMessages(
 }
 
 /**
- * Reads the topics at which this bridge has messages about itself. They are exact topics, which every broker shows if
- * it keeps retained messages. Also reads the `state` of a running bridge. If several bridges share an account, only
- * this one counts.
+ * Reads the topics at which this bridge has messages about itself, and whether it is online. They are exact topics,
+ * which every broker shows if it keeps retained messages.
  */
-async function readBridges(connection: Connection, topics: Topics, isOneOfSeveral: boolean) {
-  const documents = topics.documents('bridge', '');
-  const states = topics.ofBridge('+', 'state');
-  const own = new Set<string>();
-  let running: string | undefined;
-  await connection.readRetained(
-    isOneOfSeveral ? documents : [...documents, states],
-    ({ topic, payload, isRetained }) => {
-      if (isRetained && payload !== '' && documents.includes(topic)) own.add(topic);
-      const bridge = topics.bridgeNamed(topic);
-      if (bridge !== null && topic === topics.ofBridge(bridge, 'state') && payload === 'online')
-        running = topic;
-    },
-  );
-  return { own: [...own], running };
+async function readBridge(connection: Connection, topics: Topics) {
+  const own: string[] = [];
+  let isRunning = false;
+  await connection.readRetained(topics.documents('bridge', ''), ({ topic, payload, isRetained }) => {
+    if (!isRetained || payload === '') return;
+    own.push(topic);
+    if (topic === topics.bridge('state') && payload === 'online') isRunning = true;
+  });
+  return { own, isRunning };
 }
 
 /** All topics of the bridge, and of the devices and incidents in its state file. Discovery messages come first. */

@@ -13,7 +13,6 @@ import type { Config } from '../config/schema.ts';
 import { settingsRefused } from '../health/accountProblems.ts';
 import { isSameId } from '../model/ids.ts';
 import type { Incident, Property, Signal, Sonic } from '../model/records.ts';
-import { isOurs, isShared } from '../model/shard.ts';
 import { cloudProxy } from '../partOptions.ts';
 import { readWifiSonics } from '../polling/lists.ts';
 import { type Check, type CheckResult, ok } from './checks.ts';
@@ -189,19 +188,17 @@ async function readSettings(client: CloudClient, properties: readonly Property[]
 
 /** Findings about the contents of the account, and about what the configuration selects of it. */
 function findingsOn(account: CheckedAccount, config: Config): CheckResult[] {
-  const { filters, shard } = config;
+  const { filters } = config;
   const { properties = [], signals = [], sonics = [], wifiSonics = [], openIncidents = [] } = account;
   const { withoutSettings = [] } = account;
   const names = properties.flatMap(({ id, name }) => (name ? [name, id] : [id]));
   const selected = selectedBy(config, account);
-  const ours = properties.filter(({ id }) => isOurs(id, shard));
   const all = countOf(properties.length, 'property', 'properties');
   const words = [
     ...[all, countOf(signals.length, 'hub'), countOf(sonics.length, 'valve')],
     ...(wifiSonics.length > 0 ? [countOf(wifiSonics.length, 'Wi-Fi valve')] : []),
     countOf(openIncidents.length, 'open alert'),
     ...(filters.properties.length > 0 ? [`filters.properties selects ${selected.length} of ${all}`] : []),
-    ...(isShared(shard) ? [`shard.index ${shard.index} has ${ours.length} of ${all}`] : []),
   ];
   const hasValves = sonics.length + wifiSonics.length > 0;
   const noValve =

@@ -32,10 +32,10 @@ const firstMonth = '2015-01';
 /** Reads which valves the configuration selects. Rejects if a list is incomplete, because a valve could be missing. */
 export async function findValves(
   client: CloudClient,
-  { filters, shard, schedules }: Config,
+  { filters, schedules }: Config,
   stopping: AbortSignal,
 ): Promise<FoundValve[]> {
-  const store = new Store({ selection: filters.properties, shard, clock: systemClock });
+  const store = new Store({ selection: filters.properties, clock: systemClock });
   const read = async <Name extends ListName>(call: Call<Name>): Promise<Reading<RecordOf<Name>>> => {
     const startedAt = systemClock.monotonic();
     let list = await client.readList(call, { signal: stopping });

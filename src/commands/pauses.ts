@@ -33,8 +33,8 @@ import { changedFields, type UpdateResult, type Updates } from './updates.ts';
  *    app, which a reading shows (`#recordReading`). Even then the bridge turns it on itself, because a reading may be
  *    old. A reading that may have been requested before the shut-off was off proves nothing.
  * 5. Ending a pause is a duty of this bridge and needs no permission. `control.settings` does not matter, because it is
- *    for those who send commands, and neither do the filter and the shard. The bridge that has the pause on its disk
- *    ends it. A new disk gets the pause from the broker (`publishing/brokerScans.ts`).
+ *    for those who send commands, and neither does the filter. The bridge that has the pause on its disk ends
+ *    it. A new disk gets the pause from the broker (`publishing/brokerScans.ts`).
  */
 
 /** How often the clocks are checked, in ms. */

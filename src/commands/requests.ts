@@ -22,7 +22,7 @@ import { isTopicName } from '../homeassistant/topics.ts';
 import { type MessageLimits, type MessageProblem, payloadProblem, timeLeftMs } from './messageRules.ts';
 import { type CommandParts, isValveCall, reasonFor, shortenedReason, type ValveCall } from './outcome.ts';
 import { isSuperseded, pausedRefusal, type Updates } from './updates.ts';
-import { moveIn, type ValveQueue, type ValveResult, valveOf } from './valveQueue.ts';
+import { moveIn, type ValveQueue, type ValveResult } from './valveQueue.ts';
 
 /** The kind of a request's failure, as a code for programs. */
 export type ErrorCode =
@@ -185,7 +185,7 @@ export class Requests {
     const failure =
       this.#valveRequests >= maxValveRequests
         ? rejection('rate_limited', `${maxValveRequests} requests for valves are running. Try again later`)
-        : (this.#otherMover(call) ?? this.#usedUpBudget());
+        : this.#usedUpBudget();
     if (failure) {
       this.#fail(request, failure);
       return;
@@ -196,27 +196,6 @@ export class Requests {
     // The valve queue has recorded the outcome already.
     if (result.status === 'ok') this.#respondOk(request, result.answer);
     else this.#respond(request, { status: 'error', failure: valveFailure(result) });
-  }
-
-  /**
-   * Why this bridge does not move the valve; null if it does. Commands to one valve run one at a time, which two
-   * bridges could not ensure.
-   */
-  #otherMover(call: ValveCall): Failure | null {
-    const { store } = this.#parts;
-    if (!store.topology.isShared) return null;
-    const id = valveOf(call);
-    if (!store.isComplete && !store.sonicView(id)) {
-      const words =
-        'the bridge of this valve is not known yet, because the cloud was not read completely. Try again later';
-      return rejection('cloud_unavailable', words);
-    }
-    const mover = store.topology.otherMover(id);
-    if (mover === null) return null;
-    return rejection(
-      'invalid_request',
-      `${mover} controls this valve (${id}). Send the request to that bridge`,
-    );
   }
 
   /** Why a change is refused because of the budget; null if the budget has room for it. */

@@ -102,18 +102,10 @@ export class CommandRouter {
     } else if (target) this.#handleCommand(message, target);
   }
 
-  /** The target of a command; null for any other topic, and for a command that another bridge answers. */
+  /** The target of a command; null for any other topic. */
   #targetOf(topic: string): Target | null {
-    const { topics, store, log } = this.#parts;
-    const target = topics.parse(topic);
-    if (!target || !isCommandPath(target.kind, target.path)) return null;
-    const { kind, id } = target;
-    if (kind === 'bridge') return target;
-    // If several bridges share the account, each receives the command, but only one of them answers.
-    const isShown = kind === 'incident' ? store.incidents.get(id) : store.view(kind, id);
-    if (isShown !== null || store.answersFor(kind, id)) return target;
-    log.debug(`${topic} is for another bridge`);
-    return null;
+    const target = this.#parts.topics.parse(topic);
+    return target && isCommandPath(target.kind, target.path) ? target : null;
   }
 
   #handleCommand(message: BrokerMessage, target: Target): void {

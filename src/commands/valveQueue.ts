@@ -351,7 +351,7 @@ export class ValveQueue {
 }
 
 /** The id of the sonic whose valve a call moves. */
-export function valveOf(call: ValveCall): string {
+function valveOf(call: ValveCall): string {
   return call.operation === 'change_thing_state' ? call.params.thing_id : call.params.sonic_id;
 }
 

@@ -19,7 +19,6 @@ export function crossProblems(tree: Tree, operations: OperationParams | undefine
     ...requiredProblems(tree),
     ...companionProblems(tree),
     ...topicProblems(tree),
-    ...shardProblems(tree),
     ...secretProblems(tree),
     ...encryptionProblems(tree),
     ...certificateProblems(tree),
@@ -76,17 +75,6 @@ function topicProblems(tree: Tree): ConfigProblem[] {
   if (typeof base !== 'string' || typeof discovery !== 'string') return [];
   if (!`${discovery}/`.startsWith(`${base}/`)) return [];
   return [optionProblem('mqtt.base_topic', 'must not be the topic of homeassistant.discovery_prefix')];
-}
-
-function shardProblems(tree: Tree): ConfigProblem[] {
-  const [index, count] = ['shard.index', 'shard.count'].map((path) => at(tree, path) ?? defaultOf(path));
-  // The schema reports values that are not numbers.
-  if (typeof index !== 'number' || typeof count !== 'number' || count < 1 || index < count) return [];
-  const message =
-    count === 1
-      ? 'must be 0 if shard.count is 1'
-      : `must be from 0 to ${count - 1}, because shard.count is ${count}`;
-  return [optionProblem('shard.index', `${message}. Got ${index}`)];
 }
 
 function secretProblems(tree: Tree): ConfigProblem[] {

@@ -1,5 +1,6 @@
 import { parse } from 'yaml';
 import { didYouMean, nearest } from '../base/nearest.ts';
+import { removedSections } from './problems.ts';
 import { type OptionRow, optionRows, secretPaths } from './schema.ts';
 
 const prefix = 'SONIC2MQTT_';
@@ -28,7 +29,7 @@ const mapRows = optionRows.filter((row) => row.type === 'map');
 /** The options in the environment. */
 export interface Environment {
   readonly settings: readonly Setting[];
-  /** One line for each variable that looks like an option but is none. */
+  /** One line for each variable that looks like an option but is none, and one for all of a removed section. */
   readonly problems: readonly string[];
   /** Variables of secrets whose values have quotes at both ends. */
   readonly quoted: readonly string[];
@@ -42,6 +43,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   const problems: string[] = [];
   const quoted: string[] = [];
   const foreign: string[] = [];
+  const removed = new Map<string, string[]>();
   // Sorted, so that a map comes before its single entries and both can be given.
   for (const [variable, written] of Object.entries(env).sort()) {
     // If a file of variables was written on Windows, its values end with line ends.
@@ -49,13 +51,22 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     if (!value || !variable.startsWith(prefix) || [fileVariable, setupVariable].includes(variable)) continue;
     const setting = readSetting(variable, value);
     const near = nearestVariable(variable);
-    if (setting) {
+    const message = removedMessage(variable);
+    if (message !== undefined) removed.set(message, [...(removed.get(message) ?? []), variable]);
+    else if (setting) {
       settings.push(setting);
       if (isQuotedSecret(setting)) quoted.push(variable);
     } else if (isForeign(variable, near)) foreign.push(variable);
     else problems.push(`${variable}: sets no option${didYouMean(near)}`);
   }
+  for (const [message, variables] of removed) problems.push(`${variables.join(', ')}: ${message}`);
   return { settings, problems, quoted, foreign };
+}
+
+/** The message about a variable of a section that no longer exists. */
+function removedMessage(variable: string): string | undefined {
+  const [section = '', ...rest] = variable.slice(prefix.length).toLowerCase().split('__');
+  return rest.length > 0 ? removedSections.get(section) : undefined;
 }
 
 function readSetting(variable: string, value: string): Setting | null {

@@ -82,7 +82,7 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
   const isSet = (option: string) => settings.some((each) => each.path.join('.') === option);
   const folder = source === null ? cwd : folderOf(path, cwd);
   const folderFor = (option: string) => (isSet(option) ? cwd : folder);
-  const tree = withOwnClientId(withAbsolutePaths(merge(fileTree, settings), folderFor));
+  const tree = withAbsolutePaths(merge(fileTree, settings), folderFor);
   const result = configSchema.safeParse(tree);
   const problems = [
     ...parsed.problems,
@@ -162,20 +162,6 @@ function withAbsolutePaths(tree: Tree, folderFor: (option: string) => string): T
 /** The folder for relative paths in the file. If the file is a pipe, its own folder is useless. */
 function folderOf(file: string, cwd: string): string {
   return /^\/(dev|proc)\//.test(file) ? cwd : dirname(file);
-}
-
-/**
- * Gives each bridge that shares an account its own client ID. They share a broker, on which two clients with the same
- * ID would disconnect each other.
- */
-function withOwnClientId(tree: Tree): Tree {
-  const path = ['mqtt', 'client_id'];
-  const [index = 0, count] = ['index', 'count'].map((key) => valueAt(tree, ['shard', key]));
-  const usual = optionRows.find((row) => row.path === path.join('.'))?.default;
-  // The example file contains the default value, so that counts as not set too.
-  const isUsual = [undefined, usual].includes(valueAt(tree, path));
-  const isNeeded = typeof count === 'number' && count > 1 && isUsual;
-  return isNeeded && isTree(tree['mqtt'] ?? {}) ? withValueAt(tree, path, `sonic2mqtt_${index}`) : tree;
 }
 
 /** Describes problems as lines in the order of the file: the option, its place, and what is wrong. */

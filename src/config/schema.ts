@@ -131,13 +131,6 @@ export const configSchema = section({
     .prefault({})
     .describe('Properties to include'),
 
-  shard: section({
-    index: whole(0, 255).prefault(0).describe('Number of this bridge, starting at 0'),
-    count: whole(1, 256).prefault(1).describe('Number of bridges that share the account and the broker'),
-  })
-    .prefault({})
-    .describe('Several bridges for one large account'),
-
   control: section({
     valves: flag
       .prefault(true)

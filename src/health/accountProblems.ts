@@ -30,17 +30,13 @@ export function emptyAccount(store: Store, isAsked: boolean): string | null {
     if (store.filter.isOn && !store.filter.isMatched) {
       return 'filters.properties matches no property of the account. Nothing is shown. Correct the names';
     }
-    const isOfOthers = store.topology.otherPropertyIds.length > 0;
-    return isOfOthers
-      ? null
-      : "The account has no property. Sign in to the vendor's app with the same e-mail";
+    return "The account has no property. Sign in to the vendor's app with the same e-mail";
   }
   if (sonics > 0) return null;
   if (!store.isResolved) return unlistedHubs(store, isAsked);
-  const owner = store.topology.isShared ? 'This bridge' : 'The account';
   return signals === 0
-    ? `${owner} has a property, but no hub. Add your devices in the vendor's app`
-    : `${owner} has a hub, but no valve. Add your devices in the vendor's app`;
+    ? "The account has a property, but no hub. Add your devices in the vendor's app"
+    : "The account has a hub, but no valve. Add your devices in the vendor's app";
 }
 
 /**
@@ -104,16 +100,14 @@ export function pauseProblems(store: Store): HealthProblem[] {
 }
 
 function harmlessFacts(store: Store): (string | null)[] {
-  const { properties, signals } = store.counts();
+  const { signals } = store.counts();
   const { devices, filter, topology } = store;
   const bareIds = signals === 0 ? [] : store.ids('property').filter((id) => topology.isWithoutDevices(id));
   const bare = bareIds.map((id) => propertyName(store, id));
   const unmatched = filter.isMatched && devices.property.isComplete ? filter.unmatched : [];
-  const others = store.isComplete && properties === 0 ? topology.otherPropertyIds.length : 0;
   const unset = store.ids('property').filter((id) => store.settings.of(id) === null);
   return [
     unset.length > 0 ? settingsRefused(listed(unset.map((id) => propertyName(store, id)))) : null,
-    others > 0 ? `This bridge has no property. Number of properties of other bridges: ${others}` : null,
     bare.length > 0 ? `No hub in ${listed(bare)}` : null,
     unmatched.length > 0
       ? `filters.properties: the account has no property ${listed(unmatched)}. Check the name`

@@ -4,7 +4,6 @@ import type { Clock } from '../base/clock.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import type { Topics } from '../homeassistant/topics.ts';
-import type { Shard } from '../model/shard.ts';
 
 /** A bridge counts as stopped if it has published nothing for this long, in ms. */
 const stoppedAfterMs = 300_000;
@@ -29,10 +28,6 @@ interface OtherBridgesEvents {
 }
 
 interface OtherBridge {
-  /** The name of the bridge in topics. */
-  readonly name: string;
-  /** The `shard.count` of the bridge. */
-  readonly count: number;
   readonly info: string;
   /** When it was last heard, in ms of the monotonic clock. */
   readonly heardAt: number;
@@ -41,8 +36,8 @@ interface OtherBridge {
 }
 
 /**
- * Listens for bridges that run under the same base topic by mistake: with the same name as this one, or with another
- * `shard.count`. Both bridges would carry out each command, and each would delete the other's devices as stale.
+ * Listens for bridges that run under the same base topic by mistake. Both bridges would carry out each command, and each
+ * would delete the other's devices as stale.
  *
  * An `info` message may be from a run that ended long ago, because the broker has retained it or another client
  * publishes it again. So each `info` names the instances that its bridge has heard. The instance is new with each
@@ -54,7 +49,6 @@ interface OtherBridge {
  */
 export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
   readonly #topics: Topics;
-  readonly #shard: Shard;
   readonly #clock: Clock;
   readonly #run: string;
   readonly #startedAt: number;
@@ -68,17 +62,16 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
   /** Topics of discovery messages that this bridge leaves to another bridge. */
   readonly #unannounced = new Set<string>();
 
-  constructor(topics: Topics, shard: Shard, connection: Connection, clock: Clock, random: Random) {
+  constructor(topics: Topics, connection: Connection, clock: Clock, random: Random) {
     super();
     this.#run = hex(Math.floor(random() * 2 ** 48), 12);
     this.#topics = topics;
-    this.#shard = shard;
     this.#clock = clock;
     this.#startedAt = clock.now();
     connection
       .on('connected', () => this.#renewInstance())
       .on('message', (message) => this.#onMessage(message))
-      .on('willPublished', () => this.#onStopped(topics.bridgeName));
+      .on('willPublished', () => this.#onStopped());
   }
 
   /** Identifies this run of the bridge and its current connection. */
@@ -94,13 +87,9 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
   /** A message if another bridge uses these topics; null if none does. */
   get problem(): string | null {
     const now = this.#clock.monotonic();
-    const running = [...this.#known.values()].find(({ runsUntil }) => now < runsUntil);
-    if (!running) return null;
-    const { name, count } = running;
-    const { base, bridgeName } = this.#topics;
-    return name === bridgeName
-      ? `Another bridge uses the topic ${base}/${bridgeName}. Valve commands are rejected. Change mqtt.base_topic or shard.index of one`
-      : `${name} has shard.count ${count}, this bridge has ${this.#shard.count}. Valve commands are rejected. Give all the same number`;
+    const isAnyRunning = [...this.#known.values()].some(({ runsUntil }) => now < runsUntil);
+    if (!isAnyRunning) return null;
+    return `Another bridge uses the topic ${this.#topics.base}/bridge. Valve commands are rejected. Change mqtt.base_topic of one`;
   }
 
   /** Whether another bridge was heard lately. Its messages must stay, because it may only be restarting. */
@@ -144,22 +133,20 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
 
   #onMessage(message: BrokerMessage): void {
     const { topic, payload, isRetained } = message;
-    const name = this.#topics.bridgeNamed(topic);
     // A retained message does not show that its bridge is running.
-    if (name === null || isRetained) return;
-    if (topic === this.#topics.ofBridge(name, 'info')) this.#onInfo(name, payload);
-    else if (topic === this.#topics.ofBridge(name, 'state') && payload === 'offline') this.#onStopped(name);
+    if (isRetained) return;
+    if (topic === this.#topics.bridge('info')) this.#onInfo(payload);
+    else if (topic === this.#topics.bridge('state') && payload === 'offline') this.#onStopped();
   }
 
-  #onInfo(name: string, payload: string): void {
+  #onInfo(payload: string): void {
     const info = readInfo(payload);
     if (info === null) {
-      if (payload === '') this.#onStopped(name);
+      if (payload === '') this.#onStopped();
       return;
     }
-    const { instanceId, count, startedAt, heard } = info;
-    const isInTheWay = name === this.#topics.bridgeName || count !== this.#shard.count;
-    if (instanceId.startsWith(this.#run) || !isInTheWay) return;
+    const { instanceId, startedAt, heard } = info;
+    if (instanceId.startsWith(this.#run)) return;
     const now = this.#clock.monotonic();
     const known = this.#known.get(instanceId);
     const isAware = heard.includes(this.instanceId);
@@ -169,8 +156,6 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
     const isPerhapsNew = startedAt === null || startedAt >= this.#startedAt;
     const runsUntil = isLive ? now + stoppedAfterMs : isPerhapsNew ? now + answerMs : 0;
     this.#known.set(instanceId, {
-      name,
-      count,
       info: payload,
       heardAt: now,
       runsUntil: Math.max(runsUntil, known?.runsUntil ?? 0),
@@ -196,17 +181,12 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
   }
 
   /**
-   * The bridge of that name has stopped, or the broker has published its last will. If it still runs, it publishes
-   * again.
+   * A bridge at these topics has stopped, or the broker has published its last will. If it still runs, it publishes
+   * again. If it has stopped, it may come back soon, and this bridge must not delete its messages until then.
    */
-  #onStopped(name: string): void {
-    if (name === this.#topics.bridgeName) this.#instance += 1;
-    for (const [instanceId, other] of this.#known) {
-      if (other.name !== name) continue;
-      // A bridge with the same name may come back soon, and this bridge must not delete its messages until then.
-      if (name === this.#topics.bridgeName) this.#known.set(instanceId, { ...other, runsUntil: 0 });
-      else this.#known.delete(instanceId);
-    }
+  #onStopped(): void {
+    this.#instance += 1;
+    for (const [instanceId, other] of this.#known) this.#known.set(instanceId, { ...other, runsUntil: 0 });
     this.emit('changed');
   }
 
@@ -246,31 +226,20 @@ function hex(number: number, digits: number): string {
 
 interface BridgeInfo {
   readonly instanceId: string;
-  readonly count: number;
   /** Ms since 1970; null if the `info` does not say. */
   readonly startedAt: number | null;
   readonly heard: readonly unknown[];
 }
 
-/**
- * Reads the bridge from its `info`. Version 0.1.0 has no instance id, so its start time identifies it. It has no
- * `shard` either.
- */
+/** Reads the bridge from its `info`. Version 0.1.0 has no instance id, so its start time identifies it. */
 function readInfo(payload: string): BridgeInfo | null {
   try {
-    const {
-      instance_id: id,
-      started_at: started,
-      configuration,
-      heard_instances: heard,
-    } = JSON.parse(payload);
+    const { instance_id: id, started_at: started, heard_instances: heard } = JSON.parse(payload);
     const instanceId: unknown = [id, started].find((each) => typeof each === 'string');
-    const count: unknown = configuration?.shard?.count;
     if (typeof instanceId !== 'string') return null;
     const startedAt = Date.parse(String(started));
     return {
       instanceId,
-      count: typeof count === 'number' ? count : 1,
       startedAt: Number.isNaN(startedAt) ? null : startedAt,
       heard: Array.isArray(heard) ? heard : [],
     };

@@ -1,5 +1,4 @@
 import type { DeviceKind } from '../model/devices.ts';
-import { bridgeName, type Shard, wholeAccount } from '../model/shard.ts';
 
 /** Kinds that have topics of their own. */
 export type TargetKind = DeviceKind | 'incident';
@@ -44,15 +43,11 @@ const defaultBase = 'sonic2mqtt';
 export class Topics {
   readonly base: string;
   readonly discoveryPrefix: string;
-  /** The name of this bridge in topics: `bridge`, or `bridge_0` and so on if several share an account. */
-  readonly bridgeName: string;
   /** Filters for the retained messages of devices and incidents. They match no commands. */
   readonly stateFilters: readonly string[];
-  /** Filters for the retained messages of this bridge and other bridges. They match no commands. */
-  readonly bridgeFilters: readonly string[];
   /**
    * Filters for the messages of running bridges about themselves. They end with `/#`, so that they differ from the
-   * filters of a scan: when a scan unsubscribes from its filters, this subscription must not end.
+   * topics of a scan: when a scan unsubscribes from its topics, this subscription must not end.
    */
   readonly liveBridgeFilters: readonly string[];
   /** The filter for discovery messages of this bridge and others. */
@@ -67,15 +62,13 @@ export class Topics {
   readonly #requests: string;
   readonly #responses: string;
 
-  constructor(base: string, discoveryPrefix: string, shard: Shard = wholeAccount) {
+  constructor(base: string, discoveryPrefix: string) {
     this.base = base;
     this.discoveryPrefix = discoveryPrefix;
-    this.bridgeName = bridgeName(shard);
     this.stateFilters = (['property', 'signal', 'sonic', 'incident'] as const).flatMap((kind) =>
       this.documents(kind, '+'),
     );
-    this.bridgeFilters = documentPaths.bridge.map((path) => this.ofBridge('+', path));
-    this.liveBridgeFilters = ['info', 'state'].map((path) => `${this.ofBridge('+', path)}/#`);
+    this.liveBridgeFilters = ['info', 'state'].map((path) => `${this.bridge(path)}/#`);
     this.discoveryFilter = `${discoveryPrefix}/device/+/config`;
     this.#bridgePrefix = base === defaultBase ? '' : `${base.replace(/[^A-Za-z0-9_-]/g, '_')}_`;
     this.#requests = this.bridge('request/');
@@ -83,31 +76,19 @@ export class Topics {
     this.requestFilter = `${this.#requests}+`;
   }
 
-  /** Distinguishes the name of this bridge from others; empty for a single bridge with the default base topic. */
+  /** Distinguishes the name of this bridge from others; empty with the default base topic. */
   get bridgeLabel(): string {
-    const index = this.bridgeName.split('_').slice(1);
-    return [...(this.base === defaultBase ? [] : [this.base]), ...index].join(' ');
+    return this.base === defaultBase ? '' : this.base;
   }
 
   /** A topic of this bridge by its last part, for example `bridge/state`. */
   bridge(path: string): string {
-    return this.ofBridge(this.bridgeName, path);
-  }
-
-  /** A topic of the bridge with that name. */
-  ofBridge(name: string, path: string): string {
-    return `${this.base}/${name}/${path}`;
-  }
-
-  /** The name of the bridge, this one or another, to which a topic belongs; null for other topics. */
-  bridgeNamed(topic: string): string | null {
-    const [first = ''] = isBelow(this.base, topic) ? topic.slice(this.base.length + 1).split('/', 1) : [];
-    return bridgePattern.test(first) ? first : null;
+    return `${this.base}/bridge/${path}`;
   }
 
   /** The topic of a device's record. */
   device(kind: TargetKind, id: string): string {
-    return kind === 'bridge' ? `${this.base}/${this.bridgeName}` : `${this.base}/${kind}/${id}`;
+    return kind === 'bridge' ? `${this.base}/bridge` : `${this.base}/${kind}/${id}`;
   }
 
   /** A topic below a device's. */
@@ -133,7 +114,7 @@ export class Topics {
   parse(topic: string): Target | null {
     if (!isBelow(this.base, topic)) return null;
     const [kind, ...rest] = topic.slice(this.base.length + 1).split('/');
-    if (kind === this.bridgeName) return { kind: 'bridge', id: '', path: rest.join('/') };
+    if (kind === 'bridge') return { kind: 'bridge', id: '', path: rest.join('/') };
     if (kind !== 'property' && kind !== 'signal' && kind !== 'sonic' && kind !== 'incident') return null;
     const [id, ...path] = rest;
     return id === undefined ? null : { kind, id, path: path.join('/') };
@@ -141,7 +122,7 @@ export class Topics {
 
   /** The identifier of a device in Home Assistant, with which its unique ids begin. */
   identifier(kind: DeviceKind, id: string): string {
-    return `sonic2mqtt_${kind === 'bridge' ? `${this.#bridgePrefix}${this.bridgeName}` : id}`;
+    return `sonic2mqtt_${kind === 'bridge' ? `${this.#bridgePrefix}bridge` : id}`;
   }
 
   /** The topic of a device's discovery message. */
@@ -150,16 +131,15 @@ export class Topics {
   }
 
   /**
-   * The device of a discovery topic: the id of its record, or the name of a bridge. In earlier versions, the name of
-   * the bridge device had no base topic, so both forms are recognised. Null for other topics.
+   * The device of a discovery topic; the id is that of its record, and empty for a bridge. In earlier versions, the
+   * topic of the bridge device had no base topic, so both forms are recognised. Null for other topics.
    */
   discovered(topic: string): { readonly isBridge: boolean; readonly id: string } | null {
     const start = `${this.discoveryPrefix}/device/sonic2mqtt_`;
     if (!topic.startsWith(start) || !topic.endsWith('/config')) return null;
     const id = topic.slice(start.length, -'/config'.length);
-    const own = id.startsWith(this.#bridgePrefix) ? id.slice(this.#bridgePrefix.length) : id;
-    const name = [own, id].find((each) => bridgePattern.test(each));
-    return name === undefined ? { isBridge: false, id } : { isBridge: true, id: name };
+    const isBridge = id === 'bridge' || id === `${this.#bridgePrefix}bridge`;
+    return { isBridge, id: isBridge ? '' : id };
   }
 
   /** The operation in the topic of a request, unchecked; null for other topics. */
@@ -192,7 +172,7 @@ export function readDiscovery(payload: string): FoundDiscovery | null {
   try {
     const { availability, components } = JSON.parse(payload);
     const stateTopic: unknown = availability[0].topic;
-    if (typeof stateTopic !== 'string' || !/(^|\/)bridge(_\d+)?\/state$/.test(stateTopic)) return null;
+    if (typeof stateTopic !== 'string' || !stateTopic.endsWith('/bridge/state')) return null;
     return { stateTopic, componentIds: Object.keys(components) };
   } catch {
     return null;
@@ -215,5 +195,3 @@ function isBelow(parent: string, topic: string): boolean {
 function isIn(parent: string, topic: string): boolean {
   return topic === parent || isBelow(parent, topic);
 }
-
-const bridgePattern = /^bridge(_\d+)?$/;

@@ -54,10 +54,7 @@ export class Lists {
     );
   }
 
-  /**
-   * Reads which signals are in which property. If several bridges share the account, it also reads the properties of
-   * the other bridges, to know which devices this bridge must not show.
-   */
+  /** Reads which signals are in which property. */
   async ownedSignals(onRead: (read: number, total: number) => void): Promise<OwnedSignals> {
     const { client, store, stopping, clock } = this.#parts;
     const problems: (PollProblem | null)[] = [];

@@ -6,7 +6,6 @@ import type { Retained } from '../broker/retained.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
 import { readDiscovery, type Topics } from '../homeassistant/topics.ts';
 import { pauseShown } from '../model/pause.ts';
-import type { Shard } from '../model/shard.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
@@ -14,7 +13,6 @@ import type { Cleanup } from './cleanup.ts';
 import type { DiscoveryMessages } from './discoveryMessages.ts';
 import { removeFormerTopics } from './formerTopics.ts';
 import type { IncidentEvents } from './incidentEvents.ts';
-import type { LeftDevices } from './leftDevices.ts';
 import type { Publisher } from './publisher.ts';
 import { maxTopicsAtOnce, RetainedScan, readRetained } from './retainedScan.ts';
 
@@ -51,7 +49,6 @@ const goneMs = 900_000;
 
 export interface BrokerScansParts {
   readonly topics: Topics;
-  readonly shard: Shard;
   readonly state: StateFile;
   readonly connection: Connection;
   readonly retained: Retained;
@@ -59,7 +56,6 @@ export interface BrokerScansParts {
   readonly poller: Poller;
   readonly otherBridges: OtherBridges;
   readonly discovery: DiscoveryMessages;
-  readonly leftDevices: LeftDevices;
   readonly cleanup: Cleanup;
   readonly publisher: Publisher;
   readonly incidentEvents: IncidentEvents;
@@ -147,13 +143,13 @@ export class BrokerScans {
    * that the cloud lists.
    */
   async readListed(): Promise<void> {
-    const { state, store, topics, shard, connection, incidentEvents, log } = this.#parts;
+    const { state, store, topics, connection, incidentEvents, log } = this.#parts;
     if (!state.isNew || this.#found > 0) return;
     const listed = [
       ...store.ids('sonic').map((id) => topics.below('sonic', id, 'usage')),
       ...store.ids('incident').map((id) => topics.incident(id)),
     ];
-    const found = new RetainedScan(topics, shard);
+    const found = new RetainedScan(topics);
     let isFound = true;
     try {
       for (let start = 0; start < listed.length && isFound; start += maxTopicsAtOnce) {
@@ -171,7 +167,7 @@ export class BrokerScans {
       log.debug(`Reading what the broker has of the listed valves: ${String(error)}`);
     }
     this.#adoptUsage(found);
-    incidentEvents.takeOver(found.incidents);
+    incidentEvents.takeOver([...found.incidents]);
   }
 
   /** Stops scanning. */
@@ -187,11 +183,10 @@ export class BrokerScans {
   }
 
   async #scanOnce(): Promise<void> {
-    const { connection, topics, shard, publisher, clock, log } = this.#parts;
+    const { connection, topics, publisher, clock, log } = this.#parts;
     if (publisher.isStopped || this.#losses >= maxLosses) return;
-    const found = new RetainedScan(topics, shard);
-    // The messages of other bridges come first: if there are many messages, a broker may drop the last ones.
-    const filters = [...topics.bridgeFilters, topics.discoveryFilter, ...topics.stateFilters];
+    const found = new RetainedScan(topics);
+    const filters = [...topics.documents('bridge', ''), topics.discoveryFilter, ...topics.stateFilters];
     const taken = new Set<string>();
     let isScanned = false;
     let isMore = false;
@@ -264,7 +259,7 @@ export class BrokerScans {
 
   /** Passes on each message that was found, but only once, so that nothing is deleted twice. */
   #useFindings(found: RetainedScan, taken: Set<string>): void {
-    const { state, store, discovery, leftDevices, cleanup, publisher, incidentEvents } = this.#parts;
+    const { state, store, discovery, cleanup, publisher, incidentEvents } = this.#parts;
     for (const [topic, { componentIds }] of found.discoveries()) {
       if (!taken.has(topic)) {
         cleanup.found(topic);
@@ -272,7 +267,7 @@ export class BrokerScans {
       }
       taken.add(topic);
     }
-    for (const topic of found.states()) {
+    for (const topic of found.states) {
       if (!taken.has(topic)) cleanup.found(topic);
       taken.add(topic);
     }
@@ -280,17 +275,16 @@ export class BrokerScans {
     // If the state file is lost, an earlier run has already announced the incidents on the broker. Its pauses must
     // still end.
     const isFromLostRun = state.isNew && !publisher.isShowingDevices;
-    for (const [id, each] of isFromLostRun ? found.pauses() : []) {
+    for (const [id, each] of isFromLostRun ? found.pauses : []) {
       const pause = state.adoptPause(id, each);
       if (pause) store.showPause(id, pauseShown(pause.isOver ? 'resuming' : 'paused', pause, null));
     }
-    if (!publisher.isShowingDevices) state.adoptWifiSonics(found.wifiSonics());
-    incidentEvents.takeOver(isFromLostRun ? found.incidents : found.incidentsOfOthers());
-    for (const device of found.leftBehind()) leftDevices.checkLater(device);
+    if (!publisher.isShowingDevices) state.adoptWifiSonics([...found.wifiSonics]);
+    if (isFromLostRun) incidentEvents.takeOver([...found.incidents]);
     this.#publishFound();
   }
 
-  /** Continues the water totals that another run or bridge has published. */
+  /** Continues the water totals that an earlier run has published. */
   #adoptUsage({ usage }: RetainedScan): void {
     const { state, store } = this.#parts;
     for (const [sonicId, record] of usage)
@@ -334,11 +328,9 @@ export class BrokerScans {
           const isOwn = retained.has(topic, payload);
           if (isOwn) this.#isShown = true;
           else isReplaced = true;
-          // A bridge with this base topic replaces a message only if the device is now its own, because the shards have
-          // changed.
+          // A message of this base topic that is not known is by another bridge with the same topics, which health reports.
           const stateTopic = readDiscovery(payload)?.stateTopic;
-          const isShared = stateTopic !== undefined && this.#parts.topics.bridgeNamed(stateTopic) !== null;
-          if (isOwn || isShared) missing.delete(topic);
+          if (isOwn || stateTopic === this.#parts.topics.bridge('state')) missing.delete(topic);
         });
       }
     } catch (error) {

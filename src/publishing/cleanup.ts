@@ -5,12 +5,11 @@ import type { Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
 import type { Topics } from '../homeassistant/topics.ts';
-import { type CloudDeviceKind, cloudKinds } from '../model/devices.ts';
+import { cloudKinds } from '../model/devices.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { DeviceKey, PlannedKind } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
 import type { DiscoveryMessages } from './discoveryMessages.ts';
-import type { LeftDevices } from './leftDevices.ts';
 
 interface CleanupEvents {
   /** Retained messages without a device were deleted. */
@@ -26,7 +25,6 @@ interface CleanupParts {
   readonly discovery: DiscoveryMessages;
   readonly store: Store;
   readonly otherBridges: OtherBridges;
-  readonly leftDevices: LeftDevices;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -37,8 +35,7 @@ interface CleanupParts {
  * The publisher calls `delete` as soon as the store drops a device. It calls the sweep after a pass that leaves nothing
  * to publish. The sweep deletes messages that belong to no device: a scan has found their topic or the state file names
  * it, and this run has published nothing there. The sweep waits until the account was read completely, and was read
- * again since the message was found. It spares messages that another bridge shows, and messages whose data was not read
- * yet.
+ * again since the message was found. It spares messages whose data was not read yet.
  */
 export class Cleanup extends EventEmitter<CleanupEvents> {
   readonly #parts: CleanupParts;
@@ -89,11 +86,6 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
     if (device && !otherBridges.isAny) this.#found.add(keyOf(device));
   }
 
-  /** Whether a scan has found messages of the device. */
-  isFound(device: DeviceKey): boolean {
-    return this.#found.has(keyOf(device));
-  }
-
   /** The devices that the state file or the broker names. */
   get namedDevices(): readonly DeviceKey[] {
     const { topics, state } = this.#parts;
@@ -108,12 +100,6 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
   delete(device: DeviceKey): void {
     // The discovery message comes first, because its deletion makes Home Assistant remove the device.
     for (const topic of this.#forget(device)) this.#parts.retained.clear(topic);
-  }
-
-  /** Forgets a device that another bridge shows, or will show. Its messages stay on the broker. */
-  leave(device: DeviceKey): void {
-    for (const topic of this.#forget(device)) this.#parts.retained.release(topic);
-    this.#parts.leftDevices.checkLater(device);
   }
 
   /**
@@ -135,9 +121,8 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
     }
     const isAnyKept = this.#findVanished();
     const unwanted = retained.unknownTopics().filter((topic) => !this.undecided.has(topic));
-    const judged = unwanted.filter((topic) => this.#isJudged(topic));
-    const stale = judged.filter((topic) => !this.#isLeftToOthers(topic));
-    this.isDue = isAnyKept || this.#unjudged.size > 0 || judged.length < unwanted.length;
+    const stale = unwanted.filter((topic) => this.#isJudged(topic));
+    this.isDue = isAnyKept || this.#unjudged.size > 0 || stale.length < unwanted.length;
     for (const topic of stale) {
       await retained.waitForRoom();
       retained.clear(topic);
@@ -186,8 +171,10 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
   #isJudged(topic: string): boolean {
     if (this.#unjudged.has(topic)) return false;
     const { store } = this.#parts;
-    if (!store.filter.isOn || store.filter.isMatched) return true;
+    if (!store.filter.isOn) return true;
     const records = this.#recordsAt(topic);
+    if (records.some(({ kind, id }) => kind === 'incident' && store.incidents.isUnplaced(id))) return false;
+    if (store.filter.isMatched) return true;
     return records.length > 0 && !records.some(({ kind, id }) => store.has(kind, id));
   }
 
@@ -203,24 +190,6 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
     if (isBridge) return [];
     const there = cloudKinds.filter((kind) => retained.mayHave(topics.device(kind, id)));
     return (there.length > 0 ? there : cloudKinds).map((kind) => ({ kind, id }));
-  }
-
-  /** Whether the topic belongs to a device or an incident of another bridge. If so, this bridge forgets it. */
-  #isLeftToOthers(topic: string): boolean {
-    const { topics, retained, store } = this.#parts;
-    const target = topics.parse(topic);
-    const discovered = topics.discovered(topic);
-    if (target?.kind === 'bridge' || discovered?.isBridge) return false;
-    if (target?.kind === 'incident') {
-      if (!store.isLeftToOthers('incident', target.id)) return false;
-      retained.release(topic);
-      return true;
-    }
-    const id = (target ?? discovered)?.id ?? '';
-    const kinds: readonly CloudDeviceKind[] = target ? [target.kind] : cloudKinds;
-    const kind = kinds.find((each) => store.isLeftToOthers(each, id));
-    if (kind) this.leave({ kind, id });
-    return kind !== undefined;
   }
 
   /**

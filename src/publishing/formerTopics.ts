@@ -2,13 +2,11 @@ import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
 import { Topics } from '../homeassistant/topics.ts';
-import type { Shard } from '../model/shard.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import { RetainedScan, readRetained } from './retainedScan.ts';
 
 interface FormerTopicsParts {
   readonly topics: Topics;
-  readonly shard: Shard;
   readonly state: StateFile;
   readonly connection: Connection;
   readonly retained: Retained;
@@ -32,11 +30,11 @@ export async function removeFormerTopics(parts: FormerTopicsParts): Promise<void
 
 async function removeBelow(
   base: string,
-  { topics, shard, state, connection, retained, log }: FormerTopicsParts,
+  { topics, state, connection, retained, log }: FormerTopicsParts,
 ): Promise<void> {
-  const former = new Topics(base, topics.discoveryPrefix, shard);
-  const filters = [...former.bridgeFilters, ...former.stateFilters, former.discoveryFilter];
-  const scan = new RetainedScan(former, shard);
+  const former = new Topics(base, topics.discoveryPrefix);
+  const filters = [...former.documents('bridge', ''), ...former.stateFilters, former.discoveryFilter];
+  const scan = new RetainedScan(former);
   let isInUse = false;
   await readRetained(connection, filters, (topic, payload) => {
     if (topic === former.bridge('state') && payload === 'online') isInUse = true;

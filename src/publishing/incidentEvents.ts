@@ -97,7 +97,7 @@ export class IncidentEvents {
     });
   }
 
-  /** Counts these incidents as announced, because another bridge has announced them. */
+  /** Counts these incidents as announced, because an earlier run has announced them. */
   takeOver(incidentIds: readonly string[]): void {
     if (incidentIds.length === 0) return;
     for (const id of incidentIds) this.#queue.delete(id);
@@ -116,7 +116,6 @@ export class IncidentEvents {
 
   #handle({ event, record }: IncidentEvent): void {
     if (event === 'incident_opened') this.#onOpened(record);
-    else if (event === 'incident_moved') this.takeOver([record.id]);
     else if (event === 'incident_closed') this.#onClosed(record);
   }
 

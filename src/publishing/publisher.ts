@@ -244,9 +244,6 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     for (const device of cleanup.namedDevices) {
       const { kind, id } = device;
       if (this.isShowingDevices && store.view(kind, id)) continue;
-      // Another bridge may have taken over the device.
-      if (store.topology.isShared && !cleanup.isFound(device)) continue;
-      if (store.isLeftToOthers(kind, id) && !store.topology.isUnplaced(kind, id)) continue;
       await retained.waitForRoom();
       this.#publishUnreadDevice(device);
     }
@@ -285,8 +282,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       if (incident) {
         const { topic, payload } = planIncident(incident, context.topics);
         retained.put(topic, payload);
-      } else if (store.isLeftToOthers('incident', id)) retained.release(context.topics.incident(id));
-      else retained.clear(context.topics.incident(id));
+      } else if (!store.incidents.isUnplaced(id)) retained.clear(context.topics.incident(id));
     }
   }
 
@@ -297,8 +293,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     if (view) {
       state.recordDevice(`${kind}/${id}`);
       this.#publishDevice(view);
-    } else if (store.isLeftToOthers(kind, id)) cleanup.leave(device);
-    else if (store.topology.isUnplaced(kind, id)) this.#publishUnreadDevice(device);
+    } else if (store.topology.isUnplaced(kind, id)) this.#publishUnreadDevice(device);
     // The account no longer has the device, or `filters.properties` now leaves out its property. If the filter changes
     // with a restart, the sweep of `Cleanup` deletes the devices that it leaves out, unless the filter selects no
     // property at all.

@@ -4,7 +4,6 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { coalesce } from '../base/coalesce.ts';
 import type { Log } from '../base/log.ts';
 import { errorCode } from '../base/systemErrors.ts';
-import { bridgeName, type Shard, wholeAccount } from '../model/shard.ts';
 import { type Disk, describeDiskError, systemDisk } from './disk.ts';
 import { Memory, type SessionOwner } from './memory.ts';
 import { readState, type State, sections } from './stateSchema.ts';
@@ -83,7 +82,6 @@ export class StateFile extends Memory {
     log: Log,
     clock: Clock = systemClock,
     disk: Disk = systemDisk,
-    shard: Shard = wholeAccount,
   ) {
     super(account, clock);
     this.#directory = directory;
@@ -91,7 +89,7 @@ export class StateFile extends Memory {
     this.#disk = disk;
     this.#createdAt = clock.monotonic();
     this.#file = join(directory, stateFileName);
-    this.#ledger = join(directory, `${bridgeName(shard).replace('bridge', 'ledger')}.json`);
+    this.#ledger = join(directory, 'ledger.json');
   }
 
   /** Takes the lock, reads the file and finds out whether it can be written. */

@@ -11,7 +11,6 @@ import type {
   Sonic,
 } from '../model/records.ts';
 import { withoutSettings } from '../model/settings.ts';
-import type { Shard } from '../model/shard.ts';
 import { type Usage, withoutPresent } from '../model/usage.ts';
 import { type AcceptedMemory, AcceptedTable } from './acceptedSettings.ts';
 import type { Changes, PlannedKind } from './changes.ts';
@@ -47,7 +46,7 @@ export class Account {
     sonic: new Table<Sonic>(),
   };
   readonly filter: PropertyFilter;
-  /** Which device is in which property, and which bridge shows it. */
+  /** Which device is in which property, and whether it is shown. */
   readonly topology: Topology;
   readonly incidents: OpenIncidents;
   readonly flaps = { signal: new LinkFlaps(), sonic: new LinkFlaps() };
@@ -69,7 +68,6 @@ export class Account {
 
   constructor(
     selection: readonly string[],
-    shard: Shard,
     changes: Changes,
     memory: AccountMemory | undefined,
     clock: Clock,
@@ -78,7 +76,7 @@ export class Account {
     this.accepted = new AcceptedTable(memory);
     this.restTimes = new RestTimes(memory);
     this.filter = new PropertyFilter(selection);
-    this.topology = new Topology(this.devices, this.filter, shard);
+    this.topology = new Topology(this.devices, this.filter);
     this.incidents = new OpenIncidents(this.devices, this.topology, changes);
     const { devices, flaps } = this;
     this.readBy = {

@@ -13,13 +13,13 @@ export interface AnnouncingDevice {
   readonly id: string;
 }
 
-/** What happened to an incident that this bridge shows. `incident_moved`: another bridge showed it before. */
+/** What happened to an incident that this bridge shows. */
 export interface IncidentEvent {
-  readonly event: 'incident_opened' | 'incident_moved' | 'incident_changed' | 'incident_closed';
+  readonly event: 'incident_opened' | 'incident_changed' | 'incident_closed';
   readonly record: Incident;
 }
 
-/** An open incident, where it is, and which bridge shows it. */
+/** An open incident, where it is, and whether this bridge shows it. */
 interface PlacedIncident {
   readonly record: Incident;
   /** Its sonic, or else its signal; null if the account has neither. */
@@ -28,14 +28,12 @@ interface PlacedIncident {
   /** The sonic that an earlier record of the incident named, if the record no longer names one of the account. */
   readonly formerSonic: string | null;
   readonly isShown: boolean;
-  /** Whether another bridge shows it. */
-  readonly isOthers: boolean;
 }
 
 /**
  * The open incidents of the account. Each is shown at its sonic, or else at its hub. An incident that names neither is shown
- * at the account's only property. If there are several, the bridge that the hash of its id selects shows it. The incident
- * entities of all devices that it may belong to are unknown then: of every device, or of the sonics of its hub.
+ * at the account's only property, or at the bridge if there are several. The incident entities of all devices that it may
+ * belong to are unknown then: of every device, or of the sonics of its hub.
  */
 export class OpenIncidents {
   /** An incident closes when one complete list no longer has it: the poll has read that incident by itself before. */
@@ -122,9 +120,8 @@ export class OpenIncidents {
       this.#mark(record.id, now);
       // An incident that is no longer shown has left with its device. It did not close.
       if (!now.isShown) continue;
-      if (!before?.isShown) {
-        events.push({ event: before?.isOthers ? 'incident_moved' : 'incident_opened', record });
-      } else if (before.record !== record) events.push({ event: 'incident_changed', record });
+      if (!before?.isShown) events.push({ event: 'incident_opened', record });
+      else if (before.record !== record) events.push({ event: 'incident_changed', record });
     }
     this.#placeLostHubs();
     this.#unplaced = [...this.#places.values()].filter(
@@ -234,15 +231,10 @@ export class OpenIncidents {
     return this.#placeOf(incident).isShown;
   }
 
-  /** Whether this bridge answers commands for an incident, which may be closed. */
-  isAnsweredHere(id: string): boolean {
-    return this.#topology.isOurs(this.#places.get(this.#table.idOf(id))?.propertyId ?? id);
-  }
-
-  /** Whether an incident is open that another bridge shows, or may show while places are not known yet. */
-  isLeftToOthers(id: string): boolean {
+  /** Whether an incident is open of which it is not known yet whether this bridge shows it. */
+  isUnplaced(id: string): boolean {
     const place = this.#places.get(this.#table.idOf(id));
-    return place !== undefined && !place.isShown && (place.isOthers || !this.#topology.arePlacesKnown);
+    return place !== undefined && !place.isShown && !this.#topology.arePlacesKnown;
   }
 
   /** Notes which hubs have lost the cloud. Marks each hub of which that is new, with its sonics. */
@@ -271,9 +263,9 @@ export class OpenIncidents {
   #placeOf(incident: Incident): PlacedIncident {
     const device = this.#deviceOf(incident);
     const propertyId = this.#topology.propertyOfIncident(incident);
-    const { isOurs, isShown } = this.#whose(incident, device, propertyId);
+    const isShown = this.#isShown(incident, device, propertyId);
     const formerSonic = device?.kind === 'sonic' ? null : this.#formerSonicOf(incident);
-    return { record: incident, device, propertyId, formerSonic, isShown, isOthers: !isShown && !isOurs };
+    return { record: incident, device, propertyId, formerSonic, isShown };
   }
 
   #formerSonicOf({ id }: Incident): string | null {
@@ -282,20 +274,14 @@ export class OpenIncidents {
     return former !== null && this.#devices.sonic.has(former) ? former : null;
   }
 
-  #whose(incident: Incident, device: AnnouncingDevice | null, propertyId: string | null) {
+  #isShown(incident: Incident, device: AnnouncingDevice | null, propertyId: string | null): boolean {
     const topology = this.#topology;
-    if (device) {
-      const isOthers = topology.isLeftToOthers(device.kind, device.id) && topology.arePlacesKnown;
-      return { isShown: topology.isShown(device.kind, device.id), isOurs: !isOthers };
-    }
-    if (propertyId !== null) {
-      return { isShown: topology.isShown('property', propertyId), isOurs: topology.isOurs(propertyId) };
-    }
+    if (device) return topology.isShown(device.kind, device.id);
+    if (propertyId !== null) return topology.isShown('property', propertyId);
     const { signal, sonic } = this.#devices;
     const isSought = incident.sonic_id !== null || incident.signal_id !== null;
     const isNameless = !isSought || (signal.isComplete && sonic.isComplete);
-    const isOurs = topology.isOurs(incident.id);
-    return { isShown: topology.isWholeAccount || (isNameless && isOurs), isOurs: isOurs || !isNameless };
+    return topology.isWholeAccount || isNameless;
   }
 
   #deviceOf({ sonic_id: sonicId, signal_id: signalId }: Incident): AnnouncingDevice | null {

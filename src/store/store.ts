@@ -19,7 +19,6 @@ import type {
   Telemetry,
 } from '../model/records.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
-import { type Shard, wholeAccount } from '../model/shard.ts';
 import { restedAt } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ValveAction } from '../model/valve.ts';
@@ -44,8 +43,6 @@ type StoreMemory = AccountMemory & {
 interface StoreOptions {
   /** Names or ids of properties; empty selects all. */
   readonly selection: readonly string[];
-  /** Which properties this bridge shows, if several share the account; all unless given. */
-  readonly shard?: Shard;
   /** Nothing is kept over a restart unless given. */
   readonly memory?: StoreMemory;
   readonly clock: Clock;
@@ -104,11 +101,11 @@ export class Store extends EventEmitter<StoreEvents> {
   #cancelExpiry: () => void = () => {};
   #cancelFailureExpiry: () => void = () => {};
 
-  constructor({ selection, shard = wholeAccount, memory, clock }: StoreOptions) {
+  constructor({ selection, memory, clock }: StoreOptions) {
     super();
     this.#clock = clock;
     this.#memory = memory;
-    const account = new Account(selection, shard, this.#changes, memory, clock);
+    const account = new Account(selection, this.#changes, memory, clock);
     this.#account = account;
     this.#shown = new ShownDevices(account.devices, account.topology, this.#changes);
     ({
@@ -469,17 +466,6 @@ export class Store extends EventEmitter<StoreEvents> {
   /** Whether it was also once known where each device is, so that only those are hidden that must be. */
   get isResolved(): boolean {
     return this.isComplete && this.topology.arePlacesKnown;
-  }
-
-  /** Whether the account has a device or open incident that another bridge shows, or may show. */
-  isLeftToOthers(kind: PlannedKind, id: string): boolean {
-    if (kind === 'incident') return this.incidents.isLeftToOthers(id);
-    return this.topology.isLeftToOthers(kind, id);
-  }
-
-  /** Whether this bridge answers commands for a device or incident, also if it is not shown. */
-  answersFor(kind: PlannedKind, id: string): boolean {
-    return kind === 'incident' ? this.incidents.isAnsweredHere(id) : this.topology.isAnsweredHere(kind, id);
   }
 
   // ---- what is to be published --------------------------------------------------------------------------------

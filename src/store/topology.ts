@@ -1,7 +1,6 @@
 import { type CloudDeviceKind, namedProperty } from '../model/devices.ts';
 import { idKey, isSameId } from '../model/ids.ts';
 import type { Incident, Property, Signal, Sonic } from '../model/records.ts';
-import { bridgeName, bridgeOf, isOurs, isShared, type Shard } from '../model/shard.ts';
 import type { PropertyFilter } from './propertyFilter.ts';
 import { SignalLists } from './signalLists.ts';
 import type { Reading, ReadonlyTable } from './table.ts';
@@ -16,12 +15,11 @@ export interface ReadonlyDevices {
 /**
  * Which device is where (property ← signal ← sonic), and which devices this bridge shows. Only the list of a property's
  * signals shows what is in the property. A sonic on Wi-Fi names its property itself. This bridge shows a device if the
- * filter selects its property, and if the hash of the property's id selects this bridge.
+ * filter selects its property.
  */
 export class Topology {
   readonly #devices: ReadonlyDevices;
   readonly #filter: PropertyFilter;
-  readonly #shard: Shard;
   readonly #signals = new SignalLists();
   /** The properties that this bridge shows. */
   #shown: ReadonlySet<string> = new Set();
@@ -44,10 +42,9 @@ export class Topology {
   /** The keys of the sonics on Wi-Fi. */
   readonly #wifi = new Set<string>();
 
-  constructor(devices: ReadonlyDevices, filter: PropertyFilter, shard: Shard) {
+  constructor(devices: ReadonlyDevices, filter: PropertyFilter) {
     this.#devices = devices;
     this.#filter = filter;
-    this.#shard = shard;
     this.#arePlacesKnown = this.isWholeAccount;
   }
 
@@ -62,7 +59,7 @@ export class Topology {
     this.#only = this.onlyProperty;
     this.#filter.update(this.#devices.property.records);
     const { ids } = this.#devices.property;
-    this.#shown = new Set(ids.filter((id) => this.#filter.isSelected(id) && this.isOurs(id)));
+    this.#shown = new Set(ids.filter((id) => this.#filter.isSelected(id)));
     this.#notePlaces();
   }
 
@@ -238,22 +235,12 @@ export class Topology {
 
   // ---- what is shown --------------------------------------------------------------------------------------------
 
-  /**
-   * Whether this bridge shows the device. A device without a property is shown by the bridge that its hash selects, but
-   * by no bridge if a filter is on.
-   */
+  /** Whether this bridge shows the device. If a filter is on, a device without a property is not shown. */
   isShown(kind: CloudDeviceKind, id: string): boolean {
     if (!this.#devices[kind].has(id)) return false;
     if (this.isWholeAccount) return true;
     const property = this.propertyOf(kind, id);
-    if (property !== null) return this.#shown.has(property);
-    return !this.#filter.isOn && this.#arePlacesKnown && this.isAnsweredHere(kind, id);
-  }
-
-  /** Whether the account has the device and this bridge leaves it, or may have to leave it, to another bridge. */
-  isLeftToOthers(kind: CloudDeviceKind, id: string): boolean {
-    if (!this.#devices[kind].has(id) || this.isShown(kind, id)) return false;
-    return this.isShared && (this.isUnplaced(kind, id) || !this.isAnsweredHere(kind, id));
+    return property !== null && this.#shown.has(property);
   }
 
   /**
@@ -263,52 +250,14 @@ export class Topology {
     return !this.arePlacesKnown && this.#devices[kind].has(id) && this.propertyOf(kind, id) === null;
   }
 
-  /** Properties of the account that other bridges show. */
-  get otherPropertyIds(): string[] {
-    return this.#devices.property.ids.filter((id) => this.isLeftToOthers('property', id));
-  }
-
-  /** Whether this bridge shows the whole account: no filter is on, and no other bridge shows a part of it. */
+  /** Whether this bridge shows the whole account, because no filter is on. */
   get isWholeAccount(): boolean {
-    return !this.#filter.isOn && !this.isShared;
+    return !this.#filter.isOn;
   }
 
-  /** Whether other bridges show other parts of the account. */
-  get isShared(): boolean {
-    return isShared(this.#shard);
-  }
-
-  /** Whether the hash of this id selects this bridge. It is the id of a property, or of a record without a property. */
-  isOurs(id: string): boolean {
-    return isOurs(id, this.#shard);
-  }
-
-  /** Properties whose signals must be known: the shown ones, or all of them if bridges share the account. */
+  /** The shown properties. Their signals must be known. */
   propertyIdsToRead(): string[] {
-    const { ids } = this.#devices.property;
-    return this.isShared ? ids : ids.filter((id) => this.#shown.has(id));
-  }
-
-  // ---- who answers ----------------------------------------------------------------------------------------------
-
-  /** Whether this bridge answers commands for a device, even if it does not show the device. */
-  isAnsweredHere(kind: CloudDeviceKind, id: string): boolean {
-    return this.isOurs(this.#decisiveId(kind, id));
-  }
-
-  /** The name of the other bridge that moves a valve; null if this bridge moves it. */
-  otherMover(sonicId: string): string | null {
-    if (this.isAnsweredHere('sonic', sonicId)) return null;
-    const { count } = this.#shard;
-    return bridgeName({ index: bridgeOf(this.#decisiveId('sonic', sonicId), count), count });
-  }
-
-  /**
-   * The id whose hash decides to which bridge a device belongs: the id of its property, else of its hub, else its own.
-   */
-  #decisiveId(kind: CloudDeviceKind, id: string): string {
-    const signalId = kind === 'sonic' ? this.#devices.sonic.get(id)?.signal_id : null;
-    return this.propertyOf(kind, id) ?? signalId ?? id;
+    return this.#devices.property.ids.filter((id) => this.#shown.has(id));
   }
 
   #notePlaces(): void {

@@ -68,8 +68,8 @@ export class Commands {
   }
 
   /** What the bridges have told of commands to this valve, each once. */
-  told(sonicId: string): string[] {
-    const topic = commandTopic(sonicId);
+  told(owner: Member, sonicId: string): string[] {
+    const topic = commandTopic(owner, sonicId);
     const events = this.#eyes
       .messages()
       .filter((message) => message.topic.endsWith('/event') && message.text.includes(topic))
@@ -88,10 +88,10 @@ export class Commands {
   }
 
   async #command(owner: Member, sonicId: string): Promise<void> {
-    const topic = commandTopic(sonicId);
+    const topic = commandTopic(owner, sonicId);
     for (let round = 0; this.#isOn; round++) {
       const action = round % 2 === 0 ? 'close' : 'open';
-      const before = { told: this.told(sonicId).length, asked: this.asked(sonicId).length };
+      const before = { told: this.told(owner, sonicId).length, asked: this.asked(sonicId).length };
       const publishedAtMs = Date.now();
       const taking = this.#publisher.publish(topic, action);
       const isTaken = await Promise.race([taking, pause(patienceMs, false)]);
@@ -106,7 +106,7 @@ export class Commands {
       };
       while (Date.now() < publishedAtMs + patienceMs && command.outcome === null) {
         await pause(lookEveryMs);
-        command.outcome = this.told(sonicId)[before.told] ?? null;
+        command.outcome = this.told(owner, sonicId)[before.told] ?? null;
       }
       command.carriedOut = this.asked(sonicId).length - before.asked;
       this.list.push(command);
@@ -115,6 +115,6 @@ export class Commands {
   }
 }
 
-function commandTopic(sonicId: string): string {
-  return `sonic2mqtt/sonic/${sonicId}/valve/set`;
+function commandTopic({ baseTopic }: Member, sonicId: string): string {
+  return `${baseTopic}/sonic/${sonicId}/valve/set`;
 }

@@ -1,4 +1,3 @@
-import { bridgeOf } from '../../src/model/shard.ts';
 import { demoCredentials, Simulator } from '../../src/simulator/simulator.ts';
 import { hourly } from '../support/bridge.ts';
 import { type RunningProgram, startProgram, temporaryFolder } from '../support/program.ts';
@@ -6,19 +5,21 @@ import { type RunningProgram, startProgram, temporaryFolder } from '../support/p
 /** A bridge, and the part of the account that it alone shows. */
 export interface Member {
   readonly program: RunningProgram;
-  /** Topics of the bridge itself begin so. */
-  readonly bridgeTopic: string;
+  readonly baseTopic: string;
   readonly sonicIds: readonly string[];
 }
 
-/** Bridges that share an account, each of which begins at another node of the cluster. */
+/** One bridge for an account, or two with different properties, each of which begins at another node of the cluster. */
 export interface Fleet {
   readonly simulator: Simulator;
   readonly members: readonly Member[];
 }
 
-/** Starts as many bridges as there are nodes. */
-export async function startFleet(urls: readonly string[]): Promise<Fleet> {
+/** The base topics of one bridge, or of two. */
+export type BaseTopics = readonly [string] | readonly [string, string];
+
+/** Starts a bridge for each base topic. If there are two, each has half of the properties. */
+export async function startFleet(urls: readonly string[], baseTopics: BaseTopics): Promise<Fleet> {
   const simulator = new Simulator({
     quiet: true,
     valveTravelMs: 300,
@@ -29,19 +30,24 @@ export async function startFleet(urls: readonly string[]): Promise<Fleet> {
   });
   await simulator.start();
   const { world } = simulator;
-  const members = urls.map((_, index): Member => {
+  const members = baseTopics.map((baseTopic, index): Member => {
+    const properties = world.properties.ids.filter((_, each) => each % baseTopics.length === index);
     const program = startProgram(['run'], {
       config: {
         cloud: { base_url: simulator.url, ...demoCredentials, max_requests_per_minute: 100_000 },
-        mqtt: { url: [...urls.slice(index), ...urls.slice(0, index)] },
-        shard: { index, count: urls.length },
+        mqtt: {
+          url: [...urls.slice(index), ...urls.slice(0, index)],
+          base_topic: baseTopic,
+          client_id: `bridge-${index}`,
+        },
+        filters: { properties: baseTopics.length === 1 ? [] : properties },
         schedules: { ...hourly, sonics: '1s', incidents: '5s' },
         valve: { confirm_interval: '100ms' },
         data_dir: temporaryFolder(),
       },
     });
-    const isOwn = (id: string) => bridgeOf(world.propertyOf(id) ?? '', urls.length) === index;
-    return { program, bridgeTopic: `sonic2mqtt/bridge_${index}`, sonicIds: world.sonics.ids.filter(isOwn) };
+    const isOwn = (id: string) => properties.includes(world.propertyOf(id) ?? '');
+    return { program, baseTopic, sonicIds: world.sonics.ids.filter(isOwn) };
   });
   if (members.some(({ sonicIds }) => sonicIds.length === 0)) throw new Error('a bridge has nothing to show');
   return { simulator, members };

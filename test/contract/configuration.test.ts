@@ -85,7 +85,6 @@ describe('the defaults', () => {
         properties: { kind: 'every', everyMs: 3_600_000 },
       },
       filters: { properties: [] },
-      shard: { index: 0, count: 1 },
       control: { valves: true, incidents: true, pressure_tests: true, settings: true, account: false },
       valve: { confirm_timeout: 90_000, confirm_interval: 2_000 },
       stale_after: 300_000,
@@ -111,14 +110,6 @@ describe('the defaults', () => {
 describe('the example file', () => {
   it('is valid and shows the defaults', () => {
     expect(load(example).config).toEqual(load(required.join('\n')).config);
-  });
-
-  it('gives each of several bridges a client id of its own, though the one for all is written there', () => {
-    const clientId = (text: string) =>
-      load(text, { SONIC2MQTT_SHARD__COUNT: '2', SONIC2MQTT_SHARD__INDEX: '1' }).config.mqtt.client_id;
-    expect(clientId(example)).toBe('sonic2mqtt_1');
-    expect(clientId(required.join('\n'))).toBe('sonic2mqtt_1');
-    expect(clientId(example.replace(/(client_id:) sonic2mqtt/, '$1 cellar'))).toBe('cellar');
   });
 
   it('names every option', () => {

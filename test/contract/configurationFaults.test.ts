@@ -127,24 +127,9 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
     'http.only_from.1 (line 3): must be an IP address or a network, for example 192.168.1.10 or 192.168.1.0/24. Got "10.0.0.0/33"',
   ],
   [
-    'a part of an account that there is not',
-    'shard: { index: 2, count: 2 }',
-    'shard.index (line 3): must be from 0 to 1, because shard.count is 2. Got 2',
-  ],
-  [
-    'a part of an account that is not shared',
-    'shard: { index: 1 }',
-    'shard.index (line 3): must be 0 if shard.count is 1. Got 1',
-  ],
-  [
-    'an account for no bridge',
-    'shard: { count: 0 }',
-    'shard.count (line 3): must be a whole number from 1 to 256. Got 0',
-  ],
-  [
-    'a part that is none',
-    'shard: { index: first, count: 2 }',
-    'shard.index (line 3): must be a whole number from 0 to 255. Got "first"',
+    'a section of an earlier version',
+    'shard: { index: 0, count: 2 }',
+    'shard (line 3): no longer exists. Delete it. One bridge carries 10,000 valves. To run several, give each its own mqtt.base_topic, and its own filters.properties or its own account',
   ],
   [
     'a webhook without address',
@@ -315,6 +300,15 @@ describe('a fault in the file is named with its path, its line and what would be
       rounds.push(`x${round}: &x${round} [${`*x${round - 1}, `.repeat(10)}]`);
     for (const yaml of ['log: &log { level: *log }', rounds.join('\n')])
       expect(problems(yaml)).toEqual(['the aliases (*name) in the file cannot be followed']);
+  });
+
+  it('and the variables of a section that no longer exists, once', () => {
+    const variables = { SONIC2MQTT_SHARD__INDEX: '1', SONIC2MQTT_SHARD__COUNT: '2' };
+    expect(problems(required.join('\n'), variables)).toEqual([
+      expect.stringMatching(
+        /^SONIC2MQTT_SHARD__COUNT, SONIC2MQTT_SHARD__INDEX: no longer exists\. .+ filters\.properties/,
+      ),
+    ]);
   });
 
   it('and every fault at once, in the order of the file', () => {

@@ -3,7 +3,6 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { version } from '../../src/base/version.ts';
-import { Topics } from '../../src/homeassistant/topics.ts';
 import { fault, hourly, startBridge } from '../support/bridge.ts';
 import { runBuilt, runProgram } from '../support/callProgram.ts';
 import { httpRequest } from '../support/httpRequest.ts';
@@ -178,35 +177,6 @@ describe('sonic2mqtt cleanup', () => {
     expect(code).toBe(0);
     const after = await watchTopics(bridge.broker.url, ['sonic2mqtt/#', 'homeassistant/#']);
     expect([...after.last.keys()].toSorted()).toEqual(kept.toSorted());
-  });
-
-  it('of one of several bridges leaves what another has announced', async () => {
-    const message = (name: string) =>
-      JSON.stringify({ availability: [{ topic: `sonic2mqtt/${name}/state` }], components: {} });
-    const topics = new Topics('sonic2mqtt', 'homeassistant');
-    const own = {
-      [topics.discovery('sonic', 'mine')]: message('bridge_0'),
-      'sonic2mqtt/sonic/mine': '{}',
-      'sonic2mqtt/incident/a': '{"sonic_id":"mine"}',
-      'sonic2mqtt/bridge_0/state': 'offline',
-    };
-    const others = {
-      [topics.discovery('sonic', 'theirs')]: message('bridge_1'),
-      'sonic2mqtt/sonic/theirs': '{}',
-      'sonic2mqtt/incident/b': '{"sonic_id":"theirs"}',
-      'sonic2mqtt/bridge_1/state': 'online',
-    };
-    for (const [topic, payload] of Object.entries({ ...own, ...others }))
-      await mqtt.publish(topic, payload, { retain: true });
-    const { code, stdout } = await runProgram(['cleanup'], {
-      config: { ...config, shard: { index: 0, count: 2 } },
-    });
-    expect(stdout).toBe('Deleted 4 retained messages. Messages of other bridges: 4\n');
-    expect(code).toBe(0);
-    const after = await watchTopics(bridge.broker.url, ['#']);
-    for (const topic of Object.keys(others)) expect(after.last.get(topic)).not.toBeUndefined();
-    for (const topic of Object.keys(own)) expect(after.last.get(topic)).toBeUndefined();
-    for (const topic of Object.keys(others)) await mqtt.publish(topic, '', { retain: true });
   });
 
   it.runIf(mosquittoAvailable())(

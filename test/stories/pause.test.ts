@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { bridgeOf } from '../../src/model/shard.ts';
 import type { ChangeAnswer, RequestFault } from '../simulation/virtualCloud.ts';
 import { Home, type HomeOptions, hourMs, minuteMs, newDisk, secondMs } from './home.ts';
 
@@ -375,37 +374,6 @@ describe('a pause and a restart', () => {
 });
 
 describe('a pause and other bridges', () => {
-  it('is ended by the bridge that began it, and by no other, also where the property has moved to another', async () => {
-    const home = new Home();
-    const { propertyId, world } = home;
-    world.settings.change(propertyId, on);
-    const isOn = () => world.settings.get(propertyId)?.auto_shut_off;
-    const owner = bridgeOf(propertyId, 2);
-    const shard = (index: number, count: number) => ({
-      mqtt: { client_id: `bridge-${index}` },
-      shard: { index, count },
-    });
-    const [ownDisk, otherDisk] = [newDisk(), newDisk()];
-    const other = home.anotherBridge(shard(1 - owner, 2), { disk: otherDisk });
-    const own = home.anotherBridge(shard(owner, 2), { disk: ownDisk });
-    for (const bridge of [own, other]) bridge.start();
-    await home.pass(minuteMs);
-    home.broker.publish(`sonic2mqtt/property/${propertyId}/pause/set`, '10', false);
-    await home.pass(5 * secondMs);
-    expect([isOn(), home.json(`property/${propertyId}/pause`).state]).toEqual([false, 'paused']);
-    own.kill();
-    await home.pass(30 * minuteMs);
-    expect(isOn()).toBe(false);
-    // By another number of bridges the property is not this one's any more.
-    const count = [3, 4, 5, 6].find((each) => bridgeOf(propertyId, each) !== owner) ?? 0;
-    expect(count).toBeGreaterThan(2);
-    const moved = home.anotherBridge(shard(owner, count), { disk: ownDisk });
-    moved.start();
-    await home.pass(minuteMs);
-    expect(isOn()).toBe(true);
-    for (const bridge of [moved, other]) bridge.kill();
-  });
-
   it('does not begin while a second bridge runs by mistake, and ends all the same', async () => {
     const { home, command, isOn, sent } = await pausedHome();
     await command('30');

@@ -2,7 +2,6 @@ import { onTestFinished } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { RouteOverrides } from '../../src/cloud/request.ts';
 import { byPoll } from '../../src/model/polls.ts';
-import { type Shard, wholeAccount } from '../../src/model/shard.ts';
 import { Poller } from '../../src/polling/poller.ts';
 import { StateFile } from '../../src/state/stateFile.ts';
 import type { IncidentEvent } from '../../src/store/incidents.ts';
@@ -29,17 +28,15 @@ export async function startPoller(
   clock: Clock = systemClock,
   {
     routes = {},
-    shard = wholeAccount,
     selection = [],
   }: {
     readonly routes?: RouteOverrides;
-    readonly shard?: Shard;
     readonly selection?: readonly string[];
   } = {},
 ) {
   const session = { token: 'kept', since: Date.now() };
   const { client, stub } = await startClient(handler, { session, routes });
-  const store = new Store({ selection, shard, clock });
+  const store = new Store({ selection, clock });
   const account = { baseUrl: stub.url, email: stubEmail };
   const state = new StateFile(temporaryFolder(), account, logLines('error').log);
   await state.open();

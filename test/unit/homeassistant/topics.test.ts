@@ -72,7 +72,7 @@ describe('what is looked for at the start', () => {
   /** Whether an MQTT filter without `#` takes the topic. */
   const takes = (filter: string, topic: string) =>
     new RegExp(`^${filter.replaceAll('+', '[^/]+')}$`).test(topic);
-  const filters = [...topics.stateFilters, ...topics.bridgeFilters];
+  const filters = [...topics.stateFilters, ...topics.documents('bridge', '')];
   const isFound = (topic: string) => filters.some((filter) => takes(filter, topic));
 
   it.each([
@@ -121,20 +121,16 @@ it('a device is called after its id, the bridge after itself', () => {
 
 describe('the device of a bridge', () => {
   it.each([
-    ['sonic2mqtt', { index: 0, count: 1 }, 'bridge', ''],
-    ['sonic2mqtt', { index: 2, count: 3 }, 'bridge_2', '2'],
-    ['holiday', { index: 0, count: 1 }, 'holiday_bridge', 'holiday'],
-    ['ferien/häuser', { index: 1, count: 2 }, 'ferien_h_user_bridge_1', 'ferien/häuser 1'],
-  ])('below %s with %j is called %s', (base, shard, name, label) => {
-    const own = new Topics(base, 'ha', shard);
+    ['sonic2mqtt', 'bridge', ''],
+    ['holiday', 'holiday_bridge', 'holiday'],
+    ['ferien/häuser', 'ferien_h_user_bridge', 'ferien/häuser'],
+  ])('below %s is called %s', (base, name, label) => {
+    const own = new Topics(base, 'ha');
     expect(own.identifier('bridge', '')).toBe(`sonic2mqtt_${name}`);
     expect(own.bridgeLabel).toBe(label);
-    expect(own.discovered(`ha/device/sonic2mqtt_${name}/config`)).toEqual({
-      isBridge: true,
-      id: own.bridgeName,
-    });
+    expect(own.discovered(`ha/device/sonic2mqtt_${name}/config`)).toEqual({ isBridge: true, id: '' });
     // The name that earlier versions gave it.
-    expect(own.discovered('ha/device/sonic2mqtt_bridge/config')).toEqual({ isBridge: true, id: 'bridge' });
+    expect(own.discovered('ha/device/sonic2mqtt_bridge/config')).toEqual({ isBridge: true, id: '' });
     expect(own.discovered('ha/device/sonic2mqtt_bridgehead/config')).toEqual({
       isBridge: false,
       id: 'bridgehead',

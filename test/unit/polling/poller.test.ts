@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
-import { bridgeOf } from '../../../src/model/shard.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
 import type { StubAnswer } from '../../support/cloudStub.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
@@ -166,9 +165,8 @@ describe('an incident that a list misses which never is complete', () => {
   });
 });
 
-describe('a signal that the list of its property misses, where bridges share an account', () => {
-  it('is asked for once more at once: another bridge may show it by now', async () => {
-    const shard = { index: bridgeOf('home', 2), count: 2 };
+describe('a signal that the list of its property misses, where a filter is on', () => {
+  it('is asked for once more at once: it may have left the property', async () => {
     let owned = list({ id: 'hub' });
     const { poller, store, stub } = await startPoller(
       ({ path }) => {
@@ -177,7 +175,7 @@ describe('a signal that the list of its property misses, where bridges share an 
         return path.endsWith('/properties') ? list({ id: 'home' }, { id: 'shop' }) : list({ id: 'hub' });
       },
       systemClock,
-      { shard },
+      { selection: ['home'] },
     );
     const asked = () => stub.requests.filter(({ path }) => path.endsWith('/home/signals')).length;
     expect([asked(), store.signalView('hub')?.propertyId]).toEqual([1, 'home']);

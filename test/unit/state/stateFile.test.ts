@@ -25,12 +25,9 @@ const dayMs = 86_400_000;
 /** A disk on which a process that died holds no lock. */
 const unlocked: Disk = { ...systemDisk, lock: async () => () => {} };
 
-async function open(
-  directory: string,
-  { of = account, clock = new FakeClock(), disk = systemDisk, shard = { index: 0, count: 1 } } = {},
-) {
+async function open(directory: string, { of = account, clock = new FakeClock(), disk = systemDisk } = {}) {
   const lines = logLines('info');
-  const state = new StateFile(directory, of, lines.log, clock, disk, shard);
+  const state = new StateFile(directory, of, lines.log, clock, disk);
   await state.open();
   onTestFinished(() => state.close());
   return { state, clock, lines, warnings: () => lines.messages.filter((line) => line.startsWith('warn')) };
@@ -123,13 +120,10 @@ describe('the state file', () => {
     expect((await open(directory)).state.isAnnounced('incident-1')).toBe(false);
   });
 
-  it('takes over the ledger of a part of the account, and one that knew nothing of water', async () => {
+  it('takes over the ledger of an earlier version that knew nothing of water', async () => {
     const directory = temporaryFolder();
-    writeFileSync(
-      join(directory, 'ledger_1.json'),
-      '{\n  "session": null,\n  "announced": ["incident-1"]\n}',
-    );
-    const { state } = await open(directory, { shard: { index: 1, count: 2 } });
+    writeFileSync(join(directory, 'ledger.json'), '{\n  "session": null,\n  "announced": ["incident-1"]\n}');
+    const { state } = await open(directory);
     expect([state.incidentIds(), state.isIncomplete]).toEqual([['incident-1'], false]);
   });
 

@@ -728,7 +728,7 @@ describe('a selection of properties', () => {
     expect(eventsOf(() => store.setOwnedSignals(late))).toMatchObject([
       { event: 'device_removed', record: { id: 'kitchen' } },
     ]);
-    expect([store.sonicView('kitchen'), store.isLeftToOthers('sonic', 'kitchen')]).toEqual([null, false]);
+    expect(store.sonicView('kitchen')).toBeNull();
   });
 
   it('keeps a sonic whose hub is replaced', () => {
@@ -773,7 +773,7 @@ describe('a selection of properties', () => {
     ] as const;
     const left = () =>
       everything.map(([kind, id]) =>
-        kind === 'incident' ? store.isLeftToOthers(kind, id) : store.topology.isUnplaced(kind, id),
+        kind === 'incident' ? store.incidents.isUnplaced(id) : store.topology.isUnplaced(kind, id),
       );
     store.replaceProperties(complete([property('home', 'My home'), property('shop', 'Shop')]));
     store.replaceSignals(complete([signal('hub'), signal('stray')]));
@@ -783,7 +783,7 @@ describe('a selection of properties', () => {
     expect(left()).toEqual([true, true, true]);
     // What the cloud does not list is gone all the same.
     expect(store.topology.isUnplaced('sonic', 'gone')).toBe(false);
-    expect(store.isLeftToOthers('incident', 'gone')).toBe(false);
+    expect(store.incidents.isUnplaced('gone')).toBe(false);
     store.setOwnedSignals(ownedSignals('home', ['hub']));
     expect(store.isResolved).toBe(true);
     expect(left()).toEqual([false, false, false]);
