@@ -1,5 +1,5 @@
 import type { CloudClient } from '../cloud/client.ts';
-import { decoders, knownRecords } from '../cloud/decoders.ts';
+import { decoders, knownFields } from '../cloud/decoders.ts';
 import { CloudError } from '../cloud/errors.ts';
 import {
   type Call,
@@ -82,9 +82,9 @@ export function accountReport(account: CheckedAccount, answers: readonly Operati
   const unknown = new Set<string>();
   let withheld = 0;
   for (const [kind, record] of records) {
-    const known = knownRecords.get(kind);
+    const known = knownFields.get(kind);
     for (const field of Object.keys(known ? record : {})) {
-      if (known?.fields.includes(field)) continue;
+      if (known?.includes(field)) continue;
       if (looksLikeField.test(field)) unknown.add(`${kind}.${field}`);
       else withheld += 1;
     }

@@ -185,27 +185,18 @@ const knownWords: Readonly<Record<'incident' | 'signal' | 'sonic', KnownValues>>
   },
 };
 
-/** The fields of a kind of record that the program knows, and the known words of these fields. */
-interface KnownRecord {
-  readonly fields: readonly string[];
-  readonly words: KnownValues;
-}
+const fieldsOf = ({ shape }: z.ZodObject) => Object.keys(shape);
 
-const known = ({ shape }: z.ZodObject, words: KnownValues = {}): KnownRecord => ({
-  fields: Object.keys(shape),
-  words,
-});
-
-/** What the program knows of the records that it reads, by the names of their decoders. */
-export const knownRecords: ReadonlyMap<string, KnownRecord> = new Map([
-  ['property', known(property)],
-  ['settings', known(settings)],
-  ['notifications', known(notifications)],
-  ['signal', known(signal, knownWords.signal)],
-  ['sonic', known(sonic, knownWords.sonic)],
-  ['telemetry', known(telemetry)],
-  ['incident', known(incident, knownWords.incident)],
-  ['hub', known(hub)],
+/** The fields that the program knows of the records that it reads, by the names of their decoders. */
+export const knownFields: ReadonlyMap<string, readonly string[]> = new Map([
+  ['property', fieldsOf(property)],
+  ['settings', fieldsOf(settings)],
+  ['notifications', fieldsOf(notifications)],
+  ['signal', fieldsOf(signal)],
+  ['sonic', fieldsOf(sonic)],
+  ['telemetry', fieldsOf(telemetry)],
+  ['incident', fieldsOf(incident)],
+  ['hub', fieldsOf(hub)],
 ]);
 
 /** Decoders of one record or answer each. */
