@@ -25,9 +25,9 @@ setDefaultAutoSelectFamilyAttemptTimeout(2_000);
 
 /**
  * A stop takes at most two seconds and the time of the disk. Anything that still hangs after this time, in ms, is
- * abandoned.
+ * abandoned. The rest of the five seconds is for a slow computer.
  */
-const stopLimitMs = 4_500;
+const stopLimitMs = 4_000;
 
 const heldUpCheckMs = 10;
 const parentCheckMs = 500;
@@ -58,7 +58,7 @@ async function main(): Promise<number> {
     if (performance.now() - askedAt > sameWishMs) leave(exitStatus.failed);
     stop();
   };
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, ask);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, ask);
   if (process.env['npm_lifecycle_event']) stopWithParent(stop);
   const { signal } = stopping;
   const context = { env: process.env, cwd: process.cwd(), print, complain, signal };
@@ -72,16 +72,29 @@ function isExitHeldUp(): boolean {
   return process.getActiveResourcesInfo().some((each) => /^(FSReq|FileHandle|GetAddrInfo)/i.test(each));
 }
 
-/**
- * Ends the process at once by a signal, which waits for nothing. The first process of a container cannot send it to
- * itself.
- */
+/** Ends the process at once. An exit waits for the threads of Node.js, also for those that hang. */
 function leave(status: number): void {
-  if (isExitHeldUp()) {
-    process.removeAllListeners('SIGTERM');
-    process.kill(process.pid, 'SIGTERM');
-  }
+  if (isExitHeldUp()) endWithoutThreads(status);
   process.exit(status);
+}
+
+/**
+ * Ends the process and leaves its threads behind, for which Node.js has no function. It can replace the program by
+ * another one that ends at once (from Node.js 22.15 on), or let V8 end the process with status 0, because of a flag that
+ * is set and not set. The last resort is a signal. It changes the status, and the first process of a container cannot
+ * send it to itself.
+ */
+function endWithoutThreads(status: number): void {
+  process.emit('exit', status);
+  if ('execve' in process && typeof process.execve === 'function') {
+    process.execve(process.execPath, [process.execPath, '--eval', `process.exit(${status})`], {});
+  }
+  if (status === exitStatus.done) {
+    for (const flag of ['--exit-on-contradictory-flags', '--jitless', '--no-jitless'])
+      setFlagsFromString(flag);
+  }
+  process.removeAllListeners('SIGTERM');
+  process.kill(process.pid, 'SIGTERM');
 }
 
 /** Stops when the parent process ends. The shell of `npm start` ends at a SIGTERM without passing the signal on. */
@@ -102,6 +115,9 @@ function stopWithParent(stop: () => void): void {
 function statusAfter(error: NodeJS.ErrnoException): number {
   return error.code === 'EPIPE' ? exitStatus.done : exitStatus.failed;
 }
+
+// Without a listener, the first of these signals opens the debugger of Node.js, and the second ends the process.
+for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) process.on(signal, () => undefined);
 
 process.stdout.on('error', (error) => process.exit(statusAfter(error)));
 // If standard error cannot be written, the process goes on.

@@ -8,7 +8,7 @@ export interface ProcessContext {
   readonly print: (line: string) => void;
   /** Writes messages for people to standard error. */
   readonly complain: (line: string) => void;
-  /** Aborts on SIGINT and SIGTERM. */
+  /** Aborts on SIGINT, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
 }
 

@@ -11,12 +11,29 @@ interface ConnectionsOptions {
   readonly proxy: URL | null;
 }
 
+/** The TCP sockets to the cloud of this process, beneath TLS too: open, or being opened. */
+const allSockets = new Set<Socket>();
+
+/**
+ * Resets the sockets. Then the kernel discards everything that it has not delivered. After an ordinary close it would go
+ * on trying to deliver it for a minute or more, even after the end of the process.
+ */
+function reset(sockets: Iterable<Socket>): void {
+  for (const socket of sockets) {
+    // Nothing was written to a socket that is not connected, and its reset would wait until it is.
+    if (socket.connecting) socket.destroy();
+    else socket.resetAndDestroy();
+  }
+}
+
+// Whatever ends the process, after an error too: no change is left to the kernel.
+process.on('exit', () => reset(allSockets));
+
 /** Connections to the cloud, and a way to end all of them at once. */
 export class Connections {
   readonly dispatcher: Dispatcher;
   /** Opens a connection, or puts TLS on top of one. */
   readonly #open: ReturnType<typeof buildConnector>;
-  /** The TCP sockets, beneath TLS too: open, or being opened. */
   readonly #sockets = new Set<Socket>();
 
   constructor({ origin, count, connectTimeoutMs, proxy }: ConnectionsOptions) {
@@ -42,16 +59,9 @@ export class Connections {
       : new Pool(origin, { ...options, connect });
   }
 
-  /**
-   * Resets all connections. Then the kernel discards everything that it has not delivered. After an ordinary close it would
-   * go on trying to deliver it for a minute or more, even after the end of the process.
-   */
+  /** Resets all of its connections. */
   reset(): void {
-    for (const socket of this.#sockets) {
-      // Nothing was written to a socket that is not connected, and its reset would wait until it is.
-      if (socket.connecting) socket.destroy();
-      else socket.resetAndDestroy();
-    }
+    reset(this.#sockets);
   }
 
   /** TCP first and then TLS on top, because only a TCP socket can be reset. */
@@ -64,8 +74,11 @@ export class Connections {
       else callback(null, tcp);
     });
     if (!(socket instanceof Socket)) return;
-    this.#sockets.add(socket);
-    socket.once('close', () => this.#sockets.delete(socket));
+    const sets = [this.#sockets, allSockets];
+    for (const set of sets) set.add(socket);
+    socket.once('close', () => {
+      for (const set of sets) set.delete(socket);
+    });
   }
 }
 

@@ -23,11 +23,12 @@ type Way = 'over plain TCP' | 'over TLS' | 'over TLS through a proxy';
 async function startBehind(
   way: Way,
   requestTimeout: string,
+  variables: Record<string, string> = {},
 ): Promise<FaultyBridge & { readonly proxy?: ConnectProxy }> {
   const authorityFile = join(temporaryFolder(), 'authorities.pem');
   writeFileSync(authorityFile, authorities);
-  const env = { NODE_EXTRA_CA_CERTS: authorityFile };
-  if (way === 'over plain TCP') return startFaultyBridge({ requestTimeout });
+  const env = { NODE_EXTRA_CA_CERTS: authorityFile, ...variables };
+  if (way === 'over plain TCP') return startFaultyBridge({ requestTimeout, env });
   if (way === 'over TLS') {
     const cloud = await startFaultyCloud(certificates.own);
     return startFaultyBridge({ cloud, baseUrl: (port) => `https://127.0.0.1:${port}`, env, requestTimeout });
@@ -46,9 +47,9 @@ async function startBehind(
 }
 
 /** A bridge whose cloud leaves valve commands by request unread until they are let through. */
-async function startStalled(way: Way) {
+async function startStalled(way: Way, requestTimeout = '3s', variables: Record<string, string> = {}) {
   // Longer than a busy machine needs to begin the request.
-  const faulty = await startBehind(way, '3s');
+  const faulty = await startBehind(way, requestTimeout, variables);
   const held: CloudRequest[] = [];
   await faulty.cloud.begin({
     keepsConnections: true,
@@ -103,13 +104,33 @@ it.each<Way>(['over plain TCP', 'over TLS', 'over TLS through a proxy'])(
   },
 );
 
-it('a valve command that was given up by a stop does not reach the cloud after the end of the bridge', async () => {
-  const stalled = await startStalled('over plain TCP');
-  await stalled.close();
-  expect((await stalled.bridge.program.stop()).code).toBe(0);
-  await stalled.letThrough();
-  expect(sentTo(stalled, 'command_valve', operation)).toEqual([]);
-});
+/** How a process can end, with its exit status. Without a stop, it does this at the signal. */
+const ends: readonly { how: string; way: Way; signal: NodeJS.Signals; status: number; does?: string }[] = [
+  { how: 'a stop', way: 'over plain TCP', signal: 'SIGTERM', status: 0 },
+  { how: 'the end of its terminal', way: 'over TLS', signal: 'SIGHUP', status: 0 },
+  {
+    how: 'a mistake',
+    way: 'over plain TCP',
+    signal: 'SIGUSR2',
+    status: 1,
+    does: 'throw new Error("a mistake")',
+  },
+  { how: 'an exit', way: 'over TLS', signal: 'SIGUSR2', status: 3, does: 'process.exit(3)' },
+];
+
+it.for(ends)(
+  'a valve command that is under way $way does not reach the cloud after the end of the bridge by $how',
+  async ({ way, signal, status, does = '' }) => {
+    const preload = join(temporaryFolder(), 'end.cjs');
+    writeFileSync(preload, `process.on('SIGUSR2', () => { ${does} });`);
+    // Its time is not up before the end.
+    const stalled = await startStalled(way, '20s', { NODE_OPTIONS: `--require ${preload}` });
+    await stalled.close();
+    expect(await stalled.bridge.program.stop(signal)).toMatchObject({ code: status });
+    await stalled.letThrough();
+    expect(sentTo(stalled, 'command_valve', operation)).toEqual([]);
+  },
+);
 
 it.each<[Way, string, string]>([
   // Without TLS the system opens connections by itself, so that the first is sent, and hangs.
