@@ -187,15 +187,22 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'what hangs leaves a connection to what matters more',
     file: 'src/cloud/requestQueue.ts',
-    text: 'Math.max(1, this.#maxConcurrency - slotsKeptFree[each])',
+    text: 'Math.max(1, this.#maxConcurrency - 1)',
     replacement: 'this.#maxConcurrency',
     tests: ['test/unit/cloud/requestQueue.test.ts'],
   },
   {
-    promise: 'polls take no connection from commands and valves, whatever came first',
+    promise: 'valve commands take no connection from what is read, and it takes none from them',
     file: 'src/cloud/requestQueue.ts',
-    text: 'rank <= priorities.indexOf(priority)',
-    replacement: 'each === priority',
+    text: "if (priority === 'valve') return valve < valveSlots;",
+    replacement: '',
+    tests: ['test/unit/cloud/requestQueue.test.ts'],
+  },
+  {
+    promise: 'no minute has more polls than the budget',
+    file: 'src/cloud/requestQueue.ts',
+    text: 'this.#polledAt.push(now);',
+    replacement: 'if (this.#polledAt.length < 30) this.#polledAt.push(now);',
     tests: ['test/unit/cloud/requestQueue.test.ts'],
   },
   {

@@ -28,8 +28,8 @@ export interface PipelineOptions
 
 /** How to make a call. */
 export interface CallOptions {
-  /** If it is not given, a change is a `command` and any other call is a poll. */
-  readonly priority?: 'valve' | 'command';
+  /** If it is not given, a change is a `command` and any other call is a poll. A `list` goes before other polls. */
+  readonly priority?: Exclude<Priority, 'device'>;
   readonly signal?: AbortSignal;
   /**
    * Called with true when the request has passed the gate: from then on the cloud may have it. Called with false when

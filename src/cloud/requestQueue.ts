@@ -4,28 +4,32 @@ import type { Clock } from '../base/clock.ts';
  * The most urgent first: valve commands and the renewal of the session, which they need, then other commands, then
  * lists of valves and leaks, then polls of single devices.
  */
-const priorities = ['valve', 'command', 'list', 'device'] as const;
-export type Priority = (typeof priorities)[number];
+export type Priority = 'valve' | 'command' | 'list' | 'device';
 
 /** The limits of the queue. */
 interface RequestQueueOptions {
   readonly clock: Clock;
-  /** The number of requests in flight, of all priorities. */
+  /** The number of requests in flight, without valve commands. */
   readonly maxConcurrency: number;
   readonly maxRequestsPerMinute: number;
 }
 
 /**
- * The slots that requests of this priority and all less urgent ones must leave free. So no hanging request delays a
- * valve.
+ * How many valve commands are in flight at a time, besides `maxConcurrency`. 160 that come together are sent within ten
+ * seconds, also if each takes three seconds: a second for the connection, one for TLS and one for the answer.
  */
-const slotsKeptFree: Readonly<Record<Priority, number>> = { valve: 0, command: 1, list: 2, device: 2 };
+const valveSlots = 64;
+
+/** The share of the budget that single devices may use. The rest is for the lists, and for valves that are moving. */
+const deviceShare = 0.9;
 
 /** How far commands may exceed the budget, as a share of it. After that, commands that can wait should wait. */
 const overdraftShare = 0.25;
 
 /** After this many lists in a row a waiting device has its turn, so that lists never use up the whole budget. */
 const maxListsInARow = 3;
+
+const minuteMs = 60_000;
 
 /** A task that waits for its turn. */
 interface Waiting {
@@ -38,16 +42,15 @@ interface Waiting {
 }
 
 /**
- * Decides which request is sent next. Of the `maxConcurrency` slots, commands and polls leave one free, and polls alone
- * leave two free. Polls keep to a token bucket that holds one minute's requests. Commands never wait for the bucket,
- * but take tokens from it. A list can have a limit to its waiting. After that limit it is sent next: before valves, in
- * a slot of commands, and even if the budget is used up. If there is only one slot, a valve or such a list may use a
- * second one.
+ * Decides which request is sent next. Valve commands have slots of their own. Of the `maxConcurrency` others, polls leave
+ * one to commands. Within any 60 s at most `maxRequestsPerMinute` polls are sent. Commands come in addition, and never wait
+ * for that. A list can have a limit to its waiting. After that limit it is sent next, in a slot of commands, and in
+ * addition too. If there is only one slot, such a list may use a second one.
  */
 export class RequestQueue {
   readonly #clock: Clock;
   readonly #maxConcurrency: number;
-  readonly #bucketSize: number;
+  readonly #budget: number;
   readonly #waiting: Readonly<Record<Priority, Set<Waiting>>> = {
     valve: new Set(),
     command: new Set(),
@@ -56,19 +59,15 @@ export class RequestQueue {
   };
   readonly #inFlight: Record<Priority, number> = { valve: 0, command: 0, list: 0, device: 0 };
   #listsInARow = 0;
-  #tokens: number;
-  /** Tokens left for commands while the bucket is empty. It is refilled more slowly, so that polls are sent too. */
-  #overdraft: number;
-  #filledAt: number;
+  /** When the polls and the commands of the last minute were sent, the oldest first, in ms of the monotonic clock. */
+  readonly #polledAt: number[] = [];
+  readonly #commandedAt: number[] = [];
   #cancelTimer = () => {};
 
   constructor({ clock, maxConcurrency, maxRequestsPerMinute }: RequestQueueOptions) {
     this.#clock = clock;
     this.#maxConcurrency = maxConcurrency;
-    this.#bucketSize = maxRequestsPerMinute;
-    this.#tokens = maxRequestsPerMinute;
-    this.#overdraft = this.#maxOverdraft;
-    this.#filledAt = clock.monotonic();
+    this.#budget = maxRequestsPerMinute;
   }
 
   /**
@@ -113,10 +112,9 @@ export class RequestQueue {
     });
   }
 
-  /** How long the budget delays the next poll, in ms; 0 if it does not. */
+  /** How long the budget delays the next poll of a device, in ms; 0 if it does not. */
   pollWaitMs(): number {
-    this.#fill();
-    return Math.max(0, Math.ceil(((1 - this.#tokens) / this.#bucketSize) * 60_000));
+    return this.#waitMs(Math.ceil(this.#budget * deviceShare));
   }
 
   /** The longest wait, so far, of a list with a limit to its waiting, in ms; 0 if there is no such list. */
@@ -127,12 +125,9 @@ export class RequestQueue {
 
   /** Whether commands have used up the budget and their excess. Then a command that can wait should wait. */
   isUsedUp(): boolean {
-    this.#fill();
-    return this.#tokens < 1 && this.#overdraft < 1;
-  }
-
-  get #maxOverdraft(): number {
-    return Math.max(1, this.#bucketSize * overdraftShare);
+    this.#forgetOld();
+    const most = this.#budget + Math.max(1, this.#budget * overdraftShare);
+    return this.#polledAt.length + this.#commandedAt.length >= most;
   }
 
   #startNext(): void {
@@ -141,26 +136,30 @@ export class RequestQueue {
   }
 
   #startOne(): boolean {
+    const now = this.#clock.monotonic();
     const late = this.#firstToBeLate();
-    const lateInMs = late ? late.latestAt - this.#clock.monotonic() : Number.POSITIVE_INFINITY;
+    const lateInMs = late ? late.latestAt - now : Number.POSITIVE_INFINITY;
     if (late && lateInMs <= 0 && this.#hasSlot('command', Math.max(2, this.#maxConcurrency))) {
-      // A late list takes no token. Otherwise a small budget would be used up by such lists alone.
+      // A late list does not count. Otherwise such lists alone would use up a small budget.
       late.start('command');
       return true;
     }
     for (const priority of ['valve', 'command'] as const) {
       const urgent = this.#next(priority);
       if (!urgent) continue;
-      this.#fill();
-      if (this.#tokens < 1) this.#overdraft = Math.max(0, this.#overdraft - 1);
-      this.#spend();
+      this.#commandedAt.push(now);
       urgent.start(priority);
       return true;
     }
     const [list, device] = [this.#next('list'), this.#next('device')];
     const isTurnOfDevice = device !== undefined && this.#listsInARow >= maxListsInARow;
     const poll = isTurnOfDevice ? device : (list ?? device);
-    const waitMs = poll ? this.pollWaitMs() : Number.POSITIVE_INFINITY;
+    const isWhole = isTurnOfDevice || list !== undefined;
+    const waitMs = poll
+      ? isWhole
+        ? this.#waitMs(this.#budget)
+        : this.pollWaitMs()
+      : Number.POSITIVE_INFINITY;
     if (!poll || waitMs > 0) {
       const lookInMs = Math.min(waitMs, lateInMs > 0 ? lateInMs : Number.POSITIVE_INFINITY);
       if (lookInMs < Number.POSITIVE_INFINITY) {
@@ -169,15 +168,14 @@ export class RequestQueue {
       return false;
     }
     this.#listsInARow = poll === list ? this.#listsInARow + 1 : 0;
-    this.#spend();
+    this.#polledAt.push(now);
     poll.start(poll === list ? 'list' : 'device');
     return true;
   }
 
   /** The task that has waited longest with this priority; undefined if there is none or no slot for it. */
   #next(priority: Priority): Waiting | undefined {
-    const limit = priority === 'valve' ? Math.max(2, this.#maxConcurrency) : this.#maxConcurrency;
-    if (!this.#hasSlot(priority, limit)) return undefined;
+    if (!this.#hasSlot(priority, this.#maxConcurrency)) return undefined;
     const [first] = this.#waiting[priority];
     return first;
   }
@@ -190,32 +188,26 @@ export class RequestQueue {
     return first;
   }
 
-  /**
-   * Whether one more request of this priority may be in flight. `limit` is the total. Slots for more urgent ones stay
-   * free.
-   */
+  /** Whether one more request of this priority may be in flight. `limit` is the total without valve commands. */
   #hasSlot(priority: Priority, limit: number): boolean {
-    let inFlight = 0;
-    for (let rank = priorities.length - 1; rank >= 0; rank--) {
-      const each = priorities[rank] ?? 'valve';
-      inFlight += this.#inFlight[each];
-      const most = each === 'valve' ? limit : Math.max(1, this.#maxConcurrency - slotsKeptFree[each]);
-      if (rank <= priorities.indexOf(priority) && inFlight >= most) return false;
+    const { valve, command, list, device } = this.#inFlight;
+    if (priority === 'valve') return valve < valveSlots;
+    const isLeftFree = priority === 'command' || list + device < Math.max(1, this.#maxConcurrency - 1);
+    return isLeftFree && command + list + device < limit;
+  }
+
+  /** How long a poll must wait until fewer than `most` polls were sent in the last minute, in ms. */
+  #waitMs(most: number): number {
+    this.#forgetOld();
+    const sentAt = this.#polledAt.at(-most);
+    return sentAt === undefined ? 0 : sentAt + minuteMs - this.#clock.monotonic();
+  }
+
+  #forgetOld(): void {
+    const since = this.#clock.monotonic() - minuteMs;
+    for (const times of [this.#polledAt, this.#commandedAt]) {
+      const kept = times.findIndex((at) => at > since);
+      times.splice(0, kept === -1 ? times.length : kept);
     }
-    return true;
-  }
-
-  /** The debt is bounded, so that a flood of commands cannot silence the polls for long. */
-  #spend(): void {
-    this.#fill();
-    this.#tokens = Math.max(-this.#bucketSize, this.#tokens - 1);
-  }
-
-  #fill(): void {
-    const now = this.#clock.monotonic();
-    const earned = ((now - this.#filledAt) / 60_000) * this.#bucketSize;
-    this.#tokens = Math.min(this.#bucketSize, this.#tokens + earned);
-    this.#overdraft = Math.min(this.#maxOverdraft, this.#overdraft + earned * overdraftShare);
-    this.#filledAt = now;
   }
 }

@@ -92,6 +92,13 @@ const overtaken = new GivenUp(
   false,
 );
 
+/**
+ * As many moving valves are read one by one, or as a page of the list shows. If there are more, the list is read for all
+ * of them.
+ */
+const readSingly = 4;
+const valvesOnPage = 10;
+
 /** A command that was sent but not answered is given up after this share of a newer command's time. */
 const shareOfNewer = 0.25;
 
@@ -120,6 +127,8 @@ export class ValveQueue {
   readonly #sending = new Map<string, ValveCommand>();
   readonly #waiting = new Map<string, ValveCommand>();
   readonly #following = new Map<string, ValveCommand>();
+  /** The list of valves that is being read for many commands. */
+  #listReading: Promise<void> | null = null;
 
   constructor(parts: ValveQueueParts) {
     this.#parts = parts;
@@ -269,17 +278,17 @@ export class ValveQueue {
       try {
         await sleep(clock, Math.max(1, Math.min(confirmIntervalMs, until - clock.monotonic())), stopping);
         if (isOver()) return;
-        const readAt = clock.monotonic();
-        // The last read gets a whole interval, even if less time is left.
-        const leftMs = Math.max(until - readAt, confirmIntervalMs);
-        const sonic = await client.call(reading, {
-          priority: 'command',
-          signal: stopping,
-          timeoutMs: Math.min(requestTimeoutMs, leftMs),
-        });
-        store.setSonic(sonic, readAt);
-        // The cloud may answer with another valve, or with another spelling of the id.
-        if (idKey(sonic.id) === idKey(id)) stateRead = sonic.valve_state;
+        if (this.#isListShorter(id)) this.#readList();
+        else {
+          const readAt = clock.monotonic();
+          // The last read gets a whole interval, even if less time is left.
+          const leftMs = Math.max(until - readAt, confirmIntervalMs);
+          const timeoutMs = Math.min(requestTimeoutMs, leftMs);
+          const sonic = await client.call(reading, { priority: 'list', signal: stopping, timeoutMs });
+          store.setSonic(sonic, readAt);
+          // The cloud may answer with another valve, or with another spelling of the id.
+          if (idKey(sonic.id) === idKey(id)) stateRead = sonic.valve_state;
+        }
       } catch (error) {
         log.debug({ device: id }, `Reading the valve to confirm a command: ${String(error)}`);
       }
@@ -316,6 +325,20 @@ export class ValveQueue {
     const reason = isRead ? `no movement within ${waited}` : `the valve could not be read for ${waited}`;
     this.#note(command, 'not_confirmed', reason, isRead ? confirmTimeoutMs : null);
     outcomes.record(topic, 'error', 'not_confirmed', null);
+  }
+
+  /** Whether reading the list takes fewer requests than reading each valve that moves. A hidden valve is not in it. */
+  #isListShorter(id: string): boolean {
+    const { store } = this.#parts;
+    if (this.#following.size <= readSingly || store.sonicView(id) === null) return false;
+    return this.#following.size > store.counts().sonics / valvesOnPage;
+  }
+
+  /** Reads the list of valves once for all commands that wait for it. */
+  #readList(): void {
+    this.#listReading ??= this.#parts.poller.runNow('sonics').finally(() => {
+      this.#listReading = null;
+    });
   }
 
   #confirmUntil(): number {

@@ -43,10 +43,12 @@ export const configSchema = section({
     request_timeout: duration('100ms')
       .prefault('10s')
       .describe('Timeout for a single cloud request, commands included'),
-    max_concurrency: whole(1, 32).prefault(4).describe('Maximum number of cloud requests at the same time'),
+    max_concurrency: whole(1, 32)
+      .prefault(4)
+      .describe('Maximum number of cloud requests at the same time, in addition to valve commands'),
     max_requests_per_minute: whole(1, 1_000_000)
       .prefault(300)
-      .describe('Maximum number of cloud requests per minute. Commands go first'),
+      .describe('Maximum number of cloud requests per minute for all schedules. Commands come in addition'),
     routes: z
       .record(z.string(), route, { error: 'must be a map of operation names to routes' })
       .prefault({})

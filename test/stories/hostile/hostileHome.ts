@@ -22,7 +22,7 @@ export const homeSecrets = {
   webhookSecret: 'webhook-secret-3',
 } as const;
 
-const budget = 120;
+const budget = 160;
 
 /** A home whose cloud can lie, and to whose broker anybody can write. */
 export class HostileHome extends Home {

@@ -503,6 +503,30 @@ describe('an accepted command', () => {
     expect(bench.store.sonicView('sonic-1')?.travelTimeS).toBe(2);
   });
 
+  it('to many valves is confirmed by one list that is read for all of them', async () => {
+    const bench = startQueue();
+    const ids = ['sonic-1', 'sonic-2', 'sonic-3', 'sonic-4', 'sonic-5'];
+    const list = (valve_state: string) =>
+      bench.store.replaceSonics({
+        records: ids.map((id) => aSonic({ id, valve_state })),
+        isComplete: true,
+        startedAt: bench.clock.monotonic(),
+      });
+    list('open');
+    for (const id of ids.slice(1)) await accepted(bench, valveCall('close', id));
+    await bench.pass(confirmIntervalMs);
+    expect([bench.readings.length, bench.polled]).toEqual([4, []]);
+    await accepted(bench, valveCall('close'));
+    await bench.pass(2 * confirmIntervalMs);
+    expect([bench.readings.length, bench.polled]).toEqual([4, ['sonics', 'sonics']]);
+    bench.cloud.valveState = null;
+    list('closed');
+    await bench.pass(confirmIntervalMs);
+    expect(ids.map((id) => bench.store.sonicView(id)?.valveRecord.command?.status)).toEqual(
+      ids.map(() => 'confirmed'),
+    );
+  });
+
   it('is awaited no more when a newer one was accepted', async () => {
     const bench = startQueue();
     await accepted(bench);
