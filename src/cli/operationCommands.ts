@@ -65,7 +65,10 @@ function addParameters(command: Command, row: AnyOperation): Command {
   }
   if (body) {
     command.addOption(
-      textOption('--body <json>', 'JSON object (- reads standard input, @FILE reads a file)'),
+      textOption(
+        '--body <json>',
+        `JSON object (${body.isExpected ? 'required; ' : ''}- reads standard input, @FILE reads a file)`,
+      ),
     );
     // If a user gives a field of the body as an option, the error says where it belongs. It does not repeat the value,
     // which may be a secret.
@@ -105,13 +108,17 @@ function exampleOf(name: string, row: AnyOperation): string {
     name,
     ...required.map((option) => `${optionOf(option.name)} ${option.name.toUpperCase()}`),
     ...(isList ? ['--all-pages'] : []),
-    // Other users can see the command line, so a password must come from a file.
-    ...(body && !row.session ? [exampleBody(body)] : []),
-    ...(row.session
-      ? [name === 'sign_in' ? '--body - < credentials.json' : '--token-file session.json']
-      : []),
+    ...(body?.isExpected ? [exampleOfBody(name, row)] : []),
+    ...(row.session && name !== 'sign_in' ? ['--token-file session.json'] : []),
   ].join(' ');
 }
+
+/** `--body` for an example. Other users can see the command line, so a password must come from a file. */
+function exampleOfBody(name: string, row: AnyOperation): string {
+  return name === 'sign_in' ? '--body - < credentials.json' : exampleBody(optionsOf(row).body);
+}
+
+const emptyBody = ". Use --body '{}' for an empty one";
 
 /** The call from the options and the body. If anything is wrong with them, ends the program with all problems. */
 export function readCall(command: Command, name: OperationName, body: unknown): Call {
@@ -129,10 +136,13 @@ export function readCall(command: Command, name: OperationName, body: unknown): 
     ...(body !== undefined && { body }),
   };
   const { faults: found } = checkCall(row, call);
-  const isBodyMissing = body === undefined && found.some(({ place }) => place === 'body');
+  const isBodyMissing = body === undefined && optionsOf(row).body?.isExpected === true;
+  const isEmptyAllowed = row.control !== undefined && !found.some(({ place }) => place === 'body');
   const faults = [
     ...found.filter(({ place }) => place !== 'body' || !isBodyMissing).map(faultText),
-    ...(isBodyMissing ? [`--body is missing, for example ${exampleBody(optionsOf(row).body)}`] : []),
+    ...(isBodyMissing
+      ? [`--body is missing, for example ${exampleOfBody(name, row)}${isEmptyAllowed ? emptyBody : ''}`]
+      : []),
   ];
   if (faults.length > 0) command.error(faults.join('\n'));
   // All parts were checked against the row.

@@ -40,7 +40,7 @@ function takenBy(row: AnyOperation): string {
   return [
     ...options.map((option) => marked(option, optionOf(option.name))),
     ...(isList ? ['--all-pages'] : []),
-    ...(body ? [`--body {${fields.join(', ')}}`] : []),
+    ...(body ? [`--body${body.isExpected ? '*' : ''} {${fields.join(', ')}}`] : []),
   ].join(' ');
 }
 

@@ -1,12 +1,15 @@
 import { type Field, type Fields, fieldsOf } from '../cloud/fields.ts';
-import { type AnyOperation, paramNames } from '../cloud/operations.ts';
+import { type AnyOperation, operationRow, paramNames } from '../cloud/operations.ts';
 
 /** The options and the body of an operation for `call`. */
 interface OperationOptions {
   /** Path parameters come first, then fields of the query. */
   readonly options: readonly OperationOption[];
-  /** Null if the operation takes no body. */
-  readonly body: Fields | null;
+  /**
+   * Null if the operation takes no body. It is expected if the operation changes something, so that nobody changes it by
+   * looking, or if it carries the password. Only the renewal of a session mostly has an empty one.
+   */
+  readonly body: (Fields & { readonly isExpected: boolean }) | null;
   readonly isList: boolean;
 }
 
@@ -23,7 +26,7 @@ export function optionsOf(row: AnyOperation): OperationOptions {
   const query = fieldsOf(row.query).fields.map((field) => ({ ...field, place: 'query' }) as const);
   return {
     options: [...params, ...query],
-    body: row.body ? fieldsOf(row.body) : null,
+    body: row.body ? { ...fieldsOf(row.body), isExpected: row !== operationRow('refresh_token') } : null,
     isList: row.reply.kind === 'page',
   };
 }

@@ -103,6 +103,22 @@ describe('a command line of call', () => {
     expect(await faultsOf('command_valve', '--sonic-id', 'x', ...words)).toBe(expected);
   });
 
+  it('changes nothing without a body, and says how an empty one is given', async () => {
+    expect(await faultsOf('start_pressure_test', '--thing-id', 'x')).toMatch(
+      /^--body is missing, for example --body '.*'. Use --body '\{\}' for an empty one$/,
+    );
+    expect(await faultsOf('sign_in')).toBe('--body is missing, for example --body - < credentials.json');
+    for (const name of operationNames) {
+      const row = operationRow(name);
+      if (!row.body || name === 'refresh_token') continue;
+      const params = paramNames(row.path).flatMap((each) => [optionOf(each), 'x']);
+      expect(await faultsOf(name, ...params), name).toMatch(/^--body is missing/);
+    }
+    const test = ['start_pressure_test', '--thing-id', 'x', '--body', '{}'];
+    expect(await callOf(...test)).toMatchObject({ body: {} });
+    expect(await callOf('refresh_token')).toMatchObject({ operation: 'refresh_token' });
+  });
+
   it('never repeats the values of a body, which may be passwords', async () => {
     const body = '{"email":"mine","password":["correct horse"]}';
     expect(await faultsOf('sign_in', '--body', body)).not.toMatch(/mine|horse/);
@@ -117,7 +133,7 @@ it('call --list marks what is required and fits 100 columns', () => {
     [
       '\n\nact_on_property_incident        5  assumed',
       '    PUT /iot-core/customer_app/properties/{property_id}/incidents/{incident_id}/action',
-      '    --property-id* --incident-id* --body {action, …}\n\n',
+      '    --property-id* --incident-id* --body* {action, …}\n\n',
     ].join('\n'),
   );
   expect(list).toContain('18  published\n    GET /ape/v1/sonics\n    --name --page --all-pages\n\n');
