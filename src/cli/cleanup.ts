@@ -80,7 +80,7 @@ export async function deleteMessages(
       ...(await deleteUnder([topics.discoveryFilter])),
       ...(await deleteUnder([
         ...stateFilters,
-        ...topics.documents('bridge', ''),
+        topics.bridge('+'),
         ...commandFilters(topics),
         requestFilter,
       ])),

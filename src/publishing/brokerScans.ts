@@ -80,7 +80,7 @@ export class BrokerScans {
   readonly #removeFormerTopics = coalesce(() => removeFormerTopics(this.#parts));
   /** How many scans in a row failed because the connection ended. */
   #losses = 0;
-  /** How many messages the last scan has found. */
+  /** How many messages of devices and incidents the last scan has found. */
   #found = 0;
   #isFailureLogged = false;
   /** How many scans in a row on this connection the broker has refused or not answered. */
@@ -193,7 +193,8 @@ export class BrokerScans {
     this.#found = 0;
     this.#scannedAt = clock.monotonic();
     const note = (topic: string, payload: string) => {
-      this.#found += 1;
+      // Every broker shows the bridge's own messages, because these filters have no wildcards.
+      if (topics.parse(topic)?.kind !== 'bridge') this.#found += 1;
       found.add(topic, payload);
       isMore = isScanned;
     };
