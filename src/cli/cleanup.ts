@@ -78,12 +78,7 @@ export async function deleteMessages(
     // Discovery messages come first, so that Home Assistant removes the devices before their states vanish.
     const left = [
       ...(await deleteUnder([topics.discoveryFilter])),
-      ...(await deleteUnder([
-        ...stateFilters,
-        topics.bridge('+'),
-        ...commandFilters(topics),
-        requestFilter,
-      ])),
+      ...(await deleteUnder([...stateFilters, topics.bridge('+'), ...commandFilters(topics), requestFilter])),
     ];
     const isShownByFilters = own.every((topic) => shown.has(topic));
     if (!isShownByFilters) {

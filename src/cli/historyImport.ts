@@ -94,15 +94,17 @@ async function readJoint(home: HomeAssistantSocket, total: WaterTotal, nowMs: nu
     id === undefined ? Promise.resolve([]) : readStatistics(home, id, period, fromMs, toMs);
   const [month] = await read('month', anchorMs + hourMs, nowMs);
   const [hour] = month ? await read('hour', month.startMs, month.startMs + 32 * dayMs) : [];
-  if (hour && anchorL !== null) return { atMs: hour.startMs, sumL: anchorL, sameDayL: null };
+  if (hour && anchorL !== null) {
+    return { atMs: hour.startMs, sumL: anchorL, sameDayL: null, isImported: true };
+  }
   const [first] = hour ? [hour] : await read('5minute', nowMs - shortTermMs, nowMs);
   // There are no statistics yet. The first hour will begin at 0.
-  if (!first) return { atMs: fullHourBefore(nowMs), sumL: 0, sameDayL: null };
+  if (!first) return { atMs: fullHourBefore(nowMs), sumL: 0, sameDayL: null, isImported: false };
   const period = hour ? 'hour' : '5minute';
   const [today] = await read(period, first.startMs, first.startMs + hourMs, todayId);
   const isSame = today?.startMs === first.startMs && today.stateL !== null && first.sumL !== null;
   const sameDayL = isSame ? Math.max(0, (today.stateL ?? 0) - (first.sumL ?? 0)) : null;
-  return { atMs: fullHourBefore(first.startMs), sumL: 0, sameDayL };
+  return { atMs: fullHourBefore(first.startMs), sumL: 0, sameDayL, isImported: false };
 }
 
 /** The sum before everything that was imported; null if nothing was imported. */

@@ -19,6 +19,8 @@ export interface Joint {
   readonly sumL: number;
   /** Litres on the day of that hour, before that hour; null if they are not known. */
   readonly sameDayL: number | null;
+  /** Whether an earlier import has added that hour. If it was interrupted, a part of its day may be missing. */
+  readonly isImported: boolean;
 }
 
 /** The hours to add, in order, and the sum before the first of them. */
@@ -46,7 +48,8 @@ export function daysIn(answers: Iterable<DailyUsage>): DaysOfUsage {
 }
 
 /** The hours of these days before the joint, by the calendar of the time zone. */
-export function hoursBefore({ atMs, sumL, sameDayL }: Joint, days: DaysOfUsage, timezone: string): PastHours {
+export function hoursBefore(joint: Joint, days: DaysOfUsage, timezone: string): PastHours {
+  const { atMs, sumL, sameDayL, isImported } = joint;
   const hours: { startMs: number; sumL: number }[] = [];
   const dates: string[] = [];
   let laterMl = 0;
@@ -54,9 +57,12 @@ export function hoursBefore({ atMs, sumL, sameDayL }: Joint, days: DaysOfUsage, 
     // Home Assistant's hours are hours of UTC, even in time zones that differ from UTC by half an hour.
     const startMs = fullHour(startOfDay(date, timezone));
     const endMs = fullHour(startOfDay(dateAfter(date, 1), timezone));
-    if (startMs >= atMs || (endMs > atMs && sameDayL === null)) continue;
     const count = (Math.min(endMs, atMs) - startMs) / hourMs;
-    const ml = Math.round((endMs > atMs ? (sameDayL ?? 0) : liters) * 1_000);
+    // An import spreads the water evenly, so the water of the missing hours of its day is known.
+    const evenlyL = (liters * count * hourMs) / (endMs - startMs);
+    const addedL = endMs <= atMs || isImported ? evenlyL : sameDayL;
+    if (count <= 0 || addedL === null) continue;
+    const ml = Math.round(addedL * 1_000);
     for (let hour = count; hour > 0; hour -= 1) {
       const toComeMl = laterMl + ml - Math.round((ml * hour) / count);
       hours.push({ startMs: startMs + (hour - 1) * hourMs, sumL: sumL - toComeMl / 1_000 });

@@ -4,7 +4,7 @@ import { daysIn, hoursBefore, type Joint } from '../../../src/model/usageHistory
 const hourMs = 3_600_000;
 const at = (iso: string) => Date.parse(iso);
 const joint = (iso: string, changes: Partial<Joint> = {}): Joint => ({
-  ...{ atMs: at(iso), sumL: 0, sameDayL: null },
+  ...{ atMs: at(iso), sumL: 0, sameDayL: null, isImported: false },
   ...changes,
 });
 const days = (entries: Readonly<Record<string, number>>) => new Map(Object.entries(entries));
@@ -90,21 +90,24 @@ describe('the hours before the first hour that is there', () => {
     expect(hoursBefore(joint('2026-02-01T00:00:00Z', { sumL: -110 }), new Map(), 'UTC')).toEqual(nothing);
   });
 
-  it('continue where an import was interrupted, as if it had not been', () => {
-    const all = days(
-      Object.fromEntries(
-        Array.from({ length: 28 }, (_, day) => [`2026-02-${String(day + 1).padStart(2, '0')}`, day * 1.1]),
-      ),
-    );
-    const whole = hoursBefore(joint('2026-03-01T00:00:00Z'), all, 'UTC');
-    const later = new Map([...all].slice(10));
-    const { beforeL, hours } = hoursBefore(joint('2026-03-01T00:00:00Z'), later, 'UTC');
-    const first = new Date(hours[0]?.startMs ?? 0).toISOString();
-    const earlier = hoursBefore(joint(first, { sumL: beforeL }), all, 'UTC');
-    const joined = [...earlier.hours, ...hours];
-    expect(joined.map(({ startMs }) => startMs)).toEqual(whole.hours.map(({ startMs }) => startMs));
-    for (const [index, { sumL }] of joined.entries())
-      expect(sumL).toBeCloseTo(whole.hours[index]?.sumL ?? 0, 6);
-    expect(earlier.beforeL).toBeCloseTo(whole.beforeL, 6);
-  });
+  it.each([240, 246, 263])(
+    'continue where an import was interrupted after hour %d, as if it had not been',
+    (cut) => {
+      const all = days(
+        Object.fromEntries(
+          Array.from({ length: 28 }, (_, day) => [`2026-02-${String(day + 1).padStart(2, '0')}`, day * 1.1]),
+        ),
+      );
+      const whole = hoursBefore(joint('2026-03-01T00:00:00Z'), all, 'UTC');
+      const hours = whole.hours.slice(cut);
+      const first = new Date(hours[0]?.startMs ?? 0).toISOString();
+      const sumL = whole.hours[cut - 1]?.sumL ?? 0;
+      const earlier = hoursBefore(joint(first, { sumL, isImported: true }), all, 'UTC');
+      const joined = [...earlier.hours, ...hours];
+      expect(joined.map(({ startMs }) => startMs)).toEqual(whole.hours.map(({ startMs }) => startMs));
+      for (const [index, { sumL: joinedL }] of joined.entries())
+        expect(joinedL).toBeCloseTo(whole.hours[index]?.sumL ?? 0, 2);
+      expect(earlier.beforeL).toBeCloseTo(whole.beforeL, 6);
+    },
+  );
 });
