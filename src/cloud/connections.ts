@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { joinedLookUp } from './lookUp.ts';
 
 /** Where connections go, and how many. */
 interface ConnectionsOptions {
@@ -13,6 +14,9 @@ interface ConnectionsOptions {
 
 /** The TCP sockets to the cloud of this process, beneath TLS too: open, or being opened. */
 const allSockets = new Set<Socket>();
+
+/** For all connections of the process, because each change has its own. */
+const lookup = joinedLookUp();
 
 /**
  * Resets the sockets. Then the kernel discards everything that it has not delivered. After an ordinary close it would go
@@ -39,7 +43,7 @@ export class Connections {
   constructor({ origin, count, connectTimeoutMs, proxy }: ConnectionsOptions) {
     // Set here, so that no environment variable can switch it off.
     const tls = { timeout: connectTimeoutMs, rejectUnauthorized: true };
-    this.#open = buildConnector(tls);
+    this.#open = buildConnector({ ...tls, lookup });
     const connect = inTurnOfItsOwn((options, callback) => this.#connect(options, callback));
     // Each request has one deadline for everything. undici's own timeouts are switched off.
     const options = { connections: count, headersTimeout: 0, bodyTimeout: 0 };
