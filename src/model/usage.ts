@@ -131,9 +131,12 @@ function mergedDays(
   return Array.from({ length }, (_, index) => read.get(index) ?? known[index] ?? null);
 }
 
-/** If the clock was ahead, months were closed that are not over. The current month and later ones are opened again. */
+/**
+ * If the clock was ahead at the first reading, the record begins too late. Months whose litres are in the sum stay
+ * closed, because they would count twice: the clock may also be behind now.
+ */
 function reopened(record: UsageRecord, presentMonth: string): UsageRecord {
-  if (record.frozenThrough < presentMonth) return record;
+  if (record.frozenThrough < presentMonth || record.frozenMl > 0) return record;
   return { ...record, frozenThrough: monthAfter(presentMonth, -1) };
 }
 
@@ -201,9 +204,12 @@ export function recordFromShown(shown: unknown): UsageRecord | null {
     known[index] = Math.round(liters * 1_000);
     months[monthOf(date)] = known;
   }
-  const frozenThrough = monthAfter(monthOf(lastReset), -2);
+  // All months before the days that are shown are in the sum. The other bridge may have closed the previous month
+  // already, while its clock was ahead.
+  const [first = monthOf(lastReset)] = Object.keys(months).sort();
+  const frozenThrough = monthAfter(first, -1);
   const frozenMl = Math.round(total * 1_000) - Object.values(months).reduce((ml, each) => ml + sum(each), 0);
-  if (!(frozenMl >= 0) || Object.keys(months).some((month) => month <= frozenThrough)) return null;
+  if (!(frozenMl >= 0) || first < monthAfter(monthOf(lastReset), -1)) return null;
   return {
     frozenThrough,
     frozenMl,

@@ -261,6 +261,25 @@ describe('the months to be read', () => {
   });
 });
 
+describe('a clock that is months behind', () => {
+  it('reads no month again whose litres are already in the sum', () => {
+    const record = read(
+      both(),
+      '2026-12-02T12:00:00Z',
+      ['2026-12', { '2026-12-01': 4 }],
+      ['2026-10', october],
+    );
+    const behind = read(
+      record,
+      '2026-10-15T12:00:00Z',
+      ['2026-10', october],
+      ['2026-09', { '2026-09-01': 9 }],
+    );
+    expect(behind).toBe(record);
+    expect(shown(behind, '2026-10-15T12:00:00Z').totalL).toBe(142.75);
+  });
+});
+
 describe('a record that was kept', () => {
   it('is put together with what was read without it', () => {
     const kept = read(both(), '2026-12-02T12:00:00Z', ['2026-12', { '2026-12-01': 4 }], ['2026-10', october]);
@@ -307,6 +326,21 @@ describe('a record of what another bridge has shown', () => {
     expect(usageOn(day, merged).totalL).toBe(
       (usageOn(day, both()).totalL ?? 0) + 5_000 - both().frozenMl / 1_000,
     );
+  });
+
+  it('counts no month twice that a clock ahead of the cloud has closed', () => {
+    const ahead = read(both(), '2026-12-01T00:10:00Z', ['2026-12', {}], ['2026-10', october]);
+    const own = read(ahead, '2026-11-30T12:00:00Z', ['2026-11', november]);
+    const total = shown(own, '2026-11-30T12:00:00Z').totalL;
+    for (const before of [own, null]) {
+      const adopted = recordFromShown(payload(own)) as UsageRecord;
+      let record = before ? mergedRecords(adopted, before) : adopted;
+      for (const month of monthsDue(record, '2026-11', false)) {
+        const days: Record<string, Days> = { '2026-10': october, '2026-11': november };
+        record = read(record, '2026-11-30T13:00:00Z', [month, days[month] ?? {}]);
+      }
+      expect(shown(record, '2026-11-30T13:00:00Z').totalL).toBe(total);
+    }
   });
 
   it.each([
