@@ -32,7 +32,7 @@ export async function readEverything(
     if (params === null || signal.aborted) continue;
     try {
       const { sent } = await client.callRaw({ operation, params } as Call, { signal });
-      answers.push({ operation, sent });
+      answers.push({ operation, sent: JSON.parse(sent ?? 'null') });
     } catch (error) {
       answers.push({ operation, error });
     }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { parseExact, writeExact } from '../base/exactJson.ts';
 import { sanitize } from '../base/sanitize.ts';
 import type { Secrets } from '../base/secrets.ts';
 import type { CloudClient } from '../cloud/client.ts';
@@ -36,7 +37,7 @@ export async function call(context: CommandContext, command: Command, name: Oper
     const answer = await (allPages ? sendForAllPages(client, asked, signal) : send(client, asked, signal));
     // A given session, or one whose token was printed, belongs to the user, so it is not signed out.
     await (given || operationRow(name).session ? client.close() : signOutAndClose(client, signal));
-    print(asJson(answer));
+    print(shownJson(answer));
     return exitStatus.done;
   } catch (error) {
     const isRejected = client.sessionState().status === 'rejected';
@@ -48,19 +49,19 @@ export async function call(context: CommandContext, command: Command, name: Oper
   }
 }
 
-/** The answer as JSON that is safe for a terminal: texts of the cloud must not act as escape sequences. */
-function asJson(answer: unknown): string {
-  const lines = JSON.stringify(answer, null, process.stdout.isTTY ? 2 : 0).split('\n');
-  return lines.map(sanitize).join('\n');
+/** JSON that is safe for a terminal: texts of the cloud must not act as escape sequences. */
+function shownJson(json: string): string {
+  const text = process.stdout.isTTY ? writeExact(parseExact(json), 2) : json;
+  return text.split('\n').map(sanitize).join('\n');
 }
 
-async function send(client: CloudClient, asked: Call, signal: AbortSignal): Promise<unknown> {
+async function send(client: CloudClient, asked: Call, signal: AbortSignal): Promise<string> {
   // As a command, the call fails soon if the cloud is unreachable. As a poll, it would wait.
   const { sent } = await client.callRaw(asked, { priority: 'command', signal });
-  return sent;
+  return sent ?? 'null';
 }
 
-async function sendForAllPages(client: CloudClient, asked: Call, signal: AbortSignal): Promise<Envelope> {
+async function sendForAllPages(client: CloudClient, asked: Call, signal: AbortSignal): Promise<string> {
   const progress = progressOn(process.stderr);
   const onPage = ({ read, announced }: HowFar) =>
     progress.show(announced === null ? `page ${read} …` : `page ${read} of ${announced} …`);
@@ -71,7 +72,11 @@ async function sendForAllPages(client: CloudClient, asked: Call, signal: AbortSi
       throw new CloudError('unreadable', asked.operation, `the list is incomplete: ${problem}`);
     }
     const { length } = records;
-    return { data: records, page_number: 1, page_size: length, total_entries: length, total_pages: 1 };
+    const envelope: Envelope = {
+      data: records,
+      ...{ page_number: 1, page_size: length, total_entries: length, total_pages: 1 },
+    };
+    return writeExact(envelope);
   } finally {
     progress.erase();
   }

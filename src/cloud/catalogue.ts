@@ -89,8 +89,8 @@ const propertyFilter = z.strictObject({
 });
 
 const monthFilter = z.strictObject({
-  month: z.int().min(1).max(12).optional(),
-  year: z.int().min(1970).max(9999).optional(),
+  month: z.int().optional(),
+  year: z.int().optional(),
 });
 
 function row<const Path extends string, T, Rest extends Omit<OperationRow<Path, T>, 'path' | 'reply'>>(

@@ -1,4 +1,5 @@
 import type { Random } from '../base/backoff.ts';
+import { parseExact, writeExact } from '../base/exactJson.ts';
 import { crawl, type ListResult, type PageWatcher } from './crawl.ts';
 import type { DataProblem } from './dataProblems.ts';
 import { CloudError } from './errors.ts';
@@ -43,8 +44,8 @@ export interface ListOptions extends CallOptions {
 /** The answer to a call: as the bridge uses it, and as the cloud sent it. */
 export interface Answered<Name extends OperationName> {
   readonly reply: ReplyOf<Name>;
-  /** JSON, without a key that the cloud did not send. */
-  readonly sent: unknown;
+  /** JSON, without a key that the cloud did not send; null if the answer was empty. */
+  readonly sent: string | null;
 }
 
 /** The answer as the bridge uses it: a record, a page, or null if a change was done and the answer has no record. */
@@ -134,15 +135,20 @@ export class CloudClient {
     return this.#readWhole(call, options, ({ reply }) => reply as Page<RecordOf<Name> & { id: string }>);
   }
 
-  /** Reads a whole list for a caller who needs the records as the cloud sent them. No keys are added. */
-  readListRaw<Name extends ListName>(
+  /**
+   * Reads a whole list for a caller who needs all records as the cloud sent them, in the form of `parseExact`. Their IDs
+   * may be of any kind.
+   */
+  async readListRaw<Name extends ListName>(
     call: Call<Name>,
     options: ListOptions = {},
-  ): Promise<ListResult<{ readonly id: string }>> {
-    return this.#readWhole(call, options, ({ reply, sent }) => {
-      const { data } = sent as { readonly data: readonly { readonly id: string }[] };
-      return { ...(reply as Page<unknown>), records: data };
+  ): Promise<ListResult<unknown>> {
+    const list = await this.#readWhole(call, options, ({ reply, sent }) => {
+      const { data } = parseExact(sent ?? '') as { readonly data: readonly unknown[] };
+      const records = data.map((record) => ({ id: String(Object(record).id ?? writeExact(record)), record }));
+      return { ...(reply as Page<unknown>), records, dropped: 0, missing: 0 };
     });
+    return { ...list, records: list.records.map(({ record }) => record) };
   }
 
   /** Whether an operation can be called, and if not why, as `bridge/info` shows it. */

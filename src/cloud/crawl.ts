@@ -136,7 +136,14 @@ async function readPages<T extends { readonly id: string }>(list: PagedList<T>):
   // The list may have more pages than it announces.
   for (const number of numbers(Math.max(...pages.keys()) + 1, maxPages)) {
     const page = await request(number);
-    if (!page) break;
+    if (!page) {
+      // If no number of pages is announced, a page that does not exist is the end, like an empty one.
+      if (announced === null && failures.get(number)?.kind === 'notFound') {
+        failures.delete(number);
+        take(number, { ...first, records: [], dropped: 0, missing: 0 });
+      }
+      break;
+    }
     const isLast = !hasNews(page);
     // Some clouds answer a page number past the end with the last page, or always with the first. Such a repeat is not
     // taken, because it would look as if records had moved.

@@ -51,7 +51,16 @@ type Decoded<T> =
 export type Decoder<T> = (value: unknown) => Decoded<T>;
 
 const text = z.string().nullable().default(null);
-const number = z.number().nullable().default(null);
+// Some clouds write numbers as texts.
+const figure = z.union([
+  z.number(),
+  z
+    .string()
+    .regex(/^-?\d+(\.\d+)?$/)
+    .transform(Number)
+    .pipe(z.number()),
+]);
+const number = figure.nullable().default(null);
 const flag = z.boolean().nullable().default(null);
 const id = z.string().regex(safeIdPattern);
 
@@ -115,8 +124,8 @@ const sonic = z.looseObject({
   status: text,
   valve_state: text,
   auto_shut_off_enabled: z.boolean().nullable().optional(),
-  auto_shut_off_time_limit: z.number().nullable().optional(),
-  auto_shut_off_volume_limit: z.number().nullable().optional(),
+  auto_shut_off_time_limit: figure.nullable().optional(),
+  auto_shut_off_volume_limit: figure.nullable().optional(),
 });
 const telemetry = z.looseObject({
   pressure: number,
@@ -162,7 +171,7 @@ const hub = z.looseObject({ id: text, serial_no: text, status: text });
 const day = z.iso.date();
 const pressureTest = z.looseObject({ id: z.string() });
 // Negative litres are odd, but valid numbers. The sums of water use ignore them.
-const dayOfUsage = z.looseObject({ date: day, liters: z.number() });
+const dayOfUsage = z.looseObject({ date: day, liters: figure });
 const category = z.looseObject({ id: z.string(), name: text });
 
 // A header can only carry these characters.

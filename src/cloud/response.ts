@@ -1,3 +1,4 @@
+import { parseExact, writeExact } from '../base/exactJson.ts';
 import { isTooDeeplyNested } from '../base/nesting.ts';
 import type { Secrets } from '../base/secrets.ts';
 import { readEnvelope } from './decoders.ts';
@@ -24,11 +25,9 @@ export interface Page<T> {
 export interface GoodAnswer {
   /** The record, a `Page`, or null if a change was done and the answer has no record. */
   readonly reply: unknown;
-  /** The answer as it came, without added keys. For a list: the envelope with the usable records. */
-  readonly sent: unknown;
+  /** The answer as JSON, as the cloud sent it; null if it was empty. */
+  readonly sent: string | null;
 }
-
-const nothingSaid: GoodAnswer = { reply: null, sent: null };
 
 /** Receives the oddities in an answer. */
 export type Report = (level: 'info' | 'warn', notice: string) => void;
@@ -67,7 +66,7 @@ export function checkStatus(
     meanings[status] ?? (status < 500 ? ['rejected', 'not accepted'] : ['unavailable', 'server error']);
   const message = `the cloud answered ${status} (${meaning})`;
   const text = bodyText(answer);
-  const body = parseJson(text, hide);
+  const body = parseJson(text, hide)?.value;
   const said = body === undefined ? plainMessage(status, hide(text)) : messageIn(body);
   return new CloudError(
     kind,
@@ -105,7 +104,7 @@ export function readAnswer(
   const parse = (text: string) => parseJson(text, session ? undefined : (each) => secrets.hideInData(each));
   // A success status means that the change was done, whatever the body is: none (204), or an unknown one.
   if (reply.kind === 'acknowledgement' || control) {
-    return readAcknowledgement(reply.decode, answer, parse, report);
+    return readAcknowledgement(reply.decode, answer, parse, report, hide);
   }
   if (answer.bodyProblem) throw answer.bodyProblem;
   const { status } = answer;
@@ -115,21 +114,22 @@ export function readAnswer(
   };
   const text = bodyText(answer);
   const whole = parse(text);
-  if (whole === undefined) {
+  if (!whole) {
     if (text.trim() === '') throw unreadable('is empty');
     // The answer may hold a token that is not registered as a secret yet.
     throw unreadable('is not JSON', session ? '' : oneLine(hide(text)));
   }
   if (reply.kind === 'page') {
-    const page = readPage(reply.decode, whole, report);
+    const page = readPage(reply.decode, whole.value, report);
     if (typeof page === 'string') throw unreadable('has an unexpected format', page);
-    return page;
+    return { reply: page, sent: whole.text };
   }
-  const body = reply.part === undefined ? whole : partOf(whole, reply.part);
-  const read = reply.decode(body);
+  const { part } = reply;
+  const read = reply.decode(part === undefined ? whole.value : partOf(whole.value, part));
   if (!read.ok) throw unreadable('has an unexpected format', hide(read.message));
   for (const notice of read.notices) report('info', notice);
-  return { reply: read.value, sent: body };
+  const sent = part === undefined ? whole.text : writeExact(partOf(parseExact(whole.text), part));
+  return { reply: read.value, sent };
 }
 
 function partOf(whole: unknown, part: string): unknown {
@@ -145,13 +145,15 @@ function bodyText({ body }: HttpResponse): string {
 function readAcknowledgement(
   read: AnyDecoder,
   answer: HttpResponse,
-  parse: (text: string) => unknown,
+  parse: (text: string) => Json | undefined,
   report: Report,
+  hide: (text: string) => string,
 ): GoodAnswer {
-  if (answer.bodyProblem) return nothingSaid;
-  const sent = parse(bodyText(answer));
-  const acknowledged = read(sent);
-  if (!acknowledged.ok) return nothingSaid;
+  const text = answer.bodyProblem ? '' : bodyText(answer);
+  const said = parse(text);
+  const sent = said?.text ?? (text.trim() === '' ? null : JSON.stringify(hide(text)));
+  const acknowledged = read(said?.value);
+  if (!acknowledged.ok) return { reply: null, sent };
   for (const notice of acknowledged.notices) report('info', notice);
   return { reply: acknowledged.value, sent };
 }
@@ -162,18 +164,16 @@ type AnyDecoder = AnyOperation['reply'] extends infer Each
     : never
   : never;
 
-function readPage(readRecord: AnyDecoder, body: unknown, report: Report): GoodAnswer | string {
+function readPage(readRecord: AnyDecoder, body: unknown, report: Report): Page<unknown> | string {
   const envelope = readEnvelope(body);
   if (!envelope.ok) return envelope.message;
   for (const notice of envelope.notices) report('info', notice);
   const records: unknown[] = [];
-  const usable: unknown[] = [];
   let missing = 0;
   for (const each of envelope.value.data) {
     const read = readRecord(each);
     if (read.ok) {
       records.push(read.value);
-      usable.push(each);
       for (const notice of read.notices) report('info', notice);
     } else {
       if (!read.isLeftOut) missing++;
@@ -181,7 +181,7 @@ function readPage(readRecord: AnyDecoder, body: unknown, report: Report): GoodAn
     }
   }
   const { data, page_number, page_size, total_entries, total_pages } = envelope.value;
-  const page: Page<unknown> = {
+  return {
     records,
     dropped: data.length - records.length,
     missing,
@@ -190,16 +190,6 @@ function readPage(readRecord: AnyDecoder, body: unknown, report: Report): GoodAn
     totalEntries: asCount(total_entries),
     totalPages: asCount(total_pages),
   };
-  return { reply: page, sent: envelopeOf(body as object, usable) };
-}
-
-/** The envelope as it came, without unusable records and without values that are nested too deeply to be written again. */
-function envelopeOf(body: object, usable: readonly unknown[]): object {
-  const entries = Object.entries(body).flatMap(([key, value]): [string, unknown][] => {
-    if (key === 'data') return [[key, usable]];
-    return isTooDeeplyNested(value) ? [] : [[key, value]];
-  });
-  return Object.fromEntries(entries);
 }
 
 function asCount(value: number | null): number | null {
@@ -252,36 +242,28 @@ function plainMessage(status: number, text: string): string {
   return status >= 500 || /^\s*</.test(text) ? '' : oneLine(text);
 }
 
-/** Half of a surrogate pair, which can only come from an escape. Home Assistant rejects JSON that contains one. */
-const halfCharacter = /\\u[dD][89a-fA-F]/;
-
-/** Escapes that could keep the search in the text from finding a secret. */
-const needlessEscape = /\\[u/]/;
-
-/** The value of a JSON text, with whole characters only and without secrets; undefined if it is not JSON. */
-function parseJson(text: string, hide = (each: string) => each): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    const plain = needlessEscape.test(text) ? JSON.stringify(value) : text;
-    if (hide(plain) === plain && !halfCharacter.test(plain)) return value;
-    return JSON.parse(text, (_key, each) => hideSecretsIn(wholeCharacters(each), hide));
-  } catch {
-    return undefined;
-  }
-}
-
-/** Replaces each half of a surrogate pair by the replacement character. */
-function wholeCharacters(value: unknown): unknown {
-  return typeof value === 'string' ? Buffer.from(value, 'utf8').toString('utf8') : value;
+/** A JSON text and its value. */
+interface Json {
+  readonly text: string;
+  readonly value: unknown;
 }
 
 /**
- * Hides secrets in a value. Called from the inside out: the values of an object are done already, so only its keys are
- * left.
+ * Reads a JSON text, with whole characters only and without secrets; undefined if it is not JSON. Home Assistant
+ * rejects JSON with half of a surrogate pair, which only an escape can be. An escape can also hide a secret.
  */
-function hideSecretsIn(value: unknown, hide: (text: string) => string): unknown {
-  if (typeof value === 'string') return hide(value);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const entries = Object.entries(value).map(([key, each]) => [hide(key), each]);
-  return Object.fromEntries(entries);
+function parseJson(text: string, hide = (each: string) => each): Json | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const hasSecret = hide(text) !== text;
+    if (!hasSecret && !/\\[u/]/.test(text)) return { text, value };
+    const clean = text.replace(/"(?:[^"\\]|\\.)*"/g, (token) =>
+      hasSecret || token.includes('\\')
+        ? JSON.stringify(hide(Buffer.from(JSON.parse(token), 'utf8').toString('utf8')))
+        : token,
+    );
+    return { text: clean, value: JSON.parse(clean) };
+  } catch {
+    return undefined;
+  }
 }

@@ -1,5 +1,7 @@
+import { parseExact, writeExact } from '../base/exactJson.ts';
 import { joinSentences } from '../base/joinSentences.ts';
 import { didYouMean, nearest } from '../base/nearest.ts';
+import { isTooDeeplyNested } from '../base/nesting.ts';
 import { repeatedKey } from '../base/repeatedKey.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import type { Answered } from '../cloud/client.ts';
@@ -50,14 +52,14 @@ interface Failure {
 
 /** The answer to a request. */
 type Response =
-  | { readonly status: 'ok'; readonly data: unknown; readonly isPage: boolean }
+  | { readonly status: 'ok'; readonly data: string; readonly isPage: boolean }
   | { readonly status: 'error'; readonly failure: Failure };
 
 /** A request on its way. */
 interface Request {
   readonly message: BrokerMessage;
   readonly call: Call;
-  /** The `transaction` of the request as JSON, exactly as it came, for the response; null if there is none. */
+  /** The `transaction` of the request as JSON, for the response; null if there is none. */
   readonly transaction: string | null;
 }
 
@@ -274,7 +276,7 @@ export class Requests {
   /** Answers with exactly the JSON that the cloud sent. A key of our own would look like a key of the cloud. */
   #respondOk(request: Request, { sent }: Answered<OperationName>): void {
     const isPage = operationRow(request.call.operation).reply.kind === 'page';
-    this.#respond(request, { status: 'ok', data: sent, isPage });
+    this.#respond(request, { status: 'ok', data: sent ?? 'null', isPage });
   }
 
   /** Publishes a response, unless too many responses wait for the broker's acknowledgement. */
@@ -342,16 +344,14 @@ export function requestFailure(error: unknown, httpStatus: number | null): Failu
 
 /** The payload of a response. If it would be larger than the limit, its data is left out, and the payload says so. */
 export function encodeResponse(response: Response, transaction: string | null, maxBytes: number): string {
-  const encode = (fields: object) => {
-    const text = JSON.stringify(fields);
-    return transaction === null ? text : `${text.slice(0, -1)},"transaction":${transaction}}`;
-  };
+  const end = transaction === null ? '}' : `,"transaction":${transaction}}`;
+  const encode = (fields: object) => JSON.stringify(fields).slice(0, -1) + end;
   if (response.status === 'error') {
     const { code, message, httpStatus } = response.failure;
     return encode({ status: 'error', error: { code, message, http_status: httpStatus } });
   }
   const { status, data, isPage } = response;
-  const payload = encode({ status, data });
+  const payload = `{"status":"ok","data":${data}${end}`;
   const bytes = Buffer.byteLength(payload);
   if (bytes <= maxBytes) return payload;
   const hint = isPage ? '. Read it page by page with "query":{"page":…}' : '';
@@ -363,7 +363,7 @@ export function encodeResponse(response: Response, transaction: string | null, m
 interface RequestPayload {
   /** The parts of its call, before they are checked. */
   readonly parts: { readonly params?: unknown; readonly query?: unknown; readonly body?: unknown };
-  /** The `transaction` as JSON, exactly as it came; null if there is none. */
+  /** The `transaction` as JSON; null if there is none. */
   readonly transaction: string | null;
   /** The problem with the request, for people; null if there is none. */
   readonly problem: string | null;
@@ -383,7 +383,9 @@ export function readRequest(message: Pick<BrokerMessage, 'payload' | 'isText'>):
   if (typeof content !== 'object' || content === null || Array.isArray(content)) {
     return refused('the payload must be a JSON object, for example {"params":{…},"body":{…}}');
   }
-  const transaction = rawValueOf('transaction', text);
+  const given = Object(parseExact(text)).transaction;
+  if (isTooDeeplyNested(given)) return refused('transaction is nested too deeply');
+  const transaction = given === undefined ? null : writeExact(given);
   if (transaction !== null && transaction.length > maxTransactionCharacters) {
     return refused(
       `transaction has ${transaction.length} characters. The maximum is ${maxTransactionCharacters}`,
@@ -400,23 +402,4 @@ export function readRequest(message: Pick<BrokerMessage, 'payload' | 'isText'>):
     ...(repeated === null ? [] : [repeatedKeyMessage(repeated)]),
   ];
   return { parts: { params, query, body }, transaction, problem: joinSentences(problems) || null };
-}
-
-/**
- * The text of the value of a key in a JSON object; null if the object does not have the key. The text stays exactly as
- * it came: an id of twenty digits that was parsed as a number and written again would be another one.
- */
-function rawValueOf(wanted: string, json: string): string | null {
-  let level = 0;
-  let word = '';
-  let start: number | null = null;
-  for (const { 0: token, index } of json.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}:,]/g)) {
-    const isEnd = level === 1 && (token === ',' || token === '}');
-    if (isEnd && start !== null) return json.slice(start, index).trim();
-    if (token === '{' || token === '[') level += 1;
-    else if (token === '}' || token === ']') level -= 1;
-    else if (level === 1 && token === ':') start = JSON.parse(word) === wanted ? index + 1 : null;
-    else if (level === 1 && token !== ',') word = token;
-  }
-  return null;
 }

@@ -247,6 +247,25 @@ describe('a cloud that answers another page than was asked for', () => {
   });
 });
 
+describe('a list without totals', () => {
+  it.each([0, 7, 10, 20])('of %i records ends where the cloud knows no further page', async (count) => {
+    const all = sonics(count);
+    const result = await crawl((page) => {
+      const data = all.slice((page - 1) * 10, page * 10);
+      return page > 1 && data.length === 0 ? { status: 404 } : { json: { data } };
+    });
+    expect(result).toMatchObject({ complete: true, problem: null, ids: idsOf(all) });
+  });
+});
+
+it('a list for people who read it has every record as it was sent', async () => {
+  const all = [...sonics(12), { id: 'a/b' }, { id: 7, serial_no: 'x' }, { name: 'no id' }, null];
+  const { client } = await startClient(({ query }) => pageOf(all, Number(query['page'])), {
+    session: { token: 'kept', since: Date.now() },
+  });
+  expect(await client.readListRaw(listSonics)).toMatchObject({ complete: true, records: all });
+});
+
 describe('unreadable records', () => {
   it('with an unsafe id do not spoil the crawl of devices', async () => {
     const all = [...sonics(12), { id: 'a/b' }];

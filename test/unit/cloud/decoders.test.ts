@@ -112,7 +112,7 @@ describe('the reader of daily usage', () => {
     ['a date in other clothes', day('1.11.2026', 1)],
     ['a time', day('2026-11-01T00:00:00Z', 1)],
     ['no litres', day('2026-11-01', undefined)],
-    ['litres in words', day('2026-11-01', '12')],
+    ['litres in words', day('2026-11-01', 'twelve')],
     ['null litres', day('2026-11-01', null)],
     ['endless litres', day('2026-11-01', Number.POSITIVE_INFINITY)],
     ['a number', 7],
@@ -124,7 +124,9 @@ describe('the reader of daily usage', () => {
     expect(noticesOf(read, { daily: [bad, good, bad] })).toEqual(['a day was skipped: unexpected format']);
   });
 
-  it('takes any number of litres, since the cloud may send it', () => {
+  it('takes any number of litres, since the cloud may send it, also as a text', () => {
+    const daily = [day('2026-11-01', '12.5'), day('2026-11-02', '-3')];
+    expect(readAs(read, { daily })).toEqual({ daily: [day('2026-11-01', 12.5), day('2026-11-02', -3)] });
     expect(readAs(read, { daily: [day('2026-11-01', -1)] })).toEqual({ daily: [day('2026-11-01', -1)] });
   });
 
@@ -283,7 +285,7 @@ describe('the reader of a sonic', () => {
       valve_state: 7,
       radio_rssi: 'strong',
       name: null,
-      auto_shut_off_time_limit: '30',
+      auto_shut_off_time_limit: '30 min',
     };
     expect(readAs(decoders.sonic, odd)).toMatchObject({
       id: 's-1',

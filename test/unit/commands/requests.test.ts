@@ -13,12 +13,12 @@ describe('a request', () => {
     expect(read(payload)).toEqual({ parts: {}, transaction: null, problem: null });
   });
 
-  it('is taken apart, and its transaction kept as it came', () => {
+  it('is taken apart, and its transaction kept with all digits', () => {
     const payload = `{ "params" : {"a":"b,}]"}, "transaction":\t{"n": 12345678901234567890, "t": [1.0, "\\"}"]} ,
       "body":[1], "query":null }`;
     expect(read(payload)).toEqual({
       parts: { params: { a: 'b,}]' }, body: [1], query: null },
-      transaction: '{"n": 12345678901234567890, "t": [1.0, "\\"}"]}',
+      transaction: '{"n":12345678901234567890,"t":[1.0,"\\"}"]}',
       problem: null,
     });
   });
@@ -83,16 +83,16 @@ describe('a request', () => {
 describe('an answer', () => {
   const answer: Parameters<typeof encodeResponse>[0] = {
     status: 'ok',
-    data: { data: ['ü'.repeat(50)] },
+    data: JSON.stringify({ data: ['ü'.repeat(50)] }),
     isPage: true,
   };
 
-  it('holds the data and the transaction as it came', () => {
-    expect(encodeResponse({ status: 'ok', data: null, isPage: false }, null, 100)).toBe(
+  it('holds the data and the transaction as they came', () => {
+    expect(encodeResponse({ status: 'ok', data: 'null', isPage: false }, null, 100)).toBe(
       '{"status":"ok","data":null}',
     );
-    expect(encodeResponse({ status: 'ok', data: [1], isPage: false }, '{"n": 1.0}', 100)).toBe(
-      '{"status":"ok","data":[1],"transaction":{"n": 1.0}}',
+    expect(encodeResponse({ status: 'ok', data: '[ 1.0]', isPage: false }, '{"n": 1.0}', 100)).toBe(
+      '{"status":"ok","data":[ 1.0],"transaction":{"n": 1.0}}',
     );
   });
 
