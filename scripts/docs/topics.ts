@@ -96,6 +96,7 @@ function health(): object {
     isFirstReading: false,
     overdue: [],
     silentValves: [],
+    areAllSilent: false,
     limitedUntil: null,
     problems: [],
   };

@@ -1,3 +1,4 @@
+import { listNames } from '../base/listNames.ts';
 import { incidentName } from '../entities/incidents.ts';
 import { isTypeUnknown } from '../model/incidents.ts';
 import type { Store } from '../store/store.ts';
@@ -5,9 +6,6 @@ import { type HealthProblem, healthProblem } from './problem.ts';
 
 // Problems of the account as a whole. `isAsked` says whether the properties and each property's list of hubs were read
 // once.
-
-/** At most this many names are listed. A longer list would be no clearer. */
-const maxNames = 5;
 
 /** The problems of the account, and harmless facts that its owner may wonder about. */
 export function accountProblems(store: Store, isAsked: boolean): HealthProblem[] {
@@ -87,6 +85,25 @@ export function settingsRefused(names: string): string {
   return `The cloud does not show the settings of ${names} to this account. Their controls are missing. Days begin by the last known time zone, or else by schedules.timezone`;
 }
 
+const refusable: Readonly<Record<string, string>> = {
+  read_telemetry: 'measurements',
+  read_wifi_telemetry: 'measurements',
+  read_daily_usage: 'the water use',
+  read_pressure_tests: 'pressure tests',
+};
+
+/** Valves of which the cloud does not show some data to this account. They are no trouble of any other valve. */
+export function refusedValves(refused: ReadonlyMap<string, Iterable<string>>, store: Store): HealthProblem[] {
+  return Object.entries(refusable).flatMap(([request, data]) => {
+    const names = [...(refused.get(request) ?? [])].flatMap((id) =>
+      store.sonicView(id) ? [store.label('sonic', id)] : [],
+    );
+    if (names.length === 0) return [];
+    const message = `The cloud does not show ${data} of ${listNames(names)} to this account`;
+    return [healthProblem('account', 'ok', message)];
+  });
+}
+
 /** Pauses of the automatic shut-off that have ended, although the shut-off is still off. */
 export function pauseProblems(store: Store): HealthProblem[] {
   const failed = [...store.pauses].filter(([, { state }]) => state === 'failed');
@@ -107,10 +124,10 @@ function harmlessFacts(store: Store): (string | null)[] {
   const unmatched = filter.isMatched && devices.property.isComplete ? filter.unmatched : [];
   const unset = store.ids('property').filter((id) => store.settings.of(id) === null);
   return [
-    unset.length > 0 ? settingsRefused(listed(unset.map((id) => propertyName(store, id)))) : null,
-    bare.length > 0 ? `No hub in ${listed(bare)}` : null,
+    unset.length > 0 ? settingsRefused(listNames(unset.map((id) => propertyName(store, id)))) : null,
+    bare.length > 0 ? `No hub in ${listNames(bare)}` : null,
     unmatched.length > 0
-      ? `filters.properties: the account has no property ${listed(unmatched)}. Check the name`
+      ? `filters.properties: the account has no property ${listNames(unmatched)}. Check the name`
       : null,
   ];
 }
@@ -119,14 +136,10 @@ function harmlessFacts(store: Store): (string | null)[] {
 function unlistedHubs(store: Store, isAsked: boolean): string | null {
   if (!isAsked) return null;
   const ids = store.topology.propertyIdsToRead().filter((id) => !store.topology.areSignalsKnown(id));
-  const names = ids.slice(0, maxNames + 1).map((id) => propertyName(store, id));
-  return ids.length === 0 ? null : `The cloud does not list the hubs of ${listed(names)}`;
+  const names = ids.map((id) => propertyName(store, id));
+  return ids.length === 0 ? null : `The cloud does not list the hubs of ${listNames(names)}`;
 }
 
 function propertyName(store: Store, propertyId: string): string {
   return store.devices.property.get(propertyId)?.name ?? propertyId;
-}
-
-function listed(names: readonly string[]): string {
-  return `${names.slice(0, maxNames).join(', ')}${names.length > maxNames ? ' and others' : ''}`;
 }

@@ -1,4 +1,5 @@
 import { joinSentences } from '../base/joinSentences.ts';
+import { listNames } from '../base/listNames.ts';
 import { type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { HealthStatus } from '../model/devices.ts';
 import { type PollName, pollNames, pollTable, vitalPolls } from '../model/polls.ts';
@@ -12,8 +13,9 @@ export interface HealthInputs {
   readonly isFirstReading: boolean;
   /** The polls that have read nothing for longer than their schedule allows. */
   readonly overdue: readonly PollName[];
-  /** Names of the valves that are reachable but send no new measurements. */
+  /** Names of the valves that are reachable but send no new measurements, and whether no other valve sends any. */
   readonly silentValves: readonly string[];
+  readonly areAllSilent: boolean;
   /** Wall-clock ms of the next sign-in; null if the cloud has not rejected the credentials. */
   readonly rejectedUntil: number | null;
   /** Wall-clock ms until which the cloud limits requests; null if it does not. */
@@ -46,7 +48,6 @@ export const readingReason = 'Connected, reading the account for the first time'
 
 /** At most this many problems are listed. A longer list would be no clearer. */
 export const maxShown = 10;
-const maxNames = 5;
 
 /** The most serious status first. */
 const gravestFirst: readonly HealthStatus[] = ['auth_failed', 'cloud_unreachable', 'degraded', 'ok'];
@@ -82,6 +83,7 @@ function cloudProblems({
   isFirstReading,
   overdue,
   silentValves,
+  areAllSilent,
   rejectedUntil,
 }: HealthInputs): HealthProblem[] {
   if (rejectedUntil !== null) return [rejectedAccount(rejectedUntil)];
@@ -100,7 +102,7 @@ function cloudProblems({
     return { ...failedPolls(failure, affected), isBrief, stops: isOverdue ? ('cloud' as const) : undefined };
   });
   const reading = isFirstReading ? [healthProblem('start', 'degraded', readingReason)] : [];
-  return [...failed, ...waitingPolls(polls, overdue), ...reading, ...silence(silentValves)];
+  return [...failed, ...waitingPolls(polls, overdue), ...reading, ...silence(silentValves, areAllSilent)];
 }
 
 /** Polls that have not failed but have read nothing in time. Their requests still wait for their turn. */
@@ -111,11 +113,11 @@ function waitingPolls(polls: StatusByPoll, overdue: readonly PollName[]): Health
   return [healthProblem('cloud', 'degraded', message, 'waiting', 'cloud')];
 }
 
-function silence(valves: readonly string[]): HealthProblem[] {
+/** Measurements have stopped. Those of some valves are no reason not to be ready. */
+function silence(valves: readonly string[], areAllSilent: boolean): HealthProblem[] {
   if (valves.length === 0) return [];
-  const shown = `${valves.slice(0, maxNames).join(', ')}${valves.length > maxNames ? ' and others' : ''}`;
-  const message = `No new measurements from ${shown}. Flow, pressure and temperature are unknown. Check the batteries and the hubs`;
-  return [healthProblem('telemetry', 'degraded', message, message, 'cloud')];
+  const message = `No new measurements from ${listNames(valves)}. Flow, pressure and temperature are unknown. Check the batteries and the hubs`;
+  return [healthProblem('telemetry', 'degraded', message, message, areAllSilent ? 'cloud' : undefined)];
 }
 
 function rejectedAccount(untilMs: number): HealthProblem {

@@ -11,7 +11,7 @@ import type { Poller } from '../polling/poller.ts';
 import { cloudFreshUntil, staleCause } from '../polling/pollStatus.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
-import { accountProblems, pauseProblems } from './accountProblems.ts';
+import { accountProblems, pauseProblems, refusedValves } from './accountProblems.ts';
 import {
   evaluateHealth,
   type HealthInputs,
@@ -280,7 +280,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       polls: poller.statuses.records,
       isFirstReading: poller.isFirstReading,
       overdue: poller.statuses.overdue,
-      silentValves: this.#silentValves(),
+      ...this.#silence(),
       rejectedUntil: status === 'rejected' ? roundedUp(nextAttemptAt ?? this.#parts.clock.now()) : null,
       limitedUntil: this.#steadyLimit(client.traffic().limitedUntil),
       problems: this.#otherProblems(),
@@ -295,15 +295,17 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   }
 
   /** Valves without new measurements. An unreachable valve is left out, because it is shown as offline anyway. */
-  #silentValves(): string[] {
+  #silence(): Pick<HealthInputs, 'silentValves' | 'areAllSilent'> {
     const { store } = this.#parts;
-    return Object.values(store.telemetry)
-      .flatMap(({ silentIds }) => [...silentIds])
-      .filter((id) => {
-        const view = store.sonicView(id);
-        return view !== null && isSonicReachable(view);
-      })
-      .map((id) => store.label('sonic', id));
+    const silent = new Set(Object.values(store.telemetry).flatMap(({ silentIds }) => [...silentIds]));
+    if (silent.size === 0) return { silentValves: [], areAllSilent: false };
+    const measuring = store.ids('sonic').filter((id) => {
+      const view = store.sonicView(id);
+      return view?.telemetry && isSonicReachable(view);
+    });
+    const ids = measuring.filter((id) => silent.has(id));
+    const silentValves = ids.map((id) => store.label('sonic', id));
+    return { silentValves, areAllSilent: ids.length === measuring.length };
   }
 
   /** All problems that do not come from reading the cloud. */
@@ -331,6 +333,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       ),
       ...(state.lockProblem === null ? [] : [healthProblem('data_dir', 'ok', state.lockProblem)]),
       ...pauseProblems(store),
+      ...refusedValves(poller.reads.refused, store),
       ...accountProblems(store, poller.statuses.records.properties.lastSuccessAt !== null),
       ...unexpectedData(client, 'warn'),
       ...unexpectedData(client, 'info'),

@@ -1,9 +1,8 @@
 import { sleep } from '../base/clock.ts';
 import { coalesce } from '../base/coalesce.ts';
-import { forEachLimit } from '../base/forEachLimit.ts';
 import { singleFlight } from '../base/singleFlight.ts';
 import { CloudError, isPermanent } from '../cloud/errors.ts';
-import { type DeviceQuery, queryDevices } from './perDevice.ts';
+import { type DeviceQuery, queryDevices, readEach } from './perDevice.ts';
 import type { PollParts } from './pollParts.ts';
 import { mergeProblems, type PollProblem, toProblem } from './pollStatus.ts';
 
@@ -51,14 +50,14 @@ export class Details {
 
   /** Reads the settings of each property. If the cloud refuses some to a guest of the property, that is no problem. */
   async propertySettings(onRead: (read: number, total: number) => void): Promise<PollProblem | null> {
-    const problems: (PollProblem | null)[] = [];
-    const { client, store } = this.#parts;
-    const ids = store.ids('property');
-    await forEachLimit(client.maxConcurrency, ids, async (id) => {
-      problems.push(await this.#readSettings(id));
-      onRead(problems.length, ids.length);
+    let read = 0;
+    const ids = this.#parts.store.ids('property');
+    const due = { poll: 'properties', kind: 'property', request: 'settings', ids } as const;
+    return readEach(this.#parts, due, async (id) => {
+      const problem = await this.#readSettings(id);
+      onRead(++read, ids.length);
+      return problem;
     });
-    return mergeProblems(problems);
   }
 
   /** Reads both kinds of settings of a property. */

@@ -1,4 +1,3 @@
-import { forEachLimit } from '../base/forEachLimit.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { HowFar } from '../cloud/crawl.ts';
 import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
@@ -7,6 +6,7 @@ import { isSameId } from '../model/ids.ts';
 import type { PollName } from '../model/polls.ts';
 import type { Incident, Signal, Sonic } from '../model/records.ts';
 import type { Reading } from '../store/table.ts';
+import { readEach } from './perDevice.ts';
 import type { PollParts } from './pollParts.ts';
 import { listProblem, mergeProblems, type PollProblem, toProblem } from './pollStatus.ts';
 
@@ -57,25 +57,30 @@ export class Lists {
   /** Reads which signals are in which property. */
   async ownedSignals(onRead: (read: number, total: number) => void): Promise<OwnedSignals> {
     const { client, store, stopping, clock } = this.#parts;
-    const problems: (PollProblem | null)[] = [];
     const lists = new Map<string, Reading<Pick<Signal, 'id'>>>();
     const ids = store.topology.propertyIdsToRead();
-    await forEachLimit(client.maxConcurrency, ids, async (id) => {
-      const call = { operation: 'list_property_signals', params: { property_id: id } } as const;
+    const request = 'list_property_signals';
+    let read = 0;
+    const due = { poll: 'properties', kind: 'property', request, ids } as const;
+    const problem = await readEach(this.#parts, due, async (id) => {
       const startedAt = clock.monotonic();
       try {
-        const list = await client.readList(call, { signal: stopping });
+        const list = await client.readList(
+          { operation: request, params: { property_id: id } },
+          { signal: stopping },
+        );
         lists.set(id, { records: list.records, isComplete: list.complete, startedAt });
-        problems.push(listProblem(list));
+        return listProblem(list);
       } catch (error) {
-        if (!(error instanceof CloudError) || stopping.aborted) throw error;
-        problems.push(isPermanent(error) ? null : toProblem(error));
+        if (isPermanent(error)) return null;
+        throw error;
+      } finally {
+        onRead(++read, ids.length);
       }
-      onRead(problems.length, ids.length);
     });
     // All lists are stored together. With ten thousand valves, placing all devices again after each property took 18 s
     // of CPU time.
-    return { problem: mergeProblems(problems), hasChanged: store.setOwnedSignals(lists) };
+    return { problem, hasChanged: store.setOwnedSignals(lists) };
   }
 
   signals(): Promise<PollProblem | null> {

@@ -1,6 +1,8 @@
 import { forEachLimit } from '../base/forEachLimit.ts';
+import { listNames } from '../base/listNames.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import { type CloudError, isMissing } from '../cloud/errors.ts';
+import { isMissing, isPermanent } from '../cloud/errors.ts';
+import { type CloudDeviceKind, kindLabels } from '../model/devices.ts';
 import type { PollName } from '../model/polls.ts';
 import type { ReadonlyDetails } from '../store/details.ts';
 import type { Store } from '../store/store.ts';
@@ -25,53 +27,121 @@ export interface DeviceQuery {
   readonly poll: PollName | null;
   /** Reads one device and stores the answer. The request is sent at `sentAt`. */
   readonly read: (id: string, sentAt: number) => Promise<void>;
-  /** Called if the cloud has no such data for this device, according to a request sent at `sentAt`. */
+  /** Called if the cloud has no such data for this device, or shows none, according to a request sent at `sentAt`. */
   readonly onNone: (id: string, sentAt: number) => void;
+}
+
+/** What was read device by device. A retry of a failed run reads only the devices that this run lacks. */
+export class DeviceReads {
+  readonly #retries = new Set<PollName>();
+  /** By request: the devices that were read or refused since the last run that was no retry. */
+  readonly #done = new Map<string, Set<string>>();
+  /** By request: the devices that the cloud refuses to show to this account. */
+  readonly refused = new Map<string, Set<string>>();
+
+  /** Records that a run of a poll begins, and whether it only retries the one before. */
+  begin(poll: PollName, isRetry: boolean): void {
+    if (isRetry) this.#retries.add(poll);
+    else this.#retries.delete(poll);
+  }
+
+  isRetry(poll: PollName | null): boolean {
+    return poll !== null && this.#retries.has(poll);
+  }
+
+  /** The devices that the present run has to read. */
+  due(poll: PollName | null, request: string, ids: readonly string[]): readonly string[] {
+    if (!this.isRetry(poll)) this.#done.set(request, new Set());
+    return ids.filter((id) => !this.#done.get(request)?.has(id));
+  }
+
+  /** Records that a device needs no retry. */
+  done(request: string, id: string): void {
+    this.#done.get(request)?.add(id);
+  }
+
+  setRefused(request: string, id: string, isRefused: boolean): void {
+    const refused = this.refused.get(request) ?? new Set();
+    this.refused.set(request, refused);
+    if (isRefused) refused.add(id);
+    else refused.delete(id);
+  }
+}
+
+/** Devices to read, by the name of the request for each. */
+interface DueDevices {
+  /** Null if they belong to no poll, so that nothing is retried. */
+  readonly poll: PollName | null;
+  readonly kind: CloudDeviceKind;
+  readonly request: string;
+  readonly ids: readonly string[];
+}
+
+/** Reads each device that is due. Resolves to a problem that names those that could not be read; null if there are none. */
+export async function readEach(
+  { client, store, reads, stopping }: PollParts,
+  { poll, kind, request, ids }: DueDevices,
+  read: (id: string) => Promise<PollProblem | null>,
+): Promise<PollProblem | null> {
+  const failed = new Map<string, PollProblem>();
+  await forEachLimit(client.maxConcurrency, reads.due(poll, request, ids), async (id) => {
+    if (stopping.aborted) return;
+    const problem = await read(id).catch(toProblem);
+    if (problem) failed.set(id, problem);
+    else reads.done(request, id);
+  });
+  if (stopping.aborted) throw stopping.reason;
+  const [first] = failed.values();
+  if (!first) return null;
+  const names = listNames([...failed.keys()].map((id) => store.label(kind, id)));
+  return { ...first, message: `${first.message}, for ${kindLabels[kind]} ${names}` };
 }
 
 /**
  * Reads each device. Resolves to null if all were read, or to a problem if some could not be read; rejects if none
- * could. A 404 or 405 means that its device has no such data, unless the client finds that the cloud does not offer the
- * operation.
+ * could. A 403, 404 or 405 means that this account has no such data of the device, unless the client finds that the cloud
+ * does not offer the operation.
  */
 export async function queryDevices(
-  { client, store, statuses, stopping, clock }: PollParts,
+  parts: PollParts,
   ids: readonly string[],
   { operation, poll, read, onNone }: DeviceQuery,
 ): Promise<PollProblem | null> {
+  const { client, store, statuses, reads, clock } = parts;
+  const kind = operation === 'read_hub' ? 'signal' : 'sonic';
   let readCount = 0;
   const failures: unknown[] = [];
-  const missing: CloudError[] = [];
+  const none: unknown[] = [];
   const isOffered = () => client.isOffered(operation);
-  await forEachLimit(client.maxConcurrency, ids, async (id) => {
-    if (!isOffered() || stopping.aborted) return;
+  const problem = await readEach(parts, { poll, kind, request: operation, ids }, async (id) => {
+    if (!isOffered()) return null;
     const sentAt = clock.monotonic();
     try {
       await read(id, sentAt);
+      reads.setRefused(operation, id, false);
     } catch (error) {
-      if (!isMissing(error)) {
+      if (!isMissing(error) && !isPermanent(error)) {
         failures.push(error);
-        return;
+        throw error;
       }
-      missing.push(error);
+      none.push(error);
+      reads.setRefused(operation, id, !isMissing(error));
       onNone(id, sentAt);
     }
     readCount += 1;
     if (poll) statuses.recordProgress(poll, readCount, ids.length);
+    return null;
   });
-  if (stopping.aborted) throw stopping.reason;
   if (!isOffered()) {
     drops[operation](store);
     return null;
   }
   // Either the cloud has no data for any of these devices, or it does not offer the operation. Later runs will show
   // which.
-  if (missing.length === ids.length && client.mayBeMissing(operation)) return null;
-  const isNothingRead = missing.length + failures.length === ids.length && ids.length > 0;
-  if (isNothingRead) throw failures[0] ?? missing[0];
-  if (failures.length === 0) return null;
-  const { message, key } = toProblem(failures[0]);
-  return { message: `${failures.length} of ${ids.length} devices: ${message}`, key };
+  if (none.length === ids.length && none.every(isMissing) && client.mayBeMissing(operation)) return null;
+  const isNothingRead = !reads.isRetry(poll) && none.length + failures.length === ids.length;
+  if (isNothingRead && ids.length > 0) throw failures[0] ?? none[0];
+  return problem;
 }
 
 /** The shown sonics. Sonics that are not in the table yet come first. */

@@ -4,6 +4,7 @@ import type { CloudClient } from '../cloud/client.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 import type { LocalDays } from './localDays.ts';
+import type { DeviceReads } from './perDevice.ts';
 import type { PollStatuses } from './pollStatus.ts';
 
 /** What all polls work with. */
@@ -12,6 +13,7 @@ export interface PollParts {
   readonly store: Store;
   readonly state: StateFile;
   readonly statuses: PollStatuses;
+  readonly reads: DeviceReads;
   readonly days: LocalDays;
   /** Aborts everything in progress when the bridge stops. */
   readonly stopping: AbortSignal;

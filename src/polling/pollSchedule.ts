@@ -23,13 +23,16 @@ export class PollSchedule {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #cron: ScheduledTask | null;
-  #task: (() => Promise<boolean>) | null = null;
+  #task: ((isRetry: boolean) => Promise<boolean>) | null = null;
+  /** When the last run that was no retry began, in ms of the monotonic clock. */
   #startedAt = 0;
   #longestPeriodMs = 0;
   #cancelTimer: () => void = () => {};
   #cancelTick: () => void = () => {};
   #isRunning = false;
   #isWanted = false;
+  /** Whether the next run comes before its time, because the last one failed. */
+  #isRetry = false;
   #isStopped = false;
   #failures = 0;
   #finished: Promise<void> = Promise.resolve();
@@ -43,9 +46,9 @@ export class PollSchedule {
 
   /**
    * Runs the task at once, resolves after that run, and then continues by the schedule. The task resolves to whether it
-   * succeeded, and never rejects.
+   * succeeded, and never rejects. It is told whether the run is only a retry of a failed one: such a run delays no other.
    */
-  async start(task: () => Promise<boolean>): Promise<void> {
+  async start(task: (isRetry: boolean) => Promise<boolean>): Promise<void> {
     if (this.#isStopped) return;
     this.#task = task;
     if (this.#cron) this.#tick(this.#cron, this.#clock.now(), this.#clock.monotonic());
@@ -54,8 +57,13 @@ export class PollSchedule {
 
   /** Runs as soon as no other run is in progress; resolves when that run has ended. Does nothing before `start`. */
   runNow(): Promise<void> {
+    return this.#begin(false);
+  }
+
+  #begin(isRetry: boolean): Promise<void> {
     if (this.#isStopped || this.#task === null) return this.#finished;
     this.#isWanted = true;
+    this.#isRetry = isRetry;
     if (!this.#isRunning) this.#finished = this.#run(this.#task);
     return this.#finished;
   }
@@ -85,14 +93,15 @@ export class PollSchedule {
     return this.#longestPeriodMs;
   }
 
-  async #run(task: () => Promise<boolean>): Promise<void> {
+  async #run(task: (isRetry: boolean) => Promise<boolean>): Promise<void> {
     this.#isRunning = true;
     let isSuccess = true;
     while (this.#isWanted && !this.#isStopped) {
       this.#isWanted = false;
       this.#cancelTimer();
-      this.#startedAt = this.#clock.monotonic();
-      isSuccess = await task();
+      const isRetry = this.#isRetry;
+      if (!isRetry) this.#startedAt = this.#clock.monotonic();
+      isSuccess = await task(isRetry);
     }
     this.#isRunning = false;
     this.#failures = isSuccess ? 0 : this.#failures + 1;
@@ -100,19 +109,19 @@ export class PollSchedule {
   }
 
   #setTimer(): void {
-    const waits: number[] = [];
-    if (this.#failures > 0) waits.push(backoffMs(retryBackoff, this.#failures, this.#random));
-    if (this.#schedule.kind === 'every') {
-      waits.push(this.#startedAt + this.#schedule.everyMs - this.#clock.monotonic());
-    }
-    if (waits.length > 0) this.#runAt(this.#clock.monotonic() + Math.max(0, Math.min(...waits)));
+    const never = Number.POSITIVE_INFINITY;
+    const now = this.#clock.monotonic();
+    const retryAt = this.#failures > 0 ? now + backoffMs(retryBackoff, this.#failures, this.#random) : never;
+    const dueAt = this.#schedule.kind === 'every' ? this.#startedAt + this.#schedule.everyMs : never;
+    if (Math.min(retryAt, dueAt) < never)
+      this.#runAt(Math.max(now, Math.min(retryAt, dueAt)), retryAt < dueAt);
   }
 
-  #runAt(dueAt: number): void {
+  #runAt(dueAt: number, isRetry: boolean): void {
     const leftMs = dueAt - this.#clock.monotonic();
     this.#cancelTimer = this.#clock.after(Math.min(leftMs, lookEveryMs), () => {
-      if (leftMs <= lookEveryMs || this.#clock.monotonic() >= dueAt) void this.runNow();
-      else this.#runAt(dueAt);
+      if (leftMs <= lookEveryMs || this.#clock.monotonic() >= dueAt) void this.#begin(isRetry);
+      else this.#runAt(dueAt, isRetry);
     });
   }
 

@@ -1,14 +1,14 @@
 import { EventEmitter } from 'node:events';
 import type { Random } from '../base/backoff.ts';
 import type { Schedule } from '../base/schedule.ts';
-import { CloudError } from '../cloud/errors.ts';
+import { CloudError, isPermanent } from '../cloud/errors.ts';
 import { isSignalReachable } from '../model/devices.ts';
 import { byPoll, listPolls, type PollName, pollNames, pollTable, sonicPolls } from '../model/polls.ts';
 import type { Incident } from '../model/records.ts';
 import { Details } from './details.ts';
 import { Lists } from './lists.ts';
 import { LocalDays } from './localDays.ts';
-import { dropUnavailable } from './perDevice.ts';
+import { DeviceReads, dropUnavailable } from './perDevice.ts';
 import type { PollParts } from './pollParts.ts';
 import { PollSchedule } from './pollSchedule.ts';
 import {
@@ -98,6 +98,8 @@ export class Poller extends EventEmitter<PollerEvents> {
     usage: () => this.#usage.poll(),
     pressure_tests: () => this.#pressureTests.poll(),
   };
+  /** What was read device by device. */
+  readonly reads = new DeviceReads();
   /** How the polls went. */
   readonly statuses: PollStatuses;
 
@@ -108,7 +110,18 @@ export class Poller extends EventEmitter<PollerEvents> {
     const statuses = new PollStatuses(this.#schedules, options, clock);
     this.statuses = statuses;
     const days = new LocalDays(store, state, timezone, clock);
-    const parts = { client, store, state, statuses, days, stopping: this.#stopping.signal, clock, log };
+    const { reads } = this;
+    const parts = {
+      client,
+      store,
+      state,
+      statuses,
+      reads,
+      days,
+      stopping: this.#stopping.signal,
+      clock,
+      log,
+    };
     this.#parts = parts;
     this.#lists = new Lists(parts);
     store.on('device', ({ event, kind }) => {
@@ -188,7 +201,7 @@ export class Poller extends EventEmitter<PollerEvents> {
   }
 
   #start(poll: PollName): Promise<void> {
-    return this.#schedules[poll].start(() => this.#run(poll));
+    return this.#schedules[poll].start((isRetry) => this.#run(poll, isRetry));
   }
 
   /** Polls everything as soon as possible. If the cloud has rejected the sign-in, tries it again. */
@@ -239,14 +252,15 @@ export class Poller extends EventEmitter<PollerEvents> {
     await Promise.all(pollNames.map((poll) => this.#schedules[poll].stop()));
   }
 
-  /** Runs one poll; resolves to whether everything was read, and never rejects. */
-  async #run(poll: PollName): Promise<boolean> {
+  /** Runs one poll; resolves to false if it should be retried before its time, and never rejects. */
+  async #run(poll: PollName, isRetry: boolean): Promise<boolean> {
     const { store, statuses, stopping, clock, log } = this.#parts;
     const startedAt = clock.monotonic();
     const before = statuses.records[poll];
     // Without a list of sonics there is nothing to read.
     if (pollTable[poll].isBySonic && statuses.records.sonics.lastSuccessAt === null) return true;
     statuses.begin(poll);
+    this.reads.begin(poll, isRetry && before.failure?.kind === 'incomplete');
     store.setAging(statuses.isCloudAnswering);
     let failure: PollFailure | null;
     try {
@@ -271,9 +285,10 @@ export class Poller extends EventEmitter<PollerEvents> {
     }
     store.setAging(statuses.isCloudAnswering);
     this.emit('ended', poll, failure === null);
-    if (poll === 'properties') void this.#details.hubsAndCategories();
-    if (poll === 'signals' && this.#areListsRead) void this.#details.newHubs();
-    return failure === null;
+    if (poll === 'properties' && !this.reads.isRetry(poll)) void this.#details.hubsAndCategories();
+    else if (['properties', 'signals'].includes(poll) && this.#areListsRead) void this.#details.newHubs();
+    // What the cloud refuses to show of valves is not requested again before its time.
+    return failure === null || (pollTable[poll].isBySonic === true && isPermanent(failure));
   }
 
   /**

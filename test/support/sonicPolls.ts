@@ -4,6 +4,7 @@ import type { OperationName } from '../../src/cloud/operations.ts';
 import type { UncheckedCall } from '../../src/cloud/request.ts';
 import { byPoll } from '../../src/model/polls.ts';
 import { LocalDays } from '../../src/polling/localDays.ts';
+import { DeviceReads } from '../../src/polling/perDevice.ts';
 import type { PollParts } from '../../src/polling/pollParts.ts';
 import { PollSchedule } from '../../src/polling/pollSchedule.ts';
 import { PollStatuses } from '../../src/polling/pollStatus.ts';
@@ -36,6 +37,7 @@ export function sonicPollParts({ store, state, answers, maxAgeMs, timezone, cloc
     store,
     state,
     statuses,
+    reads: new DeviceReads(),
     days: new LocalDays(store, state, timezone, clock),
     stopping: new AbortController().signal,
     clock,

@@ -32,6 +32,7 @@ const well: HealthInputs = {
   isFirstReading: false,
   overdue: [],
   silentValves: [],
+  areAllSilent: false,
   rejectedUntil: null,
   limitedUntil: null,
   problems: [],
@@ -113,9 +114,15 @@ describe('health', () => {
       reason,
       unready: { cloud: reason },
     });
-    const silent = evaluateHealth({ ...well, silentValves: ['"Kitchen"', '"Bath"'] });
+    const silent = evaluateHealth({ ...well, silentValves: ['"Kitchen"', '"Bath"'], areAllSilent: true });
     expect(silent).toMatchObject({ status: 'degraded', unready: { cloud: silent.reason } });
     expect(silent.reason).toMatch(/^No new measurements from "Kitchen", "Bath"\. Flow/);
+  });
+
+  it('is degraded by some valves without measurements, and the cloud is ready all the same', () => {
+    const some = evaluateHealth({ ...well, silentValves: ['"Kitchen"'] });
+    expect(some).toMatchObject({ status: 'degraded', unready: { cloud: null } });
+    expect(some.reason).toMatch(/^No new measurements from "Kitchen"\. /);
   });
 
   it('is degraded, and the broker not ready, by a problem that says so', () => {

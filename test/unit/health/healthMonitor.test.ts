@@ -41,6 +41,7 @@ async function startMonitor(record: object) {
   const retained = Object.assign(new EventEmitter(), { refusal: null });
   const poller = Object.assign(new EventEmitter(), {
     isFirstReading: false,
+    reads: { refused: new Map() },
     statuses: {
       records,
       overdue: [] as PollName[],

@@ -80,6 +80,22 @@ describe('a task that recurs', () => {
     await task.stop();
   });
 
+  it('keeps to its schedule whatever is retried between, and says which run is a retry', async () => {
+    outcome = false;
+    const retries: boolean[] = [];
+    const task = scheduled({ kind: 'every', everyMs: 20_000 });
+    const start = clock.monotonic();
+    await task.start((isRetry) => {
+      retries.push(isRetry);
+      return run();
+    });
+    await pass(40_000);
+    const scheduledAt = runs.flatMap((at, index) => (retries[index] ? [] : [at - start]));
+    expect(scheduledAt).toEqual([0, 20_000, 40_000]);
+    expect(retries).toContain(true);
+    await task.stop();
+  });
+
   it('never waits longer than its schedule after a failure', async () => {
     outcome = false;
     const task = scheduled({ kind: 'every', everyMs: 2_000 });

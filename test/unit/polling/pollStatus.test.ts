@@ -82,6 +82,7 @@ describe('what could not be read', () => {
       isFirstReading: false,
       overdue: [],
       silentValves: [],
+      areAllSilent: false,
       problems: [],
     });
     expect(problems.map(({ key }) => key)).toEqual(['timeout']);

@@ -165,28 +165,6 @@ describe('an incident that a list misses which never is complete', () => {
   });
 });
 
-describe('a signal that the list of its property misses, where a filter is on', () => {
-  it('is asked for once more at once: it may have left the property', async () => {
-    let owned = list({ id: 'hub' });
-    const { poller, store, stub } = await startPoller(
-      ({ path }) => {
-        if (path.endsWith('/home/signals')) return owned;
-        if (path.endsWith('/shop/signals')) return list();
-        return path.endsWith('/properties') ? list({ id: 'home' }, { id: 'shop' }) : list({ id: 'hub' });
-      },
-      systemClock,
-      { selection: ['home'] },
-    );
-    const asked = () => stub.requests.filter(({ path }) => path.endsWith('/home/signals')).length;
-    expect([asked(), store.signalView('hub')?.propertyId]).toEqual([1, 'home']);
-    owned = list();
-    void poller.runNow('properties');
-    await waitFor(() => store.topology.propertyOf('signal', 'hub') === null, { what: 'the second list' });
-    await poller.stop();
-    expect(asked()).toBe(3);
-  });
-});
-
 describe('what is asked for property by property', () => {
   const lists: Readonly<Record<string, StubAnswer>> = {
     '/properties': list({ id: 'home' }, { id: 'shop' }, { id: 'barn' }, { id: 'shed' }),
@@ -231,6 +209,26 @@ describe('what is asked for property by property', () => {
     expect(poller.statuses.counts('properties')).toEqual({ success: 1, incomplete: 0, failure: 0 });
     expect(store.sonicView('kitchen')).toMatchObject({ propertyId: 'home' });
     expect(store.incidents.get('leak')).not.toBeNull();
+  });
+
+  it('is read again before its time only of the property that failed', async () => {
+    const clock = noon();
+    let isFailing = true;
+    const { poller, stub } = await startPoller(({ path }) => {
+      if (isFailing && path.endsWith('/shop/settings')) return { status: 422 };
+      return answerTo(path);
+    }, clock);
+    await waitFor(() => poller.statuses.records.properties.failure, { what: 'the failure' });
+    expect(poller.statuses.records.properties.failure?.message).toMatch(/, for property "shop"$/);
+    const before = stub.requests.length;
+    isFailing = false;
+    clock.advance(10_000);
+    await waitFor(() => poller.statuses.records.properties.failure === null, { what: 'the retry' });
+    const again = stub.requests.slice(before).filter(({ path }) => path.includes('/properties/'));
+    expect(again.map(({ path }) => path)).toEqual([
+      '/ape/v1/properties/shop/settings',
+      '/ape/v1/properties/shop/notifications',
+    ]);
   });
 
   it('shows when the days of usage begin, and usage is not read before', async () => {

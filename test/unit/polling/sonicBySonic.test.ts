@@ -163,12 +163,43 @@ describe('what is asked for sonic by sonic', () => {
     expect(poller.statuses.records[poll].failure?.message).toMatch(/404/);
   });
 
-  it.each(figures)('(%s) says of how many sonics it could not be read', async (poll) => {
+  it.each(figures)(
+    '(%s) is refused of one sonic for good: no failure, and no sooner request',
+    async (poll) => {
+      const clock = noon();
+      const answer: StubHandler = ({ path }) => (path.includes('/two/') ? { status: 403 } : byPoll[poll]);
+      const { store, poller, stub } = await startPoller(cloudOf(linked, answer), clock);
+      expect(poller.statuses.records[poll].failure).toBeNull();
+      expect(shown(store, poll, 'one')).toBeTruthy();
+      expect([...(poller.reads.refused.get(byPoll[poll].operation) ?? [])]).toEqual(['two']);
+      const before = stub.requests.length;
+      clock.advance(600_000);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(stub.requests.slice(before).filter(({ path }) => path.endsWith(byPoll[poll].path))).toEqual([]);
+    },
+  );
+
+  it.each(figures)('(%s) fails for one sonic: it alone is read again before its time', async (poll) => {
+    const clock = noon();
+    let isFailing = true;
+    const answer: StubHandler = ({ path }) =>
+      isFailing && path.includes('/two/') ? { status: 422 } : byPoll[poll];
+    const { poller, stub, store } = await startPoller(cloudOf(linked, answer), clock);
+    const before = stub.requests.length;
+    isFailing = false;
+    clock.advance(10_000);
+    await waitFor(() => poller.statuses.records[poll].failure === null, { what: 'the retry' });
+    expect(shown(store, poll, 'two')).toBeTruthy();
+    const again = stub.requests.slice(before).filter(({ path }) => path.endsWith(byPoll[poll].path));
+    expect(new Set(again.map(({ path }) => path.split('/').at(-2)))).toEqual(new Set(['two']));
+  });
+
+  it.each(figures)('(%s) says of which sonics it could not be read', async (poll) => {
     const answer: StubHandler = ({ path }) => (path.includes('/two/') ? { status: 422 } : byPoll[poll]);
     const { store, poller } = await startPoller(cloudOf(linked, answer), noon());
     expect(poller.statuses.records[poll].failure).toMatchObject({
       kind: 'incomplete',
-      message: expect.stringContaining('1 of 2 devices: '),
+      message: expect.stringMatching(/, for valve "two"$/),
     });
     expect(shown(store, poll, 'one')).toBeTruthy();
     expect(shown(store, poll, 'two')).toBeUndefined();
