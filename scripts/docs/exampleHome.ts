@@ -64,6 +64,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
     sonic: {
       kind: 'sonic',
       isFlap: false,
+      isSignalFlap: false,
       isSignalReachable: true,
       sonic,
       isWifi: false,

@@ -1,5 +1,6 @@
 import { newestFirst, typeOf } from '../model/incidents.ts';
-import type { Incident } from '../model/records.ts';
+import { type Incident, severities } from '../model/records.ts';
+import { knownWord } from '../model/words.ts';
 import { incidentName } from './incidents.ts';
 
 /** The urgencies of alerts, the most urgent first. */
@@ -28,16 +29,18 @@ const waterTypes: readonly (string | null)[] = [
 ];
 
 /** The urgency of each severity that the cloud is known to use. */
-const bySeverity: Readonly<Record<string, Urgency>> = { high: 'alarm', medium: 'warning', low: 'notice' };
+const bySeverity: Readonly<Record<(typeof severities)[number], Urgency>> = {
+  high: 'alarm',
+  medium: 'warning',
+  low: 'notice',
+};
 
 /** The urgency of an alert. A leak is an alarm, whatever its severity in the cloud. */
 function urgencyOf(type: string | null, severity: string | null): Urgency {
   if (type === waterTypes[0]) return 'alarm';
-  const isWater = waterTypes.includes(type);
-  return (
-    (Object.hasOwn(bySeverity, severity ?? '') && bySeverity[severity ?? '']) ||
-    (isWater ? 'alarm' : 'warning')
-  );
+  const known = knownWord(severities, severity);
+  if (known !== null) return bySeverity[known];
+  return waterTypes.includes(type) ? 'alarm' : 'warning';
 }
 
 /** The alerts of these incidents: the most urgent first, of those the ones about water, then the newest. */

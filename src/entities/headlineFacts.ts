@@ -145,7 +145,8 @@ export function failureOf({ valveRecord: { failed } }: SonicView): ShownFailure 
  */
 export function doubtOf(view: SonicView, isFresh: boolean): Doubt {
   if (!isFresh || view.isStale) return 'old';
-  if (isSonicReachable(view)) return null;
+  // A link that only one reading says is down makes nothing unavailable, but nothing is certain until the next one.
+  if (isSonicReachable(view)) return view.isFlap || view.isSignalFlap ? 'unsure' : null;
   // If the valve would be reachable through a reachable hub, only its hub is in doubt.
   return isSonicReachable({ ...view, isSignalReachable: view.isSignalReachable ?? true })
     ? 'unsure'

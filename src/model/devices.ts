@@ -57,6 +57,8 @@ export interface SonicView extends WithIncidents {
   readonly isSignalReachable: boolean | null;
   /** Whether only a single reading says that its link is down. That may be a short flap. */
   readonly isFlap: boolean;
+  /** The same of the link of its signal. */
+  readonly isSignalFlap: boolean;
   readonly propertyId: string | null;
   /** Whether its record is out of date, because recent lists did not have it. */
   readonly isStale: boolean;

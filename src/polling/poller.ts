@@ -50,6 +50,9 @@ interface PollerEvents {
  */
 const ageEveryMs = 30_000;
 
+/** A link that one reading says is down is read again so many ms later, so that a lost hub is soon known. */
+const secondReadingMs = 30_000;
+
 /** The longest wait for the first details, in ms. In a large account, reading them takes minutes. */
 const maxDetailsMs = 5_000;
 
@@ -78,6 +81,7 @@ export class Poller extends EventEmitter<PollerEvents> {
   readonly #stopping = new AbortController();
   #areListsRead = false;
   #cancelAging: () => void = () => {};
+  #cancelSecondReading: () => void = () => {};
   #propertiesRead: Promise<void> = Promise.resolve();
   #onReached: () => void = () => {};
   /** Resolves when the first list could be read, or when the poller is stopped. */
@@ -248,6 +252,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#onReached();
     this.#parts.days.stop();
     this.#cancelAging();
+    this.#cancelSecondReading();
     this.#parts.store.setAging(false);
     await Promise.all(pollNames.map((poll) => this.#schedules[poll].stop()));
   }
@@ -285,10 +290,19 @@ export class Poller extends EventEmitter<PollerEvents> {
     }
     store.setAging(statuses.isCloudAnswering);
     this.emit('ended', poll, failure === null);
+    if (poll === 'signals') this.#readFlapsAgain();
     if (poll === 'properties' && !this.reads.isRetry(poll)) void this.#details.hubsAndCategories();
     else if (['properties', 'signals'].includes(poll) && this.#areListsRead) void this.#details.newHubs();
     // What the cloud refuses to show of valves is not requested again before its time.
     return failure === null || (pollTable[poll].isBySonic === true && isPermanent(failure));
+  }
+
+  /** Reads the hubs again soon if only one reading says that one has lost the cloud. */
+  #readFlapsAgain(): void {
+    const { store, clock } = this.#parts;
+    this.#cancelSecondReading();
+    if (store.ids('signal').some((id) => store.signalView(id)?.isFlap))
+      this.#cancelSecondReading = clock.after(secondReadingMs, () => void this.runNow('signals'));
   }
 
   /**

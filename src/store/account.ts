@@ -21,7 +21,7 @@ import { PropertyFilter } from './propertyFilter.ts';
 import { type RestMemory, RestTimes } from './restTimes.ts';
 import { Table } from './table.ts';
 import { Topology } from './topology.ts';
-import { UnreachableSonics } from './unreachableSonics.ts';
+import { UnreachableDevices } from './unreachableDevices.ts';
 import { type ValveMemory, ValveRecords } from './valveRecords.ts';
 import { Valves } from './valves.ts';
 
@@ -52,7 +52,7 @@ export class Account {
   readonly flaps = { signal: new LinkFlaps(), sonic: new LinkFlaps() };
   readonly valves = new Valves();
   readonly valveRecords: ValveRecords;
-  readonly unreachableSonics = new UnreachableSonics();
+  readonly unreachable = new UnreachableDevices();
   readonly settings = new DetailTable<PropertySettings>(withoutSettings);
   readonly notifications = new DetailTable<NotificationSettings>(withoutSettings);
   readonly accepted: AcceptedTable;

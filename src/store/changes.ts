@@ -17,12 +17,12 @@ export type Dirty = Readonly<Record<PlannedKind, ReadonlySet<string>>>;
 export class Changes {
   #dirty = nothing();
   #isMarked = false;
-  #sonics = new Set<string>();
+  #reporters: DeviceKey[] = [];
 
   mark(kind: PlannedKind, id: string): void {
     this.#dirty[kind].add(id);
     this.#isMarked = true;
-    if (kind === 'sonic') this.#sonics.add(id);
+    if (kind === 'signal' || kind === 'sonic') this.#reporters.push({ kind, id });
   }
 
   /** The devices and incidents marked since the last call. */
@@ -32,10 +32,10 @@ export class Changes {
     return taken;
   }
 
-  /** The sonics marked since the last call. */
-  takeSonics(): ReadonlySet<string> {
-    const taken = this.#sonics;
-    this.#sonics = new Set();
+  /** The signals and sonics marked since the last call. */
+  takeReporters(): readonly DeviceKey[] {
+    const taken = this.#reporters;
+    this.#reporters = [];
     return taken;
   }
 

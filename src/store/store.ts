@@ -548,15 +548,15 @@ export class Store extends EventEmitter<StoreEvents> {
     });
   }
 
-  /** Marks the properties in which a first sonic is unreachable, or no sonic is any more. */
+  /** Marks the properties in which a first device is unreachable, or no device is any more. */
   #recordUnreachable(): void {
-    const { unreachableSonics, devices } = this.#account;
+    const { unreachable, devices } = this.#account;
     // Until a list was complete, a sonic that none had may be in any property.
-    const changed = unreachableSonics.record('', devices.sonic.isListFresh ? undefined : null);
-    for (const id of this.#changes.takeSonics()) {
-      const isUnreachable = this.sonicView(id)?.isReporting === false;
-      const propertyId = isUnreachable ? this.topology.propertyOf('sonic', id) : undefined;
-      changed.push(...unreachableSonics.record(id, propertyId));
+    const changed = unreachable.record('', devices.sonic.isListFresh ? undefined : null);
+    for (const { kind, id } of this.#changes.takeReporters()) {
+      const isUnreachable = this.view(kind, id)?.isReporting === false;
+      const propertyId = isUnreachable ? this.topology.propertyOf(kind, id) : undefined;
+      changed.push(...unreachable.record(`${kind}/${id}`, propertyId));
     }
     for (const each of changed)
       for (const propertyId of each === null ? this.ids('property') : [each])

@@ -33,7 +33,7 @@ export function propertyViewOf(
     possibleIncidents: incidents.possibleAt('property', id),
     // If a signal is not known to be in this property yet, its incidents would be missing here.
     areIncidentsKnown: incidents.areKnown && topology.areSignalsKnown(id),
-    isReporting: !account.unreachableSonics.mayBeIn(id),
+    isReporting: !account.unreachable.mayBeIn(id),
   };
 }
 
@@ -74,8 +74,7 @@ export function signalViewOf(account: Account, id: string): SignalView | null {
     incidents: incidents.shownBy('signal', id),
     possibleIncidents: incidents.possibleAt('signal', id),
     areIncidentsKnown: incidents.areKnown,
-    // The cloud itself detects the incidents of a hub, so an unreachable hub hides none.
-    isReporting: true,
+    isReporting: isSignalReachable(link),
   };
 }
 
@@ -96,6 +95,7 @@ export function sonicViewOf(account: Account, id: string): SonicView | null {
     signal: link?.signal ?? (signalId === null ? 'none' : 'unknown'),
     isSignalReachable: link && !link.isStale ? isSignalReachable(link) : signalId === null || null,
     isFlap: flaps.sonic.has(id) && !ownIncidents.some(isLinkLost),
+    isSignalFlap: link?.isFlap ?? false,
     propertyId,
     isStale: devices.sonic.isStale(id),
     valve: valves.shown(sonic),

@@ -326,8 +326,8 @@ export class ShownJudge {
   }
 
   /**
-   * "No problem" may be shown only if the device could have reported a problem. A sonic cannot report one
-   * while it is unreachable.
+   * "No problem" may be shown only if the device could have reported a problem. A hub or a sonic cannot report
+   * one while it is unreachable.
    */
   #couldReport(kind: Kind, id: string, from: number): boolean {
     // The bridge knows this from two reads: of the device's link, and of its hub's link, which is read less
@@ -335,7 +335,7 @@ export class ShownJudge {
     const { now, bounds } = this.#context;
     const { maxAgeMs, selection } = bounds();
     const since = Math.min(from, now() - maxAgeMs.signals);
-    if (kind === 'sonic') return this.#wasReachable('sonic', id, since);
+    if (kind !== 'property') return this.#wasReachable(kind, id, since);
     const { latest } = this.#history;
     return [...latest.thingsById].every(
       ([each, { record }]) =>

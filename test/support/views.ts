@@ -176,6 +176,7 @@ export function sonicView(changes: Partial<SonicView> = {}): SonicView {
     signal,
     isSignalReachable: signal === 'none' || isLinked,
     isFlap: false,
+    isSignalFlap: false,
     propertyId: 'property-1',
     valve: 'open',
     isStale: false,

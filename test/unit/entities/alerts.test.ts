@@ -15,6 +15,7 @@ it.each([
   ['low_battery_level', 'low', 'notice'],
   ['long_flow_alert', null, 'alarm'],
   ['long_flow_alert', 'a new word', 'alarm'],
+  ['low_battery_level', 'HIGH', 'alarm'],
   ['low_battery_level', null, 'warning'],
   ['low_battery_level', 'constructor', 'warning'],
   ['dragon', 'high', 'alarm'],
