@@ -21,6 +21,7 @@ import {
   repeatedKeyMessage,
 } from '../homeassistant/command.ts';
 import { isTopicName } from '../homeassistant/topics.ts';
+import type { Store } from '../store/store.ts';
 import { type MessageLimits, type MessageProblem, payloadProblem, timeLeftMs } from './messageRules.ts';
 import { type CommandParts, isValveCall, reasonFor, shortenedReason, type ValveCall } from './outcome.ts';
 import { isSuperseded, pausedRefusal, type Updates } from './updates.ts';
@@ -142,7 +143,11 @@ export class Requests {
     const call: UncheckedCall = { operation, ...payload.parts };
     const failure = problem ? rejection(problem.code, problem.reason) : this.#judge(call, payload.problem);
     // If there is no failure, this is a valid call of a known operation.
-    const request = { message, call: call as Call, transaction: payload.transaction };
+    const request = {
+      message,
+      call: failure ? (call as Call) : inKnownSpelling(call as Call, this.#parts.store),
+      transaction: payload.transaction,
+    };
     if (failure) this.#fail(request, failure);
     else if (isValveCall(request.call)) void this.#moveValve(request, request.call);
     else if (this.#running >= maxRunning && this.#waiting.length >= maxWaitingRequests) {
@@ -315,6 +320,15 @@ export class Requests {
     const topic = topics.response(operation);
     return isTopicName(topic) ? topic : null;
   }
+}
+
+/** The call with each id as the cloud spells it. Then everything here finds its record. */
+function inKnownSpelling(call: Call, { devices: { property, signal, sonic } }: Store): Call {
+  const tables = { property_id: property, signal_id: signal, sonic_id: sonic, thing_id: sonic };
+  const params = Object.entries<string>(call.params ?? {}).map(([name, id]) => {
+    return [name, tables[name as keyof typeof tables]?.idOf(id) ?? id];
+  });
+  return { ...call, params: Object.fromEntries(params) } as Call;
 }
 
 /** Why a request for a valve has failed. */

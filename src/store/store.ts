@@ -348,8 +348,8 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Records how far a valve command is, or how it ended. */
   recordCommand(sonicId: string, asked: AskedCommand, ...ending: CommandEnding): void {
-    if (!this.#shown.has('sonic', this.devices.sonic.idOf(sonicId))) return;
     const id = this.devices.sonic.idOf(sonicId);
+    if (!this.#shown.has('sonic', id)) return;
     this.#account.valveRecords.recordCommand(id, asked, ...ending);
     this.#expireFailures();
     this.#shows('sonic', id);
@@ -357,12 +357,12 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Records that the cloud may carry out a command from now on. */
   recordInFlight(sonicId: string, asked: AskedCommand): void {
-    this.#account.valveRecords.recordInFlight(sonicId, asked);
+    if (this.#shown.has('sonic', sonicId)) this.#account.valveRecords.recordInFlight(sonicId, asked);
   }
 
   /** Records until when a sent command may move the valve; null, the cloud has not received it. */
   recordMovesUntil(sonicId: string, asked: AskedCommand, until: number | null): void {
-    this.#account.valveRecords.recordMovesUntil(sonicId, asked, until);
+    if (this.#shown.has('sonic', sonicId)) this.#account.valveRecords.recordMovesUntil(sonicId, asked, until);
   }
 
   /** The last command and movement of a valve, also of an earlier run. */

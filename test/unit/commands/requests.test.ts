@@ -233,3 +233,12 @@ describe('answers', () => {
     expect(responses).toHaveLength(2_001);
   });
 });
+
+it('a request that spells an id in capitals is about the valve that is known', async () => {
+  const bench = await startCommands();
+  const payload = { params: { sonic_id: 'SONIC-1' }, body: { action: 'close' } };
+  bench.take('sonic2mqtt/bridge/request/command_valve', JSON.stringify(payload));
+  await bench.untilOutcomes(1);
+  expect(bench.changes).toEqual([['/ape/v1/sonics/sonic-1/valve', { action: 'close' }]]);
+  expect(bench.store.sonicView('sonic-1')?.valve).toBe('closing');
+});
