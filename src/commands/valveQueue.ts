@@ -12,6 +12,7 @@ import { idKey } from '../model/ids.ts';
 import { settledValve, targetOf, type ValveAction } from '../model/valve.ts';
 import type { AskedCommand, CommandStatus } from '../model/valveCommand.ts';
 import type { Store } from '../store/store.ts';
+import type { CommandFailure } from '../store/valveRecords.ts';
 import { type MessageLimits, messageProblem, timeLeftMs } from './messageRules.ts';
 import { type CommandParts, isValveOperation, reasonFor, reasons, type ValveCall } from './outcome.ts';
 import type { ValveWishes } from './valveWishes.ts';
@@ -323,7 +324,7 @@ export class ValveQueue {
     );
     const isRead = (store.devices.sonic.readAt(id) ?? 0) >= sentAt;
     const reason = isRead ? `no movement within ${waited}` : `the valve could not be read for ${waited}`;
-    this.#note(command, 'not_confirmed', reason, isRead ? confirmTimeoutMs : null);
+    this.#note(command, 'not_confirmed', reason, { waitedMs: isRead ? confirmTimeoutMs : null });
     outcomes.record(topic, 'error', 'not_confirmed', null);
   }
 
@@ -353,19 +354,22 @@ export class ValveQueue {
     { id, asked }: ValveCommand,
     status: CommandStatus,
     reason: string | null,
-    waitedMs: number | null = null,
+    failure: Omit<CommandFailure, 'isFailure'> = {},
   ) {
     const isFailure = status === 'error' || status === 'refused' || status === 'not_confirmed';
     if (asked.action !== null)
-      this.#parts.store.recordCommand(id, asked, status, reason, { isFailure, waitedMs });
+      this.#parts.store.recordCommand(id, asked, status, reason, { isFailure, ...failure });
   }
 
   #end(command: ValveCommand, result: ValveResult): void {
     const { message, onEnd } = command;
     const { topic } = message;
     const { outcomes } = this.#parts;
-    if (result.status === 'error') this.#note(command, 'error', reasonFor(result.error));
-    else if (result.status !== 'ok') this.#note(command, result.status, result.reason);
+    if (result.status === 'error') {
+      const { error } = result;
+      const mayHaveMoved = !(error instanceof CloudError) || error.mayHaveActed;
+      this.#note(command, 'error', reasonFor(error), { mayHaveMoved });
+    } else if (result.status !== 'ok') this.#note(command, result.status, result.reason);
     if (result.status === 'ok') outcomes.record(topic, 'ok', null, result.httpStatus);
     else if (result.status !== 'error') outcomes.record(topic, result.status, result.reason, null);
     else outcomes.record(topic, 'error', reasonFor(result.error), result.httpStatus);

@@ -35,6 +35,9 @@ export interface ShownFailure {
   readonly at: number;
   /** How long the valve was read without a movement, in s; null if it was not read in vain. */
   readonly count: number | null;
+  /** The text of what follows from it. */
+  readonly advice: HeadlineText;
+  readonly reason: string | null;
 }
 
 /** The parts of a valve that the headline needs. */
@@ -83,10 +86,7 @@ export function headlineOf(facts: HeadlineFacts): Headline {
     if (trouble)
       return { ...trouble, details: [...moreAlerts(alerts.length).map(sentence), ...trouble.details] };
     const lead = [alertSentence(worst), ...waterOf(worst.valve, facts)];
-    const failed = facts.valves.flatMap((each): Parts[] =>
-      each.failed ? [[each.failed.text, placeValues(each)]] : [],
-    );
-    const details = [...failed.slice(0, 1), ...moreAlerts(alerts.length - 1), ...extras(facts)];
+    const details = [...failedParts(facts), ...moreAlerts(alerts.length - 1), ...extras(facts)];
     return say(worst.alert.urgency, lead, details);
   }
   if (cloud.status === 'connecting') return say('unknown', [['connecting_cloud']]);
@@ -114,27 +114,36 @@ function outage({ cloud, health, valves }: HeadlineFacts, alerts: readonly Place
   return say(tone, [alertSentence(worst), cause], [...moreAlerts(alerts.length - 1), ...rest]);
 }
 
-/** The headline about a valve that has not obeyed, is faulty, offline or unknown; null if there is none. */
+/** The headline about a valve that is faulty, offline, has not obeyed or is unknown; null if there is none. */
 function troubledHeadline(facts: HeadlineFacts): Headline | null {
   const { valves } = facts;
   const faulty = valves.filter(({ isFaulty }) => isFaulty);
   const away = valves.filter(({ isReachable }) => !isReachable);
   const unsure = valves.filter(({ isSure, valve }) => !isSure || valve === null);
   const failed = failedHeadline(facts);
+  const worse =
+    (faulty.length > 0 && about(faulty, 'warning', 'valve_faulty', 'valves_faulty', facts)) ||
+    (away.length > 0 && about(away, 'warning', 'valve_offline', 'valves_offline', facts));
+  if (worse) return { ...worse, details: [...failedParts(facts).map(sentence), ...worse.details] };
   if (failed) return failed;
-  if (faulty.length > 0) return about(faulty, 'warning', 'valve_faulty', 'valves_faulty', facts);
-  if (away.length > 0) return about(away, 'warning', 'valve_offline', 'valves_offline', facts);
   if (unsure.length > 0) return about(unsure, 'unknown', 'valve_unknown', 'valves_unknown', facts);
   return null;
+}
+
+/** The first valve that has not carried out its command, where something worse comes first. */
+function failedParts({ valves }: HeadlineFacts): Parts[] {
+  return valves
+    .flatMap((each): Parts[] => (each.failed ? [[each.failed.text, placeValues(each)]] : []))
+    .slice(0, 1);
 }
 
 /** The headline about a valve that has not carried out its command; null if there is none. */
 function failedHeadline(facts: HeadlineFacts): Headline | null {
   const [first, ...others] = facts.valves.filter(({ failed }) => failed !== null);
   if (!first?.failed) return null;
-  const { text, details, at, count } = first.failed;
+  const { text, details, at, count, advice, reason } = first.failed;
   const more: Parts[] = others.length > 0 ? [['more_failed', { count: others.length }]] : [];
-  const about: Parts[] = [[details, { at, count }], ['command_advice'], ...more];
+  const about: Parts[] = [[details, { at, count }], [advice, { reason }], ...more];
   return say('warning', [[text, placeValues(first)]], [...about, ...extras(facts)]);
 }
 

@@ -8,7 +8,7 @@ import {
 import { idKey } from '../model/ids.ts';
 import { openCount } from '../model/incidents.ts';
 import { type Incident, type Signal, type Sonic, valveStates } from '../model/records.ts';
-import { failureKind } from '../model/valveCommand.ts';
+import { failureAdvice, failureKind } from '../model/valveCommand.ts';
 import { knownWord } from '../model/words.ts';
 import type { Sentence } from '../texts/texts.ts';
 import { alertsOf } from './alerts.ts';
@@ -136,6 +136,8 @@ export function failureOf({ valveRecord: { failed } }: SonicView): ShownFailure 
       details: failed.waited_s === null ? 'command_asked_at' : 'command_waited',
       at: Date.parse(failed.asked_at),
       count: failed.waited_s,
+      advice: failureAdvice(failed),
+      reason: failed.reason,
     }
   );
 }

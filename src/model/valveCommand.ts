@@ -35,6 +35,8 @@ export interface FailedCommand extends LastCommand {
   readonly action: ValveAction;
   /** How long the valve was read without a movement, in s; null if it was not read for the whole time. */
   readonly waited_s: number | null;
+  /** False if the command has certainly not acted: it was refused, or not sent. */
+  readonly may_have_moved: boolean;
 }
 
 /** How long a failed command is shown, in ms, unless a newer command is confirmed. */
@@ -66,4 +68,10 @@ export interface ValveRecord {
 /** Which of the texts describes a failed command. */
 export function failureKind({ status }: FailedCommand): 'not_confirmed' | 'failed' {
   return status === 'not_confirmed' ? status : 'failed';
+}
+
+/** Which of the texts says what follows from a failed command. */
+export function failureAdvice({ status, may_have_moved }: FailedCommand) {
+  if (!may_have_moved) return 'command_unmoved';
+  return status === 'not_confirmed' ? 'command_advice' : 'command_unsure';
 }

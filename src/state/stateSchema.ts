@@ -33,7 +33,12 @@ const valveRecord = z.object({
     .readonly()
     .nullable(),
   failed: z
-    .object({ ...asked, waited_s: z.number().nullable(), at: z.number() })
+    .object({
+      ...asked,
+      waited_s: z.number().nullable(),
+      may_have_moved: z.boolean().default(true),
+      at: z.number(),
+    })
     .readonly()
     .nullable(),
   movement: z

@@ -31,6 +31,7 @@ import type { ReadonlyFilter } from './propertyFilter.ts';
 import { type DeviceEvent, ShownDevices } from './shownDevices.ts';
 import type { Change, Reading } from './table.ts';
 import type { ReadonlyDevices, ReadonlyTopology } from './topology.ts';
+import type { CommandFailure } from './valveRecords.ts';
 import { propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
 
 /** What is kept over a restart, with the pauses. */
@@ -48,11 +49,7 @@ interface StoreOptions {
   readonly clock: Clock;
 }
 
-type CommandEnding = [
-  status: CommandStatus,
-  reason: string | null,
-  failure?: { readonly isFailure?: boolean; readonly waitedMs?: number | null },
-];
+type CommandEnding = [status: CommandStatus, reason: string | null, failure?: CommandFailure];
 
 interface StoreEvents {
   /** Devices or incidents must be planned again. */

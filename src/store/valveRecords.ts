@@ -19,6 +19,15 @@ export interface ValveMemory {
   readonly isKnownIncident: (incidentId: string) => boolean;
 }
 
+/** Whether the valve was not moved as somebody wished, and what is known about that. */
+export interface CommandFailure {
+  readonly isFailure?: boolean;
+  /** How long the valve was read in vain; null if it was not read for the whole time. */
+  readonly waitedMs?: number | null;
+  /** Whether the cloud may have carried out the command all the same. */
+  readonly mayHaveMoved?: boolean;
+}
+
 /** What is known of the commands for one valve, and how it came to where it is. */
 interface ValveEntry {
   readonly id: string;
@@ -62,13 +71,13 @@ export class ValveRecords {
     };
   }
 
-  /** Records how far a command is, or how it ended. `isFailure`: the valve was not moved as somebody wished. */
+  /** Records how far a command is, or how it ended. */
   recordCommand(
     id: string,
     asked: AskedCommand,
     status: CommandStatus,
     reason: string | null,
-    { isFailure = false, waitedMs = null }: { isFailure?: boolean; waitedMs?: number | null } = {},
+    { isFailure = false, waitedMs = null, mayHaveMoved = true }: CommandFailure = {},
   ): void {
     const entry = this.#entry(id);
     const { action, askedAt: asked_at, topic } = asked;
@@ -82,7 +91,8 @@ export class ValveRecords {
     // A command that fails after a newer one was sent is not shown as failed: nobody wants it any more.
     if (isFailure && action !== null && (entry.lastSent === asked || status === 'refused')) {
       const waited_s = waitedMs === null ? null : Math.round(waitedMs / 1_000);
-      this.#fail(entry, { ...command, action, waited_s, at: this.#clock.now() }, asked);
+      const may_have_moved = mayHaveMoved && status !== 'refused';
+      this.#fail(entry, { ...command, action, waited_s, may_have_moved, at: this.#clock.now() }, asked);
     }
     if (status === 'confirmed') endFailure(entry, asked);
     this.#keep(entry);
@@ -110,7 +120,11 @@ export class ValveRecords {
     if (unfinished) this.#finish(entry, unfinished, position);
     const { obeyed, hasChanged } = entry.movement.arrive(position, readAt, formerReadAt);
     if (obeyed) confirmLate(entry, obeyed);
-    if (!hasChanged && !unfinished) return false;
+    // Whoever has moved it, the valve is where the failed command was to move it.
+    const { failed } = entry;
+    const isReached = failed !== null && targetOf[failed.action] === position && readAt >= failedAt(entry);
+    if (isReached) entry.failed = null;
+    if (!hasChanged && !unfinished && !isReached) return false;
     this.#keep(entry);
     return true;
   }
@@ -125,9 +139,10 @@ export class ValveRecords {
     this.#entry(id).movement.closeIncident(incident);
   }
 
-  /** The valves that a command may still move. A reading may show that it has worked, though nothing has changed. */
+  /** The valves that a command may still move, or has failed to. A reading may end that, though nothing has changed. */
   get awaited(): string[] {
-    return [...this.#entries.values()].flatMap(({ movement, id }) => (movement.isAwaited ? id : []));
+    const entries = [...this.#entries.values()];
+    return entries.flatMap(({ movement, failed, id }) => (movement.isAwaited || failed ? id : []));
   }
 
   /** The valves whose last movement an incident may still explain. */
@@ -212,12 +227,18 @@ export class ValveRecords {
     const ending = { ...rest, status: 'not_confirmed', reason: unfinishedReason } as const;
     entry.command = { ...ending, action, topic };
     const failedAt = Date.parse(command.asked_at);
-    if (action) this.#fail(entry, { ...ending, action, waited_s: null, at: failedAt }, null);
+    if (!action) return;
+    this.#fail(entry, { ...ending, action, waited_s: null, may_have_moved: true, at: failedAt }, null);
   }
 
   #keep({ id, command, failed, movement }: ValveEntry): void {
     this.#memory?.recordValve(id, { command, failed, movement: movement.last });
   }
+}
+
+/** When the failed command failed, in ms of the monotonic clock. */
+function failedAt({ failedUntil }: ValveEntry): number {
+  return failedUntil - failureShownMs;
 }
 
 /** Ends the failure of a command that is confirmed, or of an older one. A newer one that was refused has still failed. */

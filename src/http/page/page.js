@@ -200,9 +200,9 @@ function alertItems({ alerts, alertsInAll }) {
 /** A command that failed, as an alert. */
 function failedItem({ name, failed }) {
   if (failed === null) return null;
-  const { text, details, at: since, count } = failed;
+  const { text, details, at: since, count, advice, reason } = failed;
   const words = make('strong', null, say(text, { place: name || texts.unnamed }));
-  const more = make('p', null, say(details, { at: since, count }), ' ', say('command_advice'));
+  const more = make('p', null, say(details, { at: since, count }), ' ', say(advice, { reason }));
   return make('ul', { class: 'alerts' }, make('li', { class: 'alert', 'data-tone': 'warning' }, words, more));
 }
 

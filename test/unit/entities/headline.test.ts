@@ -35,7 +35,14 @@ const stale: HeadlineValve = { ...closed, isSure: false };
 const wordless: HeadlineValve = { ...open, valve: null };
 const faulty: HeadlineValve = { ...wordless, isFaulty: true };
 const testing: HeadlineValve = { ...open, isTesting: true };
-const failure = { text: 'not_confirmed_close', details: 'command_waited', at: 9_000, count: 90 } as const;
+const failure: HeadlineValve['failed'] = {
+  text: 'not_confirmed_close',
+  details: 'command_waited',
+  at: 9_000,
+  count: 90,
+  advice: 'command_advice',
+  reason: null,
+};
 const disobedient: HeadlineValve = { ...open, failed: failure };
 const testedWhileClosed: HeadlineValve = { ...closed, isTesting: true };
 
@@ -107,8 +114,13 @@ describe('the headline', () => {
 
     [
       'with a valve that did not close',
-      { valves: [disobedient, offline] },
+      { valves: [disobedient, stale] },
       'warning: not_confirmed_close / command_waited command_advice',
+    ],
+    [
+      'with a valve that did not close, and one that is offline',
+      { valves: [disobedient, offline] },
+      'warning: valve_offline / not_confirmed_close',
     ],
     [
       'with two valves that did not close',

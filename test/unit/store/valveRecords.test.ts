@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ValveAction } from '../../../src/model/valve.ts';
-import type { AskedCommand, ValveRecord } from '../../../src/model/valveCommand.ts';
+import { type AskedCommand, failureAdvice, type ValveRecord } from '../../../src/model/valveCommand.ts';
 import { ValveRecords } from '../../../src/store/valveRecords.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { anIncident, aSonic } from '../../support/views.ts';
@@ -61,6 +61,10 @@ function bench() {
       }),
     refuse: (isFailure: boolean) =>
       records.recordCommand(id, { action: 'close', topic, askedAt: iso() }, 'refused', 'no', { isFailure }),
+    fail: (asked: AskedCommand, mayHaveMoved: boolean) => {
+      records.recordCommand(id, asked, 'sent', null);
+      records.recordCommand(id, asked, 'error', 'why', { isFailure: true, mayHaveMoved });
+    },
     inFlight: (asked: AskedCommand) => records.recordInFlight(id, asked),
     movesUntil: (asked: AskedCommand, until: number | null) => records.recordMovesUntil(id, asked, until),
     close: (changes: object) => records.incidentClosed(id, anIncident({ ...changes })),
@@ -90,6 +94,34 @@ describe('a failed command', () => {
     stage.end(newer, 'error');
     stage.end(older, 'confirmed');
     expect(stage.get()).toMatchObject({ command: { status: 'error' }, failed: { action: 'open' } });
+  });
+
+  it.each([
+    ['closed', true],
+    ['open', false],
+  ])('ends when the valve is read where it was to go, whoever has moved it: %s', (state, isOver) => {
+    const stage = bench();
+    stage.read('open');
+    stage.refuse(true);
+    stage.read('closed', 0, stage.clock.monotonic() - 1);
+    expect(stage.get().failed).not.toBe(null);
+    expect(stage.awaited()).toEqual([id]);
+    stage.read(state);
+    expect(stage.get().failed === null).toBe(isOver);
+    expect(stage.kept.get(id)?.failed === null).toBe(isOver);
+  });
+
+  it.each([
+    [true, 'command_unsure'],
+    [false, 'command_unmoved'],
+  ])('that may have moved the valve (%s) has other words than one that has not', (mayHaveMoved, advice) => {
+    const stage = bench();
+    const asked = { action: 'close', topic, askedAt: stage.iso() } as const;
+    stage.fail(asked, mayHaveMoved);
+    const { failed } = stage.get();
+    expect(failed && failureAdvice(failed)).toBe(advice);
+    stage.restart();
+    expect(stage.get().failed?.may_have_moved).toBe(mayHaveMoved);
   });
 
   it.each([
@@ -142,7 +174,7 @@ describe('a failed command', () => {
   it.each([
     ['open', 'elsewhere'],
     ['close', 'command'],
-  ] as const)('to %s is not one to close that was refused since, which stays refused', (action, by) => {
+  ] as const)('to %s is not one to close that was refused since, which stays the newest', (action, by) => {
     const stage = bench();
     stage.read('open');
     stage.ask(action);
@@ -151,7 +183,7 @@ describe('a failed command', () => {
     stage.read('closed');
     expect(stage.get()).toMatchObject({
       command: { action: 'close', status: 'refused' },
-      failed: { status: 'refused' },
+      failed: null,
       movement: { valve: 'closed', by },
     });
   });
@@ -208,20 +240,21 @@ describe('a failed command', () => {
     stage.read('closed');
     expect(stage.get()).toMatchObject({
       command: { action: 'open', status: 'sent' },
-      failed: { action: 'close' },
+      failed: null,
     });
   });
 
-  it('stays one after a restart where the valve is not there', () => {
+  it('stays one after a restart until the valve is there', () => {
     const stage = bench();
     stage.read('open');
     stage.ask('close');
     stage.restart();
     stage.read('open');
+    expect(stage.get()).toMatchObject({ failed: { action: 'close' } });
     stage.read('closed');
     expect(stage.get()).toMatchObject({
       command: { status: 'not_confirmed' },
-      failed: { action: 'close' },
+      failed: null,
       movement: { by: 'elsewhere' },
     });
   });
