@@ -46,8 +46,8 @@ import type { WebhookReceiver } from './webhook/webhookReceiver.ts';
 const startingMs = 10_000;
 
 /**
- * With more devices, the page offers no dashboard. Writing it takes about a millisecond per device and blocks
- * everything else.
+ * With more devices, the page names the command instead. Writing the dashboard takes some milliseconds per device and
+ * blocks everything else.
  */
 const maxDevicesOnDashboard = 200;
 
@@ -400,6 +400,10 @@ export class Daemon {
     flows.start(this.#stopping.signal);
     const routes = createRoutes(snapshots, flows, webhook, clock, this.#secrets, {
       dashboard: singleFlight(() => this.#dashboard()),
+      isDashboardTooLarge: () => {
+        const { properties, signals, sonics } = store.counts();
+        return properties + signals + sonics > maxDevicesOnDashboard;
+      },
       isWatchOnly: !this.#config.control.valves,
     });
     this.#http = new HttpServer(
@@ -413,15 +417,10 @@ export class Daemon {
     await this.#http.start();
   }
 
-  /**
-   * The dashboard for Home Assistant; null if there is nothing to show, or if the account is large. A visitor of the
-   * page must not block the bridge, and for a large account there is the command.
-   */
+  /** The dashboard for Home Assistant; null if there is nothing to show. */
   async #dashboard(): Promise<string | null> {
     const { dashboardText, readDiscovered } = await import('./homeassistant/dashboard.ts');
-    const { topics, store, publisher, connection } = this.#parts;
-    const { properties, signals, sonics } = store.counts();
-    if (properties + signals + sonics > maxDevicesOnDashboard) return null;
+    const { topics, publisher, connection } = this.#parts;
     const devices: DiscoveredDevice[] = [];
     const others: DiscoveredDevice[] = [];
     const note = (_: string, payload: string) => {

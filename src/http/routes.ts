@@ -50,6 +50,8 @@ const usualColour = /#0b6e99/g;
 interface PageOptions {
   /** The dashboard for Home Assistant; null if there is none at the moment. */
   readonly dashboard?: () => Promise<string | null>;
+  /** Whether writing the dashboard would keep the bridge busy for seconds. */
+  readonly isDashboardTooLarge?: () => boolean;
   /** Whether the bridge may not move valves. */
   readonly isWatchOnly?: boolean;
 }
@@ -61,7 +63,7 @@ export function createRoutes(
   webhook: WebhookReceiver | null,
   clock: Clock,
   secrets: Secrets,
-  { dashboard, isWatchOnly }: PageOptions = {},
+  { dashboard, isDashboardTooLarge, isWatchOnly }: PageOptions = {},
 ): Route[] {
   const hide = (text: string) => secrets.hide(text);
   const live = new LiveStatus(() => snapshots.status(), flows, hide, clock);
@@ -89,6 +91,10 @@ export function createRoutes(
       path: '/dashboard.yaml',
       methods: get,
       answer: async (response) => {
+        if (isDashboardTooLarge?.()) {
+          sendJson(response, 413, { status: 'too_many_devices' });
+          return;
+        }
         const text = (await dashboard?.()) ?? null;
         if (text === null) sendJson(response, 503, { status: 'no_dashboard' });
         else send(response, 200, 'text/yaml; charset=utf-8', text);
