@@ -1,6 +1,6 @@
 import { listNames } from '../base/listNames.ts';
 import { incidentName } from '../entities/incidents.ts';
-import { isTypeUnknown } from '../model/incidents.ts';
+import { isAboutHub, isTypeUnknown } from '../model/incidents.ts';
 import type { Store } from '../store/store.ts';
 import { type HealthProblem, healthProblem } from './problem.ts';
 
@@ -10,12 +10,21 @@ import { type HealthProblem, healthProblem } from './problem.ts';
 /** The problems of the account, and harmless facts that its owner may wonder about. */
 export function accountProblems(store: Store, isAsked: boolean): HealthProblem[] {
   const emptiness = emptyAccount(store, isAsked);
-  const wrong = [emptiness, ...uncertainIncidents(store), ...renamedProperties(store), ...sharedIds(store)];
-  const facts = [unlistedHubs(store, isAsked), ...harmlessFacts(store)].filter(
-    (message) => message !== emptiness,
-  );
+  const unlisted = unlistedHubs(store, isAsked);
+  const wrong = [
+    emptiness,
+    ...uncertainIncidents(store),
+    ...renamedProperties(store),
+    ...sharedIds(store),
+    ...valvesWithoutHub(store),
+    // Without the list, the filter does not know its valves.
+    store.filter.isOn ? unlisted : null,
+  ];
+  const facts = [unlisted, ...harmlessFacts(store)].filter((message) => !wrong.includes(message));
   return [
-    ...wrong.flatMap((message) => (message === null ? [] : [healthProblem('account', 'degraded', message)])),
+    ...[...new Set(wrong)].flatMap((message) =>
+      message === null ? [] : [healthProblem('account', 'degraded', message)],
+    ),
     ...facts.flatMap((message) => (message === null ? [] : [healthProblem('account', 'ok', message)])),
   ];
 }
@@ -31,7 +40,8 @@ export function emptyAccount(store: Store, isAsked: boolean): string | null {
     return "The account has no property. Sign in to the vendor's app with the same e-mail";
   }
   if (sonics > 0) return null;
-  if (!store.isResolved) return unlistedHubs(store, isAsked);
+  const unlisted = unlistedHubs(store, isAsked);
+  if (!store.isResolved || unlisted !== null) return unlisted;
   return signals === 0
     ? "The account has a property, but no hub. Add your devices in the vendor's app"
     : "The account has a hub, but no valve. Add your devices in the vendor's app";
@@ -45,6 +55,9 @@ function uncertainIncidents(store: Store): string[] {
   const uncertain = store.isComplete ? store.incidents.uncertain : [];
   const messages = uncertain.map(({ record, device }) => {
     const name = incidentName(record) ?? (isTypeUnknown(record) ? 'unknown type' : String(record.type));
+    if (!device && isAboutHub(record)) {
+      return `Open alert of a hub that the account does not have: ${name}. If the hub was replaced, resolve the alert`;
+    }
     if (!device) {
       return `Open alert without a known valve or hub: ${name}. It may be at any valve. Check all valves`;
     }
@@ -54,6 +67,16 @@ function uncertainIncidents(store: Store): string[] {
       : `Open alert of an unknown type at valve ${label}. It may be any alert. Check the valve`;
   });
   return [...new Set(messages)];
+}
+
+/** Valves whose hub is in no list of the account. Nothing is known of their link. */
+function valvesWithoutHub(store: Store): string[] {
+  if (!store.isComplete) return [];
+  const ids = store.ids('sonic').filter((id) => store.sonicView(id)?.signal === 'unknown');
+  const names = listNames(ids.map((id) => store.label('sonic', id)));
+  return ids.length === 0
+    ? []
+    : [`The cloud does not list the hub of valve ${names}. The valve is shown as offline`];
 }
 
 /** IDs that both a hub and a valve have. Home Assistant has one device for each ID. */

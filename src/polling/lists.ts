@@ -1,6 +1,6 @@
 import type { CloudClient } from '../cloud/client.ts';
 import type { HowFar } from '../cloud/crawl.ts';
-import { CloudError, type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
+import { CloudError, type CloudErrorKind, isMissing, isPermanent } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
 import { isSameId } from '../model/ids.ts';
 import type { PollName } from '../model/polls.ts';
@@ -57,30 +57,39 @@ export class Lists {
   /** Reads which signals are in which property. */
   async ownedSignals(onRead: (read: number, total: number) => void): Promise<OwnedSignals> {
     const { client, store, stopping, clock } = this.#parts;
+    const { topology, devices } = store;
+    const operation = 'list_property_signals';
     const lists = new Map<string, Reading<Pick<Signal, 'id'>>>();
-    const ids = store.topology.propertyIdsToRead();
-    const request = 'list_property_signals';
+    const refused: string[] = [];
     let read = 0;
-    const due = { poll: 'properties', kind: 'property', request, ids } as const;
-    const problem = await readEach(this.#parts, due, async (id) => {
-      const startedAt = clock.monotonic();
-      try {
-        const list = await client.readList(
-          { operation: request, params: { property_id: id } },
-          { signal: stopping },
-        );
-        lists.set(id, { records: list.records, isComplete: list.complete, startedAt });
-        return listProblem(list);
-      } catch (error) {
-        if (isPermanent(error)) return null;
-        throw error;
-      } finally {
-        onRead(++read, ids.length);
-      }
-    });
+    const readAll = (request: string, ids: readonly string[]) =>
+      readEach(this.#parts, { poll: 'properties', kind: 'property', request, ids }, async (id) => {
+        const startedAt = clock.monotonic();
+        try {
+          const list = await client.readList(
+            { operation, params: { property_id: id } },
+            { signal: stopping },
+          );
+          lists.set(id, { records: list.records, isComplete: list.complete, startedAt });
+          return listProblem(list);
+        } catch (error) {
+          if (!isPermanent(error) && !isMissing(error)) throw error;
+          refused.push(id);
+          return null;
+        } finally {
+          onRead(++read, ids.length);
+        }
+      });
+    const shown = topology.propertyIdsToRead();
+    const problem = await readAll(operation, shown);
+    // If a list is refused, only the lists of all other properties show which devices may be in that property.
+    const others = devices.property.ids.filter((id) => !shown.includes(id));
+    const areOthersDue = refused.length > 0 || topology.isAnyListRefused;
+    const otherProblem = areOthersDue ? await readAll(`${operation} of others`, others) : null;
     // All lists are stored together. With ten thousand valves, placing all devices again after each property took 18 s
     // of CPU time.
-    return { problem, hasChanged: store.setOwnedSignals(lists) };
+    const hasChanged = store.setOwnedSignals(lists, refused);
+    return { problem: mergeProblems([problem, otherProblem]), hasChanged };
   }
 
   signals(): Promise<PollProblem | null> {

@@ -187,7 +187,9 @@ export class OpenIncidents {
   possibleAt(kind: CloudDeviceKind, id: string): readonly Incident[] {
     const ownPropertyId = this.#topology.propertyOf(kind, id);
     const isPossible = (place: PlacedIncident) => {
-      const { device, propertyId, formerSonic } = place;
+      const { record, device, propertyId, formerSonic } = place;
+      // What a hub reports of itself concerns that hub alone, even if no list has it.
+      if (device === null && isAboutHub(record)) return false;
       if (formerSonic !== null) {
         // An incident does not move, so it may still be at the sonic where it began.
         if (kind === 'sonic' && formerSonic === id) return true;

@@ -14,6 +14,7 @@ export class SignalLists {
   readonly #lists = new Map<string, Map<string, number>>();
   /** The properties whose list was read completely, and when. */
   readonly #complete = new Table<object>();
+  readonly #refused = new Set<string>();
   /** By the key of a signal, its property. */
   readonly #owners = new Map<string, string>();
 
@@ -38,6 +39,18 @@ export class SignalLists {
       if (this.#owners.get(id) === propertyId && this.#setOwner(id, other)) hasMoved = true;
     }
     return hasMoved;
+  }
+
+  /** Notes that the cloud does not show the list of a property. Returns whether that is new. */
+  refuse(propertyId: string): boolean {
+    const wasRefused = this.isRefused(propertyId);
+    this.#refused.add(propertyId);
+    return this.isRefused(propertyId) !== wasRefused;
+  }
+
+  /** Whether the cloud does not show the list of a property, and never has. */
+  isRefused(propertyId: string): boolean {
+    return this.#refused.has(propertyId) && !this.has(propertyId);
   }
 
   /** Puts the signals without a property into this one. They stay until its lists are without them. */

@@ -127,10 +127,13 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#settle();
   }
 
-  /** Stores which signals these properties have. Returns whether any signal has moved. */
-  setOwnedSignals(lists: ReadonlyMap<string, Reading<Pick<Signal, 'id'>>>): boolean {
+  /** Stores which signals these properties have, and which lists the cloud refuses. Returns whether any signal has moved. */
+  setOwnedSignals(
+    lists: ReadonlyMap<string, Reading<Pick<Signal, 'id'>>>,
+    refused: readonly string[] = [],
+  ): boolean {
     const unknown = [...lists.keys()].filter((id) => !this.topology.areSignalsKnown(id));
-    const haveMoved = this.#account.topology.setSignals(lists);
+    const haveMoved = this.#account.topology.setSignals(lists, refused);
     const known = unknown.filter((id) => this.topology.areSignalsKnown(id));
     for (const id of known) this.touch('property', id);
     if (haveMoved || known.length > 0) this.#shown.markMoved();

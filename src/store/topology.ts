@@ -1,5 +1,6 @@
 import { type CloudDeviceKind, namedProperty } from '../model/devices.ts';
 import { idKey, isSameId } from '../model/ids.ts';
+import { isAboutHub } from '../model/incidents.ts';
 import type { Incident, Property, Signal, Sonic } from '../model/records.ts';
 import type { PropertyFilter } from './propertyFilter.ts';
 import { SignalLists } from './signalLists.ts';
@@ -15,7 +16,7 @@ export interface ReadonlyDevices {
 /**
  * Which device is where (property ← signal ← sonic), and which devices this bridge shows. Only the list of a property's
  * signals shows what is in the property. A sonic on Wi-Fi names its property itself. This bridge shows a device if the
- * filter selects its property.
+ * filter selects its property, or may select it because the cloud does not show the list of a selected property.
  */
 export class Topology {
   readonly #devices: ReadonlyDevices;
@@ -64,11 +65,14 @@ export class Topology {
   }
 
   /**
-   * Stores the lists of these properties' signals. Returns whether any device has moved to another property, or to
-   * none.
+   * Stores the lists of these properties' signals, and which lists the cloud refuses to show. Returns whether any device
+   * has moved to another property, or to none, or is shown because of a refusal.
    */
-  setSignals(lists: ReadonlyMap<string, Reading<Pick<Signal, 'id'>>>): boolean {
-    const moves = [...lists].map(([propertyId, reading]) => this.#signals.set(propertyId, reading));
+  setSignals(lists: ReadonlyMap<string, Reading<Pick<Signal, 'id'>>>, refused: readonly string[]): boolean {
+    const moves = [
+      ...[...lists].map(([propertyId, reading]) => this.#signals.set(propertyId, reading)),
+      ...refused.map((propertyId) => this.#signals.refuse(propertyId)),
+    ];
     const left = [...this.#formerProperties].filter(([key, { since }]) => this.#isLocatedSince(key, since));
     for (const [key] of left) this.#formerProperties.delete(key);
     this.#notePlaces();
@@ -144,11 +148,14 @@ export class Topology {
   }
 
   /** The property in which an incident is, by the same rule as for devices. */
-  propertyOfIncident({ sonic_id: sonicId, signal_id: signalId }: Incident): string | null {
+  propertyOfIncident(incident: Incident): string | null {
+    const { sonic_id: sonicId, signal_id: signalId } = incident;
     const ofSonic = sonicId === null ? null : this.#ownProperty('sonic', sonicId);
     const ofSignal = signalId === null ? null : this.#ownProperty('signal', signalId);
     const isPropertyLost = this.#isPropertyLost(sonicId ?? '') || this.#isPropertyLost(signalId ?? '');
-    return ofSonic ?? ofSignal ?? (isPropertyLost ? null : this.onlyProperty);
+    // What a hub reports of itself is in no property if no list has the hub: a replaced hub is no trouble of a home.
+    const isOfStranger = isAboutHub(incident) && !this.#devices.signal.has(signalId);
+    return ofSonic ?? ofSignal ?? (isPropertyLost || isOfStranger ? null : this.onlyProperty);
   }
 
   /** Whether the device was in a property that the account no longer has. */
@@ -206,7 +213,7 @@ export class Topology {
   }
 
   /**
-   * Whether the signals of all relevant properties were read at least once. After that, a device without a property
+   * Whether the signals of all relevant properties were read or refused at least once. After that, a device without a property
    * really has none. Before that, its property may not have been read yet.
    */
   get arePlacesKnown(): boolean {
@@ -235,12 +242,15 @@ export class Topology {
 
   // ---- what is shown --------------------------------------------------------------------------------------------
 
-  /** Whether this bridge shows the device. If a filter is on, a device without a property is not shown. */
+  /**
+   * Whether this bridge shows the device. If a filter is on, a device without a property is shown only if it may be in a
+   * selected property whose list the cloud refuses: a refusal must not hide a leak.
+   */
   isShown(kind: CloudDeviceKind, id: string): boolean {
     if (!this.#devices[kind].has(id)) return false;
     if (this.isWholeAccount) return true;
     const property = this.propertyOf(kind, id);
-    return property !== null && this.#shown.has(property);
+    return property === null ? this.arePlacesKnown && this.isAnyListRefused : this.#shown.has(property);
   }
 
   /**
@@ -260,9 +270,14 @@ export class Topology {
     return this.#devices.property.ids.filter((id) => this.#shown.has(id));
   }
 
+  /** Whether the cloud has never shown the list of signals of a shown property. */
+  get isAnyListRefused(): boolean {
+    return this.propertyIdsToRead().some((id) => this.#signals.isRefused(id));
+  }
+
   #notePlaces(): void {
-    this.#arePlacesKnown ||=
-      this.#devices.property.isComplete && this.propertyIdsToRead().every((id) => this.#signals.has(id));
+    const isAnswered = (id: string) => this.#signals.has(id) || this.#signals.isRefused(id);
+    this.#arePlacesKnown ||= this.#devices.property.isComplete && this.propertyIdsToRead().every(isAnswered);
   }
 }
 

@@ -161,6 +161,10 @@ describe('a link of which the cloud says nothing', () => {
     home.world.changeSonic(home.sonicId, { signal_id: '00000000-0000-4000-8000-000000000000' } as never);
     await home.pass(minuteMs);
     expect(availability()[0]).toBe('offline');
+    expect(home.json('bridge/health')).toMatchObject({
+      status: 'degraded',
+      reason: 'The cloud does not list the hub of valve "Kitchen". The valve is shown as offline',
+    });
     home.bridge.kill();
   });
 

@@ -391,7 +391,10 @@ describe('a selection of properties', () => {
     // What is in no list of the account is deleted, and nothing else.
     const deleted = home.messages.slice(from).filter(({ payload }) => payload === '');
     expect(deleted.map(({ topic }) => topic)).toEqual([gone]);
-    expect(home.text(`sonic/${sonic}/availability`)).toBe('offline');
+    // Nobody knows whose it is, and that must not hide its leak.
+    expect(home.text(`sonic/${sonic}/availability`)).toBe('online');
+    expect(home.entity(sonic, 'binary_sensor_incident_high_volume_alert').state).toBe('ON');
+    expect(told(leak.id)).toBe(1);
     const name = world.properties.get(chosen)?.name;
     expect(home.json('bridge/health')).toMatchObject({
       status: 'degraded',
@@ -406,6 +409,44 @@ describe('a selection of properties', () => {
     expect(homeAssistant.devices.has(identifier(sonic))).toBe(true);
     home.bridge.kill();
   });
+});
+
+it('a selected property whose hubs the cloud refuses to list hides no valve, no leak, and nothing elsewhere', async () => {
+  const home = new Home({ cloud: { properties: 3, signals: 3, sonics: 3 } });
+  const { world } = home;
+  for (const id of world.incidents.ids) world.closeIncident(id);
+  const [shown = '', refused = '', hidden = ''] = world.properties.ids;
+  const valveIn = (propertyId: string) => world.sonicIdsOf(world.signalIdsOf(propertyId)[0] ?? '')[0] ?? '';
+  const [near, sonicId, foreign] = [valveIn(shown), valveIn(refused), valveIn(hidden)];
+  world.openIncident({ type: 'water_presence_detected', sonicId });
+  const closed = world.openIncident({ type: 'low_battery_level', sonicId: near });
+  world.closeIncident(closed.id);
+  home.strike = ({ operation, params }) =>
+    operation === 'list_property_signals' && params['property_id'] === refused
+      ? { status: 403, headers: {}, text: '' }
+      : null;
+  await home.startWith({ filters: { properties: [shown, refused] } });
+  await home.pass(minuteMs);
+
+  expect(home.entity(sonicId, 'binary_sensor_incident_water_presence_detected').state).toBe('ON');
+  expect(home.text(`sonic/${sonicId}/availability`)).toBe('online');
+  expect(home.entity(refused, 'binary_sensor_problem').state).toBeNull();
+  expect(home.entity(shown, 'binary_sensor_problem').state).toBe('OFF');
+  expect(home.entity(near, 'sensor_open_incidents').state).toBe(0);
+  expect(home.text(`sonic/${foreign}`)).toBeUndefined();
+  expect(home.json('bridge/health')).toMatchObject({
+    status: 'degraded',
+    reason: `The cloud does not list the hubs of ${world.properties.get(refused)?.name}`,
+  });
+  home.broker.publish(`sonic2mqtt/sonic/${sonicId}/valve/set`, 'CLOSE', false);
+  home.broker.publish(`sonic2mqtt/incident/${closed.id}/action`, 'reopen', false);
+  await home.pass(minuteMs);
+  expect(home.events('command').map(({ status }) => status)).toEqual(['ok', 'ok']);
+  expect(home.json(`sonic/${sonicId}`).valve).toBe('closed');
+  // The list is not read sooner than scheduled because of that.
+  const asked = home.requests.filter(({ params }) => params['property_id'] === refused);
+  expect(asked.filter(({ operation }) => operation === 'list_property_signals')).toHaveLength(1);
+  home.bridge.kill();
 });
 
 /** What an entity stands or falls with, besides the bridge. */

@@ -94,6 +94,26 @@ describe('an open incident at a device that nobody knows is not taken for none',
     },
   );
 
+  it.each([1, 2])(
+    'what a replaced hub says of itself is no trouble of any valve (properties: %i)',
+    async (count) => {
+      const home = quietHome(count);
+      const { properties, thingIds } = home.world;
+      await home.start();
+      const id = openAt(home, { type: 'cloud_disconnection', sonic_id: null, signal_id: 'hub-of-yesterday' });
+      await home.pass(minuteMs);
+      expect(home.entity('bridge', 'binary_sensor_unassigned_incidents').state).toBe('ON');
+      expect(home.json('bridge/incidents')).toMatchObject({ open_count: 1, open: [{ id }] });
+      for (const device of [...properties.ids, ...home.world.signals.ids, ...thingIds])
+        expect(home.entity(device, 'sensor_open_incidents').state).toBe(0);
+      expect(home.json('bridge/health')).toMatchObject({
+        status: 'degraded',
+        reason: expect.stringMatching(/^Open alert of a hub that the account does not have: /),
+      });
+      home.bridge.kill();
+    },
+  );
+
   it('a bridge that shows one property of several does not leave it out', async () => {
     const home = quietHome(2, { filters: { properties: [quietHome(2).propertyId] } });
     await home.start();
