@@ -33,6 +33,8 @@ const connectionMessages: Readonly<Record<string, readonly [message: string, lin
 /** For a server that uses plain HTTP or MQTT. */
 export const noTls = 'the server does not use TLS';
 
+const oldTls = 'the server offers only TLS 1.1 or older, which is not secure';
+
 /** The code of an error, for example ENOENT; empty if it has none. */
 export function errorCode(error: unknown): string {
   const first = firstError(error);
@@ -58,10 +60,21 @@ export function isUntrusted(error: unknown): boolean {
   return /SELF_SIGNED_CERT|^UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)/.test(errorCode(error));
 }
 
+/** Messages for what a library says in words of its own. */
+const tlsMessages: Readonly<Record<string, string>> = {
+  // Most often the server leaves out the certificate between its own and the authority's.
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    'the server does not send its whole certificate chain, or its authority is unknown',
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: oldTls,
+  ERR_SSL_UNSUPPORTED_PROTOCOL: oldTls,
+};
+
 /** Why TLS or a certificate failed; null if neither did. */
 export function tlsMessage(error: unknown): string | null {
-  const isTls = /^(EPROTO$|ERR_TLS_|ERR_SSL_|CERT_|INVALID_CA$)/.test(errorCode(error));
+  const code = errorCode(error);
+  const isTls = /^(EPROTO$|ERR_TLS_|ERR_SSL_|CERT_|INVALID_CA$)/.test(code);
   if (!isTls && !isUntrusted(error)) return null;
+  if (tlsMessages[code] !== undefined) return tlsMessages[code];
   const first = firstError(error);
   // OpenSSL's own reason, without the line of its source code around it.
   const reason = first instanceof Error && 'reason' in first ? first.reason : null;

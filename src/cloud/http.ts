@@ -1,6 +1,8 @@
+import { brotliDecompressSync, unzipSync } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
+import { errorCode } from '../base/systemErrors.ts';
 import { version } from '../base/version.ts';
 import { Connections } from './connections.ts';
 import { GivenUp } from './deadline.ts';
@@ -129,13 +131,14 @@ export class Http {
       const value = headers[name];
       return (Array.isArray(value) ? value[0] : value) ?? null;
     };
-    if (error !== null) return { status, header, body, bodyProblem: failure('within the answer') };
-    const coding = header('content-encoding')?.trim().toLowerCase() ?? 'identity';
-    // The request named no other coding.
-    if (coding === '' || coding === 'identity') return { status, header, body, bodyProblem: null };
-    const message = `the answer is compressed (content-encoding ${JSON.stringify(coding.slice(0, 40))})`;
-    const bodyProblem = new NetworkError(message, { kind: 'unreadable', mayHaveActed: true });
-    return { status, header, body: Buffer.alloc(0), bodyProblem };
+    const coding = header('content-encoding')?.trim().toLowerCase() ?? '';
+    const isPlain = coding === '' || coding === 'identity' || body.length === 0;
+    const readable = isPlain ? body : Buffer.alloc(0);
+    if (error !== null) return { status, header, body: readable, bodyProblem: failure('within the answer') };
+    if (isPlain) return { status, header, body, bodyProblem: null };
+    const whole = decompress(coding, body, answer.maxBytes);
+    if (whole instanceof NetworkError) return { status, header, body: readable, bodyProblem: whole };
+    return { status, header, body: whole, bodyProblem: null };
   }
 
   #connect(count: number): Connections {
@@ -155,6 +158,25 @@ function headersOf(request: HttpRequest, token: string | null): Record<string, s
   };
 }
 
+const decompressors: ReadonlyMap<string, typeof unzipSync> = new Map([
+  ['gzip', unzipSync],
+  ['x-gzip', unzipSync],
+  ['deflate', unzipSync],
+  ['br', brotliDecompressSync],
+]);
+
+/** The body without its coding. The request names no coding, but some proxies compress every answer. */
+function decompress(coding: string, body: Buffer, maxBytes: number): Buffer | NetworkError {
+  try {
+    const whole = decompressors.get(coding)?.(body, { maxOutputLength: maxBytes });
+    if (whole) return whole;
+  } catch (error) {
+    if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE') return tooLarge(maxBytes);
+  }
+  const message = `the answer is compressed (content-encoding ${JSON.stringify(coding.slice(0, 40))})`;
+  return new NetworkError(message, { kind: 'unreadable', mayHaveActed: true });
+}
+
 /**
  * Receives one answer, or the error that ended it early. It is a handler of undici: undici's `request` is much slower, and
  * has no place for the gate.
@@ -166,12 +188,13 @@ class Answer implements Dispatcher.DispatchHandler {
   status: number | null = null;
   headers: Readonly<Record<string, string | string[] | undefined>> = {};
   error: unknown = null;
+  /** The largest body that is read. */
+  maxBytes = maxBodyBytes;
   readonly #wantsBody: boolean;
   readonly #clock: Clock;
   readonly #gate: () => void;
   readonly #chunks: Buffer[] = [];
   #size = 0;
-  #maxBytes = maxBodyBytes;
   #controller: Dispatcher.DispatchController | null = null;
   #cancelGlance = () => {};
   #end = () => {};
@@ -216,14 +239,14 @@ class Answer implements Dispatcher.DispatchHandler {
     this.status = status;
     this.headers = headers;
     if (this.#wantsBody && status < 300) return;
-    this.#maxBytes = maxGlanceBytes;
+    this.maxBytes = maxGlanceBytes;
     this.#cancelGlance = this.#clock.after(maxGlanceMs, () => this.giveUp(cut('it did not end in time')));
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.error !== null) return;
     this.#size += chunk.length;
-    if (this.#size > this.#maxBytes) this.giveUp(cut(`it is larger than ${this.#maxBytes} bytes`));
+    if (this.#size > this.maxBytes) this.giveUp(tooLarge(this.maxBytes));
     else this.#chunks.push(chunk);
   }
 
@@ -245,4 +268,8 @@ class Answer implements Dispatcher.DispatchHandler {
 
 function cut(why: string): NetworkError {
   return new NetworkError(`the answer was cut off: ${why}`, { kind: 'unreadable', mayHaveActed: true });
+}
+
+function tooLarge(maxBytes: number): NetworkError {
+  return cut(`it is larger than ${maxBytes} bytes`);
 }

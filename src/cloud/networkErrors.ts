@@ -67,6 +67,9 @@ export function describeFailure(error: unknown, way: Way, wasSent: boolean): Net
   }
   const tls = tlsMessage(error);
   if (tls !== null) return failed(`TLS: ${tls === noTls ? `${tls}. Check cloud.base_url` : tls}`);
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') {
+    return failed(`the answer from ${url.host} has too long headers`, { kind: 'unreadable' });
+  }
   if (error instanceof Error && error.name === 'HTTPParserError') {
     return failed(`the answer from ${url.host} is not HTTP (${said})`, { kind: 'unreadable' });
   }

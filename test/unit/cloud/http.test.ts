@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:tls';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { Deadline, GivenUp } from '../../../src/cloud/deadline.ts';
@@ -97,6 +97,17 @@ async function closedPort(): Promise<number> {
   return port;
 }
 
+/** Sends a body with a coding that nobody has asked for. */
+async function packed(coding: string, body: Buffer) {
+  const { port } = await serve((socket) => {
+    socket.once('data', () => {
+      socket.write(reply(`200 OK\r\nContent-Encoding: ${coding}\r\nContent-Length: ${body.length}`));
+      socket.write(body);
+    });
+  });
+  return send(connect(`http://127.0.0.1:${port}`));
+}
+
 describe('a good answer', () => {
   it('is handed over with its status, headers and body', async () => {
     const { port, heard } = await serve(
@@ -119,11 +130,23 @@ describe('a good answer', () => {
     expect(heard.connections).toBe(1);
   });
 
-  it('may begin with an interim one', async () => {
-    const { port } = await serve(
-      answering(reply('103 Early Hints') + reply('200 OK\r\nContent-Length: 2', '{}')),
+  it.each(['100 Continue', '103 Early Hints'])('may begin with an interim one: %s', async (interim) => {
+    const { port, heard } = await serve(
+      answering(reply(interim) + reply('200 OK\r\nContent-Length: 2', '{}')),
     );
-    expect(await send(connect(`http://127.0.0.1:${port}`))).toMatchObject({ status: 200, body: '{}' });
+    const http = connect(`http://127.0.0.1:${port}`, 1);
+    for (let count = 0; count < 2; count++) {
+      expect(await send(http)).toMatchObject({ status: 200, body: '{}', bodyProblem: null });
+    }
+    expect(heard.connections).toBe(1);
+  });
+
+  it.each([
+    ['gzip', gzipSync('{}')],
+    ['Deflate', deflateSync('{}')],
+    ['br', brotliCompressSync('{}')],
+  ])('is unpacked if somebody has packed it, which nobody asked for: %s', async (coding, bytes) => {
+    expect(await packed(coding, bytes)).toMatchObject({ status: 200, body: '{}', bodyProblem: null });
   });
 });
 
@@ -158,6 +181,13 @@ describe('no connection', () => {
     const error = await failure(send(connect(`https://localhost:${port}`)));
     expect(error.message).toBe('TLS: self-signed certificate');
     expect(error.mayHaveActed).toBe(false);
+  });
+
+  it('is reported as old TLS if the server knows nothing newer', async () => {
+    const old = { maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'ALL:@SECLEVEL=0' } as const;
+    const { port } = await serve(() => {}, createTlsServer({ ...selfSigned, ...old }));
+    const error = await failure(send(connect(`https://localhost:${port}`)));
+    expect(error.message).toBe('TLS: the server offers only TLS 1.1 or older, which is not secure');
   });
 
   it('is reported as missing TLS if the server uses something else, for example plain HTTP', async () => {
@@ -351,32 +381,31 @@ describe('nonsense', () => {
     expect(bodyProblem?.kind).toBe('unreadable');
   });
 
-  /** Sends a body with a coding that nobody has asked for. */
-  async function packed(coding: string, body: Buffer) {
-    const { port } = await serve((socket) => {
-      socket.once('data', () => {
-        socket.write(reply(`200 OK\r\nContent-Encoding: ${coding}\r\nContent-Length: ${body.length}`));
-        socket.write(body);
-      });
-    });
-    return send(connect(`http://127.0.0.1:${port}`));
-  }
-
   it.each([
-    ['gzip', gzipSync('{}')],
-    ['Deflate', Buffer.from('{}')],
+    ['gzip', Buffer.from('{}')],
+    ['zstd', Buffer.from('{}')],
     ['constructor', Buffer.from('{}')],
-  ])(
-    'is said to be unreadable where somebody has packed it, which nobody asked for: %s',
-    async (coding, bytes) => {
-      const { status, body, bodyProblem } = await packed(coding, bytes);
-      expect([status, body]).toEqual([200, '']);
-      expect(bodyProblem).toMatchObject({
-        kind: 'unreadable',
-        message: expect.stringContaining('is compressed'),
-      });
-    },
-  );
+  ])('is reported if its packing cannot be undone: %s', async (coding, bytes) => {
+    const { status, body, bodyProblem } = await packed(coding, bytes);
+    expect([status, body]).toEqual([200, '']);
+    expect(bodyProblem).toMatchObject({
+      kind: 'unreadable',
+      message: `the answer is compressed (content-encoding "${coding}")`,
+    });
+  });
+
+  it('is cut where it would be huge once it is unpacked', async () => {
+    const { body, bodyProblem } = await packed('gzip', gzipSync(Buffer.alloc(16 * 1024 * 1024 + 1)));
+    expect(body).toBe('');
+    expect(bodyProblem?.message).toBe('the answer was cut off: it is larger than 16777216 bytes');
+  });
+
+  it('is reported if its headers are too long', async () => {
+    const { port } = await serve(answering(reply(`200 OK\r\nX-Long: ${'x'.repeat(20_000)}`)));
+    const error = await failure(send(connect(`http://127.0.0.1:${port}`)));
+    expect(error.message).toBe(`the answer from 127.0.0.1:${port} has too long headers`);
+    expect(error.kind).toBe('unreadable');
+  });
 
   it('in a token ends the request before it is sent', async () => {
     const { port, heard } = await serve(() => {});

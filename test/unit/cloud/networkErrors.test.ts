@@ -20,3 +20,9 @@ it('Requests that hang and requests that are cut off are one piece of news: one 
   expect(failed('ENOTFOUND').key).toBe('DNS: no such host cloud.example.com');
   expect(failed('ECONNREFUSED').key).toBe('connection refused by cloud.example.com');
 });
+
+it('an incomplete certificate chain is named, because browsers complete it and hide it', () => {
+  expect(failed('UNABLE_TO_VERIFY_LEAF_SIGNATURE').message).toBe(
+    'TLS: the server does not send its whole certificate chain, or its authority is unknown',
+  );
+});
