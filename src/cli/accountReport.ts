@@ -8,7 +8,7 @@ import {
   operationRow,
   paramNames,
 } from '../cloud/operations.ts';
-import type { CheckedAccount } from './cloudChecks.ts';
+import type { CheckedAccount } from './readAccount.ts';
 
 /** The answer of the cloud to one operation. */
 export interface OperationAnswer {

@@ -15,11 +15,12 @@ import { readState } from '../state/stateSchema.ts';
 import { accountReport, type OperationAnswer, readEverything } from './accountReport.ts';
 import { brokerChecks } from './brokerChecks.ts';
 import { type Finding, runChecks } from './checks.ts';
-import { type CheckedAccount, cloudChecks } from './cloudChecks.ts';
+import { cloudChecks } from './cloudChecks.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { ownClient, signOutAndClose } from './ownSession.ts';
 import { readPublished } from './published.ts';
+import type { CheckedAccount } from './readAccount.ts';
 import { shownConfiguration } from './shownConfiguration.ts';
 
 /**

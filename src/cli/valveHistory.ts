@@ -2,14 +2,11 @@ import { systemClock } from '../base/clock.ts';
 import { forEachLimit } from '../base/forEachLimit.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError, isPermanent } from '../cloud/errors.ts';
-import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
 import type { Config } from '../config/schema.ts';
 import { dateAt, isTimezone, monthAfter, monthOf } from '../model/calendar.ts';
-import type { DailyUsage, Signal } from '../model/records.ts';
+import type { DailyUsage } from '../model/records.ts';
 import { type DaysOfUsage, daysIn } from '../model/usageHistory.ts';
-import { readWifiSonics } from '../polling/lists.ts';
-import { Store } from '../store/store.ts';
-import type { Reading } from '../store/table.ts';
+import { readAccount } from './readAccount.ts';
 
 /** A valve with the name and time zone of its property. */
 export interface FoundValve {
@@ -35,38 +32,19 @@ export async function findValves(
   { filters, schedules }: Config,
   stopping: AbortSignal,
 ): Promise<FoundValve[]> {
-  const store = new Store({ selection: filters.properties, clock: systemClock });
-  const read = async <Name extends ListName>(call: Call<Name>): Promise<Reading<RecordOf<Name>>> => {
-    const startedAt = systemClock.monotonic();
-    let list = await client.readList(call, { signal: stopping });
-    // In a busy account, a list may change while it is read. Then it is read once more.
-    if (list.isInconsistent) list = await client.readList(call, { signal: stopping });
-    if (list.problem !== null) throw new Error(`${call.operation}: ${list.problem}`);
-    return { records: list.records, isComplete: list.complete, startedAt };
-  };
-  store.replaceProperties(await read({ operation: 'list_properties' }));
-  store.replaceSignals(await read({ operation: 'list_signals' }));
-  const owned = new Map<string, Reading<Pick<Signal, 'id'>>>();
+  const store = await readAccount(client, { selection: filters.properties, signal: stopping });
+  if (!store.isResolved) throw new Error('the cloud does not list all hubs, so a valve could be missing');
   const timezones = new Map<string, string>();
-  await forEachLimit(client.maxConcurrency, store.topology.propertyIdsToRead(), async (property_id) => {
-    const params = { property_id };
-    owned.set(property_id, await read({ operation: 'list_property_signals', params }));
+  await forEachLimit(client.maxConcurrency, store.ids('property'), async (property_id) => {
+    const call = { operation: 'read_property_settings', params: { property_id } } as const;
     try {
-      const { timezone } = await client.call(
-        { operation: 'read_property_settings', params },
-        { signal: stopping },
-      );
+      const { timezone } = await client.call(call, { signal: stopping });
       if (timezone !== null && isTimezone(timezone)) timezones.set(property_id, timezone);
     } catch (error) {
       // The cloud does not show the settings to a guest.
       if (!isPermanent(error)) throw error;
     }
   });
-  store.setOwnedSignals(owned);
-  const hub = await read({ operation: 'list_sonics' });
-  const wifi = await readWifiSonics(client, () => false, stopping);
-  if (wifi.problem !== null) throw new Error(`list_wifi_sonics: ${wifi.problem.message}`);
-  store.replaceSonics(hub, wifi);
   return store.ids('sonic').map((id) => {
     const propertyId = store.topology.propertyOf('sonic', id) ?? '';
     return {

@@ -1,4 +1,5 @@
 import { listNames } from '../base/listNames.ts';
+import { didYouMean, nearest } from '../base/nearest.ts';
 import { incidentName } from '../entities/incidents.ts';
 import { isAboutHub, isTypeUnknown } from '../model/incidents.ts';
 import type { Store } from '../store/store.ts';
@@ -141,18 +142,25 @@ export function pauseProblems(store: Store): HealthProblem[] {
 
 function harmlessFacts(store: Store): (string | null)[] {
   const { signals } = store.counts();
-  const { devices, filter, topology } = store;
+  const { topology } = store;
   const bareIds = signals === 0 ? [] : store.ids('property').filter((id) => topology.isWithoutDevices(id));
   const bare = bareIds.map((id) => propertyName(store, id));
-  const unmatched = filter.isMatched && devices.property.isComplete ? filter.unmatched : [];
   const unset = store.ids('property').filter((id) => store.settings.of(id) === null);
   return [
     unset.length > 0 ? settingsRefused(listNames(unset.map((id) => propertyName(store, id)))) : null,
     bare.length > 0 ? `No hub in ${listNames(bare)}` : null,
-    unmatched.length > 0
-      ? `filters.properties: the account has no property ${listNames(unmatched)}. Check the name`
-      : null,
+    ...(store.filter.isMatched ? unmatchedFilters(store) : []),
   ];
+}
+
+/** A message for each name in the filter that no property has. */
+export function unmatchedFilters({ devices, filter }: Store): string[] {
+  if (!devices.property.isComplete) return [];
+  const names = devices.property.records.flatMap(({ id, name }) => (name ? [name, id] : [id]));
+  return filter.unmatched.map((word) => {
+    const hint = didYouMean(nearest(word, names)) || '. Check the name';
+    return `filters.properties: the account has no property ${word}${hint}`;
+  });
 }
 
 /** A message about properties whose hubs the cloud does not list; null if there are none. */

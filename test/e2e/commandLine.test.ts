@@ -92,6 +92,19 @@ describe('sonic2mqtt check', () => {
     expect(stdout).toMatch(/^FAIL MQTT broker: .*: connection refused/m);
   });
 
+  it('fails where the bridge would be degraded, for want of hubs in the selected property', async () => {
+    const bare = cloud.world.properties.ids[1] ?? '';
+    for (const id of cloud.world.signalIdsOf(bare)) {
+      cloud.world.moveToProperty(id, undefined);
+      onTestFinished(() => cloud.world.moveToProperty(id, bare));
+    }
+    const { code, stdout } = await runProgram(['check'], {
+      config: { ...config, filters: { properties: [bare] } },
+    });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^FAIL account: The account has a property, but no hub\. Add your devices/m);
+  });
+
   it('tells DNS, TCP and TLS apart, and ends with 1', async () => {
     const check = (base_url: string) =>
       runProgram(['check'], { config: { ...config, cloud: { ...cloudSection, base_url } } });

@@ -1,0 +1,78 @@
+import { systemClock } from '../base/clock.ts';
+import { forEachLimit } from '../base/forEachLimit.ts';
+import type { CloudClient } from '../cloud/client.ts';
+import { isPermanent } from '../cloud/errors.ts';
+import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
+import type { Incident, Property, Signal, Sonic } from '../model/records.ts';
+import { readWifiSonics } from '../polling/lists.ts';
+import { Store } from '../store/store.ts';
+import type { Reading } from '../store/table.ts';
+
+/** The data of the account, as far as it was read. */
+export interface CheckedAccount {
+  properties?: readonly Property[];
+  signals?: readonly Signal[];
+  sonics?: readonly Sonic[];
+  wifiSonics?: readonly Sonic[];
+  openIncidents?: readonly Incident[];
+  /** Names of the properties whose settings the cloud does not show to this account. */
+  withoutSettings?: readonly string[];
+}
+
+interface ReadingOptions {
+  /** `filters.properties`. */
+  readonly selection: readonly string[];
+  readonly signal?: AbortSignal;
+  /** Receives the lists as they are read, whatever the filter selects. */
+  readonly account?: CheckedAccount;
+  readonly progress?: (words: string) => void;
+}
+
+/** Reads the lists of the account into a store, like a running bridge. Rejects if a list is incomplete. */
+export async function readAccount(
+  client: CloudClient,
+  { selection, signal, account = {}, progress }: ReadingOptions,
+): Promise<Store> {
+  const store = new Store({ selection, clock: systemClock });
+  const read = async <Name extends ListName>(call: Call<Name>): Promise<Reading<RecordOf<Name>>> => {
+    const startedAt = systemClock.monotonic();
+    const options = {
+      ...(signal && { signal }),
+      onPage: (_pages: unknown, { read, announced }: { read: number; announced: number | null }) => {
+        const what = call.operation.replace('list_', '');
+        progress?.(announced === null ? `${what} ${read}` : `${what} ${read} of ${announced}`);
+      },
+    };
+    let list = await client.readList(call, options);
+    // In a busy account, a list may change while it is read. Then it is read once more.
+    if (list.isInconsistent) list = await client.readList(call, options);
+    if (list.problem !== null) throw new Error(`${call.operation}: ${list.problem}`);
+    return { records: list.records, isComplete: list.complete, startedAt };
+  };
+  const properties = await read({ operation: 'list_properties' });
+  account.properties = properties.records;
+  store.replaceProperties(properties);
+  const signals = await read({ operation: 'list_signals' });
+  account.signals = signals.records;
+  store.replaceSignals(signals);
+  const owned = new Map<string, Reading<Pick<Signal, 'id'>>>();
+  await forEachLimit(client.maxConcurrency, store.topology.propertyIdsToRead(), async (property_id) => {
+    try {
+      owned.set(property_id, await read({ operation: 'list_property_signals', params: { property_id } }));
+    } catch (error) {
+      // The cloud does not list the hubs to a guest.
+      if (!isPermanent(error)) throw error;
+    }
+  });
+  store.setOwnedSignals(owned);
+  const sonics = await read({ operation: 'list_sonics' });
+  account.sonics = sonics.records;
+  const wifi = await readWifiSonics(client, () => false, signal);
+  if (wifi.problem !== null) throw new Error(`list_wifi_sonics: ${wifi.problem.message}`);
+  account.wifiSonics = wifi.records;
+  store.replaceSonics(sonics, wifi);
+  const incidents = await read({ operation: 'list_incidents', query: { open: true } });
+  account.openIncidents = incidents.records;
+  store.replaceIncidents(incidents);
+  return store;
+}
