@@ -86,8 +86,8 @@ export const otherMutations: readonly Mutation[] = [
   {
     promise: 'a former base topic that a live bridge uses stays as it is',
     file: 'src/publishing/formerTopics.ts',
-    text: 'if (isInUse) {',
-    replacement: 'if (!isInUse && scan.states.size === 0) {',
+    text: "if (isInUse) return 'in use';",
+    replacement: '',
     tests: installationTests,
   },
   {

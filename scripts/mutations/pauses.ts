@@ -67,6 +67,13 @@ export const pauseMutations: readonly Mutation[] = [
     tests: stories,
   },
   {
+    promise: 'cleanup deletes nothing while a shut-off stays off',
+    file: 'src/cli/cleanup.ts',
+    text: 'if (problem !== null) {',
+    replacement: "if (problem === '') {",
+    tests: ['test/e2e/cleanup.test.ts'],
+  },
+  {
     promise: 'a pause whose state file is lost ends',
     file: 'src/publishing/brokerScans.ts',
     text: 'isFromLostRun ? found.pauses : []',

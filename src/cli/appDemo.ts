@@ -62,7 +62,11 @@ async function removeDemo(configuration: Configuration, signal: AbortSignal): Pr
   const { config, log } = configuration;
   const print = (line: string) => log.info(`The demo is off. ${line}`);
   while (!signal.aborted) {
-    const status = await deleteMessages(configuration, { print, signal }, { force: true }).catch((error) => {
+    const status = await deleteMessages(
+      configuration,
+      { print, signal },
+      { force: true, isDemo: true },
+    ).catch((error) => {
       log.debug(`The messages of the demo could not be deleted: ${errorMessage(error)}`);
       return exitStatus.failed;
     });

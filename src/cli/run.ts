@@ -29,7 +29,9 @@ export async function run(context: CommandContext): Promise<number> {
     const { deleteMessages } = await import('./cleanup.ts');
     const demo = (await import('./appDemo.ts')).leftByDemo(configuration);
     let status: number = exitStatus.done;
-    for (const each of [configuration, ...demo]) status ||= await deleteMessages(each, context, {});
+    for (const each of [configuration, ...demo]) {
+      status ||= await deleteMessages(each, context, { isDemo: each !== configuration });
+    }
     if (status === exitStatus.done)
       log.warn(
         'The option cleanup is on, so the app stops now. Uninstall it, or turn off cleanup and start it again',

@@ -3,7 +3,7 @@ import type { Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
 import { Topics } from '../homeassistant/topics.ts';
 import type { StateFile } from '../state/stateFile.ts';
-import { RetainedScan, readRetained } from './retainedScan.ts';
+import { maxTopicsAtOnce, RetainedScan, readRetained } from './retainedScan.ts';
 
 interface FormerTopicsParts {
   readonly topics: Topics;
@@ -13,61 +13,87 @@ interface FormerTopicsParts {
   readonly log: Log;
 }
 
+/** The topics of each former base topic and discovery prefix in the state file, together and with the present ones. */
+export function formerTopicsOf(
+  { base, discoveryPrefix }: Topics,
+  state: { readonly baseTopics: Iterable<string>; readonly discoveryPrefixes: Iterable<string> },
+): readonly Topics[] {
+  const prefixes = [...new Set([discoveryPrefix, ...state.discoveryPrefixes])];
+  return [...new Set([base, ...state.baseTopics])]
+    .flatMap((each) => prefixes.map((prefix) => new Topics(each, prefix)))
+    .filter((each) => each.base !== base || each.discoveryPrefix !== discoveryPrefix);
+}
+
 /**
- * Deletes the messages that this bridge has published under its former base topics, unless another bridge uses them
- * now. The state file names a former base topic until all its messages are deleted. Never rejects.
+ * Deletes the messages that this bridge has published under its former base topics and discovery prefixes, unless
+ * another bridge uses them now. The state file names them until all their messages are deleted. Never rejects.
  */
 export async function removeFormerTopics(parts: FormerTopicsParts): Promise<void> {
   const { topics, state, log } = parts;
   state.recordBaseTopic(topics.base);
-  for (const base of state.baseTopics) {
-    if (base === topics.base) continue;
-    await removeBelow(base, parts).catch((error) => {
-      log.debug(`Deleting the messages below ${base}: ${String(error)}`);
+  state.recordDiscoveryPrefix(topics.discoveryPrefix);
+  const left: Topics[] = [];
+  for (const former of formerTopicsOf(topics, state)) {
+    const outcome = await removeBelow(former, parts).catch((error) => {
+      log.debug(`Deleting the messages below ${former.base} and ${former.discoveryPrefix}: ${String(error)}`);
+      return 'left' as const;
     });
+    if (outcome === 'left') left.push(former);
+    if (outcome !== 'in use' || !state.baseTopics.has(former.base)) continue;
+    state.forgetBaseTopic(former.base);
+    log.info(`Another bridge runs below the former mqtt.base_topic ${former.base}. Its messages stay`);
+  }
+  for (const base of state.baseTopics) {
+    if (base === topics.base || left.some((each) => each.base === base)) continue;
+    state.forgetBaseTopic(base);
+    log.info(`mqtt.base_topic has changed. Deleted the retained messages below ${base}`);
+  }
+  for (const prefix of state.discoveryPrefixes) {
+    if (prefix === topics.discoveryPrefix || left.some((each) => each.discoveryPrefix === prefix)) continue;
+    state.forgetDiscoveryPrefix(prefix);
+    log.info(`homeassistant.discovery_prefix has changed. Deleted the retained messages below ${prefix}`);
   }
 }
 
 async function removeBelow(
-  base: string,
-  { topics, state, connection, retained, log }: FormerTopicsParts,
-): Promise<void> {
-  const former = new Topics(base, topics.discoveryPrefix);
-  const filters = [...former.documents('bridge', ''), ...former.stateFilters, former.discoveryFilter];
+  former: Topics,
+  { topics, state, connection, retained }: FormerTopicsParts,
+): Promise<'removed' | 'left' | 'in use'> {
+  const isOtherBase = former.base !== topics.base;
+  const ownDocuments = isOtherBase ? former.documents('bridge', '') : [];
+  const filters = [...ownDocuments, ...(isOtherBase ? former.stateFilters : []), former.discoveryFilter];
   const scan = new RetainedScan(former);
   let isInUse = false;
   await readRetained(connection, filters, (topic, payload) => {
-    if (topic === former.bridge('state') && payload === 'online') isInUse = true;
+    if (isOtherBase && topic === former.bridge('state') && payload === 'online') isInUse = true;
     scan.add(topic, payload);
   });
-  if (isInUse) {
-    log.info(`Another bridge runs below the former mqtt.base_topic ${base}. Its messages stay`);
-    state.forgetBaseTopic(base);
-    return;
+  if (isInUse) return 'in use';
+  // Some brokers do not list their retained messages, so the topics of known devices are added. The discovery message of
+  // a device may be by a bridge with another base topic, so it is read first.
+  const known = [...state.devices, 'bridge'].flatMap((key) => former.parse(`${former.base}/${key}`) ?? []);
+  const exact = known.flatMap(({ kind, id }) => (kind === 'incident' ? [] : [former.discovery(kind, id)]));
+  for (let start = 0; start < exact.length && scan.discoveries().length === 0; start += maxTopicsAtOnce) {
+    await readRetained(connection, exact.slice(start, start + maxTopicsAtOnce), (topic, payload) =>
+      scan.add(topic, payload),
+    );
   }
-  // Some brokers do not list their retained messages, so the topics of known devices are added.
-  const known = [...state.devices]
-    .map((key) => former.parse(`${base}/${key}`))
-    .filter((each) => each !== null);
-  const stale = [
-    ...scan.removable(),
+  const documents = [
     ...known.flatMap(({ kind, id }) => former.documents(kind, id)),
     ...state.incidentIds().map((id) => former.incident(id)),
-    ...former.documents('bridge', ''),
   ];
-  // The discovery topics are the same as before, and this bridge has already published its own messages there.
-  const formerTopics = [...new Set(stale)].filter((topic) => !retained.isKnown(topic));
+  // At the present topics, this bridge has already published its own messages.
+  const stale = new Set([...scan.removable(), ...(isOtherBase ? documents : [])]);
+  const formerTopics = [...stale].filter((topic) => !retained.isKnown(topic));
   for (const topic of formerTopics) {
     await retained.waitForRoom();
     retained.found(topic);
     retained.clear(topic);
   }
   await retained.waitForAnswers();
-  if (!connection.isConnected) return;
+  if (!connection.isConnected) return 'left';
   const isAnyLeft = formerTopics.some((topic) => retained.mayHave(topic));
   // If the broker has refused to delete a message, the next scan tries again. Until then nothing else must count it.
   for (const topic of formerTopics) retained.release(topic);
-  if (isAnyLeft) return;
-  state.forgetBaseTopic(base);
-  log.info(`mqtt.base_topic has changed. Deleted the retained messages below ${base}`);
+  return isAnyLeft ? 'left' : 'removed';
 }

@@ -118,7 +118,8 @@ function isTopicOfBridge({ kind, id, path }: Target): boolean {
   );
 }
 
-function objectIn(payload: string): object {
+/** The object in a JSON text; an empty one if there is none. */
+export function objectIn(payload: string): object {
   try {
     const value: unknown = JSON.parse(payload);
     return typeof value === 'object' && value !== null ? value : {};

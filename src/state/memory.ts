@@ -50,6 +50,7 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
   /** By sonic: when it last measured that no water runs, in Unix seconds. */
   readonly #rested = new Map<string, number>();
   readonly #baseTopics = new Set<string>();
+  readonly #discoveryPrefixes = new Set<string>();
   /** Sonics whose usage was read from the file or written to it. */
   readonly #remembered = new Set<string>();
   #session: StoredSession | null = null;
@@ -325,6 +326,23 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
     if (this.#baseTopics.delete(baseTopic)) this.#saveSoon();
   }
 
+  /** The discovery prefixes under which this run or earlier ones have published. */
+  get discoveryPrefixes(): ReadonlySet<string> {
+    return this.#discoveryPrefixes;
+  }
+
+  /** Records that something is published under the discovery prefix. */
+  recordDiscoveryPrefix(prefix: string): void {
+    if (this.#discoveryPrefixes.has(prefix)) return;
+    this.#discoveryPrefixes.add(prefix);
+    this.#saveSoon();
+  }
+
+  /** Forgets a discovery prefix under which nothing is left. */
+  forgetDiscoveryPrefix(prefix: string): void {
+    if (this.#discoveryPrefixes.delete(prefix)) this.#saveSoon();
+  }
+
   /** Records whether the cloud shows the settings with this key: `settings/id` or `notifications/id` of a property. */
   recordSettings(key: string, areShown: boolean): void {
     if (this.#shownSettings.has(key) === areShown) return;
@@ -371,6 +389,7 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
       valves: Object.fromEntries(this.#valves),
       devices: [...this.#devices],
       baseTopics: [...this.#baseTopics],
+      discoveryPrefixes: [...this.#discoveryPrefixes],
       wifiSonics: [...this.#wifiSonics],
       shownSettings: [...this.#shownSettings],
       isBehind: !this.isAtRest,
@@ -413,6 +432,8 @@ export abstract class Memory extends EventEmitter<MemoryEvents> {
       }
     }
     if (wanted.includes('baseTopics')) for (const topic of state.baseTopics) this.#baseTopics.add(topic);
+    if (wanted.includes('discoveryPrefixes'))
+      for (const prefix of state.discoveryPrefixes) this.#discoveryPrefixes.add(prefix);
     if (wanted.includes('devices')) for (const key of state.devices) this.#devices.add(key);
     if (wanted.includes('shownSettings')) for (const id of state.shownSettings) this.#shownSettings.add(id);
     if (wanted.includes('wifiSonics'))

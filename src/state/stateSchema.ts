@@ -88,6 +88,8 @@ const schema = z.object({
   devices: z.array(z.string()).default([]),
   /** Base topics under which a bridge with this file has published. */
   baseTopics: z.array(z.string()).default([]),
+  /** Discovery prefixes under which a bridge with this file has published. */
+  discoveryPrefixes: z.array(z.string()).default([]),
   /** The settings that the cloud has shown, as `settings/id` and `notifications/id` of their properties. */
   shownSettings: z.array(z.string()).default([]),
   /**

@@ -6,12 +6,14 @@ import { Aedes } from 'aedes';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { cleanup } from '../../src/cli/cleanup.ts';
 import { Topics } from '../../src/homeassistant/topics.ts';
+import { demoCredentials, Simulator } from '../../src/simulator/simulator.ts';
+import { fault } from '../support/bridge.ts';
 import { temporaryFolder } from '../support/program.ts';
 
 const topics = new Topics('sonic2mqtt', 'homeassistant');
 
-/** A broker that keeps these messages and shows them only to subscriptions without wildcards. */
-async function brokerWith(kept: Readonly<Record<string, string>>) {
+/** A broker that keeps these messages. Unless it lists them, it shows them only to subscriptions without wildcards. */
+async function brokerWith(kept: Readonly<Record<string, string>>, { isListing = false } = {}) {
   const broker = await Aedes.createBroker();
   const retained = new Map(Object.entries(kept));
   const { persistence } = broker as unknown as {
@@ -19,7 +21,7 @@ async function brokerWith(kept: Readonly<Record<string, string>>) {
   };
   const listed = persistence.createRetainedStreamCombi.bind(persistence);
   persistence.createRetainedStreamCombi = (patterns) =>
-    listed(patterns.filter((pattern) => !/[+#]/.test(pattern)));
+    listed(patterns.filter((pattern) => isListing || !/[+#]/.test(pattern)));
   for (const [topic, payload] of retained) {
     await new Promise<void>((done, fail) =>
       broker.publish(
@@ -44,12 +46,15 @@ async function brokerWith(kept: Readonly<Record<string, string>>) {
   return { url: `mqtt://127.0.0.1:${port}`, left: () => [...retained.keys()].toSorted() };
 }
 
-/** Runs the command with a state file that knows these devices. */
-async function run(url: string, devices: readonly string[], { force = false } = {}) {
+/** Runs the command with a state file that has these sections. */
+async function run(
+  url: string,
+  state: Readonly<Record<string, unknown>>,
+  { force = false, cloud = { email: 'me@example.com', password: 'secret' } as object } = {},
+) {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'data'));
-  writeFileSync(join(folder, 'data', 'state.json'), JSON.stringify({ devices, announced: ['leak'] }));
-  const cloud = { email: 'me@example.com', password: 'secret' };
+  writeFileSync(join(folder, 'data', 'state.json'), JSON.stringify({ announced: ['leak'], ...state }));
   const mqtt = { url, protocol_version: 4 };
   writeFileSync(join(folder, 'config.yaml'), JSON.stringify({ cloud, mqtt }));
   const printed: string[] = [];
@@ -93,12 +98,95 @@ describe('cleanup', () => {
     const own = { ...ofValve, ...ofBridge, ...ofIncident, 'sonic2mqtt/bridge/state': 'online' };
     const { url, left } = await brokerWith({ ...own, ...unknown, ...foreign });
     const devices = ['sonic/a', 'signal/s', 'nonsense'];
-    expect(await run(url, devices)).toEqual({ code: 1, printed: [] });
+    expect(await run(url, { devices })).toEqual({ code: 1, printed: [] });
     expect(left()).toHaveLength(10);
-    expect(await run(url, devices, { force: true })).toEqual({
+    expect(await run(url, { devices }, { force: true })).toEqual({
       code: 1,
       printed: ['Deleted 7 retained messages'],
     });
     expect(left()).toEqual(Object.keys({ ...unknown, ...foreign }).toSorted());
+  });
+
+  it.each([true, false])(
+    'deletes at former topics too, if the broker lists messages: %s',
+    async (isListing) => {
+      const atPrefix = (prefix: string, base: string) => ({
+        [new Topics(base, prefix).discovery('sonic', 'a')]: madeBy(base),
+      });
+      const former = {
+        ...atPrefix('ha', 'water'),
+        ...{ 'water/sonic/a': '{"id":"a"}', 'water/bridge/state': 'offline' },
+      };
+      const others = {
+        [new Topics('trial', 'ha').discovery('sonic', 'b')]: madeBy('trial'),
+        'live/bridge/state': 'online',
+        'live/sonic/a': '{}',
+      };
+      const { url, left } = await brokerWith(
+        { ...ofValve, ...ofBridge, ...former, ...others },
+        { isListing },
+      );
+      const state = {
+        devices: ['sonic/a'],
+        baseTopics: ['sonic2mqtt', 'water', 'live'],
+        discoveryPrefixes: ['homeassistant', 'ha'],
+      };
+      const { code, printed } = await run(url, state);
+      expect({ code, printed }).toEqual({
+        code: isListing ? 0 : 1,
+        printed: ['Deleted 9 retained messages'],
+      });
+      expect(left()).toEqual(Object.keys(others).toSorted());
+    },
+  );
+
+  describe('while an automatic shut-off is paused', () => {
+    async function pausedHome() {
+      const simulator = new Simulator({ quiet: true, properties: 3, signals: 1, sonics: 1 });
+      await simulator.start();
+      onTestFinished(() => simulator.stop());
+      const { settings, properties } = simulator.world;
+      const [kept = '', shown = '', other = ''] = properties.ids;
+      for (const id of properties.ids) settings.change(id, { auto_shut_off: false });
+      const until = new Date(Date.now() + 3_600_000).toISOString();
+      const messages = {
+        ...ofBridge,
+        [`sonic2mqtt/property/${shown}`]: JSON.stringify({ id: shown, name: 'Mill' }),
+        [`sonic2mqtt/property/${shown}/pause`]: JSON.stringify({ until, state: 'paused', reason: null }),
+        [`sonic2mqtt/property/${other}/pause`]: JSON.stringify({ until: null, state: 'none', reason: null }),
+      };
+      const state = {
+        devices: [`property/${shown}`],
+        pauses: { [kept]: { until: Date.now(), leftMs: 0, isOver: true } },
+      };
+      const cloud = { base_url: simulator.url, ...demoCredentials, request_timeout: '1s' };
+      const isOn = () => [kept, shown, other].map((id) => settings.get(id)?.auto_shut_off);
+      return { simulator, messages, state, cloud, isOn, kept };
+    }
+
+    it.each([true, false])('turns it on first, if the broker lists messages: %s', async (isListing) => {
+      const { messages, state, cloud, isOn, kept } = await pausedHome();
+      const { url, left } = await brokerWith(messages, { isListing });
+      const { printed } = await run(url, state, { cloud });
+      expect(isOn()).toEqual([true, true, false]);
+      expect(printed.slice(0, 2)).toEqual([
+        `The automatic shut-off of ${kept} is on again`,
+        'The automatic shut-off of Mill is on again',
+      ]);
+      expect(left()).toEqual(isListing ? [] : [expect.stringMatching(/pause$/)]);
+    });
+
+    it.each([
+      ['the cloud fails', 'error=503'],
+      ['the cloud rejects it', 'error=403@update_property_settings'],
+      ['the cloud still shows it off', 'html@update_property_settings'],
+    ])('deletes nothing if %s', async (_, faultText) => {
+      const { simulator, messages, state, cloud, isOn } = await pausedHome();
+      const { url, left } = await brokerWith(messages, { isListing: true });
+      simulator.setFaults([fault(faultText)]);
+      expect(await run(url, state, { cloud, force: true })).toEqual({ code: 1, printed: [] });
+      expect(left()).toEqual(Object.keys(messages).toSorted());
+      expect(isOn()).toEqual([false, false, false]);
+    });
   });
 });

@@ -445,6 +445,44 @@ describe('a base topic that was changed', () => {
   });
 });
 
+describe('a discovery prefix that was changed', () => {
+  const prefixed = { homeassistant: { discovery_prefix: 'ha' } };
+  const announced = (home: Home, prefix: string) => topicsBelow(home, `${prefix}/device`);
+
+  it('leaves nothing at the old one but what others have there', async () => {
+    const home = new Home();
+    await home.start();
+    const foreign = discoveryOf('theirs');
+    home.broker.publish(foreign, '{"availability":[{"topic":"trial/bridge/state"}],"components":{}}', true);
+    await home.stop();
+    await home.startWith(prefixed);
+    expect(announced(home, 'homeassistant')).toEqual([foreign]);
+    expect(announced(home, 'ha')).toContain(`ha/device/sonic2mqtt_${home.sonicId}/config`);
+    expect(home.linesFrom(0)).toContainEqual(
+      expect.stringContaining('Deleted the retained messages below homeassistant'),
+    );
+    await home.stop();
+    await home.startWith({ ...prefixed, mqtt: { base_topic: 'water' } });
+    expect(topicsBelow(home, 'sonic2mqtt')).toEqual([]);
+    await home.stop();
+    await home.startWith({ mqtt: { base_topic: 'water' } });
+    expect(announced(home, 'ha')).toEqual([]);
+    expect(announcersIn(home)).toEqual(['water', 'water', 'water']);
+  });
+
+  it('is tried again while the broker is away, also if the broker shows only exact topics', async () => {
+    const home = new Home();
+    await home.start();
+    await home.stop();
+    home.broker.fault = 'away';
+    await home.startWith(prefixed);
+    home.broker.listsRetained = false;
+    home.broker.fault = null;
+    await home.pass(5 * minuteMs);
+    expect(announced(home, 'homeassistant')).toEqual([]);
+  });
+});
+
 describe('messages of others below the base topic', () => {
   it('stay, whatever devices they seem to be of', async () => {
     const home = new Home();
