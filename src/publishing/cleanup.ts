@@ -96,10 +96,13 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
     });
   }
 
-  /** Deletes the messages of a device. */
+  /** Deletes the messages of a device, after its availability was set to offline. */
   delete(device: DeviceKey): void {
+    const { topics, retained } = this.#parts;
+    const availability = topics.below(device.kind, device.id, 'availability');
+    if (retained.mayHave(availability)) retained.put(availability, 'offline');
     // The discovery message comes first, because its deletion makes Home Assistant remove the device.
-    for (const topic of this.#forget(device)) this.#parts.retained.clear(topic);
+    for (const topic of this.#forget(device)) retained.clear(topic);
   }
 
   /**

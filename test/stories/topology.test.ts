@@ -335,6 +335,8 @@ describe('a selection of properties', () => {
       await home.expectShown([chosen]);
       expect(homeAssistant.devices.has(identifier(signal))).toBe(property === chosen);
     }
+    const said = home.published(`signal/${signal}/availability`).map(({ payload }) => payload);
+    expect(said.slice(-3)).toEqual(['online', 'offline', '']);
     await home.restartWith([other]);
     await home.expectShown([other]);
     home.bridge.kill();
