@@ -128,7 +128,9 @@ export const configSchema = section({
     .describe('Update intervals: a duration, or a cron expression with 5 or 6 fields'),
 
   filters: section({
-    properties: names.prefault([]).describe('Names or IDs of the properties to include. Empty for all'),
+    properties: names
+      .prefault([])
+      .describe('Names or IDs of the properties to include. * is any part of a name. Empty for all'),
   })
     .prefault({})
     .describe('Properties to include'),

@@ -1,7 +1,7 @@
 import { isSameId } from '../model/ids.ts';
 import type { Property } from '../model/records.ts';
 
-/** The properties that `filters.properties` selects by name or id. An empty list selects all. */
+/** The properties that `filters.properties` selects by name, by id, or by a name with `*`. An empty list selects all. */
 export class PropertyFilter {
   readonly #wanted: readonly string[];
   /** By wanted name or id: the ids of the properties that it selects. */
@@ -16,7 +16,7 @@ export class PropertyFilter {
   /** Stores the properties of the account. A renamed property stays selected. */
   update(properties: readonly Property[]): void {
     for (const wanted of this.#wanted) {
-      const named = properties.filter(({ id, name }) => isSameId(wanted, id) || wanted === name);
+      const named = properties.filter((each) => isNamed(each, wanted));
       const before = this.#selected.get(wanted) ?? [];
       const renamed = named.length > 0 ? [] : properties.filter(({ id }) => before.includes(id));
       const ids = [...named, ...renamed].map(({ id }) => id);
@@ -50,6 +50,19 @@ export class PropertyFilter {
   get outdated(): [name: string, propertyIds: readonly string[]][] {
     return [...this.#outdated].map((name) => [name, this.#selected.get(name) ?? []]);
   }
+}
+
+/** Whether a word of the filter is the id or the name of the property. `*` stands for any part of a name. */
+function isNamed({ id, name }: Property, wanted: string): boolean {
+  const [first = '', ...others] = wanted.split('*');
+  const last = others.pop();
+  if (last === undefined || name === null) return isSameId(wanted, id) || wanted === name;
+  let at = name.startsWith(first) ? first.length : -1;
+  for (const part of others) {
+    const foundAt = at < 0 ? -1 : name.indexOf(part, at);
+    at = foundAt < 0 ? -1 : foundAt + part.length;
+  }
+  return at >= 0 && name.endsWith(last) && name.length - last.length >= at;
 }
 
 /** The filter as the other rooms see it: only the store writes it. */
