@@ -92,7 +92,7 @@ function health(): object {
   const polled: PollStatus = { ...neverPolled, lastSuccessAt: Date.parse(exampleTime) };
   const inputs: HealthInputs = {
     polls: byPoll(() => polled),
-    rejectedUntil: null,
+    rejection: null,
     isFirstReading: false,
     overdue: [],
     silentValves: [],

@@ -1,6 +1,7 @@
 import { systemClock } from '../base/clock.ts';
 import { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
+import { rejectionMessage } from '../cloud/signInLimits.ts';
 import { cloudOptions } from '../partOptions.ts';
 import type { Configuration } from './configuration.ts';
 
@@ -39,5 +40,5 @@ export async function signOutAndClose(client: CloudClient, signal: AbortSignal):
 export function rejectionText(error: unknown): string | null {
   if (!(error instanceof CloudError) || error.kind !== 'auth' || error.operation !== 'sign_in') return null;
   if (error.status === undefined) return null;
-  return `the cloud rejects the e-mail or the password (status ${error.status}). Correct them`;
+  return rejectionMessage(error.said, error.status);
 }

@@ -33,6 +33,8 @@ export interface CloudErrorDetails {
   readonly timedOut?: boolean | undefined;
   /** Whether the answer is JSON. If it is, it comes from the cloud itself and not from a proxy. */
   readonly isJson?: boolean | undefined;
+  /** The words of the cloud in its answer, if this is JSON. */
+  readonly said?: string | undefined;
   /** The message without its variable parts; the message itself unless given. */
   readonly key?: string | undefined;
   readonly cause?: unknown;
@@ -49,6 +51,7 @@ export class CloudError extends Error {
   readonly mayHaveActed: boolean;
   readonly timedOut: boolean;
   readonly isJson: boolean;
+  readonly said: string;
 
   constructor(kind: CloudErrorKind, operation: string, message: string, details: CloudErrorDetails = {}) {
     super(message, { cause: details.cause });
@@ -61,6 +64,7 @@ export class CloudError extends Error {
     this.mayHaveActed = details.mayHaveActed ?? true;
     this.timedOut = details.timedOut ?? false;
     this.isJson = details.isJson ?? false;
+    this.said = details.said ?? '';
   }
 }
 

@@ -79,6 +79,7 @@ export function checkStatus(
       retryAfterMs: retryAfterOf(answer, nowMs) ?? undefined,
       mayHaveActed: kind === 'unavailable',
       isJson: typeof body === 'object' && body !== null,
+      said: body === undefined ? '' : said,
     },
   );
 }

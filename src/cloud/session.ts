@@ -2,13 +2,20 @@ import { type Backoff, backoffMs, type Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
 import { errorMessage } from '../base/errorMessage.ts';
+import { joinSentences } from '../base/joinSentences.ts';
 import type { Log } from '../base/log.ts';
 import type { Secrets } from '../base/secrets.ts';
 import { singleFlight } from '../base/singleFlight.ts';
 import { isToken, type SessionReply } from './decoders.ts';
 import { CloudError } from './errors.ts';
 import type { Call, OperationName } from './operations.ts';
-import { automaticAttemptAt, earliestAttemptAt, type Rejections, withRejection } from './signInLimits.ts';
+import {
+  automaticAttemptAt,
+  earliestAttemptAt,
+  type Rejections,
+  rejectionMessage,
+  withRejection,
+} from './signInLimits.ts';
 
 /** A token and when it was given. */
 export interface StoredSession {
@@ -46,8 +53,14 @@ export interface SessionOptions {
 /** How the session is doing, for health and `bridge/info`. */
 export interface SessionState {
   readonly status: 'unknown' | 'signed_in' | 'rejected';
-  /** Wall-clock ms of the next sign-in after a rejection; null if the password was not rejected. */
-  readonly nextAttemptAt: number | null;
+  /** Null unless the cloud has rejected the account. */
+  readonly rejection: Rejection | null;
+}
+
+/** Why the cloud has rejected the account, for people, and the wall-clock ms of the next sign-in. */
+export interface Rejection {
+  readonly reason: string;
+  readonly nextAttemptAt: number;
 }
 
 // A developer of the vendor told users that tokens live for two weeks. The bridge renews them well before ten days.
@@ -114,10 +127,13 @@ export class Session {
 
   get state(): SessionState {
     if (this.#rejections) {
-      const waitMs = this.#nextAttemptAt(this.#rejections) - this.#clock.monotonic();
-      return { status: 'rejected', nextAttemptAt: this.#clock.now() + Math.max(0, waitMs) };
+      const nextAttemptAt = this.#clock.now() + this.#waitAfter(this.#rejections);
+      return {
+        status: 'rejected',
+        rejection: { reason: rejectionMessage(this.#rejections.said), nextAttemptAt },
+      };
     }
-    return { status: this.#stored ? 'signed_in' : 'unknown', nextAttemptAt: null };
+    return { status: this.#stored ? 'signed_in' : 'unknown', rejection: null };
   }
 
   /**
@@ -280,38 +296,37 @@ export class Session {
     const isRejected = cause.status === 401 || (cause.isJson && [400, 403, 422].includes(cause.status ?? 0));
     // After a rejection, an attempt counts even if its answer was lost.
     if (isRejected || (this.#rejections && cause.mayHaveActed)) {
-      this.#rejections = withRejection(this.#rejections, at);
+      const said = isRejected ? cause.said : this.#rejections?.said;
+      this.#rejections = withRejection(this.#rejections, at, said);
       this.#isAttemptAsked = false;
     }
     if (this.#rejections) this.#watchPassword();
-    if (!isRejected) return signInError(cause);
+    if (!isRejected || !this.#rejections) return signInError(cause);
     this.#keep(null);
-    const error = this.#authError(
-      `the cloud rejects the e-mail or the password (status ${cause.status})`,
-      cause.status,
-    );
+    const error = this.#authError(this.#rejections, cause.status);
     // The caller gets the error, and health reports it once. One line for each attempt would be too much.
     this.#options.log.debug(`Sign-in failed: ${error.message}`);
     return error;
   }
 
   #checkLimits(): void {
-    if (this.#rejections && this.#clock.monotonic() < this.#nextAttemptAt(this.#rejections)) {
-      throw this.#authError('the cloud rejects the e-mail or the password');
+    if (this.#rejections && this.#waitAfter(this.#rejections) > 0) {
+      throw this.#authError(this.#rejections);
     }
   }
 
-  #nextAttemptAt(rejections: Rejections): number {
-    return this.#isAttemptAsked ? earliestAttemptAt(rejections) : automaticAttemptAt(rejections);
+  /** The wait before the next sign-in, in ms. */
+  #waitAfter(rejections: Rejections): number {
+    const at = this.#isAttemptAsked ? earliestAttemptAt(rejections) : automaticAttemptAt(rejections);
+    return Math.max(0, at - this.#clock.monotonic());
   }
 
-  #authError(message: string, status?: number): CloudError {
-    const { nextAttemptAt } = this.state;
-    const next =
-      nextAttemptAt === null || !this.#options.onPasswordChange
-        ? ''
-        : `. Next attempt in ${describeDuration(nextAttemptAt - this.#clock.now())}, or when the password file changes`;
-    return new CloudError('auth', 'sign_in', message + next, { status, key: message, mayHaveActed: false });
+  #authError(rejections: Rejections, status?: number): CloudError {
+    const { said } = rejections;
+    const key = rejectionMessage(said, status);
+    const next = `Next attempt in ${describeDuration(this.#waitAfter(rejections))}, or when the password file changes`;
+    const message = this.#options.onPasswordChange ? joinSentences([key, next]) : key;
+    return new CloudError('auth', 'sign_in', message, { status, key, said, mayHaveActed: false });
   }
 
   #readPassword(): string {
@@ -338,8 +353,7 @@ export class Session {
         this.#isAttemptAsked = true;
         this.#options.log.info('The password file has changed. Signing in again');
       }
-      const mayTry = this.#clock.monotonic() >= this.#nextAttemptAt(this.#rejections);
-      if (this.#isPasswordNew && mayTry) onPasswordChange();
+      if (this.#isPasswordNew && this.#waitAfter(this.#rejections) === 0) onPasswordChange();
       else this.#watchPassword();
     });
   }

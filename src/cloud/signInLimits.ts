@@ -1,16 +1,26 @@
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 
-/** The sign-ins since the cloud first rejected the password, including that first one; times in monotonic ms. */
+/** The sign-ins since the cloud first rejected the account, including that first one; times in monotonic ms. */
 export interface Rejections {
+  /** The words of the cloud in its last rejection; empty if it said nothing. */
+  readonly said: string;
   readonly firstAt: number;
   readonly lastAt: number;
   readonly count: number;
 }
 
 /** Counts one more attempt. */
-export function withRejection(rejections: Rejections | null, at: number): Rejections {
-  return { firstAt: rejections?.firstAt ?? at, lastAt: at, count: (rejections?.count ?? 0) + 1 };
+export function withRejection(rejections: Rejections | null, at: number, said = ''): Rejections {
+  return { said, firstAt: rejections?.firstAt ?? at, lastAt: at, count: (rejections?.count ?? 0) + 1 };
+}
+
+/** Why there is no session, for people. The words of the cloud may name another cause than the password. */
+export function rejectionMessage(said: string, status?: number): string {
+  const code = status === undefined ? '' : ` (status ${status})`;
+  return said === ''
+    ? `the cloud rejects the e-mail or the password${code}. Correct them`
+    : `the cloud rejects the sign-in${code}: ${said}`;
 }
 
 /**

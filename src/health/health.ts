@@ -1,6 +1,7 @@
 import { joinSentences } from '../base/joinSentences.ts';
 import { listNames } from '../base/listNames.ts';
 import { type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
+import type { Rejection } from '../cloud/session.ts';
 import type { HealthStatus } from '../model/devices.ts';
 import { type PollName, pollNames, pollTable, vitalPolls } from '../model/polls.ts';
 import { incompleteKey, type PollFailure, type StatusByPoll, wasPolled } from '../polling/pollStatus.ts';
@@ -16,8 +17,8 @@ export interface HealthInputs {
   /** Names of the valves that are reachable but send no new measurements, and whether no other valve sends any. */
   readonly silentValves: readonly string[];
   readonly areAllSilent: boolean;
-  /** Wall-clock ms of the next sign-in; null if the cloud has not rejected the credentials. */
-  readonly rejectedUntil: number | null;
+  /** Null unless the cloud has rejected the account. */
+  readonly rejection: Rejection | null;
   /** Wall-clock ms until which the cloud limits requests; null if it does not. */
   readonly limitedUntil: number | null;
   /** Problems besides reading the cloud: broker, account, data directory. */
@@ -84,9 +85,9 @@ function cloudProblems({
   overdue,
   silentValves,
   areAllSilent,
-  rejectedUntil,
+  rejection,
 }: HealthInputs): HealthProblem[] {
-  if (rejectedUntil !== null) return [rejectedAccount(rejectedUntil)];
+  if (rejection !== null) return [rejectedAccount(rejection)];
   const failing = failuresByKey(polls);
   for (const { kind, status } of outages) {
     if (!isWhollyFailing(polls, kind)) continue;
@@ -120,13 +121,11 @@ function silence(valves: readonly string[], areAllSilent: boolean): HealthProble
   return [healthProblem('telemetry', 'degraded', message, message, areAllSilent ? 'cloud' : undefined)];
 }
 
-function rejectedAccount(untilMs: number): HealthProblem {
-  const next = `Next attempt by ${utcTime(untilMs)} UTC, or when the password file changes`;
-  const message = `The cloud rejects the e-mail or the password. Correct them. ${next}`;
+function rejectedAccount({ reason, nextAttemptAt }: Rejection): HealthProblem {
+  const next = `Next attempt by ${utcTime(nextAttemptAt)} UTC, or when the password file changes`;
+  const message = joinSentences([reason.charAt(0).toUpperCase() + reason.slice(1), next]);
   // The key is the same, whether the cloud has rejected another attempt or no attempt is allowed yet.
-  const key = 'auth_failed';
-  const outage = 'the cloud rejects the e-mail or the password. Correct them';
-  return { ...healthProblem('cloud', 'auth_failed', message, key), outage };
+  return { ...healthProblem('cloud', 'auth_failed', message, `auth_failed ${reason}`), outage: reason };
 }
 
 function failedPolls({ kind, key, message }: PollFailure, polls: readonly PollName[]): HealthProblem {
@@ -194,7 +193,7 @@ export function healthFingerprint(inputs: HealthInputs, { status, problems }: He
     status,
     problems.map(({ key }) => key),
     outcomes,
-    inputs.rejectedUntil,
+    inputs.rejection,
     iso(inputs.limitedUntil),
   ]);
 }

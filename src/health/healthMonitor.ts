@@ -275,13 +275,13 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
 
   #inputs(): HealthInputs {
     const { client, poller } = this.#parts;
-    const { status, nextAttemptAt } = client.sessionState();
+    const { rejection } = client.sessionState();
     return {
       polls: poller.statuses.records,
       isFirstReading: poller.isFirstReading,
       overdue: poller.statuses.overdue,
       ...this.#silence(),
-      rejectedUntil: status === 'rejected' ? roundedUp(nextAttemptAt ?? this.#parts.clock.now()) : null,
+      rejection: rejection && { ...rejection, nextAttemptAt: roundedUp(rejection.nextAttemptAt) },
       limitedUntil: this.#steadyLimit(client.traffic().limitedUntil),
       problems: this.#otherProblems(),
     };

@@ -34,7 +34,7 @@ describe('a client without a session', () => {
     expect(names(stub.sessionRequests)).toEqual(['sign_in']);
     expect(stub.requests).toHaveLength(20);
     expect(memory.session).toMatchObject({ token: 'token-1' });
-    expect(client.sessionState()).toEqual({ status: 'signed_in', nextAttemptAt: null });
+    expect(client.sessionState()).toEqual({ status: 'signed_in', rejection: null });
   });
 
   it('is unavailable, not rejected, while the cloud cannot be reached to sign in', async () => {
@@ -42,7 +42,7 @@ describe('a client without a session', () => {
     const { client, stub } = await startClient(() => sonic, { clock });
     stub.sessionHandler = () => ({ status: 503 });
     expect(await errorOf(client.call(readSonic, now))).toMatchObject({ kind: 'unavailable', status: 503 });
-    expect(client.sessionState()).toEqual({ status: 'unknown', nextAttemptAt: null });
+    expect(client.sessionState()).toEqual({ status: 'unknown', rejection: null });
     stub.sessionHandler = () => undefined;
     clock.advance(5_000);
     await expect(client.call(readSonic)).resolves.toMatchObject({ id: 's-1' });
@@ -385,15 +385,31 @@ describe('a rejected password', () => {
     const { error, client, clock } = await rejected();
     expect(error).toMatchObject({ kind: 'auth', status: 401, mayHaveActed: false });
     expect(error.message).toMatch(/^the cloud rejects the e-mail or the password .*\. Next attempt in 30 s/);
-    expect(client.sessionState()).toEqual({ status: 'rejected', nextAttemptAt: clock.now() + 30_000 });
+    expect(client.sessionState()).toEqual({
+      status: 'rejected',
+      rejection: {
+        reason: 'the cloud rejects the e-mail or the password. Correct them',
+        nextAttemptAt: clock.now() + 30_000,
+      },
+    });
   });
 
-  it.each([400, 401, 403, 422])('is what a %i at sign-in means', async (status) => {
-    const { client, stub } = await startClient(() => sonic);
-    stub.sessionHandler = () => ({ status, json: { error: 'no' } });
-    expect(await errorOf(client.call(readSonic))).toMatchObject({ kind: 'auth', status });
-    expect(client.sessionState().status).toBe('rejected');
-  });
+  it.each([400, 401, 403, 422])(
+    'is what a %i at sign-in means, in the words of the cloud',
+    async (status) => {
+      const { client, stub } = await startClient(() => sonic);
+      stub.sessionHandler = () => ({ status, json: { error: 'Accept the new terms in the app.' } });
+      expect(await errorOf(client.call(readSonic))).toMatchObject({
+        kind: 'auth',
+        status,
+        key: `the cloud rejects the sign-in (status ${status}): Accept the new terms in the app.`,
+      });
+      const reason = 'the cloud rejects the sign-in: Accept the new terms in the app.';
+      expect(client.sessionState()).toMatchObject({ status: 'rejected', rejection: { reason } });
+      // The next call is not sent.
+      expect(await errorOf(client.call(readSonic))).toMatchObject({ kind: 'auth', key: reason });
+    },
+  );
 
   it.each([400, 403, 422])(
     'is not what a %i means that is no JSON: a firewall may have spoken',
@@ -459,7 +475,7 @@ describe('a rejected password', () => {
     expect(changed).toHaveLength(1);
     await expect(client.call(readSonic)).resolves.toMatchObject({ id: 's-1' });
     expect(tries).toEqual(['wrong horse', 'correct horse']);
-    expect(client.sessionState()).toEqual({ status: 'signed_in', nextAttemptAt: null });
+    expect(client.sessionState()).toEqual({ status: 'signed_in', rejection: null });
     expect(memory.session).not.toBeNull();
     clock.advance(hourMs);
     expect(changed).toHaveLength(1);

@@ -33,7 +33,7 @@ const well: HealthInputs = {
   overdue: [],
   silentValves: [],
   areAllSilent: false,
-  rejectedUntil: null,
+  rejection: null,
   limitedUntil: null,
   problems: [],
 };
@@ -203,10 +203,12 @@ describe('health', () => {
   it('is auth_failed when the credentials are rejected, whatever else is wrong, and says when it is tried again', () => {
     const inputs = {
       ...withPolls({ sonics: bad('unavailable'), incidents: bad('unavailable') }),
-      rejectedUntil: 0,
+      rejection: { reason: 'the cloud rejects the sign-in: locked', nextAttemptAt: 0 },
     };
     expect(evaluateHealth(inputs)).toMatchObject({ status: 'auth_failed' });
-    expect(evaluateHealth(inputs).reason).toContain('Next attempt by 00:00 UTC');
+    expect(evaluateHealth(inputs).reason).toBe(
+      'The cloud rejects the sign-in: locked. Next attempt by 00:00 UTC, or when the password file changes',
+    );
     expect(evaluateHealth(withPolls({ sonics: bad('auth'), incidents: bad('auth') })).status).toBe(
       'auth_failed',
     );

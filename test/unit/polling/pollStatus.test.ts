@@ -77,7 +77,7 @@ describe('what could not be read', () => {
         usage: failing(null),
         pressure_tests: failing(null),
       },
-      rejectedUntil: null,
+      rejection: null,
       limitedUntil: null,
       isFirstReading: false,
       overdue: [],
