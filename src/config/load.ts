@@ -58,7 +58,11 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
   const source = given ? '' : readSource(path, namedBy);
   const parsed = given?.parsed ?? parseFile(source ?? '');
   const environment = readEnvironment(env);
-  const { settings, problems: unknown } = environment;
+  const { settings, problems } = environment;
+  const misnamed = source === null && existsSync(misnamedFile(path)) ? misnamedFile(path) : null;
+  const misnamedMessage = `${misnamed} is not read. Rename it to config.yaml`;
+  if (misnamed !== null && settings.length === 0) throw new ConfigError([misnamedMessage]);
+  const unknown = misnamed === null ? problems : [...problems, misnamedMessage];
   if (!given && source === null && isUnconfigured({ file, env, cwd })) {
     const message = `No configuration found at ${path}. Run sonic2mqtt setup to write it`;
     throw new ConfigError([message], message);
@@ -84,16 +88,18 @@ export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): 
   const folderFor = (option: string) => (isSet(option) ? cwd : folder);
   const tree = withAbsolutePaths(merge(fileTree, settings), folderFor);
   const result = configSchema.safeParse(tree);
-  const problems = [
+  const faults = [
     ...parsed.problems,
     ...(result.error ? schemaProblems(result.error, tree) : []),
     ...crossProblems(tree, operations),
   ];
-  if (result.success && problems.length === 0 && unknown.length === 0) {
+  if (result.success && faults.length === 0 && environment.problems.length === 0) {
     const config = result.data;
-    return { config, file: source === null ? null : path, warnings: configWarnings(config, environment) };
+    const warnings = configWarnings(config, environment);
+    if (misnamed !== null) warnings.push({ about: misnamed, message: misnamedMessage });
+    return { config, file: source === null ? null : path, warnings };
   }
-  throw errorOf(problems);
+  throw errorOf(faults);
 }
 
 /** If one of these options is set, somebody has begun a configuration. */
@@ -107,9 +113,16 @@ const firstOptions = [
 
 /** Whether there is no configuration at all: no file, and nothing about an account or a broker in the environment. */
 export function isUnconfigured({ file, env, cwd }: LoadOptions): boolean {
-  if (file !== undefined || env[fileVariable] || existsSync(resolve(cwd, 'config.yaml'))) return false;
+  const path = resolve(cwd, 'config.yaml');
+  if (file !== undefined || env[fileVariable] || [path, misnamedFile(path)].some((each) => existsSync(each)))
+    return false;
   const { settings, problems } = readEnvironment(env);
   return problems.length === 0 && !settings.some(({ path }) => firstOptions.includes(path.join('.')));
+}
+
+/** The name that people give to the file by mistake. */
+function misnamedFile(path: string): string {
+  return path.replace(/\.yaml$/, '.yml');
 }
 
 /** The text of the file; null if the file does not exist and was not named explicitly. */

@@ -1,7 +1,8 @@
 import { isLoopback } from './addresses.ts';
-import type { Environment } from './environment.ts';
-import type { Config } from './schema.ts';
+import { type Environment, variableOf } from './environment.ts';
+import { type Config, optionRows } from './schema.ts';
 import { shortSecrets } from './secrets.ts';
+import { valueAt } from './tree.ts';
 
 /** A possible mistake in a valid configuration. `run` and `check` report it every time. */
 export interface Warning {
@@ -32,6 +33,22 @@ export function configWarnings(
       variable,
       `${variable} has quotes at both ends, which count as part of it. Remove them if the password has none`,
     );
+  }
+  for (const { path } of optionRows) {
+    const value = valueAt(config, path.split('.'));
+    if (typeof value !== 'string') continue;
+    if (/\$\{.*\}/.test(value)) {
+      warn(
+        path,
+        `${path} contains \${…}, which is not replaced. Set the variable ${variableOf(path)} instead`,
+      );
+    }
+    if (/^[“”„‟‘’‚«»]|[“”„‟‘’‚«»]$/.test(value)) {
+      warn(
+        path,
+        `${path} has typographic quotes, which count as part of it. Remove them, or write " instead`,
+      );
+    }
   }
   for (const option of shortSecrets(config)) {
     // A cloud on this machine is a simulated one, which has no secrets.

@@ -1,6 +1,7 @@
 import { listNames } from '../base/listNames.ts';
 import { didYouMean, nearest } from '../base/nearest.ts';
 import { incidentName } from '../entities/incidents.ts';
+import { isTimezone } from '../model/calendar.ts';
 import { isAboutHub, isTypeUnknown } from '../model/incidents.ts';
 import type { Store } from '../store/store.ts';
 import { type HealthProblem, healthProblem } from './problem.ts';
@@ -148,9 +149,19 @@ function harmlessFacts(store: Store): (string | null)[] {
   const unset = store.ids('property').filter((id) => store.settings.of(id) === null);
   return [
     unset.length > 0 ? settingsRefused(listNames(unset.map((id) => propertyName(store, id)))) : null,
+    ...unknownTimezones(store),
     bare.length > 0 ? `No hub in ${listNames(bare)}` : null,
     ...(store.filter.isMatched ? unmatchedFilters(store) : []),
   ];
+}
+
+/** Properties with a time zone that this machine does not know. Their days begin at another hour than those of the cloud. */
+function unknownTimezones(store: Store): string[] {
+  return store.ids('property').flatMap((id) => {
+    const timezone = store.settings.of(id)?.timezone ?? null;
+    if (timezone === null || isTimezone(timezone)) return [];
+    return `Unknown time zone of ${propertyName(store, id)}: ${JSON.stringify(timezone).slice(0, 60)}. Its days begin by schedules.timezone. Correct it in the vendor's app`;
+  });
 }
 
 /** A message for each name in the filter that no property has. */

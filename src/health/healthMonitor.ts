@@ -323,7 +323,6 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       ['commands', missedMessages(connection.refusedSubscriptions)],
       ['commands', connection.areStoredUnmarked ? unmarkedMessages : null, 'broker'],
       ['bridges', otherBridges.problem, 'broker'],
-      ['bridges', otherBridges.announcerProblem, 'broker'],
       ['data_dir', state.problem],
       ['http', this.#httpProblem],
     ];
@@ -332,6 +331,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
         message === null ? [] : [healthProblem(source, 'degraded', message, key, stops)],
       ),
       ...(state.lockProblem === null ? [] : [healthProblem('data_dir', 'ok', state.lockProblem)]),
+      ...announcedElsewhere(otherBridges, store),
       ...pauseProblems(store),
       ...refusedValves(poller.reads.refused, store),
       ...accountProblems(store, poller.statuses.records.properties.lastSuccessAt !== null),
@@ -339,6 +339,22 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       ...unexpectedData(client, 'info'),
     ];
   }
+}
+
+/** Devices that another bridge announces. Two accounts may share some homes, but a bridge without a device is a mistake. */
+function announcedElsewhere(
+  { announcer, unannouncedCount }: Pick<OtherBridges, 'announcer' | 'unannouncedCount'>,
+  store: Store,
+): HealthProblem[] {
+  if (announcer === null) return [];
+  const { properties, signals, sonics } = store.counts();
+  const where = `Another bridge (${announcer}) announces`;
+  if (unannouncedCount < properties + signals + sonics) {
+    const message = `${where} some devices of this bridge to Home Assistant. Devices in both accounts stay with the bridge that announced them first`;
+    return [healthProblem('bridges', 'ok', message)];
+  }
+  const message = `${where} devices of this bridge to Home Assistant. This bridge does not replace them. Stop the other bridge and run its cleanup`;
+  return [healthProblem('bridges', 'degraded', message, message, 'broker')];
 }
 
 /** Odd data of the cloud. `warn`: a record is missing because of it. `info`: an unknown value was used. */

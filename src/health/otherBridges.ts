@@ -23,7 +23,7 @@ const maxBridges = 20;
 interface OtherBridgesEvents {
   /** This bridge should publish its `info` again. It names the bridges that this one has heard. */
   readonly greet: [];
-  /** `problem`, `announcerProblem` or `isAny` may have changed. */
+  /** `problem`, `announcer` or `isAny` may have changed. */
   readonly changed: [];
 }
 
@@ -98,12 +98,15 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
     return [...this.#known.values()].some(({ heardAt }) => now < heardAt + stoppedAfterMs);
   }
 
-  /** A message if another bridge announces devices of this one; null if none does. */
-  get announcerProblem(): string | null {
+  /** The `bridge` topic of another bridge that announces devices of this one; null if none does. */
+  get announcer(): string | null {
     const [topic] = this.#unannounced;
-    const announcer = this.#announcers.get(topic ?? '')?.replace(/\/state$/, '');
-    if (announcer === undefined) return null;
-    return `Another bridge (${announcer}) announces devices of this bridge to Home Assistant. This bridge does not replace them. Stop the other bridge and run its cleanup`;
+    return this.#announcers.get(topic ?? '')?.replace(/\/state$/, '') ?? null;
+  }
+
+  /** How many devices of this bridge others announce. */
+  get unannouncedCount(): number {
+    return this.#unannounced.size;
   }
 
   /** Records which discovery topics other bridges use: by topic, the `state` topic of the other bridge. */

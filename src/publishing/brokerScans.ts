@@ -339,7 +339,7 @@ export class BrokerScans {
       return;
     }
     const now = clock.monotonic();
-    if (isReplaced || (otherBridges.announcerProblem !== null && now >= this.#scannedAt + rescanMs)) {
+    if (isReplaced || (otherBridges.announcer !== null && now >= this.#scannedAt + rescanMs)) {
       void this.#scan();
     }
     // A message counts as deleted only after two checks. A cluster that has lost a node may send nothing for ten

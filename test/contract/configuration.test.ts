@@ -188,6 +188,13 @@ describe('the file', () => {
     expect(problemsOf(() => loadConfig({ env: {}, cwd }))).toEqual([
       `No configuration found at ${join(cwd, 'config.yaml')}. Run sonic2mqtt setup to write it`,
     ]);
+    const misnamed = temporaryFolder();
+    writeFileSync(join(misnamed, 'config.yml'), 'cloud: {}\n');
+    const message = `${join(misnamed, 'config.yml')} is not read. Rename it to config.yaml`;
+    expect(isUnconfigured({ env: {}, cwd: misnamed })).toBe(false);
+    expect(problemsOf(() => loadConfig({ env: {}, cwd: misnamed }))).toEqual([message]);
+    const { warnings } = loadConfig({ env: requiredEnv, cwd: misnamed });
+    expect(warnings.map((each) => each.message)).toContain(message);
     for (const text of ['', '# nothing yet\n']) {
       const file = join(folder, 'nothing.yaml');
       writeFileSync(file, text);

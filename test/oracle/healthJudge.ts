@@ -158,15 +158,20 @@ export class HealthJudge {
     return isDue ? 'no measurement was read' : null;
   }
 
-  /** Devices of this bridge whose entities in Home Assistant come from another bridge. */
+  /**
+   * Devices of this bridge, if the entities of all of them in Home Assistant come from another bridge. Two accounts may
+   * share some.
+   */
   #devicesOfOthers(): string[] {
     const { isOurs } = this.#context;
-    return [...this.#entities.deviceIds].filter((id) => {
+    const devices = [...this.#entities.deviceIds].filter((id) =>
+      ['property', 'signal', 'sonic'].some((kind) => this.#retained.has(`sonic2mqtt/${kind}/${id}`)),
+    );
+    const isElsewhere = (id: string) => {
       const [entity] = this.#entities.entitiesOf(id);
-      if (!entity || isOurs(entity.availabilityTopics[0] ?? '')) return false;
-      const topics = ['property', 'signal', 'sonic'].map((kind) => `sonic2mqtt/${kind}/${id}`);
-      return id === '' || topics.some((topic) => this.#retained.has(topic));
-    });
+      return entity !== undefined && !isOurs(entity.availabilityTopics[0] ?? '');
+    };
+    return devices.every(isElsewhere) ? devices : [];
   }
 
   #checkGaps(since: number): void {

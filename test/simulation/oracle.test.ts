@@ -673,7 +673,7 @@ describe('health is true', () => {
     expect(bench.violations).toEqual([expect.stringContaining('no measurement was read')]);
   });
 
-  it('is not ok while another bridge announces a device', async () => {
+  it('is not ok while another bridge announces all devices', async () => {
     const bench = new OracleBench();
     bench.announce();
     bench.say('bridge/health', { status: 'ok' });

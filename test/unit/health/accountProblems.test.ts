@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { accountProblems } from '../../../src/health/accountProblems.ts';
+import type { PropertySettings } from '../../../src/model/records.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { aProperty } from '../../support/views.ts';
@@ -19,5 +20,23 @@ it('names the entries of the filter that match no property, once all properties 
   list('Cottage', true);
   expect(found()).toEqual([
     'degraded: filters.properties: Home is now called Cottage. Correct the name before the next restart',
+  ]);
+});
+
+it('names a property with a time zone that does not exist', () => {
+  const store = new Store({ selection: [], clock: new FakeClock(0) });
+  store.replaceProperties({
+    records: [aProperty({ id: 'property-1', name: 'Home' })],
+    isComplete: true,
+    startedAt: 0,
+  });
+  const found = () => accountProblems(store, false).map(({ status, message }) => `${status}: ${message}`);
+  for (const timezone of [null, 'Europe/London']) {
+    store.setPropertyDetails('property-1', { timezone } as PropertySettings, null, 1);
+    expect(found()).toEqual([]);
+  }
+  store.setPropertyDetails('property-1', { timezone: 'Europe/Londn' } as PropertySettings, null, 2);
+  expect(found()).toEqual([
+    `ok: Unknown time zone of Home: "Europe/Londn". Its days begin by schedules.timezone. Correct it in the vendor's app`,
   ]);
 });

@@ -50,7 +50,11 @@ async function startMonitor(record: object) {
       },
     },
   });
-  const otherBridges = Object.assign(new EventEmitter(), { problem: null, announcerProblem: null });
+  const otherBridges = Object.assign(new EventEmitter(), {
+    problem: null,
+    announcer: null,
+    unannouncedCount: 0,
+  });
   const parts = { client, state, store, poller, connection, retained, otherBridges, clock, log };
   const monitor = new HealthMonitor(parts as unknown as HealthParts);
   onTestFinished(() => monitor.stop());
