@@ -38,6 +38,7 @@ import { Presence } from './publishing/presence.ts';
 import { Publisher } from './publishing/publisher.ts';
 import { readRetained } from './publishing/retainedScan.ts';
 import type { Disk } from './state/disk.ts';
+import { sessionMemory } from './state/sections.ts';
 import { StateFile } from './state/stateFile.ts';
 import { Store } from './store/store.ts';
 import type { WebhookReceiver } from './webhook/webhookReceiver.ts';
@@ -80,15 +81,12 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   const topics = topicsOf(config);
 
   const account = { baseUrl: cloud.base_url, email: cloud.email };
-  const state = new StateFile(config.data_dir, account, log, clock, disk);
+  const state = new StateFile(config.data_dir, log, clock, disk);
   const client = new CloudClient({
     ...cloudOptions(config, log, secrets, clock),
     random,
     dispatcher,
-    memory: {
-      load: () => state.session,
-      save: (session) => state.recordSession(session),
-    },
+    memory: sessionMemory(state.kept, account),
     onPasswordChange: () => poller.refresh(),
   });
   const broker = bridgeOptions(config, secrets, findBroker);
@@ -96,7 +94,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   const retained = new Retained(connection, log);
 
   const selection = config.filters.properties;
-  const store = new Store({ selection, memory: state, clock });
+  const store = new Store({ selection, kept: state.kept, clock });
   const { schedules } = config;
   const poller = new Poller({
     client,
@@ -146,7 +144,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     connection,
     store,
     poller,
-    memory: state,
+    state,
     bridge: bridgeState,
     otherBridges,
     outcomes,

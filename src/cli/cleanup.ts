@@ -13,8 +13,8 @@ import { brokerOptions, topicsOf } from '../partOptions.ts';
 import { messageCount } from '../publishing/cleanup.ts';
 import { formerTopicsOf } from '../publishing/formerTopics.ts';
 import { RetainedScan } from '../publishing/retainedScan.ts';
+import { type Kept, knownIncidents, newKept, readSections } from '../state/sections.ts';
 import { stateFileName } from '../state/stateFile.ts';
-import { readState, type State } from '../state/stateSchema.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { endPauses, findPaused } from './pausedShutOffs.ts';
@@ -44,7 +44,7 @@ export async function deleteMessages(
 
   const deleteAll = async (connection: Connection): Promise<number> => {
     const topics = topicsOf(config);
-    const state = await stateIn(config.data_dir);
+    const kept = await keptIn(config.data_dir);
     const { own, isRunning } = await readBridge(connection, topics);
     if (isRunning && !force) {
       log.error(
@@ -52,21 +52,24 @@ export async function deleteMessages(
       );
       return exitStatus.failed;
     }
-    const known = state.devices.flatMap((key) => (key.startsWith('property/') ? [key.slice(9)] : []));
-    const kept = Object.keys(state.pauses);
-    const paused = isDemo ? new Map() : await findPaused(connection, { topics, known, kept });
+    const known = [...kept.devices.keys()].flatMap((key) =>
+      key.startsWith('property/') ? [key.slice(9)] : [],
+    );
+    const paused = isDemo
+      ? new Map()
+      : await findPaused(connection, { topics, known, kept: [...kept.pauses.keys()] });
     const problem = paused.size > 0 ? await endPauses(configuration, paused, context) : null;
     if (problem !== null) {
       log.error(`${problem}. Nothing was deleted. Turn it on in the vendor's app, then try again`);
       return exitStatus.failed;
     }
     const deletion = new Deletion(connection, log);
-    await deletion.deleteBelow(topics, own, state);
-    for (const former of formerTopicsOf(topics, state)) {
+    await deletion.deleteBelow(topics, own, kept);
+    for (const former of formerTopicsOf(topics, kept)) {
       const bridge =
         former.base === topics.base ? { own: [], isRunning: false } : await readBridge(connection, former);
       // A folder that was copied from another bridge names the topics of that bridge.
-      if (!bridge.isRunning) await deletion.deleteBelow(former, bridge.own, state);
+      if (!bridge.isRunning) await deletion.deleteBelow(former, bridge.own, kept);
     }
     const { deleted, left, isListed } = deletion;
     context.print(`Deleted ${messageCount(deleted.size)}`);
@@ -107,7 +110,7 @@ class Deletion {
   }
 
   /** Deletes everything of a bridge with these topics. `own` are its messages about itself that are certainly there. */
-  async deleteBelow(topics: Topics, own: readonly string[], state: State): Promise<void> {
+  async deleteBelow(topics: Topics, own: readonly string[], kept: Kept): Promise<void> {
     const scan = new RetainedScan(topics);
     const shown = new Set<string>();
     const left: string[] = [];
@@ -124,7 +127,7 @@ class Deletion {
     }
     this.#bases.add(topics.base);
     this.isListed &&= own.every((topic) => shown.has(topic));
-    const exact = this.isListed ? [] : knownTopics(topics, state);
+    const exact = this.isListed ? [] : knownTopics(topics, kept);
     for (let start = 0; start < exact.length; start += maxReadAtOnce) {
       left.push(...(await this.#deleteAt(exact.slice(start, start + maxReadAtOnce), scan, shown)));
     }
@@ -183,14 +186,16 @@ async function readBridge(connection: Connection, topics: Topics) {
   return { own, isRunning };
 }
 
-async function stateIn(directory: string): Promise<State> {
+async function keptIn(directory: string): Promise<Kept> {
   const text = await readFile(join(directory, stateFileName), 'utf8').catch(() => '{}');
-  return readState(text).state;
+  const kept = newKept();
+  readSections(kept, text);
+  return kept;
 }
 
 /** All topics of the bridge, and of the devices and incidents in its state file. Discovery messages come first. */
-function knownTopics(topics: Topics, state: State): string[] {
-  const devices = state.devices.flatMap((key) => {
+function knownTopics(topics: Topics, kept: Kept): string[] {
+  const devices = [...kept.devices.keys()].flatMap((key) => {
     const target = topics.parse(`${topics.base}/${key}`);
     return target && target.kind !== 'incident' ? [{ kind: target.kind, id: target.id }] : [];
   });
@@ -198,6 +203,6 @@ function knownTopics(topics: Topics, state: State): string[] {
   return [
     ...all.map(({ kind, id }) => topics.discovery(kind, id)),
     ...all.flatMap(({ kind, id }) => topics.documents(kind, id)),
-    ...[...state.announced, ...state.waiting].map((id) => topics.incident(id)),
+    ...knownIncidents(kept).map((id) => topics.incident(id)),
   ];
 }

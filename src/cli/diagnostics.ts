@@ -10,8 +10,8 @@ import { optionRows } from '../config/schema.ts';
 import { type Tree, valueAt } from '../config/tree.ts';
 import { incidentTypes } from '../model/records.ts';
 import { topicsOf } from '../partOptions.ts';
+import { newKept, readSections } from '../state/sections.ts';
 import { isStateFile } from '../state/stateFile.ts';
-import { readState } from '../state/stateSchema.ts';
 import { accountReport, type OperationAnswer, readEverything } from './accountReport.ts';
 import { brokerChecks } from './brokerChecks.ts';
 import { type Finding, runChecks } from './checks.ts';
@@ -211,16 +211,17 @@ async function describeFile(folder: string, file: string): Promise<KeptFile> {
   const path = join(folder, file);
   try {
     const { size, mode, mtime } = await stat(path);
-    const { state, damaged } = readState(await readFile(path, 'utf8'));
+    const kept = newKept();
+    const { damaged } = readSections(kept, await readFile(path, 'utf8'));
     const described = {
       file,
       bytes: size,
       mode: (mode & 0o777).toString(8),
       changed_at: mtime.toISOString(),
       damaged,
-      has_session: state.session !== null,
-      incidents_announced: state.announced.length,
-      sonics_with_usage: Object.keys(state.usage).length,
+      has_session: kept.session.size > 0,
+      incidents_announced: kept.announced.size,
+      sonics_with_usage: kept.usage.size,
     };
     return described;
   } catch (error) {

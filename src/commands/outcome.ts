@@ -9,8 +9,8 @@ import { CloudError } from '../cloud/errors.ts';
 import type { Call } from '../cloud/operations.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import type { BridgeView, DeviceKind } from '../model/devices.ts';
-import type { Pause } from '../model/pause.ts';
 import type { Poller } from '../polling/poller.ts';
+import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 
 /** How a command ended, as published on `bridge/event`. */
@@ -38,14 +38,6 @@ interface OutcomeEvents {
   offersChanged: [];
 }
 
-/** Keeps the pauses of the automatic shut-off over a restart. */
-interface PauseMemory {
-  readonly pauses: ReadonlyMap<string, Pause>;
-  /** Resolves to whether the pause is on disk. */
-  recordPause(propertyId: string, pause: Pause | null): Promise<boolean>;
-  recordPauseMinutes(propertyId: string, minutes: number): void;
-}
-
 /** What commands work with. Each part of this room receives only the fields that it uses. */
 export interface CommandParts {
   readonly topics: Topics;
@@ -57,7 +49,7 @@ export interface CommandParts {
   readonly connection: Connection;
   readonly store: Store;
   readonly poller: Pick<Poller, 'runNow' | 'readNewTest' | 'refresh'>;
-  readonly memory: PauseMemory;
+  readonly state: Pick<StateFile, 'kept' | 'problem'>;
   /** The bridge as a device, with the entities that commands can set. */
   readonly bridge: { readonly view: BridgeView };
   /** Why no valve is moved, for people, if another bridge uses the same topics; null if none does. */

@@ -73,7 +73,7 @@ interface Ongoing {
 
 /** What pauses work with. */
 type PausesParts = MessageLimits &
-  Pick<CommandParts, 'client' | 'store' | 'memory' | 'otherBridges' | 'log'> & {
+  Pick<CommandParts, 'client' | 'store' | 'state' | 'otherBridges' | 'log'> & {
     readonly updates: Updates;
   };
 
@@ -119,7 +119,7 @@ export class Pauses {
   // ---- the commands -------------------------------------------------------------------------------------------
 
   async #pause(message: BrokerMessage, id: string, minutes: number): Promise<UpdateResult> {
-    const { store, memory, updates, stopping, clock, log } = this.#parts;
+    const { store, updates, stopping, clock, log } = this.#parts;
     const before = this.#ongoing.get(id);
     const problem = before ? this.#whyNotAgain(before) : await this.#whyNot(message, id);
     if (problem) return problem;
@@ -133,7 +133,7 @@ export class Pauses {
       this.#apply(id, 'rejected');
       return result;
     };
-    if (!(await memory.recordPause(id, pause))) return giveUp(refused(noMemory));
+    if (!(await this.#keep(id, pause))) return giveUp(refused(noMemory));
     const timeoutMs = timeLeftMs(message.sentAfter, this.#parts);
     if (stopping.aborted) return giveUp(failed(reasons.stopping));
     if (timeoutMs === null)
@@ -161,6 +161,13 @@ export class Pauses {
     }
     this.#apply(id, 'accepted');
     return { reason: null, httpStatus };
+  }
+
+  /** Keeps the pause. Resolves to whether it is on disk, safe from a power cut. */
+  async #keep(id: string, pause: Pause): Promise<boolean> {
+    const { state } = this.#parts;
+    await state.kept.pauses.set(id, pause).saved();
+    return state.problem === null && state.kept.pauses.isSaved(id);
   }
 
   /** Why no pause can begin; null if a new reading shows the shut-off on. */
@@ -228,7 +235,7 @@ export class Pauses {
   #apply(id: string, event: PauseEvent): void {
     const each = this.#ongoing.get(id);
     if (!each) return;
-    const { store, memory, requestTimeoutMs, clock, log } = this.#parts;
+    const { store, state, requestTimeoutMs, clock, log } = this.#parts;
     const { phase: before } = each;
     const phase = nextPhase(before, event);
     const now = clock.monotonic();
@@ -241,16 +248,16 @@ export class Pauses {
       each.isVerified = false;
     }
     const isAsBefore = before === 'prolonging' && event !== 'accepted';
-    if (isAsBefore) void memory.recordPause(id, each.pause);
+    if (isAsBefore) state.kept.pauses.set(id, each.pause);
     if (phase === 'resuming' && before !== phase) {
       each.newsFrom = each.settledAt;
       each.pause = { ...each.pause, until: Math.min(each.pause.until, clock.now()), isOver: true };
-      void memory.recordPause(id, each.pause);
+      state.kept.pauses.set(id, each.pause);
       void this.#turnOn(id, each);
     }
     if (phase === 'none') {
       this.#ongoing.delete(id);
-      void memory.recordPause(id, null);
+      state.kept.pauses.delete(id);
       const name = store.label('property', id);
       if (event === 'seen_on') log.info({ device: id }, `The automatic shut-off of ${name} is on again`);
       each.outage?.recovered();
@@ -262,12 +269,12 @@ export class Pauses {
 
   /** Checks the clocks: ends pauses whose time is over, and repeats failed attempts. */
   #look(): void {
-    const { store, memory, requestTimeoutMs, stopping, clock } = this.#parts;
+    const { store, state, requestTimeoutMs, stopping, clock } = this.#parts;
     if (stopping.aborted) return;
     const now = clock.monotonic();
     // New pauses may appear here: a disk may become readable later, or the broker may have the pauses of a lost file. A
     // request of the earlier run may still take effect.
-    for (const [id, pause] of memory.pauses) {
+    for (const [id, pause] of state.kept.pauses) {
       if (this.#ongoing.has(id)) continue;
       const each = this.#begin(id, pause, pause.isOver ? 'resuming' : 'paused');
       each.settledAt = now + requestTimeoutMs;
@@ -291,11 +298,11 @@ export class Pauses {
   }
 
   #correct(id: string, each: Ongoing): void {
-    const { store, memory, clock } = this.#parts;
+    const { store, state, clock } = this.#parts;
     const pause = correctedPause(each.pause, clock.now(), clock.monotonic());
     if (each.phase !== 'paused' || pause === each.pause) return;
     each.pause = pause;
-    void memory.recordPause(id, pause);
+    state.kept.pauses.set(id, pause);
     store.showPause(id, pauseShown(each.phase, pause, each.reason));
   }
 

@@ -48,7 +48,7 @@ export class CommandRouter {
 
   constructor(parts: CommandParts) {
     this.#parts = parts;
-    const { topics, control, statusTopic, connection, poller, memory, outcomes } = parts;
+    const { topics, control, statusTopic, connection, poller, state, outcomes } = parts;
     const { client, store, otherBridges, requestTimeoutMs, clock, log } = parts;
     const { confirmTimeoutMs, confirmIntervalMs } = parts;
     const stopping = this.#stopping.signal;
@@ -66,7 +66,7 @@ export class CommandRouter {
       valveQueue: this.#valveQueue,
       updates: this.#updates,
     });
-    this.#pauses = new Pauses({ ...common, memory, updates: this.#updates });
+    this.#pauses = new Pauses({ ...common, state, updates: this.#updates });
     connection.on('message', (message) => this.#handle(message));
   }
 
@@ -146,10 +146,10 @@ export class CommandRouter {
 
   /** Carries out a command that only concerns the bridge itself. */
   #carryOut(action: BridgeAction): void {
-    const { poller, store, memory, outcomes, log } = this.#parts;
+    const { poller, store, state, outcomes, log } = this.#parts;
     if (action.kind === 'refresh') poller.refresh();
     else if (action.kind !== 'set_log_level') {
-      memory.recordPauseMinutes(action.propertyId, action.minutes);
+      state.kept.pauseMinutes.set(action.propertyId, action.minutes);
       store.showPause(action.propertyId);
     } else {
       log.level = action.level;

@@ -83,20 +83,21 @@ export class Details {
   /** Reads settings. If the cloud refuses them and has never shown them, reads them once more after a moment. */
   async #readUnlessRefused<T>(key: string, query: SettingsQuery<T>): Promise<PollProblem | null> {
     const { state, statuses, clock, stopping } = this.#parts;
-    const wereShown = state.hasShownSettings(key);
+    const { shownSettings } = state.kept;
+    const wereShown = shownSettings.has(key);
     // If the cloud has shown the settings before, their entities stay as long as old settings would.
     const apartMs = wereShown ? statuses.maxAgeMs('properties') : refusedAgainMs;
     for (let attempt = 1; ; attempt++) {
       const startedAt = clock.monotonic();
       try {
         query.store(await query.read(), startedAt, 0);
-        state.recordSettings(key, true);
+        shownSettings.set(key, true);
         return null;
       } catch (error) {
         if (!isPermanent(error)) return toProblem(error);
         query.store(null, startedAt, apartMs);
         if (query.isNone()) {
-          state.recordSettings(key, false);
+          shownSettings.delete(key);
           return null;
         }
         if (wereShown || attempt > 1) return toProblem(error);

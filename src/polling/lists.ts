@@ -102,7 +102,7 @@ export class Lists {
   async sonics(): Promise<PollProblem | null> {
     let isWifiRead = false;
     const { client, store, state, stopping } = this.#parts;
-    const areSomeKnown = () => state.wifiSonics.length > 0;
+    const areSomeKnown = () => state.kept.wifiSonics.size > 0;
     const wifiRead = readWifiSonics(client, areSomeKnown, stopping).finally(() => {
       isWifiRead = true;
     });
@@ -111,7 +111,7 @@ export class Lists {
       const wifi = await wifiRead;
       if (stopping.aborted) return;
       store.replaceSonics(reading, wifi);
-      if (wifi.isComplete) state.recordWifiSonics(store.topology.wifiSonics);
+      if (wifi.isComplete) state.kept.wifiSonics.keepOnly(store.topology.wifiSonics, true);
     });
     const { problem: wifiProblem } = await wifiRead;
     return mergeProblems([

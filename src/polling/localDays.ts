@@ -76,7 +76,7 @@ export class LocalDays {
   ownTimezoneOf(sonicId: string): string | null {
     const own = this.#store.timezoneOf(this.#store.topology.propertyOf('sonic', sonicId));
     if (own !== null) this.#known.set(sonicId, own);
-    return this.#known.get(sonicId) ?? this.#state.usageOf(sonicId)?.timezone ?? null;
+    return this.#known.get(sonicId) ?? this.#state.kept.usage.get(sonicId)?.timezone ?? null;
   }
 
   #timezoneOf(sonicId: string): string {

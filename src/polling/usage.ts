@@ -51,7 +51,7 @@ export class UsagePoll {
   refresh(): void {
     const { store, state } = this.#parts;
     // Includes sonics that this run has not read, because they keep their totals.
-    for (const id of new Set([...store.ids('sonic'), ...state.usageRecords().keys()])) this.#update(id);
+    for (const id of new Set([...store.ids('sonic'), ...state.kept.usage.keys()])) this.#update(id);
     if (store.isResolved) this.#forgetGone();
   }
 
@@ -61,7 +61,7 @@ export class UsagePoll {
    */
   refreshShown(): void {
     const { store, state } = this.#parts;
-    for (const id of state.usageRecords().keys()) if (store.usage.readAt(id) !== undefined) this.#update(id);
+    for (const id of state.kept.usage.keys()) if (store.usage.readAt(id) !== undefined) this.#update(id);
   }
 
   #query(): DeviceQuery {
@@ -72,7 +72,7 @@ export class UsagePoll {
       read: (id, sentAt) => this.#readMonths(id, sentAt),
       onNone: (id, sentAt) => {
         // If usage of the sonic is kept, it stays.
-        if (!this.#parts.state.usageOf(id)) store.setUsage(id, null, sentAt);
+        if (!this.#parts.state.kept.usage.has(id)) store.setUsage(id, null, sentAt);
       },
     };
   }
@@ -89,7 +89,7 @@ export class UsagePoll {
     this.#read.set(sonicId, read);
     // On the first of a month, yesterday is in the previous month. The cloud may report its last litres late.
     const isPreviousRead = !isFirstOfMonth(date) && read.previousReadOn === date;
-    const due = monthsDue(this.#parts.state.usageOf(sonicId), presentMonth, isPreviousRead);
+    const due = monthsDue(this.#parts.state.kept.usage.get(sonicId) ?? null, presentMonth, isPreviousRead);
     const answers = new Map<string, DailyUsage['daily']>();
     const unknown: string[] = [];
     const failures: CloudError[] = [];
@@ -107,7 +107,7 @@ export class UsagePoll {
       }
     }
     // The current month may be the only one that is due, and may have no data yet.
-    const hasWater = (this.#parts.state.usageOf(sonicId)?.months[presentMonth] ?? []).length > 0;
+    const hasWater = (this.#parts.state.kept.usage.get(sonicId)?.months[presentMonth] ?? []).length > 0;
     const isEmptyMonth = isPreviousRead && !hasWater && read.presentMonth !== presentMonth;
     if (unknown.length === due.length && !isEmptyMonth) throw failures[0];
     for (const month of unknown) answers.set(month, []);
@@ -136,7 +136,7 @@ export class UsagePoll {
     sentAt: number,
   ): void {
     const { days, clock } = this.#parts;
-    const before = this.#parts.state.usageOf(sonicId);
+    const before = this.#parts.state.kept.usage.get(sonicId) ?? null;
     const timezone = days.ownTimezoneOf(sonicId) ?? undefined;
     const readAt = clock.now();
     for (const month of answers.keys()) readMonths.add(month);
@@ -145,10 +145,7 @@ export class UsagePoll {
       record = withReading(record, { month, daily, presentMonth, timezone, readAt, readMonths });
     }
     if (record === null || record === before) return;
-    const hasChanged = (['changedAt', 'frozenThrough', 'timezone'] as const).some(
-      (key) => before?.[key] !== record[key],
-    );
-    this.#parts.state.recordUsage(sonicId, record, hasChanged);
+    this.#parts.state.kept.usage.set(sonicId, record);
     if (answers.has(presentMonth)) this.#update(sonicId, sentAt);
     else this.#update(sonicId);
   }
@@ -158,8 +155,8 @@ export class UsagePoll {
    * out if this call follows no such request.
    */
   #update(sonicId: string, sentAt?: number): void {
-    const { store, days } = this.#parts;
-    const record = this.#parts.state.usageOf(sonicId);
+    const { store, days, state } = this.#parts;
+    const record = this.#parts.state.kept.usage.get(sonicId);
     if (!record) return;
     const day = days.of(sonicId);
     const made = this.#made.get(sonicId);
@@ -167,7 +164,8 @@ export class UsagePoll {
     this.#made.set(sonicId, { day, record, usage });
     // A total is shown only if it survives a restart. Otherwise it would start from zero again, and the next rise would
     // count as water.
-    const shown = this.#parts.state.remembersUsage(sonicId) ? usage : { ...usage, totalL: null };
+    const isKept = state.problem === null || state.kept.usage.isOnDisk(sonicId);
+    const shown = isKept ? usage : { ...usage, totalL: null };
     const readAt = sentAt ?? store.usage.readAt(sonicId) ?? Number.NEGATIVE_INFINITY;
     if (Number.isFinite(readAt)) store.setUsage(sonicId, shown, readAt);
     else store.recallUsage(sonicId, shown);
@@ -176,9 +174,9 @@ export class UsagePoll {
   #forgetGone(): void {
     const { store, clock } = this.#parts;
     const present = new Set(store.ids('sonic'));
-    for (const [sonicId, { readAt }] of this.#parts.state.usageRecords()) {
+    for (const [sonicId, { readAt }] of this.#parts.state.kept.usage) {
       if (present.has(sonicId) || clock.now() - readAt <= keptForMs) continue;
-      this.#parts.state.forgetUsage(sonicId);
+      this.#parts.state.kept.usage.delete(sonicId);
       this.#read.delete(sonicId);
       this.#made.delete(sonicId);
     }

@@ -260,7 +260,8 @@ export class BrokerScans {
 
   /** Passes on each message that was found, but only once, so that nothing is deleted twice. */
   #useFindings(found: RetainedScan, taken: Set<string>): void {
-    const { state, store, discovery, cleanup, publisher, incidentEvents } = this.#parts;
+    const { state, store, discovery, cleanup, publisher, incidentEvents, clock } = this.#parts;
+    const { pauses, wifiSonics } = state.kept;
     for (const [topic, { componentIds }] of found.discoveries()) {
       if (!taken.has(topic)) {
         cleanup.found(topic);
@@ -276,20 +277,20 @@ export class BrokerScans {
     // If the state file is lost, an earlier run has already announced the incidents on the broker. Its pauses must
     // still end.
     const isFromLostRun = state.isNew && !publisher.isShowingDevices;
-    for (const [id, each] of isFromLostRun ? found.pauses : []) {
-      const pause = state.adoptPause(id, each);
-      if (pause) store.showPause(id, pauseShown(pause.isOver ? 'resuming' : 'paused', pause, null));
+    for (const [id, { until, isOver }] of isFromLostRun ? found.pauses : []) {
+      if (pauses.has(id) || pauses.isOfThisRun(id)) continue;
+      const pause = { until, endsAt: clock.monotonic() + Math.max(0, until - clock.now()), isOver };
+      pauses.set(id, pause);
+      store.showPause(id, pauseShown(isOver ? 'resuming' : 'paused', pause, null));
     }
-    if (!publisher.isShowingDevices) state.adoptWifiSonics([...found.wifiSonics]);
+    if (!publisher.isShowingDevices) wifiSonics.adopt([...found.wifiSonics].map((id) => [id, true]));
     if (isFromLostRun) incidentEvents.takeOver([...found.incidents]);
     this.#publishFound();
   }
 
   /** Continues the water totals that an earlier run has published. */
   #adoptUsage({ usage }: RetainedScan): void {
-    const { state, store } = this.#parts;
-    for (const [sonicId, record] of usage)
-      state.adoptUsage(sonicId, record, Number.isFinite(store.usage.readAt(sonicId)));
+    this.#parts.state.kept.usage.adopt(usage);
   }
 
   #publishFound(): void {

@@ -89,9 +89,9 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
   /** The devices that the state file or the broker names. */
   get namedDevices(): readonly DeviceKey[] {
     const { topics, state } = this.#parts;
-    return [...new Set([...state.devices, ...this.#found])].flatMap((key) => {
+    return [...new Set([...state.kept.devices.keys(), ...this.#found])].flatMap((key) => {
       const device = this.#deviceAt(`${topics.base}/${key}`);
-      if (!device) state.forgetDevice(key);
+      if (!device) state.kept.devices.delete(key);
       return device ?? [];
     });
   }
@@ -158,7 +158,7 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
         isAnyKept = true;
         continue;
       }
-      const isAnnounced = state.devices.has(keyOf(device));
+      const isAnnounced = state.kept.devices.has(keyOf(device));
       for (const topic of this.#forget(device)) {
         if (isAnnounced) retained.found(topic);
         retained.markStale(topic);
@@ -207,7 +207,7 @@ export class Cleanup extends EventEmitter<CleanupEvents> {
     const forgotten = [...(isOwn ? [discoveryTopic] : []), ...topics.documents(kind, id)];
     for (const topic of forgotten) this.undecided.delete(topic);
     this.#found.delete(keyOf(device));
-    state.forgetDevice(keyOf(device));
+    state.kept.devices.delete(keyOf(device));
     return forgotten;
   }
 

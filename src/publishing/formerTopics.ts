@@ -2,6 +2,7 @@ import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
 import { Topics } from '../homeassistant/topics.ts';
+import { type Kept, knownIncidents } from '../state/sections.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import { maxTopicsAtOnce, RetainedScan, readRetained } from './retainedScan.ts';
 
@@ -16,10 +17,10 @@ interface FormerTopicsParts {
 /** The topics of each former base topic and discovery prefix in the state file, together and with the present ones. */
 export function formerTopicsOf(
   { base, discoveryPrefix }: Topics,
-  state: { readonly baseTopics: Iterable<string>; readonly discoveryPrefixes: Iterable<string> },
+  kept: Kept,
 ): readonly Topics[] {
-  const prefixes = [...new Set([discoveryPrefix, ...state.discoveryPrefixes])];
-  return [...new Set([base, ...state.baseTopics])]
+  const prefixes = [...new Set([discoveryPrefix, ...kept.discoveryPrefixes.keys()])];
+  return [...new Set([base, ...kept.baseTopics.keys()])]
     .flatMap((each) => prefixes.map((prefix) => new Topics(each, prefix)))
     .filter((each) => each.base !== base || each.discoveryPrefix !== discoveryPrefix);
 }
@@ -30,27 +31,28 @@ export function formerTopicsOf(
  */
 export async function removeFormerTopics(parts: FormerTopicsParts): Promise<void> {
   const { topics, state, log } = parts;
-  state.recordBaseTopic(topics.base);
-  state.recordDiscoveryPrefix(topics.discoveryPrefix);
+  const { baseTopics, discoveryPrefixes } = state.kept;
+  baseTopics.set(topics.base, true);
+  discoveryPrefixes.set(topics.discoveryPrefix, true);
   const left: Topics[] = [];
-  for (const former of formerTopicsOf(topics, state)) {
+  for (const former of formerTopicsOf(topics, state.kept)) {
     const outcome = await removeBelow(former, parts).catch((error) => {
       log.debug(`Deleting the messages below ${former.base} and ${former.discoveryPrefix}: ${String(error)}`);
       return 'left' as const;
     });
     if (outcome === 'left') left.push(former);
-    if (outcome !== 'in use' || !state.baseTopics.has(former.base)) continue;
-    state.forgetBaseTopic(former.base);
+    if (outcome !== 'in use' || !baseTopics.has(former.base)) continue;
+    baseTopics.delete(former.base);
     log.info(`Another bridge runs below the former mqtt.base_topic ${former.base}. Its messages stay`);
   }
-  for (const base of state.baseTopics) {
+  for (const base of baseTopics.keys()) {
     if (base === topics.base || left.some((each) => each.base === base)) continue;
-    state.forgetBaseTopic(base);
+    baseTopics.delete(base);
     log.info(`mqtt.base_topic has changed. Deleted the retained messages below ${base}`);
   }
-  for (const prefix of state.discoveryPrefixes) {
+  for (const prefix of discoveryPrefixes.keys()) {
     if (prefix === topics.discoveryPrefix || left.some((each) => each.discoveryPrefix === prefix)) continue;
-    state.forgetDiscoveryPrefix(prefix);
+    discoveryPrefixes.delete(prefix);
     log.info(`homeassistant.discovery_prefix has changed. Deleted the retained messages below ${prefix}`);
   }
 }
@@ -71,7 +73,7 @@ async function removeBelow(
   if (isInUse) return 'in use';
   // Some brokers do not list their retained messages, so the topics of known devices are added. The discovery message of
   // a device may be by a bridge with another base topic, so it is read first.
-  const known = [...state.devices, 'bridge'].flatMap((key) => former.parse(`${former.base}/${key}`) ?? []);
+  const known = [...state.kept.devices.keys(), 'bridge'].flatMap((key) => former.parse(`${former.base}/${key}`) ?? []);
   const exact = known.flatMap(({ kind, id }) => (kind === 'incident' ? [] : [former.discovery(kind, id)]));
   for (let start = 0; start < exact.length && scan.discoveries().length === 0; start += maxTopicsAtOnce) {
     await readRetained(connection, exact.slice(start, start + maxTopicsAtOnce), (topic, payload) =>
@@ -80,7 +82,7 @@ async function removeBelow(
   }
   const documents = [
     ...known.flatMap(({ kind, id }) => former.documents(kind, id)),
-    ...state.incidentIds().map((id) => former.incident(id)),
+    ...knownIncidents(state.kept).map((id) => former.incident(id)),
   ];
   // At the present topics, this bridge has already published its own messages.
   const stale = new Set([...scan.removable(), ...(isOtherBase ? documents : [])]);

@@ -9,6 +9,7 @@ import type { Topics } from '../homeassistant/topics.ts';
 import { eventTypeOf } from '../model/incidents.ts';
 import type { Incident } from '../model/records.ts';
 import type { Poller } from '../polling/poller.ts';
+import { knownIncidents } from '../state/sections.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { AnnouncingDevice, IncidentEvent } from '../store/incidents.ts';
 import type { Store } from '../store/store.ts';
@@ -101,7 +102,7 @@ export class IncidentEvents {
   takeOver(incidentIds: readonly string[]): void {
     if (incidentIds.length === 0) return;
     for (const id of incidentIds) this.#queue.delete(id);
-    void this.#parts.state.recordAnnounced(incidentIds);
+    void this.#record(incidentIds, 'announced');
   }
 
   /** Stops announcing incidents. */
@@ -125,28 +126,30 @@ export class IncidentEvents {
     const startedAt = clock.now() - (clock.monotonic() - this.#createdAt) - client.clockAheadMs;
     const isOlder = Date.parse(incident.detected_at ?? '') < startedAt;
     // If the state file is incomplete, an earlier run may have announced an incident from before the start.
-    if (state.isIncomplete && isOlder && !state.isPending(incident.id)) {
-      void state.recordAnnounced([incident.id]);
+    if (state.isIncomplete && isOlder && !this.#isWaiting(incident.id)) {
+      void this.#record([incident.id], 'announced');
       return;
     }
     this.#queue.add(incident.id);
   }
 
   #onClosed(incident: Incident): void {
-    const { state, log } = this.#parts;
     const { id } = incident;
-    if (state.isAnnounced(id) || state.isPending(id)) {
-      log.info(this.#fieldsOf('incident_closed', incident), `Alert closed: ${this.#describe(incident)}`);
+    if (knownIncidents(this.#parts.state.kept).includes(id)) {
+      this.#parts.log.info(
+        this.#fieldsOf('incident_closed', incident),
+        `Alert closed: ${this.#describe(incident)}`,
+      );
     }
     this.#queue.delete(id);
-    state.forgetIncident(id);
+    this.#forget(id);
   }
 
   /** Forgets incidents that are missing from two complete lists in a row. One list without them may be a mistake. */
   #forgetMissed(): void {
     const { state, store } = this.#parts;
-    const missed = state.incidentIds().filter((id) => !store.incidents.isOpen(id));
-    for (const id of missed) if (this.#missed.has(id)) state.forgetIncident(id);
+    const missed = knownIncidents(state.kept).filter((id) => !store.incidents.isOpen(id));
+    for (const id of missed) if (this.#missed.has(id)) this.#forget(id);
     this.#missed = new Set(missed);
   }
 
@@ -161,15 +164,15 @@ export class IncidentEvents {
     if (!this.#canPublish) return;
     // An earlier run may have announced the incident, as the state file shows, which may have been read late.
     for (const id of this.#queue)
-      if (!store.incidents.get(id) || state.isAnnounced(id)) this.#queue.delete(id);
-    const opened = [...this.#queue].filter((id) => !state.isPending(id));
+      if (!store.incidents.get(id) || state.kept.announced.has(id)) this.#queue.delete(id);
+    const opened = [...this.#queue].filter((id) => !this.#isWaiting(id));
     if (opened.length === 0) return;
-    await state.recordPending(opened);
+    await this.#record(opened, 'waiting');
     for (const id of opened) {
       const incident = store.incidents.get(id);
       // In the meantime, the incident may have closed or the connection may have ended.
-      if (!incident || !state.isPending(id)) continue;
-      if (!this.#canPublish) state.forgetIncident(id);
+      if (!incident || !this.#isWaiting(id)) continue;
+      if (!this.#canPublish) this.#forget(id);
       else {
         log.info(this.#fieldsOf('incident_opened', incident), `Alert opened: ${this.#describe(incident)}`);
         events.publish('incident_opened', incident);
@@ -181,10 +184,10 @@ export class IncidentEvents {
    * The second step: publishes the events of the devices that are known and set up, and sets a timer for the next ones.
    */
   async #announceReady(): Promise<void> {
-    const { state, clock } = this.#parts;
+    const { clock } = this.#parts;
     if (!this.#canPublish) return;
     const now = clock.monotonic();
-    const waiting = [...this.#queue].filter((id) => state.isPending(id));
+    const waiting = [...this.#queue].filter((id) => this.#isWaiting(id));
     const times = waiting.map((id) => ({ id, readyAt: this.#readyAt(this.#deviceOf(id)) }));
     const nextAt = Math.min(...times.map(({ readyAt }) => readyAt).filter((readyAt) => readyAt > now));
     this.#cancelTimer();
@@ -193,7 +196,7 @@ export class IncidentEvents {
     }
     const ready = times.filter(({ readyAt }) => readyAt <= now).map(({ id }) => id);
     if (ready.length === 0) return;
-    await state.recordAnnounced(ready);
+    await this.#record(ready, 'announced');
     for (const id of ready) await this.#announceAtDevice(id);
   }
 
@@ -202,7 +205,7 @@ export class IncidentEvents {
     const { topics, state, store, connection, clock, log } = this.#parts;
     const incident = store.incidents.get(id);
     // The incident may have closed in the meantime.
-    if (!incident || !state.isAnnounced(id)) return;
+    if (!incident || !state.kept.announced.has(id)) return;
     const device = this.#deviceOf(id);
     // In the meantime, Home Assistant may have restarted, or the device may be gone.
     if (!device || !connection.isConnected || this.#readyAt(device) > clock.monotonic()) {
@@ -228,7 +231,29 @@ export class IncidentEvents {
   /** The event was recorded as published but was not sent. The incident waits again. */
   #takeBack(id: string): void {
     this.#queue.add(id);
-    void this.#parts.state.recordPending([id]);
+    void this.#record([id], 'waiting');
+  }
+
+  /** Whether the incident was published at `bridge/event`, but not yet announced at its device. */
+  #isWaiting(id: string): boolean {
+    const { announced, waiting } = this.#parts.state.kept;
+    return waiting.has(id) && !announced.has(id);
+  }
+
+  /** Records a step of these incidents. Resolves once it is on disk, or cannot be written. */
+  #record(ids: readonly string[], step: 'waiting' | 'announced'): Promise<void> {
+    const { kept } = this.#parts.state;
+    for (const id of ids) {
+      kept[step === 'waiting' ? 'announced' : 'waiting'].delete(id);
+      kept[step].set(id, true);
+    }
+    return kept[step].saved();
+  }
+
+  /** Forgets an incident that is no longer open. If it opens again, it is announced again. */
+  #forget(id: string): void {
+    const { announced, waiting } = this.#parts.state.kept;
+    for (const step of [announced, waiting]) step.delete(id);
   }
 
   /** When Home Assistant has set up the device, in ms of the monotonic clock; infinity if there is no device. */

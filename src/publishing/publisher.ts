@@ -256,7 +256,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const known = { usage, pause: store.pauses.get(id), record };
     const { messages, ...others } = planUnread(kind, id, known, context);
     // If only the broker names a device, it gets no topics besides those that a scan has found.
-    const isAnnounced = state.devices.has(`${kind}/${id}`);
+    const isAnnounced = state.kept.devices.has(`${kind}/${id}`);
     const there = messages.filter(({ topic }) => isAnnounced || retained.mayHave(topic));
     this.#putAll({ ...others, messages: there });
     cleanup.undecided.add(context.topics.discovery(kind, id));
@@ -291,7 +291,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const { kind, id } = device;
     const view = store.view(kind, id);
     if (view) {
-      state.recordDevice(`${kind}/${id}`);
+      state.kept.devices.set(`${kind}/${id}`, true);
       this.#publishDevice(view);
     } else if (store.topology.isUnplaced(kind, id)) this.#publishUnreadDevice(device);
     // The account no longer has the device, or `filters.properties` now leaves out its property. If the filter changes

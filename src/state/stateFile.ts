@@ -1,19 +1,20 @@
 import { hash } from 'node:crypto';
+import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
-import { type Clock, systemClock } from '../base/clock.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { type Clock, sleep, systemClock } from '../base/clock.ts';
 import { coalesce } from '../base/coalesce.ts';
 import type { Log } from '../base/log.ts';
 import { errorCode } from '../base/systemErrors.ts';
+import type { Pause } from '../model/pause.ts';
 import { type Disk, describeDiskError, systemDisk } from './disk.ts';
-import { Memory, type SessionOwner } from './memory.ts';
-import { readState, type State, sections } from './stateSchema.ts';
+import { saveIn } from './kept.ts';
+import { type Kept, knownIncidents, newKept, readSections, sectionsOf, storedSections } from './sections.ts';
 
 /** The name of the file in the data directory. */
 export const stateFileName = 'state.json';
 
-/**
- * Whether a file in `data_dir` holds the state. This includes files of earlier versions, backups and unreadable copies.
- */
+/** Whether a file in `data_dir` holds the state: also one of version 0.1.0, a backup and a damaged copy. */
 export function isStateFile(name: string): boolean {
   return /^(state|ledger(_\d+)?)\.json(\.bak|\.unreadable|\.tmp)*$/.test(name);
 }
@@ -35,29 +36,39 @@ const backupEveryMs = 86_400_000;
 
 const sharedFile = 'another sonic2mqtt uses the same folder. Give each its own';
 
-/** These errors are not temporary: a file with one of them stays unreadable. */
-const unreadableCodes = ['EISDIR', 'EIO', 'ELOOP', 'ERR_STRING_TOO_LONG'];
+/** With one of these errors, the path is no file that could ever be read. Any other error may pass. */
+const unreadableCodes = ['EISDIR', 'ELOOP', 'ERR_STRING_TOO_LONG'];
+
+/** A file that cannot be read is read again: the wait in ms, and how often. Later the next write tries again. */
+const readAgainMs = 500;
+const maxReads = 3;
+
+interface StateEvents {
+  /** Data that an earlier run, or another process, has kept was added. */
+  readonly added: [];
+}
 
 /**
- * The memory on disk. The file `state.json` is read once, at the start, and written completely when a change asks for
- * it. If the file on disk is not the one that this process read or wrote, it is read and added first: the disk was
- * mounted late, or a backup was restored. If a section is damaged, it is taken from the backup, which is at most a day
- * old. Nothing here ever rejects. If the folder cannot be used, the bridge works without memory, reports that, and
- * tries again every minute.
+ * All that survives a restart, on disk. The file `state.json` is read once, at the start, and written completely when a
+ * section asks for it. If the file on disk is not the one that this process read or wrote, it is read and added first:
+ * the disk was mounted late, or a backup was restored. If a section is damaged, it is taken from the backup. Nothing
+ * here ever rejects. If the folder cannot be used, the bridge works without memory, reports that, and tries again every
+ * minute.
  */
-export class StateFile extends Memory {
+export class StateFile extends EventEmitter<StateEvents> {
   readonly #directory: string;
   readonly #log: Log;
+  readonly #clock: Clock;
   readonly #disk: Disk;
   readonly #file: string;
-  /** The file of version 0.1.0, which is read if there is no newer one. */
-  readonly #ledger: string;
+  readonly kept: Kept = newKept((delayMs) => this.#ask(delayMs));
   #isDirty = true;
   #isRead = false;
   #hasWritten = false;
   #isDamaged = false;
   #isNew = false;
   #isHanging = false;
+  #isClosed = false;
   #unlock: (() => void) | null = null;
   #lockProblem: string | null = null;
   /**
@@ -69,27 +80,25 @@ export class StateFile extends Memory {
   /** When another running process was last found to have written the file, in ms of the monotonic clock. */
   #otherWriterAt = Number.NEGATIVE_INFINITY;
   #backupDueAt = Number.NEGATIVE_INFINITY;
+  #pausesInBackup: ReadonlyMap<string, Pause> = new Map();
   #isBackupFailing = false;
-  #cancelTimer: (() => void) | null = null;
+  #dueAt = Number.POSITIVE_INFINITY;
+  #cancelTimer: () => void = () => {};
   #problem: string | null = null;
+  #asked: Promise<void> | null = null;
   readonly #save = coalesce(async () => {
     if (this.#isDirty) await this.#saveInTime();
   });
 
-  constructor(
-    directory: string,
-    account: SessionOwner,
-    log: Log,
-    clock: Clock = systemClock,
-    disk: Disk = systemDisk,
-  ) {
-    super(account, clock);
+  constructor(directory: string, log: Log, clock: Clock = systemClock, disk: Disk = systemDisk) {
+    super();
     this.#directory = directory;
     this.#log = log;
+    this.#clock = clock;
     this.#disk = disk;
     this.#createdAt = clock.monotonic();
     this.#file = join(directory, stateFileName);
-    this.#ledger = join(directory, 'ledger.json');
+    for (const map of Object.values(this.kept)) map.isKnown = false;
   }
 
   /** Takes the lock, reads the file and finds out whether it can be written. */
@@ -99,7 +108,7 @@ export class StateFile extends Memory {
 
   /** Writes everything, and gives up the lock. */
   async close(): Promise<void> {
-    this.isAtRest = true;
+    this.#isClosed = true;
     this.#isDirty = true;
     await this.#save();
     this.#unlock?.();
@@ -126,20 +135,25 @@ export class StateFile extends Memory {
     return this.#isNew;
   }
 
-  /** Whether the pauses of an earlier run are known. They are not while the disk cannot be read. */
-  get arePausesKnown(): boolean {
-    return this.#isRead || this.#isNew;
-  }
-
   // ---- writing ------------------------------------------------------------------------------------------------
 
-  protected saveNow(): Promise<void> {
-    this.#isDirty = true;
-    return this.#save();
-  }
-
-  protected saveIn(delayMs: number): void {
-    this.#cancelTimer ??= this.clock.after(delayMs, () => void this.saveNow());
+  /** Writes after this time. Changes that are made together are written together. */
+  #ask(delayMs: number): Promise<void> {
+    if (delayMs === saveIn.now) {
+      this.#isDirty = true;
+      this.#asked ??= Promise.resolve().then(() => {
+        this.#asked = null;
+        return this.#save();
+      });
+      return this.#asked;
+    }
+    const dueAt = this.#clock.monotonic() + delayMs;
+    if (dueAt < this.#dueAt) {
+      this.#cancelTimer();
+      this.#dueAt = dueAt;
+      this.#cancelTimer = this.#clock.after(delayMs, () => void this.#ask(saveIn.now));
+    }
+    return Promise.resolve();
   }
 
   /**
@@ -148,17 +162,17 @@ export class StateFile extends Memory {
    */
   async #saveInTime(): Promise<void> {
     if (this.#isHanging) {
-      this.saveIn(retryDelayMs);
+      void this.#ask(retryDelayMs);
       return;
     }
-    this.#cancelTimer?.();
-    this.#cancelTimer = null;
+    this.#cancelTimer();
+    this.#dueAt = Number.POSITIVE_INFINITY;
     this.#isHanging = true;
     const saving = this.#readAndWrite()
       .then(
         () => this.#noteProblem(this.#isSharedFile ? sharedFile : null),
         (error) => {
-          if (!this.#hasWritten) this.markBehind();
+          if (!this.#hasWritten) this.#markBehind();
           this.#noteProblem(unwritable(describeDiskError(error)));
         },
       )
@@ -167,7 +181,7 @@ export class StateFile extends Memory {
       });
     let stopWaiting = () => {};
     const patience = new Promise<void>((resolve) => {
-      stopWaiting = this.clock.after(maxWaitMs, () => {
+      stopWaiting = this.#clock.after(maxWaitMs, () => {
         this.#noteProblem(unwritable('the disk does not answer'));
         resolve();
       });
@@ -181,14 +195,13 @@ export class StateFile extends Memory {
     if (!this.#isRead) this.#isRead = await this.#read();
     else await this.#adoptForeign();
     this.#isDirty = false;
-    const state = this.state();
-    const pauses = [...this.pauses.values()];
-    const text = textOf(state);
+    const stored = storedSections(this.kept, !this.#isClosed, this.#clock);
+    const text = textOf(stored);
     this.#ownTexts = [...this.#ownTexts.slice(0, 1), ...this.#ownTexts.slice(1).slice(-1), digestOf(text)];
     await this.#disk.write(this.#file, text);
     this.#ownTexts = [digestOf(text)];
     this.#isRead = true;
-    this.noteWritten(state, pauses);
+    for (const map of Object.values(this.kept)) map.confirmWritten();
     if (!this.#hasWritten && this.#lockProblem !== null) this.#log.warn(this.#lockProblem);
     if (!this.#hasWritten && this.#isNew) {
       this.#log.info(
@@ -196,23 +209,23 @@ export class StateFile extends Memory {
       );
     }
     this.#hasWritten = true;
-    await this.#writeBackup(state);
+    await this.#writeBackup(stored);
   }
 
   /** Adds the data of the file if it is not the file that this process wrote. */
   async #adoptForeign(): Promise<void> {
     const text = await this.#textIn(this.#file);
     if (text === null || this.#ownTexts.includes(digestOf(text))) return;
-    const { writtenAt } = readState(text).state;
+    const { writtenAt } = readSections(this.kept, text, [], this.#clock);
     await this.#read();
-    const now = this.clock.monotonic();
-    const startedAt = this.clock.now() - (now - this.#createdAt);
+    const now = this.#clock.monotonic();
+    const startedAt = this.#clock.now() - (now - this.#createdAt);
     if (Date.parse(writtenAt ?? '') > startedAt) this.#otherWriterAt = now;
     else this.#log.warn(`${this.#file} is not the file that this bridge wrote. Its data was added`);
   }
 
   get #isSharedFile(): boolean {
-    return this.clock.monotonic() < this.#otherWriterAt + otherWriterMs;
+    return this.#clock.monotonic() < this.#otherWriterAt + otherWriterMs;
   }
 
   /** Takes the lock, because two processes would overwrite each other's data. */
@@ -230,17 +243,26 @@ export class StateFile extends Memory {
   }
 
   /**
-   * Writes the backup, at most once a day. It has no session, because a stolen backup must not give access to the
-   * account. It is always a little behind. So incidents that wait to be announced count as announced in it, because an
-   * event is better lost than repeated. It has no pauses, because a pause has ended by the time the backup is used.
+   * Writes the backup once a day, and when a pause has changed, because only a pause that is known is ended. It has no
+   * session, because a stolen backup must not give access to the account. Otherwise it is a little behind. So incidents
+   * that wait to be announced count as announced in it, because an event is better lost than repeated.
    */
-  async #writeBackup(state: State): Promise<void> {
-    if (Object.keys(state.usage).length === 0 || this.clock.monotonic() < this.#backupDueAt) return;
+  async #writeBackup(stored: object): Promise<void> {
+    const { usage, pauses } = this.kept;
+    const isDue = usage.size > 0 && this.#clock.monotonic() >= this.#backupDueAt;
+    if (!isDue && isDeepStrictEqual(new Map(pauses), this.#pausesInBackup)) return;
+    const inBackup = new Map(pauses);
     try {
-      const announced = [...state.announced, ...state.waiting];
-      const backup = { ...state, session: null, announced, waiting: [], pauses: {}, isBehind: true };
+      const backup = {
+        ...stored,
+        session: null,
+        announced: knownIncidents(this.kept),
+        waiting: [],
+        isBehind: true,
+      };
       await this.#disk.write(`${this.#file}.bak`, textOf(backup));
-      this.#backupDueAt = this.clock.monotonic() + backupEveryMs;
+      this.#backupDueAt = this.#clock.monotonic() + backupEveryMs;
+      this.#pausesInBackup = inBackup;
       this.#isBackupFailing = false;
     } catch (error) {
       if (!this.#isBackupFailing) {
@@ -250,12 +272,20 @@ export class StateFile extends Memory {
     }
   }
 
+  /**
+   * An earlier run may have counted water that it could not write. So no sum is shown before the months are read again.
+   */
+  #markBehind(): void {
+    this.kept.usage.correct((record) => (record.isWhole ? { ...record, isWhole: false } : record));
+    this.emit('added');
+  }
+
   #noteProblem(problem: string | null): void {
     const wasProblem = this.#problem !== null;
     this.#problem = problem;
     if (this.#problem !== null) {
       this.#isDirty = true;
-      this.saveIn(retryDelayMs);
+      void this.#ask(retryDelayMs);
       if (!wasProblem) this.#log.warn(`data_dir ${this.#directory}: ${this.#problem}`);
     } else if (wasProblem) this.#log.info(`data_dir ${this.#directory} works again`);
   }
@@ -264,54 +294,63 @@ export class StateFile extends Memory {
 
   /**
    * Reads the data of an earlier run. Each section comes from the first file in which it is intact. Resolves to whether
-   * there was any file: if not, the disk may be mounted later. Rejects if there may be a file that cannot be read at
-   * the moment and so must not be replaced.
+   * there was any file: if not, the disk may be mounted later. Rejects if there is a file that cannot be read at the
+   * moment and so must not be replaced.
    */
   async #read(): Promise<boolean> {
-    const backupOf = (file: string) => `${file}.bak`;
+    const files: string[] = [];
     const damagedFiles: string[] = [];
-    let missing = sections;
-    let first = null;
-    let last = null;
-    for (const file of [this.#file, backupOf(this.#file), this.#ledger, backupOf(this.#ledger)]) {
-      const text = await this.#textIn(file);
+    let missing = sectionsOf(this.kept);
+    let writtenAt: string | null = null;
+    let failure: unknown = null;
+    for (const file of [this.#file, `${this.#file}.bak`]) {
+      const text = await this.#textIn(file).catch((error: unknown) => {
+        failure ??= error;
+        return null;
+      });
       if (text === null) continue;
+      files.push(file);
       if (file === this.#file) this.#ownTexts = [digestOf(text)];
-      const { state, damaged } = readState(text);
-      first ??= file;
-      last = { file, state, isWhole: damaged.length === 0 };
-      if (damaged.length > 0) {
-        await this.#disk.rename(file, `${file}.unreadable`);
-        damagedFiles.push(file);
-      }
-      this.take(state, missing, state.isBehind || damaged.length > 0);
-      missing = missing.filter((section) => damaged.includes(section));
+      const read = readSections(this.kept, text, missing, this.#clock);
+      missing = read.damaged;
+      writtenAt = read.writtenAt;
       if (missing.length === 0) break;
+      await this.#disk.rename(file, `${file}.unreadable`);
+      damagedFiles.push(file);
     }
-    this.#isNew = first === null;
-    if (first === null || last === null) return false;
-    if (first === this.#ledger)
-      this.#log.info(`Read ${first}, a file of an older version. ${this.#file} replaces it`);
-    if (damagedFiles.length === 0 && !first.endsWith('.bak')) return true;
+    if (files.length > 0) this.emit('added');
+    if (failure !== null) throw failure;
+    this.#isNew = files.length === 0;
+    if (this.#isNew) for (const map of Object.values(this.kept)) map.isKnown = true;
+    const last = files.at(-1);
+    if (last === undefined) return false;
+    if (last === this.#file && damagedFiles.length === 0) return true;
     this.#isDamaged = true;
-    const problem = damagedFiles.map((file) => `${file} is damaged. It is kept as ${file}.unreadable.`);
-    if (problem.length === 0) problem.push(`${first.replace(/\.bak$/, '')} is missing.`);
-    const consequence = last.isWhole
-      ? `${last.file} of ${last.state.writtenAt ?? 'an unknown day'} replaces it.`
-      : 'Water totals start again with the data that the cloud still has.';
-    this.#log.warn([...problem, consequence].join(' '));
+    const problems = damagedFiles.map((file) => `${file} is damaged. It is kept as ${file}.unreadable.`);
+    if (problems.length === 0) problems.push(`${this.#file} is missing.`);
+    const consequence =
+      missing.length === 0
+        ? `${last} of ${writtenAt ?? 'an unknown day'} replaces it.`
+        : 'Water totals start again with the data that the cloud still has.';
+    this.#log.warn([...problems, consequence].join(' '));
     return true;
   }
 
-  /** The text of a file; null if there is no file, and empty if it will never be readable. */
+  /**
+   * The text of a file; null if there is no file, and empty if there is something else in its place. A file that cannot
+   * be read is not damaged: it is read again, and this rejects if it still cannot be read.
+   */
   async #textIn(file: string): Promise<string | null> {
-    try {
-      return await this.#disk.read(file);
-    } catch (error) {
-      const code = errorCode(error);
-      if (code === 'ENOENT' || code === 'ENOTDIR') return null;
-      if (unreadableCodes.includes(code)) return '';
-      throw new Error(`${file} cannot be read: ${describeDiskError(error)}`);
+    for (let reads = 1; ; reads++) {
+      try {
+        return await this.#disk.read(file);
+      } catch (error) {
+        const code = errorCode(error);
+        if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+        if (unreadableCodes.includes(code)) return '';
+        if (reads === maxReads) throw new Error(`${file} cannot be read: ${describeDiskError(error)}`);
+        await sleep(this.#clock, readAgainMs);
+      }
     }
   }
 }
@@ -324,6 +363,6 @@ function digestOf(text: string): string {
   return hash('sha1', text);
 }
 
-function textOf(state: State): string {
-  return `${JSON.stringify(state)}\n`;
+function textOf(stored: object): string {
+  return `${JSON.stringify(stored)}\n`;
 }

@@ -12,21 +12,17 @@ import type {
 } from '../model/records.ts';
 import { withoutSettings } from '../model/settings.ts';
 import { type Usage, withoutPresent } from '../model/usage.ts';
-import { type AcceptedMemory, AcceptedTable } from './acceptedSettings.ts';
+import type { Kept } from '../state/sections.ts';
 import type { Changes, PlannedKind } from './changes.ts';
 import { DetailTable, TelemetryTable } from './details.ts';
 import { OpenIncidents } from './incidents.ts';
 import { LinkFlaps } from './links.ts';
 import { PropertyFilter } from './propertyFilter.ts';
-import { type RestMemory, RestTimes } from './restTimes.ts';
 import { Table } from './table.ts';
 import { Topology } from './topology.ts';
 import { UnreachableDevices } from './unreachableDevices.ts';
-import { type ValveMemory, ValveRecords } from './valveRecords.ts';
+import { ValveRecords } from './valveRecords.ts';
 import { Valves } from './valves.ts';
-
-/** The data of valves and settings that is kept over a restart. */
-export type AccountMemory = ValveMemory & AcceptedMemory & RestMemory;
 
 /** A table whose records grow stale if its poll does not read them. */
 interface Aging {
@@ -55,10 +51,10 @@ export class Account {
   readonly unreachable = new UnreachableDevices();
   readonly settings = new DetailTable<PropertySettings>(withoutSettings);
   readonly notifications = new DetailTable<NotificationSettings>(withoutSettings);
-  readonly accepted: AcceptedTable;
+  /** What is kept over a restart. */
+  readonly kept: Kept;
   readonly hubs = new DetailTable<HubDetail>(() => undefined);
   readonly telemetry = { hub: new TelemetryTable(), wifi: new TelemetryTable() };
-  readonly restTimes: RestTimes;
   readonly usage = new DetailTable<Usage>(withoutPresent);
   readonly pressureTests = new DetailTable<PressureTestDays>(withoutToday);
   /** By sonic: the job of the last pressure test that this bridge has started. */
@@ -66,15 +62,9 @@ export class Account {
   /** The tables that each poll reads, by the kind of device that shows their data. */
   readonly readBy: Readonly<Record<PollName, readonly (readonly [PlannedKind, readonly Aging[]])[]>>;
 
-  constructor(
-    selection: readonly string[],
-    changes: Changes,
-    memory: AccountMemory | undefined,
-    clock: Clock,
-  ) {
-    this.valveRecords = new ValveRecords(memory, clock);
-    this.accepted = new AcceptedTable(memory);
-    this.restTimes = new RestTimes(memory);
+  constructor(selection: readonly string[], changes: Changes, kept: Kept, clock: Clock) {
+    this.valveRecords = new ValveRecords(kept, clock);
+    this.kept = kept;
     this.filter = new PropertyFilter(selection);
     this.topology = new Topology(this.devices, this.filter);
     this.incidents = new OpenIncidents(this.devices, this.topology, changes);
@@ -101,14 +91,18 @@ export class Account {
   forgetDetails(kind: CloudDeviceKind, id: string): void {
     const { telemetry } = this;
     const details = {
-      property: [this.settings, this.notifications, this.accepted],
+      property: [this.settings, this.notifications],
       signal: [this.hubs],
       sonic: [
-        ...[telemetry.hub, telemetry.wifi, this.restTimes, this.usage, this.pressureTests],
+        ...[telemetry.hub, telemetry.wifi, this.usage, this.pressureTests],
         ...[this.valves, this.valveRecords],
       ],
     };
     for (const table of details[kind]) table.forget(id);
-    if (kind === 'sonic') this.pressureTestJobs.delete(id);
+    if (kind === 'property') this.kept.accepted.delete(id);
+    if (kind === 'sonic') {
+      this.pressureTestJobs.delete(id);
+      this.kept.rested.delete(id);
+    }
   }
 }

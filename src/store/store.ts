@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import { isTimezone } from '../model/calendar.ts';
 import type { CloudDeviceKind, PropertyView, SignalView, SonicView } from '../model/devices.ts';
 import { idKey } from '../model/ids.ts';
-import { defaultPauseMinutes, noPause, type ShownPause } from '../model/pause.ts';
+import { noPause, type ShownPause } from '../model/pause.ts';
 import type { PollName } from '../model/polls.ts';
 import type { PressureTestDays } from '../model/pressureTests.ts';
 import type {
@@ -23,7 +23,8 @@ import { restedAt } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ValveAction } from '../model/valve.ts';
 import type { AskedCommand, CommandStatus, ValveRecord } from '../model/valveCommand.ts';
-import { Account, type AccountMemory } from './account.ts';
+import { type Kept, newKept } from '../state/sections.ts';
+import { Account } from './account.ts';
 import { Changes, type Dirty, type PlannedKind, plannedKinds } from './changes.ts';
 import type { ReadonlyDetails, TelemetryTable } from './details.ts';
 import type { IncidentEvent, ReadonlyIncidents } from './incidents.ts';
@@ -34,18 +35,12 @@ import type { ReadonlyDevices, ReadonlyTopology } from './topology.ts';
 import type { CommandFailure } from './valveRecords.ts';
 import { propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
 
-/** What is kept over a restart, with the pauses. */
-type StoreMemory = AccountMemory & {
-  readonly arePausesKnown: boolean;
-  readonly pauseMinutesOf: (propertyId: string) => number;
-};
-
 /** Which part of the account this bridge shows, and where it is kept over a restart. */
 interface StoreOptions {
   /** Names or ids of properties; empty selects all. */
   readonly selection: readonly string[];
   /** Nothing is kept over a restart unless given. */
-  readonly memory?: StoreMemory;
+  readonly kept?: Kept;
   readonly clock: Clock;
 }
 
@@ -92,17 +87,15 @@ export class Store extends EventEmitter<StoreEvents> {
   readonly #shown: ShownDevices;
   #applianceCategories: ApplianceCategories['categories'] | null | undefined;
   readonly #pauses = new Map<string, ShownPause>();
-  readonly #memory: StoreMemory | undefined;
   readonly #clock: Clock;
   #isAging = false;
   #cancelExpiry: () => void = () => {};
   #cancelFailureExpiry: () => void = () => {};
 
-  constructor({ selection, memory, clock }: StoreOptions) {
+  constructor({ selection, kept = newKept(), clock }: StoreOptions) {
     super();
     this.#clock = clock;
-    this.#memory = memory;
-    const account = new Account(selection, this.#changes, memory, clock);
+    const account = new Account(selection, this.#changes, kept, clock);
     this.#account = account;
     this.#shown = new ShownDevices(account.devices, account.topology, this.#changes);
     ({
@@ -223,7 +216,9 @@ export class Store extends EventEmitter<StoreEvents> {
     const now = this.#clock.monotonic();
     const { isPresent, isNews } = table.setMeasured(sonicId, telemetry, now, ageMs, maxAgeMs);
     const at = telemetry && restedAt(telemetry, ageMs, this.#clock.now());
-    const isRest = at !== null && this.#account.restTimes.record(sonicId, at);
+    const { rested } = this.#account.kept;
+    const isRest = at !== null && at > (rested.get(sonicId) ?? 0);
+    if (isRest) rested.set(sonicId, at);
     this.#shows('sonic', sonicId, isNews || isRest);
     return isPresent;
   }
@@ -317,7 +312,8 @@ export class Store extends EventEmitter<StoreEvents> {
   /** Notes settings that the cloud accepted and does not show. */
   recordAcceptedSettings(propertyId: string, settings: AcceptedSettings): void {
     if (!this.#shown.has('property', propertyId)) return;
-    this.#account.accepted.record(propertyId, settings);
+    const { accepted } = this.#account.kept;
+    accepted.set(propertyId, { ...accepted.get(propertyId), ...settings });
     this.#shows('property', propertyId);
   }
 
@@ -380,9 +376,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Null for a property that is not shown. */
   propertyView(id: string): PropertyView | null {
-    const pauseMinutes = this.#memory?.pauseMinutesOf(id) ?? defaultPauseMinutes;
-    const pause = { pause: this.pauseOf(id), pauseMinutes };
-    return propertyViewOf(this.#account, id, pause, () => ({
+    return propertyViewOf(this.#account, id, this.pauseOf(id), () => ({
       signals: this.#shown.idsIn('signal', id).flatMap((each) => this.signalView(each) ?? []),
       sonics: this.#shown.idsIn('sonic', id).flatMap((each) => this.sonicView(each) ?? []),
       mayHaveMore: this.#shown.hasStraySonics,
@@ -391,7 +385,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** The pause of a property's automatic shut-off, also if the property is not shown; undefined while it is not known. */
   pauseOf(propertyId: string): ShownPause | undefined {
-    return this.#pauses.get(propertyId) ?? (this.#memory?.arePausesKnown === false ? undefined : noPause);
+    return this.#pauses.get(propertyId) ?? (this.#account.kept.pauses.isKnown ? noPause : undefined);
   }
 
   /** The pauses that this run has shown, by property. */

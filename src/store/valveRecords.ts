@@ -8,16 +8,10 @@ import {
   failureShownMs,
   type ValveRecord,
 } from '../model/valveCommand.ts';
+import type { Kept } from '../state/sections.ts';
 import { countsAsMoverMs, ValveMovement } from './valveMovement.ts';
 
-/** Keeps records of valves over a restart. */
-export interface ValveMemory {
-  readonly valveRecord: (sonicId: string) => ValveRecord | null;
-  readonly recordValve: (sonicId: string, record: ValveRecord) => void;
-  readonly forgetValve: (sonicId: string) => void;
-  /** Whether an earlier run knew of the incident. */
-  readonly isKnownIncident: (incidentId: string) => boolean;
-}
+type ValvesKept = Pick<Kept, 'valves' | 'announced' | 'waiting'>;
 
 /** Whether the valve was not moved as somebody wished, and what is known about that. */
 export interface CommandFailure {
@@ -52,12 +46,12 @@ const unfinishedReason = 'sonic2mqtt was restarted before the valve had confirme
 
 /** The newest command of each valve, the one that failed, and the last movement. All of it is kept over restarts. */
 export class ValveRecords {
-  readonly #memory: ValveMemory | undefined;
+  readonly #kept: ValvesKept;
   readonly #clock: Clock;
   readonly #entries = new Map<string, ValveEntry>();
 
-  constructor(memory: ValveMemory | undefined, clock: Clock) {
-    this.#memory = memory;
+  constructor(kept: ValvesKept, clock: Clock) {
+    this.#kept = kept;
     this.#clock = clock;
   }
 
@@ -131,7 +125,8 @@ export class ValveRecords {
 
   /** Takes an incident at the valve that was not open before. */
   incidentOpened(id: string, incident: Incident): void {
-    if (!this.#memory?.isKnownIncident(incident.id)) this.#entry(id).movement.addIncident(incident);
+    const isKnown = this.#kept.announced.has(incident.id) || this.#kept.waiting.has(incident.id);
+    if (!isKnown) this.#entry(id).movement.addIncident(incident);
   }
 
   /** Takes an incident at the valve that has closed. */
@@ -174,7 +169,7 @@ export class ValveRecords {
   /** Forgets a valve that has left the account. */
   forget(id: string): void {
     this.#entries.delete(idKey(id));
-    this.#memory?.forgetValve(id);
+    this.#kept.valves.delete(id);
   }
 
   /** Ends a command that an earlier run has sent. It is confirmed if the valve is in the position that it asked for. */
@@ -203,7 +198,7 @@ export class ValveRecords {
     const key = idKey(id);
     const known = this.#entries.get(key);
     if (known) return known;
-    const kept = this.#memory?.valveRecord(id) ?? null;
+    const kept = this.#kept.valves.get(id);
     const entry: ValveEntry = {
       ...{ id, lastAsked: null, lastSent: null, failedAsked: null, failedAfter: null, failedUntil: 0 },
       ...{ unfinished: null, command: null, failed: null, ...kept },
@@ -232,7 +227,7 @@ export class ValveRecords {
   }
 
   #keep({ id, command, failed, movement }: ValveEntry): void {
-    this.#memory?.recordValve(id, { command, failed, movement: movement.last });
+    this.#kept.valves.set(id, { command, failed, movement: movement.last });
   }
 }
 

@@ -6,6 +6,7 @@ import {
   type SonicView,
 } from '../model/devices.ts';
 import { isLinkLost } from '../model/incidents.ts';
+import { defaultPauseMinutes } from '../model/pause.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
 import type { Account } from './account.ts';
 
@@ -13,11 +14,11 @@ import type { Account } from './account.ts';
 export function propertyViewOf(
   account: Account,
   id: string,
-  pause: Pick<PropertyView, 'pause' | 'pauseMinutes'>,
+  pause: PropertyView['pause'],
   contents: PropertyView['contents'],
 ): PropertyView | null {
   const { devices, topology, incidents } = account;
-  const accepted = account.accepted.of(id);
+  const accepted = account.kept.accepted.get(id) ?? {};
   const property = devices.property.get(id);
   if (!property || !topology.isShown('property', id)) return null;
   return {
@@ -27,7 +28,8 @@ export function propertyViewOf(
     settings: settingsOf(account, id, accepted),
     notifications: account.notifications.of(id),
     accepted,
-    ...pause,
+    pause,
+    pauseMinutes: account.kept.pauseMinutes.get(id) ?? defaultPauseMinutes,
     contents,
     incidents: incidents.shownBy('property', id),
     possibleIncidents: incidents.possibleAt('property', id),
@@ -102,7 +104,7 @@ export function sonicViewOf(account: Account, id: string): SonicView | null {
     travelTimeS: valves.travelTimeS(id),
     valveRecord: account.valveRecords.of(id),
     telemetry: account.telemetry[isWifi ? 'wifi' : 'hub'].of(id),
-    restedAt: account.restTimes.of(id),
+    restedAt: account.kept.rested.get(id) ?? null,
     usage: account.usage.of(id),
     pressureTests: account.pressureTests.of(id),
     pressureTestJobId: account.pressureTestJobs.get(id) ?? null,

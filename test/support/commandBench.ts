@@ -5,6 +5,7 @@ import type { MayBeStored } from '../../src/broker/message.ts';
 import type { Control } from '../../src/cloud/catalogue.ts';
 import { type Outcome, Outcomes } from '../../src/commands/outcome.ts';
 import { CommandRouter } from '../../src/commands/router.ts';
+import { newKept } from '../../src/state/sections.ts';
 import type { IncidentEvent } from '../../src/store/incidents.ts';
 import { Store } from '../../src/store/store.ts';
 import { ownedSignals } from '../support/ownedSignals.ts';
@@ -73,6 +74,9 @@ export async function startCommands(
   /** Set it while another bridge is in the way. */
   const otherBridges: { problem: string | null } = { problem: null };
   const outcomes = new Outcomes(topics, store, lines.log);
+  const kept = newKept();
+  Object.assign(kept.pauses, { isSaved: () => true });
+  Object.assign(kept.pauseMinutes, { set: () => void orders.push('pause minutes') });
   const commands = new CommandRouter({
     topics,
     control: { ...everything, ...control },
@@ -85,11 +89,7 @@ export async function startCommands(
       readNewTest: async () => {},
       refresh: () => void orders.push('refresh'),
     },
-    memory: {
-      pauses: new Map(),
-      recordPause: async () => true,
-      recordPauseMinutes: () => void orders.push('pause minutes'),
-    },
+    state: { kept, problem: null },
     bridge: { view: bridgeView() },
     otherBridges,
     outcomes,

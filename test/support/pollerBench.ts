@@ -8,7 +8,7 @@ import type { IncidentEvent } from '../../src/store/incidents.ts';
 import type { DeviceEvent } from '../../src/store/shownDevices.ts';
 import { Store } from '../../src/store/store.ts';
 import { startClient } from './clientBench.ts';
-import { type StubHandler, stubEmail } from './cloudStub.ts';
+import type { StubHandler } from './cloudStub.ts';
 import { FakeClock } from './fakeClock.ts';
 import { logLines } from './logLines.ts';
 import { temporaryFolder } from './program.ts';
@@ -37,8 +37,7 @@ export async function startPoller(
   const session = { token: 'kept', since: Date.now() };
   const { client, stub } = await startClient(handler, { session, routes });
   const store = new Store({ selection, clock });
-  const account = { baseUrl: stub.url, email: stubEmail };
-  const state = new StateFile(temporaryFolder(), account, logLines('error').log);
+  const state = new StateFile(temporaryFolder(), logLines('error').log);
   await state.open();
   onTestFinished(() => state.close());
   const storeEvents: (DeviceEvent | IncidentEvent)[] = [];

@@ -25,7 +25,7 @@ async function startMonitor(record: object) {
   const lines = logLines('info');
   const { log } = lines;
   const clock = new FakeClock();
-  const state = new StateFile(temporaryFolder(), { baseUrl: 'x', email: 'y' }, log, clock);
+  const state = new StateFile(temporaryFolder(), log, clock);
   await state.open();
   onTestFinished(() => state.close());
   const store = new Store({ selection: [], clock });

@@ -27,7 +27,7 @@ async function furnish(clock: FakeClock) {
   store.replaceProperties({ ...reading, records: [aProperty({ id: 'house' })] });
   store.replaceSignals({ ...reading, records: [aSignal({ id: 'hub' })] });
   store.setOwnedSignals(ownedSignals('house', ['hub']));
-  const state = new StateFile(temporaryFolder(), { baseUrl: 'x', email: 'y' }, logLines('error').log, clock);
+  const state = new StateFile(temporaryFolder(), logLines('error').log, clock);
   const { parts } = sonicPollParts({ store, state, answers: {}, maxAgeMs, timezone: 'UTC', clock });
   const { statuses } = parts;
   const details = new Details({ ...parts, client });

@@ -14,13 +14,7 @@ const hourMs = 3_600_000;
 function watch(timezones: string[], clock: FakeClock) {
   const newDays: string[] = [];
   const store = new Store({ selection: [], clock });
-  const account = { baseUrl: 'x', email: 'y' };
-  const days = new LocalDays(
-    store,
-    new StateFile(temporaryFolder(), account, logLines('error').log),
-    'UTC',
-    clock,
-  );
+  const days = new LocalDays(store, new StateFile(temporaryFolder(), logLines('error').log), 'UTC', clock);
   const at = { isComplete: true, startedAt: 0 };
   /** The properties are listed with these time zones, each with one sonic. */
   const list = (zones: string[]) => {

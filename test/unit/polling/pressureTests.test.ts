@@ -36,7 +36,7 @@ beforeEach(() => {
   store.setOwnedSignals(ownedSignals('property-1', ['signal-1']));
   store.replaceSignals({ records: [aSignal()], ...at });
   store.replaceSonics({ records: [aSonic()], ...at });
-  state = new StateFile(temporaryFolder(), { baseUrl: 'x', email: 'y' }, logLines('error').log, clock);
+  state = new StateFile(temporaryFolder(), logLines('error').log, clock);
   failure = null;
   const { parts, run } = sonicPollParts({
     store,
@@ -72,7 +72,7 @@ describe('the pressure tests of a sonic', () => {
 
   it('are counted by the calendar of their water while that of the property is not known', async () => {
     const month = { month: '2026-11', presentMonth: '2026-11', daily: [], readAt: clock.now() };
-    state.recordUsage(id, withReading(null, { ...month, timezone: 'Pacific/Kiritimati' }), false);
+    state.kept.usage.set(id, withReading(null, { ...month, timezone: 'Pacific/Kiritimati' }));
     store.setPropertyDetails('property-1', someSettings({ timezone: null }), undefined, clock.monotonic());
     await read();
     expect(shown()).toMatchObject({ todayCount: 0 });

@@ -77,8 +77,7 @@ async function answer(month: string): Promise<DailyUsage> {
 async function start(unread: 'settings' | 'ownership' | null = null): Promise<Bench> {
   const store = new Store({ selection: [], clock });
   // Its own clock stands still: the disk is a real one, for which no time passes.
-  const account = { baseUrl: 'x', email: 'y' };
-  const state = new StateFile(directory, account, logLines('error').log, new FakeClock(), unlocked);
+  const state = new StateFile(directory, logLines('error').log, new FakeClock(), unlocked);
   await state.open();
   onTestFinished(() => state.close());
   const at = { isComplete: true, startedAt: clock.monotonic() };
@@ -257,7 +256,7 @@ describe('the usage of a sonic', () => {
     const crashed = await start();
     await crashed.read();
     // It writes the water so far, too.
-    await crashed.state.recordAnnounced(['incident-1']);
+    await crashed.state.kept.usage.saved();
     cloud.set('2026-11-30', 25);
     await crashed.read();
     const before = crashed.shown()?.totalL;
@@ -275,7 +274,7 @@ describe('the usage of a sonic', () => {
     const crashed = await start();
     await crashed.read();
     // It writes the water so far, too.
-    await crashed.state.recordAnnounced(['incident-1']);
+    await crashed.state.kept.usage.saved();
     cloud.set('2026-10-31', 40);
     cloud.set('2026-11-20', 9.25);
     clock.advance(dayMs);
@@ -454,7 +453,7 @@ describe('a reading of usage that fails', () => {
     await expect(read()).rejects.toThrow('notFound in words');
     expect(asked).toEqual(['2026-11', '2026-10']);
     expect(shown()).toBeNull();
-    expect(state.usageOf(id)).toBeNull();
+    expect(state.kept.usage.has(id)).toBe(false);
   });
 
   it('does not take the usage from a sonic that has had any', async () => {
@@ -477,14 +476,14 @@ describe('what is kept', () => {
     expect(store.isComplete).toBe(true);
     clock.advance(90 * dayMs);
     usage.refresh();
-    expect(state.usageOf(id)).not.toBeNull();
+    expect(state.kept.usage.has(id)).toBe(true);
     store.replaceSonics({ records: [aSonic()], ...at() });
     usage.refresh();
     expect(shown()).toMatchObject({ totalL: 137.75, todayL: null });
     for (let reading = 0; reading < 2; reading++) store.replaceSonics({ records: [], ...at() });
     clock.advance(1);
     usage.refresh();
-    expect(state.usageOf(id)).toBeNull();
+    expect(state.kept.usage.has(id)).toBe(false);
   });
 
   it('of a sonic that comes back soon stands, and nothing of the present until it is read', async () => {
@@ -504,18 +503,18 @@ describe('what is kept', () => {
   it('of a sonic that is there is never forgotten, nor of any as long as not all are known', async () => {
     const { usage, read, store, state } = await start();
     await read();
-    state.recordUsage('unknown', { ...recordIn(state), readAt: 0 }, true);
+    state.kept.usage.set('unknown', { ...recordIn(state), readAt: 0 });
     clock.advance(1_000 * dayMs);
     usage.refresh();
-    expect(state.usageRecords().size).toBe(2);
+    expect(state.kept.usage.size).toBe(2);
     store.replaceIncidents({ records: [], isComplete: true, startedAt: clock.monotonic() });
     usage.refresh();
-    expect([...state.usageRecords().keys()]).toEqual([id]);
+    expect([...state.kept.usage.keys()]).toEqual([id]);
   });
 });
 
 function recordIn(state: StateFile) {
-  const record = state.usageOf(id);
+  const record = state.kept.usage.get(id);
   if (!record) throw new Error('nothing is kept');
   return record;
 }

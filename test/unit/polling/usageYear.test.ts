@@ -70,12 +70,7 @@ class Household {
 async function startOn(directory: string, clock: FakeClock, answer: (month: string) => Promise<DailyUsage>) {
   const store = new Store({ selection: [], clock });
   // Its own clock stands still: it writes when it is told to.
-  const state = new StateFile(
-    directory,
-    { baseUrl: 'x', email: 'y' },
-    logLines('error').log,
-    new FakeClock(),
-  );
+  const state = new StateFile(directory, logLines('error').log, new FakeClock());
   await state.open();
   const at = { isComplete: true, startedAt: 0 };
   store.replaceProperties({ records: [aProperty()], ...at });
@@ -134,10 +129,10 @@ it.each(Array.from({ length: 3 }, (_, seed) => seed))(
 
     const read = async () => {
       bridge.setTimezone(timezone);
-      const wasKnown = bridge.state.usageOf(id) !== null;
+      const wasKnown = bridge.state.kept.usage.has(id);
       await bridge.read().catch(() => {});
       const presentMonth = monthOf(dateAt(clock.now(), timezone));
-      if (!wasKnown && bridge.state.usageOf(id)) since = monthAfter(presentMonth, -1);
+      if (!wasKnown && bridge.state.kept.usage.get(id)) since = monthAfter(presentMonth, -1);
       const totalMl = bridge.totalMl();
       if (lastMl !== null) {
         // Once there is a sum there always is, and nothing but corrections makes it less.
@@ -189,7 +184,7 @@ it.each(Array.from({ length: 3 }, (_, seed) => seed))(
       }
     }
     await check();
-    expect(Object.keys(bridge.state.usageOf(id)?.months ?? {}).length).toBeLessThanOrEqual(3);
+    expect(Object.keys(bridge.state.kept.usage.get(id)?.months ?? {}).length).toBeLessThanOrEqual(3);
     for (const [what, times] of Object.entries(seen)) expect([what, times > 0]).toEqual([what, true]);
   },
   20_000,

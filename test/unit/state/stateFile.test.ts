@@ -1,4 +1,5 @@
 import {
+  copyFileSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -13,6 +14,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type UsageRecord, withReading } from '../../../src/model/usage.ts';
 import { type Disk, systemDisk } from '../../../src/state/disk.ts';
+import { knownIncidents, sessionMemory } from '../../../src/state/sections.ts';
 import { StateFile } from '../../../src/state/stateFile.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
@@ -25,9 +27,9 @@ const dayMs = 86_400_000;
 /** A disk on which a process that died holds no lock. */
 const unlocked: Disk = { ...systemDisk, lock: async () => () => {} };
 
-async function open(directory: string, { of = account, clock = new FakeClock(), disk = systemDisk } = {}) {
+async function open(directory: string, { clock = new FakeClock(), disk = systemDisk } = {}) {
   const lines = logLines('info');
-  const state = new StateFile(directory, of, lines.log, clock, disk);
+  const state = new StateFile(directory, lines.log, clock, disk);
   await state.open();
   onTestFinished(() => state.close());
   return { state, clock, lines, warnings: () => lines.messages.filter((line) => line.startsWith('warn')) };
@@ -45,13 +47,19 @@ function recordOf(liters: number): UsageRecord {
 async function left() {
   const directory = temporaryFolder();
   const { state } = await open(directory, { disk: unlocked });
-  state.recordSession({ token: 'token-1', since: 42 });
-  state.recordUsage('one', recordOf(100), true);
-  state.recordUsage('two', { ...recordOf(200), readAt: Date.UTC(2030, 0) }, true);
-  state.recordAccepted('property-1', { push_enabled: true });
-  await state.recordAnnounced(['incident-1']);
+  sessionMemory(state.kept, account).save({ token: 'token-1', since: 42 });
+  state.kept.usage.set('one', recordOf(100));
+  state.kept.usage.set('two', { ...recordOf(200), readAt: Date.UTC(2030, 0) });
+  state.kept.accepted.set('property-1', { push_enabled: true });
+  await announce(state, ['incident-1']);
   const file = join(directory, 'state.json');
   return { directory, file, backup: `${file}.bak`, state };
+}
+
+/** Records that these incidents were announced. */
+async function announce({ kept }: StateFile, ids: readonly string[]) {
+  for (const id of ids) kept.announced.set(id, true);
+  await kept.announced.saved();
 }
 
 const json = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
@@ -60,28 +68,34 @@ describe('the state file', () => {
   it('remembers everything over a restart, in files of mode 0600', async () => {
     const directory = join(temporaryFolder(), 'new', 'folder');
     const { state: before } = await open(directory);
-    before.recordSession({ token: 'token-1', since: 42 });
-    await before.recordAnnounced(['incident-1', 'incident-2']);
-    await before.recordPending(['incident-3']);
-    before.forgetIncident('incident-2');
-    before.recordAccepted('property-1', { push_enabled: true, webhook_url: 'https://me.example/[hidden]' });
-    before.recordUsage('one', recordOf(12.345), true);
-    before.recordUsage('gone', recordOf(1), true);
-    before.forgetUsage('gone');
-    for (const key of ['sonic/one', 'sonic/gone']) before.recordDevice(key);
-    before.forgetDevice('sonic/gone');
+    sessionMemory(before.kept, account).save({ token: 'token-1', since: 42 });
+    await announce(before, ['incident-1', 'incident-2']);
+    before.kept.waiting.set('incident-3', true);
+    before.kept.announced.delete('incident-2');
+    before.kept.accepted.set('property-1', {
+      push_enabled: true,
+      webhook_url: 'https://me.example/[hidden]',
+    });
+    before.kept.usage.set('one', recordOf(12.345));
+    before.kept.usage.set('gone', recordOf(1));
+    before.kept.usage.delete('gone');
+    for (const key of ['sonic/one', 'sonic/gone']) before.kept.devices.set(key, true);
+    before.kept.devices.delete('sonic/gone');
     await before.close();
     for (const name of ['state.json', 'state.json.bak']) {
       expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
     }
 
     const { state, warnings } = await open(directory);
-    expect(state.session).toEqual({ token: 'token-1', since: 42 });
-    expect(state.incidentIds()).toEqual(['incident-1', 'incident-3']);
-    expect([state.isAnnounced('incident-1'), state.isPending('incident-3')]).toEqual([true, true]);
-    expect(state.acceptedBy('property-1')).toEqual({ push_enabled: true });
-    expect([...state.usageRecords()]).toEqual([['one', recordOf(12.345)]]);
-    expect([...state.devices]).toEqual(['sonic/one']);
+    expect(sessionMemory(state.kept, account).load()).toMatchObject({ token: 'token-1', since: 42 });
+    expect(knownIncidents(state.kept)).toEqual(['incident-1', 'incident-3']);
+    expect([state.kept.announced.has('incident-1'), state.kept.waiting.has('incident-3')]).toEqual([
+      true,
+      true,
+    ]);
+    expect(state.kept.accepted.get('property-1')).toEqual({ push_enabled: true });
+    expect([...state.kept.usage]).toEqual([['one', recordOf(12.345)]]);
+    expect([...state.kept.devices.keys()]).toEqual(['sonic/one']);
     expect([state.problem, state.isIncomplete, warnings()]).toEqual([null, false, []]);
   });
 
@@ -89,60 +103,48 @@ describe('the state file', () => {
     'does not hand out the session of another account: %j',
     async (other) => {
       const { directory } = await left();
-      expect((await open(directory, { of: { ...account, ...other } })).state.session).toBeNull();
+      const { state } = await open(directory);
+      expect(sessionMemory(state.kept, { ...account, ...other }).load()).toBeNull();
     },
   );
 
-  it('takes over the ledger.json of 0.1.0, once', async () => {
+  it('has the form that it has had since 1.0.0', async () => {
     const directory = temporaryFolder();
-    const record = {
-      frozenThrough: '2024-11',
-      frozenMl: 0,
-      months: { '2024-12': [null, 7500, 100000], '2025-01': [null, 55250] },
-      isWhole: true,
-      changedAt: '2025-01-15T12:00:00.000Z',
-      readAt: 1736942400000,
-      timezone: 'Europe/London',
-    };
-    // As the program wrote it before it had a state file.
-    writeFileSync(
-      join(directory, 'ledger.json'),
-      `{"session":{"baseUrl":"https://cloud.example","email":"me@example.com","token":"token-1","since":1736942400000},"announced":["incident-1"],"waiting":["incident-2"],"accepted":{"property-1":{"leak_protection_enabled":true,"push_enabled":false}},"usage":{"sonic-1":${JSON.stringify(record)}},"isBehind":false,"copiedAt":null}\n`,
+    const written = new URL('state-1.0.0.json', import.meta.url);
+    copyFileSync(written, join(directory, 'state.json'));
+    const before = json(written.pathname);
+    const clock = new FakeClock();
+    await clock.advance(Date.parse(before.writtenAt) - clock.now());
+    const { state, warnings } = await open(directory, { clock });
+    const { pauses, session, usage, valves } = state.kept;
+    const [property] = pauses.keys();
+    expect(session.get('')?.token).toBe('token-1');
+    expect(pauses.get(property ?? '')?.endsAt).toBeCloseTo(
+      clock.monotonic() + before.pauses[property ?? ''].leftMs,
     );
-    const { state, warnings } = await open(directory);
-    expect(state.session).toEqual({ token: 'token-1', since: 1736942400000 });
-    expect([state.isAnnounced('incident-1'), state.isPending('incident-2')]).toEqual([true, true]);
-    expect(state.acceptedBy('property-1')).toEqual({ leak_protection_enabled: true, push_enabled: false });
-    expect(state.usageOf('sonic-1')).toEqual(record);
-    expect([state.isIncomplete, warnings()]).toEqual([false, []]);
-    state.forgetIncident('incident-1');
+    expect([usage.size, valves.size]).toEqual([2, 2]);
     await state.close();
-    expect((await open(directory)).state.isAnnounced('incident-1')).toBe(false);
-  });
-
-  it('takes over the ledger of an earlier version that knew nothing of water', async () => {
-    const directory = temporaryFolder();
-    writeFileSync(join(directory, 'ledger.json'), '{\n  "session": null,\n  "announced": ["incident-1"]\n}');
-    const { state } = await open(directory);
-    expect([state.incidentIds(), state.isIncomplete]).toEqual([['incident-1'], false]);
+    const after = json(join(directory, 'state.json'));
+    expect({ ...after, pauses: before.pauses }).toEqual(before);
+    expect(warnings()).toEqual([]);
   });
 
   it('is written at once for an incident, and a minute later for water', async () => {
     const { state, clock } = await open(temporaryFolder());
-    state.recordUsage('one', recordOf(1), false);
-    expect(clock.waiting).toBe(0);
-    for (const liters of [2, 3, 4]) state.recordUsage('one', recordOf(liters), true);
+    state.kept.usage.set('one', recordOf(1));
+    await state.kept.usage.saved();
+    for (const liters of [2, 3, 4]) state.kept.usage.set('one', recordOf(liters));
     expect(clock.waiting).toBe(1);
-    expect(state.remembersUsage('one')).toBe(true);
-    await state.recordAnnounced(['incident-1']);
+    expect(state.kept.usage.isOnDisk('one')).toBe(true);
+    await announce(state, ['incident-1']);
     expect(clock.waiting).toBe(0);
   });
 
   it('distinguishes a total that a crash may have left behind from one that was written at a stop', async () => {
     const { directory, state } = await left();
-    expect((await open(directory, { disk: unlocked })).state.usageOf('one')?.isWhole).toBe(false);
+    expect((await open(directory, { disk: unlocked })).state.kept.usage.get('one')?.isWhole).toBe(false);
     await state.close();
-    expect((await open(directory)).state.usageOf('one')?.isWhole).toBe(true);
+    expect((await open(directory)).state.kept.usage.get('one')?.isWhole).toBe(true);
   });
 });
 
@@ -161,8 +163,12 @@ describe('a state file that is damaged', () => {
       `warn: ${file} is damaged. It is kept as ${file}.unreadable. ${file}.bak of 2025-01-15T12:00:00.000Z replaces it.`,
     ]);
     expect(readFileSync(`${file}.unreadable`, 'utf8')).toBe(text);
-    expect([state.incidentIds(), state.session, state.isIncomplete]).toEqual([['incident-1'], null, true]);
-    expect(state.usageOf('one')).toMatchObject({ months: recordOf(100).months, isWhole: false });
+    expect([
+      knownIncidents(state.kept),
+      sessionMemory(state.kept, account).load(),
+      state.isIncomplete,
+    ]).toEqual([['incident-1'], null, true]);
+    expect(state.kept.usage.get('one')).toMatchObject({ months: recordOf(100).months, isWhole: false });
     expect(state.problem).toBeNull();
     expect(Object.keys(json(file).usage)).toEqual(['one', 'two']);
   });
@@ -186,22 +192,29 @@ describe('a state file that is damaged', () => {
     writeFileSync(file, JSON.stringify({ ...json(file), waiting: ['incident-2'], [section]: value }));
     const { state, warnings } = await open(directory);
     expect(warnings()).toHaveLength(1);
-    expect([state.session?.token, state.isPending('incident-2')]).toEqual(['token-1', true]);
-    expect(state.isAnnounced('incident-1')).toBe(true);
-    expect(state.acceptedBy('property-1')).toEqual({ push_enabled: true });
-    expect(state.usageOf('one')).toMatchObject({ months: recordOf(100).months });
+    expect([sessionMemory(state.kept, account).load()?.token, state.kept.waiting.has('incident-2')]).toEqual([
+      'token-1',
+      true,
+    ]);
+    expect(state.kept.announced.has('incident-1')).toBe(true);
+    expect(state.kept.accepted.get('property-1')).toEqual({ push_enabled: true });
+    expect(state.kept.usage.get('one')).toMatchObject({ months: recordOf(100).months });
   });
 
   it('takes what waited to be announced when its backup was written as announced', async () => {
     const directory = temporaryFolder();
     const { state: before } = await open(directory);
-    before.recordUsage('one', recordOf(1), false);
-    await before.recordPending(['incident-1']);
-    await before.recordAnnounced(['incident-1']);
+    before.kept.usage.set('one', recordOf(1));
+    await before.kept.waiting.set('incident-1', true).saved();
+    before.kept.waiting.delete('incident-1');
+    await announce(before, ['incident-1']);
     await before.close();
     rmSync(join(directory, 'state.json'));
     const { state } = await open(directory);
-    expect([state.isPending('incident-1'), state.isAnnounced('incident-1')]).toEqual([false, true]);
+    expect([state.kept.waiting.has('incident-1'), state.kept.announced.has('incident-1')]).toEqual([
+      false,
+      true,
+    ]);
   });
 
   it('is replaced by its backup where it is gone', async () => {
@@ -211,7 +224,7 @@ describe('a state file that is damaged', () => {
     expect(warnings()).toEqual([
       `warn: ${file} is missing. ${file}.bak of 2025-01-15T12:00:00.000Z replaces it.`,
     ]);
-    expect(state.usageOf('two')).toMatchObject({ months: recordOf(200).months });
+    expect(state.kept.usage.get('two')).toMatchObject({ months: recordOf(200).months });
   });
 
   it('begins again if the backup is damaged too, and says what that costs', async () => {
@@ -221,7 +234,7 @@ describe('a state file that is damaged', () => {
     expect(warnings()).toEqual([
       `warn: ${file} is damaged. It is kept as ${file}.unreadable. ${backup} is damaged. It is kept as ${backup}.unreadable. Water totals start again with the data that the cloud still has.`,
     ]);
-    expect([state.usageRecords().size, state.isIncomplete]).toEqual([0, true]);
+    expect([state.kept.usage.size, state.isIncomplete]).toEqual([0, true]);
   });
 
   it('is kept aside where it is no file', async () => {
@@ -238,12 +251,12 @@ describe('the backup', () => {
     const directory = temporaryFolder();
     const { state, clock } = await open(directory);
     const backup = join(directory, 'state.json.bak');
-    await state.recordAnnounced(['incident-0']);
+    await announce(state, ['incident-0']);
     expect(existsSync(backup)).toBe(false);
-    state.recordSession({ token: 'token-1', since: 42 });
+    sessionMemory(state.kept, account).save({ token: 'token-1', since: 42 });
     const kept = async (liters: number) => {
-      state.recordUsage('one', recordOf(liters), false);
-      await state.recordAnnounced([`incident of ${liters}`]);
+      state.kept.usage.set('one', recordOf(liters));
+      await announce(state, [`incident of ${liters}`]);
       expect(readFileSync(backup, 'utf8')).not.toContain('token-1');
       return json(backup).usage.one.months['2025-01'].at(-1) / 1_000;
     };
@@ -258,23 +271,20 @@ describe('the backup', () => {
     const directory = temporaryFolder();
     const { state, warnings } = await open(directory);
     mkdirSync(join(directory, 'state.json.bak'));
-    state.recordUsage('one', recordOf(100), true);
-    await state.recordAnnounced(['incident-1']);
-    await state.recordAnnounced(['incident-2']);
+    state.kept.usage.set('one', recordOf(100));
+    await announce(state, ['incident-1']);
+    await announce(state, ['incident-2']);
     expect(warnings()).toEqual([expect.stringMatching(/state\.json\.bak cannot be written: EISDIR/)]);
-    expect([state.problem, state.remembersUsage('one')]).toEqual([null, true]);
+    expect([state.problem, state.kept.usage.isOnDisk('one')]).toEqual([null, true]);
     expect(json(join(directory, 'state.json')).announced).toEqual(['incident-1', 'incident-2']);
   });
 });
 
-it.each([
-  ['and shows is newer than what the broker has, whatever the clocks', true, 100_000],
-  ['and shows no more is older than what another bridge has counted since', false, 90_000],
-])('what this run has read of a valve %s', async (_, isOwnShown, ml) => {
+it('what this run has read of a valve is newer than what the broker has, whatever the clocks', async () => {
   const { state } = await open(temporaryFolder());
-  state.recordUsage('one', recordOf(100), true);
-  state.adoptUsage('one', { ...recordOf(90), readAt: Date.UTC(2030, 0) }, isOwnShown);
-  expect(state.usageOf('one')?.months['2025-01']?.at(-1)).toBe(ml);
+  state.kept.usage.set('one', recordOf(100));
+  state.kept.usage.adopt([['one', { ...recordOf(90), readAt: Date.UTC(2030, 0) }]]);
+  expect(state.kept.usage.get('one')?.months['2025-01']?.at(-1)).toBe(100_000);
 });
 
 describe('a data directory that cannot be used', () => {
@@ -282,10 +292,10 @@ describe('a data directory that cannot be used', () => {
     const directory = join(temporaryFolder(), 'data');
     writeFileSync(directory, 'a file where the folder should be');
     const { state, clock, warnings } = await open(directory);
-    await state.recordAnnounced(['incident-1']);
-    await state.recordAnnounced(['incident-2']);
+    await announce(state, ['incident-1']);
+    await announce(state, ['incident-2']);
     expect(state.problem).toContain('cannot write to the folder');
-    expect(state.isAnnounced('incident-1')).toBe(true);
+    expect(state.kept.announced.has('incident-1')).toBe(true);
     expect([state.isIncomplete, warnings().length]).toEqual([true, 1]);
     rmSync(directory);
     clock.advance(60_000);
@@ -297,13 +307,13 @@ describe('a data directory that cannot be used', () => {
   it('costs what was written nothing, and what is new is not remembered', async () => {
     const directory = join(temporaryFolder(), 'data');
     const { state } = await open(directory);
-    state.recordUsage('known', recordOf(1), true);
-    await state.recordAnnounced(['incident-1']);
+    state.kept.usage.set('known', recordOf(1));
+    await announce(state, ['incident-1']);
     renameSync(directory, `${directory}-away`);
     writeFileSync(directory, 'a file where the folder should be');
-    state.recordUsage('new', recordOf(1), true);
-    await state.recordAnnounced(['incident-2']);
-    expect(['known', 'new'].map((id) => state.remembersUsage(id))).toEqual([true, false]);
+    state.kept.usage.set('new', recordOf(1));
+    await announce(state, ['incident-2']);
+    expect(['known', 'new'].map((id) => state.kept.usage.isOnDisk(id))).toEqual([true, false]);
   });
 
   it('is a disk that is mounted late: what an earlier run has kept is put together with what is new', async () => {
@@ -312,25 +322,25 @@ describe('a data directory that cannot be used', () => {
     const [link, mounted] = [join(folder, 'link'), join(folder, 'mounted')];
     symlinkSync(mounted, link);
     const { state, clock } = await open(link);
-    state.recordUsage('one', recordOf(150), true);
+    state.kept.usage.set('one', recordOf(150));
     // The clock of the earlier run was ahead.
-    state.recordUsage('two', recordOf(250), true);
-    await state.recordAnnounced(['incident-2']);
+    state.kept.usage.set('two', recordOf(250));
+    await announce(state, ['incident-2']);
     expect(state.problem).not.toBeNull();
     renameSync(directory, mounted);
     clock.advance(60_000);
     await waitFor(() => state.problem === null, { what: 'the disk' });
-    expect(state.incidentIds().toSorted()).toEqual(['incident-1', 'incident-2']);
-    expect(state.usageOf('one')?.months['2025-01']?.at(-1)).toBe(150_000);
-    expect(state.usageOf('two')?.months['2025-01']?.at(-1)).toBe(250_000);
+    expect(knownIncidents(state.kept).toSorted()).toEqual(['incident-1', 'incident-2']);
+    expect(state.kept.usage.get('one')?.months['2025-01']?.at(-1)).toBe(150_000);
+    expect(state.kept.usage.get('two')?.months['2025-01']?.at(-1)).toBe(250_000);
   });
 
   it('is one that another process uses, which keeps its file', async () => {
     const directory = temporaryFolder();
     const first = await open(directory);
-    await first.state.recordAnnounced(['incident-1']);
+    await announce(first.state, ['incident-1']);
     const second = await open(directory);
-    await second.state.recordAnnounced(['incident-2']);
+    await announce(second.state, ['incident-2']);
     expect(second.warnings()).toEqual([
       expect.stringContaining('another sonic2mqtt uses the same folder. Give each its own'),
     ]);
@@ -338,7 +348,7 @@ describe('a data directory that cannot be used', () => {
     await first.state.close();
     second.clock.advance(60_000);
     await waitFor(() => second.state.problem === null, { what: 'the lock' });
-    expect(second.state.incidentIds().toSorted()).toEqual(['incident-1', 'incident-2']);
+    expect(knownIncidents(second.state.kept).toSorted()).toEqual(['incident-1', 'incident-2']);
   });
 
   it('is used all the same where it cannot be locked', async () => {
@@ -362,13 +372,13 @@ describe('a data directory that cannot be used', () => {
     const directory = temporaryFolder();
     const clock = new FakeClock();
     const lines = logLines('info');
-    const state = new StateFile(directory, account, lines.log, clock, disk);
+    const state = new StateFile(directory, lines.log, clock, disk);
     onTestFinished(() => state.close());
     const opened = state.open();
     await waitFor(() => clock.waiting > 0, { what: 'the write' });
     clock.advance(10_000);
     await opened;
-    await state.recordAnnounced(['incident-1']);
+    await announce(state, ['incident-1']);
     expect(state.problem).toContain('the disk does not answer');
     isHanging = false;
     answer();
@@ -384,11 +394,11 @@ describe('a state file that this process has not written', () => {
     const { directory: mounted } = await left();
     const directory = temporaryFolder();
     const { state, warnings } = await open(directory, { disk: unlocked });
-    state.recordUsage('one', recordOf(7), true);
-    state.recordDevice('sonic/new');
-    await state.recordAnnounced(['incident-2']);
+    state.kept.usage.set('one', recordOf(7));
+    state.kept.devices.set('sonic/new', true);
+    await announce(state, ['incident-2']);
     renameSync(join(mounted, 'state.json'), join(directory, 'state.json'));
-    await state.recordAnnounced(['incident-3']);
+    await announce(state, ['incident-3']);
     const kept = json(join(directory, 'state.json'));
     expect(kept.announced.toSorted()).toEqual(['incident-1', 'incident-2', 'incident-3']);
     expect(kept.session.token).toBe('token-1');
@@ -404,12 +414,12 @@ describe('a state file that this process has not written', () => {
   it('keeps the larger sum of the two', async () => {
     const directory = temporaryFolder();
     const { state } = await open(directory, { disk: unlocked });
-    state.recordUsage('one', recordOf(7), true);
-    await state.recordAnnounced([]);
+    state.kept.usage.set('one', recordOf(7));
+    await state.kept.announced.saved();
     const file = join(directory, 'state.json');
     const older = { ...recordOf(100), frozenMl: 5_005_535_000 };
     writeFileSync(file, JSON.stringify({ ...json(file), usage: { one: older } }));
-    await state.recordAnnounced([]);
+    await state.kept.announced.saved();
     expect(json(file).usage.one.frozenMl).toBe(5_005_535_000);
   });
 
@@ -419,10 +429,10 @@ describe('a state file that this process has not written', () => {
     const one = await open(directory, { disk: unlocked, clock });
     const two = await open(directory, { disk: unlocked, clock });
     await clock.advance(1_000);
-    await two.state.recordAnnounced(['second']);
-    await one.state.recordAnnounced(['first']);
+    await announce(two.state, ['second']);
+    await announce(one.state, ['first']);
     await clock.advance(1_000);
-    await two.state.recordAnnounced(['third']);
+    await announce(two.state, ['third']);
     for (const { state, warnings } of [one, two]) {
       expect(state.problem).toMatch(
         /^data_dir .*: another sonic2mqtt uses the same folder\. Give each its own$/,
@@ -441,11 +451,11 @@ describe('a state file that this process has not written', () => {
     await clock.advance(1_000);
     const { state, warnings } = await open(directory, { disk: { ...unlocked, write }, clock });
     await clock.advance(1_000);
-    await state.recordAnnounced(['first']);
+    await announce(state, ['first']);
     isFull = true;
-    for (const id of ['second', 'third', 'fourth']) await state.recordAnnounced([id]);
+    for (const id of ['second', 'third', 'fourth']) await announce(state, [id]);
     isFull = false;
-    await state.recordAnnounced(['fifth']);
+    await announce(state, ['fifth']);
     expect(state.problem).toBeNull();
     expect(warnings()).toEqual([expect.stringContaining('no space left')]);
   });
@@ -458,24 +468,25 @@ describe('a state file that this process has not written', () => {
     const clock = new FakeClock();
     const disk = { ...unlocked, write };
     const { state } = await open(directory, { disk, clock });
-    expect([state.arePausesKnown, state.pauses.size]).toEqual([true, 0]);
+    const { pauses } = state.kept;
+    expect([pauses.isKnown, pauses.size]).toEqual([true, 0]);
     const until = clock.now() + 3_600_000;
     const pause = { until, endsAt: clock.monotonic() + 3_600_000, isOver: false };
-    expect(await state.recordPause('home', pause)).toBe(true);
-    state.recordUsage('one', recordOf(100), true);
+    await pauses.set('home', pause).saved();
+    expect(pauses.isSaved('home')).toBe(true);
     isFull = true;
-    expect(await state.recordPause('away', pause)).toBe(false);
+    await pauses.set('away', pause).saved();
+    expect(pauses.isSaved('away')).toBe(false);
     isFull = false;
-    expect(await state.recordPause('away', null)).toBe(true);
+    pauses.delete('away');
+    await pauses.saved();
+    expect(pauses.isSaved('away')).toBe(true);
     await clock.advance(600_000);
-    await state.recordAnnounced(['incident-1']);
+    await announce(state, ['incident-1']);
     await clock.advance(60_000);
-    // A pause of yesterday must not be ended again.
-    expect(json(join(directory, 'state.json.bak'))).toMatchObject({ usage: { one: {} } });
-    expect(json(join(directory, 'state.json.bak')).pauses).toEqual({});
     const { state: next } = await open(directory, { disk, clock });
     // The last time that it was written is the last that is known of the clock that goes on.
-    expect([...next.pauses]).toEqual([
+    expect([...next.kept.pauses]).toEqual([
       ['home', { until, endsAt: clock.monotonic() + 3_000_000, isOver: false }],
     ]);
   });
@@ -485,16 +496,17 @@ describe('a state file that this process has not written', () => {
     const clock = new FakeClock();
     const { state } = await open(directory, { disk: unlocked, clock });
     const pause = { until: clock.now() + 3_600_000, endsAt: clock.monotonic() + 3_600_000, isOver: false };
-    await state.recordPause('home', pause);
+    await state.kept.pauses.set('home', pause).saved();
     const file = join(directory, 'state.json');
     const kept = json(file);
-    await state.recordPause('home', null);
+    state.kept.pauses.delete('home');
+    await state.kept.pauses.saved();
     writeFileSync(file, JSON.stringify(kept));
-    await state.recordAnnounced([]);
-    expect(state.pauses.size).toBe(0);
+    await state.kept.announced.saved();
+    expect(state.kept.pauses.size).toBe(0);
     writeFileSync(file, JSON.stringify({ ...kept, writtenAt: new Date(clock.now() + 60_000).toISOString() }));
     const { state: next } = await open(directory, { disk: unlocked, clock });
-    expect(next.pauses.get('home')?.endsAt).toBe(clock.monotonic());
+    expect(next.kept.pauses.get('home')?.endsAt).toBe(clock.monotonic());
   });
 
   it('is written where a symbolic link leads, also if there is nothing yet', async () => {
@@ -502,11 +514,11 @@ describe('a state file that this process has not written', () => {
     const target = join(temporaryFolder(), 'kept.json');
     symlinkSync(target, join(directory, 'state.json'));
     const first = await open(directory, { disk: unlocked });
-    await first.state.recordAnnounced(['incident-1']);
+    await announce(first.state, ['incident-1']);
     expect(json(target).announced).toEqual(['incident-1']);
     writeFileSync(target, '{');
     const { state } = await open(directory, { disk: unlocked });
-    await state.recordAnnounced(['incident-2']);
+    await announce(state, ['incident-2']);
     expect(json(target).announced).toEqual(['incident-2']);
     expect(lstatSync(join(directory, 'state.json')).isSymbolicLink()).toBe(true);
     expect(readFileSync(join(directory, 'state.json.unreadable'), 'utf8')).toBe('{');

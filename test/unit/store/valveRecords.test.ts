@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ValveAction } from '../../../src/model/valve.ts';
-import { type AskedCommand, failureAdvice, type ValveRecord } from '../../../src/model/valveCommand.ts';
+import { type AskedCommand, failureAdvice } from '../../../src/model/valveCommand.ts';
+import { newKept } from '../../../src/state/sections.ts';
 import { ValveRecords } from '../../../src/store/valveRecords.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { anIncident, aSonic } from '../../support/views.ts';
@@ -14,15 +15,8 @@ const topic = 'sonic2mqtt/sonic/sonic-1/valve/set';
 function bench() {
   const clock = new FakeClock();
   clock.advance(10 * hourMs);
-  const kept = new Map<string, ValveRecord>();
-  const known = new Set<string>();
-  const memory = {
-    valveRecord: (sonicId: string) => kept.get(sonicId) ?? null,
-    recordValve: (sonicId: string, record: ValveRecord) => void kept.set(sonicId, record),
-    forgetValve: (sonicId: string) => void kept.delete(sonicId),
-    isKnownIncident: (incidentId: string) => known.has(incidentId),
-  };
-  let records = new ValveRecords(memory, clock);
+  const kept = newKept();
+  let records = new ValveRecords(kept, clock);
   let readAt = clock.monotonic();
   const iso = () => new Date(clock.now()).toISOString();
   const ask = (action: ValveAction | null): AskedCommand => {
@@ -32,12 +26,12 @@ function bench() {
   };
   return {
     clock,
-    kept,
-    known,
+    kept: kept.valves,
+    known: kept.announced,
     iso,
     get: () => records.of(id),
     restart: () => {
-      records = new ValveRecords(memory, clock);
+      records = new ValveRecords(kept, clock);
     },
     /** Reads the valve, a minute after it was read last unless told otherwise. */
     read: (state: string, afterMs = minuteMs, sentAt?: number) => {
@@ -405,7 +399,7 @@ describe('who moved a valve', () => {
     const stage = bench();
     stage.read('open');
     stage.open({ id: 'incident-9', type: 'device_handle_moved' });
-    stage.known.add('incident-9');
+    stage.known.set('incident-9', true);
     meanwhile(stage);
     stage.open({ id: 'incident-9', type: 'device_handle_moved' });
     stage.read('closed');

@@ -1,0 +1,144 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { z } from 'zod';
+
+/** How soon a change must be on disk, in ms after it. Fewer writes spare a memory card. */
+export const saveIn = { now: 0, aMinute: 60_000, aQuarter: 900_000 } as const;
+
+/** Asks for a write after this time. Resolves once it is done, or cannot be done, if the time is `saveIn.now`. */
+export type Save = (delayMs: number) => Promise<void>;
+
+/** What is known of a file whose values are read. */
+export interface FileTimes {
+  /** Whether the run that wrote the file may have read more water than the file has. */
+  readonly isBehind: boolean;
+  /** Whether the wall clock is behind the file. */
+  readonly isClockBehind: boolean;
+  /** When it is read or written, in ms of the monotonic clock. */
+  readonly monotonic: number;
+}
+
+/** One kind of data that survives a restart: values by id, and their form in the file. */
+export interface Section<V> {
+  /** The values in the file; null if they are damaged. */
+  readonly read: (stored: unknown, times: FileTimes) => readonly (readonly [string, V])[] | null;
+  readonly write: (values: ReadonlyMap<string, V>, times: FileTimes) => unknown;
+  /** How soon a change is written. Undefined stands for no value. */
+  readonly saveIn: (value: V | undefined, before: V | undefined) => number;
+  /** The value of an id that is known already (`own`) and found in a file or on the broker. */
+  readonly merge: (found: V, own: V, isOfThisRun: boolean) => V;
+}
+
+/** A section, from the schema of its form in the file. */
+export function section<Stored, V>(
+  stored: z.ZodType<Stored>,
+  form: Pick<Section<V>, 'write'> &
+    Partial<Pick<Section<V>, 'saveIn' | 'merge'>> & {
+      readonly read: (stored: Stored, times: FileTimes) => readonly (readonly [string, V])[];
+    },
+): Section<V> {
+  return {
+    saveIn: () => saveIn.now,
+    merge: (found, own, isOfThisRun) => (isOfThisRun ? own : found),
+    ...form,
+    read: (value, times) => {
+      const { success, data } = stored.safeParse(value);
+      return success ? form.read(data, times) : null;
+    },
+  };
+}
+
+/** The values of a section. Every change asks for a write by itself. */
+export class KeptMap<V> extends Map<string, V> {
+  readonly #section: Section<V>;
+  readonly #save: Save;
+  /** Ids that this run has set or deleted. What a file says of them is older. */
+  readonly #own = new Set<string>();
+  #written: ReadonlyMap<string, V> = new Map();
+  #onDisk: ReadonlyMap<string, V> = new Map();
+  /** Whether what earlier runs have kept is here. It is not while the file and its backup are damaged or unreadable. */
+  isKnown = true;
+
+  constructor(of: Section<V>, save: Save) {
+    super();
+    this.#section = of;
+    this.#save = save;
+  }
+
+  override set(id: string, value: V): this {
+    const before = this.get(id);
+    this.#own.add(id);
+    if (isDeepStrictEqual(before, value)) return this;
+    super.set(id, value);
+    void this.#save(this.#section.saveIn(value, before));
+    return this;
+  }
+
+  override delete(id: string): boolean {
+    const before = this.get(id);
+    this.#own.add(id);
+    if (!super.delete(id)) return false;
+    void this.#save(this.#section.saveIn(undefined, before));
+    return true;
+  }
+
+  /** Keeps this value for these ids, and nothing else. */
+  keepOnly(ids: readonly string[], value: V): void {
+    for (const id of this.keys()) if (!ids.includes(id)) this.delete(id);
+    for (const id of ids) this.set(id, value);
+  }
+
+  /** Resolves once all changes so far are on disk, or cannot be written. */
+  saved(): Promise<void> {
+    return this.#save(saveIn.now);
+  }
+
+  /** Whether this run has set or deleted the value. */
+  isOfThisRun(id: string): boolean {
+    return this.#own.has(id);
+  }
+
+  /** Whether a value of this id is on disk. */
+  isOnDisk(id: string): boolean {
+    return this.#onDisk.has(id);
+  }
+
+  /** Whether the value is on disk as it is now. */
+  isSaved(id: string): boolean {
+    return isDeepStrictEqual(this.#onDisk.get(id), this.get(id));
+  }
+
+  /** Adds what an earlier run or another process has left. */
+  adopt(found: Iterable<readonly [string, V]>): void {
+    for (const [id, value] of found) {
+      const own = this.get(id);
+      if (own !== undefined) super.set(id, this.#section.merge(value, own, this.#own.has(id)));
+      else if (!this.#own.has(id)) super.set(id, value);
+    }
+  }
+
+  /** Changes what an earlier run has left. */
+  correct(correctionOf: (value: V) => V): void {
+    for (const [id, value] of this) if (!this.#own.has(id)) super.set(id, correctionOf(value));
+  }
+
+  /** Adds the values in a file. Returns whether they are intact. */
+  read(stored: unknown, times: FileTimes): boolean {
+    const found = this.#section.read(stored, times);
+    if (found === null) return false;
+    this.adopt(found);
+    this.#onDisk = new Map([...this.#onDisk, ...found]);
+    this.isKnown = true;
+    return true;
+  }
+
+  /** The values in the form of the file. */
+  write(times: FileTimes): unknown {
+    this.#written = new Map(this);
+    return this.#section.write(this, times);
+  }
+
+  /** The last written values are on disk now. */
+  confirmWritten(): void {
+    this.#onDisk = this.#written;
+  }
+}
