@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { errorMessage } from '../base/errorMessage.ts';
 import { errorCode } from '../base/systemErrors.ts';
 import { variableOf } from '../config/environment.ts';
+import { isLock } from '../state/lock.ts';
 import { isStateFile } from '../state/stateFile.ts';
 import { cleanup } from './cleanup.ts';
 import { type CommandContext, exitStatus } from './context.ts';
@@ -85,7 +86,7 @@ async function deleteFiles({ print }: CommandContext, terminal: Terminal): Promi
     await removeIfEmpty(dirname(config), print);
   }
   if (!found.includes(data)) return;
-  const names = (await readdir(data)).filter((name) => isStateFile(name) || name === 'lock');
+  const names = (await readdir(data)).filter((name) => isStateFile(name) || isLock(name));
   for (const name of names) await rm(join(data, name));
   // For a service with a dynamic user, systemd keeps the folder elsewhere, behind a symbolic link.
   const folder = await realpath(data);
