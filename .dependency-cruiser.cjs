@@ -17,10 +17,10 @@ const rooms = {
   ],
   broker: ['base'],
   simulator: ['base', 'model', 'cloud/operations.ts'],
-  state: ['base', 'model', 'cloud'],
-  store: ['base', 'model'],
+  state: ['base', 'model'],
+  store: ['base', 'model', 'state'],
   polling: ['base', 'model', 'cloud', 'store', 'state'],
-  commands: ['base', 'model', 'cloud', 'store', 'polling', 'broker', 'homeassistant', 'entities'],
+  commands: ['base', 'model', 'cloud', 'store', 'state', 'polling', 'broker', 'homeassistant', 'entities'],
   publishing: [
     'base',
     'model',

@@ -2,7 +2,7 @@ import type { Mutation } from './mutation.ts';
 
 const pauses = 'src/commands/pauses.ts';
 const model = 'src/model/pause.ts';
-const memory = 'src/state/memory.ts';
+const kept = 'src/state/kept.ts';
 const stateFile = 'src/state/stateFile.ts';
 const stories = ['test/stories/pause.test.ts'];
 const modelTests = ['test/unit/model/pause.test.ts'];
@@ -13,16 +13,16 @@ export const pauseMutations: readonly Mutation[] = [
   {
     promise: 'a pause is on disk before the cloud receives it',
     file: pauses,
-    text: 'if (!(await memory.recordPause(id, pause)))',
-    replacement: 'if (!memory.recordPause(id, pause))',
+    text: 'await state.kept.pauses.set(id, pause).saved();',
+    replacement: 'state.kept.pauses.set(id, pause);',
     tests: stories,
   },
   {
     promise: 'a pause that cannot be kept is refused',
-    file: memory,
-    text: 'return this.problem === null && (pause === null || this.#writtenPauses.has(pause));',
+    file: pauses,
+    text: 'return state.problem === null && state.kept.pauses.isSaved(id);',
     replacement: 'return true;',
-    tests: [...stateTests, ...stories],
+    tests: stories,
   },
   {
     promise: 'what is off already is not paused',
@@ -110,24 +110,52 @@ export const pauseMutations: readonly Mutation[] = [
   },
   {
     promise: 'a clock that is behind the file ends a pause',
-    file: memory,
+    file: 'src/state/sections.ts',
     text: '(isClockBehind ? 0 : leftMs)',
     replacement: 'leftMs',
     tests: [...stateTests, ...stories],
   },
   {
     promise: 'a pause that was over is not brought back by an old file',
-    file: memory,
-    text: 'if (this.#pauses.has(id)) continue;',
-    replacement: 'if (this.#pauses.get(id)) continue;',
+    file: kept,
+    text: 'else if (!this.#own.has(id)) super.set(id, value);',
+    replacement: 'else super.set(id, value);',
     tests: stateTests,
   },
   {
-    promise: 'a pause of yesterday is not in the backup',
+    promise: 'the backup has the pauses of this moment',
     file: stateFile,
-    text: 'waiting: [], pauses: {}, isBehind: true',
-    replacement: 'waiting: [], isBehind: true',
-    tests: stateTests,
+    text: 'if (!isDue && isDeepStrictEqual(new Map(pauses), this.#pausesInBackup)) return;',
+    replacement: 'if (!isDue) return;',
+    tests: stories,
+  },
+  {
+    promise: 'a pause is taken from the broker where no file has it',
+    file: 'src/publishing/brokerScans.ts',
+    text: 'if (pauses.isKnown && (!state.isNew || publisher.isShowingDevices)) return;',
+    replacement: 'if (!state.isNew || publisher.isShowingDevices) return;',
+    tests: stories,
+  },
+  {
+    promise: 'a pause that may be lost is told',
+    file: 'src/store/store.ts',
+    text: 'const isNone = kept.pauses.isKnown || settings.of(propertyId)?.auto_shut_off === true;',
+    replacement: 'const isNone = true || settings.of(propertyId)?.auto_shut_off === kept.pauses.isKnown;',
+    tests: stories,
+  },
+  {
+    promise: 'a file that cannot be read for a moment is not damaged',
+    file: stateFile,
+    text: 'if (unreadableCodes.includes(code)) return',
+    replacement: "if ([...unreadableCodes, 'EIO'].includes(code)) return",
+    tests: stories,
+  },
+  {
+    promise: 'of two that start together, one has the lock',
+    file: 'src/state/lock.ts',
+    text: 'isFree = names.includes(own) && !areAlive.includes(true);',
+    replacement: 'isFree = true;',
+    tests: ['test/unit/state/lock.test.ts'],
   },
   {
     promise: 'OFF does not make a pause permanent',

@@ -396,8 +396,8 @@ export const showingMutations: readonly Mutation[] = [
   },
   {
     promise: 'what this run has read of water is newer than what it finds',
-    file: 'src/state/memory.ts',
-    text: 'isOwnNewer || own.readAt > found.readAt',
+    file: 'src/state/sections.ts',
+    text: 'isOfThisRun || own.readAt > found.readAt',
     replacement: 'own.readAt > found.readAt',
     tests: ['test/unit/state/stateFile.test.ts'],
   },

@@ -66,7 +66,7 @@ export const surroundingMutations: readonly Mutation[] = [
   {
     promise: 'a total is not shown from a file that cannot be written before the months are read again',
     file: 'src/state/stateFile.ts',
-    text: 'if (!this.#hasWritten) this.markBehind();',
+    text: 'if (!this.#hasWritten) this.#markBehind();',
     replacement: '',
     tests: ['test/stories/water.test.ts'],
   },

@@ -129,16 +129,23 @@ export function refusedValves(refused: ReadonlyMap<string, Iterable<string>>, st
   });
 }
 
-/** Pauses of the automatic shut-off that have ended, although the shut-off is still off. */
+/** Pauses of the automatic shut-off that may be lost, or that have ended although the shut-off is still off. */
 export function pauseProblems(store: Store): HealthProblem[] {
+  const unknown = store
+    .ids('property')
+    .filter((id) => store.pauseOf(id) === undefined && store.settings.of(id) !== null)
+    .map((id) => propertyName(store, id));
+  const lost = `A pause of the automatic shut-off may be lost with the state file: ${listNames(unknown)}. Turn it on in the vendor's app. If it is to stay off, restart sonic2mqtt`;
+  const lostPauses = unknown.length > 0 ? [healthProblem('pause', 'degraded', lost, lost, 'cloud')] : [];
   const failed = [...store.pauses].filter(([, { state }]) => state === 'failed');
-  return failed.map(([id, { reason }]) => {
+  const failures = failed.map(([id, { reason }]) => {
     const message = `The automatic shut-off of ${store.label('property', id)} is still off after a pause: ${reason}`;
     // If the property has left the account, nobody can turn the shut-off on there.
     const isGone = store.devices.property.isComplete && !store.has('property', id);
     if (isGone) return healthProblem('pause', 'ok', message);
     return healthProblem('pause', 'degraded', `${message}. Retrying. Turn it on in the vendor's app`);
   });
+  return [...lostPauses, ...failures];
 }
 
 function harmlessFacts(store: Store): (string | null)[] {

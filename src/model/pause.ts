@@ -94,11 +94,13 @@ export function correctedPause(pause: Pause, now: number, monotonic: number): Pa
   return pause.until - latest > minSetBackMs ? { ...pause, until: latest } : pause;
 }
 
-/** The pause in a published message, by the wall clock; null if there is none. */
-export function pauseFromShown(shown: object): Pick<Pause, 'until' | 'isOver'> | null {
+/** The pause in a published message, by the wall clock; null if it says that there is none, undefined if it says nothing. */
+export function pauseFromShown(shown: object): Pick<Pause, 'until' | 'isOver'> | null | undefined {
   const { until, state } = shown as { readonly until?: unknown; readonly state?: unknown };
+  if (state === 'none') return null;
   const at = typeof until === 'string' ? Date.parse(until) : Number.NaN;
-  if (Number.isNaN(at) || (state !== 'paused' && state !== 'resuming' && state !== 'failed')) return null;
+  if (Number.isNaN(at) || (state !== 'paused' && state !== 'resuming' && state !== 'failed'))
+    return undefined;
   return { until: at, isOver: state !== 'paused' };
 }
 

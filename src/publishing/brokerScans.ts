@@ -5,7 +5,7 @@ import type { Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
 import { readDiscovery, type Topics } from '../homeassistant/topics.ts';
-import { pauseShown } from '../model/pause.ts';
+import { noPause, pauseShown } from '../model/pause.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
@@ -139,15 +139,18 @@ export class BrokerScans {
 
   /**
    * Some brokers send retained messages only for exact topics, without wildcards. If the state file was lost, only the
-   * broker has the water totals and the announced incidents. So they are read at the topics of the valves and incidents
-   * that the cloud lists.
+   * broker has the pauses, the water totals and the announced incidents. So they are read at the topics of the
+   * properties, valves and incidents that the cloud lists.
    */
   async readListed(): Promise<void> {
     const { state, store, topics, connection, incidentEvents, log } = this.#parts;
-    if (!state.isNew || this.#found > 0) return;
+    const isLost = state.isNew && this.#found === 0;
     const listed = [
-      ...store.ids('sonic').map((id) => topics.below('sonic', id, 'usage')),
-      ...store.ids('incident').map((id) => topics.incident(id)),
+      ...(isLost || !state.kept.pauses.isKnown ? store.ids('property') : []).map((id) =>
+        topics.below('property', id, 'pause'),
+      ),
+      ...(isLost ? store.ids('sonic') : []).map((id) => topics.below('sonic', id, 'usage')),
+      ...(isLost ? store.ids('incident') : []).map((id) => topics.incident(id)),
     ];
     const found = new RetainedScan(topics);
     let isFound = true;
@@ -166,6 +169,7 @@ export class BrokerScans {
     } catch (error) {
       log.debug(`Reading what the broker has of the listed valves: ${String(error)}`);
     }
+    this.#adoptPauses(found);
     this.#adoptUsage(found);
     incidentEvents.takeOver([...found.incidents]);
   }
@@ -260,8 +264,8 @@ export class BrokerScans {
 
   /** Passes on each message that was found, but only once, so that nothing is deleted twice. */
   #useFindings(found: RetainedScan, taken: Set<string>): void {
-    const { state, store, discovery, cleanup, publisher, incidentEvents, clock } = this.#parts;
-    const { pauses, wifiSonics } = state.kept;
+    const { state, discovery, cleanup, publisher, incidentEvents } = this.#parts;
+    const { wifiSonics } = state.kept;
     for (const [topic, { componentIds }] of found.discoveries()) {
       if (!taken.has(topic)) {
         cleanup.found(topic);
@@ -277,15 +281,27 @@ export class BrokerScans {
     // If the state file is lost, an earlier run has already announced the incidents on the broker. Its pauses must
     // still end.
     const isFromLostRun = state.isNew && !publisher.isShowingDevices;
-    for (const [id, { until, isOver }] of isFromLostRun ? found.pauses : []) {
-      if (pauses.has(id) || pauses.isOfThisRun(id)) continue;
-      const pause = { until, endsAt: clock.monotonic() + Math.max(0, until - clock.now()), isOver };
-      pauses.set(id, pause);
-      store.showPause(id, pauseShown(isOver ? 'resuming' : 'paused', pause, null));
-    }
+    this.#adoptPauses(found);
     if (!publisher.isShowingDevices) wifiSonics.adopt([...found.wifiSonics].map((id) => [id, true]));
     if (isFromLostRun) incidentEvents.takeOver([...found.incidents]);
     this.#publishFound();
+  }
+
+  /** Takes over the pauses that an earlier run has published, if no file has them. They must still end. */
+  #adoptPauses({ pauses: found }: RetainedScan): void {
+    const { state, store, publisher, clock } = this.#parts;
+    const { pauses } = state.kept;
+    // A run that knows the pauses has published them itself.
+    if (pauses.isKnown && (!state.isNew || publisher.isShowingDevices)) return;
+    for (const [id, each] of found) {
+      if (pauses.has(id) || pauses.isOfThisRun(id)) continue;
+      if (each === null) store.showPause(id, noPause);
+      else {
+        const pause = { ...each, endsAt: clock.monotonic() + Math.max(0, each.until - clock.now()) };
+        pauses.set(id, pause);
+        store.showPause(id, pauseShown(each.isOver ? 'resuming' : 'paused', pause, null));
+      }
+    }
   }
 
   /** Continues the water totals that an earlier run has published. */

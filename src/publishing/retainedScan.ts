@@ -44,8 +44,8 @@ export class RetainedScan {
   readonly incidents = new Set<string>();
   /** By the sonic's id: the water usage that an earlier run has published. */
   readonly usage = new Map<string, UsageRecord>();
-  /** By property: the pauses of the automatic shut-off that an earlier run has published. */
-  readonly pauses = new Map<string, PauseFound>();
+  /** By property: the pause of the automatic shut-off that an earlier run has published; null if it was not paused. */
+  readonly pauses = new Map<string, PauseFound | null>();
   /** The sonics without a hub that an earlier run has published. */
   readonly wifiSonics = new Set<string>();
 
@@ -77,7 +77,7 @@ export class RetainedScan {
       if (record) this.usage.set(id, record);
     } else if (path === 'pause') {
       const pause = pauseFromShown(objectIn(payload));
-      if (pause) this.pauses.set(id, pause);
+      if (pause !== undefined) this.pauses.set(id, pause);
     }
   }
 

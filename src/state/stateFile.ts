@@ -331,7 +331,7 @@ export class StateFile extends EventEmitter<StateEvents> {
     const consequence =
       missing.length === 0
         ? `${last} of ${writtenAt ?? 'an unknown day'} replaces it.`
-        : 'Water totals start again with the data that the cloud still has.';
+        : 'Water totals start again with the data that the cloud still has. A pause of the automatic shut-off may be lost.';
     this.#log.warn([...problems, consequence].join(' '));
     return true;
   }

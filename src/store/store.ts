@@ -385,7 +385,9 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** The pause of a property's automatic shut-off, also if the property is not shown; undefined while it is not known. */
   pauseOf(propertyId: string): ShownPause | undefined {
-    return this.#pauses.get(propertyId) ?? (this.#account.kept.pauses.isKnown ? noPause : undefined);
+    const { kept, settings } = this.#account;
+    const isNone = kept.pauses.isKnown || settings.of(propertyId)?.auto_shut_off === true;
+    return this.#pauses.get(propertyId) ?? (isNone ? noPause : undefined);
   }
 
   /** The pauses that this run has shown, by property. */

@@ -28,18 +28,19 @@ const { StateFile } = await import('${module}');
 const { writeSync } = await import('node:fs');
 const say = (line) => writeSync(2, line + '\\n');
 const log = { debug: say, info: say, warn: say };
-const state = new StateFile(process.argv[1], { baseUrl: 'x', email: 'y' }, log);
+const state = new StateFile(process.argv[1], log);
 await state.open();
+const { announced, usage } = state.kept;
 const tell = (text) => writeSync(1, text + '\\n');
-const count = () => Math.max(-1, ...state.incidentIds().map(Number));
-const litres = () => state.usageOf('sonic-999')?.frozenMl ?? -1;
-tell('found ' + count() + ' ' + litres() + ' ' + state.usageRecords().size);
+const count = () => Math.max(-1, ...[...announced.keys()].map(Number));
+const litres = () => usage.get('sonic-999')?.frozenMl ?? -1;
+tell('found ' + count() + ' ' + litres() + ' ' + usage.size);
 const record = { frozenThrough: '2024-12', months: { '2025-01': Array(31).fill(123456) }, isWhole: true, changedAt: '2025-01-31T00:00:00.000Z', readAt: 0 };
 for (let number = count() + 1; ; number++) {
-  for (let index = 0; index < 1000; index++) state.recordUsage('sonic-' + index, { ...record, frozenMl: number }, true);
-  await state.recordAnnounced([String(number)]);
+  for (let index = 0; index < 1000; index++) usage.set('sonic-' + index, { ...record, frozenMl: number });
+  await announced.set(String(number), true).saved();
   tell('kept ' + number);
-  state.forgetIncident(String(number - 5));
+  announced.delete(String(number - 5));
 }
 `;
 

@@ -75,7 +75,7 @@ it('a clock that is two months ahead closes no month that is not over: days are 
 it('a clock that is an hour ahead at the start keeps no leak from being announced where the memory was lost', async () => {
   const home = new Home();
   home.bridge.wallErrorMs = hourMs;
-  home.disk.files.set('/data/ledger.json', '{"torn');
+  home.disk.files.set('/data/state.json', '{"torn');
   await home.start();
   const { id } = home.world.openIncident({ type: 'high_volume_alert', sonicId: home.sonicId });
   await home.pass(2 * minuteMs);

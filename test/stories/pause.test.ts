@@ -373,6 +373,98 @@ describe('a pause and a restart', () => {
   });
 });
 
+const path = '/data/state.json';
+
+describe('a pause and a state file', () => {
+  const damages: readonly [string, (text: string) => string | null][] = [
+    ['is cut', (text) => text.slice(0, text.length / 2)],
+    ['is empty', () => ''],
+    ['is full of zeros', (text) => '\0'.repeat(text.length)],
+    ['is missing', () => null],
+    ['has damaged pauses', (text) => text.replace('"leftMs":', '"leftMs":-')],
+  ];
+  const lose = (home: Home, file: string, damage: (text: string) => string | null) => {
+    const text = damage(home.disk.files.get(file) ?? '');
+    if (text === null) home.disk.files.delete(file);
+    else home.disk.files.set(file, text);
+  };
+
+  /** A broker that does not keep its messages over a restart. */
+  const forgetTopics = (home: Home) => {
+    for (const topic of home.broker.retained.keys())
+      if (topic.endsWith('/pause')) home.broker.retained.delete(topic);
+  };
+
+  it.each(
+    damages.flatMap(([what, damage]) => [
+      [what, 'its backup', damage, forgetTopics] as const,
+      [what, 'the broker', damage, (home: Home) => lose(home, `${path}.bak`, damage)] as const,
+    ]),
+  )('that %s goes on by %s, and ends', async (_, __, damage, loseMore) => {
+    const { home, command, pause, isOn, sent } = await pausedHome();
+    await command('60');
+    const { until } = pause();
+    await home.pass(20 * minuteMs);
+    home.bridge.kill();
+    lose(home, path, damage);
+    loseMore(home);
+    await home.start();
+    expect([pause().state, pause().until, isOn()]).toEqual(['paused', until, false]);
+    await home.pass(5 * minuteMs);
+    expect(home.json('bridge/health').status).toBe('ok');
+    await home.pass(36 * minuteMs);
+    expect([pause(), isOn(), sent()]).toEqual([none, true, [off, on]]);
+    home.bridge.kill();
+  });
+
+  it('that cannot be read for a moment is not touched, and goes on', async () => {
+    const { home, command, pause, isOn } = await pausedHome();
+    await command('60');
+    const { until } = pause();
+    home.bridge.kill();
+    home.disk.fault = 'EIO';
+    const started = home.start();
+    await home.pass(200);
+    home.disk.fault = null;
+    await started;
+    expect([pause().state, pause().until, isOn()]).toEqual(['paused', until, false]);
+    expect([...home.disk.files.keys()].toSorted()).toEqual([path, `${path}.bak`]);
+    home.bridge.kill();
+  });
+
+  it('that is lost everywhere is told until the shut-off is on', async () => {
+    const { home, command, pause, isOn } = await pausedHome();
+    await command('60');
+    home.bridge.kill();
+    for (const file of [path, `${path}.bak`]) lose(home, file, () => '{');
+    forgetTopics(home);
+    await home.start();
+    await home.pass(5 * minuteMs);
+    expect(home.json('bridge/health')).toMatchObject({
+      status: 'degraded',
+      reason: expect.stringContaining('A pause of the automatic shut-off may be lost with the state file'),
+    });
+    expect(home.text(`property/${home.propertyId}/pause`)).toBeUndefined();
+    home.world.settings.change(home.propertyId, on);
+    await home.pass(2 * hourMs);
+    expect([home.json('bridge/health').status, pause(), isOn()]).toEqual(['ok', none, true]);
+    home.bridge.kill();
+  });
+
+  it('that could not be written at its end is over after a restart, too', async () => {
+    const { home, command, pause, isOn, sent } = await pausedHome();
+    await command('60');
+    home.disk.fault = 'ENOSPC';
+    expect(await command('0')).toEqual(expect.objectContaining(ok));
+    home.bridge.kill();
+    await home.start();
+    await home.pass(5 * minuteMs);
+    expect([pause(), isOn()]).toEqual([none, true]);
+    expect(sent()).toEqual([off, on, on]);
+    home.bridge.kill();
+  });
+});
+
 describe('a pause and other bridges', () => {
   it('does not begin while a second bridge runs by mistake, and ends all the same', async () => {
     const { home, command, isOn, sent } = await pausedHome();
