@@ -232,9 +232,44 @@ describe('a state file that is damaged', () => {
     for (const each of [file, backup]) writeFileSync(each, '');
     const { state, warnings } = await open(directory);
     expect(warnings()).toEqual([
-      `warn: ${file} is damaged. It is kept as ${file}.unreadable. ${backup} is damaged. It is kept as ${backup}.unreadable. Water totals start again with the data that the cloud still has.`,
+      `warn: ${file} is damaged. It is kept as ${file}.unreadable. ${backup} is damaged. It is kept as ${backup}.unreadable. Water totals start again with the data that the cloud still has. A pause of the automatic shut-off may be lost.`,
     ]);
     expect([state.kept.usage.size, state.isIncomplete]).toEqual([0, true]);
+  });
+
+  it('is not one that cannot be read: it stays where it is, and is added once it can be read', async () => {
+    const { directory, file, state: before } = await left();
+    await before.kept.pauses.set('home', { until: 1, endsAt: 1, isOver: false }).saved();
+    let isFailing = true;
+    const read: Disk['read'] = (path) => {
+      if (isFailing && path === file)
+        return Promise.reject(Object.assign(new Error('EIO: i/o error'), { code: 'EIO' }));
+      return systemDisk.read(path);
+    };
+    const clock = new FakeClock();
+    const state = new StateFile(directory, logLines('info').log, clock, { ...unlocked, read });
+    onTestFinished(() => state.close());
+    const passTime = async (saved: Promise<void>) => {
+      let isSaved = false;
+      void saved.then(() => {
+        isSaved = true;
+      });
+      const isOver = () => {
+        if (!isSaved) clock.advance(100);
+        return isSaved;
+      };
+      await waitFor(isOver, { what: 'the write', intervalMs: 1 });
+    };
+    await passTime(state.open());
+    expect(state.problem).toContain('state.json cannot be read: EIO: i/o error');
+    // The backup has the pauses.
+    expect([state.kept.pauses.isKnown, [...state.kept.pauses.keys()]]).toEqual([true, ['home']]);
+    await passTime(state.kept.devices.set('sonic/new', true).saved());
+    expect(existsSync(`${file}.unreadable`)).toBe(false);
+    isFailing = false;
+    await state.kept.devices.saved();
+    expect([state.problem, state.kept.session.get('')?.token]).toEqual([null, 'token-1']);
+    expect(json(file)).toMatchObject({ devices: ['sonic/new'], announced: ['incident-1'] });
   });
 
   it('is kept aside where it is no file', async () => {
