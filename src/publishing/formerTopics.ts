@@ -15,10 +15,7 @@ interface FormerTopicsParts {
 }
 
 /** The topics of each former base topic and discovery prefix in the state file, together and with the present ones. */
-export function formerTopicsOf(
-  { base, discoveryPrefix }: Topics,
-  kept: Kept,
-): readonly Topics[] {
+export function formerTopicsOf({ base, discoveryPrefix }: Topics, kept: Kept): readonly Topics[] {
   const prefixes = [...new Set([discoveryPrefix, ...kept.discoveryPrefixes.keys()])];
   return [...new Set([base, ...kept.baseTopics.keys()])]
     .flatMap((each) => prefixes.map((prefix) => new Topics(each, prefix)))
@@ -73,7 +70,9 @@ async function removeBelow(
   if (isInUse) return 'in use';
   // Some brokers do not list their retained messages, so the topics of known devices are added. The discovery message of
   // a device may be by a bridge with another base topic, so it is read first.
-  const known = [...state.kept.devices.keys(), 'bridge'].flatMap((key) => former.parse(`${former.base}/${key}`) ?? []);
+  const known = [...state.kept.devices.keys(), 'bridge'].flatMap(
+    (key) => former.parse(`${former.base}/${key}`) ?? [],
+  );
   const exact = known.flatMap(({ kind, id }) => (kind === 'incident' ? [] : [former.discovery(kind, id)]));
   for (let start = 0; start < exact.length && scan.discoveries().length === 0; start += maxTopicsAtOnce) {
     await readRetained(connection, exact.slice(start, start + maxTopicsAtOnce), (topic, payload) =>
