@@ -13,8 +13,8 @@ import { ownClient, rejectionText, signOutAndClose } from './ownSession.ts';
 const maxReadings = 6;
 const readAgainMs = 2_000;
 
-/** By the id of a property: its name, or null if it is not known. */
-export type PausedProperties = ReadonlyMap<string, string | null>;
+/** By the id of a property: its name, or its id if the name is not known. */
+export type PausedProperties = ReadonlyMap<string, string>;
 
 /**
  * The properties whose automatic shut-off is paused, or was not turned on again after a pause: those that the state
@@ -28,22 +28,32 @@ export async function findPaused(
     kept,
   }: { readonly topics: Topics; readonly known: readonly string[]; readonly kept: readonly string[] },
 ): Promise<PausedProperties> {
-  const names = new Map<string, string>();
   const paused = new Set(kept);
-  const note = (topic: string, payload: string) => {
-    const { id, path } = topics.parse(topic) ?? { id: '', path: null };
-    const shown = objectIn(payload);
-    if (path === 'pause' && pauseFromShown(shown)) paused.add(id);
-    if (path === '' && 'name' in shown && typeof shown.name === 'string') names.set(id, shown.name);
+  let isListing = false;
+  const notePause = (topic: string, payload: string) => {
+    isListing = true;
+    const id = topics.parse(topic)?.id;
+    if (id !== undefined && pauseFromShown(objectIn(payload))) paused.add(id);
   };
-  const topicsOf = (id: string) => [topics.device('property', id), topics.below('property', id, 'pause')];
-  await readRetained(connection, topicsOf('+'), note);
+  const pauseOf = (id: string) => topics.below('property', id, 'pause');
+  await readRetained(connection, [pauseOf('+')], notePause);
   // Some brokers send retained messages only for exact topics.
-  const exact = names.size === 0 ? known.flatMap(topicsOf) : [];
+  const exact = isListing ? [] : known.map(pauseOf);
   for (let start = 0; start < exact.length; start += maxTopicsAtOnce) {
-    await readRetained(connection, exact.slice(start, start + maxTopicsAtOnce), note);
+    await readRetained(connection, exact.slice(start, start + maxTopicsAtOnce), notePause);
   }
-  return new Map([...paused].map((id) => [id, names.get(id) ?? null]));
+  const names = new Map<string, unknown>();
+  const records = [...paused].slice(0, maxTopicsAtOnce).map((id) => topics.device('property', id));
+  if (records.length === 0) return new Map();
+  await readRetained(connection, records, (topic, payload) => {
+    names.set(topics.parse(topic)?.id ?? '', (objectIn(payload) as { readonly name?: unknown }).name);
+  });
+  return new Map(
+    [...paused].map((id) => {
+      const name = names.get(id);
+      return [id, typeof name === 'string' ? name : id];
+    }),
+  );
 }
 
 /**
@@ -58,7 +68,7 @@ export async function endPauses(
   const client = ownClient(configuration);
   try {
     for (const [id, name] of paused) {
-      const label = sanitize(name ?? id);
+      const label = sanitize(name);
       const { isOn, problem } = await turnOn(client, id, signal);
       if (isOn) print(`The automatic shut-off of ${label} is on again`);
       else if (problem === null)
