@@ -94,6 +94,7 @@ function health(): object {
     polls: byPoll(() => polled),
     rejection: null,
     isFirstReading: false,
+    overload: null,
     overdue: [],
     silentValves: [],
     areAllSilent: false,

@@ -187,8 +187,8 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'what hangs leaves a connection to what matters more',
     file: 'src/cloud/requestQueue.ts',
-    text: 'Math.max(1, this.#maxConcurrency - 1)',
-    replacement: 'this.#maxConcurrency',
+    text: 'Math.max(1, maxConcurrency - 1)',
+    replacement: 'maxConcurrency',
     tests: ['test/unit/cloud/requestQueue.test.ts'],
   },
   {

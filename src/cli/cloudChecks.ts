@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { connect as connectTcp, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { systemClock } from '../base/clock.ts';
 import { sanitize } from '../base/sanitize.ts';
 import { silentMessage } from '../broker/errorMessages.ts';
 import type { CloudClient } from '../cloud/client.ts';
@@ -8,7 +9,10 @@ import { CloudError, isPermanent } from '../cloud/errors.ts';
 import { describeFailure } from '../cloud/networkErrors.ts';
 import type { Config } from '../config/schema.ts';
 import { accountProblems, settingsRefused, unmatchedFilters } from '../health/accountProblems.ts';
+import { overload } from '../health/requestNeeds.ts';
+import type { PollName } from '../model/polls.ts';
 import { cloudProxy } from '../partOptions.ts';
+import { PollSchedule } from '../polling/pollSchedule.ts';
 import type { Store } from '../store/store.ts';
 import { type Check, type CheckResult, ok } from './checks.ts';
 import { type CheckedAccount, readAccount } from './readAccount.ts';
@@ -33,6 +37,10 @@ export function cloudChecks(
     signedIn ??= client.call({ operation: 'validate_token' });
     return signedIn;
   };
+  const intervalMs = (poll: PollName) => {
+    const { timezone } = config.schedules;
+    return new PollSchedule(config.schedules[poll], timezone, systemClock, Math.random).intervalMs;
+  };
   const http = async () => {
     await signIn().catch((error) => {
       if (!wasAnswered(error)) throw error;
@@ -53,7 +61,9 @@ export function cloudChecks(
         const { properties: selection } = config.filters;
         const store = await readAccount(client, { selection, account, progress });
         account.withoutSettings = await readSettings(client, store);
-        return findingsOn(store, account, degraded);
+        const problem = overload({ ...store.counts(), intervalMs }, client, true);
+        const slow = problem === null ? [] : [{ outcome: degraded, words: problem }];
+        return [...findingsOn(store, account, degraded), ...slow];
       },
     },
   ];

@@ -71,6 +71,10 @@ interface Traffic {
   readonly pollWaitMs: number;
   /** Whether commands have used up the budget and more. Then a command that can wait should wait. */
   readonly isUsedUp: boolean;
+  /** How many polls are allowed within a minute. */
+  readonly budget: number;
+  /** How long the latest requests have taken on average, in ms. */
+  readonly meanMs: number;
 }
 
 /** A call, before it is checked. */
@@ -183,6 +187,8 @@ export class CloudClient {
       vitalWaitMs: queue.limitedWaitMs(),
       pollWaitMs: queue.pollWaitMs(),
       isUsedUp: queue.isUsedUp(),
+      budget: this.#options.maxRequestsPerMinute,
+      meanMs: counter.meanMs,
     };
   }
 

@@ -13,12 +13,17 @@ export interface RequestTotals {
 
 const minutes = 60;
 
+/** The mean duration is that of about so many requests. */
+const meanOf = 100;
+
 /** Counts the requests of the last hour by minute, and all requests by how they ended. */
 export class RequestCounter {
   readonly #clock: Clock;
   readonly #perMinute = new Array<number>(minutes).fill(0);
   readonly #byStatus = new Map<string, number>();
   #ms = 0;
+  #meanMs = 0;
+  #count = 0;
   #minute: number;
 
   constructor(clock: Clock) {
@@ -38,11 +43,18 @@ export class RequestCounter {
     const word = status === null ? 'none' : `${Math.floor(status / 100)}xx`;
     this.#byStatus.set(word, (this.#byStatus.get(word) ?? 0) + 1);
     this.#ms += ms;
+    this.#count = Math.min(meanOf, this.#count + 1);
+    this.#meanMs += (ms - this.#meanMs) / this.#count;
   }
 
   get lastHour(): number {
     this.#forgetOldMinutes();
     return this.#perMinute.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** How long the latest requests have taken on average, in ms; 0 before the first. */
+  get meanMs(): number {
+    return this.#meanMs;
   }
 
   get totals(): RequestTotals {

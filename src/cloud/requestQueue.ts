@@ -21,7 +21,7 @@ interface RequestQueueOptions {
 const valveSlots = 64;
 
 /** The share of the budget that single devices may use. The rest is for the lists, and for valves that are moving. */
-const deviceShare = 0.9;
+export const deviceShare = 0.9;
 
 /** How far commands may exceed the budget, as a share of it. After that, commands that can wait should wait. */
 const overdraftShare = 0.25;
@@ -30,6 +30,11 @@ const overdraftShare = 0.25;
 const maxListsInARow = 3;
 
 const minuteMs = 60_000;
+
+/** How many polls are in flight at a time. */
+export function readSlots(maxConcurrency: number): number {
+  return Math.max(1, maxConcurrency - 1);
+}
 
 /** A task that waits for its turn. */
 interface Waiting {
@@ -192,7 +197,7 @@ export class RequestQueue {
   #hasSlot(priority: Priority, limit: number): boolean {
     const { valve, command, list, device } = this.#inFlight;
     if (priority === 'valve') return valve < valveSlots;
-    const isLeftFree = priority === 'command' || list + device < Math.max(1, this.#maxConcurrency - 1);
+    const isLeftFree = priority === 'command' || list + device < readSlots(this.#maxConcurrency);
     return isLeftFree && command + list + device < limit;
   }
 

@@ -12,6 +12,8 @@ export interface HealthInputs {
   readonly polls: StatusByPoll;
   /** Whether the first reading of the account goes on, so that a valve or a leak may still be missing. */
   readonly isFirstReading: boolean;
+  /** Why the schedules cannot be kept; null if they can. */
+  readonly overload: string | null;
   /** The polls that have read nothing for longer than their schedule allows. */
   readonly overdue: readonly PollName[];
   /** Names of the valves that are reachable but send no new measurements, and whether no other valve sends any. */
@@ -82,6 +84,7 @@ function joinedMessages(problems: readonly HealthProblem[]): string | null {
 function cloudProblems({
   polls,
   isFirstReading,
+  overload,
   overdue,
   silentValves,
   areAllSilent,
@@ -103,7 +106,14 @@ function cloudProblems({
     return { ...failedPolls(failure, affected), isBrief, stops: isOverdue ? ('cloud' as const) : undefined };
   });
   const reading = isFirstReading ? [healthProblem('start', 'degraded', readingReason)] : [];
-  return [...failed, ...waitingPolls(polls, overdue), ...reading, ...silence(silentValves, areAllSilent)];
+  const slow = overload === null ? [] : [healthProblem('cloud', 'degraded', overload, 'overload', 'cloud')];
+  return [
+    ...failed,
+    ...waitingPolls(polls, overdue),
+    ...slow,
+    ...reading,
+    ...silence(silentValves, areAllSilent),
+  ];
 }
 
 /** Polls that have not failed but have read nothing in time. Their requests still wait for their turn. */

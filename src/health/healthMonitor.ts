@@ -7,6 +7,7 @@ import type { Connection } from '../broker/connection.ts';
 import type { Retained } from '../broker/retained.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { type HealthStatus, isSonicReachable } from '../model/devices.ts';
+import type { PollName } from '../model/polls.ts';
 import type { Poller } from '../polling/poller.ts';
 import { cloudFreshUntil, staleCause } from '../polling/pollStatus.ts';
 import type { StateFile } from '../state/stateFile.ts';
@@ -23,6 +24,7 @@ import {
 } from './health.ts';
 import type { OtherBridges } from './otherBridges.ts';
 import { type HealthProblem, healthProblem, type ProblemSource } from './problem.ts';
+import { overload } from './requestNeeds.ts';
 
 /** Problems from these sources are logged by other parts. */
 const loggedElsewhere = new Set<ProblemSource>([
@@ -279,12 +281,20 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     return {
       polls: poller.statuses.records,
       isFirstReading: poller.isFirstReading,
+      overload: this.#overload(),
       overdue: poller.statuses.overdue,
       ...this.#silence(),
       rejection: rejection && { ...rejection, nextAttemptAt: roundedUp(rejection.nextAttemptAt) },
       limitedUntil: this.#steadyLimit(client.traffic().limitedUntil),
       problems: this.#otherProblems(),
     };
+  }
+
+  #overload(): string | null {
+    const { client, store, poller } = this.#parts;
+    const { statuses } = poller;
+    const intervalMs = (poll: PollName) => statuses.intervalMs(poll);
+    return overload({ ...store.counts(), intervalMs }, client, statuses.isLate);
   }
 
   /** Until when the cloud limits requests. It stays the same if it differs only by the inaccuracy of the clocks. */

@@ -83,6 +83,13 @@ export class PollSchedule {
     return startedAt + Math.max(0, (next?.getTime() ?? 0) - this.#clock.now());
   }
 
+  /** The time between the next two runs, in ms. */
+  get intervalMs(): number {
+    if (this.#schedule.kind === 'every') return this.#schedule.everyMs;
+    const [first, second] = this.#cron?.getNextRuns(2) ?? [];
+    return first && second ? second.getTime() - first.getTime() : Number.POSITIVE_INFINITY;
+  }
+
   /**
    * The longest time between two runs seen so far, in ms. It is not known in advance: a cron expression only gives the
    * next run.

@@ -171,6 +171,8 @@ export class PollStatuses {
   readonly #records = byPoll(() => neverPolled);
   /** When each run in progress began, in ms of the monotonic clock. */
   readonly #running = new Map<PollName, number>();
+  /** The polls whose last run was too slow. A run that takes a little longer than its interval changes nothing. */
+  readonly #late = new Set<PollName>();
   readonly #counts = new Map<PollName, PollCounts>();
   readonly #pending = new Map<PollName, PollProgress>(
     pollNames.map((poll) => [poll, { poll, read: 0, total: null }]),
@@ -270,6 +272,22 @@ export class PollStatuses {
     });
   }
 
+  /** The time between two runs of a poll, in ms. */
+  intervalMs(poll: PollName): number {
+    return this.#schedules[poll].intervalMs;
+  }
+
+  /** Whether a run takes longer than its schedule allows, or the last one did. */
+  get isLate(): boolean {
+    const now = this.#clock.monotonic();
+    const isSlow = ([poll, startedAt]: readonly [PollName, number]) => this.#isSlow(poll, now - startedAt);
+    return this.#late.size > 0 || [...this.#running].some(isSlow);
+  }
+
+  #isSlow(poll: PollName, tookMs: number): boolean {
+    return tookMs > this.intervalMs(poll) + this.#requestTimeoutMs;
+  }
+
   /** Records how much a run has read so far. */
   recordProgress(poll: PollName, read: number, total: number | null): void {
     this.#hear(poll);
@@ -295,6 +313,9 @@ export class PollStatuses {
    */
   end(poll: PollName, startedAt: number, failure: PollFailure | null): void {
     this.#running.delete(poll);
+    const tookMs = this.#clock.monotonic() - startedAt;
+    if (this.#isSlow(poll, tookMs)) this.#late.add(poll);
+    else if (tookMs <= this.intervalMs(poll)) this.#late.delete(poll);
     this.#hear(poll);
     const before = this.records[poll];
     const isRead = failure === null || failure.kind === 'incomplete';

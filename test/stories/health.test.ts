@@ -48,6 +48,21 @@ describe('health is judged', () => {
     home.bridge.kill();
   });
 
+  it('while the budget is too small for the schedules: what they need, what they get, which option to change', async () => {
+    const home = new Home({
+      cloud: { sonics: 20 },
+      config: { cloud: { max_requests_per_minute: 10 } },
+    });
+    await home.start();
+    await home.pass(5 * minuteMs);
+    const reason = expect.stringMatching(
+      /^The schedules need 2\d requests per minute, and cloud\.max_requests_per_minute allows 10\. The measurements are read about every \d min\. Increase cloud\.max_requests_per_minute or schedules\.telemetry/,
+    );
+    expect(health(home)).toMatchObject({ status: 'degraded', reason });
+    expect(home.linesFrom(0).filter((line) => /^warn: The schedules need/.test(line))).toHaveLength(1);
+    home.bridge.kill();
+  });
+
   it.each(['list_signals', 'list_properties', 'list_property_signals'])(
     'after the start, until the pages of %s fit together for once: what is not listed may have an incident',
     async (list) => {

@@ -30,6 +30,7 @@ const bad = (kind: NonNullable<PollStatus['failure']>['kind'], message = `${kind
 const well: HealthInputs = {
   polls: byPoll(() => good),
   isFirstReading: false,
+  overload: null,
   overdue: [],
   silentValves: [],
   areAllSilent: false,

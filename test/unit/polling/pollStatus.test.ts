@@ -80,6 +80,7 @@ describe('what could not be read', () => {
       rejection: null,
       limitedUntil: null,
       isFirstReading: false,
+      overload: null,
       overdue: [],
       silentValves: [],
       areAllSilent: false,
@@ -164,6 +165,24 @@ describe('a poll of valves or incidents', () => {
     // Another bridge may say that the cloud's data is fresh.
     statuses.isSharingTopics = true;
     expect([0, 59, 60, 300].map(staleAt)).toEqual([0, 59, 60, 300]);
+  });
+
+  it('is late while a run takes longer than its interval, and until one does not', () => {
+    const { clock, statuses } = start();
+    const run = (poll: 'telemetry' | 'sonics', minutes: number) => {
+      const startedAt = clock.monotonic();
+      statuses.begin(poll);
+      clock.advance(minutes * minuteMs);
+      const wasLate = statuses.isLate;
+      statuses.end(poll, startedAt, null);
+      return [wasLate, statuses.isLate];
+    };
+    expect(run('telemetry', 60)).toEqual([false, false]);
+    expect(run('telemetry', 61)).toEqual([true, true]);
+    expect(run('sonics', 1)).toEqual([true, true]);
+    expect(run('telemetry', 60.1)).toEqual([true, true]);
+    expect(run('telemetry', 60)).toEqual([true, false]);
+    expect(run('telemetry', 60.1)).toEqual([false, false]);
   });
 
   it('is overdue a request and five seconds after its next run was due, unless it may not be read at all', () => {
