@@ -14,6 +14,7 @@ import {
   pauseLeftMs,
   pauseShown,
 } from '../model/pause.ts';
+import { mayArriveMs } from '../model/valveCommand.ts';
 import { type MessageLimits, timeLeftMs } from './messageRules.ts';
 import { type CommandParts, reasonFor, reasons } from './outcome.ts';
 import { changedFields, type UpdateResult, type Updates } from './updates.ts';
@@ -277,7 +278,9 @@ export class Pauses {
     for (const [id, pause] of state.kept.pauses) {
       if (this.#ongoing.has(id)) continue;
       const each = this.#begin(id, pause, pause.isOver ? 'resuming' : 'paused');
-      each.settledAt = now + requestTimeoutMs;
+      // The request to turn it off was sent before the pause was over.
+      const ageMs = Math.max(0, clock.now() - pause.until);
+      each.settledAt = Math.max(now + requestTimeoutMs, this.#startedAt + mayArriveMs - ageMs);
       each.newsFrom = each.settledAt;
       store.showPause(id, pauseShown(each.phase, pause, null));
     }

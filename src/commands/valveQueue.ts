@@ -133,9 +133,18 @@ export class ValveQueue {
 
   constructor(parts: ValveQueueParts) {
     this.#parts = parts;
-    const { stopping } = parts;
+    const { stopping, store, poller, log } = parts;
     // One listener for each valve that is being read.
     setMaxListeners(0, stopping);
+    store.on('undone', (id) => {
+      const [is, was] =
+        store.valveRecord(id).movement?.valve === 'open' ? ['opened', 'closed'] : ['closed', 'opened'];
+      log.warn(
+        { device: id },
+        `Valve ${store.label('sonic', id)} ${is} although the newest command ${was} it. A command from before the restart may have arrived late. Look at the valve`,
+      );
+      void poller.runNow('sonics');
+    });
     stopping.addEventListener('abort', () => {
       for (const { giveUp } of this.#sending.values()) giveUp.abort(stopping.reason);
     });

@@ -39,6 +39,12 @@ export interface FailedCommand extends LastCommand {
   readonly may_have_moved: boolean;
 }
 
+/**
+ * How long a request of an earlier run may still arrive, in ms. If a process is killed, the kernel goes on trying to
+ * deliver what was written, for about two minutes.
+ */
+export const mayArriveMs = 180_000;
+
 /** How long a failed command is shown, in ms, unless a newer command is confirmed. */
 export const failureShownMs = 24 * 3_600_000;
 

@@ -6,6 +6,7 @@ import {
   type AskedCommand,
   type CommandStatus,
   failureShownMs,
+  mayArriveMs,
   type ValveRecord,
 } from '../model/valveCommand.ts';
 import type { Kept } from '../state/sections.ts';
@@ -37,12 +38,18 @@ interface ValveEntry {
   failedUntil: number;
   /** A command that an earlier run has sent and not seen how it ended, until this run has read the valve or sent another. */
   unfinished: ValveRecord['command'];
+  /** Where such a command may still move the valve, and until when, in ms of the monotonic clock. */
+  mayArrive: { readonly target: SettledValve; readonly until: number } | null;
   command: ValveRecord['command'];
   failed: ValveRecord['failed'];
   readonly movement: ValveMovement;
 }
 
 const unfinishedReason = 'sonic2mqtt was restarted before the valve had confirmed the command';
+
+function undoneReason(valve: SettledValve): string {
+  return `the valve was moved, and was then read as ${valve} again. A command from before the restart may have arrived late`;
+}
 
 /** The newest command of each valve, the one that failed, and the last movement. All of it is kept over restarts. */
 export class ValveRecords {
@@ -102,8 +109,11 @@ export class ValveRecords {
     this.#entry(id).movement.limitCommand(asked, until);
   }
 
-  /** Takes the state of a valve, and when its former state was read last. Returns whether it shows something else. */
-  record({ id, valve_state: state }: Sonic, readAt: number, formerReadAt: number): boolean {
+  /**
+   * Takes the state of a valve, and when its former state was read last. Returns whether it shows something else, or
+   * whether a command of an earlier run seems to have undone a newer one.
+   */
+  record({ id, valve_state: state }: Sonic, readAt: number, formerReadAt: number): boolean | 'undone' {
     const entry = this.#entry(id);
     const position = settledValve(state);
     if (position === null) {
@@ -114,6 +124,10 @@ export class ValveRecords {
     if (unfinished) this.#finish(entry, unfinished, position);
     const { obeyed, hasChanged } = entry.movement.arrive(position, readAt, formerReadAt);
     if (obeyed) confirmLate(entry, obeyed);
+    const { command, mayArrive } = entry;
+    if (mayArrive?.target === position && readAt <= mayArrive.until && command?.status === 'confirmed') {
+      if (this.#undo(entry, command, position)) return 'undone';
+    }
     // Whoever has moved it, the valve is where the failed command was to move it.
     const { failed } = entry;
     const isReached = failed !== null && targetOf[failed.action] === position && readAt >= failedAt(entry);
@@ -185,6 +199,18 @@ export class ValveRecords {
       entry.movement.addCommand({ ...command, askedAt: command.asked_at }, settled, ageMs);
   }
 
+  /** Ends a confirmed command as failed if the valve has moved back, because a command of an earlier run has arrived. */
+  #undo(entry: ValveEntry, command: NonNullable<ValveRecord['command']>, settled: SettledValve): boolean {
+    const { action, topic, ...rest } = command;
+    if (action === null || targetOf[action] === settled) return false;
+    const ending = { ...rest, status: 'not_confirmed', reason: undoneReason(settled) } as const;
+    entry.command = { ...ending, action, topic };
+    const more = { waited_s: null, may_have_moved: true, at: this.#clock.now() };
+    this.#fail(entry, { ...ending, action, ...more }, entry.lastAsked);
+    this.#keep(entry);
+    return true;
+  }
+
   #fail(entry: ValveEntry, failed: NonNullable<ValveRecord['failed']>, asked: AskedCommand | null): void {
     entry.failed = failed;
     entry.failedAsked = asked;
@@ -201,7 +227,7 @@ export class ValveRecords {
     const kept = this.#kept.valves.get(id);
     const entry: ValveEntry = {
       ...{ id, lastAsked: null, lastSent: null, failedAsked: null, failedAfter: null, failedUntil: 0 },
-      ...{ unfinished: null, command: null, failed: null, ...kept },
+      ...{ unfinished: null, mayArrive: null, command: null, failed: null, ...kept },
       movement: new ValveMovement(kept?.movement ?? null, this.#clock),
     };
     this.#entries.set(key, entry);
@@ -219,6 +245,9 @@ export class ValveRecords {
     if (isUnderWay || (isUnread && failed.waited_s === null)) entry.unfinished = command;
     if (!isUnderWay) return;
     const { topic, action, ...rest } = command;
+    const until =
+      this.#clock.monotonic() + mayArriveMs - Math.abs(this.#clock.now() - Date.parse(rest.asked_at));
+    if (action) entry.mayArrive = { target: targetOf[action], until };
     const ending = { ...rest, status: 'not_confirmed', reason: unfinishedReason } as const;
     entry.command = { ...ending, action, topic };
     const failedAt = Date.parse(command.asked_at);

@@ -346,6 +346,29 @@ describe('a pause and a restart', () => {
     home.bridge.kill();
   });
 
+  it.each(['0', null])(
+    'whose request arrives when the process has long been dead is ended all the same (resumed: %s)',
+    async (resume) => {
+      const { home, command, pause, isOn } = await pausedHome();
+      // The kernel goes on with what was written.
+      home.strike = ({ operation }) => (operation === 'update_property_settings' ? 'hang-before' : null);
+      home.broker.publish(`sonic2mqtt/property/${home.propertyId}/pause/set`, '60', false);
+      await home.pass(secondMs);
+      home.bridge.kill();
+      home.strike = () => null;
+      await home.start();
+      if (resume !== null) await command(resume);
+      await home.pass(100 * secondMs);
+      expect(pause().state).toBe(resume === null ? 'paused' : 'resuming');
+      home.world.settings.change(home.propertyId, off);
+      await home.pass(5 * minuteMs);
+      expect([pause().state, isOn()]).toEqual(resume === null ? ['paused', false] : ['none', true]);
+      await home.pass(hourMs);
+      expect([pause(), isOn()]).toEqual([none, true]);
+      home.bridge.kill();
+    },
+  );
+
   it('whose state file is lost is on the broker, and ends', async () => {
     const { home, command, pause, isOn } = await pausedHome();
     await command('30');
