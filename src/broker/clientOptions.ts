@@ -44,6 +44,8 @@ export interface BrokerOptions {
   readonly overheard?: readonly string[];
   /** Filters for commands. A connection counts as one only after the broker has accepted at least one of them. */
   readonly subscriptions: readonly string[];
+  /** A topic of the subscriptions at which nobody listens. Empty messages there show whether the bridge may read. */
+  readonly testTopic?: string;
   /**
    * Topics of birth messages. The bridge subscribes to them so that a live birth message has no retain flag, only a
    * stored one.

@@ -130,6 +130,12 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return this.#session?.areStoredUnmarked ?? false;
   }
 
+  /** A topic of commands that the broker does not send to the bridge, although it accepts the subscription; or null. */
+  get unreadTopic(): string | null {
+    const { testTopic = null } = this.#options;
+    return this.refusedSubscriptions === null && this.#session?.isReadingDenied ? testTopic : null;
+  }
+
   /** The subscriptions that the broker refuses, with the reason; null if it refuses none. */
   get refusedSubscriptions(): string | null {
     return this.#session?.refusedSubscriptions ?? null;

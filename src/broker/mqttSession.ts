@@ -19,6 +19,7 @@ import { type BrokerMessage, messageOf, overheadBytes, type PublishOptions } fro
 import { NotConnectedError } from './notConnectedError.ts';
 import { Pings } from './pings.ts';
 import { PublishQueue, type Unanswered } from './publishQueue.ts';
+import { ReadTest } from './readTest.ts';
 import { StoredMessages } from './storedMessages.ts';
 import { matchesAny } from './topicFilter.ts';
 
@@ -96,6 +97,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   readonly #stopping: AbortSignal;
   readonly #pings: Pings;
   readonly #stored: StoredMessages;
+  readonly #readTest: ReadTest | null;
   #hasAnswered = false;
   #isVersionRefused = false;
   #ending: SessionEnd['ending'];
@@ -144,8 +146,11 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#random = random;
     this.#stopping = stopping;
     this.#pings = new Pings(client, options.pingEveryMs, clock);
-    const { subscriptions, statusTopics = [], will } = options;
+    const { subscriptions, testTopic, statusTopics = [], will } = options;
     this.#stored = new StoredMessages(will, (topic) => this.#subscribe([topic]), clock);
+    const sendTest = (topic: string) => () => this.publish(topic, '', { retain: false });
+    this.#readTest =
+      testTopic === undefined ? null : new ReadTest(testTopic, subscriptions, sendTest(testTopic), clock);
     this.#isSubscribed = matchesAny([...subscriptions, ...statusTopics, ...(will ? [will.topic] : [])]);
     // The library's own limit stops counting at the first bytes of an answer, even an incomplete one.
     this.#cancelGreeting = clock.after(greetingTimeoutMs, () => {
@@ -160,6 +165,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
       if (this.#isRedelivery(packet)) return;
       const message = messageOf(topic, payload, packet, this.#pings.sentAfter, this.#stored.mayBeStored);
       this.#stored.received(message);
+      this.#readTest?.received(topic);
       this.#onMessage(message);
     });
     client.on('disconnect', (packet) => {
@@ -187,6 +193,11 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   /** Whether the broker sends stored messages without the retain flag, so that an old command looks like a new one. */
   get areStoredUnmarked(): boolean {
     return this.#stored.areUnmarked;
+  }
+
+  /** Whether the broker accepts the subscriptions to commands, but sends no commands. */
+  get isReadingDenied(): boolean {
+    return this.#readTest?.isDenied ?? false;
   }
 
   /** Whether the broker has accepted this bridge's state, which replaces the state or will of an earlier connection. */
@@ -385,6 +396,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#setRefused(refused);
     this.emit('connected');
     for (const message of this.#early.splice(0)) this.emit('message', message);
+    this.#readTest?.start();
   }
 
   /** Subscribes to the refused filters again, until the broker accepts them. */
@@ -468,6 +480,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#cancelGreeting();
     this.#cancelRetry();
     this.#pings.stop();
+    this.#readTest?.stop();
     this.#queue?.close();
     // The library's end() fails after invalid packets, so the socket is destroyed instead.
     this.#client.stream.destroy();

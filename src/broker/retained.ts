@@ -14,6 +14,8 @@ const maxRefusalsLogged = 10;
 interface RetainedEvents {
   /** The broker has refused a message while no other was refused, or no message is refused any more. */
   readonly refusals: [];
+  /** The broker has refused the message of this topic, or accepts it again. */
+  readonly refusal: [topic: string];
 }
 
 /** A message that the broker refuses. */
@@ -123,6 +125,11 @@ export class Retained extends EventEmitter<RetainedEvents> {
     return this.#digests.size;
   }
 
+  /** Whether the broker refuses the message of this topic, so that it has an old one there, or none. */
+  isRefused(topic: string): boolean {
+    return this.#refused.has(topic);
+  }
+
   /** The first of the messages that the broker refuses; null if it refuses none. */
   get refusal(): RefusedMessage | null {
     return this.#refused.values().next().value ?? null;
@@ -166,7 +173,7 @@ export class Retained extends EventEmitter<RetainedEvents> {
     this.#connection.publish(topic, payload, { retain: true }).then(
       () => {
         // If a later message is on its way, its answer decides, not the answer to this one.
-        if (this.#digests.get(topic) === digest) this.#refused.delete(topic);
+        if (this.#digests.get(topic) === digest && this.#refused.delete(topic)) this.emit('refusal', topic);
         if (payload === '' && this.#digests.get(topic) === null) this.#digests.delete(topic);
         this.#untaken.delete(topic);
         answered(true);
@@ -196,6 +203,7 @@ export class Retained extends EventEmitter<RetainedEvents> {
       if (digest === null) this.#refused.delete(topic);
     }
     if (isSaid) return;
+    this.emit('refusal', topic);
     const line = `The MQTT broker rejected ${topic}: ${reason}`;
     if (this.#refused.size < maxRefusalsLogged) this.#log.warn({ topic }, line);
     else if (this.#refused.size === maxRefusalsLogged)

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { sleep, systemClock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import { describeUrl } from '../broker/brokerUrl.ts';
@@ -20,13 +19,11 @@ export function brokerChecks(
   signal: AbortSignal,
   work?: (connection: Connection) => Promise<void>,
 ): Check[] {
-  const topics = topicsOf(config);
   const parts = { clock: systemClock, log, stopping: signal };
   const options = bridgeOptions(config, secrets, findBroker);
-  const subscriptions = [...options.subscriptions, topics.bridge('check')];
   const connect = async (urls = options.urls): Promise<readonly CheckResult[]> => {
-    const tried = await probeBroker({ ...options, subscriptions, urls }, visitor, parts, (connection) =>
-      tryMessages(connection, config),
+    const tried = await probeBroker({ ...options, urls }, visitor, parts, (connection) =>
+      tryMessages(connection, config, options.testTopic),
     );
     // `work` needs a connection without subscriptions, because the retained messages that it reads must not have
     // another one.
@@ -60,32 +57,39 @@ export function brokerChecks(
 }
 
 /**
- * Tests what the bridge does: publishes at topics like those of its devices, and receives a message. None of the
+ * Tests what the bridge does: publishes at topics like those of its devices, and receives a command. None of the
  * messages is retained, and other clients ignore them. Home Assistant ignores this discovery message without a warning.
  */
-async function tryMessages(connection: Connection, config: Config): Promise<readonly CheckResult[]> {
+async function tryMessages(
+  connection: Connection,
+  config: Config,
+  testTopic = '',
+): Promise<readonly CheckResult[]> {
   const topics = topicsOf(config);
   const failed = (words: string): CheckResult => ({ outcome: 'FAIL', words });
   const refused = connection.refusedSubscriptions;
   const found = refused === null ? [] : [failed(`the broker rejects a subscription: ${refused}`)];
-  const own = { topic: topics.bridge('check'), payload: randomUUID() };
   const messages = [
-    own,
     { topic: topics.below('sonic', 'check', 'availability'), payload: '' },
     { topic: topics.discovery('sonic', 'check'), payload: JSON.stringify({ migrate_discovery: true }) },
   ];
   const back = new Promise<true>((resolve) => {
-    connection.on('message', ({ topic, payload }) => {
-      if (topic === own.topic && payload === own.payload) resolve(true);
+    connection.on('message', ({ topic }) => {
+      if (topic === testTopic) resolve(true);
     });
   });
+  // The bridge works without the right to publish at its command topics, so nothing follows if that is rejected.
+  const isSent = await connection.publish(testTopic, '', { retain: false }).then(
+    () => true,
+    () => false,
+  );
   for (const { topic, payload } of messages) {
     await connection.publish(topic, payload, { retain: false }).catch((error) => {
       found.push(failed(`the broker rejects messages, for example ${topic}: ${errorMessage(error)}`));
     });
   }
-  if (found.length > 0) return found;
+  if (found.length > 0 || !isSent) return found;
   const isBack = await Promise.race([back, sleep(systemClock, echoMs)]);
   if (isBack) return ok('published a message and received it');
-  return [failed(`the broker does not send ${own.topic} back. Check its access list`)];
+  return [failed(`the broker does not send ${testTopic} back. Check its access list`)];
 }

@@ -330,7 +330,8 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
         'rejected',
       ],
       ['broker', connection.isConnected ? takenOver(connection.takeover) : null, 'broker', 'taken over'],
-      ['commands', missedMessages(connection.refusedSubscriptions)],
+      ['commands', missedMessages(connection.refusedSubscriptions), 'broker'],
+      ['commands', unreadMessages(connection.unreadTopic), 'broker', 'unread'],
       ['commands', connection.areStoredUnmarked ? unmarkedMessages : null, 'broker'],
       ['bridges', otherBridges.problem, 'broker'],
       ['data_dir', state.problem],
@@ -394,6 +395,11 @@ function takenOver(takeover: string | null): string | null {
 function missedMessages(refused: string | null): string | null {
   if (refused === null) return null;
   return `The MQTT broker rejects a subscription: ${refused}. Messages there have no effect. Check the access list of the broker`;
+}
+
+function unreadMessages(topic: string | null): string | null {
+  if (topic === null) return null;
+  return `The MQTT broker does not send ${topic} back. Commands may have no effect. Check the access list of the broker`;
 }
 
 function isOutage({ outage }: HealthProblem): boolean {

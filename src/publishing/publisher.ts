@@ -7,6 +7,7 @@ import type { Retained } from '../broker/retained.ts';
 import { type DiscoveryPlan, viewId } from '../homeassistant/discovery.ts';
 import {
   type DevicePlan,
+  type Message,
   type PlanContext,
   planDevice,
   planIncident,
@@ -75,7 +76,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   constructor(parts: PublisherParts) {
     super();
     this.#parts = parts;
-    const { connection, store, bridgeState, discovery, cleanup } = parts;
+    const { context, connection, retained, store, bridgeState, discovery, cleanup } = parts;
     discovery.on('due', ({ kind, id }) => {
       if (kind !== 'bridge') store.touch(kind, id);
       this.wake();
@@ -88,6 +89,12 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       this.wake();
     });
     bridgeState.on('changed', () => this.wake());
+    retained.on('refusal', (topic) => {
+      const { kind, id } = context.topics.parse(topic) ?? { kind: 'bridge' };
+      if (kind !== 'signal' && kind !== 'sonic') return;
+      store.touch(kind, id);
+      this.wake();
+    });
     connection.on('connected', () => {
       if (this.#hasShownDevices) cleanup.hearAnew();
       this.publishAll();
@@ -301,8 +308,10 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   #publishDevice(view: DeviceView): void {
-    const { otherBridges, cleanup, context } = this.#parts;
-    const { discovery, messages, ...others } = planDevice(view, context);
+    const { otherBridges, cleanup, context, retained } = this.#parts;
+    const { discovery, messages: planned, ...others } = planDevice(view, context);
+    const topics = [...planned.map(({ topic }) => topic), ...others.unwanted];
+    const messages = topics.some((topic) => retained.isRefused(topic)) ? unavailable(planned) : planned;
     if (discovery) this.#publishDiscovery(discovery, view);
     // If discovery is switched off, the sweep deletes the message of an earlier run.
     else cleanup.undecided.delete(context.topics.discovery(view.kind, viewId(view)));
@@ -355,6 +364,13 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       );
     }
   }
+}
+
+/** The same messages with `offline`, which comes first: the broker keeps an old value of the device. */
+function unavailable(messages: readonly Message[]): readonly Message[] {
+  const isAvailability = ({ topic }: Message) => topic.endsWith('/availability');
+  const offline = messages.filter(isAvailability).map(({ topic }) => ({ topic, payload: 'offline' }));
+  return [...offline, ...messages.filter((message) => !isAvailability(message))];
 }
 
 /** Whether details of the device were not read yet. Then it is unknown which entities it has. */

@@ -179,8 +179,8 @@ class VirtualClient extends EventEmitter implements Peer {
   readonly #broker: VirtualBroker;
   readonly #clock: ProcessClock;
   readonly #options: IClientOptions;
-  /** By filter: whether live messages keep their retain flag. */
-  readonly #filters = new Map<string, boolean>();
+  /** By filter: whether live messages keep their retain flag, and whether the client wants its own ones. */
+  readonly #filters = new Map<string, { readonly isFlagKept: boolean; readonly isEchoed: boolean }>();
   readonly #unanswered = new Set<Done>();
   readonly #forgetDeath: () => void;
   #isOpen = true;
@@ -206,12 +206,13 @@ class VirtualClient extends EventEmitter implements Peer {
     }
   }
 
-  subscribe(map: Record<string, { readonly rap?: boolean }>, done: Done): void {
+  subscribe(map: Record<string, { readonly rap?: boolean; readonly nl?: boolean }>, done: Done): void {
     this.#answer(done, () => {
       if (this.#broker.fault === 'subscriptions-refused') return new Error('Unspecified error');
       // A repeated subscription replaces the old one, and receives the retained messages again.
       const filters = Object.keys(map);
-      for (const [filter, { rap }] of Object.entries(map)) this.#filters.set(filter, rap === true);
+      for (const [filter, { rap = false, nl = false }] of Object.entries(map))
+        this.#filters.set(filter, { isFlagKept: rap, isEchoed: !nl });
       // Retained messages come after the answer, in no guaranteed order.
       this.#broker.after(1, () => this.#showRetained(filters));
       return null;
@@ -241,7 +242,18 @@ class VirtualClient extends EventEmitter implements Peer {
         return new Error('Quota exceeded');
       }
       this.#broker.takeFrom(this, topic, payload, retain);
+      this.#echo(topic, payload, retain);
       return null;
+    });
+  }
+
+  /** A broker sends a message back to its publisher if a subscription matches. */
+  #echo(topic: string, payload: string, isRetained: boolean): void {
+    const matching = this.#matching(topic).filter(([, { isEchoed }]) => isEchoed);
+    if (matching.length === 0) return;
+    const retain = isRetained && matching.some(([, { isFlagKept }]) => isFlagKept);
+    this.#clock.deliverAfter(1, () => {
+      if (this.#isOpen) this.emit('message', topic, Buffer.from(payload), { retain });
     });
   }
 
@@ -287,7 +299,7 @@ class VirtualClient extends EventEmitter implements Peer {
 
   /** Only an MQTT 5 client that asked for it receives live messages with the retain flag. */
   deliverLive(topic: string, payload: string, isRetained: boolean): void {
-    const keepsFlag = this.#matching(topic).some(([, isAskedFor]) => isAskedFor);
+    const keepsFlag = this.#matching(topic).some(([, { isFlagKept }]) => isFlagKept);
     this.deliver(
       topic,
       payload,
@@ -308,7 +320,7 @@ class VirtualClient extends EventEmitter implements Peer {
     });
   }
 
-  #matching(topic: string): [filter: string, keepsFlag: boolean][] {
+  #matching(topic: string) {
     return [...this.#filters].filter(([filter]) => matches(filter, topic));
   }
 

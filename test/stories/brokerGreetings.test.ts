@@ -179,6 +179,26 @@ describe('a broker that', () => {
     await home.stop();
   });
 
+  it('accepts subscriptions to commands and sends none is told, until a command comes', async () => {
+    const isCommand = (topic: string) => topic.endsWith('/valve/set');
+    const home = new Home({ isWired: true });
+    home.wire.play({ fromBroker: (packet) => packet.cmd === 'publish' && isCommand(packet.topic) });
+    await home.start();
+    await home.pass(minuteMs);
+    const told =
+      'The MQTT broker does not send sonic2mqtt/sonic/check/valve/set back. Commands may have no effect. Check the access list of the broker';
+    expect(home.json('bridge/health')).toMatchObject({ status: 'degraded', reason: told });
+    expect(brokerWarnings(home)).toEqual([`warn: ${told}`]);
+    home.wire.play();
+    home.broker.publish(`sonic2mqtt/sonic/${home.sonicId}/valve/set`, 'CLOSE', false);
+    await home.pass(minuteMs);
+    expect(home.valveCommands).toHaveLength(1);
+    expect(home.json('bridge/health')).toMatchObject({ status: 'ok' });
+    // Such a message of another client is no command, and nobody is told of it.
+    expect(home.events('command')).toHaveLength(1);
+    await home.stop();
+  });
+
   describe('refuses subscriptions for a moment, as a cluster that has lost a node', () => {
     const until = async (at: number, isRefused: (filter: string) => boolean) => {
       const home = new Home({ isWired: true, config: { schedules: leisurely } });

@@ -34,6 +34,7 @@ async function startMonitor(record: object) {
     isConnected: true,
     trouble: 'refused',
     areStoredUnmarked: false,
+    unreadTopic: null,
     takeover: null as string | null,
     refusedEvent: null,
     refusedSubscriptions: null,
