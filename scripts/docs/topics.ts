@@ -31,7 +31,7 @@ const retainedWords: Readonly<Record<string, string>> = {
   'sonic/{id}':
     'Record of the cloud, with `property_id` and `valve` (`open`, `opening`, `closing`, `closed` or null). `valve_travel_time_s` is the time from the last command to its confirmation in seconds, and null before the first command after a start',
   'sonic/{id}/availability':
-    '`online` if the valve is connected, and its hub is connected to the cloud. `offline` after two reads in a row with a broken connection, or one read without a connection state. Also `offline` after a start until the valve and its hub were read, and if the lists lack one of them for longer than `stale_after`',
+    '`online` if the valve is connected, and its hub is connected to the cloud. `offline` while the broker rejects one of its values. `offline` after two reads in a row with a broken connection, or one read without a connection state. Also `offline` after a start until the valve and its hub were read, and if the lists lack one of them for longer than `stale_after`',
   'sonic/{id}/telemetry':
     'Flow, pressure and temperature, if the cloud offers them, and the time of the measurement (`probed_at`). Old values are null, and values that were not read since the start. The limit is the longest of three times: `stale_after`, two periods of `schedules.telemetry`, and three minutes',
   'sonic/{id}/usage':

@@ -155,13 +155,6 @@ export const surroundingMutations: readonly Mutation[] = [
     tests: ['test/stories/brokerGreetings.test.ts'],
   },
   {
-    promise: 'a cluster without a leader is not taken for a limit of messages',
-    file: 'src/broker/publishQueue.ts',
-    text: '#watchedSince < promptMs ? this.large : undefined',
-    replacement: '#watchedSince < Number.POSITIVE_INFINITY ? this.large : undefined',
-    tests: ['test/stories/brokerAnswers.test.ts'],
-  },
-  {
     promise: 'a client of the embedded broker that does not read holds up nobody else',
     file: 'src/broker/embedded.ts',
     text: 'concurrency: 0,',

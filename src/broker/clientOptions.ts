@@ -1,7 +1,6 @@
 import type { DuplexOptions } from 'node:stream';
 import type { IClientOptions, MqttClient } from 'mqtt';
 import { parseBrokerUrl } from './brokerUrl.ts';
-import { NoopStore } from './noopStore.ts';
 
 /** Opens a connection like mqtt.js. */
 export type Connect = (options: IClientOptions) => MqttClient;
@@ -60,7 +59,7 @@ export const greetingTimeoutMs = 15_000;
  * The longest packet, in bytes. The bridge's own messages must pass: they are not longer, because the cloud's answers
  * are not.
  */
-export const maxPacketBytes = 16 * 1024 * 1024;
+const maxPacketBytes = 16 * 1024 * 1024;
 
 /**
  * Writes the pieces of a packet as one WebSocket frame. With a frame for each piece, an empty payload would be an empty
@@ -95,7 +94,6 @@ export function clientOptions(options: BrokerOptions, url: string, version: 4 | 
     writeCache: false,
     // An MQTT 5 broker sends no packet that is longer than this.
     ...(version === 5 && { properties: { maximumPacketSize: maxPacketBytes } }),
-    outgoingStore: new NoopStore(),
     wsOptions: { ...webSocketOptions },
     ...(user !== undefined && { username: user }),
     // Given a password without a user name, the library would send nothing at all.

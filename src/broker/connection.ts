@@ -7,7 +7,7 @@ import type { Log } from '../base/log.ts';
 import { OutageLog } from '../base/outageLog.ts';
 import { describeUrl } from './brokerUrl.ts';
 import { type BrokerOptions, type Connect, clientOptions } from './clientOptions.ts';
-import { describeError, describeTooLarge, describeUnanswered, takenOverMessage } from './errorMessages.ts';
+import { describeError, describeUnanswered, takenOverMessage } from './errorMessages.ts';
 import { type BrokerMessage, overheadBytes, type PublishOptions } from './message.ts';
 import { MqttSession, type SessionEnd } from './mqttSession.ts';
 import { NotConnectedError } from './notConnectedError.ts';
@@ -20,11 +20,10 @@ import { NotConnectedError } from './notConnectedError.ts';
  * knows what is retained on the broker, and publishes only the difference. `embedded.ts` is a broker for trials.
  */
 
-/** The events of a connection. */
 export interface ConnectionEvents {
   /** The broker has accepted the connection and the subscriptions. */
   connected: [];
-  /** The connection has ended; `trouble` says why. */
+  /** `trouble` says why. */
   lost: [];
   /** Connecting to an address failed, and why. The next attempt follows by itself. */
   failed: [reason: string, url: string];
@@ -35,6 +34,9 @@ export interface ConnectionEvents {
 
 const reconnect = { firstMs: 1_000, longestMs: 30_000 };
 
+/** Waits while the broker is offline. If it was restored from an old save, it shows old values until they are over. */
+const reconnectSoon = { firstMs: 500, longestMs: 5_000 };
+
 /** How long `refusedEvent` shows a refused event, in ms. The next event may come much later. */
 const refusedEventMs = 3_600_000;
 
@@ -44,13 +46,7 @@ const refusedEventMs = 3_600_000;
  */
 const takeoverShownMs = 300_000;
 
-/**
- * A broker that has used MQTT 5 and restarts may close some connections in a row without an answer. If it closes more
- * than this, it may be another broker.
- */
-const maxUnanswered = 20;
-
-/** After a connection that lasts this long, the next wait is short again and the log reports the reconnection. */
+/** After a connection that lasts this long, in ms, the next wait is short again and the log reports the reconnection. */
 const lastingMs = reconnect.longestMs;
 
 /**
@@ -66,22 +62,15 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   readonly #log: Log;
   readonly #outage: OutageLog;
   readonly #hasOneAddress: boolean;
-  /** Addresses to which a connection has succeeded. */
-  readonly #known = new Set<string>();
-  /** Addresses for which the log already says that MQTT 3.1.1 is used instead of MQTT 5. */
-  readonly #olderLogged = new Set<string>();
-  /** By address: how many connections ended without an answer since the broker there last used MQTT 5. */
-  readonly #unansweredSinceV5 = new Map<string, number>();
-  /** Addresses of brokers that do not answer MQTT 5 but answer 3.1.1. */
+  readonly #connectedTo = new Set<string>();
+  /** Addresses of brokers that do not answer MQTT 5 but answer 3.1.1. Each attempt would first wait in vain. */
   readonly #silentAtV5 = new Set<string>();
-  /** The current session, or the last one. */
+  readonly #usedV5 = new Set<string>();
   #latest: MqttSession | null = null;
   /** How many connections in a row did not last. */
   #relapses = 0;
-  /** Whether the last attempt did not lead to a connection. */
   #hasFailed = false;
-  /** By topic: the last event there that the broker has refused. */
-  readonly #refusedEvents = new Map<string, { topic: string; reason: string; at: number }>();
+  #refusedEvent: { topic: string; reason: string; at: number } | null = null;
   #published = 0;
   #trouble: string | null = null;
   /** When the broker last said that another client uses the same client ID, in ms of the monotonic clock. */
@@ -141,7 +130,6 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return this.#session?.refusedSubscriptions ?? null;
   }
 
-  /** How many messages were published so far. */
   get published(): number {
     return this.#published;
   }
@@ -158,10 +146,10 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   async publishEvent(topic: string, payload: string): Promise<void> {
     try {
       await this.publish(topic, payload, { retain: false });
-      this.#refusedEvents.delete(topic);
+      if (this.#refusedEvent?.topic === topic) this.#refusedEvent = null;
     } catch (error) {
       if (!(error instanceof NotConnectedError)) {
-        this.#refusedEvents.set(topic, { topic, reason: errorMessage(error), at: this.#clock.monotonic() });
+        this.#refusedEvent = { topic, reason: errorMessage(error), at: this.#clock.monotonic() };
       }
       throw error;
     }
@@ -172,17 +160,15 @@ export class Connection extends EventEmitter<ConnectionEvents> {
    * accepts at the same topic removes it.
    */
   get refusedEvent(): { readonly topic: string; readonly reason: string } | null {
-    for (const event of this.#refusedEvents.values()) {
-      if (this.#clock.monotonic() - event.at < refusedEventMs) return event;
-    }
-    return null;
+    const event = this.#refusedEvent;
+    return event && this.#clock.monotonic() - event.at < refusedEventMs ? event : null;
   }
 
   /**
    * The broker accepts messages again. Refused events are not published again, so they would stay in `refusedEvent`.
    */
   forgetRefusedEvents(): void {
-    this.#refusedEvents.clear();
+    this.#refusedEvent = null;
   }
 
   /** The longest payload in bytes that the broker accepts at this topic. */
@@ -250,7 +236,8 @@ export class Connection extends EventEmitter<ConnectionEvents> {
       tried += 1;
       if (tried % urls.length !== 0) continue;
       waits += 1;
-      await sleep(this.#clock, backoffMs(reconnect, waits, this.#random), stopping).catch(() => undefined);
+      const backoff = ended.hasAnswered ? reconnect : reconnectSoon;
+      await sleep(this.#clock, backoffMs(backoff, waits, this.#random), stopping).catch(() => undefined);
     }
   }
 
@@ -261,17 +248,14 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     const { find, protocolVersion } = this.#options;
     try {
       const url = find ? await find(this.#stopping.signal) : address;
-      const isSilent = this.#silentAtV5.delete(url);
-      const ended = await this.#connect(url, isSilent ? 4 : protocolVersion);
-      // Without this, each new connection would first wait in vain for an answer to MQTT 5.
-      if (isSilent && ended.ending !== 'silent') this.#silentAtV5.add(url);
-      const isOver = isSilent || protocolVersion === 4 || this.#stopping.signal.aborted;
-      if (isOver || !this.#mayBeOlder(url, ended)) return ended;
+      const version = this.#silentAtV5.has(url) ? 4 : protocolVersion;
+      const ended = await this.#connect(url, version);
+      if (version === 4 || this.#stopping.signal.aborted || !this.#mayBeOlder(url, ended)) return ended;
       const older = await this.#connect(url, 4);
       if (ended.ending === 'silent' && older.livedMs !== null) this.#silentAtV5.add(url);
       return older;
     } catch (error) {
-      return { livedMs: null, reason: describeError(error) };
+      return { livedMs: null, reason: describeError(error), hasAnswered: false, unansweredBytes: 0 };
     }
   }
 
@@ -281,10 +265,8 @@ export class Connection extends EventEmitter<ConnectionEvents> {
    * again.
    */
   #mayBeOlder(url: string, { isVersionRefused, ending }: SessionEnd): boolean {
-    if (ending !== 'unanswered' && ending !== 'silent') return isVersionRefused === true;
-    const count = (this.#unansweredSinceV5.get(url) ?? maxUnanswered) + 1;
-    this.#unansweredSinceV5.set(url, count);
-    return count > maxUnanswered;
+    const isUnanswered = ending === 'unanswered' || ending === 'silent';
+    return isVersionRefused === true || (isUnanswered && !this.#usedV5.has(url));
   }
 
   /** One connection from its first packet to its end; throws if a file that it needs cannot be read. */
@@ -302,9 +284,8 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     session.on('connected', () => {
       this.#latest = session;
       this.forgetRefusedEvents();
-      this.#known.add(url);
-      if (version === 5) this.#unansweredSinceV5.set(url, 0);
-      else if (this.#options.protocolVersion === 5) this.#logOlder(url);
+      this.#connectedTo.add(url);
+      if (version === 5) this.#usedV5.add(url);
       // In a series of short connections, the log reports only the first reconnection, and then the one that lasts.
       if (this.#relapses <= 1) this.#logConnected(url, version);
       else cancelLogging = this.#clock.after(lastingMs, () => this.#logConnected(url, version));
@@ -318,26 +299,19 @@ export class Connection extends EventEmitter<ConnectionEvents> {
 
   /** Explains why the connection may have ended, if the broker closed it without a reason. */
   #reasonOf(ended: SessionEnd, url: string): string {
-    const { ending, livedMs, reason, large } = ended;
+    const { ending, livedMs, reason, unansweredBytes } = ended;
     // A broker that has answered before uses the right port and protocol.
-    if (ending === 'unanswered' && !this.#known.has(url)) return describeUnanswered(reason);
+    if (ending === 'unanswered' && !this.#connectedTo.has(url)) return describeUnanswered(reason);
     // If an attempt has failed in between, the broker has probably restarted.
     const isRelapse = this.#relapses > 0 && livedMs !== null && !hasLasted(ended) && !this.#hasFailed;
     if (ending !== 'closed' || !isRelapse) return reason;
-    if (large) return describeTooLarge(large);
-    return `the broker closes the connection repeatedly. Perhaps ${takenOverMessage(this.#options.clientId)}`;
+    const takenOver = takenOverMessage(this.#options.clientId);
+    const unanswered = unansweredBytes > 0 ? ` while ${unansweredBytes} bytes are not acknowledged` : '';
+    return `the broker closes the connection repeatedly${unanswered}. Perhaps ${takenOver}`;
   }
 
   get #session(): MqttSession | null {
     return this.#latest?.isLive ? this.#latest : null;
-  }
-
-  /** Logs once for each address that its broker does not support MQTT 5. */
-  #logOlder(url: string): void {
-    if (this.#olderLogged.has(url)) return;
-    this.#olderLogged.add(url);
-    const name = this.#hasOneAddress ? 'The MQTT broker' : `The MQTT broker ${describeUrl(url)}`;
-    this.#log.info(`${name} does not support MQTT 5. Using MQTT 3.1.1`);
   }
 
   #logConnected(url: string, version: 4 | 5): void {

@@ -1,7 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
-import { Aedes, type Client, type PublishPacket } from 'aedes';
-import { maxPacketBytes } from './clientOptions.ts';
+import { Aedes, type PublishPacket } from 'aedes';
 import { matchesAny } from './topicFilter.ts';
 
 /** Where the embedded broker listens, and which clients it accepts. */
@@ -21,8 +20,8 @@ export interface EmbeddedOptions {
 /** Marks a message that was sent with the retain flag, inside the broker only. The broker itself clears the flag. */
 const sentRetained: NonNullable<PublishPacket['properties']> = {};
 
-/** The longest packet before a client has signed in: many times a user name, a password and a last will. */
-const signInBytes = 16 * 1024;
+/** What a client may send before it has signed in. aedes itself would keep 256 MB. */
+const signInBytes = 64 * 1024;
 const signInTimeoutMs = 5_000;
 
 const maxConnections = 100;
@@ -68,7 +67,10 @@ export class EmbeddedBroker {
       socket.setNoDelay(true);
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
-      limitPackets(socket, broker.handle(socket));
+      const client = broker.handle(socket);
+      socket.on('data', () => {
+        if (!client.connected && socket.bytesRead > signInBytes) socket.destroy();
+      });
     });
     server.maxConnections = maxConnections;
     await new Promise<void>((resolve, reject) => {
@@ -89,38 +91,6 @@ export class EmbeddedBroker {
     const server = this.#server;
     if (server) await new Promise<void>((closed) => server.close(() => closed()));
   }
-}
-
-/** Closes a connection at a packet that is too long. aedes would keep up to 256 MB of it in memory. */
-function limitPackets(socket: Socket, client: Client): void {
-  let maxBytes = signInBytes;
-  client.on('connected', () => {
-    maxBytes = maxPacketBytes;
-  });
-  let length = 0;
-  /** What the next byte of the length counts; 0 if the next byte is the first of a packet. */
-  let unit = 0;
-  /** How many bytes of the packet follow its length. */
-  let following = 0;
-  // This listener gets the bytes before the broker's own listener does.
-  socket.on('data', (bytes) => {
-    for (let at = 0; at < bytes.length; at++) {
-      const byte = bytes[at] ?? 0;
-      if (following > 0) {
-        const count = Math.min(following, bytes.length - at);
-        following -= count;
-        at += count - 1;
-      } else if (unit === 0) {
-        length = 0;
-        unit = 1;
-      } else {
-        length += (byte & 0x7f) * unit;
-        unit = byte < 0x80 ? 0 : unit * 0x80;
-        if (unit === 0) following = length;
-        if (length > maxBytes) socket.destroy();
-      }
-    }
-  });
 }
 
 /** Keeps the retain flag of live messages for one client, as MQTT 5 can. */

@@ -1,7 +1,6 @@
 import { ReasonCodes } from 'mqtt';
 import { errorMessage } from '../base/errorMessage.ts';
 import { connectionMessage, errorCode, isUntrusted, noTls, tlsMessage } from '../base/systemErrors.ts';
-import type { Unanswered } from './publishQueue.ts';
 
 const wrongUser = 'wrong user name or password';
 const notAuthorized = 'not authorized. Check mqtt.username and mqtt.password';
@@ -75,11 +74,6 @@ export function describeClientError(error: Error, hasAnswered: boolean): string 
  */
 export function describeUnanswered(reason: string): string {
   return `${reason} before any answer. Check the port, mqtt:// or mqtts://, and mqtt.username and mqtt.password`;
-}
-
-/** The broker closed the connection while this large message was not acknowledged. */
-export function describeTooLarge({ topic, bytes }: Unanswered): string {
-  return `the broker closes the connection at ${topic} with ${bytes} bytes. Perhaps it is too large for the broker`;
 }
 
 /** Why the broker ended the connection, by its MQTT 5 reason. */

@@ -18,7 +18,7 @@ import {
 import { type BrokerMessage, messageOf, overheadBytes, type PublishOptions } from './message.ts';
 import { NotConnectedError } from './notConnectedError.ts';
 import { Pings } from './pings.ts';
-import { PublishQueue, type Unanswered } from './publishQueue.ts';
+import { PublishQueue } from './publishQueue.ts';
 import { ReadTest } from './readTest.ts';
 import { StoredMessages } from './storedMessages.ts';
 import { matchesAny } from './topicFilter.ts';
@@ -29,17 +29,18 @@ export interface SessionEnd {
   readonly livedMs: number | null;
   /** Why it ended, for people. */
   readonly reason: string;
+  /** Whether the broker has accepted or rejected the connection. */
+  readonly hasAnswered: boolean;
   /** Whether the broker answered that it does not speak this version of MQTT. */
   readonly isVersionRefused?: boolean;
   /**
    * If the broker gave no reason: it closed the connection before its first answer, never answered, or closed it later.
    */
   readonly ending?: 'unanswered' | 'silent' | 'closed' | undefined;
-  /** The first large message that was not acknowledged when the broker ended it. It may have been too large. */
-  readonly large?: Unanswered | undefined;
+  /** The size of the messages that were not acknowledged. One of them may have been too large for the broker. */
+  readonly unansweredBytes: number;
 }
 
-/** The events of one connection. */
 interface MqttSessionEvents {
   /** The broker has accepted the connection and the subscriptions. */
   connected: [];
@@ -58,7 +59,6 @@ interface SubscriptionFlags {
 const answerTimeoutMs = 10_000;
 const goodbyeMs = 500;
 const refusedVersionCodes = new Set([1, 132]);
-const packetTooLarge = 149;
 
 /** The error codes of a socket that the broker has closed. */
 const closedCodes = new Set(['EPIPE', 'ECONNRESET']);
@@ -97,11 +97,11 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   readonly #stopping: AbortSignal;
   readonly #pings: Pings;
   readonly #stored: StoredMessages;
-  readonly #readTest: ReadTest | null;
+  readonly #readTest: ReadTest;
   #hasAnswered = false;
   #isVersionRefused = false;
   #ending: SessionEnd['ending'];
-  #large: Unanswered | undefined;
+  #unansweredBytes = 0;
   /** Why the connection has ended; null until then. */
   #reason: string | null = null;
   #isSayingGoodbye = false;
@@ -146,11 +146,9 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#random = random;
     this.#stopping = stopping;
     this.#pings = new Pings(client, options.pingEveryMs, clock);
-    const { subscriptions, testTopic, statusTopics = [], will } = options;
+    const { subscriptions, statusTopics = [], will } = options;
     this.#stored = new StoredMessages(will, (topic) => this.#subscribe([topic]), clock);
-    const sendTest = (topic: string) => () => this.publish(topic, '', { retain: false });
-    this.#readTest =
-      testTopic === undefined ? null : new ReadTest(testTopic, subscriptions, sendTest(testTopic), clock);
+    this.#readTest = new ReadTest(options, (topic) => this.publish(topic, '', { retain: false }), clock);
     this.#isSubscribed = matchesAny([...subscriptions, ...statusTopics, ...(will ? [will.topic] : [])]);
     // The library's own limit stops counting at the first bytes of an answer, even an incomplete one.
     this.#cancelGreeting = clock.after(greetingTimeoutMs, () => {
@@ -165,11 +163,10 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
       if (this.#isRedelivery(packet)) return;
       const message = messageOf(topic, payload, packet, this.#pings.sentAfter, this.#stored.mayBeStored);
       this.#stored.received(message);
-      this.#readTest?.received(topic);
+      this.#readTest.received(topic);
       this.#onMessage(message);
     });
     client.on('disconnect', (packet) => {
-      if (packet.reasonCode === packetTooLarge) this.#large = this.#queue?.large;
       this.#giveUp(describeDisconnect(packet, options.clientId));
     });
     client.on('error', (error) => this.#onError(error));
@@ -197,7 +194,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
 
   /** Whether the broker accepts the subscriptions to commands, but sends no commands. */
   get isReadingDenied(): boolean {
-    return this.#readTest?.isDenied ?? false;
+    return this.#readTest.isDenied;
   }
 
   /** Whether the broker has accepted this bridge's state, which replaces the state or will of an earlier connection. */
@@ -226,16 +223,12 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     if (!this.#queue) throw new NotConnectedError();
     const { retain, correlationData } = options;
     const limit = this.#largestPacket;
-    // Few brokers have a limit, and measuring a long message takes almost as long as sending it.
-    const bytes =
-      limit === Number.POSITIVE_INFINITY
-        ? payload.length
-        : Buffer.byteLength(payload) + overheadBytes(topic, correlationData);
+    const bytes = Buffer.byteLength(payload) + overheadBytes(topic, correlationData);
     if (bytes > limit) {
       throw new Error(`${topic} has ${bytes} bytes. The broker accepts at most ${limit}`);
     }
     const properties = correlationData && this.version === 5 ? { properties: { correlationData } } : {};
-    await this.#queue.publish({ topic, bytes }, payload, { qos: 1, retain, ...properties });
+    await this.#queue.publish(topic, payload, bytes, { qos: 1, retain, ...properties });
     if (retain) this.#stored.stored(topic);
   }
 
@@ -396,7 +389,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#setRefused(refused);
     this.emit('connected');
     for (const message of this.#early.splice(0)) this.emit('message', message);
-    this.#readTest?.start();
+    this.#readTest.start();
   }
 
   /** Subscribes to the refused filters again, until the broker accepts them. */
@@ -444,6 +437,8 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     else {
       this.#isVersionRefused =
         this.version === 5 && !this.#hasAnswered && refusedVersionCodes.has(Number(error.code));
+      // MQTT has numbers as reasons, and sockets have words.
+      this.#hasAnswered ||= typeof error.code === 'number';
       this.#giveUp(reason);
     }
   }
@@ -454,9 +449,10 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     return {
       livedMs: this.#connectedAt === null ? null : this.#clock.monotonic() - this.#connectedAt,
       reason: this.#reason ?? '',
+      hasAnswered: this.#hasAnswered,
       isVersionRefused: this.#isVersionRefused,
       ending: this.#ending,
-      large: this.#large,
+      unansweredBytes: this.#unansweredBytes,
     };
   }
 
@@ -466,10 +462,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
 
   /** Ends the connection without a reason from the broker. */
   #endWithout(ending: SessionEnd['ending'], reason: string): void {
-    if (this.#reason === null) {
-      this.#ending = ending;
-      this.#large = this.#queue?.closedAt;
-    }
+    if (this.#reason === null) this.#ending = ending;
     this.#giveUp(reason);
   }
 
@@ -480,8 +473,8 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#cancelGreeting();
     this.#cancelRetry();
     this.#pings.stop();
-    this.#readTest?.stop();
-    this.#queue?.close();
+    this.#readTest.stop();
+    this.#unansweredBytes = this.#queue?.close() ?? 0;
     // The library's end() fails after invalid packets, so the socket is destroyed instead.
     this.#client.stream.destroy();
   }

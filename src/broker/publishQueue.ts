@@ -2,19 +2,6 @@ import type { IClientPublishOptions, MqttClient } from 'mqtt';
 import type { Clock } from '../base/clock.ts';
 import { NotConnectedError } from './notConnectedError.ts';
 
-/** A message that the broker has not acknowledged. */
-export interface Unanswered {
-  readonly topic: string;
-  /** Its size: without the topic if the broker names no limit. */
-  readonly bytes: number;
-}
-
-/** Every broker accepts messages that are shorter than this, in bytes. */
-const largeBytes = 1_024;
-
-/** If a message is too large for a broker, the broker closes the connection within this time, in ms. */
-const promptMs = 4_000;
-
 /** The limits of the broker. */
 interface PublishQueueOptions {
   /** How many unacknowledged messages the broker accepts. */
@@ -24,7 +11,9 @@ interface PublishQueueOptions {
 }
 
 /** The caller that waits for the acknowledgement of a message. */
-interface Sender extends Unanswered {
+interface Sender {
+  readonly topic: string;
+  readonly bytes: number;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
@@ -64,24 +53,11 @@ export class PublishQueue {
     return this.#sent.size + this.#waiting.length === 0;
   }
 
-  /** The first large message that is not acknowledged. */
-  get large(): Unanswered | undefined {
-    for (const sender of this.#sent) if (sender.bytes >= largeBytes) return sender;
-    return undefined;
-  }
-
-  /**
-   * The large message that may have made the broker close the connection. If the broker has acknowledged nothing for
-   * seconds, the reason is another one: NATS does so while it has no leader.
-   */
-  get closedAt(): Unanswered | undefined {
-    return this.#clock.monotonic() - this.#watchedSince < promptMs ? this.large : undefined;
-  }
-
   /** Resolves when the broker has the message; rejects with the broker's refusal or a `NotConnectedError`. */
   publish(
-    { topic, bytes }: Unanswered,
+    topic: string,
     payload: string | Buffer,
+    bytes: number,
     options: IClientPublishOptions,
   ): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -90,14 +66,21 @@ export class PublishQueue {
     });
   }
 
-  /** The connection has ended. Nothing more is sent, and nobody knows which unacknowledged messages have arrived. */
-  close(): void {
+  /**
+   * The connection has ended. Nothing more is sent, and nobody knows which unacknowledged messages have arrived.
+   * Returns their size in bytes.
+   */
+  close(): number {
     this.#cancelWatch();
-    for (const { reject } of this.#sent)
+    let unanswered = 0;
+    for (const { reject, bytes } of this.#sent) {
+      unanswered += bytes;
       reject(new NotConnectedError('the connection to the MQTT broker ended', true));
+    }
     for (const { sender } of this.#waiting) sender.reject(new NotConnectedError());
     this.#sent.clear();
     this.#waiting.length = 0;
+    return unanswered;
   }
 
   #send(): void {

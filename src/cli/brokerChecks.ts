@@ -60,11 +60,7 @@ export function brokerChecks(
  * Tests what the bridge does: publishes at topics like those of its devices, and receives a command. None of the
  * messages is retained, and other clients ignore them. Home Assistant ignores this discovery message without a warning.
  */
-async function tryMessages(
-  connection: Connection,
-  config: Config,
-  testTopic = '',
-): Promise<readonly CheckResult[]> {
+async function tryMessages(connection: Connection, config: Config, testTopic = ''): Promise<CheckResult[]> {
   const topics = topicsOf(config);
   const failed = (words: string): CheckResult => ({ outcome: 'FAIL', words });
   const refused = connection.refusedSubscriptions;
@@ -79,17 +75,17 @@ async function tryMessages(
     });
   });
   // The bridge works without the right to publish at its command topics, so nothing follows if that is rejected.
-  const isSent = await connection.publish(testTopic, '', { retain: false }).then(
-    () => true,
-    () => false,
-  );
+  const isSent = connection
+    .publish(testTopic, '', { retain: false })
+    .then(() => true)
+    .catch(() => false);
   for (const { topic, payload } of messages) {
     await connection.publish(topic, payload, { retain: false }).catch((error) => {
       found.push(failed(`the broker rejects messages, for example ${topic}: ${errorMessage(error)}`));
     });
   }
-  if (found.length > 0 || !isSent) return found;
+  if (found.length > 0 || !(await isSent)) return found;
   const isBack = await Promise.race([back, sleep(systemClock, echoMs)]);
-  if (isBack) return ok('published a message and received it');
+  if (isBack) return [...ok('published a message and received it')];
   return [failed(`the broker does not send ${testTopic} back. Check its access list`)];
 }

@@ -100,7 +100,7 @@ describe('a broker', () => {
       const from = home.messages.length;
       await home.start();
       await home.pass(10 * secondMs);
-      const deleted = home.messages.slice(from).filter(({ payload }) => payload === '');
+      const deleted = home.messages.slice(from).filter(({ payload, retain }) => retain && payload === '');
       expect(deleted.map(({ topic }) => topic).toSorted()).toEqual(stale);
       await home.pass(5 * minuteMs);
       expectWhole(home, before);
@@ -175,7 +175,7 @@ describe('a broker', () => {
       );
     const from = home.messages.length;
     await home.pass(6 * minuteMs);
-    const deleted = home.messages.slice(from).filter(({ payload }) => payload === '');
+    const deleted = home.messages.slice(from).filter(({ payload, retain }) => retain && payload === '');
     expect(deleted.map(({ topic }) => topic)).toEqual(['sonic2mqtt/incident/ghost']);
     expect(home.json(`incident/${id}`).open).toBe(true);
     await home.stop();

@@ -103,8 +103,6 @@ async function startAmqtt() {
   return untilListening('aMQTT', port, [startProcess(amqtt, ['-c', file], { outlivesTest: true })]);
 }
 
-const older = 'does not support MQTT 5. Using MQTT 3.1.1';
-
 export const otherBrokers: readonly OtherBroker[] = [
   {
     name: 'RabbitMQ',
@@ -112,7 +110,7 @@ export const otherBrokers: readonly OtherBroker[] = [
     isInstalled: rabbitMqServer !== '',
     protocolVersion: 5,
     // 3.13 is the first version with MQTT 5.
-    loggedVersion: /-3\.(\d|1[0-2])\./.test(rabbitMqServer) ? older : '(MQTT 5)',
+    loggedVersion: /-3\.(\d|1[0-2])\./.test(rabbitMqServer) ? '(MQTT 3.1.1)' : '(MQTT 5)',
     listsRetained: false,
     start: startRabbitMq,
   },
