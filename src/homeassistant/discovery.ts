@@ -135,14 +135,11 @@ export function planDiscovery(
 
 const insideJson = (text: string) => JSON.stringify(text).slice(1, -1);
 
-/** The text that all messages of one shape share, with placeholders for what differs. */
-type SharedText = WrittenDiscovery;
-
 /**
- * A cache by shape. An account has about a dozen shapes. Writing a whole message takes ten times as long as filling in
- * the placeholders.
+ * A cache by shape: the text that all messages of a shape share, with placeholders for what differs. An account has
+ * about a dozen shapes. Writing a whole message takes ten times as long as filling in the placeholders.
  */
-const sharedTexts = new WeakMap<DiscoveryOrigin, Map<string, SharedText>>();
+const sharedTexts = new WeakMap<DiscoveryOrigin, Map<string, WrittenDiscovery>>();
 const mostShapes = 50;
 
 function entitiesOf(
@@ -151,8 +148,8 @@ function entitiesOf(
   offers: SupportedOperations,
   discoveryOrigin: DiscoveryOrigin,
   statesEntityIds: boolean,
-): SharedText {
-  const texts = sharedTexts.get(discoveryOrigin) ?? new Map<string, SharedText>();
+): WrittenDiscovery {
+  const texts = sharedTexts.get(discoveryOrigin) ?? new Map<string, WrittenDiscovery>();
   sharedTexts.set(discoveryOrigin, texts);
   const known = texts.get(shape);
   if (known) return known;

@@ -2,10 +2,10 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { startBridge } from '../support/bridge.ts';
+import { certificates } from '../support/certificates.ts';
 import { atTestEnd } from '../support/childProcess.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { startProgram } from '../support/program.ts';
-import { selfSigned } from '../support/selfSigned.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 /** What would switch off every check of a certificate that is not asked for by name. */
@@ -15,7 +15,7 @@ const careless = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
 async function startStranger(): Promise<{ url: string; visits: () => number; heard: string[] }> {
   const heard: string[] = [];
   let visits = 0;
-  const server: Server = createServer(selfSigned, (request, response) => {
+  const server: Server = createServer(certificates.own, (request, response) => {
     heard.push(`${request.method} ${request.url}`);
     response.end('{}');
   });

@@ -7,7 +7,7 @@ import { Deadline, GivenUp } from '../../../src/cloud/deadline.ts';
 import { Http } from '../../../src/cloud/http.ts';
 import type { NetworkError } from '../../../src/cloud/networkErrors.ts';
 import type { HttpRequest } from '../../../src/cloud/request.ts';
-import { selfSigned } from '../../support/selfSigned.ts';
+import { certificates } from '../../support/certificates.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
 const get: HttpRequest = {
@@ -177,7 +177,7 @@ describe('no connection', () => {
   });
 
   it('is reported as TLS if the certificate is not trusted', async () => {
-    const { port } = await serve(() => {}, createTlsServer(selfSigned));
+    const { port } = await serve(() => {}, createTlsServer(certificates.own));
     const error = await failure(send(connect(`https://localhost:${port}`)));
     expect(error.message).toBe('TLS: self-signed certificate');
     expect(error.mayHaveActed).toBe(false);
@@ -185,7 +185,7 @@ describe('no connection', () => {
 
   it('is reported as old TLS if the server knows nothing newer', async () => {
     const old = { maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'ALL:@SECLEVEL=0' } as const;
-    const { port } = await serve(() => {}, createTlsServer({ ...selfSigned, ...old }));
+    const { port } = await serve(() => {}, createTlsServer({ ...certificates.own, ...old }));
     const error = await failure(send(connect(`https://localhost:${port}`)));
     expect(error.message).toBe('TLS: the server offers only TLS 1.1 or older, which is not secure');
   });
