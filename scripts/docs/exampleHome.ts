@@ -45,6 +45,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       incidents,
       possibleIncidents: [],
       areIncidentsKnown: true,
+      unconfirmedSince: null,
       isReporting: true,
       contents: () => ({ signals: [], sonics: [], mayHaveMore: false }),
     },

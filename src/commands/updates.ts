@@ -209,6 +209,12 @@ export class Updates extends EventEmitter<UpdatesEvents> {
       const sonic = reply as Sonic;
       if (isSameId(sonic.id, call.params.sonic_id)) store.setSonic(sonic, startedAt);
     }
+    // In the same way it confirms or closes an incident, also while the list of incidents cannot be read.
+    if (call.operation === 'read_incident') {
+      const incident = reply as Incident;
+      const reading = { records: [incident], isComplete: false, startedAt };
+      if (isSameId(incident.id, call.params.incident_id)) store.replaceIncidents(reading);
+    }
   }
 
   /** Runs the poll that shows the change of a call. */

@@ -70,6 +70,8 @@ export interface HeadlineFacts extends BridgeFacts {
   readonly alerts: readonly PlacedAlert[];
   /** Whether `alerts` is certainly complete. */
   readonly areAlertsKnown: boolean;
+  /** Since when the oldest of the alerts was not confirmed, in ms since 1970; null if all are. */
+  readonly unconfirmedSince: number | null;
   /** Litres of today, of all valves together; null if they are not known of all valves. */
   readonly todayL: number | null;
 }
@@ -82,11 +84,15 @@ export function headlineOf(facts: HeadlineFacts): Headline {
   const [worst] = alerts;
   if (worst) {
     // A valve that is offline is more important than a low battery.
+    const { unconfirmedSince: at } = facts;
+    const more = (count: number): Parts[] => [
+      ...(at === null ? [] : [['alerts_unconfirmed', { at }] as const]),
+      ...moreAlerts(count),
+    ];
     const trouble = worst.alert.urgency === 'notice' && !isLoading ? troubledHeadline(facts) : null;
-    if (trouble)
-      return { ...trouble, details: [...moreAlerts(alerts.length).map(sentence), ...trouble.details] };
+    if (trouble) return { ...trouble, details: [...more(alerts.length).map(sentence), ...trouble.details] };
     const lead = [alertSentence(worst), ...waterOf(worst.valve, facts)];
-    const details = [...failedParts(facts), ...moreAlerts(alerts.length - 1), ...extras(facts)];
+    const details = [...failedParts(facts), ...more(alerts.length - 1), ...extras(facts)];
     return say(worst.alert.urgency, lead, details);
   }
   if (cloud.status === 'connecting') return say('unknown', [['connecting_cloud']]);

@@ -34,6 +34,8 @@ interface Scope extends BridgeFacts {
   readonly incidents: readonly Incident[];
   /** Whether `incidents` is certainly complete. */
   readonly areIncidentsKnown: boolean;
+  /** Since when the oldest of `incidents` was not confirmed, in ms since 1970; null if all are. */
+  readonly unconfirmedSince: number | null;
 }
 
 /**
@@ -52,7 +54,7 @@ const maxNameLength = 120;
  */
 export function summaryOf(view: PropertyView, bridge: BridgeFacts): readonly Sentence[] {
   const { signals, sonics, mayHaveMore } = view.contents();
-  const { incidents, areIncidentsKnown } = view;
+  const { incidents, areIncidentsKnown, unconfirmedSince } = view;
   const isDown = bridge.cloud.status === 'down';
   const scope = {
     ...bridge,
@@ -62,6 +64,7 @@ export function summaryOf(view: PropertyView, bridge: BridgeFacts): readonly Sen
     mayHaveMore,
     incidents,
     areIncidentsKnown,
+    unconfirmedSince,
   };
   const { sentences, details } = headlineOf(headlineFacts(scope, [...signals, ...sonics]));
   return [...sentences, ...details].filter(({ text }) => text !== 'see_below');
@@ -99,6 +102,7 @@ export function headlineFacts(scope: Scope, devices: readonly CloudDevice[]): He
     // An incident may name no device, or a hub whose property is unknown. It may then be in any property.
     areAlertsKnown:
       isFresh && scope.areIncidentsKnown && properties.every((view) => openCount(view) !== null),
+    unconfirmedSince: scope.unconfirmedSince,
     todayL: todayOf(sonics),
   };
 }

@@ -100,6 +100,7 @@ export class Snapshots {
     const { records, progress } = poller.statuses;
     const { startedAt, status, reason } = health;
     const counts = store.counts();
+    const incidents = store.ids('incident').flatMap((id) => store.incidents.get(id) ?? []);
     const found: Partial<Record<PollName, number>> = { ...counts, incidents: counts.open_incidents };
     return {
       startedAt,
@@ -128,7 +129,8 @@ export class Snapshots {
       properties: store.ids('property').flatMap((id) => store.propertyView(id) ?? []),
       signals: store.ids('signal').flatMap((id) => store.signalView(id) ?? []),
       sonics: store.ids('sonic').flatMap((id) => store.sonicView(id) ?? []),
-      incidents: store.ids('incident').flatMap((id) => store.incidents.get(id) ?? []),
+      incidents,
+      unconfirmedSince: store.incidents.unconfirmedSince(incidents),
       /** Whether `incidents` is certainly complete. */
       areIncidentsKnown: store.incidents.areKnown,
       incidentsReadAt: records.incidents.lastSuccessAt,

@@ -106,6 +106,8 @@ export interface PropertyView extends WithIncidents {
   readonly settings: PropertySettings | null | undefined;
   readonly notifications: NotificationSettings | null | undefined;
   readonly accepted: AcceptedSettings;
+  /** Since when the oldest of its open incidents was not confirmed, in ms since 1970; null if all are. */
+  readonly unconfirmedSince: number | null;
   /** The pause of the automatic shut-off; undefined if the pauses of an earlier run are not known yet. */
   readonly pause: ShownPause | undefined;
   /** How long a pause lasts if the command names no time, in minutes. */

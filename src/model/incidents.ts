@@ -130,6 +130,6 @@ export function highestSeverity(view: WithIncidents): Severity | 'none' | null {
   });
   const highest = severities[Math.max(-1, ...ranks)];
   if (highest === undefined) return hasOpen(view) === false ? 'none' : null;
-  const isCertain = openCount(view) !== null || highest === severities.at(-1);
+  const isCertain = openCount(view) !== null || (view.areIncidentsKnown && highest === severities.at(-1));
   return isCertain && !ranks.includes(-1) ? highest : null;
 }

@@ -22,6 +22,9 @@ const minListsMissing = 3;
  */
 const minListsIfRefused = 2;
 
+/** An incident that was read by itself, or the kind of the error, or null if the answer is no such record. */
+type IncidentAnswer = Incident | CloudErrorKind | null;
+
 /** The result of reading the signals of each property. */
 export interface OwnedSignals {
   readonly problem: PollProblem | null;
@@ -125,19 +128,39 @@ export class Lists {
    * closes. If incomplete lists have missed it for too long, it is read individually too, because it must not stay open
    * forever.
    */
-  incidents(): Promise<PollProblem | null> {
-    const { store } = this.#parts;
+  async incidents(isRetry: boolean): Promise<PollProblem | null> {
+    const { store, clock } = this.#parts;
     const call = { operation: 'list_incidents', query: { open: true } } as const;
-    return this.#read('incidents', call, async (reading) => {
-      const { isComplete } = reading;
-      const isChecked = isComplete || !store.incidents.areKnown;
-      const missing = isChecked ? store.incidents.missingFrom(reading.records) : [];
-      // The other incidents of the list are shown at once, while those that may have closed are still being read.
-      if (missing.length > 0)
-        store.replaceIncidents({ ...reading, records: [...reading.records, ...missing] });
-      const found = await this.#checkMissing(missing, isComplete);
-      store.replaceIncidents({ ...reading, records: [...reading.records, ...found] });
-    });
+    const startedAt = clock.monotonic();
+    try {
+      return await this.#read('incidents', call, async (reading) => {
+        const { isComplete } = reading;
+        const isChecked = isComplete || !store.incidents.areKnown;
+        const missing = isChecked ? store.incidents.missingFrom(reading.records) : [];
+        // The other incidents of the list are shown at once, while those that may have closed are still being read.
+        const kept = isComplete ? missing : [];
+        if (missing.length > 0)
+          store.replaceIncidents({ ...reading, records: [...reading.records, ...kept] });
+        const found = await this.#checkMissing(missing, isComplete);
+        store.replaceIncidents({ ...reading, records: [...reading.records, ...found] });
+      });
+    } catch (error) {
+      if (!isRetry && error instanceof CloudError) await this.#confirmOpen(startedAt);
+      throw error;
+    }
+  }
+
+  /** Reads the open incidents one by one, because their list cannot be read. If the first one fails too, the others wait. */
+  async #confirmOpen(startedAt: number): Promise<void> {
+    const { store } = this.#parts;
+    const [first, ...others] = store.incidents.missingFrom([]);
+    if (!first) return;
+    const answer = await this.#readIncident(first.id);
+    const isOutage = answer === 'unavailable' || answer === 'rateLimited' || answer === 'auth';
+    const found = isOutage
+      ? []
+      : await this.#checkMissing([first, ...others], false, new Map([[first.id, answer]]));
+    store.replaceIncidents({ records: found, isComplete: false, startedAt });
   }
 
   async #read<Name extends ListName>(
@@ -162,15 +185,22 @@ export class Lists {
    * The records of incidents that a list misses: read individually if the cloud shows them, else open or closed by the
    * rules above.
    */
-  async #checkMissing(missing: readonly Incident[], isListComplete: boolean): Promise<Incident[]> {
+  async #checkMissing(
+    missing: readonly Incident[],
+    isListComplete: boolean,
+    answers: ReadonlyMap<string, IncidentAnswer> = new Map(),
+  ): Promise<Incident[]> {
     const timesMissing = new Map<string, number>();
     const found = await Promise.all(
       missing.map(async (incident, index) => {
-        const answer = index < maxIncidentsChecked ? await this.#readIncident(incident.id) : null;
+        const known = answers.get(incident.id);
+        const isRead = known === undefined && index < maxIncidentsChecked;
+        const answer = isRead ? await this.#readIncident(incident.id) : (known ?? null);
         if (typeof answer === 'object' && answer !== null) return answer;
         const closed = { ...incident, open: false };
         if (answer === 'notFound') return closed;
-        if (!isListComplete) return incident;
+        // It stays as it was read before.
+        if (!isListComplete) return [];
         const times = (this.#timesMissing.get(incident.id) ?? 0) + 1;
         const isRefused = answer !== null && isPermanent({ kind: answer });
         if (times >= (isRefused ? minListsIfRefused : minListsMissing)) return closed;
@@ -179,11 +209,10 @@ export class Lists {
       }),
     );
     if (isListComplete) this.#timesMissing = timesMissing;
-    return found;
+    return found.flat();
   }
 
-  /** Reads one incident. Returns its record, or the kind of the error, or null if the answer is no such record. */
-  async #readIncident(id: string): Promise<Incident | CloudErrorKind | null> {
+  async #readIncident(id: string): Promise<IncidentAnswer> {
     const { client, stopping } = this.#parts;
     const call = { operation: 'read_incident', params: { incident_id: id } } as const;
     try {

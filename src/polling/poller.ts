@@ -93,11 +93,11 @@ export class Poller extends EventEmitter<PollerEvents> {
   readonly #located = new Promise<void>((resolve) => {
     this.#onLocated = resolve;
   });
-  readonly #polls: Readonly<Record<PollName, () => Promise<PollFailure | null>>> = {
+  readonly #polls: Readonly<Record<PollName, (isRetry: boolean) => Promise<PollFailure | null>>> = {
     properties: () => this.#pollProperties(),
     signals: async () => incomplete(await this.#lists.signals()),
     sonics: async () => incomplete(await this.#lists.sonics()),
-    incidents: async () => incomplete(await this.#lists.incidents()),
+    incidents: async (isRetry) => incomplete(await this.#lists.incidents(isRetry)),
     telemetry: () => this.#telemetry.poll(),
     usage: () => this.#usage.poll(),
     pressure_tests: () => this.#pressureTests.poll(),
@@ -269,7 +269,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     store.setAging(statuses.isCloudAnswering);
     let failure: PollFailure | null;
     try {
-      failure = await this.#polls[poll]();
+      failure = await this.#polls[poll](isRetry);
     } catch (error) {
       if (stopping.aborted) return true;
       failure = this.#toFailure(error);

@@ -67,7 +67,7 @@ export class Account {
     this.kept = kept;
     this.filter = new PropertyFilter(selection);
     this.topology = new Topology(this.devices, this.filter);
-    this.incidents = new OpenIncidents(this.devices, this.topology, changes);
+    this.incidents = new OpenIncidents(this.devices, this.topology, changes, clock);
     const { devices, flaps } = this;
     this.readBy = {
       properties: [

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../base/clock.ts';
 import type { CloudDeviceKind } from '../model/devices.ts';
 import { idKey } from '../model/ids.ts';
 import { isAboutHub, isOpen, isTypeUnknown } from '../model/incidents.ts';
@@ -42,6 +43,7 @@ export class OpenIncidents {
   readonly #devices: ReadonlyDevices;
   readonly #topology: ReadonlyTopology;
   readonly #changes: Changes;
+  readonly #clock: Clock;
   /** By `kind/id`, the incidents that a device or property shows. */
   readonly #shownBy = new Map<string, Incident[]>();
   /** The incidents whose sonic or property is not known. */
@@ -57,10 +59,11 @@ export class OpenIncidents {
   /** What the incident entities of all devices depend on, when all devices were last marked as changed. */
   #decisive = '';
 
-  constructor(devices: ReadonlyDevices, topology: ReadonlyTopology, changes: Changes) {
+  constructor(devices: ReadonlyDevices, topology: ReadonlyTopology, changes: Changes, clock: Clock) {
     this.#devices = devices;
     this.#topology = topology;
     this.#changes = changes;
+    this.#clock = clock;
   }
 
   /** Stores the open incidents. An incident is closed if a complete list misses it, or any list has it as closed. */
@@ -89,7 +92,7 @@ export class OpenIncidents {
   markStale(readBefore: number): string[] {
     const { areKnown } = this;
     const ids = this.#table.markStale(readBefore);
-    if (this.areKnown !== areKnown) this.#mayMove = true;
+    if (this.areKnown !== areKnown || ids.length > 0) this.#mayMove = true;
     return ids;
   }
 
@@ -131,7 +134,12 @@ export class OpenIncidents {
       ...[id, type, device?.id, propertyId],
       ...(formerSonic === null ? [] : [formerSonic, this.#topology.propertyOf('sonic', formerSonic)]),
     ]);
-    const decisive = JSON.stringify([this.areKnown, this.#topology.onlyProperty, unplaced]);
+    const decisive = JSON.stringify([
+      this.areKnown,
+      this.#staleTimes(this.#table.records),
+      this.#topology.onlyProperty,
+      unplaced,
+    ]);
     const isAllAffected = decisive !== this.#decisive;
     this.#decisive = decisive;
     return { events, isAllAffected };
@@ -167,10 +175,26 @@ export class OpenIncidents {
     return this.#table.isListFresh;
   }
 
-  /** The shown incidents that a list does not have. */
+  /** The shown incidents that a list does not have. The one that was read longest ago comes first. */
   missingFrom(listed: readonly Incident[]): Incident[] {
     const ids = new Set(listed.map(({ id }) => idKey(id)));
-    return this.#table.records.filter(({ id }) => !ids.has(idKey(id)) && this.#places.get(id)?.isShown);
+    const readAt = ({ id }: Incident) => this.#table.readAt(id) ?? 0;
+    return this.#table.records
+      .filter(({ id }) => !ids.has(idKey(id)) && this.#places.get(id)?.isShown)
+      .toSorted((one, other) => readAt(one) - readAt(other));
+  }
+
+  /**
+   * Since when open incidents were not confirmed, in ms since 1970: when the oldest reading among them was sent. Null if no
+   * reading is too old.
+   */
+  unconfirmedSince(incidents: readonly Incident[]): number | null {
+    const times = this.#staleTimes(incidents);
+    return times.length === 0 ? null : Math.min(...times) + this.#clock.now() - this.#clock.monotonic();
+  }
+
+  #staleTimes(incidents: readonly Incident[]): number[] {
+    return incidents.flatMap(({ id }) => (this.#table.isStale(id) ? (this.#table.readAt(id) ?? []) : []));
   }
 
   /** Since when an open incident says that a hub has lost the cloud, in ms of the monotonic clock; null if none does. */

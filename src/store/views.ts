@@ -21,6 +21,7 @@ export function propertyViewOf(
   const accepted = account.kept.accepted.get(id) ?? {};
   const property = devices.property.get(id);
   if (!property || !topology.isShown('property', id)) return null;
+  const ownIncidents = incidents.shownBy('property', id);
   return {
     kind: 'property',
     property,
@@ -31,7 +32,8 @@ export function propertyViewOf(
     pause,
     pauseMinutes: account.kept.pauseMinutes.get(id) ?? defaultPauseMinutes,
     contents,
-    incidents: incidents.shownBy('property', id),
+    incidents: ownIncidents,
+    unconfirmedSince: incidents.unconfirmedSince(ownIncidents),
     possibleIncidents: incidents.possibleAt('property', id),
     // If a signal is not known to be in this property yet, its incidents would be missing here.
     areIncidentsKnown: incidents.areKnown && topology.areSignalsKnown(id),

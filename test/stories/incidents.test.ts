@@ -51,6 +51,76 @@ describe('an incident that closed in an outage', () => {
   });
 });
 
+describe('an open incident while its list alone cannot be read', () => {
+  async function startWithLeak() {
+    const home = new Home();
+    for (const id of home.world.incidents.ids) home.world.closeIncident(id);
+    const { id } = home.world.openIncident({ type, sonicId: home.sonicId });
+    await home.start();
+    const shown = (key: string) => home.entity(home.sonicId, key).state;
+    expect([shown(`binary_sensor_incident_${type}`), shown('sensor_open_incidents')]).toEqual(['ON', 1]);
+    const refuse = (...names: string[]) => {
+      home.strike = ({ operation }) => (operation && names.includes(operation) ? 'error-500' : null);
+    };
+    return { home, id, shown, refuse };
+  }
+
+  it('is read by itself, once for each schedule, and closes when the cloud says so', async () => {
+    const { home, id, shown, refuse } = await startWithLeak();
+    refuse('list_incidents');
+    const asked = home.asked('read_incident').length;
+    await home.pass(10 * minuteMs);
+    const times = home.asked('read_incident').length - asked;
+    expect([times >= 10, times <= 21]).toEqual([true, true]);
+    expect(shown(`binary_sensor_incident_${type}`)).toBe('ON');
+    // It is confirmed, but there may be others.
+    expect(home.json(`property/${home.propertyId}/incidents`)).toMatchObject({
+      open_count: null,
+      highest_severity: null,
+      open: [{ id }],
+    });
+    expect(home.entity(home.propertyId, 'sensor_summary').state).not.toContain('not confirmed');
+    expect(home.json('bridge/health').status).toBe('degraded');
+    home.world.closeIncident(id);
+    await home.pass(minuteMs);
+    expect(shown(`binary_sensor_incident_${type}`)).toBeNull();
+    expect(home.json(`sonic/${home.sonicId}/incidents`).open[type]).toBeNull();
+    home.bridge.kill();
+  });
+
+  it('stays shown if it cannot be read either, and the sentence says since when', async () => {
+    const { home, shown, refuse } = await startWithLeak();
+    refuse('list_incidents', 'read_incident');
+    await home.pass(10 * minuteMs);
+    expect([shown(`binary_sensor_incident_${type}`), shown('sensor_open_incidents')]).toEqual(['ON', null]);
+    expect(home.entity(home.propertyId, 'sensor_highest_severity').state).toBeNull();
+    expect(home.entity(home.propertyId, 'sensor_summary').state).toMatch(
+      /^Leak at Kitchen, .*The cloud has not confirmed this since 09:00\./,
+    );
+    home.strike = () => null;
+    await home.pass(minuteMs);
+    expect(shown('sensor_open_incidents')).toBe(1);
+    expect(home.entity(home.propertyId, 'sensor_summary').state).not.toContain('confirmed');
+    home.bridge.kill();
+  });
+
+  it('closes by the answer to a request', async () => {
+    const { home, id, shown, refuse } = await startWithLeak();
+    refuse('list_incidents', 'read_incident');
+    await home.pass(minuteMs);
+    home.world.closeIncident(id);
+    refuse('list_incidents');
+    home.broker.publish(
+      'sonic2mqtt/bridge/request/read_incident',
+      `{"params":{"incident_id":"${id}"}}`,
+      false,
+    );
+    await home.pass(secondMs);
+    expect(shown(`binary_sensor_incident_${type}`)).toBe('OFF');
+    home.bridge.kill();
+  });
+});
+
 describe('an incident is announced once at its device', () => {
   it('that becomes known only after a restart, and not again after the next', async () => {
     const home = new Home();

@@ -229,6 +229,7 @@ export function propertyView(changes: Partial<PropertyView> = {}): PropertyView 
     incidents: [anIncident()],
     possibleIncidents: [],
     areIncidentsKnown: true,
+    unconfirmedSince: null,
     isReporting: true,
     ...changes,
   };

@@ -62,7 +62,14 @@ const lowBattery = { name: 'Low battery', type: 'low_battery_level', urgency: 'n
 function headline(changes: Partial<HeadlineFacts>) {
   const { tone, sentences, details } = headlineOf({
     ...{ cloud: up, broker: up, health: 'ok', isLoading: false, isWhole: true },
-    ...{ valves: [open], mayHaveMore: false, alerts: [], areAlertsKnown: true, todayL: 142 },
+    ...{
+      valves: [open],
+      mayHaveMore: false,
+      alerts: [],
+      areAlertsKnown: true,
+      unconfirmedSince: null,
+      todayL: 142,
+    },
     ...changes,
   });
   const words = [sentences, details].map((each) => each.map(({ text }) => text).join(' '));
@@ -270,7 +277,14 @@ describe('the headline', () => {
   it('has the names and figures that its sentences need', () => {
     const facts: HeadlineFacts = {
       ...{ cloud: up, broker: up, health: 'ok', isLoading: false, isWhole: true },
-      ...{ valves: [open, closed], alerts: [], areAlertsKnown: true, mayHaveMore: false, todayL: 142 },
+      ...{
+        valves: [open, closed],
+        alerts: [],
+        areAlertsKnown: true,
+        mayHaveMore: false,
+        unconfirmedSince: null,
+        todayL: 142,
+      },
     };
     expect(headlineOf(facts).sentences[1]?.values).toEqual({ count: 1, of: 2, litres: 142 });
     const leak = headlineOf({ ...facts, alerts: [alertAt(open)] });

@@ -34,6 +34,7 @@ async function start(clock: Clock = systemClock) {
       sonics: Array.from({ length: devicesAPage + 1 }, () => sonicView({ isStale: true })),
       incidents: [],
       areIncidentsKnown: true,
+      unconfirmedSince: null,
       incidentsReadAt: null,
       readAt: () => {
         bridge.rows += 1;

@@ -34,6 +34,7 @@ function overview(changes: Partial<StatusSnapshot> = {}): StatusSnapshot {
     sonics: [sonicView({ propertyId: 'property-1', sonic: aSonic({ valve_state: 'open' }), valve: 'open' })],
     incidents: [],
     areIncidentsKnown: true,
+    unconfirmedSince: null,
     incidentsReadAt: 5_000,
     readAt: () => 4_000,
     ...changes,
