@@ -102,6 +102,12 @@ function pressureTestResult(place: Place): Shown {
   return newest?.type?.slice('pressure_test_'.length) ?? 'no_problem';
 }
 
+/** An unknown word of the valve is unknown, not "no". */
+function isInState(place: Place, wanted: string): Shown {
+  const word = wordOf(sonic(place)?.valve_state);
+  return valveStates.some((each) => each === word) ? onOff(word === wanted) : null;
+}
+
 /**
  * What each entity must show that shows fields of a record: by kind of device, then by component ID. `world`
  * is the simulated cloud with all its devices.
@@ -158,9 +164,8 @@ export const recordTruths: Readonly<
       const written = sonic(place)?.valve_state ?? null;
       return written === null ? null : (valveStates.find((each) => each === wordOf(written)) ?? 'other');
     },
-    binary_sensor_valve_problem: (place) => onOff(wordOf(sonic(place)?.valve_state) === 'faulty'),
-    binary_sensor_pressure_test_running: (place) =>
-      onOff(wordOf(sonic(place)?.valve_state) === 'pressure_test'),
+    binary_sensor_valve_problem: (place) => isInState(place, 'faulty'),
+    binary_sensor_pressure_test_running: (place) => isInState(place, 'pressure_test'),
     sensor_battery: (place) => batteries[wordOf(sonic(place)?.battery)] ?? 'other',
     binary_sensor_battery_low: (place) => onOff(/^(low|critical)$/.test(wordOf(sonic(place)?.battery))),
     binary_sensor_external_power: (place) => onOff(wordOf(sonic(place)?.battery) === 'external_power_supply'),
