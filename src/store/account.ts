@@ -20,7 +20,6 @@ import { LinkFlaps } from './links.ts';
 import { PropertyFilter } from './propertyFilter.ts';
 import { Table } from './table.ts';
 import { Topology } from './topology.ts';
-import { UnreachableDevices } from './unreachableDevices.ts';
 import { ValveRecords } from './valveRecords.ts';
 import { Valves } from './valves.ts';
 
@@ -48,7 +47,6 @@ export class Account {
   readonly flaps = { signal: new LinkFlaps(), sonic: new LinkFlaps() };
   readonly valves = new Valves();
   readonly valveRecords: ValveRecords;
-  readonly unreachable = new UnreachableDevices();
   readonly settings = new DetailTable<PropertySettings>(withoutSettings);
   readonly notifications = new DetailTable<NotificationSettings>(withoutSettings);
   /** What is kept over a restart. */

@@ -17,25 +17,16 @@ export type Dirty = Readonly<Record<PlannedKind, ReadonlySet<string>>>;
 export class Changes {
   #dirty = nothing();
   #isMarked = false;
-  #reporters: DeviceKey[] = [];
 
   mark(kind: PlannedKind, id: string): void {
     this.#dirty[kind].add(id);
     this.#isMarked = true;
-    if (kind === 'signal' || kind === 'sonic') this.#reporters.push({ kind, id });
   }
 
   /** The devices and incidents marked since the last call. */
   take(): Dirty {
     const taken = this.#dirty;
     this.#dirty = nothing();
-    return taken;
-  }
-
-  /** The signals and sonics marked since the last call. */
-  takeReporters(): readonly DeviceKey[] {
-    const taken = this.#reporters;
-    this.#reporters = [];
     return taken;
   }
 

@@ -49,8 +49,8 @@ export class ShownDevices {
     return this.#shown[kind].get(id) ?? null;
   }
 
-  /** Ids of the devices that are shown in a property. */
-  idsIn(kind: CloudDeviceKind, propertyId: string): string[] {
+  /** Ids of the devices that are shown in a property, or in no known one. */
+  idsIn(kind: CloudDeviceKind, propertyId: string | null): string[] {
     return [...this.#shown[kind]].flatMap(([id, each]) => (each === propertyId ? [id] : []));
   }
 

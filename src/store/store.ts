@@ -161,12 +161,14 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Notes that records which the poll read before that time are too old to be shown as the present. */
   markStale(poll: PollName, readBefore: number): void {
+    const wereListed = this.devices.sonic.isListFresh;
     for (const [kind, tables] of this.#account.readBy[poll]) {
       for (const id of tables.flatMap((table) => table.markStale(readBefore))) {
         this.touch(kind, id);
         if (poll === 'signals') this.#touchLinks(id);
       }
     }
+    this.#touchIfListed(wereListed);
     this.#settle();
   }
 
@@ -378,11 +380,16 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Null for a property that is not shown. */
   propertyView(id: string): PropertyView | null {
-    return propertyViewOf(this.#account, id, this.pauseOf(id), () => ({
-      signals: this.#shown.idsIn('signal', id).flatMap((each) => this.signalView(each) ?? []),
-      sonics: this.#shown.idsIn('sonic', id).flatMap((each) => this.sonicView(each) ?? []),
-      mayHaveMore: this.#shown.hasStraySonics,
-    }));
+    let contents: ReturnType<PropertyView['contents']> | undefined;
+    const look = () => {
+      contents ??= {
+        signals: this.#shown.idsIn('signal', id).flatMap((each) => this.signalView(each) ?? []),
+        sonics: this.#sonicsIn(id),
+        mayHaveMore: this.#shown.hasStraySonics,
+      };
+      return contents;
+    };
+    return propertyViewOf(this.#account, id, this.pauseOf(id), look, (found) => this.#isReporting(found));
   }
 
   /** The pause of a property's automatic shut-off, also if the property is not shown; undefined while it is not known. */
@@ -468,11 +475,19 @@ export class Store extends EventEmitter<StoreEvents> {
 
   // ---- what is to be published --------------------------------------------------------------------------------
 
-  /** What was marked since the last call, and the properties of these devices, because a property sums up its devices. */
+  /**
+   * What was marked since the last call, and the properties of these devices, because a property sums up its devices. A sonic
+   * whose property is not known may be in any.
+   */
   takeDirty(): Dirty {
     const dirty = this.#changes.take();
+    const propertiesOf = (kind: 'signal' | 'sonic', id: string) => {
+      const isStray =
+        kind === 'sonic' && this.#shown.has(kind, id) && this.#shown.propertyOf(kind, id) === null;
+      return isStray ? this.ids('property') : (this.#shown.propertyOf(kind, id) ?? []);
+    };
     const properties = (['signal', 'sonic'] as const).flatMap((kind) =>
-      [...dirty[kind]].flatMap((id) => this.#shown.propertyOf(kind, id) ?? []),
+      [...dirty[kind]].flatMap((id) => propertiesOf(kind, id)),
     );
     return { ...dirty, property: new Set([...dirty.property, ...properties]) };
   }
@@ -517,7 +532,6 @@ export class Store extends EventEmitter<StoreEvents> {
       if (event === 'incident_closed') this.#account.valveRecords.incidentClosed(device.id, record);
     }
     this.#explainMovements();
-    this.#recordUnreachable();
     for (const event of deviceEvents) this.emit('device', event);
     for (const event of incidentEvents) this.emit('incident', event);
     if (this.#changes.wasMarked()) this.emit('change');
@@ -546,19 +560,23 @@ export class Store extends EventEmitter<StoreEvents> {
     });
   }
 
-  /** Marks the properties in which a first device is unreachable, or no device is any more. */
-  #recordUnreachable(): void {
-    const { unreachable, devices } = this.#account;
-    // Until a list was complete, a sonic that none had may be in any property.
-    const changed = unreachable.record('', devices.sonic.isListFresh ? undefined : null);
-    for (const { kind, id } of this.#changes.takeReporters()) {
-      const isUnreachable = this.view(kind, id)?.isReporting === false;
-      const propertyId = isUnreachable ? this.topology.propertyOf(kind, id) : undefined;
-      changed.push(...unreachable.record(`${kind}/${id}`, propertyId));
-    }
-    for (const each of changed)
-      for (const propertyId of each === null ? this.ids('property') : [each])
-        this.touch('property', propertyId);
+  #sonicsIn(propertyId: string | null): SonicView[] {
+    return this.#shown.idsIn('sonic', propertyId).flatMap((id) => this.sonicView(id) ?? []);
+  }
+
+  /** Marks all properties if it is no longer, or only now, known that every sonic was listed. */
+  #touchIfListed(wereListed: boolean): void {
+    if (this.devices.sonic.isListFresh !== wereListed) this.touchAll(['property']);
+  }
+
+  /**
+   * Whether no device of the property is unreachable, so that the absence of incidents means that none is open. A sonic whose
+   * property is not known may be in any, and so may one that no complete list has had yet.
+   */
+  #isReporting({ signals, sonics }: ReturnType<PropertyView['contents']>): boolean {
+    const strays = this.#shown.hasStraySonics ? this.#sonicsIn(null) : [];
+    const views = [...signals, ...sonics, ...strays];
+    return this.devices.sonic.isListFresh && views.every(({ isReporting }) => isReporting);
   }
 
   /** Marks a device whose values have changed. */
@@ -604,8 +622,10 @@ export class Store extends EventEmitter<StoreEvents> {
       ...own.filter(({ id }) => this.#account.topology.setWifi(id, true)).map(({ id }) => id),
     ];
     const isComplete = hub.isComplete && wifi.isComplete;
+    const wereListed = this.devices.sonic.isListFresh;
     const records = [...hub.records, ...own];
     this.#record('sonic', this.#account.devices.sonic.replaceAll({ ...hub, records, isComplete }));
+    this.#touchIfListed(wereListed);
     for (const id of moved.map((each) => this.devices.sonic.idOf(each))) {
       // Another operation reads its telemetry from now on.
       for (const isWifi of [false, true]) this.#telemetry(isWifi).forget(id);

@@ -16,6 +16,7 @@ export function propertyViewOf(
   id: string,
   pause: PropertyView['pause'],
   contents: PropertyView['contents'],
+  isReporting: (contents: ReturnType<PropertyView['contents']>) => boolean,
 ): PropertyView | null {
   const { devices, topology, incidents } = account;
   const accepted = account.kept.accepted.get(id) ?? {};
@@ -37,7 +38,7 @@ export function propertyViewOf(
     possibleIncidents: incidents.possibleAt('property', id),
     // If a signal is not known to be in this property yet, its incidents would be missing here.
     areIncidentsKnown: incidents.areKnown && topology.areSignalsKnown(id),
-    isReporting: !account.unreachable.mayBeIn(id),
+    isReporting: isReporting(contents()),
   };
 }
 
