@@ -54,15 +54,15 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'a pressure test is no closed valve',
     file: 'src/model/valve.ts',
-    text: "if (valveState === 'pressure_test') return lastSettled;",
-    replacement: "if (valveState === 'pressure_test') return 'closed';",
+    text: "if (word === 'pressure_test') return lastSettled;",
+    replacement: "if (word === 'pressure_test') return 'closed';",
     tests: valveTests,
   },
   {
     promise: 'an unknown word is no position',
     file: 'src/model/valve.ts',
-    text: 'return shownByState.get(valveState) ?? null;',
-    replacement: 'return shownByState.get(valveState) ?? lastSettled;',
+    text: 'return shownByState.get(word) ?? null;',
+    replacement: 'return shownByState.get(word) ?? lastSettled;',
     tests: valveTests,
   },
   {
@@ -222,8 +222,8 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'a property does not vouch for valves that no list had',
     file: 'src/store/store.ts',
-    text: 'devices.sonic.isListFresh ? undefined : null',
-    replacement: 'undefined',
+    text: 'this.devices.sonic.isListFresh && views.every',
+    replacement: 'views.every',
     tests: ['test/stories/knownInThisRun.test.ts'],
   },
   {
@@ -271,9 +271,37 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'a property does not say that nothing leaks at an offline valve',
     file: 'src/store/views.ts',
-    text: 'isReporting: !account.unreachableSonics.mayBeIn(id)',
+    text: 'isReporting: isReporting(contents())',
     replacement: 'isReporting: true',
     tests: uncertainTests,
+  },
+  {
+    promise: 'an unknown word of a link takes nothing offline',
+    file: 'src/model/devices.ts',
+    text: 'return link !== null && isConnected(link) !== false;',
+    replacement: 'return isConnected(link) === true;',
+    tests: ['test/unit/model/devices.test.ts'],
+  },
+  {
+    promise: 'a refused list hides no leak',
+    file: 'src/store/topology.ts',
+    text: 'this.arePlacesKnown && this.isAnyListRefused',
+    replacement: 'false',
+    tests: ['test/stories/topology.test.ts'],
+  },
+  {
+    promise: 'a replaced hub is no trouble of any valve',
+    file: 'src/store/incidents.ts',
+    text: 'if (device === null && isAboutHub(record)) return false;',
+    replacement: '',
+    tests: ['test/stories/unassigned.test.ts'],
+  },
+  {
+    promise: 'a resolved leak ends while only the list of incidents fails',
+    file: 'src/polling/lists.ts',
+    text: 'if (!isRetry && error instanceof CloudError) await this.#confirmOpen(startedAt);',
+    replacement: '',
+    tests: ['test/stories/incidents.test.ts'],
   },
   {
     promise: 'an incident without a type may be of any',
