@@ -38,7 +38,6 @@ export class ReadTest {
     this.#clock = clock;
   }
 
-  /** Whether the broker keeps commands from the bridge. */
   get isDenied(): boolean {
     return this.#lost >= maxLost;
   }
