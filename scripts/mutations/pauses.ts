@@ -48,7 +48,7 @@ export const pauseMutations: readonly Mutation[] = [
   {
     promise: 'a pause of an earlier run is taken up',
     file: pauses,
-    text: 'for (const [id, pause] of memory.pauses) {',
+    text: 'for (const [id, pause] of state.kept.pauses) {',
     replacement: 'for (const [id, pause] of new Map<string, Pause>()) {',
     tests: stories,
   },
@@ -76,8 +76,8 @@ export const pauseMutations: readonly Mutation[] = [
   {
     promise: 'a pause whose state file is lost ends',
     file: 'src/publishing/brokerScans.ts',
-    text: 'isFromLostRun ? found.pauses : []',
-    replacement: '[]',
+    text: 'for (const [id, each] of found) {',
+    replacement: 'for (const [id, each] of new Map<string, null>()) {',
     tests: stories,
   },
   {
