@@ -27,7 +27,7 @@ const busyStateFile = (module: string) => `
 const { StateFile } = await import('${module}');
 const { writeSync } = await import('node:fs');
 const say = (line) => writeSync(2, line + '\\n');
-const log = { debug: say, info: say, warn: say };
+const log = { debug: say, info() {}, warn: say };
 const state = new StateFile(process.argv[1], log);
 await state.open();
 const { announced, usage } = state.kept;
