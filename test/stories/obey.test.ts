@@ -123,17 +123,18 @@ describe('a valve that obeys late', () => {
     }
   });
 
-  it('is shown as failed although another client closes it', async () => {
+  it('is shown as failed until it is read where it was to go, also if another client closes it', async () => {
     const home = new Home();
     home.world.settings.change(home.propertyId, { auto_shut_off: false });
     await home.start();
     weaken(home);
     ask(home, 'CLOSE');
     await home.pass(2 * minuteMs);
+    expect(last(home)).toMatchObject({ status: 'not_confirmed', failed: { action: 'close' } });
     home.world.setValve(home.sonicId, 'closed');
     await home.pass(2 * minuteMs);
     expect(movement(home)).toMatchObject({ valve: 'closed', by: 'elsewhere' });
-    expect(last(home)).toMatchObject({ status: 'not_confirmed', failed: { action: 'close' } });
+    expect(last(home)).toMatchObject({ status: 'not_confirmed', failed: null });
     home.bridge.kill();
   });
 });
