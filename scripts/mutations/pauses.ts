@@ -148,7 +148,7 @@ export const pauseMutations: readonly Mutation[] = [
     file: stateFile,
     text: 'if (unreadableCodes.includes(code)) return',
     replacement: "if ([...unreadableCodes, 'EIO'].includes(code)) return",
-    tests: stories,
+    tests: stateTests,
   },
   {
     promise: 'of two that start together, one has the lock',
