@@ -3,8 +3,8 @@ import type { Log } from '../base/log.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
+import type { DeviceReads } from './deviceReads.ts';
 import type { LocalDays } from './localDays.ts';
-import type { DeviceReads } from './perDevice.ts';
 import type { PollStatuses } from './pollStatus.ts';
 
 /** What all polls work with. */

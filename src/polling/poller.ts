@@ -6,9 +6,10 @@ import { isSignalReachable } from '../model/devices.ts';
 import { byPoll, listPolls, type PollName, pollNames, pollTable, sonicPolls } from '../model/polls.ts';
 import type { Incident } from '../model/records.ts';
 import { Details } from './details.ts';
+import { DeviceReads } from './deviceReads.ts';
 import { Lists } from './lists.ts';
 import { LocalDays } from './localDays.ts';
-import { DeviceReads, dropUnavailable } from './perDevice.ts';
+import { dropUnavailable } from './perDevice.ts';
 import type { PollParts } from './pollParts.ts';
 import { PollSchedule } from './pollSchedule.ts';
 import {
