@@ -128,8 +128,12 @@ export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
     this.emit('changed');
   }
 
-  /** Cancels the timers. */
+  /**
+   * Cancels the timers, and reports nothing more. The broker sends this bridge its own `offline`, and an answer to that
+   * would make others believe that it runs again.
+   */
   stop(): void {
+    this.removeAllListeners();
     this.#cancelTimer();
     this.#cancelGreeting?.();
   }
