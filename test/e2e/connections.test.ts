@@ -45,7 +45,7 @@ function overhearing(): { env: Record<string, string>; heard: () => string[] } {
     heard: () =>
       [...new Set(lines())]
         .map((line) => JSON.parse(line).join(' '))
-        .filter((line) => !line.endsWith('/lock'))
+        .filter((line) => !/\/lock-\w+$/.test(line))
         .toSorted(),
   };
 }

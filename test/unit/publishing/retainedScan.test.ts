@@ -45,7 +45,10 @@ describe('what is found on the broker', () => {
     const { usage, incidents, pauses, wifiSonics } = found(states);
     expect([...usage]).toEqual([['kitchen', expect.objectContaining({ frozenMl: 7_000 })]]);
     expect([...incidents]).toEqual(['leak']);
-    expect([...pauses]).toEqual([['home', { until: Date.parse('2026-11-20T13:00:00Z'), isOver: false }]]);
+    expect([...pauses]).toEqual([
+      ['home', { until: Date.parse('2026-11-20T13:00:00Z'), isOver: false }],
+      ['shop', null],
+    ]);
     expect([...wifiSonics]).toEqual(['kitchen']);
   });
 
