@@ -108,6 +108,12 @@ function isInState(place: Place, wanted: string): Shown {
   return valveStates.some((each) => each === word) ? onOff(word === wanted) : null;
 }
 
+/** An unknown word of the battery is unknown, not "no". */
+function isPowered(place: Place, wanted: string): Shown {
+  const word = batteries[wordOf(sonic(place)?.battery)];
+  return word === undefined ? null : onOff(word === wanted);
+}
+
 /**
  * What each entity must show that shows fields of a record: by kind of device, then by component ID. `world`
  * is the simulated cloud with all its devices.
@@ -167,8 +173,8 @@ export const recordTruths: Readonly<
     binary_sensor_valve_problem: (place) => isInState(place, 'faulty'),
     binary_sensor_pressure_test_running: (place) => isInState(place, 'pressure_test'),
     sensor_battery: (place) => batteries[wordOf(sonic(place)?.battery)] ?? 'other',
-    binary_sensor_battery_low: (place) => onOff(/^(low|critical)$/.test(wordOf(sonic(place)?.battery))),
-    binary_sensor_external_power: (place) => onOff(wordOf(sonic(place)?.battery) === 'external_power_supply'),
+    binary_sensor_battery_low: (place) => isPowered(place, 'low'),
+    binary_sensor_external_power: (place) => isPowered(place, 'external_power_supply'),
     binary_sensor_radio_connection: (place) => onOff(isConnected(sonic(place)?.radio_connection)),
     sensor_radio_rssi: (place) => sonic(place)?.radio_rssi ?? null,
     sensor_status: (place) => sonic(place)?.status ?? null,

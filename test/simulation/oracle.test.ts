@@ -245,6 +245,35 @@ describe('shown is true', () => {
     expect(bench.violations).toHaveLength(1);
   });
 
+  it.each<[string, string, (bench: OracleBench) => void]>([
+    ['valve', 'valve_problem', ({ simulator, sonicId }) => simulator.world.setValve(sonicId, 'sideways')],
+    [
+      'valve',
+      'pressure_test_running',
+      ({ simulator, sonicId }) => simulator.world.setValve(sonicId, 'sideways'),
+    ],
+    [
+      'battery',
+      'battery_low',
+      ({ simulator, sonicId }) => simulator.world.changeSonic(sonicId, { battery: 'solar' }),
+    ],
+    [
+      'battery',
+      'external_power',
+      ({ simulator, sonicId }) => simulator.world.changeSonic(sonicId, { battery: 'solar' }),
+    ],
+  ])('reports an unknown word of the %s that is shown as no (%s)', async (_words, key, change) => {
+    const bench = new OracleBench();
+    bench.announce(`binary_sensor_${key}`);
+    change(bench);
+    await bench.pass(9 * minuteMs);
+    bench.show({ [key]: 'OFF' });
+    expect(bench.violations).toHaveLength(1);
+    bench.show({ [key]: null });
+    await bench.pass(9 * minuteMs);
+    expect(bench.violations).toHaveLength(1);
+  });
+
   it('reports a leak sensor that stays off too long during a leak', async () => {
     const bench = new OracleBench();
     bench.announce('binary_sensor_incident_water_presence_detected');
