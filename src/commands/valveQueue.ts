@@ -137,11 +137,10 @@ export class ValveQueue {
     // One listener for each valve that is being read.
     setMaxListeners(0, stopping);
     store.on('undone', (id) => {
-      const [is, was] =
-        store.valveRecord(id).movement?.valve === 'open' ? ['opened', 'closed'] : ['closed', 'opened'];
+      const is = store.valveRecord(id).movement?.valve === 'open' ? 'opened' : 'closed';
       log.warn(
         { device: id },
-        `Valve ${store.label('sonic', id)} ${is} although the newest command ${was} it. A command from before the restart may have arrived late. Look at the valve`,
+        `Valve ${store.label('sonic', id)} ${is} against the newest command. A command from before the restart may have arrived late. Look at the valve`,
       );
       void poller.runNow('sonics');
     });

@@ -1,5 +1,5 @@
 import { listNames } from '../base/listNames.ts';
-import { didYouMean, nearest } from '../base/nearest.ts';
+import { nearest } from '../base/nearest.ts';
 import { incidentName } from '../entities/incidents.ts';
 import { isTimezone } from '../model/calendar.ts';
 import { isAboutHub, isTypeUnknown } from '../model/incidents.ts';
@@ -176,8 +176,9 @@ export function unmatchedFilters({ devices, filter }: Store): string[] {
   if (!devices.property.isComplete) return [];
   const names = devices.property.records.flatMap(({ id, name }) => (name ? [name, id] : [id]));
   return filter.unmatched.map((word) => {
-    const hint = didYouMean(nearest(word, names)) || '. Check the name';
-    return `filters.properties: the account has no property ${word}${hint}`;
+    const near = nearest(word, names);
+    const hint = near === null ? 'Check the name' : `Did you mean ${near}?`;
+    return `filters.properties: the account has no property ${word}. ${hint}`;
   });
 }
 

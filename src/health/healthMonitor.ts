@@ -359,12 +359,11 @@ function announcedElsewhere(
 ): HealthProblem[] {
   if (announcer === null) return [];
   const { properties, signals, sonics } = store.counts();
-  const where = `Another bridge (${announcer}) announces`;
   if (unannouncedCount < properties + signals + sonics) {
-    const message = `${where} some devices of this bridge to Home Assistant. Devices in both accounts stay with the bridge that announced them first`;
+    const message = `Another bridge (${announcer}) announces some devices of this bridge to Home Assistant. Devices in both accounts stay with the bridge that announced them first`;
     return [healthProblem('bridges', 'ok', message)];
   }
-  const message = `${where} devices of this bridge to Home Assistant. This bridge does not replace them. Stop the other bridge and run its cleanup`;
+  const message = `Another bridge (${announcer}) announces devices of this bridge to Home Assistant. This bridge does not replace them. Stop the other bridge and run its cleanup`;
   return [healthProblem('bridges', 'degraded', message, message, 'broker')];
 }
 

@@ -59,6 +59,5 @@ export function overload(load: Load, client: CloudClient, isLate: boolean): stri
     ? `${option} allows ${budget}`
     : `the cloud answers about ${answered} (${(meanMs / 1_000).toFixed(1)} s each)`;
   const every = describeDuration((load.intervalMs(largest) * perMinute) / (isOverBudget ? budget : answered));
-  const effect = `The ${pollTable[largest].label} are read about every ${every}`;
-  return `The schedules need ${perMinute} requests per minute, and ${limit}. ${effect}. Increase ${option} or schedules.${largest}`;
+  return `The schedules need ${perMinute} requests per minute, and ${limit}. The ${pollTable[largest].label} are read about every ${every}. Increase ${option} or schedules.${largest}`;
 }
