@@ -362,7 +362,7 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'health tells of devices that another bridge announces',
     file: 'src/health/healthMonitor.ts',
-    text: "['bridges', otherBridges.announcerProblem, 'broker'],",
+    text: '...announcedElsewhere(otherBridges, store),',
     replacement: '',
     tests: ['test/stories/otherInstallations.test.ts'],
   },
@@ -404,8 +404,8 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'a total does not begin again at zero',
     file: 'src/polling/usage.ts',
-    text: 'this.#parts.state.remembersUsage(sonicId) ? usage :',
-    replacement: 'usage ? usage :',
+    text: 'state.problem === null || state.kept.usage.isOnDisk(sonicId)',
+    replacement: 'true',
     tests: ['test/unit/polling/usage.test.ts', 'test/stories/water.test.ts'],
   },
   {
