@@ -25,9 +25,8 @@ interface Report {
 /** What is not copied: what others made of the sources, and what only weighs. */
 const left = new Set(['.git', 'coverage', 'dist', 'node_modules']);
 
-// Without the build that only the end-to-end tests need.
 const configuration = `export default {
-  test: { include: ['test/{unit,contract,stories}/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 20_000 },
+  test: { include: ['test/{unit,contract,stories,e2e}/**/*.test.ts'], globalSetup: ['test/support/build.ts'], testTimeout: 120_000, hookTimeout: 20_000 },
 };
 `;
 
@@ -70,7 +69,9 @@ export class Bench {
   async run(tests: readonly string[], options: readonly string[] = []): Promise<TestRun> {
     const reportFile = join(this.#folder, 'report.json');
     rmSync(reportFile, { force: true });
-    const output = await this.#vitest([
+    // Only the end-to-end tests need the build.
+    const environment = tests.some((test) => test.startsWith('test/e2e/')) ? {} : { SKIP_BUILD: '1' };
+    const output = await this.#vitest(environment, [
       ...['run', '--config', 'mutations.config.mjs', '--reporter', 'json', '--outputFile', reportFile],
       ...options,
       ...tests,
@@ -82,8 +83,11 @@ export class Bench {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  #vitest(args: readonly string[]): Promise<string> {
-    const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', ...args], { cwd: this.#folder });
+  #vitest(environment: Readonly<Record<string, string>>, args: readonly string[]): Promise<string> {
+    const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', ...args], {
+      cwd: this.#folder,
+      env: { ...process.env, ...environment },
+    });
     const timer = setTimeout(() => child.kill('SIGKILL'), longestRunMs);
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {

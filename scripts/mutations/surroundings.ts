@@ -169,6 +169,20 @@ export const surroundingMutations: readonly Mutation[] = [
     tests: ['test/unit/broker/embedded.test.ts'],
   },
   {
+    promise: 'a connection is handed over in a turn of its own',
+    file: 'src/cloud/connections.ts',
+    text: 'setImmediate(callback, ...outcome);',
+    replacement: 'callback(...outcome);',
+    tests: ['test/e2e/lateHandshake.test.ts'],
+  },
+  {
+    promise: 'an exit resets what was sent and not delivered',
+    file: 'src/cloud/connections.ts',
+    text: "process.on('exit', () => reset(allSockets));",
+    replacement: '',
+    tests: ['test/e2e/givenUp.test.ts'],
+  },
+  {
     promise: 'a host is looked up once at a time',
     file: 'src/cloud/lookUp.ts',
     text: 'if (others) return;',
