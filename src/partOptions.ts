@@ -97,7 +97,7 @@ export function bridgeOptions(config: Config, secrets: Secrets, find?: BrokerFin
     will: { topic: topics.bridge('state'), payload: 'offline' },
     overheard: topics.liveBridgeFilters,
     subscriptions: [...commandFilters(topics), topics.requestFilter],
-    testTopic: topics.below('sonic', 'check', 'valve/set'),
+    testTopic: topics.below('sonic', 'check', 'name/set'),
     statusTopics: [config.homeassistant.status_topic],
   };
 }

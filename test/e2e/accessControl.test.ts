@@ -168,7 +168,7 @@ it.skipIf(!mosquittoAvailable()).each([
   [
     'reading the commands for valves',
     ['write sonic2mqtt/#', 'read sonic2mqtt/bridge/#', 'readwrite homeassistant/#'],
-    /does not send sonic2mqtt\/sonic\/check\/valve\/set back\. Commands may have no effect/,
+    /does not send sonic2mqtt\/sonic\/check\/name\/set back\. Commands may have no effect/,
   ],
 ])('an access list that forbids %s is told: not ready, and why', async (_, topics, reason) => {
   const simulator = new Simulator({ quiet: true });

@@ -180,13 +180,13 @@ describe('a broker that', () => {
   });
 
   it('accepts subscriptions to commands and sends none is told, until a command comes', async () => {
-    const isCommand = (topic: string) => topic.endsWith('/valve/set');
+    const isCommand = (topic: string) => topic.endsWith('/set');
     const home = new Home({ isWired: true });
     home.wire.play({ fromBroker: (packet) => packet.cmd === 'publish' && isCommand(packet.topic) });
     await home.start();
     await home.pass(minuteMs);
     const told =
-      'The MQTT broker does not send sonic2mqtt/sonic/check/valve/set back. Commands may have no effect. Check the access list of the broker';
+      'The MQTT broker does not send sonic2mqtt/sonic/check/name/set back. Commands may have no effect. Check the access list of the broker';
     expect(home.json('bridge/health')).toMatchObject({ status: 'degraded', reason: told });
     expect(brokerWarnings(home)).toEqual([`warn: ${told}`]);
     home.wire.play();
