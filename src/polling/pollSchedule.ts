@@ -46,7 +46,8 @@ export class PollSchedule {
 
   /**
    * Runs the task at once, resolves after that run, and then continues by the schedule. The task resolves to whether it
-   * succeeded, and never rejects. It is told whether the run is only a retry of a failed one: such a run delays no other.
+   * succeeded, and never rejects. Its argument says whether the run is only a retry of a failed one. Such a run delays no
+   * other.
    */
   async start(task: (isRetry: boolean) => Promise<boolean>): Promise<void> {
     if (this.#isStopped) return;

@@ -128,7 +128,7 @@ export class ValveRecords {
     if (mayArrive?.target === position && readAt <= mayArrive.until && command?.status === 'confirmed') {
       if (this.#undo(entry, command, position)) return 'undone';
     }
-    // Whoever has moved it, the valve is where the failed command was to move it.
+    // The valve is where the failed command was to move it, whatever has moved it.
     const { failed } = entry;
     const isReached = failed !== null && targetOf[failed.action] === position && readAt >= failedAt(entry);
     if (isReached) entry.failed = null;
