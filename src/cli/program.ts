@@ -171,17 +171,6 @@ async function createProgram(
       onEnd(await cleanup(contextOf(), options));
     });
 
-  add('uninstall', 'Remove the service that setup --service has made')
-    .addHelpText(
-      'after',
-      '\nStops and deletes the service, and deletes its messages on the broker as cleanup does.\n' +
-        'Asks before it deletes /etc/sonic2mqtt/config.yaml and the data in /var/lib/sonic2mqtt.',
-    )
-    .action(async () => {
-      const { uninstall } = await import('./uninstall.ts');
-      onEnd(await uninstall(contextOf()));
-    });
-
   add('dashboard', 'Print a Home Assistant dashboard of your valves')
     .addHelpText(
       'after',

@@ -7,11 +7,10 @@ import { promisify } from 'node:util';
 import unit from '../../systemd/sonic2mqtt.service?raw';
 import type { CommandContext } from './context.ts';
 
-/** The service's unit file, configuration and data. The unit contains the same paths. */
+/** The service's unit file and its configuration. The unit contains the same path. */
 export const serviceFiles = {
   unit: '/etc/systemd/system/sonic2mqtt.service',
   config: '/etc/sonic2mqtt/config.yaml',
-  data: '/var/lib/sonic2mqtt',
 } as const;
 
 /** The command that shows the log of the service. */
@@ -34,17 +33,13 @@ const logDelayMs = 500;
 
 const runFile = promisify(execFile);
 
-/** Runs systemctl; rejects if it fails. */
-export async function systemctl(
-  words: readonly string[],
-  options: { timeout?: number; signal?: AbortSignal },
-) {
+async function systemctl(words: readonly string[], options: { timeout?: number; signal?: AbortSignal }) {
   const { stdout } = await runFile('systemctl', words, options);
   return stdout;
 }
 
-/** Why this user cannot install, change or remove the service here; null if they can. */
-export async function serviceProblem({ configFile, signal }: CommandContext, command: string) {
+/** Why this user cannot install or change the service here; null if they can. */
+export async function serviceProblem({ configFile, signal }: CommandContext): Promise<string | null> {
   const { unit: file, config } = serviceFiles;
   if (configFile !== undefined) return `The service always uses ${config}. Leave out --config.`;
   // If systemd is not the first process, systemctl may exist but fail.
@@ -53,7 +48,7 @@ export async function serviceProblem({ configFile, signal }: CommandContext, com
     return 'This computer does not run systemd, so there is no service. See the other ways to install.';
   const version = Number(/\d+/.exec(shown)?.[0] ?? oldestSystemd);
   if (version < oldestSystemd) return `systemd ${version} is too old. You need ${oldestSystemd} or newer.`;
-  if (process.getuid?.() !== 0) return `Only root can change services. Run: sudo sonic2mqtt ${command}`;
+  if (process.getuid?.() !== 0) return 'Only root can change services. Run: sudo sonic2mqtt setup --service';
   if (existsSync(file) && !readFileSync(file, 'utf8').startsWith('# sonic2mqtt'))
     return `${file} is not from sonic2mqtt, so nothing was changed. Move it away first.`;
   return null;

@@ -36,7 +36,7 @@ export async function setup(context: CommandContext, options: { readonly service
 async function setUpService(context: CommandContext): Promise<number> {
   const { print, complain, signal } = context;
   const { config } = serviceFiles;
-  const problem = (await serviceProblem(context, 'setup --service')) ?? hiddenProgram();
+  const problem = (await serviceProblem(context)) ?? hiddenProgram();
   if (problem !== null) {
     complain(problem);
     return exitStatus.failed;
@@ -50,7 +50,6 @@ async function setUpService(context: CommandContext): Promise<number> {
   }
   print(`\nThe service runs, and starts with this computer. Its log: ${logCommand}`);
   print(`Options: ${config}. After a change: sudo systemctl restart sonic2mqtt`);
-  print('To remove everything again: sudo sonic2mqtt uninstall');
   return exitStatus.done;
 }
 

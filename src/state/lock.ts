@@ -12,7 +12,7 @@ const maxAttempts = 12;
 const maxWaitMs = 100;
 
 /** Whether a file in a data directory is a lock, also one of version 1.0.0. */
-export function isLock(name: string): boolean {
+function isLock(name: string): boolean {
   return /^lock(-[0-9a-f]{8})?$/.test(name);
 }
 

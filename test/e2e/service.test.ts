@@ -12,12 +12,16 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { demoCredentials } from '../../src/simulator/simulator.ts';
 import { startBridge } from '../support/bridge.ts';
 import { runProgram } from '../support/callProgram.ts';
-import { hasNamespaces, type Installation, startInstallation } from '../support/installation.ts';
+import {
+  documentedCommands,
+  hasNamespaces,
+  type Installation,
+  startInstallation,
+} from '../support/installation.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
 
 const unit = '/etc/systemd/system/sonic2mqtt.service';
 const config = '/etc/sonic2mqtt/config.yaml';
-const data = '/var/lib/private/sonic2mqtt';
 
 /** A machine with systemd, on which the program is installed for all users, a cloud and a broker. */
 async function startMachine() {
@@ -46,11 +50,8 @@ async function run(machine: Installation, command: string, answers: readonly str
   return { code, stdout: running.stdout, stderr: running.stderr };
 }
 
-const kept = (machine: Installation) =>
-  [unit, config, data].filter((each) => existsSync(machine.place(each)));
-
 describe.runIf(hasNamespaces)('sonic2mqtt setup --service', { timeout: 60_000 }, () => {
-  it('leads from nothing to a running bridge, renews it without questions, and uninstall leads back', async () => {
+  it('leads from nothing to a running bridge, renews it without questions, and its page leads back', async () => {
     const { machine, answers, broker, mqtt, sonicId } = await startMachine();
     const made = await run(machine, 'sonic2mqtt setup --service', answers);
     expect(made).toMatchObject({ code: 0, stderr: '' });
@@ -84,27 +85,22 @@ describe.runIf(hasNamespaces)('sonic2mqtt setup --service', { timeout: 60_000 },
       from,
     });
 
-    // The owner agrees. What somebody else has put there stays.
-    writeFileSync(machine.place('/etc/sonic2mqtt/ca.pem'), 'mine');
-    const removed = await run(machine, 'sonic2mqtt uninstall', ['y']);
-    expect(removed).toMatchObject({ code: 0, stderr: '' });
-    expect(removed.stdout).toMatch(
-      /Stopped the service.*\nDeleted \d\d+ retained messages\nDeleted .*\.service\n/,
-    );
-    expect(removed.stdout).toContain(
-      `Deleted ${config}\nKept /etc/sonic2mqtt, because other files are in it\n`,
-    );
+    const back = documentedCommands('docs/uninstall.md', 'Raspberry Pi or Linux').replace(/^.*npm .*$/m, '');
+    const removed = await run(machine, back);
+    expect(removed).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/Deleted \d\d+ retained messages\n/),
+      stderr: '',
+    });
     const stored = await watchTopics(broker.url, '#');
     await stored.settle();
     expect(stored.messages).toEqual([]);
     expect(machine.asked('systemctl').slice(-2)).toEqual([
-      ['disable', '--now', '--quiet', 'sonic2mqtt'],
+      ['disable', '--now', 'sonic2mqtt'],
       ['daemon-reload'],
     ]);
-    expect(kept(machine)).toEqual([]);
-    expect(readdirSync(machine.place('/etc/sonic2mqtt'))).toEqual(['ca.pem']);
+    expect([unit, '/etc/sonic2mqtt'].filter((each) => existsSync(machine.place(each)))).toEqual([]);
     expect(readdirSync(machine.place('/var/lib'), { recursive: true })).toEqual(['private']);
-    expect(await run(machine, 'sonic2mqtt uninstall')).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('fails with the log if the service does not start', async () => {
@@ -116,31 +112,14 @@ describe.runIf(hasNamespaces)('sonic2mqtt setup --service', { timeout: 60_000 },
     expect(made.stdout).toContain('cloud.emial');
   });
 
-  it('is stopped by uninstall, which asks before it leaves messages on a broker that is away', async () => {
-    const { machine, answers, broker } = await startMachine();
-    await run(machine, 'sonic2mqtt setup --service', answers);
-    await broker.stop();
-    const stopped = await run(machine, 'sonic2mqtt uninstall', ['']);
-    expect(stopped).toMatchObject({ code: 1, stderr: expect.stringContaining('MQTT broker: ') });
-    expect(kept(machine)).toEqual([unit, config, data]);
-    // The messages shall stay, and so shall account and data, until it is done once more.
-    expect(await run(machine, 'sonic2mqtt uninstall', ['y', ''])).toMatchObject({ code: 0 });
-    expect(kept(machine)).toEqual([config, data]);
-    expect(await run(machine, 'sonic2mqtt uninstall', ['y', 'y'])).toMatchObject({ code: 0 });
-    expect(kept(machine)).toEqual([]);
-  });
-
   it('changes no unit that somebody else has written', async () => {
     const { machine } = await startMachine();
     writeFileSync(machine.place(unit), '[Service]\nExecStart=/opt/mine\n');
-    for (const command of ['setup --service', 'uninstall']) {
-      const refused = await run(machine, `sonic2mqtt ${command}`);
-      expect(refused).toMatchObject({
-        code: 1,
-        stdout: '',
-        stderr: expect.stringContaining('is not from sonic2mqtt'),
-      });
-    }
+    expect(await run(machine, 'sonic2mqtt setup --service')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('is not from sonic2mqtt'),
+    });
     expect(readFileSync(machine.place(unit), 'utf8')).toContain('/opt/mine');
   });
 
@@ -169,7 +148,7 @@ describe('without what a service needs', () => {
     ['a systemd that is new enough', { version: '249' }, 'systemd 249 is too old'],
     ['the rights of root', { uid: 1000 }, 'Only root can change services. Run: sudo sonic2mqtt'],
     ['a place of its own', { options: ['--config', 'mine.yaml'] }, 'The service always uses /etc'],
-  ])('%s, both commands change nothing, and say so', async (_what, change, words) => {
+  ])('%s, it changes nothing, and says so', async (_what, change, words) => {
     const { version, uid, options } = { ...given, ...change };
     vi.stubEnv('PATH', `${machine.place('bin')}:${process.env['PATH']}`);
     vi.stubEnv('MACHINE', machine.folder);
@@ -179,13 +158,7 @@ describe('without what a service needs', () => {
       vi.unstubAllEnvs();
       vi.restoreAllMocks();
     });
-    for (const command of [['setup', '--service'], ['uninstall']]) {
-      const { code, stdout, stderr } = await runProgram([...options, ...command]);
-      expect({ code, stdout, stderr }).toEqual({
-        code: 1,
-        stdout: '',
-        stderr: expect.stringContaining(words),
-      });
-    }
+    const { code, stdout, stderr } = await runProgram([...options, 'setup', '--service']);
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining(words) });
   });
 });

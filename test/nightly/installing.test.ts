@@ -212,8 +212,8 @@ describe.runIf(process.platform === 'linux')(
 
       startedAt = performance.now();
       const back = documentedCommands('docs/uninstall.md', 'Raspberry Pi or Linux');
-      expect(await installation.run(back, ['y'])).toMatch(/Deleted \d+ retained messages/);
-      printEffort('Uninstall, Raspberry Pi or Linux', back, 'y');
+      expect(await installation.run(back)).toMatch(/Deleted \d+ retained messages/);
+      printEffort('Uninstall, Raspberry Pi or Linux', back, 'no');
       await expectNothingLeft(broker.url);
       const left = [
         'local/bin/sonic2mqtt',

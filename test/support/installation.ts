@@ -84,7 +84,7 @@ export function startInstallation(user: {
     npm: `[ "$1" = ci ] && exit
       for word; do shift; set -- "$@" "$(echo "$word" | sed 's|^https://.*/releases/latest/download/|${folder}/release/|')"; done
       exec '${npm}' "$@"`,
-    sudo: 'exec "$@"',
+    sudo: 'exec env "$@"',
     curl: `cp "${folder}/release/$(basename "$2")" .`,
     nano: `cp '${folder}/typed' "$1"`,
   };
