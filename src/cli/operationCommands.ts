@@ -1,16 +1,16 @@
 import { type Command, CommanderError, Help, Option } from 'commander';
 import { didYouMean, nearest } from '../base/nearest.ts';
-import type { CallFault, Field } from '../cloud/fields.ts';
+import type { Source } from '../cloud/catalogue.ts';
+import { type CallFault, type Field, fieldsOf } from '../cloud/fields.ts';
 import {
   type AnyOperation,
   type Call,
   type OperationName,
   operationNames,
   operationRow,
+  paramNames,
 } from '../cloud/operations.ts';
 import { checkCall } from '../cloud/request.ts';
-import { operationList, sourceLabels } from './operationList.ts';
-import { exampleBody, optionOf, optionsOf } from './operationOptions.ts';
 import { textOption } from './options.ts';
 
 /** Adds a command for each operation to `call`, with the operation's parameters as options. */
@@ -24,7 +24,7 @@ export function addOperations(
     .addOption(new Option('--list').hideHelp())
     .addHelpText('after', callHelp)
     .on('option:list', () => {
-      call.configureOutput().writeOut?.(operationList());
+      call.configureOutput().writeOut?.([legend, ...operationNames.map(listed)].join('\n\n'));
       throw new CommanderError(0, 'list', '');
     })
     .action((word: string | undefined) => {
@@ -53,98 +53,109 @@ control options do not apply to call, but cloud.routes does.
 Prints the answer as JSON. Each call uses its own session and signs out afterwards, unless it prints the token.
 With --token-file it uses the session of that token, as it is.`;
 
+const legend = `Each block shows the name of an operation, its number in the interface document, the source of
+its route (document, published or assumed), method and path, and parameters.
+* is required. … is any other field. sonic2mqtt call OPERATION --help explains the parameters.`;
+
+const sourceLabels: Readonly<Record<Source, string>> = {
+  document: 'document',
+  public: 'published',
+  assumed: 'assumed',
+};
+
+const listWidth = 100;
+const nameWidth = Math.max(...operationNames.map(({ length }) => length));
+
+/** An operation in the output of `call --list`. */
+function listed(name: OperationName): string {
+  const row = operationRow(name);
+  const marked = (field: Field, label: string) => `${label}${field.isRequired ? '*' : ''}`;
+  const fields = bodyFields(row).map((field) => marked(field, field.name));
+  const taken = [
+    ...optionsOf(row).map((option) => marked(option, optionOf(option.name))),
+    ...(isList(row) ? ['--all-pages'] : []),
+    ...(row.body ? [`--body${isBodyRequired(row) ? '*' : ''} {${fields.join(', ')}}`] : []),
+  ].join(' ');
+  return [
+    [name.padEnd(nameWidth), String(row.number ?? '-').padStart(2), sourceLabels[row.source]].join('  '),
+    `${row.method} ${row.path}`,
+    ...(taken === '' ? [] : new Help().boxWrap(taken, listWidth - 4).split('\n')),
+  ].join('\n    ');
+}
+
 function addParameters(command: Command, row: AnyOperation): Command {
-  const { options, body, isList } = optionsOf(row);
   const source = sourceLabels[row.source];
   const route = `${row.method} ${row.path} (${source}${row.number === null ? '' : `, number ${row.number}`})`;
   command.description(row.control?.includes('valves') ? `${route}\n\nMoves the valve.` : route);
-  for (const each of options) command.addOption(textOption(`${optionOf(each.name)} <value>`, describe(each)));
-  if (isList) {
+  for (const each of optionsOf(row))
+    command.addOption(textOption(`${optionOf(each.name)} <value>`, describe(each)));
+  if (isList(row)) {
     const allPages = new Option('--all-pages', 'read all pages and print them as one list');
     command.addOption(allPages.conflicts('page'));
   }
-  if (body) {
-    command.addOption(
-      textOption(
-        '--body <json>',
-        `JSON object (${body.isExpected ? 'required; ' : ''}- reads standard input, @FILE reads a file)`,
-      ),
-    );
-    // If a user gives a field of the body as an option, the error says where it belongs. It does not repeat the value,
-    // which may be a secret.
-    for (const field of body.fields.filter(({ name }) => !options.some((option) => option.name === name))) {
-      const option = new Option(`${optionOf(field.name)} <value>`).hideHelp();
-      command.addOption(option).on(`option:${option.name()}`, () => {
-        command.error(
-          `${field.name} is a field of the body, for example ${exampleBody({ ...body, fields: [field] })}`,
-        );
-      });
-    }
-    const fields = [
-      ...body.fields.map((field) => [field.name, describe(field)]),
-      ...(body.isOpen ? [['…', 'any other field']] : []),
-    ];
-    const width = Math.max(...fields.map(([name = '']) => name.length));
+  if (row.body) {
+    const required = isBodyRequired(row) ? 'required; ' : '';
+    const words = `JSON object (${required}- reads standard input, @FILE reads a file)`;
+    command.addOption(textOption('--body <json>', words));
+    const fields = bodyFields(row);
+    const width = Math.max(...fields.map(({ name }) => name.length));
     const help = new Help();
-    const lines = fields.map(([name = '', words = '']) => help.formatItem(name, width, words, help));
+    const lines = fields.map((field) => help.formatItem(field.name, width, describe(field), help));
     command.addHelpText('after', ['', 'Fields of the body:', ...lines].join('\n'));
   }
-  if (command.name() !== 'sign_in') {
-    const words = 'use the session of an earlier call sign_in, as it is (- reads standard input)';
-    command.addOption(textOption('--token-file <file>', words));
-  }
-  return command.addHelpText('after', `\nExample:\n  sonic2mqtt call ${exampleOf(command.name(), row)}`);
+  if (command.name() === 'sign_in') return command;
+  const words = 'use the session of an earlier call sign_in, as it is (- reads standard input)';
+  return command.addOption(textOption('--token-file <file>', words));
 }
 
-function describe({ takes, isRequired }: Field): string {
-  return isRequired ? `${takes} (required)` : takes;
+/** The parameters of the path, then the fields of the query. Both are options of the command line. */
+function optionsOf(row: AnyOperation): readonly Field[] {
+  const param = { isRequired: true, takes: 'an ID', choices: null };
+  const params = paramNames(row.path).map((name) => ({ name, ...param }));
+  return [...params, ...fieldsOf(row.query).fields];
 }
 
-/** Arguments after `call` for an example that works. */
-function exampleOf(name: string, row: AnyOperation): string {
-  const { options, body, isList } = optionsOf(row);
-  const required = options.filter(({ isRequired }) => isRequired);
-  return [
-    name,
-    ...required.map((option) => `${optionOf(option.name)} ${option.name.toUpperCase()}`),
-    ...(isList ? ['--all-pages'] : []),
-    ...(body?.isExpected ? [exampleOfBody(name, row)] : []),
-    ...(row.session && name !== 'sign_in' ? ['--token-file session.json'] : []),
-  ].join(' ');
+function bodyFields(row: AnyOperation): readonly Field[] {
+  const { fields, isOpen } = fieldsOf(row.body);
+  const others = { name: '…', isRequired: false, takes: 'any other field', choices: null };
+  return isOpen ? [...fields, others] : fields;
 }
 
-/** `--body` for an example. Other users can see the command line, so a password must come from a file. */
-function exampleOfBody(name: string, row: AnyOperation): string {
-  return name === 'sign_in' ? '--body - < credentials.json' : exampleBody(optionsOf(row).body);
-}
+const isList = (row: AnyOperation) => row.reply.kind === 'page';
 
-const emptyBody = ". Use --body '{}' for an empty one";
+/**
+ * Whether the body must be given: nobody changes anything by looking, and the password is in the body. Only the renewal
+ * of a session mostly has an empty one.
+ */
+const isBodyRequired = (row: AnyOperation) => row.body !== undefined && row !== operationRow('refresh_token');
+
+/** A name in the form of an option: `--sonic-id` for `sonic_id`. */
+const optionOf = (name: string) => `--${name.replaceAll('_', '-')}`;
+
+const describe = ({ takes, isRequired }: Field) => (isRequired ? `${takes} (required)` : takes);
 
 /** The call from the options and the body. If anything is wrong with them, ends the program with all problems. */
 export function readCall(command: Command, name: OperationName, body: unknown): Call {
   const row = operationRow(name);
   const typed = command.opts<Record<string, string | undefined>>();
-  const valuesOf = (place: 'params' | 'query') =>
-    optionsOf(row).options.flatMap((option) => {
-      const text = typed[new Option(optionOf(option.name)).attributeName()];
-      if (option.place !== place || text === undefined) return [];
-      return [[option.name, place === 'params' ? text : readQueryValue(row, option.name, text)] as const];
-    });
+  const given = (names: readonly string[], read: (field: string, text: string) => unknown) => {
+    const values = names.map((each) => [each, typed[new Option(optionOf(each)).attributeName()]] as const);
+    const entries = values.flatMap(([each, text]) => (text === undefined ? [] : [[each, read(each, text)]]));
+    return Object.fromEntries(entries);
+  };
+  const queried = fieldsOf(row.query).fields.map((field) => field.name);
   const call = {
-    params: Object.fromEntries(valuesOf('params')),
-    ...(row.query && { query: Object.fromEntries(valuesOf('query')) }),
+    params: given(paramNames(row.path), (_, text) => text),
+    ...(row.query && { query: given(queried, (field, text) => readQueryValue(row, field, text)) }),
     ...(body !== undefined && { body }),
   };
-  const { faults: found } = checkCall(row, call);
-  const isBodyMissing = body === undefined && optionsOf(row).body?.isExpected === true;
-  const isEmptyAllowed = row.control !== undefined && !found.some(({ place }) => place === 'body');
-  const faults = [
-    ...found.filter(({ place }) => place !== 'body' || !isBodyMissing).map(faultText),
-    ...(isBodyMissing
-      ? [`--body is missing, for example ${exampleOfBody(name, row)}${isEmptyAllowed ? emptyBody : ''}`]
-      : []),
-  ];
-  if (faults.length > 0) command.error(faults.join('\n'));
+  const { faults } = checkCall(row, call);
+  const others = faults.filter(({ place }) => place !== 'body');
+  const isBodyMissing = body === undefined && isBodyRequired(row);
+  const isEmptyAllowed = row.control !== undefined && others.length === faults.length;
+  const missing = `--body is missing${isEmptyAllowed ? ". Use --body '{}' for an empty one" : ''}`;
+  const words = isBodyMissing ? [...others.map(faultText), missing] : faults.map(faultText);
+  if (words.length > 0) command.error(words.join('\n'));
   // All parts were checked against the row.
   return { operation: name, ...call } as Call;
 }
