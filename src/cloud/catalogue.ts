@@ -9,10 +9,7 @@ export type Control = 'valves' | 'incidents' | 'pressure_tests' | 'settings' | '
 /** A poll that shows what an operation changed. */
 type Refreshes = 'properties' | 'signals' | 'sonics' | 'incidents';
 
-/**
- * What the reply to a change holds: the record as it is now, the setting that no poll shows, or the job of a pressure
- * test.
- */
+/** What the reply to a change holds: the record as it is now, the setting that no poll shows, or the job of a test. */
 type Returns =
   | 'incident'
   | 'property'
@@ -40,7 +37,7 @@ export type Reply<T> =
   | { readonly kind: 'page'; readonly decode: Decoder<T> }
   | { readonly kind: 'acknowledgement'; readonly decode: Decoder<T> };
 
-/** A row of the catalogue: all that is known of an operation of the cloud. */
+/** All that is known of an operation of the cloud. */
 export interface OperationRow<Path extends string, T> {
   /** The number in the interface document; null if it has none. */
   readonly number: number | null;
@@ -54,10 +51,7 @@ export interface OperationRow<Path extends string, T> {
   readonly body?: z.ZodType;
   /** All of these must be allowed; absent if the operation changes nothing. */
   readonly control?: readonly Control[];
-  /**
-   * The poll that shows the change. Absent if no poll does. Absent for valve commands too: their confirmation reads the
-   * valve.
-   */
+  /** The poll that shows the change. Absent if no poll does, and for valve commands: their confirmation does. */
   readonly refreshes?: Refreshes;
   /** What the store takes from the reply to a change; absent if nothing. */
   readonly returns?: Returns;
@@ -65,413 +59,261 @@ export interface OperationRow<Path extends string, T> {
   readonly session?: true;
 }
 
-const record = <T>(decode: Decoder<T>, part?: string): Reply<T> => ({
-  kind: 'record',
-  decode,
-  ...(part !== undefined && { part }),
-});
-const page = <T>(decode: Decoder<T>): Reply<T> => ({ kind: 'page', decode });
-const acknowledgement = <T>(decode: Decoder<T>): Reply<T | null> => ({ kind: 'acknowledgement', decode });
-
 const pageNumber = z.int().min(1).optional();
-const paging = z.strictObject({ page: pageNumber });
-const byName = z.strictObject({ name: z.string().optional(), page: pageNumber });
-const incidentFilter = z.strictObject({
-  type: z.enum(incidentTypes).optional(),
-  open: z.boolean().optional(),
-  page: pageNumber,
-});
-const propertyFilter = z.strictObject({
-  name: z.string().optional(),
-  membership_role: z.enum(['owner', 'user', 'guest']).optional(),
-  search: z.string().optional(),
-  page: pageNumber,
-});
+const anyPage = { query: z.strictObject({ page: pageNumber }) };
+const byName = { query: z.strictObject({ name: z.string().optional(), page: pageNumber }) };
+const incidentFilter = {
+  query: z.strictObject({
+    type: z.enum(incidentTypes).optional(),
+    open: z.boolean().optional(),
+    page: pageNumber,
+  }),
+};
+const propertyFilter = {
+  query: z.strictObject({
+    name: z.string().optional(),
+    membership_role: z.enum(['owner', 'user', 'guest']).optional(),
+    search: z.string().optional(),
+    page: pageNumber,
+  }),
+};
+const monthFilter = { query: z.strictObject({ month: z.int().optional(), year: z.int().optional() }) };
 
-const monthFilter = z.strictObject({
-  month: z.int().optional(),
-  year: z.int().optional(),
-});
+type Number = number | null;
+type Core = 'number' | 'method' | 'path' | 'retry' | 'reply';
+type Rest = Partial<Omit<OperationRow<string, unknown>, Core>>;
+type Row<Path extends string, T, Own> = Pick<OperationRow<Path, T>, Core | 'source'> & Omit<Own, 'source'>;
 
-function row<const Path extends string, T, Rest extends Omit<OperationRow<Path, T>, 'path' | 'reply'>>(
-  rest: Rest & { readonly path: Path; readonly reply: Reply<T> },
-): Rest & { readonly path: Path; readonly reply: Reply<T> } {
-  return rest;
+/** A row with these own fields. Only a read may be repeated, and its source is `public` unless it says otherwise. */
+function row<const Path extends string, T, const Own extends Rest>(
+  method: OperationRow<Path, T>['method'],
+  number: Number,
+  path: Path,
+  reply: Reply<T>,
+  own: Own,
+): Row<Path, T, Own> {
+  const retry = method === 'GET' ? 'safe' : 'never';
+  return { method, source: 'public', retry, number, path, reply, ...own };
 }
 
-// Shared fields of most rows. A row spreads them first, so its own fields, such as `source: 'assumed'`, replace them.
-const read = { method: 'GET', source: 'public', retry: 'safe' } as const;
-const change = { source: 'public', retry: 'never', control: ['settings'] } as const;
-const put = { ...change, method: 'PUT' } as const;
-const patch = { ...change, method: 'PATCH' } as const;
-const session = { number: null, source: 'document', session: true } as const;
+const read = <const Path extends string, T, const Own extends Rest>(
+  number: Number,
+  path: Path,
+  decode: Decoder<T>,
+  own: Own = {} as Own,
+) => row('GET', number, path, { kind: 'record', decode }, own);
 
-// Shared fields of the two rows, PUT and PATCH, that change the same record.
-const property = {
-  number: 8,
-  path: '/ape/v1/properties/{property_id}',
-  body: bodies.property,
-  reply: record(decoders.property),
-  refreshes: 'properties',
-  returns: 'property',
-} as const;
-const signalName = {
-  number: 16,
-  path: '/ape/v1/signals/{signal_id}',
-  body: bodies.name,
-  reply: record(decoders.signal),
-  refreshes: 'signals',
-  returns: 'signal',
-} as const;
-const sonicName = {
-  number: 20,
-  path: '/ape/v1/sonics/{sonic_id}',
-  body: bodies.name,
-  reply: record(decoders.sonic),
-  refreshes: 'sonics',
-  returns: 'sonic',
-} as const;
-const wifiSonicName = { ...sonicName, number: null, path: '/ape/v1/sonics_wifi/{sonic_id}' } as const;
+const page = <const Path extends string, T, const Own extends Rest>(
+  number: Number,
+  path: Path,
+  decode: Decoder<T>,
+  own: Own,
+) => row('GET', number, path, { kind: 'page', decode }, own);
+
+const change = <const Path extends string, T, const Own extends Rest>(
+  method: 'POST' | 'PUT' | 'PATCH',
+  number: Number,
+  path: Path,
+  decode: Decoder<T>,
+  own: Own,
+) => row(method, number, path, { kind: 'record', decode }, own);
+
+/** A change whose answer is a success by its status alone. In practice a valve command is answered 200 without a body. */
+const acknowledged = <const Path extends string, T, const Own extends Rest>(
+  method: 'PUT' | 'DELETE',
+  number: Number,
+  path: Path,
+  decode: Decoder<T>,
+  own: Own,
+) => row<Path, T | null, Own>(method, number, path, { kind: 'acknowledgement', decode }, own);
+
+const session = { source: 'document', session: true } as const;
+const assumed = { source: 'assumed' } as const;
+const settings = { control: ['settings'] } as const;
+const account = { control: ['account'] } as const;
+const valves = { control: ['valves'] } as const;
+const incidents = { control: ['incidents'], refreshes: 'incidents' } as const;
+// PUT and PATCH change the same record.
+const ofProperty = { ...settings, refreshes: 'properties' } as const;
+const property = { ...ofProperty, body: bodies.property, returns: 'property' } as const;
+const signalName = { ...settings, body: bodies.name, refreshes: 'signals', returns: 'signal' } as const;
+const sonicName = { ...settings, body: bodies.name, refreshes: 'sonics', returns: 'sonic' } as const;
 
 /** THE CATALOGUE: every operation of the cloud, one row each. */
 export const catalogue = {
-  sign_in: row({
+  sign_in: change('POST', null, '/user-service/auth/sign_in', decoders.session, {
     ...session,
-    method: 'POST',
-    path: '/user-service/auth/sign_in',
-    retry: 'never',
     body: bodies.credentials,
-    reply: record(decoders.session),
   }),
   // A refresh disables the old token at once. A second one would lose the session.
-  refresh_token: row({
+  refresh_token: change('PUT', null, '/user-service/auth/refresh_token', decoders.session, {
     ...session,
-    method: 'PUT',
-    path: '/user-service/auth/refresh_token',
-    retry: 'never',
     body: bodies.refreshToken,
-    reply: record(decoders.session),
   }),
-  validate_token: row({
-    ...session,
-    method: 'GET',
-    path: '/user-service/auth/validate_token',
-    retry: 'safe',
-    reply: record(decoders.session),
-  }),
-  sign_out: row({
-    ...session,
-    method: 'DELETE',
-    path: '/user-service/auth/sign_out',
-    retry: 'never',
-    reply: acknowledgement(decoders.signedOut),
-  }),
+  validate_token: read(null, '/user-service/auth/validate_token', decoders.session, session),
+  sign_out: acknowledged('DELETE', null, '/user-service/auth/sign_out', decoders.signedOut, session),
 
-  list_incidents: row({
-    ...read,
-    number: 1,
-    path: '/ape/v1/incidents',
-    query: incidentFilter,
-    reply: page(decoders.incident),
-  }),
-  read_incident: row({
-    ...read,
-    number: 2,
-    path: '/ape/v1/incidents/{incident_id}',
-    reply: record(decoders.incident),
-  }),
-  act_on_incident: row({
-    ...put,
-    number: 3,
-    path: '/ape/v1/incidents/{incident_id}/action',
+  list_incidents: page(1, '/ape/v1/incidents', decoders.incident, incidentFilter),
+  read_incident: read(2, '/ape/v1/incidents/{incident_id}', decoders.incident),
+  act_on_incident: change('PUT', 3, '/ape/v1/incidents/{incident_id}/action', decoders.incident, {
+    ...incidents,
     body: bodies.incidentAction,
-    reply: record(decoders.incident),
-    control: ['incidents'],
-    refreshes: 'incidents',
     returns: 'incident',
   }),
-  list_property_incidents: row({
-    ...read,
-    number: 4,
-    path: '/ape/v1/properties/{property_id}/incidents',
-    query: incidentFilter,
-    reply: page(decoders.incident),
-  }),
-  act_on_property_incident: row({
-    ...put,
-    source: 'assumed',
-    number: 5,
-    path: '/iot-core/customer_app/properties/{property_id}/incidents/{incident_id}/action',
-    body: bodies.openAction,
-    reply: acknowledgement(decoders.status),
-    control: ['incidents'],
-    refreshes: 'incidents',
-  }),
+  list_property_incidents: page(
+    4,
+    '/ape/v1/properties/{property_id}/incidents',
+    decoders.incident,
+    incidentFilter,
+  ),
+  act_on_property_incident: acknowledged(
+    'PUT',
+    5,
+    '/iot-core/customer_app/properties/{property_id}/incidents/{incident_id}/action',
+    decoders.status,
+    { ...assumed, ...incidents, body: bodies.openAction },
+  ),
 
-  list_properties: row({
-    ...read,
-    number: 6,
-    path: '/ape/v1/properties',
-    query: propertyFilter,
-    reply: page(decoders.property),
-  }),
-  read_property: row({
-    ...read,
-    number: 7,
-    path: '/ape/v1/properties/{property_id}',
-    reply: record(decoders.property),
-  }),
-  update_property: row({ ...put, ...property }),
-  patch_property: row({ ...patch, ...property }),
-  read_notification_settings: row({
-    ...read,
-    number: 9,
-    path: '/ape/v1/properties/{property_id}/notifications',
-    reply: record(decoders.notifications),
-  }),
-  update_notification_settings: row({
-    ...put,
-    number: 10,
-    path: '/ape/v1/properties/{property_id}/notifications',
-    body: bodies.notifications,
-    reply: record(decoders.changedNotifications),
-    refreshes: 'properties',
-    returns: 'notifications',
-  }),
-  read_property_settings: row({
-    ...read,
-    number: 11,
-    path: '/ape/v1/properties/{property_id}/settings',
-    reply: record(decoders.settings),
-  }),
-  update_property_settings: row({
-    ...put,
-    number: 12,
-    path: '/ape/v1/properties/{property_id}/settings',
-    body: bodies.settings,
-    reply: record(decoders.changedSettings),
-    refreshes: 'properties',
-    returns: 'settings',
-  }),
+  list_properties: page(6, '/ape/v1/properties', decoders.property, propertyFilter),
+  read_property: read(7, '/ape/v1/properties/{property_id}', decoders.property),
+  update_property: change('PUT', 8, '/ape/v1/properties/{property_id}', decoders.property, property),
+  patch_property: change('PATCH', 8, '/ape/v1/properties/{property_id}', decoders.property, property),
+  read_notification_settings: read(
+    9,
+    '/ape/v1/properties/{property_id}/notifications',
+    decoders.notifications,
+  ),
+  update_notification_settings: change(
+    'PUT',
+    10,
+    '/ape/v1/properties/{property_id}/notifications',
+    decoders.changedNotifications,
+    { ...ofProperty, body: bodies.notifications, returns: 'notifications' },
+  ),
+  read_property_settings: read(11, '/ape/v1/properties/{property_id}/settings', decoders.settings),
+  update_property_settings: change(
+    'PUT',
+    12,
+    '/ape/v1/properties/{property_id}/settings',
+    decoders.changedSettings,
+    { ...ofProperty, body: bodies.settings, returns: 'settings' },
+  ),
 
-  list_property_signals: row({
-    ...read,
-    number: 13,
-    path: '/ape/v1/properties/{property_id}/signals',
-    query: paging,
-    reply: page(decoders.signal),
-  }),
-  list_signals: row({
-    ...read,
-    number: 14,
-    path: '/ape/v1/signals',
-    query: byName,
-    reply: page(decoders.signal),
-  }),
-  read_signal: row({
-    ...read,
-    number: 15,
-    path: '/ape/v1/signals/{signal_id}',
-    reply: record(decoders.signal),
-  }),
-  update_signal: row({ ...put, ...signalName }),
-  patch_signal: row({ ...patch, ...signalName }),
+  list_property_signals: page(13, '/ape/v1/properties/{property_id}/signals', decoders.signal, anyPage),
+  list_signals: page(14, '/ape/v1/signals', decoders.signal, byName),
+  read_signal: read(15, '/ape/v1/signals/{signal_id}', decoders.signal),
+  update_signal: change('PUT', 16, '/ape/v1/signals/{signal_id}', decoders.signal, signalName),
+  patch_signal: change('PATCH', 16, '/ape/v1/signals/{signal_id}', decoders.signal, signalName),
 
-  list_signal_sonics: row({
-    ...read,
-    number: 17,
-    path: '/ape/v1/signals/{signal_id}/sonics',
-    query: paging,
-    reply: page(decoders.sonic),
-  }),
-  list_sonics: row({
-    ...read,
-    number: 18,
-    path: '/ape/v1/sonics',
-    query: byName,
-    reply: page(decoders.sonic),
-  }),
-  read_sonic: row({
-    ...read,
-    number: 19,
-    path: '/ape/v1/sonics/{sonic_id}',
-    reply: record(decoders.sonic),
-  }),
-  update_sonic: row({ ...put, ...sonicName }),
-  patch_sonic: row({ ...patch, ...sonicName }),
-  // Answers 200 with an empty body in practice: the status alone is the answer.
-  command_valve: row({
-    ...put,
-    number: 21,
-    path: '/ape/v1/sonics/{sonic_id}/valve',
+  list_signal_sonics: page(17, '/ape/v1/signals/{signal_id}/sonics', decoders.sonic, anyPage),
+  list_sonics: page(18, '/ape/v1/sonics', decoders.sonic, byName),
+  read_sonic: read(19, '/ape/v1/sonics/{sonic_id}', decoders.sonic),
+  update_sonic: change('PUT', 20, '/ape/v1/sonics/{sonic_id}', decoders.sonic, sonicName),
+  patch_sonic: change('PATCH', 20, '/ape/v1/sonics/{sonic_id}', decoders.sonic, sonicName),
+  command_valve: acknowledged('PUT', 21, '/ape/v1/sonics/{sonic_id}/valve', decoders.status, {
+    ...valves,
     body: bodies.valveAction,
-    reply: acknowledgement(decoders.status),
-    control: ['valves'],
   }),
-  // Moves a valve, as the command does: the status alone is the answer.
-  change_thing_state: row({
-    ...put,
-    source: 'assumed',
-    number: 22,
-    path: '/iot-core/customer_app/things/{thing_id}/state',
-    body: bodies.openAction,
-    reply: acknowledgement(decoders.status),
-    control: ['valves'],
-  }),
+  // Moves a valve, as the command does.
+  change_thing_state: acknowledged(
+    'PUT',
+    22,
+    '/iot-core/customer_app/things/{thing_id}/state',
+    decoders.status,
+    { ...assumed, ...valves, body: bodies.openAction },
+  ),
 
-  create_property: row({
-    ...change,
-    source: 'assumed',
-    number: 23,
-    method: 'POST',
-    path: '/iot-core/customer_app/properties',
+  create_property: change('POST', 23, '/iot-core/customer_app/properties', decoders.customerProperty, {
+    ...{ ...assumed, ...account },
     body: bodies.newProperty,
-    reply: record(decoders.customerProperty),
-    control: ['account'],
     refreshes: 'properties',
   }),
-  update_customer_property: row({
-    ...put,
-    source: 'assumed',
-    number: 24,
-    path: '/iot-core/customer_app/properties/{property_id}',
-    body: bodies.customerProperty,
-    reply: record(decoders.customerProperty),
-    refreshes: 'properties',
-  }),
-  update_property_configuration: row({
-    ...put,
-    source: 'assumed',
-    number: 25,
-    path: '/iot-core/customer_app/properties/{property_id}/configuration',
-    body: bodies.configuration,
-    reply: record(decoders.leakProtection),
-    refreshes: 'properties',
-    returns: 'leakProtection',
-  }),
-  update_user: row({
-    ...put,
-    number: 26,
-    path: '/user-service/customer_app/users/{user_id}',
+  update_customer_property: change(
+    'PUT',
+    24,
+    '/iot-core/customer_app/properties/{property_id}',
+    decoders.customerProperty,
+    { ...assumed, ...ofProperty, body: bodies.customerProperty },
+  ),
+  update_property_configuration: change(
+    'PUT',
+    25,
+    '/iot-core/customer_app/properties/{property_id}/configuration',
+    decoders.leakProtection,
+    { ...assumed, ...ofProperty, body: bodies.configuration, returns: 'leakProtection' },
+  ),
+  update_user: change('PUT', 26, '/user-service/customer_app/users/{user_id}', decoders.user, {
+    ...account,
     body: bodies.user,
-    reply: record(decoders.user),
-    control: ['account'],
   }),
-  create_invitation: row({
-    ...change,
-    source: 'assumed',
-    number: 27,
-    method: 'POST',
-    path: '/user-service/customer_app/properties/{property_id}/invitations',
-    body: bodies.invitation,
-    reply: record(decoders.invitation),
-    control: ['account'],
-  }),
-  update_customer_notifications: row({
-    ...put,
-    source: 'assumed',
-    number: 28,
-    path: '/iot-core/customer_app/properties/{property_id}/notifications',
-    body: bodies.customerNotifications,
-    reply: record(decoders.pushNotifications),
-    refreshes: 'properties',
-    returns: 'pushNotifications',
-  }),
+  create_invitation: change(
+    'POST',
+    27,
+    '/user-service/customer_app/properties/{property_id}/invitations',
+    decoders.invitation,
+    { ...assumed, ...account, body: bodies.invitation },
+  ),
+  update_customer_notifications: change(
+    'PUT',
+    28,
+    '/iot-core/customer_app/properties/{property_id}/notifications',
+    decoders.pushNotifications,
+    { ...assumed, ...ofProperty, body: bodies.customerNotifications, returns: 'pushNotifications' },
+  ),
 
-  start_pressure_test: row({
-    ...change,
-    source: 'assumed',
-    number: 29,
-    method: 'POST',
-    path: '/iot-core/customer_app/things/{thing_id}/pressure_tests',
-    body: bodies.pressureTest,
-    reply: record(decoders.pressureTestJob),
-    // A pressure test closes the valve for a while.
-    control: ['pressure_tests', 'valves'],
-    // The test shows as the state of the valve.
-    refreshes: 'sonics',
-    returns: 'pressureTestJob',
+  start_pressure_test: change(
+    'POST',
+    29,
+    '/iot-core/customer_app/things/{thing_id}/pressure_tests',
+    decoders.pressureTestJob,
+    {
+      ...assumed,
+      body: bodies.pressureTest,
+      // A pressure test closes the valve for a while.
+      control: ['pressure_tests', 'valves'],
+      // The test shows as the state of the valve.
+      refreshes: 'sonics',
+      returns: 'pressureTestJob',
+    },
+  ),
+  read_pressure_tests: read(
+    30,
+    '/iot-core/customer_app/things/{thing_id}/pressure_tests',
+    decoders.pressureTests,
+    assumed,
+  ),
+  read_daily_usage: read(31, '/iot-core/customer_app/things/{thing_id}/daily_usage', decoders.dailyUsage, {
+    ...assumed,
+    ...monthFilter,
   }),
-  read_pressure_tests: row({
-    ...read,
-    source: 'assumed',
-    number: 30,
-    path: '/iot-core/customer_app/things/{thing_id}/pressure_tests',
-    reply: record(decoders.pressureTests),
-  }),
-  read_daily_usage: row({
-    ...read,
-    source: 'assumed',
-    number: 31,
-    path: '/iot-core/customer_app/things/{thing_id}/daily_usage',
-    query: monthFilter,
-    reply: record(decoders.dailyUsage),
-  }),
-  read_appliance_categories: row({
-    ...read,
-    source: 'assumed',
-    number: 32,
-    path: '/iot-core/customer_app/appliance_categories',
-    reply: record(decoders.applianceCategories),
-  }),
-  read_hub: row({
-    ...read,
-    source: 'assumed',
-    number: 33,
-    path: '/iot-core/customer_app/hubs/{hub_id}',
-    reply: record(decoders.hub),
-  }),
+  read_appliance_categories: read(
+    32,
+    '/iot-core/customer_app/appliance_categories',
+    decoders.applianceCategories,
+    assumed,
+  ),
+  read_hub: read(33, '/iot-core/customer_app/hubs/{hub_id}', decoders.hub, assumed),
 
   // The user of the session. The operations on users need this user's id. The answer also holds the token, which is not
   // passed on.
-  read_own_user: row({
-    ...read,
-    source: 'document',
-    number: null,
-    path: '/user-service/auth/validate_token',
-    reply: record(decoders.user, 'user_details'),
-  }),
+  read_own_user: row(
+    'GET',
+    null,
+    '/user-service/auth/validate_token',
+    { kind: 'record', decode: decoders.user, part: 'user_details' },
+    { source: 'document' },
+  ),
 
   // Beyond the interface document.
-  read_user: row({
-    ...read,
-    number: null,
-    path: '/user-service/customer_app/users/{user_id}',
-    reply: record(decoders.user),
-  }),
-  read_telemetry: row({
-    ...read,
-    number: null,
-    path: '/ape/v1/sonics/{sonic_id}/telemetry',
-    reply: record(decoders.telemetry),
-  }),
-  list_wifi_sonics: row({
-    ...read,
-    number: null,
-    path: '/ape/v1/sonics_wifi',
-    query: byName,
-    reply: page(decoders.sonic),
-  }),
-  read_wifi_sonic: row({
-    ...read,
-    number: null,
-    path: '/ape/v1/sonics_wifi/{sonic_id}',
-    reply: record(decoders.sonic),
-  }),
-  update_wifi_sonic: row({ ...put, ...wifiSonicName }),
-  patch_wifi_sonic: row({ ...patch, ...wifiSonicName }),
-  command_wifi_valve: row({
-    ...put,
-    number: null,
-    path: '/ape/v1/sonics_wifi/{sonic_id}/valve',
+  read_user: read(null, '/user-service/customer_app/users/{user_id}', decoders.user),
+  read_telemetry: read(null, '/ape/v1/sonics/{sonic_id}/telemetry', decoders.telemetry),
+  list_wifi_sonics: page(null, '/ape/v1/sonics_wifi', decoders.sonic, byName),
+  read_wifi_sonic: read(null, '/ape/v1/sonics_wifi/{sonic_id}', decoders.sonic),
+  update_wifi_sonic: change('PUT', null, '/ape/v1/sonics_wifi/{sonic_id}', decoders.sonic, sonicName),
+  patch_wifi_sonic: change('PATCH', null, '/ape/v1/sonics_wifi/{sonic_id}', decoders.sonic, sonicName),
+  command_wifi_valve: acknowledged('PUT', null, '/ape/v1/sonics_wifi/{sonic_id}/valve', decoders.status, {
+    ...valves,
     body: bodies.valveAction,
-    reply: acknowledgement(decoders.status),
-    control: ['valves'],
   }),
-  read_wifi_telemetry: row({
-    ...read,
-    number: null,
-    path: '/ape/v1/sonics_wifi/{sonic_id}/telemetry',
-    reply: record(decoders.telemetry),
-  }),
+  read_wifi_telemetry: read(null, '/ape/v1/sonics_wifi/{sonic_id}/telemetry', decoders.telemetry),
 } as const;
