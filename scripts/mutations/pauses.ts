@@ -27,8 +27,8 @@ export const pauseMutations: readonly Mutation[] = [
   {
     promise: 'what is off already is not paused',
     file: pauses,
-    text: 'if (isOn === true) return null;',
-    replacement: 'if (isOn !== null) return null;',
+    text: 'if (!before && isOn === false)',
+    replacement: 'if (false)',
     tests: stories,
   },
   {
@@ -41,7 +41,7 @@ export const pauseMutations: readonly Mutation[] = [
   {
     promise: 'turning it on is tried again',
     file: pauses,
-    text: 'if (isOwed && now >= each.retryAt && each.attempt === null)',
+    text: 'if (this.#isEnding(id) && now >= each.retryAt && each.attempt === null)',
     replacement: 'if (false)',
     tests: stories,
   },
@@ -55,7 +55,7 @@ export const pauseMutations: readonly Mutation[] = [
   {
     promise: 'a reading that was under way before the pause does not end it',
     file: pauses,
-    text: ' || sentAt < each.newsFrom',
+    text: ' || sentAt < this.#provesFrom(each)',
     replacement: '',
     tests: stories,
   },
@@ -95,10 +95,10 @@ export const pauseMutations: readonly Mutation[] = [
     tests: [...modelTests, ...stories],
   },
   {
-    promise: 'a prolongation that failed leaves the end before',
+    promise: 'a pause that cannot be kept longer keeps its end',
     file: pauses,
-    text: 'if (before) each.pause = pauseBefore;',
-    replacement: '',
+    text: 'if (isKept) each.pause = pause;',
+    replacement: 'each.pause = pause;',
     tests: stories,
   },
   {

@@ -75,6 +75,14 @@ export const reasons = {
   unanswered: 'sonic2mqtt stopped before the cloud answered. The command may still be carried out',
 } as const;
 
+/** Keeps the status of the cloud's last answer to a call; null if there was none. Pass `note` as `onAnswer`. */
+export class AnswerStatus {
+  status: number | null = null;
+  readonly note = (status: number): void => {
+    this.status = status;
+  };
+}
+
 /** How valve commands can end. If the cloud accepts a command and the valve does not follow, the command ends twice. */
 const valveOutcomes = ['ok', 'error', 'refused', 'superseded', 'not_confirmed'] as const;
 type ValveOutcome = (typeof valveOutcomes)[number];

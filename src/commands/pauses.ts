@@ -16,8 +16,8 @@ import {
 } from '../model/pause.ts';
 import { mayArriveMs } from '../model/valveCommand.ts';
 import { type MessageLimits, timeLeftMs } from './messageRules.ts';
-import { type CommandParts, reasonFor, reasons } from './outcome.ts';
-import { changedFields, type UpdateResult, type Updates } from './updates.ts';
+import { AnswerStatus, type CommandParts, reasonFor, reasons } from './outcome.ts';
+import { changedFields, failed, refused, succeeded, type UpdateResult, type Updates } from './updates.ts';
 
 /*
  * Pauses the automatic shut-off of a property, and always turns it on again. `model/pause.ts` has the table of phases
@@ -55,16 +55,10 @@ interface Ongoing {
   pause: Pause;
   /** From when on the request to turn the shut-off off cannot take effect any more. */
   settledAt: number;
-  /** Readings that were requested before this time prove nothing. */
-  newsFrom: number;
-  /** Whether the settings were read once after `newsFrom`. */
+  /** Whether the settings were read once when they could prove something. */
   isVerified: boolean;
-  /** Whether the cloud has accepted the request to turn the shut-off on. */
-  isAccepted: boolean;
-  /**
-   * Whether the cloud has refused that request, or may have acted on it without an answer. Then only a reading counts.
-   */
-  isTried: boolean;
+  /** What became of the request to turn the shut-off on. `tried`: it was refused, or the cloud may have acted. */
+  turnedOn: 'no' | 'tried' | 'accepted';
   attempt: Promise<UpdateResult> | null;
   failures: number;
   retryAt: number;
@@ -120,48 +114,63 @@ export class Pauses {
   // ---- the commands -------------------------------------------------------------------------------------------
 
   async #pause(message: BrokerMessage, id: string, minutes: number): Promise<UpdateResult> {
-    const { store, updates, stopping, clock, log } = this.#parts;
+    const { otherBridges, store, clock, log } = this.#parts;
+    if (otherBridges.problem !== null) return refused(otherBridges.problem);
+    if (this.#isEnding(id)) return refused(stillEnding);
+    const answers = new AnswerStatus();
+    let isOn: boolean | null;
+    try {
+      isOn = await this.#read(id, timeLeftMs(message.sentAfter, this.#parts) ?? 0, answers.note);
+    } catch (error) {
+      return failed(`${reasonFor(error)}. Nothing was changed`, answers.status);
+    }
+    // The reading may have ended the pause.
+    if (this.#isEnding(id)) return refused(stillEnding);
     const before = this.#ongoing.get(id);
-    const problem = before ? this.#whyNotAgain(before) : await this.#whyNot(message, id);
-    if (problem) return problem;
+    if (!before && isOn === false) return refused('the automatic shut-off is off already');
+    // During a pause it must be off. It may still be shown on for a moment.
+    if (isOn !== (before === undefined)) return refused(notKnown);
     const pause = newPause(minutes, clock.now(), clock.monotonic());
-    const each = before ?? this.#begin(id, pause, 'none');
-    const pauseBefore = each.pause;
-    each.pause = pause;
-    this.#apply(id, 'asked');
+    const each = before ?? this.#begin(id, pause, 'pausing');
+    const isKept = await this.#keep(id, pause);
+    if (isKept) {
+      log.info(
+        { device: id, topic: message.topic },
+        `Pausing the automatic shut-off of ${store.label('property', id)} for ${minutes} min (MQTT command)`,
+      );
+    }
+    if (!before) return this.#turnOff(message, id, isKept);
+    if (this.#isEnding(id)) return refused(stillEnding);
+    if (isKept) each.pause = pause;
+    else this.#parts.state.kept.pauses.set(id, each.pause);
+    this.#show(id, each);
+    return isKept ? succeeded(answers.status) : refused(noMemory);
+  }
+
+  /** Sends the request for a new pause. */
+  async #turnOff(message: BrokerMessage, id: string, isKept: boolean): Promise<UpdateResult> {
+    const { updates, stopping } = this.#parts;
     const giveUp = (result: UpdateResult) => {
-      each.pause = pauseBefore;
       this.#apply(id, 'rejected');
       return result;
     };
-    if (!(await this.#keep(id, pause))) return giveUp(refused(noMemory));
+    if (!isKept) return giveUp(refused(noMemory));
     const timeoutMs = timeLeftMs(message.sentAfter, this.#parts);
     if (stopping.aborted) return giveUp(failed(reasons.stopping));
     if (timeoutMs === null)
       return giveUp(failed('timeout: earlier commands took too long. This one was not sent'));
-    log.info(
-      { device: id, topic: message.topic },
-      `Pausing the automatic shut-off of ${store.label('property', id)} for ${minutes} min (MQTT command)`,
-    );
-    let httpStatus: number | null = null;
-    const onAnswer = (status: number) => {
-      httpStatus = status;
-    };
+    const answers = new AnswerStatus();
     try {
-      await updates.send(message, settingCall(id, false), { timeoutMs, onAnswer });
+      await updates.send(message, settingCall(id, false), { timeoutMs, onAnswer: answers.note });
     } catch (error) {
-      if (error instanceof CloudError && !error.mayHaveActed) {
-        return giveUp({ reason: reasonFor(error), httpStatus });
-      }
-      if (before) each.pause = pauseBefore;
+      const reason = reasonFor(error);
+      if (error instanceof CloudError && !error.mayHaveActed) return giveUp(failed(reason, answers.status));
       this.#apply(id, 'unanswered');
-      const consequence = before
-        ? 'The end of the pause is as before'
-        : 'The automatic shut-off may be off. It is turned on again';
-      return { reason: `${reasonFor(error)}. ${consequence}`, httpStatus };
+      const consequence = 'The automatic shut-off may be off. It is turned on again';
+      return failed(`${reason}. ${consequence}`, answers.status);
     }
     this.#apply(id, 'accepted');
-    return { reason: null, httpStatus };
+    return succeeded(answers.status);
   }
 
   /** Keeps the pause. Resolves to whether it is on disk, safe from a power cut. */
@@ -171,30 +180,9 @@ export class Pauses {
     return state.problem === null && state.kept.pauses.isSaved(id);
   }
 
-  /** Why no pause can begin; null if a new reading shows the shut-off on. */
-  async #whyNot({ sentAfter }: BrokerMessage, id: string): Promise<UpdateResult | null> {
-    const { otherBridges } = this.#parts;
-    if (otherBridges.problem !== null) return refused(otherBridges.problem);
-    let httpStatus: number | null = null;
-    const onAnswer = (status: number) => {
-      httpStatus = status;
-    };
-    try {
-      const isOn = await this.#read(id, timeLeftMs(sentAfter, this.#parts) ?? 0, onAnswer);
-      if (isOn === true) return null;
-      return refused(
-        isOn === false
-          ? 'the automatic shut-off is off already'
-          : 'it is not known whether the automatic shut-off is on. Try again later',
-      );
-    } catch (error) {
-      return { reason: `${reasonFor(error)}. Nothing was changed`, httpStatus };
-    }
-  }
-
-  #whyNotAgain({ phase }: Ongoing): UpdateResult | null {
-    if (nextPhase(phase, 'asked') !== phase) return null;
-    return refused('the automatic shut-off is being turned on after a pause. Try again when it is on');
+  #isEnding(id: string): boolean {
+    const phase = this.#ongoing.get(id)?.phase;
+    return phase === 'resuming' || phase === 'failed';
   }
 
   /** Ends the pause. The command itself ends within its time, but the bridge goes on until the shut-off is on. */
@@ -208,7 +196,7 @@ export class Pauses {
       () => failed(reasons.unanswered),
     );
     const result = await Promise.race([this.#turnOn(id, each), timeout]);
-    if (result.reason === null) return result;
+    if (result.status === 'ok') return result;
     return { ...result, reason: `${result.reason}. Trying again until the automatic shut-off is on` };
   }
 
@@ -216,8 +204,16 @@ export class Pauses {
 
   #recordReading(id: string, isOn: boolean | null, sentAt: number): void {
     const each = this.#ongoing.get(id);
-    if (!each || isOn !== true || sentAt < each.newsFrom) return;
-    if (each.phase === 'paused' || each.isAccepted || each.isTried) this.#apply(id, 'seen_on');
+    if (!each || isOn !== true || sentAt < this.#provesFrom(each)) return;
+    if (each.phase === 'paused' || each.turnedOn !== 'no') this.#apply(id, 'seen_on');
+  }
+
+  /**
+   * Readings that were requested before this time prove nothing. While the shut-off is paused, the cloud may show the
+   * state before the pause for a moment.
+   */
+  #provesFrom({ phase, settledAt }: Ongoing): number {
+    return phase === 'paused' ? settledAt + this.#parts.requestTimeoutMs : settledAt;
   }
 
   /**
@@ -228,8 +224,8 @@ export class Pauses {
     if (call.operation !== 'update_property_settings' || call.body.auto_shut_off !== true) return;
     const id = this.#parts.store.devices.property.idOf(call.params.property_id);
     const each = this.#ongoing.get(id);
-    if (!each || each.phase === 'pausing' || each.phase === 'prolonging') return;
-    each.isAccepted = true;
+    if (!each || each.phase === 'pausing') return;
+    each.turnedOn = 'accepted';
     this.#apply(id, 'ended');
   }
 
@@ -237,40 +233,35 @@ export class Pauses {
     const each = this.#ongoing.get(id);
     if (!each) return;
     const { store, state, requestTimeoutMs, clock, log } = this.#parts;
-    const { phase: before } = each;
-    const phase = nextPhase(before, event);
-    const now = clock.monotonic();
-    each.phase = phase;
-    if (event === 'accepted' || event === 'unanswered') {
-      // A request without an answer may still take effect until its time is over, and the cloud may show the old state
-      // for a moment.
-      each.newsFrom = now + requestTimeoutMs;
-      each.settledAt = event === 'accepted' ? now : each.newsFrom;
-      each.isVerified = false;
-    }
-    const isAsBefore = before === 'prolonging' && event !== 'accepted';
-    if (isAsBefore) state.kept.pauses.set(id, each.pause);
-    if (phase === 'resuming' && before !== phase) {
-      each.newsFrom = each.settledAt;
+    const before = each.phase;
+    each.phase = nextPhase(before, event);
+    if (event === 'accepted') each.settledAt = clock.monotonic();
+    // A request without an answer may still take effect until its time is over.
+    if (event === 'unanswered') each.settledAt = clock.monotonic() + requestTimeoutMs;
+    if (each.phase === 'resuming' && before !== 'resuming') {
       each.pause = { ...each.pause, until: Math.min(each.pause.until, clock.now()), isOver: true };
       state.kept.pauses.set(id, each.pause);
       void this.#turnOn(id, each);
     }
-    if (phase === 'none') {
+    if (each.phase === 'none') {
       this.#ongoing.delete(id);
       state.kept.pauses.delete(id);
       const name = store.label('property', id);
       if (event === 'seen_on') log.info({ device: id }, `The automatic shut-off of ${name} is on again`);
       each.outage?.recovered();
     }
-    store.showPause(id, pauseShown(phase, each.pause, each.reason));
+    this.#show(id, each);
+  }
+
+  #show(id: string, { phase, pause, reason }: Ongoing): void {
+    this.#parts.store.showPause(id, pauseShown(phase, pause, reason));
   }
 
   // ---- time ---------------------------------------------------------------------------------------------------
 
   /** Checks the clocks: ends pauses whose time is over, and repeats failed attempts. */
   #look(): void {
-    const { store, state, requestTimeoutMs, stopping, clock } = this.#parts;
+    const { state, requestTimeoutMs, stopping, clock } = this.#parts;
     if (stopping.aborted) return;
     const now = clock.monotonic();
     // New pauses may appear here: a disk may become readable later, or the broker may have the pauses of a lost file. A
@@ -281,8 +272,7 @@ export class Pauses {
       // The request to turn it off was sent before the pause was over.
       const ageMs = Math.max(0, clock.now() - pause.until);
       each.settledAt = Math.max(now + requestTimeoutMs, this.#startedAt + mayArriveMs - ageMs);
-      each.newsFrom = each.settledAt;
-      store.showPause(id, pauseShown(each.phase, pause, null));
+      this.#show(id, each);
     }
     let waitMs = lookEveryMs;
     for (const [id, each] of this.#ongoing) {
@@ -290,34 +280,31 @@ export class Pauses {
       const leftMs = pauseLeftMs(each.pause, clock.now(), now);
       if (leftMs <= 0) this.#apply(id, 'due');
       else if (leftMs < waitMs) waitMs = leftMs;
-      if (each.phase === 'paused' && !each.isVerified && now >= each.newsFrom) {
+      if (each.phase === 'paused' && !each.isVerified && now >= this.#provesFrom(each)) {
         each.isVerified = true;
         void this.#read(id, requestTimeoutMs).catch(() => {});
       }
-      const isOwed = each.phase === 'resuming' || each.phase === 'failed';
-      if (isOwed && now >= each.retryAt && each.attempt === null) void this.#turnOn(id, each);
+      if (this.#isEnding(id) && now >= each.retryAt && each.attempt === null) void this.#turnOn(id, each);
     }
     this.#cancelTimer = clock.after(waitMs, () => this.#look());
   }
 
   #correct(id: string, each: Ongoing): void {
-    const { store, state, clock } = this.#parts;
+    const { state, clock } = this.#parts;
     const pause = correctedPause(each.pause, clock.now(), clock.monotonic());
     if (each.phase !== 'paused' || pause === each.pause) return;
     each.pause = pause;
     state.kept.pauses.set(id, pause);
-    store.showPause(id, pauseShown(each.phase, pause, each.reason));
+    this.#show(id, each);
   }
 
   #begin(id: string, pause: Pause, phase: PausePhase): Ongoing {
     const each: Ongoing = {
       phase,
       pause,
-      settledAt: Number.NEGATIVE_INFINITY,
-      newsFrom: Number.POSITIVE_INFINITY,
+      settledAt: Number.POSITIVE_INFINITY,
       isVerified: false,
-      isAccepted: false,
-      isTried: false,
+      turnedOn: 'no',
       attempt: null,
       failures: 0,
       retryAt: Number.NEGATIVE_INFINITY,
@@ -340,24 +327,23 @@ export class Pauses {
 
   async #tryToTurnOn(id: string, each: Ongoing): Promise<UpdateResult> {
     const { updates, stopping, requestTimeoutMs, clock } = this.#parts;
-    let httpStatus: number | null = null;
-    const onAnswer = (status: number) => {
-      httpStatus = status;
-    };
+    const answers = new AnswerStatus();
     try {
       if (this.#isGone(id)) throw new Error('the property is no longer in the account');
       const timeoutMs = requestTimeoutMs;
-      if (!each.isAccepted) await updates.send(null, settingCall(id, true), { timeoutMs, onAnswer });
-      await sleep(clock, Math.max(0, each.newsFrom - clock.monotonic()), stopping);
+      const onAnswer = answers.note;
+      if (each.turnedOn !== 'accepted')
+        await updates.send(null, settingCall(id, true), { timeoutMs, onAnswer });
+      await sleep(clock, Math.max(0, this.#provesFrom(each) - clock.monotonic()), stopping);
       if (each.phase !== 'none') await this.#read(id, timeoutMs);
       if (each.phase !== 'none')
         throw new Error('the cloud accepted the change, but still reports it as off');
-      return { reason: null, httpStatus };
+      return succeeded(answers.status);
     } catch (error) {
       // The shut-off may be on by now for another reason.
-      if (each.phase === 'none') return { reason: null, httpStatus };
+      if (each.phase === 'none') return succeeded(answers.status);
       if (!stopping.aborted) this.#recordFailure(id, each, error);
-      return { reason: reasonFor(error), httpStatus };
+      return failed(reasonFor(error), answers.status);
     }
   }
 
@@ -370,8 +356,7 @@ export class Pauses {
       mayHaveActed = false,
     } = error instanceof CloudError ? error : {};
     const isRefusal = refusals.includes(kind);
-    each.isAccepted = false;
-    each.isTried ||= mayHaveActed || isRefusal;
+    if (mayHaveActed || isRefusal || each.turnedOn !== 'no') each.turnedOn = 'tried';
     each.failures += 1;
     const backoff = isRefusal ? refusalBackoff : outageBackoff;
     const waitMs = Math.max(
@@ -412,13 +397,9 @@ function settingCall(property_id: string, auto_shut_off: boolean): Call<'update_
   return { operation: 'update_property_settings', params: { property_id }, body: { auto_shut_off } };
 }
 
+const stillEnding = 'the automatic shut-off is being turned on after a pause. Try again when it is on';
+
+const notKnown = 'it is not known whether the automatic shut-off is on. Try again later';
+
 const noMemory =
   'data_dir cannot be written, so nothing could turn the automatic shut-off on again after a restart. Nothing was changed';
-
-function refused(reason: string): UpdateResult {
-  return { reason, httpStatus: null, isRefused: true };
-}
-
-function failed(reason: string): UpdateResult {
-  return { reason, httpStatus: null };
-}

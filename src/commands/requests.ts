@@ -23,7 +23,14 @@ import {
 import { isTopicName } from '../homeassistant/topics.ts';
 import type { Store } from '../store/store.ts';
 import { type MessageLimits, type MessageProblem, payloadProblem, timeLeftMs } from './messageRules.ts';
-import { type CommandParts, isValveCall, reasonFor, shortenedReason, type ValveCall } from './outcome.ts';
+import {
+  AnswerStatus,
+  type CommandParts,
+  isValveCall,
+  reasonFor,
+  shortenedReason,
+  type ValveCall,
+} from './outcome.ts';
 import { isSuperseded, pausedRefusal, type Updates } from './updates.ts';
 import { moveIn, type ValveQueue, type ValveResult } from './valveQueue.ts';
 
@@ -229,13 +236,10 @@ export class Requests {
       this.#fail(request, failure);
       return;
     }
-    let httpStatus: number | null = null;
-    const onAnswer = (status: number) => {
-      httpStatus = status;
-    };
+    const answers = new AnswerStatus();
     try {
-      const answer = await updates.send(message, call, { timeoutMs, onAnswer });
-      outcomes.record(message.topic, 'ok', null, httpStatus);
+      const answer = await updates.send(message, call, { timeoutMs, onAnswer: answers.note });
+      outcomes.record(message.topic, 'ok', null, answers.status);
       this.#respondOk(request, answer);
     } catch (error) {
       if (isSuperseded(error)) {
@@ -246,7 +250,7 @@ export class Requests {
       }
       const isUnsent = error instanceof CloudError && error.timedOut && !error.mayHaveActed;
       const heldBack = isUnsent ? this.#heldBack(isChange) : null;
-      this.#fail(request, heldBack ? { ...heldBack, httpStatus } : requestFailure(error, httpStatus));
+      this.#fail(request, heldBack ?? requestFailure(error, answers.status));
     }
   }
 

@@ -16,7 +16,7 @@ import type { Target } from '../homeassistant/topics.ts';
 import { kindLabels } from '../model/devices.ts';
 import { isSameId } from '../model/ids.ts';
 import { messageProblem, timeLeftMs } from './messageRules.ts';
-import { type CommandParts, isValveCall, reasonFor, reasons } from './outcome.ts';
+import { AnswerStatus, type CommandParts, isValveCall, reasonFor, reasons } from './outcome.ts';
 import { Pauses } from './pauses.ts';
 import { Requests } from './requests.ts';
 import { Updates } from './updates.ts';
@@ -172,16 +172,14 @@ export class CommandRouter {
       return;
     }
     this.#incidentReads += 1;
-    let httpStatus: number | null = null;
+    const answers = new AnswerStatus();
     try {
       const call = { operation: 'read_incident', params: { incident_id: id } } as const;
       const incident = await client.call(call, {
         priority: 'command',
         signal: this.#stopping.signal,
         timeoutMs: timeLeftMs(sentAfter, this.#parts) ?? 0,
-        onAnswer: (status) => {
-          httpStatus = status;
-        },
+        onAnswer: answers.note,
       });
       // The cloud also answers with incidents of properties that this bridge does not show.
       if (isSameId(incident.id, id) && store.incidents.isShownHere(incident)) {
@@ -189,8 +187,8 @@ export class CommandRouter {
       } else this.#refuse(topic, this.#unknownTarget(target));
     } catch (error) {
       const isMissing = error instanceof CloudError && error.kind === 'notFound';
-      if (isMissing) this.#refuse(topic, `there is no incident ${id}`, httpStatus);
-      else this.#parts.outcomes.record(topic, 'error', reasonFor(error), httpStatus);
+      if (isMissing) this.#refuse(topic, `there is no incident ${id}`, answers.status);
+      else this.#parts.outcomes.record(topic, 'error', reasonFor(error), answers.status);
     } finally {
       this.#incidentReads -= 1;
     }

@@ -19,7 +19,7 @@ import type {
 import type { AcceptedSettings } from '../model/settings.ts';
 import type { Store } from '../store/store.ts';
 import { type MessageLimits, timeLeftMs } from './messageRules.ts';
-import { type CommandParts, reasonFor } from './outcome.ts';
+import { AnswerStatus, type CommandParts, type Outcome, reasonFor } from './outcome.ts';
 import { overtakenByWish, type ValveWishes } from './valveWishes.ts';
 
 /** A command for one record. */
@@ -31,15 +31,8 @@ interface Update {
   readonly run: () => Promise<UpdateResult>;
 }
 
-/** How a command, or one call of it, has ended. The reason is null if it succeeded. */
-export interface UpdateResult {
-  readonly reason: string | null;
-  readonly httpStatus: number | null;
-  /** Whether it was refused before anything was sent. */
-  readonly isRefused?: boolean;
-  /** Whether it gave way to a newer command before anything was sent. */
-  readonly isSuperseded?: boolean;
-}
+/** How a command, or one call of it, has ended. */
+export type UpdateResult = Pick<Outcome, 'status' | 'reason' | 'http_status'>;
 
 interface UpdatesEvents {
   /** The cloud has accepted a change. */
@@ -157,9 +150,8 @@ export class Updates extends EventEmitter<UpdatesEvents> {
   }
 
   async #run({ topic, run }: Update): Promise<void> {
-    const { reason, httpStatus, isRefused = false, isSuperseded = false } = await run();
-    const failure = isSuperseded ? 'superseded' : isRefused ? 'refused' : 'error';
-    this.#parts.outcomes.record(topic, reason === null ? 'ok' : failure, reason, httpStatus);
+    const { status, reason, http_status } = await run();
+    this.#parts.outcomes.record(topic, status, reason, http_status);
   }
 
   async #runCalls(message: BrokerMessage, calls: readonly Call[]): Promise<UpdateResult> {
@@ -167,11 +159,11 @@ export class Updates extends EventEmitter<UpdatesEvents> {
     await forEachLimit(maxCallsAtOnce, calls, async (call) => {
       results.push(await this.#runCall(message, call));
     });
-    const failures = results.filter(({ reason }) => reason !== null);
-    const result = failures[0] ?? results[0] ?? { reason: null, httpStatus: null };
-    const isOneOfSeveral = result.reason !== null && calls.length > 1;
-    if (!isOneOfSeveral) return result;
-    return { ...result, reason: `${failures.length} of ${calls.length} failed: ${result.reason}` };
+    const failures = results.filter(({ status }) => status !== 'ok');
+    const [first] = failures;
+    if (!first) return succeeded(results[0]?.http_status ?? null);
+    if (calls.length === 1) return first;
+    return { ...first, reason: `${failures.length} of ${calls.length} failed: ${first.reason}` };
   }
 
   /** Sends one call of a command. Never rejects. */
@@ -179,23 +171,19 @@ export class Updates extends EventEmitter<UpdatesEvents> {
     const { topic, sentAfter } = message;
     const { operation, body } = call as Call & { readonly body?: object };
     const refusal = pausedRefusal(this.#parts.store, call);
-    if (refusal !== null) return { reason: refusal, httpStatus: null, isRefused: true };
+    if (refusal !== null) return refused(refusal);
     const timeoutMs = timeLeftMs(sentAfter, this.#parts);
-    if (timeoutMs === null) {
-      return { reason: 'timeout: earlier commands took too long. This one was not sent', httpStatus: null };
-    }
+    if (timeoutMs === null) return failed('timeout: earlier commands took too long. This one was not sent');
     // The values are not logged, because an address may hold a secret.
     const fields = Object.keys(body ?? {}).join(', ');
     this.#parts.log.info({ topic, operation }, `Sending ${operation} to the cloud: ${fields} (MQTT command)`);
-    let httpStatus: number | null = null;
-    const onAnswer = (status: number) => {
-      httpStatus = status;
-    };
+    const answers = new AnswerStatus();
     try {
-      await this.send(message, call, { timeoutMs, onAnswer });
-      return { reason: null, httpStatus };
+      await this.send(message, call, { timeoutMs, onAnswer: answers.note });
+      return succeeded(answers.status);
     } catch (error) {
-      return { reason: reasonFor(error), httpStatus, isSuperseded: isSuperseded(error) };
+      const status = isSuperseded(error) ? 'superseded' : 'error';
+      return { status, reason: reasonFor(error), http_status: answers.status };
     }
   }
 
@@ -223,6 +211,18 @@ export class Updates extends EventEmitter<UpdatesEvents> {
     const { refreshes } = operationRow(operation);
     if (refreshes && !stopping.aborted) void poller.runNow(refreshes);
   }
+}
+
+export function succeeded(http_status: number | null): UpdateResult {
+  return { status: 'ok', reason: null, http_status };
+}
+
+export function refused(reason: string): UpdateResult {
+  return { status: 'refused', reason, http_status: null };
+}
+
+export function failed(reason: string, http_status: number | null = null): UpdateResult {
+  return { status: 'error', reason, http_status };
 }
 
 /**

@@ -14,7 +14,14 @@ import type { AskedCommand, CommandStatus } from '../model/valveCommand.ts';
 import type { Store } from '../store/store.ts';
 import type { CommandFailure } from '../store/valveRecords.ts';
 import { type MessageLimits, messageProblem, timeLeftMs } from './messageRules.ts';
-import { type CommandParts, isValveOperation, reasonFor, reasons, type ValveCall } from './outcome.ts';
+import {
+  AnswerStatus,
+  type CommandParts,
+  isValveOperation,
+  reasonFor,
+  reasons,
+  type ValveCall,
+} from './outcome.ts';
 import type { ValveWishes } from './valveWishes.ts';
 
 /*
@@ -227,10 +234,8 @@ export class ValveQueue {
       return;
     }
     const stateBefore = store.sonicView(id)?.sonic.valve_state ?? null;
-    let httpStatus: number | null = null;
-    const onAnswer = (status: number) => {
-      httpStatus = status;
-    };
+    const answers = new AnswerStatus();
+    const onAnswer = answers.note;
     const onFlight = (isInFlight: boolean) => {
       command.isInFlight = isInFlight;
       if (isInFlight) store.recordInFlight(id, command.asked);
@@ -244,7 +249,7 @@ export class ValveQueue {
       outcomes.noteFailure(topic, error);
       // Without the newer command, this one would have been sent, or sent again.
       const hasGivenWay = command.isOvertaken && error instanceof CloudError && provablyNotExecuted(error);
-      this.#end(command, hasGivenWay ? superseded : { status: 'error', httpStatus, error });
+      this.#end(command, hasGivenWay ? superseded : { status: 'error', httpStatus: answers.status, error });
       const mayMove = error instanceof CloudError && error.mayHaveActed;
       store.recordMovesUntil(id, command.asked, mayMove ? this.#confirmUntil() : null);
       // The cloud may have accepted the command, so the valve is read.
@@ -252,7 +257,7 @@ export class ValveQueue {
       return;
     }
     store.recordMovesUntil(id, command.asked, this.#confirmUntil());
-    this.#end(command, { status: 'ok', httpStatus, answer });
+    this.#end(command, { status: 'ok', httpStatus: answers.status, answer });
     log.info(
       { device: id, topic, operation: call.operation },
       `Valve ${store.label('sonic', id)}: ${actionText(call.body.action)} command accepted by the cloud`,

@@ -34,15 +34,13 @@ export interface ShownPause {
 export const noPause: ShownPause = { until: null, state: 'none', reason: null };
 
 /**
- * The phase of a pause. `pausing`: a request to turn the shut-off off is on its way. `prolonging`: the same during a
- * pause. `resuming`: the pause has ended, and the bridge turns the shut-off on. `failed`: this has failed, and the
- * bridge tries again.
+ * The phase of a pause. `pausing`: a request to turn the shut-off off is on its way. `resuming`: the pause has ended, and
+ * the bridge turns the shut-off on. `failed`: this has failed, and the bridge tries again.
  */
-export type PausePhase = 'none' | 'pausing' | 'prolonging' | 'paused' | 'resuming' | 'failed';
+export type PausePhase = 'none' | 'pausing' | 'paused' | 'resuming' | 'failed';
 
 /** The events of a pause. `rejected`: the cloud has certainly not acted. `unanswered`: it may have acted. */
 export type PauseEvent =
-  | 'asked'
   | 'accepted'
   | 'rejected'
   | 'unanswered'
@@ -57,12 +55,10 @@ export type PauseEvent =
  * single reading during the pause is not enough, because it may show the state before the pause.
  */
 const following: Readonly<Record<PausePhase, Partial<Record<PauseEvent, PausePhase>>>> = {
-  none: { asked: 'pausing' },
+  none: {},
   // A failed command must not take effect later. The shut-off may be off, so it is turned on.
   pausing: { accepted: 'paused', rejected: 'none', unanswered: 'resuming' },
-  // The shut-off was already off, so the earlier pause goes on.
-  prolonging: { accepted: 'paused', rejected: 'paused', unanswered: 'paused' },
-  paused: { asked: 'prolonging', ended: 'resuming', due: 'resuming', seen_on: 'resuming' },
+  paused: { ended: 'resuming', due: 'resuming', seen_on: 'resuming' },
   resuming: { seen_on: 'none', not_confirmed: 'failed' },
   failed: { seen_on: 'none' },
 };
@@ -107,6 +103,5 @@ export function pauseFromShown(shown: object): Pick<Pause, 'until' | 'isOver'> |
 /** The published form of a pause. A pause that the cloud has not accepted yet is not shown. */
 export function pauseShown(phase: PausePhase, { until }: Pause, reason: string | null): ShownPause {
   if (phase === 'none' || phase === 'pausing') return noPause;
-  const state = phase === 'prolonging' ? 'paused' : phase;
-  return { until: new Date(until).toISOString(), state, reason };
+  return { until: new Date(until).toISOString(), state: phase, reason };
 }

@@ -381,7 +381,6 @@ export class Oracle {
     const { time } = this.#options;
     const isTrue = this.#cloudAnswers.get(number) === text;
     this.#noteAccepted(request, answer.status);
-    if (!this.#cloudAnswers.has(number)) this.pauses.processed(request, answer.status, false);
     const pauseMs = retryAfterMs(answer, this.#options.epochMs + time.now);
     this.#health.answered(request, answer.status, pauseMs, text);
     if (answer.status === 401 || answer.status === 429) this.#move.rejected(request);

@@ -78,24 +78,19 @@ export class PauseJudge {
     if (isOff || path === 'settings/set') this.#offAt.set(id, at);
   }
 
-  /**
-   * The cloud has carried out or rejected a request of the bridge. `isDone` is false if only a proxy in front
-   * of the cloud claims success. Such an answer can only prolong an existing pause.
-   */
-  processed(request: SeenRequest, status: number, isDone = true): void {
+  /** The cloud has carried out or rejected a request of the bridge. */
+  processed(request: SeenRequest, status: number): void {
     const id = request.params['property_id'] ?? '';
     const command = this.#pauseCommands.get(id);
     if (settingOf(request) !== false || status >= 300 || !command) return;
-    if (!isDone && !this.#paused.has(id)) return;
     const { now, canRemember } = this.#context;
     const since = now();
     if (since - command.at > commandMs) return;
     // Nobody can tell from outside whether the pause or the permanent command caused it.
     if (since - (this.#offAt.get(id) ?? Number.NEGATIVE_INFINITY) <= commandMs) this.#paused.delete(id);
     else {
-      const before = this.#paused.get(id);
-      const dueAt = Math.max(since + command.minutes * minuteMs, before?.dueAt ?? 0);
-      this.#paused.set(id, { since: before?.since ?? since, dueAt, isFragile: !canRemember() });
+      const dueAt = since + command.minutes * minuteMs;
+      this.#paused.set(id, { since, dueAt, isFragile: !canRemember() });
     }
   }
 
@@ -109,11 +104,21 @@ export class PauseJudge {
   taken(topic: string, payload: string): void {
     const [, id] = new RegExp(`^${this.#base}/property/([^/]+)/pause$`).exec(topic) ?? [];
     if (id === undefined || !this.#closedAt.has(id)) return;
+    this.#prolong(id, stateIn(payload));
     const isOver = stateIn(payload) === 'none';
     const wasOver = this.#isOver.get(id) ?? true;
     this.#isOver.set(id, isOver);
     if (!isOver) this.#closedAt.set(id, null);
     else if (!wasOver && this.#context.canRemember()) this.#closedAt.set(id, this.#context.now());
+  }
+
+  /** A command during a pause sends nothing to the cloud. The bridge shows the new end. */
+  #prolong(id: string, state: unknown): void {
+    const [paused, command] = [this.#paused.get(id), this.#pauseCommands.get(id)];
+    const now = this.#context.now();
+    if (!paused || !command || state !== 'paused' || now - command.at > commandMs) return;
+    const dueAt = Math.max(paused.dueAt, now + command.minutes * minuteMs);
+    this.#paused.set(id, { ...paused, dueAt, isFragile: !this.#context.canRemember() });
   }
 
   /** Whether the bridge may send this request without a command, to turn the shut-off on again. */

@@ -88,6 +88,14 @@ describe('a paused shut-off', () => {
     expect(new PauseBench().pause().judgedAfter(64)).toBe(1);
   });
 
+  it('may stay off longer if a command has made the pause longer, and the bridge shows that', () => {
+    const bench = new PauseBench().pause();
+    bench.command('pause/set', '120');
+    bench.show('paused');
+    expect(bench.judgedAfter(120)).toBe(0);
+    expect(bench.judgedAfter(4)).toBe(1);
+  });
+
   it('is reported if no pause is shown while it is off', () => {
     const bench = new PauseBench().pause();
     bench.show('none');

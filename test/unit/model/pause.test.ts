@@ -11,21 +11,16 @@ import {
 } from '../../../src/model/pause.ts';
 
 const minuteMs = 60_000;
-const phases: readonly PausePhase[] = ['none', 'pausing', 'prolonging', 'paused', 'resuming', 'failed'];
+const phases: readonly PausePhase[] = ['none', 'pausing', 'paused', 'resuming', 'failed'];
 const events: readonly PauseEvent[] = [
-  ...(['asked', 'accepted', 'rejected', 'unanswered', 'ended', 'due', 'seen_on', 'not_confirmed'] as const),
+  ...(['accepted', 'rejected', 'unanswered', 'ended', 'due', 'seen_on', 'not_confirmed'] as const),
 ];
 
 describe('a pause', () => {
   it.each<[PausePhase, PauseEvent, PausePhase]>([
-    ['none', 'asked', 'pausing'],
     ['pausing', 'accepted', 'paused'],
     ['pausing', 'rejected', 'none'],
     ['pausing', 'unanswered', 'resuming'],
-    ['paused', 'asked', 'prolonging'],
-    ['prolonging', 'accepted', 'paused'],
-    ['prolonging', 'rejected', 'paused'],
-    ['prolonging', 'unanswered', 'paused'],
     ['paused', 'ended', 'resuming'],
     ['paused', 'due', 'resuming'],
     ['paused', 'seen_on', 'resuming'],
@@ -78,8 +73,7 @@ describe('a pause', () => {
     const until = '2026-03-02T10:00:00.000Z';
     expect(pauseShown('none', pause, null)).toEqual(noPause);
     expect(pauseShown('pausing', pause, null)).toEqual(noPause);
-    for (const phase of ['paused', 'prolonging'] as const)
-      expect(pauseShown(phase, pause, null)).toEqual({ until, state: 'paused', reason: null });
+    expect(pauseShown('paused', pause, null)).toEqual({ until, state: 'paused', reason: null });
     expect(pauseShown('failed', pause, 'why')).toEqual({ until, state: 'failed', reason: 'why' });
   });
 });
