@@ -64,7 +64,7 @@ const rooms = {
 const packages = {
   undici: ['cloud'],
   ws: ['cli'],
-  zod: ['cloud', 'config', 'state', 'simulator'],
+  zod: ['cli', 'cloud', 'config', 'state', 'simulator'],
   mqtt: ['broker'],
   aedes: ['broker'],
   yaml: ['config', 'homeassistant'],

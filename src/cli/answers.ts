@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
+import { variableOf } from '../config/environment.ts';
 import type { Given } from '../config/load.ts';
 import { newConfigFile } from '../config/newFile.ts';
 import { ConfigError } from '../config/problems.ts';
-import type { Tree } from '../config/tree.ts';
+import { type Tree, withValueAt } from '../config/tree.ts';
 import type { Language } from '../model/language.ts';
 import { systemDisk } from '../state/disk.ts';
 import { brokerChecks } from './brokerChecks.ts';
@@ -13,61 +14,66 @@ import { type Configuration, readConfiguration } from './configuration.ts';
 import type { CommandContext } from './context.ts';
 import { ownClient, rejectionText, signOutAndClose } from './ownSession.ts';
 
-/** The answers to the setup's questions. User name and password of the broker are empty if it needs none. */
-export interface Answers {
-  readonly email: string;
-  readonly password: string;
-  /** The broker's address, with or without scheme and port. */
-  readonly broker: string;
-  readonly brokerUsername: string;
-  readonly brokerPassword: string;
+/** A question of the setup, for the terminal, the page and messages. */
+interface Question {
+  /** The option that the answer gives. */
+  readonly path: string;
+  readonly label: string;
+  readonly isHidden?: true;
+}
+
+/** THE QUESTIONS of the setup about account and broker. The last two are left empty if the broker needs no user. */
+export const questions = {
+  email: { path: 'cloud.email', label: 'E-mail' },
+  password: { path: 'cloud.password', label: 'Password', isHidden: true },
+  broker: { path: 'mqtt.url', label: 'Broker' },
+  brokerUsername: { path: 'mqtt.username', label: 'User name of the broker' },
+  brokerPassword: { path: 'mqtt.password', label: 'Password of the broker', isHidden: true },
+} as const satisfies Readonly<Record<string, Question>>;
+
+export type AnswerName = keyof typeof questions;
+const answerNames = Object.keys(questions) as readonly AnswerName[];
+
+/** What only the page asks, by the name of its field. */
+const choicePaths = {
+  language: 'homeassistant.language',
+  keepPage: 'http.listen',
+  watchOnly: 'control.valves',
+};
+
+/** The answers to the setup's questions. The broker's address is with or without scheme and port. */
+export interface Answers extends Readonly<Record<AnswerName, string>> {
   /** The language of entity names; English if it is not given. */
   readonly language?: Language;
   /** The address of the status page; the page is not served if it is not given. */
   readonly listen?: string | undefined;
   /** Whether the bridge may not move valves. */
-  readonly isWatchOnly?: boolean;
+  readonly watchOnly?: boolean;
 }
-
-/** The names of the required answers. */
-export const answerNames = ['email', 'password', 'broker', 'brokerUsername', 'brokerPassword'] as const;
 
 /** The answers in the form of the configuration file. */
-function configurationOf(answers: Answers): Tree {
-  const { email, password, broker, brokerUsername, brokerPassword } = answers;
-  const { language = 'en', listen, isWatchOnly } = answers;
-  return {
-    cloud: { email, password },
-    mqtt: {
-      url: brokerUrl(broker),
-      ...(brokerUsername !== '' && { username: brokerUsername }),
-      ...(brokerPassword !== '' && { password: brokerPassword }),
-    },
-    ...(language !== 'en' && { homeassistant: { language } }),
-    ...(isWatchOnly && { control: { valves: false } }),
-    ...(listen !== undefined && { http: { listen } }),
-  };
+function configurationOf({ language = 'en', listen, watchOnly, ...answers }: Answers): Tree {
+  // People write `192.168.1.2`.
+  const broker = /^[a-z]+:\/\//i.test(answers.broker) ? answers.broker : `mqtt://${answers.broker}`;
+  const given: readonly (readonly [path: string, value: unknown])[] = [
+    ...answerNames.map((name) => [questions[name].path, { ...answers, broker }[name] || undefined] as const),
+    [choicePaths.language, language === 'en' ? undefined : language],
+    [choicePaths.watchOnly, watchOnly ? false : undefined],
+    [choicePaths.keepPage, listen],
+  ];
+  return given.reduce<Tree>((tree, [path, value]) => withValueAt(tree, path.split('.'), value), {});
 }
-
-/** Adds `mqtt://` if it is missing, because people write `192.168.1.2`. */
-function brokerUrl(answer: string): string {
-  return /^[a-z]+:\/\//i.test(answer) ? answer : `mqtt://${answer}`;
-}
-
-const questions: Readonly<Record<string, string>> = {
-  'cloud.email': 'E-mail',
-  'cloud.password': 'Password',
-  'mqtt.url': 'Broker',
-  'mqtt.username': 'User name of the broker',
-  'mqtt.password': 'Password of the broker',
-};
 
 /** Uses the answers in place of a configuration file. */
 function givenBy(answers: Answers, file: string): Given {
+  const labelOf = (path: string) => answerNames.find((name) => questions[name].path === path);
   return {
     file,
     parsed: { value: configurationOf(answers), problems: [], lineOf: () => undefined },
-    tell: ({ path, message }) => `${questions[path.join('.')] ?? path.join('.')}: ${message}`,
+    tell: ({ path, message }) => {
+      const name = labelOf(path.join('.'));
+      return `${name ? questions[name].label : path.join('.')}: ${message}`;
+    },
     inWords: (message) => message,
   };
 }
@@ -99,46 +105,36 @@ export async function testAnswers(
   }
   const { signal } = context;
   const run = (checks: readonly Check[]) => runChecks(checks, report, signal);
-  if (part === 'broker') return testResultOf(await run(brokerChecks(configuration, 'setup', signal)));
+  if (part === 'broker')
+    return (await run(brokerChecks(configuration, 'setup', signal))) === null ? 'passed' : 'failed';
   const client = ownClient(configuration);
   // An account may get its first valve after the setup.
   const error = await run(cloudChecks(configuration.config, client, {}, 'WARN'));
   await signOutAndClose(client, signal);
-  return rejectionText(error) === null ? testResultOf(error) : 'rejected';
+  if (error === null) return 'passed';
+  return rejectionText(error) === null ? 'failed' : 'rejected';
 }
 
 /** The variables in the environment that replace answers, by the name of the answer. */
 export function setElsewhere(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
-  const set = Object.entries(variables).map(([answer, names]) => [answer, names.find((each) => env[each])]);
-  return Object.fromEntries(set.filter(([, variable]) => variable !== undefined));
+  const paths = answerNames.map((name) => [name, questions[name].path] as const);
+  return Object.fromEntries(
+    [...paths, ...Object.entries(choicePaths)].flatMap(([name, path]) => {
+      const variable = [path, `${path}_file`].map(variableOf).find((each) => env[each]);
+      return variable === undefined ? [] : [[name, variable]];
+    }),
+  );
 }
 
-const variables: Readonly<Record<string, readonly string[]>> = {
-  brokerUsername: ['SONIC2MQTT_MQTT__USERNAME'],
-  brokerPassword: ['SONIC2MQTT_MQTT__PASSWORD', 'SONIC2MQTT_MQTT__PASSWORD_FILE'],
-  language: ['SONIC2MQTT_HOMEASSISTANT__LANGUAGE'],
-  keepPage: ['SONIC2MQTT_HTTP__LISTEN'],
-  watchOnly: ['SONIC2MQTT_CONTROL__VALVES'],
-};
-
-/**
- * A problem for each answer that an environment variable replaces. Docker Compose, for example, sets its broker's own
- * user.
- */
-function unusedAnswers({ brokerUsername, brokerPassword }: Answers, env: NodeJS.ProcessEnv): string[] {
+/** A problem for each answer that a variable replaces. Docker Compose, for example, sets its broker's own user. */
+function unusedAnswers(answers: Answers, env: NodeJS.ProcessEnv): string[] {
   const set = setElsewhere(env);
-  const rivals = [
-    ['mqtt.username', brokerUsername, set['brokerUsername']],
-    ['mqtt.password', brokerPassword, set['brokerPassword']],
-  ] as const;
-  return rivals.flatMap(([option, answer, variable]) => {
-    if (answer === '' || variable === undefined) return [];
-    return `${questions[option]}: ${variable} is set and has priority. Leave this empty, or remove that variable`;
-  });
-}
-
-function testResultOf(error: unknown): TestResult {
-  return error === null ? 'passed' : 'failed';
+  return (['brokerUsername', 'brokerPassword'] as const)
+    .filter((name) => answers[name] !== '' && set[name] !== undefined)
+    .map(
+      (name) =>
+        `${questions[name].label}: ${set[name]} is set and has priority. Leave this empty, or remove that variable`,
+    );
 }
 
 /** Writes the configuration file, completely or not at all, readable by its owner only. Never replaces a file. */

@@ -5,9 +5,11 @@ import { errorMessage } from '../base/errorMessage.ts';
 import { fileVariable } from '../config/environment.ts';
 import { describeDiskError } from '../state/disk.ts';
 import {
+  type AnswerName,
   type Answers,
   findUsualBroker,
   type Part,
+  questions,
   saveAnswers,
   type TestResult,
   testAnswers,
@@ -84,59 +86,56 @@ function nearestFolder(file: string): string {
   return existsSync(folder) ? folder : nearestFolder(folder);
 }
 
+/** With a broker, because no configuration is valid without one. */
 const noAnswers: Answers = {
-  email: '',
-  password: '',
-  broker: 'localhost',
-  brokerUsername: '',
-  brokerPassword: '',
+  ...{ email: '', password: '' },
+  ...{ broker: 'localhost', brokerUsername: '', brokerPassword: '' },
 };
 
 async function askForAll(terminal: Terminal, context: CommandContext, file: string): Promise<Answers> {
   const { print, signal } = context;
-  const test = async (part: Part, answers: Answers) => {
+  let answers = noAnswers;
+  const ask = async (name: AnswerName, isRight: (answer: string) => boolean = Boolean) => {
+    const { isHidden, ...question } = { isHidden: false, ...questions[name] };
+    const label = name === 'brokerUsername' ? `${question.label} (empty for none)` : question.label;
+    let answer: string;
+    do answer = await (isHidden ? terminal.askHidden(label) : terminal.ask(label, answers[name]));
+    while (!isRight(answer));
+    answers = { ...answers, [name]: answer };
+  };
+  const test = async (part: Part) => {
     const outcome = await testAnswers(part, answers, file, context, reportTo(print));
     signal.throwIfAborted();
     return outcome;
   };
-  let answers = noAnswers;
+  const isEmail = (answer: string) => {
+    const isRight = emailPattern.test(answer);
+    if (!isRight && answer !== '') print('FAIL account: E-mail: must be an e-mail address');
+    return isRight;
+  };
   let outcome: TestResult;
   do {
     print('\nYour account, as in the vendor’s app:');
-    const email = await askForEmail(terminal, context, answers.email);
-    const password = await terminal.askHidden('Password');
-    answers = { ...answers, email, password };
-    outcome = await test('account', answers);
+    await ask('email', isEmail);
+    await ask('password', () => true);
+    outcome = await test('account');
     // The e-mail may be the wrong one of the two, so it is not proposed again.
     if (outcome === 'rejected') answers = noAnswers;
   } while (outcome !== 'passed');
 
-  let broker = (await findUsualBroker()) ?? '';
+  answers = { ...answers, broker: (await findUsualBroker()) ?? '' };
   print('\nThe MQTT broker that Home Assistant uses, for example mqtt://192.168.1.2:1883:');
-  if (broker !== '') print(`A broker answers at ${broker}. Press Enter to use it.`);
+  if (answers.broker !== '') print(`A broker answers at ${answers.broker}. Press Enter to use it.`);
   do {
-    broker = await askFor(terminal, 'Broker', broker);
-    const brokerUsername = await terminal.ask('User name (empty for none)', answers.brokerUsername);
-    const brokerPassword = brokerUsername === '' ? '' : await terminal.askHidden('Password');
-    answers = { ...answers, broker, brokerUsername, brokerPassword };
-    outcome = await test('broker', answers);
+    await ask('broker');
+    await ask('brokerUsername', () => true);
+    answers = { ...answers, brokerPassword: '' };
+    if (answers.brokerUsername !== '') await ask('brokerPassword', () => true);
+    outcome = await test('broker');
     // The broker may only be started later, so the user may keep it.
   } while (
     outcome !== 'passed' &&
     !(outcome === 'failed' && (await isYes(terminal, 'Use this broker anyway? y or n')))
   );
   return answers;
-}
-
-/** Asks for an e-mail address until the answer is one. Only then are other questions asked. */
-async function askForEmail(terminal: Terminal, context: CommandContext, proposal: string): Promise<string> {
-  const email = await askFor(terminal, 'E-mail', proposal);
-  if (emailPattern.test(email)) return email;
-  context.print('FAIL account: E-mail: must be an e-mail address');
-  return askForEmail(terminal, context, proposal);
-}
-
-/** Repeats the question until there is an answer. */
-async function askFor(terminal: Terminal, question: string, proposal: string): Promise<string> {
-  return (await terminal.ask(question, proposal)) || askFor(terminal, question, proposal);
 }

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { hostname } from 'node:os';
+import { z } from 'zod';
 import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { readBody } from '../base/readBody.ts';
@@ -14,15 +15,7 @@ import { pageTexts } from '../http/texts.ts';
 import { type Language, languages } from '../model/language.ts';
 import { describeDiskError } from '../state/disk.ts';
 import { textsIn } from '../texts/texts.ts';
-import {
-  type Answers,
-  answerNames,
-  findUsualBroker,
-  type Part,
-  saveAnswers,
-  setElsewhere,
-  testAnswers,
-} from './answers.ts';
+import { findUsualBroker, type Part, saveAnswers, setElsewhere, testAnswers } from './answers.ts';
 import type { Finding } from './checks.ts';
 import { aborted, type CommandContext } from './context.ts';
 import style from './setupPage/page.css?raw';
@@ -33,14 +26,21 @@ import script from './setupPage/page.js?raw';
 const maxWrongCodes = 5;
 const maxBodyBytes = 16_384;
 
+// Keyboards of phones add a space after a proposed word.
+const word = z.string().trim();
+const isChecked = z.boolean().catch(false);
+
 /** The data that the page sends. */
-interface Sent extends Answers {
-  readonly code: string;
-  /** Whether to keep a broker although its check fails. */
-  readonly keepBroker: boolean;
+const sentForm = z.object({
+  ...{ code: z.string(), email: word, password: z.string() },
+  ...{ broker: word, brokerUsername: word, brokerPassword: z.string() },
+  language: z.enum(languages).catch('en'),
+  watchOnly: isChecked,
   /** Whether the status page should have the address of the setup page. */
-  readonly keepPage: boolean;
-}
+  keepPage: isChecked,
+  /** Whether to keep a broker although its check fails. */
+  keepBroker: isChecked,
+});
 
 /**
  * Serves the setup page if there is no configuration yet. A user with the code from the log enters account and broker.
@@ -62,35 +62,31 @@ export async function serveSetup(
   });
   const usualBroker = findUsualBroker();
 
-  const answer = async (sent: Sent): Promise<{ status: number; body: object }> => {
+  const answer = async (body: Buffer | null): Promise<{ status: number; body: object }> => {
+    const sent = readSent(body);
+    if (sent === null) return { status: 400, body: { problem: 'form' } };
     if (wrongCodes >= maxWrongCodes) return { status: 403, body: { problem: 'closed' } };
     if (sent.code.replace(/\D/g, '') !== code) {
       wrongCodes += 1;
       const isClosed = wrongCodes >= maxWrongCodes;
-      log.warn(
-        isClosed
-          ? 'Setup page: five wrong codes. The page is closed. Restart sonic2mqtt for a new code'
-          : 'Setup page: wrong code',
-      );
+      const closed = 'Setup page: five wrong codes. The page is closed. Restart sonic2mqtt for a new code';
+      log.warn(isClosed ? closed : 'Setup page: wrong code');
       return { status: 403, body: { problem: isClosed ? 'closed' : 'code' } };
     }
-    const [account, broker] = await Promise.all([
-      testPart('account', sent, file, context),
-      testPart('broker', sent, file, context),
-    ]);
-    const findings = [...account.findings, ...broker.findings];
-    const canKeepBroker = account.outcome === 'passed' && broker.outcome === 'failed';
-    const isGood = account.outcome === 'passed' && broker.outcome === 'passed';
+    const answers = { ...sent, listen: sent.keepPage ? listen() : undefined };
+    const findings: Finding[] = [];
+    const report = { progress: () => {}, found: (finding: Finding) => void findings.push(finding) };
+    const test = (part: Part) => testAnswers(part, answers, file, context, report);
+    const [account, broker] = await Promise.all([test('account'), test('broker')]);
+    const canKeepBroker = account === 'passed' && broker === 'failed';
+    const isGood = account === 'passed' && broker === 'passed';
     if (!isSaved && (isGood || (canKeepBroker && sent.keepBroker))) {
       try {
-        await saveAnswers({ ...sent, listen: sent.keepPage ? listen() : undefined }, file);
+        await saveAnswers(answers, file);
         isSaved = true;
       } catch (error) {
-        findings.push({
-          check: file,
-          outcome: 'FAIL',
-          words: `cannot be written (${describeDiskError(error)})`,
-        });
+        const words = `cannot be written (${describeDiskError(error)})`;
+        findings.push({ check: file, outcome: 'FAIL', words });
       }
     }
     const hasPage = isSaved && sent.keepPage;
@@ -125,8 +121,7 @@ export async function serveSetup(
         const bytes = await readBody(request, maxBodyBytes);
         // Other web sites can send other content types without permission, and could use up the wrong codes.
         const isJson = request.headers['content-type'] === 'application/json';
-        const sent = isJson ? readSent(bytes) : null;
-        const { status, body } = sent ? await answer(sent) : { status: 400, body: { problem: 'form' } };
+        const { status, body } = await answer(isJson ? bytes : null);
         const end = () => isSaved && onSaved();
         response.once('close', end);
         sendJson(response, status, body);
@@ -160,12 +155,6 @@ export async function serveSetup(
   return isSaved;
 }
 
-async function testPart(part: Part, sent: Sent, file: string, context: CommandContext) {
-  const findings: Finding[] = [];
-  const report = { progress: () => {}, found: (finding: Finding) => void findings.push(finding) };
-  return { outcome: await testAnswers(part, sent, file, context, report), findings };
-}
-
 /** The page for this kind of installation. If the program has no terminal, it names the command that shows the log. */
 function htmlFor(env: NodeJS.ProcessEnv): string {
   const command = logCommand(env);
@@ -183,24 +172,10 @@ function logCommand(env: NodeJS.ProcessEnv): string {
 }
 
 /** Reads the form from a request; null if the body is no such form. */
-function readSent(body: Buffer | null): Sent | null {
-  let sent: Readonly<Record<string, unknown>>;
+function readSent(body: Buffer | null): z.output<typeof sentForm> | null {
   try {
-    sent = Object(JSON.parse(String(body)));
+    return sentForm.parse(JSON.parse(String(body)));
   } catch {
     return null;
   }
-  const isForm = ['code', ...answerNames].every((name) => typeof sent[name] === 'string');
-  if (!isForm) return null;
-  const isTrue = (name: string) => sent[name] === true;
-  const choices = {
-    keepBroker: isTrue('keepBroker'),
-    keepPage: isTrue('keepPage'),
-    isWatchOnly: isTrue('watchOnly'),
-  };
-  const language = languages.find((each) => each === sent['language']) ?? 'en';
-  const form = { ...sent, ...choices, language } as Sent;
-  // Keyboards of phones add a space after a proposed word.
-  const { email, broker, brokerUsername } = form;
-  return { ...form, email: email.trim(), broker: broker.trim(), brokerUsername: brokerUsername.trim() };
 }
