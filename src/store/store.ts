@@ -53,8 +53,6 @@ interface StoreEvents {
   readonly incident: [IncidentEvent];
   /** A sonic has another signal. Only the lists of signals show in which property that signal is. */
   readonly relocated: [];
-  /** A valve has moved back after a command had moved it. A command of an earlier run may have arrived late. */
-  readonly undone: [sonicId: string];
   /** A pause of the automatic shut-off has changed, also in a property that is not shown. */
   readonly pause: [];
   /** The settings of a property were read, by a request that was sent at that time. An answer to a change is no reading. */
@@ -63,9 +61,6 @@ interface StoreEvents {
 
 /** A timer may go off a little before its time, in ms. */
 const timerToleranceMs = 2;
-
-/** A timer stops while the machine sleeps, so failures are checked again after so many ms at most. */
-const maxFailureTimerMs = 10 * 60_000;
 
 /**
  * All that is known of the account. The polls put whole lists into tables (`Account`), one for each kind of record. The
@@ -92,7 +87,6 @@ export class Store extends EventEmitter<StoreEvents> {
   readonly #clock: Clock;
   #isAging = false;
   #cancelExpiry: () => void = () => {};
-  #cancelFailureExpiry: () => void = () => {};
 
   constructor({ selection, kept = newKept(), clock }: StoreOptions) {
     super();
@@ -351,7 +345,6 @@ export class Store extends EventEmitter<StoreEvents> {
     const id = this.devices.sonic.idOf(sonicId);
     if (!this.#shown.has('sonic', id)) return;
     this.#account.valveRecords.recordCommand(id, asked, ...ending);
-    this.#expireFailures();
     this.#shows('sonic', id);
   }
 
@@ -529,7 +522,6 @@ export class Store extends EventEmitter<StoreEvents> {
       const device = incidents.announcerOf(record);
       if (device?.kind !== 'sonic') continue;
       if (event === 'incident_opened') this.#account.valveRecords.incidentOpened(device.id, record);
-      if (event === 'incident_closed') this.#account.valveRecords.incidentClosed(device.id, record);
     }
     this.#explainMovements();
     for (const event of deviceEvents) this.emit('device', event);
@@ -540,24 +532,11 @@ export class Store extends EventEmitter<StoreEvents> {
   /** Marks the valves whose movement an incident explains now. */
   #explainMovements(): void {
     const { valveRecords, settings } = this.#account;
-    for (const id of valveRecords.unexplained) {
+    const isShutOffOn = (id: string) => {
       const propertyId = this.topology.propertyOf('sonic', id);
-      const isShutOffOn = (propertyId === null ? null : settings.of(propertyId)?.auto_shut_off) ?? null;
-      if (valveRecords.findExplanation(id, isShutOffOn)) this.touch('sonic', id);
-    }
-  }
-
-  /** Ends failures of commands that are a day old, and marks their valves. Runs again when the next one is as old. */
-  #expireFailures(): void {
-    this.#cancelFailureExpiry();
-    const { expired, nextMs } = this.#account.valveRecords.expireFailures();
-    for (const id of expired) this.touch('sonic', id);
-    if (nextMs === null) return;
-    const waitMs = Math.min(nextMs + timerToleranceMs, maxFailureTimerMs);
-    this.#cancelFailureExpiry = this.#clock.after(waitMs, () => {
-      this.#expireFailures();
-      this.#settle();
-    });
+      return (propertyId === null ? null : settings.of(propertyId)?.auto_shut_off) ?? null;
+    };
+    for (const id of valveRecords.explain(isShutOffOn)) this.touch('sonic', id);
   }
 
   #sonicsIn(propertyId: string | null): SonicView[] {
@@ -635,7 +614,6 @@ export class Store extends EventEmitter<StoreEvents> {
     // A reading without a change matters to a valve with an open command.
     const { valves, valveRecords } = this.#account;
     for (const id of new Set([...valves.awaited, ...valveRecords.awaited])) this.#recordValve(id);
-    this.#expireFailures();
   }
 
   /** Passes the present record of a sonic to `valves`. */
@@ -648,7 +626,6 @@ export class Store extends EventEmitter<StoreEvents> {
     const hasEnded = valves.record(sonic, readAt, table.formerReadAt(id));
     const hasMoved = valveRecords.record(sonic, readAt, table.formerReadAt(id));
     if (hasEnded || hasMoved) this.touch('sonic', id);
-    if (hasMoved === 'undone') this.emit('undone', id);
   }
 
   /** Marks all devices that show records which have changed, come or gone. */

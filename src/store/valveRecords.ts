@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import { idKey } from '../model/ids.ts';
 import type { Incident, Sonic } from '../model/records.ts';
@@ -10,8 +11,18 @@ import {
   type ValveRecord,
 } from '../model/valveCommand.ts';
 import type { Kept } from '../state/sections.ts';
-import { countsAsMoverMs, ValveMovement } from './valveMovement.ts';
+import {
+  type Flight,
+  type Move,
+  mayExplain,
+  mayHaveMoved,
+  movementOf,
+  type NewIncident,
+  togetherMs,
+} from './movement.ts';
 
+type LastCommand = NonNullable<ValveRecord['command']>;
+type FailureFacts = Pick<NonNullable<ValveRecord['failed']>, 'waited_s' | 'may_have_moved' | 'at'>;
 type ValvesKept = Pick<Kept, 'valves' | 'announced' | 'waiting'>;
 
 /** Whether the valve was not moved as somebody wished, and what is known about that. */
@@ -23,53 +34,59 @@ export interface CommandFailure {
   readonly mayHaveMoved?: boolean;
 }
 
-/** What is known of the commands for one valve, and how it came to where it is. */
+interface KnownCommand {
+  readonly asked: AskedCommand;
+  readonly isOfEarlierRun: boolean;
+  status: CommandStatus;
+  reason: string | null;
+  /** Null unless it may still move the valve. */
+  flight: Flight | null;
+}
+
+interface Failure {
+  readonly command: KnownCommand;
+  readonly record: NonNullable<ValveRecord['failed']>;
+  /** In ms of the monotonic clock. */
+  readonly at: number;
+}
+
+/** What was heard of a valve lately. */
 interface ValveEntry {
   readonly id: string;
-  /** The newest command of this run, sent or refused. */
-  lastAsked: AskedCommand | null;
-  /** The newest command that this run has sent. */
-  lastSent: AskedCommand | null;
-  /** The command of `failed`, if it is of this run. */
-  failedAsked: AskedCommand | null;
-  /** The newest sent command at the time of that failure. */
-  failedAfter: AskedCommand | null;
-  /** In ms of the monotonic clock. */
-  failedUntil: number;
-  /** A command that an earlier run has sent and not seen how it ended, until this run has read the valve or sent another. */
-  unfinished: ValveRecord['command'];
-  /** Where such a command may still move the valve, and until when, in ms of the monotonic clock. */
-  mayArrive: { readonly target: SettledValve; readonly until: number } | null;
-  command: ValveRecord['command'];
-  failed: ValveRecord['failed'];
-  readonly movement: ValveMovement;
+  /** The newest last. */
+  commands: readonly KnownCommand[];
+  failure: Failure | null;
+  incidents: readonly NewIncident[];
+  /** When the valve was last read in its position, in ms of the monotonic clock; null while it is there. */
+  leftAt: number | null;
+  /** The last movement in this run. */
+  move: Move | null;
+  movement: ValveRecord['movement'];
 }
+
+/** As many commands and incidents are kept for one valve. */
+const keptCount = 10;
 
 const unfinishedReason = 'sonic2mqtt was restarted before the valve had confirmed the command';
 
-function undoneReason(valve: SettledValve): string {
-  return `the valve was moved, and was then read as ${valve} again. A command from before the restart may have arrived late`;
-}
-
-/** The newest command of each valve, the one that failed, and the last movement. All of it is kept over restarts. */
+/**
+ * The newest command of each valve, the one that failed, and the last movement. All three are kept over restarts, and found
+ * by what was heard of the valve lately.
+ */
 export class ValveRecords {
   readonly #kept: ValvesKept;
   readonly #clock: Clock;
   readonly #entries = new Map<string, ValveEntry>();
+  /** The valves whose last movement an incident may still explain. */
+  readonly #unexplained = new Set<string>();
 
   constructor(kept: ValvesKept, clock: Clock) {
     this.#kept = kept;
     this.#clock = clock;
   }
 
-  /** What is known of a valve. A failure that is a day old is none. */
   of(id: string): ValveRecord {
-    const { command, failed, movement, failedUntil } = this.#entry(id);
-    return {
-      command,
-      failed: this.#clock.monotonic() < failedUntil ? failed : null,
-      movement: movement.last,
-    };
+    return this.#recordOf(this.#entry(id));
   }
 
   /** Records how far a command is, or how it ended. */
@@ -78,146 +95,126 @@ export class ValveRecords {
     asked: AskedCommand,
     status: CommandStatus,
     reason: string | null,
-    { isFailure = false, waitedMs = null, mayHaveMoved = true }: CommandFailure = {},
+    { isFailure = false, waitedMs = null, mayHaveMoved: mayMove = true }: CommandFailure = {},
   ): void {
     const entry = this.#entry(id);
-    const { action, askedAt: asked_at, topic } = asked;
-    if (status === 'sent' || status === 'refused') entry.lastAsked = asked;
-    if (status === 'sent') {
-      entry.lastSent = asked;
-      entry.unfinished = null;
-    }
-    const command = { action, asked_at, status, reason };
-    if (entry.lastAsked === asked) entry.command = { ...command, topic };
+    const known = entry.commands.find((each) => each.asked === asked);
+    const command = known ?? { asked, isOfEarlierRun: false, status, reason, flight: null };
+    if (!known) entry.commands = [...entry.commands.slice(1 - keptCount), command];
+    Object.assign(command, { status, reason });
     // A command that fails after a newer one was sent is not shown as failed: nobody wants it any more.
-    if (isFailure && action !== null && (entry.lastSent === asked || status === 'refused')) {
+    const isWanted = entry.commands.findLast((each) => each.status !== 'refused') === command;
+    if (isFailure && (isWanted || status === 'refused')) {
       const waited_s = waitedMs === null ? null : Math.round(waitedMs / 1_000);
-      const may_have_moved = mayHaveMoved && status !== 'refused';
-      this.#fail(entry, { ...command, action, waited_s, may_have_moved, at: this.#clock.now() }, asked);
+      const may_have_moved = mayMove && status !== 'refused';
+      this.#fail(entry, command, { waited_s, may_have_moved, at: this.#clock.now() });
     }
-    if (status === 'confirmed') endFailure(entry, asked);
+    if (status === 'confirmed') endFailure(entry, command);
     this.#keep(entry);
   }
 
   /** Records that the cloud may carry out a command from now on. */
   recordInFlight(id: string, asked: AskedCommand): void {
-    if (asked.action !== null) this.#entry(id).movement.addCommand(asked, targetOf[asked.action]);
+    const command = this.#entry(id).commands.find((each) => each.asked === asked);
+    const sentAt = this.#clock.monotonic();
+    if (command) command.flight = flightOf(asked, sentAt, Number.POSITIVE_INFINITY);
   }
 
   /** Records until when a command that was sent may move the valve; null, the cloud has not received it. */
   recordMovesUntil(id: string, asked: AskedCommand, until: number | null): void {
-    this.#entry(id).movement.limitCommand(asked, until);
+    const command = this.#entry(id).commands.find((each) => each.asked === asked);
+    if (command?.flight) command.flight = until === null ? null : { ...command.flight, until };
   }
 
-  /**
-   * Takes the state of a valve, and when its former state was read last. Returns whether it shows something else, or
-   * whether a command of an earlier run seems to have undone a newer one.
-   */
-  record({ id, valve_state: state }: Sonic, readAt: number, formerReadAt: number): boolean | 'undone' {
+  /** Takes the state of a valve, and when its former state was read last. Returns whether its record is another one now. */
+  record({ id, valve_state: state }: Sonic, readAt: number, formerReadAt: number): boolean {
     const entry = this.#entry(id);
     const position = settledValve(state);
-    if (position === null) {
-      entry.movement.leave(formerReadAt);
-      return false;
-    }
-    const { unfinished } = entry;
-    if (unfinished) this.#finish(entry, unfinished, position);
-    const { obeyed, hasChanged } = entry.movement.arrive(position, readAt, formerReadAt);
-    if (obeyed) confirmLate(entry, obeyed);
-    const { command, mayArrive } = entry;
-    if (mayArrive?.target === position && readAt <= mayArrive.until && command?.status === 'confirmed') {
-      if (this.#undo(entry, command, position)) return 'undone';
-    }
-    // The valve is where the failed command was to move it, whatever has moved it.
-    const { failed } = entry;
-    const isReached = failed !== null && targetOf[failed.action] === position && readAt >= failedAt(entry);
-    if (isReached) entry.failed = null;
-    if (!hasChanged && !unfinished && !isReached) return false;
-    this.#keep(entry);
-    return true;
+    if (position === null) entry.leftAt ??= formerReadAt;
+    else this.#arrive(entry, position, readAt, entry.leftAt ?? formerReadAt);
+    return this.#keep(entry);
   }
 
   /** Takes an incident at the valve that was not open before. */
   incidentOpened(id: string, incident: Incident): void {
     const isKnown = this.#kept.announced.has(incident.id) || this.#kept.waiting.has(incident.id);
-    if (!isKnown) this.#entry(id).movement.addIncident(incident);
-  }
-
-  /** Takes an incident at the valve that has closed. */
-  incidentClosed(id: string, incident: Incident): void {
-    this.#entry(id).movement.closeIncident(incident);
+    if (isKnown || !mayExplain(incident)) return;
+    const entry = this.#entry(id);
+    const readAt = this.#clock.monotonic();
+    entry.incidents = [...entry.incidents.slice(1 - keptCount), { incident, readAt }];
   }
 
   /** The valves that a command may still move, or has failed to. A reading may end that, though nothing has changed. */
   get awaited(): string[] {
-    const entries = [...this.#entries.values()];
-    return entries.flatMap(({ movement, failed, id }) => (movement.isAwaited || failed ? id : []));
+    const isAwaited = ({ commands, failure }: ValveEntry) =>
+      failure !== null || commands.some(({ flight }) => flight);
+    return [...this.#entries.values()].filter(isAwaited).map(({ id }) => id);
   }
 
-  /** The valves whose last movement an incident may still explain. */
-  get unexplained(): string[] {
-    return [...this.#entries.values()].flatMap(({ movement, id }) => (movement.isUnexplained ? id : []));
-  }
-
-  /** Finds the incident that shows who has moved a valve last; see `ValveMovement.explain`. */
-  findExplanation(id: string, isShutOffOn: boolean | null): boolean {
-    const entry = this.#entry(id);
-    const isFound = entry.movement.explain(isShutOffOn);
-    if (isFound) this.#keep(entry);
-    return isFound;
-  }
-
-  /** The valves with a failed command, and how long the next of them is still to be shown, in ms; 0, it no longer is. */
-  expireFailures(): { readonly expired: readonly string[]; readonly nextMs: number | null } {
-    const now = this.#clock.monotonic();
-    const failed = [...this.#entries.values()].filter((entry) => entry.failed !== null);
-    const over = failed.filter(({ failedUntil }) => failedUntil <= now);
-    for (const entry of over) {
-      entry.failed = null;
-      this.#keep(entry);
-    }
-    const left = failed.flatMap((entry) => (entry.failed ? entry.failedUntil - now : []));
-    return { expired: over.map(({ id }) => id), nextMs: left.length > 0 ? Math.min(...left) : null };
+  /**
+   * Asks again who has moved valves lately. `isShutOffOn` is null while the setting of the automatic shut-off is unknown.
+   * Returns the valves for which the answer is another one.
+   */
+  explain(isShutOffOn: (id: string) => boolean | null): string[] {
+    return [...this.#unexplained].filter((id) => {
+      const entry = this.#entry(id);
+      const { move } = entry;
+      if (!move || this.#clock.monotonic() > move.noticedAt + togetherMs) this.#unexplained.delete(id);
+      if (!move) return false;
+      entry.move = { ...move, isShutOffOn: move.isShutOffOn ?? isShutOffOn(id) };
+      entry.movement = movementOf(entry.move, entry.incidents);
+      return this.#keep(entry);
+    });
   }
 
   /** Forgets a valve that has left the account. */
   forget(id: string): void {
     this.#entries.delete(idKey(id));
+    this.#unexplained.delete(id);
     this.#kept.valves.delete(id);
   }
 
-  /** Ends a command that an earlier run has sent. It is confirmed if the valve is in the position that it asked for. */
-  #finish(entry: ValveEntry, command: NonNullable<ValveRecord['command']>, settled: SettledValve): void {
-    entry.unfinished = null;
-    if (command.action === null || targetOf[command.action] !== settled) return;
-    const reason = `sonic2mqtt was restarted, and then read that the valve is ${settled}`;
-    // A command of this run is shown instead, and its failure too. As none was sent, it was refused.
-    if (entry.lastAsked === null) entry.command = { ...command, status: 'confirmed', reason };
-    if (entry.failedAsked === null) entry.failed = null;
-    const ageMs = Math.abs(this.#clock.now() - Date.parse(command.asked_at));
-    if (ageMs < countsAsMoverMs)
-      entry.movement.addCommand({ ...command, askedAt: command.asked_at }, settled, ageMs);
+  /** The valve was last read in its former position at `from`. */
+  #arrive(entry: ValveEntry, position: SettledValve, readAt: number, from: number): void {
+    entry.leftAt = null;
+    const hasMoved = entry.movement !== null && entry.movement.valve !== position;
+    const isMover = ({ flight }: KnownCommand) => flight && mayHaveMoved(flight, position, from, readAt);
+    const mover = hasMoved ? entry.commands.findLast(isMover) : undefined;
+    if (hasMoved) this.#move(entry, position, from, readAt, mover?.flight ?? null);
+    entry.movement ??= { valve: position, at: null, by: null, topic: null, incident_id: null };
+    const ended = endFlights(entry, position, readAt, hasMoved);
+    // If the valve has moved and no command counts as its mover, none has worked.
+    const obeyed = hasMoved ? mover : ended.at(-1);
+    // The valve queue reports the end of a command that is still under way.
+    if (obeyed && obeyed.status !== 'sent') {
+      const reason = `sonic2mqtt was restarted, and then read that the valve is ${position}`;
+      Object.assign(obeyed, { status: 'confirmed', reason: obeyed.isOfEarlierRun ? reason : null });
+    }
+    if (obeyed) endFailure(entry, obeyed);
+    // The valve is where the failed command was to move it, whatever has moved it.
+    const { failure } = entry;
+    if (failure && targetOf[failure.record.action] === position && readAt >= failure.at) entry.failure = null;
   }
 
-  /** Ends a confirmed command as failed if the valve has moved back, because a command of an earlier run has arrived. */
-  #undo(entry: ValveEntry, command: NonNullable<ValveRecord['command']>, settled: SettledValve): boolean {
-    const { action, topic, ...rest } = command;
-    if (action === null || targetOf[action] === settled) return false;
-    const ending = { ...rest, status: 'not_confirmed', reason: undoneReason(settled) } as const;
-    entry.command = { ...ending, action, topic };
-    const more = { waited_s: null, may_have_moved: true, at: this.#clock.now() };
-    this.#fail(entry, { ...ending, action, ...more }, entry.lastAsked);
-    this.#keep(entry);
-    return true;
+  #move(entry: ValveEntry, to: SettledValve, from: number, noticedAt: number, mover: Flight | null): void {
+    // An incident explains one movement, and none that came later than the one after it.
+    const formerFrom = entry.move?.from ?? Number.NEGATIVE_INFINITY;
+    const explained = entry.movement?.incident_id;
+    entry.incidents = entry.incidents.filter(
+      ({ incident, readAt }) => readAt >= formerFrom && incident.id !== explained,
+    );
+    entry.move = { to, from, noticedAt, noticedTime: this.#clock.now(), mover, isShutOffOn: null };
+    entry.movement = movementOf(entry.move, entry.incidents);
+    this.#unexplained.add(entry.id);
   }
 
-  #fail(entry: ValveEntry, failed: NonNullable<ValveRecord['failed']>, asked: AskedCommand | null): void {
-    entry.failed = failed;
-    entry.failedAsked = asked;
-    entry.failedAfter = entry.lastSent;
+  #fail(entry: ValveEntry, command: KnownCommand, { waited_s, may_have_moved, at }: FailureFacts): void {
+    const { topic: _, action, ...ending } = commandOf(command);
+    if (action === null) return;
     // A clock that was ahead of this one when it failed must not keep it for longer.
-    const ageMs = Math.max(0, this.#clock.now() - failed.at);
-    entry.failedUntil = this.#clock.monotonic() + failureShownMs - ageMs;
+    const ageMs = Math.max(0, this.#clock.now() - at);
+    const record = { ...ending, action, waited_s, may_have_moved, at };
+    entry.failure = { command, record, at: this.#clock.monotonic() - ageMs };
   }
 
   #entry(id: string): ValveEntry {
@@ -225,57 +222,77 @@ export class ValveRecords {
     const known = this.#entries.get(key);
     if (known) return known;
     const kept = this.#kept.valves.get(id);
-    const entry: ValveEntry = {
-      ...{ id, lastAsked: null, lastSent: null, failedAsked: null, failedAfter: null, failedUntil: 0 },
-      ...{ unfinished: null, mayArrive: null, command: null, failed: null, ...kept },
-      movement: new ValveMovement(kept?.movement ?? null, this.#clock),
-    };
+    const nothing = { commands: [], failure: null, incidents: [], leftAt: null, move: null };
+    const entry: ValveEntry = { id, ...nothing, movement: kept?.movement ?? null };
     this.#entries.set(key, entry);
     if (kept) this.#restore(entry, kept);
     return entry;
   }
 
-  /** Begins with what an earlier run has kept. The first reading of the valve shows whether its last command has worked. */
+  /** Begins with what an earlier run has kept. Its last command may still move the valve. */
   #restore(entry: ValveEntry, { command, failed }: ValveRecord): void {
-    if (failed) this.#fail(entry, failed, null);
-    if (command === null) return;
-    const isUnderWay = command.status === 'sent';
-    // A run that was stopped before it had read the valve leaves this to the next one.
-    const isUnread = command.status === 'not_confirmed' && failed?.asked_at === command.asked_at;
-    if (isUnderWay || (isUnread && failed.waited_s === null)) entry.unfinished = command;
-    if (!isUnderWay) return;
-    const { topic, action, ...rest } = command;
-    const until =
-      this.#clock.monotonic() + mayArriveMs - Math.abs(this.#clock.now() - Date.parse(rest.asked_at));
-    if (action) entry.mayArrive = { target: targetOf[action], until };
-    const ending = { ...rest, status: 'not_confirmed', reason: unfinishedReason } as const;
-    entry.command = { ...ending, action, topic };
-    const failedAt = Date.parse(command.asked_at);
-    if (!action) return;
-    this.#fail(entry, { ...ending, action, waited_s: null, may_have_moved: true, at: failedAt }, null);
+    const last = command && restored(command);
+    if (last) entry.commands = [last];
+    const isLast = last?.asked.askedAt === failed?.asked_at && last?.status === failed?.status;
+    if (failed) this.#fail(entry, isLast && last ? last : restored({ ...failed, topic: '' }), failed);
+    if (last?.status !== 'sent' && last?.status !== 'not_confirmed') return;
+    const askedAt = Date.parse(last.asked.askedAt);
+    const sentAt = this.#clock.monotonic() - Math.abs(this.#clock.now() - askedAt);
+    last.flight = flightOf(last.asked, sentAt, sentAt + mayArriveMs);
+    if (last.status !== 'sent') return;
+    Object.assign(last, { status: 'not_confirmed', reason: unfinishedReason });
+    this.#fail(entry, last, { waited_s: null, may_have_moved: true, at: askedAt });
   }
 
-  #keep({ id, command, failed, movement }: ValveEntry): void {
-    this.#kept.valves.set(id, { command, failed, movement: movement.last });
+  #recordOf({ commands, movement, failure }: ValveEntry): ValveRecord {
+    const newest = commands.at(-1);
+    const isFailed = failure && this.#clock.monotonic() < failure.at + failureShownMs;
+    return { command: newest ? commandOf(newest) : null, failed: isFailed ? failure.record : null, movement };
+  }
+
+  /** Returns whether it was kept otherwise before. */
+  #keep(entry: ValveEntry): boolean {
+    const before = this.#kept.valves.get(entry.id);
+    const record = this.#recordOf(entry);
+    if (record.failed === null) entry.failure = null;
+    this.#kept.valves.set(entry.id, record);
+    return !isDeepStrictEqual(before, record);
   }
 }
 
-/** When the failed command failed, in ms of the monotonic clock. */
-function failedAt({ failedUntil }: ValveEntry): number {
-  return failedUntil - failureShownMs;
+function restored({ action, topic, asked_at, status, reason }: LastCommand): KnownCommand {
+  return { asked: { action, topic, askedAt: asked_at }, isOfEarlierRun: true, status, reason, flight: null };
+}
+
+function commandOf({ asked, status, reason }: KnownCommand): LastCommand {
+  return { action: asked.action, asked_at: asked.askedAt, status, reason, topic: asked.topic };
+}
+
+function flightOf({ action, topic }: AskedCommand, sentAt: number, until: number): Flight | null {
+  return action && { target: targetOf[action], topic, sentAt, until };
 }
 
 /** Ends the failure of a command that is confirmed, or of an older one. A newer one that was refused has still failed. */
-function endFailure(entry: ValveEntry, confirmed: AskedCommand): void {
-  const { lastSent, failedAsked, failedAfter } = entry;
-  if (failedAsked === confirmed || (lastSent === confirmed && failedAfter !== confirmed)) entry.failed = null;
+function endFailure(entry: ValveEntry, confirmed: KnownCommand): void {
+  const { commands, failure } = entry;
+  if (failure && commands.indexOf(failure.command) <= commands.indexOf(confirmed)) entry.failure = null;
 }
 
-/** Corrects the end of a command that has worked after all. */
-function confirmLate(entry: ValveEntry, asked: AskedCommand): void {
-  const { command, lastAsked } = entry;
-  // The valve queue reports the end of a command that is still under way.
-  if (lastAsked === asked && command?.status === 'sent') return;
-  if (lastAsked === asked && command) entry.command = { ...command, status: 'confirmed', reason: null };
-  endFailure(entry, asked);
+/**
+ * Ends what a reading shows to be over, and returns the commands that have reached its position. While an opposite command
+ * is at work, a valve that has not moved may still go there and back: then no command has ended.
+ */
+function endFlights({ commands }: ValveEntry, position: SettledValve, readAt: number, hasMoved: boolean) {
+  const isOpposed = ({ flight }: KnownCommand) =>
+    flight && flight.target !== position && readAt < flight.until;
+  const mayReturn = !hasMoved && commands.some(isOpposed);
+  // A reading that was sent before a command shows nothing of it.
+  const isReached = ({ flight }: KnownCommand) =>
+    flight && flight.target === position && flight.sentAt <= readAt && !mayReturn;
+  const ended = commands.filter(isReached);
+  for (const command of commands) {
+    const isOver = ended.includes(command) || (command.flight?.target !== position && !isOpposed(command));
+    if (isOver) command.flight = null;
+  }
+  return ended;
 }
