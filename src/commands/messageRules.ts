@@ -2,7 +2,6 @@ import type { Clock } from '../base/clock.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import { reasons } from './outcome.ts';
 
-/** The limits that the rules for messages use. */
 export interface MessageLimits {
   /** How long a command may take, counted from when it was sent, in ms. */
   readonly requestTimeoutMs: number;

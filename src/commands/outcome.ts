@@ -41,7 +41,6 @@ interface OutcomeEvents {
 /** What commands work with. Each part of this room receives only the fields that it uses. */
 export interface CommandParts {
   readonly topics: Topics;
-  /** What may be changed over MQTT. */
   readonly control: Readonly<Record<Control, boolean>>;
   /** The topic at which Home Assistant publishes that it has started. */
   readonly statusTopic: string;
@@ -64,7 +63,6 @@ export interface CommandParts {
   readonly log: Log;
 }
 
-/** Reasons that are used in several places. */
 export const reasons = {
   retained:
     'the command was sent with the retain flag. Send it without retain, and clear the stored one (mosquitto_pub -r -n -t TOPIC)',
@@ -89,15 +87,12 @@ type ValveOutcome = (typeof valveOutcomes)[number];
 
 const valveOperations = ['command_valve', 'command_wifi_valve', 'change_thing_state'] as const;
 
-/** A call that moves a valve. */
 export type ValveCall = Call<(typeof valveOperations)[number]>;
 
-/** Whether a call moves a valve. */
 export function isValveCall(call: Call): call is ValveCall {
   return isValveOperation(call.operation);
 }
 
-/** Whether an operation moves a valve. */
 export function isValveOperation(operation: string): boolean {
   return valveOperations.some((name) => name === operation);
 }
@@ -105,7 +100,6 @@ export function isValveOperation(operation: string): boolean {
 // The cloud's error messages and the senders' values can have any length.
 const maxReasonCharacters = 500;
 
-/** The reason of an outcome, from any error. */
 export function reasonFor(error: unknown): string {
   return shortenedReason(errorMessage(error));
 }
@@ -135,12 +129,10 @@ export class Outcomes extends EventEmitter<OutcomeEvents> {
     this.#log = log;
   }
 
-  /** How many valve commands have ended in each way so far. */
   get valveCounts(): Readonly<Record<ValveOutcome, number>> {
     return this.#valveCounts;
   }
 
-  /** Records how a command ended. */
   record(topic: string, status: Outcome['status'], reason: string | null, httpStatus: number | null): void {
     const operation = this.#topics.operationOf(topic);
     const target = this.#topics.parse(topic);

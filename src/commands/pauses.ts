@@ -38,7 +38,6 @@ import { changedFields, failed, refused, succeeded, type UpdateResult, type Upda
  *    it. A new disk gets the pause from the broker (`publishing/brokerScans.ts`).
  */
 
-/** How often the clocks are checked, in ms. */
 const lookEveryMs = 10_000;
 
 /**
@@ -66,13 +65,11 @@ interface Ongoing {
   outage: OutageLog | null;
 }
 
-/** What pauses work with. */
 type PausesParts = MessageLimits &
   Pick<CommandParts, 'client' | 'store' | 'state' | 'otherBridges' | 'log'> & {
     readonly updates: Updates;
   };
 
-/** Turns the automatic shut-off of properties off for a while, and on again. */
 export class Pauses {
   readonly #parts: PausesParts;
   readonly #startedAt: number;
@@ -147,7 +144,6 @@ export class Pauses {
     return isKept ? succeeded(answers.status) : refused(noMemory);
   }
 
-  /** Sends the request for a new pause. */
   async #turnOff(message: BrokerMessage, id: string, isKept: boolean): Promise<UpdateResult> {
     const { updates, stopping } = this.#parts;
     const giveUp = (result: UpdateResult) => {

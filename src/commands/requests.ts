@@ -34,7 +34,6 @@ import {
 import { isSuperseded, pausedRefusal, type Updates } from './updates.ts';
 import { moveIn, type ValveQueue, type ValveResult } from './valveQueue.ts';
 
-/** The kind of a request's failure, as a code for programs. */
 export type ErrorCode =
   | 'invalid_request'
   | 'unknown_operation'
@@ -48,7 +47,6 @@ export type ErrorCode =
   | 'timeout'
   | 'unsupported';
 
-/** Why a request has failed. */
 interface Failure {
   readonly code: ErrorCode;
   readonly message: string;
@@ -58,12 +56,10 @@ interface Failure {
   readonly isTried: boolean;
 }
 
-/** The answer to a request. */
 type Response =
   | { readonly status: 'ok'; readonly data: string; readonly isPage: boolean }
   | { readonly status: 'error'; readonly failure: Failure };
 
-/** A request on its way. */
 interface Request {
   readonly message: BrokerMessage;
   readonly call: Call;
@@ -77,12 +73,6 @@ const maxWaitingRequests = 50;
 
 /** How many requests for valves may run. They wait in the queue of their valve, where the newest command wins. */
 const maxValveRequests = 50;
-
-/**
- * How many responses may wait for the broker's acknowledgement. Further ones are dropped, so that they do not fill the
- * memory.
- */
-const maxUnacknowledged = 2_000;
 
 /** If a response is larger than this, in bytes, its data is left out, and the response says `truncated`. */
 const maxResponseBytes = 262_144;
@@ -104,7 +94,6 @@ const codes: Readonly<Record<CloudErrorKind, ErrorCode>> = {
   invalid: 'invalid_request',
 };
 
-/** What requests work with. */
 interface RequestsParts
   extends MessageLimits,
     Pick<
@@ -133,12 +122,6 @@ export class Requests {
   readonly #waiting: Request[] = [];
   #running = 0;
   #valveRequests = 0;
-  /**
-   * How many responses wait for the broker's acknowledgement. In the next field: how many were dropped because of too
-   * many.
-   */
-  #unacknowledged = 0;
-  #dropped = 0;
 
   constructor(parts: RequestsParts) {
     this.#parts = parts;
@@ -288,31 +271,16 @@ export class Requests {
     this.#respond(request, { status: 'ok', data: sent ?? 'null', isPage });
   }
 
-  /** Publishes a response, unless too many responses wait for the broker's acknowledgement. */
   #respond({ message, call, transaction }: Request, response: Response): void {
     const { connection, log } = this.#parts;
     const { correlationData } = message;
     const topic = this.#responseTopic(message, call.operation);
     if (topic === null) return;
-    if (this.#unacknowledged >= maxUnacknowledged) {
-      if (this.#dropped === 0) {
-        log.warn('The MQTT broker is too slow for the answers to requests. Dropping further answers');
-      }
-      this.#dropped += 1;
-      return;
-    }
     const maxBytes = Math.min(maxResponseBytes, connection.roomFor(topic, correlationData));
     const payload = encodeResponse(response, transaction, maxBytes);
-    this.#unacknowledged += 1;
     connection
       .publish(topic, payload, { retain: false, correlationData })
-      .catch((error) => log.debug(`${topic} was not answered: ${String(error)}`))
-      .finally(() => {
-        this.#unacknowledged -= 1;
-        if (this.#unacknowledged > 0 || this.#dropped === 0) return;
-        log.warn(`The MQTT broker accepts answers again. Dropped answers: ${this.#dropped}`);
-        this.#dropped = 0;
-      });
+      .catch((error) => log.debug(`${topic} was not answered: ${String(error)}`));
   }
 
   /** The topic of the response; null if it can have none. */
@@ -335,7 +303,6 @@ function inKnownSpelling(call: Call, { devices: { property, signal, sonic } }: S
   return { ...call, params: Object.fromEntries(params) } as Call;
 }
 
-/** Why a request for a valve has failed. */
 function valveFailure(result: Exclude<ValveResult, { readonly status: 'ok' }>): Failure {
   if (result.status === 'error') return requestFailure(result.error, result.httpStatus);
   return result.status === 'superseded'
@@ -377,7 +344,6 @@ export function encodeResponse(response: Response, transaction: string | null, m
   return encode({ status, data: null, truncated: true, bytes, limit: maxBytes, message });
 }
 
-/** The content of a request. */
 interface RequestPayload {
   /** The parts of its call, before they are checked. */
   readonly parts: { readonly params?: unknown; readonly query?: unknown; readonly body?: unknown };

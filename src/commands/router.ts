@@ -32,7 +32,6 @@ import { ValveWishes } from './valveWishes.ts';
  * `Outcomes` emits.
  */
 
-/** How many closed incidents are read at a time. */
 const maxIncidentReads = 4;
 
 /** Finds the commands and requests among the messages of the broker, and carries them out or refuses them. */
@@ -53,7 +52,6 @@ export class CommandRouter {
     const { confirmTimeoutMs, confirmIntervalMs } = parts;
     const stopping = this.#stopping.signal;
     const wishes = this.#wishes;
-    /** What all of these parts need. */
     const common = { client, store, otherBridges, requestTimeoutMs, stopping, clock, log };
     this.#valveQueue = new ValveQueue({
       ...common,
@@ -70,7 +68,6 @@ export class CommandRouter {
     connection.on('message', (message) => this.#handle(message));
   }
 
-  /** Continues the pauses of an earlier run. */
   start(): void {
     this.#pauses.start();
   }
@@ -80,7 +77,6 @@ export class CommandRouter {
     this.#stopping.abort(new GivenUp(reasons.unanswered, false));
   }
 
-  /** Handles a message, which may be a command, a request, or neither. */
   #handle(message: BrokerMessage): void {
     const { topics, requestTimeoutMs, clock } = this.#parts;
     const { topic, payload } = message;
@@ -102,7 +98,6 @@ export class CommandRouter {
     } else if (target) this.#handleCommand(message, target);
   }
 
-  /** The target of a command; null for any other topic. */
   #targetOf(topic: string): Target | null {
     const target = this.#parts.topics.parse(topic);
     return target && isCommandPath(target.kind, target.path) ? target : null;

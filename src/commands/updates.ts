@@ -22,7 +22,6 @@ import { type MessageLimits, timeLeftMs } from './messageRules.ts';
 import { AnswerStatus, type CommandParts, type Outcome, reasonFor } from './outcome.ts';
 import { overtakenByWish, type ValveWishes } from './valveWishes.ts';
 
-/** A command for one record. */
 interface Update {
   readonly topic: string;
   /** The fields that it sets. Of the waiting commands with the same fields, the newest wins. */
@@ -31,7 +30,6 @@ interface Update {
   readonly run: () => Promise<UpdateResult>;
 }
 
-/** How a command, or one call of it, has ended. */
 export type UpdateResult = Pick<Outcome, 'status' | 'reason' | 'http_status'>;
 
 interface UpdatesEvents {
@@ -42,10 +40,8 @@ interface UpdatesEvents {
 /** How many commands may wait for one record. Further ones are refused, because they would not be sent in time. */
 const maxWaitingPerRecord = 20;
 
-/** How many calls of one command run at a time. */
 const maxCallsAtOnce = 4;
 
-/** What updates work with. */
 export type UpdatesParts = MessageLimits &
   Pick<CommandParts, 'client' | 'store' | 'poller' | 'otherBridges' | 'outcomes' | 'log'> & {
     readonly wishes: ValveWishes;
@@ -66,7 +62,6 @@ export class Updates extends EventEmitter<UpdatesEvents> {
     this.#parts = parts;
   }
 
-  /** Queues the calls of a command: see `enqueue`. */
   apply(message: BrokerMessage, record: string, calls: readonly Call[]): void {
     const { otherBridges, outcomes } = this.#parts;
     const { topic } = message;
@@ -166,7 +161,6 @@ export class Updates extends EventEmitter<UpdatesEvents> {
     return { ...first, reason: `${failures.length} of ${calls.length} failed: ${first.reason}` };
   }
 
-  /** Sends one call of a command. Never rejects. */
   async #runCall(message: BrokerMessage, call: Call): Promise<UpdateResult> {
     const { topic, sentAfter } = message;
     const { operation, body } = call as Call & { readonly body?: object };

@@ -68,7 +68,6 @@ export type ValveResult =
   | { readonly status: 'refused' | 'superseded'; readonly reason: string }
   | { readonly status: 'error'; readonly httpStatus: number | null; readonly error: unknown };
 
-/** A command on its way. */
 interface ValveCommand {
   readonly message: BrokerMessage;
   readonly call: ValveCall;
@@ -88,7 +87,6 @@ interface ValveCommand {
   readonly onEnd: (result: ValveResult) => void;
 }
 
-/** A value that may or may not be an object. */
 type Keys = Readonly<Record<string, unknown>> | null | undefined;
 
 type SonicReading = Call<'read_sonic' | 'read_wifi_sonic'>;
@@ -110,7 +108,6 @@ const valvesOnPage = 10;
 /** A command that was sent but not answered is given up after this share of a newer command's time. */
 const shareOfNewer = 0.25;
 
-/** What the valve queue works with. */
 export type ValveQueueParts = MessageLimits &
   Pick<
     CommandParts,
@@ -135,7 +132,6 @@ export class ValveQueue {
   readonly #sending = new Map<string, ValveCommand>();
   readonly #waiting = new Map<string, ValveCommand>();
   readonly #following = new Map<string, ValveCommand>();
-  /** The list of valves that is being read for many commands. */
   #listReading: Promise<void> | null = null;
 
   constructor(parts: ValveQueueParts) {
@@ -382,7 +378,6 @@ export class ValveQueue {
   }
 }
 
-/** The id of the sonic whose valve a call moves. */
 function valveOf(call: ValveCall): string {
   return call.operation === 'change_thing_state' ? call.params.thing_id : call.params.sonic_id;
 }
@@ -394,7 +389,6 @@ export function moveIn({ operation, params, body }: UncheckedCall) {
   return { id, action: actionNamed((body as Keys)?.action) };
 }
 
-/** A message in the form of the valve's records. */
 function askedBy({ topic }: BrokerMessage, action: ValveAction | null, clock: Clock): AskedCommand {
   return { action, topic, askedAt: new Date(clock.now()).toISOString() };
 }
@@ -408,14 +402,12 @@ function actionNamed(action: unknown): ValveAction | null {
   return action === 'open' || action === 'close' ? action : null;
 }
 
-/** What a call does to a valve, for the log. */
 function logLineOf(call: ValveCall, valve: string): string {
   const action = actionOf(call);
   if (action === null) return `Sending ${actionText(call.body.action)} to ${valve} (MQTT command)`;
   return `${action === 'open' ? 'Opening' : 'Closing'} valve ${valve} (MQTT command)`;
 }
 
-/** An action in a log line. */
 function actionText(action = 'no action'): string {
   return /^[a-z_]{1,40}$/.test(action) ? action : JSON.stringify(action.slice(0, 40));
 }

@@ -4,7 +4,6 @@ import { CloudError, type CloudErrorKind } from '../../../src/cloud/errors.ts';
 import { encodeResponse, readRequest, requestFailure } from '../../../src/commands/requests.ts';
 import { Topics } from '../../../src/homeassistant/topics.ts';
 import { startCommands } from '../../support/commandBench.ts';
-import { waitFor } from '../../support/waitFor.ts';
 
 const read = (payload: string) => readRequest({ payload, isText: true });
 
@@ -213,24 +212,6 @@ describe('a topic', () => {
     expect(topics.operationOf('home/water/bridge/response/list_sonics')).toBeNull();
     expect(topics.operationOf('water/bridge/request/list_sonics')).toBeNull();
     expect(topics.response('list_sonics')).toBe('home/water/bridge/response/list_sonics');
-  });
-});
-
-describe('answers', () => {
-  it('beyond two thousand that the broker has not acknowledged are dropped, which is said once', async () => {
-    const { take, responses, lines } = await startCommands();
-    const ask = () => take('sonic2mqtt/bridge/request/no_such_operation', '{}');
-    for (let number = 0; number < 2_040; number++) ask();
-    expect(responses).toHaveLength(2_000);
-    for (const { acknowledge } of responses) acknowledge();
-    const said = () => lines.messages.filter((line) => line.startsWith('warn: '));
-    await waitFor(() => said().length === 2, { what: 'the end of the jam' });
-    expect(said()).toEqual([
-      'warn: The MQTT broker is too slow for the answers to requests. Dropping further answers',
-      'warn: The MQTT broker accepts answers again. Dropped answers: 40',
-    ]);
-    ask();
-    expect(responses).toHaveLength(2_001);
   });
 });
 
