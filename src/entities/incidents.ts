@@ -3,7 +3,9 @@ import { endingAction, offeredActions } from '../model/incidentActions.ts';
 import { hasOpenOf, openCount, typeOf, unknownIncident, type WithIncidents } from '../model/incidents.ts';
 import { type Incident, type IncidentType, incidentTypes } from '../model/records.ts';
 import type { EntityName } from '../texts/texts.ts';
-import type { Attributes, BinarySensorRow, ButtonRow, Command, EventRow, Refusal, SensorRow } from './row.ts';
+import { type Attributes, type BinarySensorRow, type Command, type Refusal, rare, rowsFor } from './row.ts';
+
+const { sensor, binarySensor, event, button } = rowsFor<WithIncidents>('cloud');
 
 type ShownIncident = Pick<BinarySensorRow<unknown>, 'name' | 'deviceClass' | 'icon'>;
 
@@ -63,27 +65,23 @@ export function incidentName(incident: Pick<Incident, 'type'>): EntityName | nul
  * The binary sensor of an incident type. It is on while an incident is open, and has the newest record as attributes.
  */
 export function incidentSensor(type: IncidentType): BinarySensorRow<WithIncidents> {
-  return {
-    component: 'binary_sensor',
+  return binarySensor({
     key: `incident_${type}`,
-    needs: 'cloud',
     ...shownByType[type],
-    ...(!everydayTypes.includes(type) && { category: 'diagnostic', isDisabledByDefault: true }),
+    ...(!everydayTypes.includes(type) && rare),
     value: (view) => hasOpenOf(view, type),
     attributes: { path: 'incidents', expression: `value_json.open.${type} or {}` },
-  };
+  });
 }
 
 /** The event entity of a device: fires once for each incident that opens. */
-export const incidentEvent: EventRow<WithIncidents> = {
-  component: 'event',
+export const incidentEvent = event({
   key: 'incident',
   name: 'New alert',
-  needs: 'cloud',
   icon: 'mdi:bell-alert',
   path: 'incident',
   eventTypes: [...incidentTypes, unknownIncident],
-};
+});
 
 /** The newest records in the `incidents` document of a property or of the bridge. */
 export const newestAttributes: Attributes = {
@@ -92,16 +90,13 @@ export const newestAttributes: Attributes = {
   expression: "{'open': value_json.open[:20]}",
 };
 
-/** How many incidents are open. */
-export const openIncidents: SensorRow<WithIncidents> = {
-  component: 'sensor',
+export const openIncidents = sensor({
   key: 'open_incidents',
   name: 'Open alerts',
-  needs: 'cloud',
   icon: 'mdi:alert-circle-outline',
   stateClass: 'measurement',
   value: openCount,
-};
+});
 
 /** A command that does something with each open incident that offers it. */
 export const incidentCommand: Command<WithIncidents, string> = {
@@ -141,23 +136,19 @@ export function actOn(incidentId: string, action: string): Call<'act_on_incident
 }
 
 /** Ends all open incidents. */
-export const resolveIncidents: ButtonRow<WithIncidents> = {
-  component: 'button',
+export const resolveIncidents = button({
   key: 'resolve_incidents',
   name: 'Resolve alerts',
-  needs: 'cloud',
   icon: 'mdi:bell-check',
   payload: 'resolve',
   command: incidentCommand,
-};
+});
 
 /** Silences all open incidents for a while. */
-export const snoozeIncidents: ButtonRow<WithIncidents> = {
-  component: 'button',
+export const snoozeIncidents = button({
   key: 'snooze_incidents',
   name: 'Snooze alerts',
-  needs: 'cloud',
   icon: 'mdi:bell-sleep',
   payload: 'snooze',
   command: incidentCommand,
-};
+});

@@ -1,4 +1,4 @@
-import type { FieldOperation, PerDevice, TextRow } from './row.ts';
+import { type FieldOperation, type PerDevice, rowsFor, type TextRow } from './row.ts';
 
 /** The entity that shows and changes the name of a device. */
 export function nameText<View>(
@@ -6,15 +6,13 @@ export function nameText<View>(
   needs: TextRow<View>['needs'],
   value: TextRow<View>['value'],
 ): TextRow<View> {
-  return {
-    component: 'text',
+  return rowsFor<View>(needs).text({
     key: 'name',
     name: 'Name',
-    needs,
     category: 'config',
     icon: 'mdi:rename-box',
     isDisabledByDefault: true,
     value,
     command: { path: 'name/set', operation, field: 'name' },
-  };
+  });
 }

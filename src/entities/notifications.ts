@@ -1,8 +1,10 @@
 import type { PropertyView } from '../model/devices.ts';
 import type { NotificationSettings } from '../model/records.ts';
 import { longFlowDelaysMins, volumeThresholdsLitres } from '../model/settings.ts';
-import { acceptedSwitch, type Shown, settingRow } from './propertySettings.ts';
-import type { SelectRow, SwitchRow } from './row.ts';
+import { rowsFor, type SelectRow, type SwitchRow } from './row.ts';
+import { acceptedSwitch, type Shown, settingRow } from './settings.ts';
+
+const { toggle, select } = rowsFor<PropertyView>('cloud');
 
 type NumberField = 'high_volume_threshold_litres' | 'long_flow_notification_delay_mins';
 type FlagField = Exclude<keyof NotificationSettings, NumberField>;
@@ -28,45 +30,39 @@ const shownFlags: Readonly<Record<FlagField, Shown>> = {
   water_presence_detected: { name: 'Leak alert' },
 };
 
-function flagSwitch([field, shown]: [FlagField, Shown]): SwitchRow<PropertyView> {
-  return {
-    component: 'switch',
+function flagSwitch(field: FlagField, shown: Shown): SwitchRow<PropertyView> {
+  return toggle({
     icon: 'mdi:bell-cog-outline',
     isDisabledByDefault: true,
     ...settingRow('notifications', field),
     ...shown,
     value: ({ notifications }) => notifications?.[field] ?? null,
-  };
+  });
 }
 
-function numberSelect(field: NumberField, shown: Shown, values: readonly number[]): SelectRow<PropertyView> {
-  return {
-    component: 'select',
+function numberSelect(field: NumberField, values: readonly number[], shown: Shown): SelectRow<PropertyView> {
+  return select({
     isDisabledByDefault: true,
     ...settingRow('notifications', field),
     ...shown,
     options: values.map(String),
     value: ({ notifications }) => notifications?.[field]?.toString() ?? null,
-  };
+  });
 }
 
 /** The entities of a property's notification settings. */
 export const notificationEntities: readonly (SwitchRow<PropertyView> | SelectRow<PropertyView>)[] = [
-  acceptedSwitch(
-    'push',
-    { name: 'Push notifications', icon: 'mdi:cellphone-message', isDisabledByDefault: true },
-    'update_customer_notifications',
-    'push_enabled',
-  ),
-  numberSelect(
-    'high_volume_threshold_litres',
-    { name: 'High water use alert (L)', icon: 'mdi:water-plus' },
-    volumeThresholdsLitres,
-  ),
-  numberSelect(
-    'long_flow_notification_delay_mins',
-    { name: 'Water running too long alert (min)', icon: 'mdi:water-sync' },
-    longFlowDelaysMins,
-  ),
-  ...(Object.entries(shownFlags) as [FlagField, Shown][]).map(flagSwitch),
+  acceptedSwitch('push', 'push_enabled', 'update_customer_notifications', {
+    name: 'Push notifications',
+    icon: 'mdi:cellphone-message',
+  }),
+  numberSelect('high_volume_threshold_litres', volumeThresholdsLitres, {
+    name: 'High water use alert (L)',
+    icon: 'mdi:water-plus',
+  }),
+  numberSelect('long_flow_notification_delay_mins', longFlowDelaysMins, {
+    name: 'Water running too long alert (min)',
+    icon: 'mdi:water-sync',
+  }),
+  ...(Object.entries(shownFlags) as [FlagField, Shown][]).map(([field, shown]) => flagSwitch(field, shown)),
 ];

@@ -1,6 +1,8 @@
 import type { PropertyView } from '../model/devices.ts';
 import { maxPauseMinutes, minPauseMinutes } from '../model/pause.ts';
-import type { BridgeAction, EntityRow, Refusal } from './row.ts';
+import { type BridgeAction, type EntityRow, type Refusal, rowsFor } from './row.ts';
+
+const { sensor, button, number } = rowsFor<PropertyView>('cloud');
 
 /**
  * The cloud does not show the automatic shut-off to a guest. Until this is known, Home Assistant keeps the entity of an
@@ -27,11 +29,9 @@ function inMinutes(
  * The entities of a pause of the automatic shut-off. Their commands need `control.settings`, like those of the switch.
  */
 export const pauseEntities: readonly EntityRow<PropertyView>[] = [
-  {
-    component: 'number',
+  number({
     key: 'pause_minutes',
     name: 'Pause duration',
-    needs: 'cloud',
     category: 'config',
     icon: 'mdi:timer-cog-outline',
     exists,
@@ -45,12 +45,10 @@ export const pauseEntities: readonly EntityRow<PropertyView>[] = [
       operation,
       action: (view, payload) => inMinutes('set_pause_minutes', view, payload, minPauseMinutes),
     },
-  },
-  {
-    component: 'button',
+  }),
+  button({
     key: 'pause',
     name: 'Pause automatic shut-off',
-    needs: 'cloud',
     icon: 'mdi:pause-circle-outline',
     exists,
     command: {
@@ -58,12 +56,10 @@ export const pauseEntities: readonly EntityRow<PropertyView>[] = [
       operation,
       action: ({ property, pauseMinutes: minutes }) => ({ kind: 'pause', propertyId: property.id, minutes }),
     },
-  },
-  {
-    component: 'button',
+  }),
+  button({
     key: 'resume',
     name: 'Resume automatic shut-off',
-    needs: 'cloud',
     icon: 'mdi:play-circle-outline',
     payload: '0',
     exists,
@@ -72,9 +68,8 @@ export const pauseEntities: readonly EntityRow<PropertyView>[] = [
       operation,
       action: (view, payload) => inMinutes('pause', view, payload, 0),
     },
-  },
-  {
-    component: 'sensor',
+  }),
+  sensor({
     key: 'paused_until',
     name: 'Automatic shut-off paused until',
     // The bridge keeps this value itself, even if the cloud is unreachable.
@@ -87,5 +82,5 @@ export const pauseEntities: readonly EntityRow<PropertyView>[] = [
       path: 'pause',
       expression: "{'status': value_json.state, 'reason': value_json.reason}",
     },
-  },
+  }),
 ];

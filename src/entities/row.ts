@@ -33,18 +33,23 @@ export interface Refusal {
   readonly refusal: string;
 }
 
+/** The parts that each row may have. */
 interface Common<View> {
   /** Part of the unique id and the component id. It must never change. */
   readonly key: string;
   /** In sentence case, without the device's name, with its translations in `src/texts`; null for the device's main entity. */
   readonly name: EntityName | null;
-  readonly needs: AvailabilitySource;
+  /** By default, what most entities of the kind of device need. */
+  readonly needs?: AvailabilitySource;
   readonly category?: 'config' | 'diagnostic';
   readonly icon?: `mdi:${string}`;
   readonly isDisabledByDefault?: true;
   /** Whether this device has the entity. If it is not given, every device has. */
   readonly exists?: (view: View) => boolean;
 }
+
+/** A row with its platform. */
+type Row<Platform, Draft> = Draft & { readonly component: Platform; readonly needs: AvailabilitySource };
 
 /** A value that is the same for all devices, or depends on the device. */
 export type PerDevice<View, Name> = Name | ((view: View) => Name);
@@ -86,52 +91,59 @@ export interface Attributes {
 
 // Units and state classes that Home Assistant accepts for a device class, a part of its list at
 // https://developers.home-assistant.io/docs/core/entity/sensor/#available-device-classes
+// `sensorClasses` in test/support/homeAssistantRules.ts has them for the tests.
 type Measured =
-  | { readonly deviceClass: 'volume_flow_rate'; readonly unit: 'L/min'; readonly stateClass: 'measurement' }
-  | { readonly deviceClass: 'pressure'; readonly unit: 'bar'; readonly stateClass: 'measurement' }
-  | { readonly deviceClass: 'temperature'; readonly unit: '°C'; readonly stateClass: 'measurement' }
-  | { readonly deviceClass: 'signal_strength'; readonly unit: 'dBm'; readonly stateClass: 'measurement' }
+  | Measurement<'volume_flow_rate', 'L/min'>
+  | Measurement<'pressure', 'bar'>
+  | Measurement<'temperature', '°C'>
+  | Measurement<'signal_strength', 'dBm'>
+  | Measurement<'distance', 'mm' | 'm'>
+  | Measurement<'battery' | 'humidity', '%'>
+  | Measurement<'voltage', 'mV' | 'V'>
   | { readonly deviceClass: 'duration'; readonly unit: 's' | 'min'; readonly stateClass?: 'measurement' }
   | { readonly deviceClass: 'volume' | 'water'; readonly unit: 'L'; readonly stateClass?: never }
   | { readonly stateClass: 'measurement' };
+interface Measurement<Class, Unit> {
+  readonly deviceClass: Class;
+  readonly unit: Unit;
+  readonly stateClass: 'measurement';
+}
 /** Counted water: since the last reset, or in total. At most one row of a table has resets. */
-type Counted<View> = {
+interface Counted<View> {
   readonly deviceClass: 'water';
   readonly unit: 'L';
   readonly stateClass: 'total';
   /** ISO 8601 with offset; null if it is not known. */
   readonly lastReset?: (view: View) => string | null;
-};
+}
 type NumberSensor<View> = (Measured | Counted<View>) & {
   readonly value: (view: View) => number | null;
   readonly precision?: number;
 };
-type EnumSensor<View> = {
+interface EnumSensor<View> {
   readonly deviceClass: 'enum';
   readonly options: readonly string[];
   readonly value: (view: View) => string | null;
-};
+}
 /** A time is ISO 8601 in UTC, as from `isoFromUnixSeconds` in model/calendar.ts. A date is YYYY-MM-DD. */
-type TimeSensor<View> = {
+interface TimeSensor<View> {
   readonly deviceClass: 'timestamp' | 'date';
   readonly value: (view: View) => string | null;
-};
-type TextSensor<View> = { readonly value: (view: View) => string | null };
+}
+interface TextSensor<View> {
+  readonly value: (view: View) => string | null;
+}
 /** Sentences of the headline in the chosen language, as many as fit into a state. */
-type SentenceSensor<View> = {
+interface SentenceSensor<View> {
   readonly sentences: (view: View, bridge: BridgeFacts) => readonly Sentence[];
-};
-
-/** A sensor: a number with its unit, one of several words, a time, a text, or sentences. */
-export type SensorRow<View> = Common<View> & {
-  readonly component: 'sensor';
+}
+type Sensor<View> = Common<View> & {
   readonly category?: 'diagnostic';
   readonly attributes?: Attributes;
 } & (NumberSensor<View> | EnumSensor<View> | TimeSensor<View> | TextSensor<View> | SentenceSensor<View>);
 
-/** A binary sensor: on, off, or unknown (null). */
-export type BinarySensorRow<View> = Common<View> & {
-  readonly component: 'binary_sensor';
+/** The value is on, off, or unknown (null). */
+interface BinarySensor<View> extends Common<View> {
   readonly category?: 'diagnostic';
   readonly deviceClass?:
     | 'battery'
@@ -148,81 +160,104 @@ export type BinarySensorRow<View> = Common<View> & {
   readonly attributes?: Attributes;
   /** Open incidents. Their texts in the chosen language are in the attribute `alerts`. */
   readonly alerts?: (view: View) => readonly Incident[];
-};
+}
 
-/** A valve that Home Assistant can open and close. */
-type ValveRow<View> = Common<View> & {
-  readonly component: 'valve';
+interface ValveEntity<View> extends Common<View> {
   readonly deviceClass: 'water';
   readonly value: (view: View) => Valve | null;
   readonly command: Command<View, 'open' | 'close'>;
-};
+}
 
-/** An event entity: it has no state, and each message is one event. */
-export type EventRow<View> = Common<View> & {
-  readonly component: 'event';
+/** It has no state, and each message is one event. */
+interface EventEntity<View> extends Common<View> {
   /** Its topic below the device's topic. The messages are not retained. */
   readonly path: string;
   readonly eventTypes: readonly string[];
-};
+}
 
-/** A button: it has a command and no state. */
-export type ButtonRow<View> = Common<View> & {
-  readonly component: 'button';
+/** It has a command and no state. */
+interface Button<View> extends Common<View> {
   /** The payload that Home Assistant sends. The command receives any payload. */
   readonly payload?: string;
   readonly command: Command<View, string>;
-};
+}
 
-/** One of several words, which Home Assistant can change. */
-export type SelectRow<View> = Common<View> & {
-  readonly component: 'select';
+interface Select<View> extends Common<View> {
   /** The options besides the current value. */
   readonly options: readonly string[];
   readonly value: (view: View) => string | null;
   readonly command: Command<View, string> | FieldCommand<View>;
-};
+}
 
-/** A switch: on, off, or unknown (null). */
-export type SwitchRow<View> = Common<View> & {
-  readonly component: 'switch';
+/** The value is on, off, or unknown (null). */
+interface Switch<View> extends Common<View> {
   readonly value: (view: View) => boolean | null;
   readonly command: FieldCommand<View>;
-};
+}
 
-/** A number of minutes within a range. */
-type NumberRow<View> = Common<View> & {
-  readonly component: 'number';
+interface NumberEntity<View> extends Common<View> {
   readonly deviceClass?: 'duration';
   readonly unit: 'min';
   readonly min: number;
   readonly max: number;
   readonly value: (view: View) => number;
   readonly command: Command<View, string>;
-};
+}
 
-/** A text that Home Assistant can change. */
-export type TextRow<View> = Common<View> & {
-  readonly component: 'text';
+interface TextEntity<View> extends Common<View> {
   /**
    * A regular expression for both Python and JavaScript. Home Assistant does not show a value that does not match it.
    */
   readonly pattern?: string;
   readonly value: (view: View) => string | null;
   readonly command: FieldCommand<View>;
-};
+}
+
+export type SensorRow<View> = Row<'sensor', Sensor<View>>;
+export type BinarySensorRow<View> = Row<'binary_sensor', BinarySensor<View>>;
+export type EventRow<View> = Row<'event', EventEntity<View>>;
+export type ButtonRow<View> = Row<'button', Button<View>>;
+export type SelectRow<View> = Row<'select', Select<View>>;
+export type SwitchRow<View> = Row<'switch', Switch<View>>;
+export type TextRow<View> = Row<'text', TextEntity<View>>;
 
 /** An entity that takes commands. */
 export type CommandRow<View> =
-  | ValveRow<View>
+  | Row<'valve', ValveEntity<View>>
   | ButtonRow<View>
   | SelectRow<View>
   | SwitchRow<View>
-  | NumberRow<View>
+  | Row<'number', NumberEntity<View>>
   | TextRow<View>;
 
 /** An entity: one row, from which its discovery, state, command and documentation are made. */
 export type EntityRow<View> = SensorRow<View> | BinarySensorRow<View> | EventRow<View> | CommandRow<View>;
+
+/**
+ * Functions that make the rows of a table, one for each platform. Each row is checked by itself, so that `tsc` reports
+ * an error at its row. `usual` is what an entity of the table needs if its row does not say.
+ */
+export function rowsFor<View>(usual: AvailabilitySource) {
+  const made = <Platform extends string, Draft extends Common<View>>(component: Platform, draft: Draft) => ({
+    ...draft,
+    component,
+    needs: draft.needs ?? usual,
+  });
+  return {
+    sensor: (draft: Sensor<View>) => made('sensor', draft),
+    binarySensor: (draft: BinarySensor<View>) => made('binary_sensor', draft),
+    valve: (draft: ValveEntity<View>) => made('valve', draft),
+    event: (draft: EventEntity<View>) => made('event', draft),
+    button: (draft: Button<View>) => made('button', draft),
+    select: (draft: Select<View>) => made('select', draft),
+    toggle: (draft: Switch<View>) => made('switch', draft),
+    number: (draft: NumberEntity<View>) => made('number', draft),
+    text: (draft: TextEntity<View>) => made('text', draft),
+  };
+}
+
+/** For what few people look at. */
+export const rare = { category: 'diagnostic', isDisabledByDefault: true } as const;
 
 /** The operations that `control` permits and the cloud has. */
 export type SupportedOperations = (operation: OperationName) => boolean;

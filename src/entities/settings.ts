@@ -1,44 +1,77 @@
-import type { PropertyView } from '../model/devices.ts';
+import type { BodyField } from '../cloud/operations.ts';
+import { isOfGuest, type PropertyView } from '../model/devices.ts';
 import type { PropertySettings } from '../model/records.ts';
-import { isTimezoneName, isWebhookUrl, timeOfDay } from '../model/settings.ts';
+import { type AcceptedSettings, isTimezoneName, isWebhookUrl, timeOfDay } from '../model/settings.ts';
 import { nameText } from './name.ts';
-import { acceptedSwitch, type Shown, settingFields, settingRow, unlessGuest } from './propertySettings.ts';
-import type { Refusal, SwitchRow, TextRow } from './row.ts';
+import { type FieldOperation, type Refusal, rowsFor, type SwitchRow, type TextRow } from './row.ts';
+
+const { toggle, text } = rowsFor<PropertyView>('cloud');
+
+/** How the entity of a setting is shown. */
+export type Shown = Pick<SwitchRow<PropertyView>, 'name' | 'icon' | 'isDisabledByDefault'>;
+
+/** For settings that have operations of their own. The cloud does not let guests change these either. */
+const unlessGuest = (view: PropertyView) => !isOfGuest(view);
+
+const operations = {
+  settings: 'update_property_settings',
+  notifications: 'update_notification_settings',
+} as const satisfies Record<string, FieldOperation>;
+
+/** The parts of a row that follow from its field. */
+export function settingRow<
+  Kind extends keyof typeof operations,
+  Field extends BodyField<(typeof operations)[Kind]>,
+>(kind: Kind, field: Field) {
+  return {
+    key: field,
+    category: 'config',
+    // The cloud does not show the settings to a guest, who could not change them. Until this is known, Home Assistant
+    // keeps the entities of an earlier run.
+    exists: (view: PropertyView) => view[kind] !== null,
+    command: { path: `${kind}/${field}/set`, operation: operations[kind], field },
+  } as const;
+}
+
+/** A switch for a setting that the cloud does not show. Its state is the value that the cloud accepted last. */
+export function acceptedSwitch(
+  key: string,
+  field: 'leak_protection_enabled' | 'push_enabled',
+  operation: FieldOperation,
+  shown: Shown,
+): SwitchRow<PropertyView> {
+  return toggle({
+    key,
+    category: 'config',
+    isDisabledByDefault: true,
+    ...shown,
+    exists: unlessGuest,
+    value: ({ accepted }: { readonly accepted: AcceptedSettings }) => accepted[field] ?? null,
+    command: { path: `${key}/set`, operation, field },
+  });
+}
 
 type FieldOf<Value> = {
   [Field in keyof PropertySettings]: PropertySettings[Field] extends Value | null ? Field : never;
 }[keyof PropertySettings];
 
 function settingSwitch(field: FieldOf<boolean>, shown: Shown): SwitchRow<PropertyView> {
-  return {
-    component: 'switch',
-    ...settingRow('settings', field),
-    ...shown,
-    value: ({ settings }) => settings?.[field] ?? null,
-  };
+  const value = ({ settings }: PropertyView) => settings?.[field] ?? null;
+  return toggle({ ...settingRow('settings', field), ...shown, value });
 }
 
-function settingText(
-  field: FieldOf<string>,
-  shown: Shown & Pick<TextRow<PropertyView>, 'pattern'>,
-): TextRow<PropertyView> {
-  return {
-    component: 'text',
-    ...settingRow('settings', field),
-    ...shown,
-    value: ({ settings }) => settings?.[field] ?? null,
-  };
+function settingText(field: FieldOf<string>, shown: Shown & Pick<TextRow<unknown>, 'pattern'>) {
+  const value = ({ settings }: PropertyView) => settings?.[field] ?? null;
+  return text({ ...settingRow('settings', field), ...shown, value });
 }
 
 /** The entities of a property's settings. */
 export const settingEntities: readonly (SwitchRow<PropertyView> | TextRow<PropertyView>)[] = [
   settingSwitch('auto_shut_off', { name: 'Automatic shut-off', icon: 'mdi:water-off' }),
-  acceptedSwitch(
-    'leak_protection',
-    { name: 'Leak protection', icon: 'mdi:shield-home', isDisabledByDefault: true },
-    'update_property_configuration',
-    'leak_protection_enabled',
-  ),
+  acceptedSwitch('leak_protection', 'leak_protection_enabled', 'update_property_configuration', {
+    name: 'Leak protection',
+    icon: 'mdi:shield-home',
+  }),
   settingSwitch('pressure_tests_enabled', { name: 'Pressure tests', icon: 'mdi:gauge' }),
   settingText('pressure_tests_schedule', {
     name: 'Pressure test time',
@@ -47,42 +80,36 @@ export const settingEntities: readonly (SwitchRow<PropertyView> | TextRow<Proper
   }),
   settingText('timezone', { name: 'Time zone', icon: 'mdi:map-clock', isDisabledByDefault: true }),
   {
-    ...nameText<PropertyView>('patch_property', 'cloud', ({ property, isStale }) =>
+    ...nameText('patch_property', 'cloud', ({ property, isStale }: PropertyView) =>
       isStale ? null : property.name,
     ),
     exists: unlessGuest,
   },
-  {
-    component: 'switch',
+  toggle({
     key: 'active',
     name: 'Active',
+    category: 'config',
     icon: 'mdi:home-switch',
     isDisabledByDefault: true,
-    ...settingFields,
     exists: unlessGuest,
     value: ({ property, isStale }) => (isStale ? null : property.active),
     command: { path: 'active/set', operation: 'patch_property', field: 'active' },
-  },
+  }),
   settingSwitch('webhook_enabled', { name: 'Webhook', icon: 'mdi:webhook', isDisabledByDefault: true }),
   settingText('webhook_url', { name: 'Webhook address', icon: 'mdi:webhook', isDisabledByDefault: true }),
 ];
 
-type Reader = (text: string) => string | Refusal;
-
 /** Checks and converts the values of settings, if the body of the operation does not say enough. */
-export const settingReaders: ReadonlyMap<string, Reader> = new Map<keyof PropertySettings, Reader>([
-  [
-    'pressure_tests_schedule',
-    (text) => timeOfDay(text) ?? { refusal: 'must be a time of day such as 03:00 or 03:00:00' },
-  ],
-  [
-    'timezone',
-    (text) =>
-      isTimezoneName(text) ? text : { refusal: 'must be the name of a time zone such as Europe/London' },
-  ],
-  [
-    'webhook_url',
-    (text) =>
-      isWebhookUrl(text) ? text : { refusal: 'must be an address that begins with https:// or http://' },
-  ],
+export const settingReaders: ReadonlyMap<string, (text: string) => string | Refusal> = new Map([
+  reader('pressure_tests_schedule', timeOfDay, 'must be a time of day such as 03:00 or 03:00:00'),
+  reader('timezone', only(isTimezoneName), 'must be the name of a time zone such as Europe/London'),
+  reader('webhook_url', only(isWebhookUrl), 'must be an address that begins with https:// or http://'),
 ]);
+
+function reader(field: keyof PropertySettings, read: (text: string) => string | null, refusal: string) {
+  return [field, (given: string) => read(given) ?? { refusal }] as const;
+}
+
+function only(isValid: (text: string) => boolean) {
+  return (given: string) => (isValid(given) ? given : null);
+}

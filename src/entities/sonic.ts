@@ -16,7 +16,9 @@ import {
   snoozeIncidents,
 } from './incidents.ts';
 import { nameText } from './name.ts';
-import type { EntityRow } from './row.ts';
+import { type EntityRow, rare, rowsFor } from './row.ts';
+
+const { sensor, binarySensor, valve, button } = rowsFor<SonicView>('device');
 
 const valveStateOptions = [...valveStates, 'other'] as const;
 
@@ -41,11 +43,9 @@ const renaming = ({ isWifi }: SonicView) => (isWifi ? 'patch_wifi_sonic' : 'patc
 
 /** THE TABLE of a sonic's entities, in the order in which a person reads them. */
 export const sonicEntities: readonly EntityRow<SonicView>[] = [
-  {
-    component: 'valve',
+  valve({
     key: 'valve',
     name: null,
-    needs: 'device',
     deviceClass: 'water',
     value: (view) => view.valve,
     command: {
@@ -57,62 +57,51 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
         body: { action },
       }),
     },
-  },
-  {
-    component: 'sensor',
+  }),
+  sensor({
     key: 'flow',
     name: 'Water flow',
-    needs: 'device',
     deviceClass: 'volume_flow_rate',
     unit: 'L/min',
     stateClass: 'measurement',
     precision: 1,
     exists: hasTelemetry,
     value: (view) => measured(view, 'flowLMin'),
-  },
-  {
+  }),
+  sensor({
     // A flow that is too small to be measured counts as none. While no water runs, each measurement is an entry in the
     // log book.
-    component: 'sensor',
+    ...rare,
     key: 'water_at_rest',
     name: 'Water last at rest',
-    needs: 'device',
-    category: 'diagnostic',
     icon: 'mdi:water-check-outline',
-    isDisabledByDefault: true,
     deviceClass: 'timestamp',
     exists: hasTelemetry,
     value: (view) => isoFromUnixSeconds(view.restedAt),
-  },
-  {
-    component: 'sensor',
+  }),
+  sensor({
     key: 'pressure',
     name: 'Water pressure',
-    needs: 'device',
     deviceClass: 'pressure',
     unit: 'bar',
     stateClass: 'measurement',
     precision: 2,
     exists: hasTelemetry,
     value: (view) => measured(view, 'pressureBar'),
-  },
-  {
-    component: 'sensor',
+  }),
+  sensor({
     key: 'water_temperature',
     name: 'Water temperature',
-    needs: 'device',
     deviceClass: 'temperature',
     unit: '°C',
     stateClass: 'measurement',
     precision: 1,
     exists: hasTelemetry,
     value: (view) => measured(view, 'waterTemperatureC'),
-  },
-  {
-    component: 'sensor',
+  }),
+  sensor({
     key: 'water_today',
     name: 'Water today',
-    needs: 'device',
     deviceClass: 'water',
     unit: 'L',
     stateClass: 'total',
@@ -120,60 +109,51 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     exists: hasUsage,
     value: (view) => view.usage?.todayL ?? null,
     lastReset: (view) => view.usage?.lastReset ?? null,
-  },
-  {
-    component: 'sensor',
+  }),
+  sensor({
     key: 'water_yesterday',
     name: 'Water yesterday',
-    needs: 'device',
     deviceClass: 'water',
     unit: 'L',
     precision: 1,
     exists: hasUsage,
     value: (view) => view.usage?.yesterdayL ?? null,
-  },
-  {
-    component: 'sensor',
+  }),
+  sensor({
     key: 'water_month',
     name: 'Water this month',
-    needs: 'device',
     deviceClass: 'water',
     unit: 'L',
     precision: 0,
     exists: hasUsage,
     value: (view) => view.usage?.monthL ?? null,
-  },
-  {
-    component: 'sensor',
+  }),
+  sensor({
     key: 'water_total',
     name: 'Water total',
-    needs: 'device',
     deviceClass: 'water',
     unit: 'L',
     stateClass: 'total',
     precision: 0,
     exists: hasUsage,
     value: (view) => view.usage?.totalL ?? null,
-  },
-  {
-    component: 'binary_sensor',
+  }),
+  binarySensor({
     key: 'alert',
     name: 'Alert',
     needs: 'cloud',
     deviceClass: 'problem',
     value: (view) => hasOpen(view),
     alerts: ({ incidents }) => incidents,
-  },
+  }),
   openIncidents,
   incidentEvent,
   resolveIncidents,
   snoozeIncidents,
   ...incidentTypes.map(incidentSensor),
-  {
-    component: 'button',
+  button({
     key: 'pressure_test_start',
     name: 'Start pressure test',
-    needs: 'device',
     icon: 'mdi:gauge',
     command: {
       path: 'pressure_test/start',
@@ -184,28 +164,25 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
         body: { source: 'sonic2mqtt' },
       }),
     },
-  },
+  }),
   nameText(renaming, 'device', ({ sonic }) => sonic.name),
-  {
+  binarySensor({
     // Needs only the bridge: if the cloud or the valve is unreachable, commands fail, and this must be visible.
-    component: 'binary_sensor',
     key: 'command_failed',
     name: 'Command failed',
     needs: 'bridge',
     deviceClass: 'problem',
     value: ({ valveRecord }) => valveRecord.failed !== null,
     attributes: { path: 'last_command', expression: 'value_json.failed or {}' },
-  },
-  {
-    component: 'sensor',
+  }),
+  sensor({
     key: 'moved_at',
     name: 'Last movement',
     needs: 'cloud',
     deviceClass: 'timestamp',
     value: ({ valveRecord }) => valveRecord.movement?.at ?? null,
-  },
-  {
-    component: 'sensor',
+  }),
+  sensor({
     key: 'moved_by',
     name: 'Moved by',
     needs: 'cloud',
@@ -213,30 +190,24 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     deviceClass: 'enum',
     options: movers,
     value: ({ valveRecord }) => valveRecord.movement?.by ?? null,
-  },
-  {
-    component: 'binary_sensor',
+  }),
+  binarySensor({
     key: 'valve_problem',
     name: 'Valve problem',
-    needs: 'device',
     category: 'diagnostic',
     deviceClass: 'problem',
     value: ({ sonic }) => isInState(sonic, 'faulty'),
-  },
-  {
-    component: 'binary_sensor',
+  }),
+  binarySensor({
     key: 'pressure_test_running',
     name: 'Pressure test running',
-    needs: 'device',
     category: 'diagnostic',
     deviceClass: 'running',
     value: ({ sonic }) => isInState(sonic, 'pressure_test'),
-  },
-  {
-    component: 'sensor',
+  }),
+  sensor({
     key: 'pressure_test_result',
     name: 'Pressure test result',
-    needs: 'device',
     category: 'diagnostic',
     icon: 'mdi:clipboard-check-outline',
     deviceClass: 'enum',
@@ -245,165 +216,130 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     // A test that is still running has no result.
     value: (view) =>
       isInState(view.sonic, 'pressure_test') ? null : lastPressureTestResult(view.pressureTests, view),
-  },
-  {
-    component: 'sensor',
+  }),
+  sensor({
+    ...rare,
     key: 'pressure_tests_today',
     name: 'Pressure tests today',
-    needs: 'device',
-    category: 'diagnostic',
     icon: 'mdi:gauge',
-    isDisabledByDefault: true,
     stateClass: 'measurement',
     exists: hasPressureTests,
     value: (view) => view.pressureTests?.todayCount ?? null,
-  },
-  {
-    component: 'sensor',
+  }),
+  sensor({
     key: 'pressure_test_last_day',
     name: 'Last pressure test',
-    needs: 'device',
     category: 'diagnostic',
     icon: 'mdi:gauge',
     deviceClass: 'date',
     exists: hasPressureTests,
     value: (view) => view.pressureTests?.lastDay ?? null,
-  },
-  {
-    component: 'sensor',
+  }),
+  sensor({
+    ...rare,
     key: 'valve_state',
     name: 'Valve state',
-    needs: 'device',
-    category: 'diagnostic',
     icon: 'mdi:valve',
-    isDisabledByDefault: true,
     deviceClass: 'enum',
     options: valveStateOptions,
     value: ({ sonic }) => {
       const state = valveStateKnown(sonic.valve_state);
       return state === null ? null : (knownWord(valveStateOptions, state) ?? 'other');
     },
-  },
-  {
-    component: 'sensor',
+  }),
+  sensor({
+    ...rare,
     key: 'valve_travel_time',
     name: 'Valve travel time',
-    needs: 'device',
-    category: 'diagnostic',
     icon: 'mdi:timer-outline',
-    isDisabledByDefault: true,
     deviceClass: 'duration',
     unit: 's',
     stateClass: 'measurement',
     value: (view) => view.travelTimeS,
-  },
-  {
-    component: 'sensor',
+  }),
+  sensor({
     key: 'battery',
     name: 'Battery',
-    needs: 'device',
     category: 'diagnostic',
     icon: 'mdi:battery',
     deviceClass: 'enum',
     options: batteryOptions,
     value: ({ sonic }) => batteryOption(sonic.battery),
-  },
-  {
-    component: 'binary_sensor',
+  }),
+  binarySensor({
     key: 'battery_low',
     name: 'Battery low',
-    needs: 'device',
     category: 'diagnostic',
     deviceClass: 'battery',
     value: ({ sonic }) => isBatteryLow(sonic.battery),
-  },
-  {
-    component: 'binary_sensor',
+  }),
+  binarySensor({
+    ...rare,
     key: 'external_power',
     name: 'External power',
-    needs: 'device',
-    category: 'diagnostic',
-    isDisabledByDefault: true,
     deviceClass: 'power',
     value: ({ sonic }) => hasExternalPower(sonic.battery),
-  },
-  {
-    component: 'binary_sensor',
+  }),
+  binarySensor({
     key: 'radio_connection',
     name: 'Connection',
     needs: 'cloud',
     category: 'diagnostic',
     deviceClass: 'connectivity',
     value: ({ sonic, isStale }) => (isStale ? null : isConnected(sonic.radio_connection)),
-  },
-  {
+  }),
+  sensor({
     // The values are positive in practice, so the unit is not dBm but unknown.
-    component: 'sensor',
+    ...rare,
     key: 'radio_rssi',
     name: 'Radio signal strength',
-    needs: 'device',
-    category: 'diagnostic',
     icon: 'mdi:access-point',
-    isDisabledByDefault: true,
     stateClass: 'measurement',
     value: ({ sonic }) => sonic.radio_rssi,
-  },
-  {
-    component: 'sensor',
+  }),
+  sensor({
+    ...rare,
     key: 'status',
     name: 'Device status',
-    needs: 'device',
-    category: 'diagnostic',
     icon: 'mdi:information-outline',
-    isDisabledByDefault: true,
     value: ({ sonic }) => sonic.status,
-  },
-  {
-    component: 'sensor',
+  }),
+  sensor({
+    ...rare,
     key: 'telemetry_time',
     name: 'Last measurement',
-    needs: 'device',
-    category: 'diagnostic',
-    isDisabledByDefault: true,
     deviceClass: 'timestamp',
     exists: hasTelemetry,
     value: (view) => measured(view, 'probedAt'),
-  },
-  {
-    component: 'binary_sensor',
+  }),
+  binarySensor({
+    ...rare,
     key: 'auto_shut_off_enabled',
     name: 'Shut-off limits set',
-    needs: 'device',
-    category: 'diagnostic',
     icon: 'mdi:water-off',
-    isDisabledByDefault: true,
     exists: ({ sonic }) => sonic.auto_shut_off_enabled !== undefined,
     value: ({ sonic }) => sonic.auto_shut_off_enabled ?? null,
-  },
-  {
-    component: 'sensor',
+  }),
+  sensor({
     key: 'auto_shut_off_time_limit',
     name: 'Shut-off time limit',
-    needs: 'device',
     category: 'diagnostic',
     deviceClass: 'duration',
     unit: 's',
     precision: 0,
     exists: ({ sonic }) => sonic.auto_shut_off_time_limit !== undefined,
     value: ({ sonic }) => sonic.auto_shut_off_time_limit ?? null,
-  },
-  {
-    component: 'sensor',
+  }),
+  sensor({
     key: 'auto_shut_off_volume_limit',
     name: 'Shut-off volume limit',
-    needs: 'device',
     category: 'diagnostic',
     deviceClass: 'volume',
     unit: 'L',
     precision: 1,
     exists: ({ sonic }) => sonic.auto_shut_off_volume_limit !== undefined,
     value: ({ sonic }) => litres(sonic.auto_shut_off_volume_limit),
-  },
+  }),
 ];
 
 function litres(millilitres: number | null | undefined): number | null {

@@ -7,22 +7,28 @@ import pl from './pl.json' with { type: 'json' };
 
 /*
  * All texts that users read in their language, in one file for each language. English decides which texts there are: if
- * another language lacks one, `tsc` reports an error here. The names of entities have their English text as the key.
+ * another language lacks one, `tsc` reports an error here. The names of entities have their English text as the key, so
+ * the other languages decide which names there are.
  */
 
 /** `{name}` marks a gap. A text with `{count}` has the plural forms of its language (`Intl.PluralRules`). */
 export type Text = string | ({ readonly other: string } & Partial<Record<Intl.LDMLPluralRule, string>>);
 
+/** The English name of an entity. */
+export type EntityName = keyof typeof de.names;
+
+const names = Object.fromEntries(Object.keys(de.names).map((name) => [name, name])) as typeof de.names;
+const english = { names, ...en };
+
 type Texts = {
-  readonly [Section in keyof typeof en]: {
-    readonly [Key in keyof (typeof en)[Section]]: (typeof en)[Section][Key] extends string ? string : Text;
+  readonly [Section in keyof typeof english]: {
+    readonly [Key in keyof (typeof english)[Section]]: (typeof english)[Section][Key] extends string
+      ? string
+      : Text;
   };
 };
 
-const all: Readonly<Record<Language, Texts>> = { en, de, fr, nl, pl };
-
-/** The English name of an entity. */
-export type EntityName = keyof typeof en.names;
+const all: Readonly<Record<Language, Texts>> = { en: english, de, fr, nl, pl };
 
 /** The key of a text of the headline. */
 export type HeadlineText = keyof typeof en.headline;

@@ -1,14 +1,20 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { version } from '../../src/base/version.ts';
+import { entityTable } from '../../src/entities/tables.ts';
+import { dashboardText, readDiscovered } from '../../src/homeassistant/dashboard.ts';
+import { componentId, type Discovery } from '../../src/homeassistant/discovery.ts';
+import { deviceKinds } from '../../src/model/devices.ts';
 import { Home, minuteMs } from '../stories/home.ts';
 import { componentsIn } from '../support/discoveries.ts';
 import { discoveryViolations } from '../support/discoveryViolations.ts';
 import { attributeViolations, stateViolations } from '../support/stateViolations.ts';
+import { topics } from '../support/views.ts';
 
 // What a demo home looks like from outside, word for word: the whole bridge runs on virtual time with everything that
 // comes by chance from a seed, so each run publishes the same. Whatever is rebuilt inside, these files stay.
 const howToUpdate =
-  'Something that users see is not what the files in test/contract/golden/ say. If it is meant, run ' +
+  'Something that users see is not what the files in test/contract/golden/ say. A unique id and a component id (a key of ' +
+  '`components`) must never change: that breaks dashboards and automations. If it is meant, run ' +
   '`npx vitest run test/contract/golden.test.ts --update`, read the difference, and commit it with its line in CHANGELOG.md';
 
 /** Keys whose values depend on the moment at which the bridge polled. */
@@ -41,22 +47,25 @@ async function expectFile(name: string, content: unknown): Promise<void> {
   await expect(text, howToUpdate).toMatchFileSnapshot(`golden/${name}.json`);
 }
 
+const discoveryTopic = (id: string) => `homeassistant/device/sonic2mqtt_${id}/config`;
+
 /** The retained messages by topic, without the discovery messages. */
 function stateOf(retained: ReadonlyMap<string, string>): Record<string, unknown> {
   const states = [...retained].filter(([topic]) => topic.startsWith('sonic2mqtt/'));
   return Object.fromEntries(states.map(([topic, payload]) => [topic, readable(payload)] as const).toSorted());
 }
 
-/** What of a state is another than it was. */
-function changed(before: Record<string, unknown>, after: Record<string, unknown>): Record<string, unknown> {
-  const topics = Object.keys(after).filter(
-    (topic) => JSON.stringify(before[topic]) !== JSON.stringify(after[topic]),
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The parts that are different after a change: for an object its keys, for anything else all of it. */
+function changed(before: unknown, after: unknown): unknown {
+  if (!isObject(before) || !isObject(after)) return after;
+  const keys = [...new Set([...Object.keys(after), ...Object.keys(before)])];
+  const different = keys.filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
+  return Object.fromEntries(
+    different.map((key) => [key, key in after ? changed(before[key], after[key]) : '(gone)']),
   );
-  const gone = Object.keys(before).filter((topic) => !(topic in after));
-  return Object.fromEntries([
-    ...topics.map((topic) => [topic, after[topic]] as const),
-    ...gone.map((topic) => [topic, '(gone)'] as const),
-  ]);
 }
 
 const home = new Home({ cloud: { sonics: 2, wifiSonics: 1 } });
@@ -101,23 +110,57 @@ beforeAll(async () => {
 });
 
 describe('the demo home', () => {
-  it.each([
-    ['bridge', 'bridge'],
-    ['property', propertyId],
-    ['signal', signalId],
-    ['sonic', kitchen],
-    ['sonicWithoutLimits', bathroom],
-    ['wifiSonic', mains],
-  ])('announces the %s as in its file', async (name, id) => {
-    const payload = records[0]?.get(`homeassistant/device/sonic2mqtt_${id}/config`);
-    await expectFile(`discovery/${name}`, readable(payload ?? ''));
+  const discovery = (id: string) => readable(records[0]?.get(discoveryTopic(id)) ?? '') as Discovery;
+
+  it('retains what users read, with a discovery message of each kind, as in the file', async () => {
+    const ids = ['bridge', propertyId, signalId, kitchen];
+    const discoveries = ids.map((id) => [discoveryTopic(id), discovery(id)]);
+    await expectFile('retained', { ...Object.fromEntries(discoveries), ...stateOf(records[0] ?? new Map()) });
   });
 
-  it('keeps what users read as in the file', async () => {
-    await expectFile('retained', stateOf(records[0] ?? new Map()));
+  it.each(deviceKinds)('has every entity of the table of a %s', (kind) => {
+    const id = { bridge: 'bridge', property: propertyId, signal: signalId, sonic: kitchen }[kind];
+    const rows: readonly Parameters<typeof componentId>[0][] = entityTable(kind);
+    expect(Object.keys(discovery(id).components)).toEqual(rows.map(componentId));
   });
 
-  it('keeps other things after commands and incidents, and without the cloud', async () => {
+  it('announces the other valves like the first', () => {
+    const asKitchen = (id: string, name: string) => {
+      const { device, ...others } = discovery(id);
+      const idPart = name.toLowerCase();
+      const text = JSON.stringify(others).replaceAll(id, kitchen).replaceAll(`.${idPart}`, '.kitchen');
+      return changed(discovery(kitchen), { device, ...JSON.parse(text) });
+    };
+    const fieldsOf = (id: string) => Object.keys(home.json(`sonic/${id}`));
+    const lacking = fieldsOf(kitchen).filter((field) => !fieldsOf(bathroom).includes(field));
+    expect(lacking).toContain('auto_shut_off_enabled');
+    const gone = Object.keys(discovery(kitchen).components).filter((id) =>
+      lacking.some((field) => id.endsWith(field)),
+    );
+    expect(asKitchen(bathroom, 'Bathroom')).toEqual({
+      device: { identifiers: [`sonic2mqtt_${bathroom}`], name: 'Bathroom', serial_number: expect.anything() },
+      components: Object.fromEntries(gone.map((id) => [id, '(gone)'])),
+    });
+    expect(asKitchen(mains, 'Mains')).toEqual({
+      device: {
+        ...{ identifiers: [`sonic2mqtt_${mains}`], name: 'Mains', serial_number: expect.anything() },
+        via_device: `sonic2mqtt_${propertyId}`,
+      },
+    });
+  });
+
+  it('makes the dashboard as in the file', async () => {
+    const found = ['bridge', propertyId, signalId, kitchen, mains].map((id) =>
+      readDiscovered(records[0]?.get(discoveryTopic(id)) ?? '', topics),
+    );
+    const text = dashboardText(
+      found.filter((device) => device !== null),
+      'en',
+    );
+    await expect(text, howToUpdate).toMatchFileSnapshot('golden/dashboard.yaml');
+  });
+
+  it('changes these values by commands and incidents, and without the cloud', async () => {
     const [well = {}, busy = {}, alone = {}] = records.map(stateOf);
     await expectFile('retainedAfterCommands', changed(well, busy));
     await expectFile('retainedWithoutCloud', changed(busy, alone));

@@ -1,6 +1,7 @@
 import type { DeviceKind } from '../../src/model/devices.ts';
 import { type Incident, incidentTypes, valveStates } from '../../src/model/records.ts';
 import { localTime } from '../../src/simulator/localTime.ts';
+import { newSignal, newSonic } from '../../src/simulator/records.ts';
 import { isConnected, wordOf } from './words.ts';
 import type { WorldView } from './worldHistory.ts';
 
@@ -48,6 +49,31 @@ const notifications = ({ world, id }: Place) => world.notifications.get(id);
 const signal = ({ world, id }: Place) => world.signals.get(id);
 const sonic = ({ world, id }: Place) => world.things.get(id);
 const telemetry = ({ world, id }: Place) => world.telemetry(id);
+
+/**
+ * The truths of the entities that show a field of a record as it is, and are named like it. `example` has all fields, and
+ * `others` have no such entity.
+ */
+function plainFields(
+  example: object,
+  record: (place: Place) => object | undefined,
+  others: readonly string[],
+): Readonly<Record<string, (place: Place) => Shown>> {
+  const fields = Object.entries(example).filter(([field]) => !others.includes(field));
+  return Object.fromEntries(
+    fields.map(([field, value]) => {
+      const of = (place: Place) => (record(place) as Readonly<Record<string, never>> | undefined)?.[field];
+      return typeof value === 'boolean'
+        ? [`binary_sensor_${field}`, (place) => onOff(of(place))]
+        : [`sensor_${field}`, (place) => of(place) ?? null];
+    }),
+  );
+}
+
+/** Fields that no entity of their name shows as they are. */
+const notShown = [
+  ...['id', 'name', 'serial_no', 'created_at', 'signal_id', 'cloud_connection', 'radio_connection'],
+];
 
 const thousandth = (value: number | null | undefined): Shown =>
   value === null || value === undefined ? null : value / 1_000;
@@ -152,19 +178,26 @@ export const recordTruths: Readonly<
     },
   },
   signal: {
+    ...plainFields(
+      newSignal(0, () => 0, 0),
+      signal,
+      notShown,
+    ),
     binary_sensor_cloud_connection: (place) => onOff(isConnected(signal(place)?.cloud_connection)),
     binary_sensor_incident_cloud_disconnection: (place) =>
       onOff(openIncidents(place, atSignalAlone(place)).some(({ type }) => type === 'cloud_disconnection')),
     sensor_open_incidents: (place) => openIncidents(place, atSignalAlone(place)).length,
-    sensor_wifi_rssi: (place) => signal(place)?.wifi_rssi ?? null,
     sensor_boot_time: (place) => iso(signal(place)?.boot_time),
     sensor_modem_boot_time: (place) => iso(signal(place)?.modem_boot_time),
-    sensor_version: (place) => signal(place)?.version ?? null,
-    sensor_modem_version: (place) => signal(place)?.modem_version ?? null,
     sensor_hub_status: (place) => (signal(place)?.cloud_connection === 'connected' ? 'online' : 'offline'),
     text_name: (place) => signal(place)?.name ?? '',
   },
   sonic: {
+    ...plainFields(
+      newSonic(0, null, () => 0, 0),
+      sonic,
+      notShown,
+    ),
     valve_valve: ({ world, id }) => valveShown(world.things.get(id)?.valve_state, world.valve(id)?.settled),
     sensor_valve_state: (place) => {
       const written = sonic(place)?.valve_state ?? null;
@@ -176,8 +209,6 @@ export const recordTruths: Readonly<
     binary_sensor_battery_low: (place) => isPowered(place, 'low'),
     binary_sensor_external_power: (place) => isPowered(place, 'external_power_supply'),
     binary_sensor_radio_connection: (place) => onOff(isConnected(sonic(place)?.radio_connection)),
-    sensor_radio_rssi: (place) => sonic(place)?.radio_rssi ?? null,
-    sensor_status: (place) => sonic(place)?.status ?? null,
     ...Object.fromEntries(
       incidentTypes.map((type) => [
         `binary_sensor_incident_${type}`,
@@ -191,8 +222,7 @@ export const recordTruths: Readonly<
     sensor_pressure: (place) => thousandth(telemetry(place)?.pressure),
     sensor_water_temperature: (place) => telemetry(place)?.water_temp ?? null,
     sensor_telemetry_time: (place) => iso(telemetry(place)?.probed_at),
-    binary_sensor_auto_shut_off_enabled: (place) => onOff(sonic(place)?.auto_shut_off_enabled),
-    sensor_auto_shut_off_time_limit: (place) => sonic(place)?.auto_shut_off_time_limit ?? null,
+    // The cloud has millilitres.
     sensor_auto_shut_off_volume_limit: (place) => thousandth(sonic(place)?.auto_shut_off_volume_limit),
     text_name: (place) => sonic(place)?.name ?? '',
   },

@@ -139,6 +139,13 @@ export const sensorClasses: Readonly<
     units: ['d', 'h', 'min', 's', 'ms', 'μs'],
     states: ['measurement', 'total', 'total_increasing'],
   },
+  distance: {
+    units: ['km', 'm', 'cm', 'mm', 'mi', 'nmi', 'yd', 'in'],
+    states: ['measurement', 'total', 'total_increasing'],
+  },
+  current: { units: ['A', 'mA'], states: ['measurement'] },
+  power: { units: ['mW', 'W', 'kW', 'MW', 'GW', 'TW'], states: ['measurement'] },
+  frequency: { units: ['Hz', 'kHz', 'MHz', 'GHz'], states: ['measurement'] },
   voltage: { units: ['V', 'mV', 'μV', 'kV', 'MV'], states: ['measurement'] },
   timestamp: { units: [], states: [] },
   date: { units: [], states: [] },

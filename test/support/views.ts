@@ -22,6 +22,7 @@ import {
   type Telemetry,
 } from '../../src/model/records.ts';
 import type { Usage } from '../../src/model/usage.ts';
+import { newSignal, newSonic } from '../../src/simulator/records.ts';
 
 // Every number and text is different, so that a test notices if two fields are mixed up.
 
@@ -98,9 +99,10 @@ export function someNotifications(changes: Partial<NotificationSettings> = {}): 
   };
 }
 
-/** A signal's record. */
+/** A signal's record. A field that is not here is the simulated cloud's. */
 export function aSignal(changes: Partial<Signal> = {}): Signal {
   return {
+    ...newSignal(0, () => 0, 0),
     id: 'signal-1',
     name: 'Cellar hub',
     serial_no: 'SG-77',
@@ -115,9 +117,10 @@ export function aSignal(changes: Partial<Signal> = {}): Signal {
   };
 }
 
-/** A sonic's record. */
+/** A sonic's record. A field that is not here is the simulated cloud's. */
 export function aSonic(changes: Partial<Sonic> = {}): Sonic {
   return {
+    ...newSonic(0, 'signal-1', () => 0, 0),
     id: 'sonic-1',
     name: 'Kitchen',
     serial_no: 'SN-42',
@@ -291,6 +294,12 @@ export interface Situation {
   readonly offers: SupportedOperations;
 }
 
+/** The same record with other values, except in its ids. */
+function reworded<T extends object>(record: T, reword: (value: unknown) => unknown): T {
+  const fields = Object.entries(record).map(([key, value]) => [key, /id$/.test(key) ? value : reword(value)]);
+  return { ...Object.fromEntries(fields) };
+}
+
 function nothingKnown<T extends object>(record: T): T {
   const unknown = Object.entries(record).map(([key, value]) => [
     key,
@@ -301,13 +310,8 @@ function nothingKnown<T extends object>(record: T): T {
 
 /** One device of each kind, with this text in every text field. */
 function withTexts(text: string): DeviceView[] {
-  const reword = <T extends object>(record: T): T => {
-    const texts = Object.entries(record).map(([key, value]) => [
-      key,
-      typeof value === 'string' && !key.endsWith('id') ? text : value,
-    ]);
-    return { ...Object.fromEntries(texts) };
-  };
+  const reword = <T extends object>(record: T): T =>
+    reworded(record, (value) => (typeof value === 'string' ? text : value));
   const incidents = [reword(anIncident())];
   return [
     bridgeView({ logLevel: text, version: text }),
@@ -317,15 +321,16 @@ function withTexts(text: string): DeviceView[] {
   ];
 }
 
-function withNumbers(value: number): DeviceView[] {
-  const signal = aSignal({ boot_time: value, modem_boot_time: value, wifi_rssi: value });
-  const telemetry = { pressure: value, water_flow: value, water_temp: value, probed_at: value };
-  const limits = { auto_shut_off_time_limit: value, auto_shut_off_volume_limit: value };
+/** One device of each kind, with this number in every field with a number. */
+function withNumbers(number: number): DeviceView[] {
+  const renumber = <T extends object>(record: T): T =>
+    reworded(record, (value) => (typeof value === 'number' ? number : value));
+  const signal = renumber(aSignal());
   return [
     bridgeView(),
-    propertyView({ property: aProperty({ lat: value, lng: value }) }),
+    propertyView({ property: renumber(aProperty()) }),
     signalView({ signal }),
-    sonicView({ sonic: aSonic({ radio_rssi: value, ...limits }), signal, telemetry }),
+    sonicView({ sonic: renumber(aSonic()), signal, telemetry: renumber(someTelemetry()) }),
   ];
 }
 

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { dashboardText, readDiscovered } from '../../../src/homeassistant/dashboard.ts';
@@ -53,15 +52,6 @@ const home: readonly DeviceView[] = [bridgeView(), propertyView(), signalView(),
 const called = (name: string) => sonicView({ sonic: aSonic({ id: `id-${name.length}`, name }) });
 
 describe('the dashboard for Home Assistant', () => {
-  it('of the demo is this', async () => {
-    const files = ['bridge', 'property', 'signal', 'sonic', 'wifiSonic'].map((name) =>
-      JSON.parse(
-        readFileSync(new URL(`../../contract/golden/discovery/${name}.json`, import.meta.url), 'utf8'),
-      ),
-    );
-    await expect(textOf(files)).toMatchFileSnapshot('../../contract/golden/dashboard.yaml');
-  });
-
   it.each(languages)('moves no water and changes nothing without a question, in %s', (language) => {
     const cards = cardsIn(made(home, language));
     const tiles = cards.filter(({ type }) => type === 'tile');
