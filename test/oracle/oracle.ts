@@ -6,9 +6,9 @@ import { type Bounds, loosest, type Source, slackMs } from './bounds.ts';
 import { Crawls } from './crawls.ts';
 import { DiscoveredEntities } from './discoveredEntities.ts';
 import { HealthJudge } from './healthJudge.ts';
-import { LeakJudge } from './leakJudge.ts';
+import { isHealthOk, LeakJudge } from './leakJudge.ts';
 import { MoveJudge, moveOf } from './moveJudge.ts';
-import { PauseJudge } from './pauseJudge.ts';
+import { type Memory, PauseJudge } from './pauseJudge.ts';
 import { RecordJudge } from './recordJudge.ts';
 import type { Shown } from './recordTruths.ts';
 import { type ShownContext, ShownJudge } from './shownJudge.ts';
@@ -121,8 +121,8 @@ export class Oracle {
   #othersUntil = Number.NEGATIVE_INFINITY;
   /** False while another bridge publishes, on the same topics, data that it has read itself. */
   isAlone = true;
-  /** Whether data that the bridge writes to its disk survives a restart. */
-  canRemember: () => boolean = () => true;
+  /** What a run that begins now finds of what earlier ones have saved. */
+  memory: () => Memory = () => 'kept';
   /** Whether the broker delivers all retained messages, with their retain flag. */
   showsRetained: () => boolean = () => true;
   /** The largest error of the bridge's wall clock, in ms. */
@@ -182,7 +182,9 @@ export class Oracle {
       ...common,
       now: () => time.now,
       canPublish: () => canPublish() && this.isAlone && this.bridges === 1 && this.#hasRunFor(90_000),
-      canRemember: () => this.canRemember(),
+      memory: () => this.memory(),
+      showsRetained: () => this.showsRetained(),
+      isHealthOk: () => !isHealthRefused() && isHealthOk(retained, `${this.#base}/bridge`),
     });
     this.#records = new RecordJudge({
       ...common,
@@ -251,7 +253,9 @@ export class Oracle {
   runBegan(): void {
     this.#runningSince = this.#options.time.now;
     // A run without its disk knows only what the broker delivers.
-    this.#totals.runBegan(this.canRemember() || this.showsRetained() ? this.#options.retained : new Map());
+    this.#totals.runBegan(
+      this.memory() === 'kept' || this.showsRetained() ? this.#options.retained : new Map(),
+    );
     this.#move.forget();
     this.pauses.runBegan();
     this.#crawls.forget();
@@ -386,6 +390,9 @@ export class Oracle {
     if (answer.status === 401 || answer.status === 429) this.#move.rejected(request);
     this.#noteMeasured(request, text);
     if (operation === 'read_daily_usage') this.#totals.usageRead(request.params['thing_id'] ?? '', text);
+    const isFalse = !isTrue && answer.status === 200 && answer.isHonest !== true;
+    for (const [pattern, sources] of sourcesOf)
+      if (isFalse && pattern.test(operation ?? '')) this.misled(...sources);
     const crawl = this.#crawls.answered(
       request,
       { ...answer, text },
@@ -393,7 +400,8 @@ export class Oracle {
       time.now,
     );
     if (crawl && operation === 'list_incidents') {
-      this.#leak.listRead(crawl);
+      // A list with an old page from a cache tells nothing of newer incidents.
+      if ((this.#misledAt.get('incidents') ?? -1) < crawl.askedAt) this.#leak.listRead(crawl);
       for (const [id, asked] of this.#incidentsInDoubt)
         this.#incidentsInDoubt.set(id, { ...asked, lists: asked.lists + 1 });
       // The bridge reads these as soon as its other requests leave room for them.
@@ -403,8 +411,6 @@ export class Oracle {
     const asked = this.#incidentsInDoubt.get(incidentId);
     const most = listsInDoubt[answer.status];
     if (asked && most !== undefined) this.#incidentsInDoubt.set(incidentId, { ...asked, most });
-    if (isTrue || answer.status !== 200 || answer.isHonest === true || operation === null) return;
-    for (const [pattern, sources] of sourcesOf) if (pattern.test(operation)) this.misled(...sources);
   }
 
   /** The device was deleted. Refused messages of it that the broker never had are no longer needed. */

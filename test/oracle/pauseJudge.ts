@@ -4,6 +4,9 @@ import { parsed } from './discoveredEntities.ts';
 import type { Delivered } from './moveJudge.ts';
 import type { WorldView } from './worldHistory.ts';
 
+/** What is left on a disk of what was saved there: all, damaged files, or no file at all. */
+export type Memory = 'kept' | 'damaged' | 'none';
+
 /** What the oracle tells this judge. */
 export interface PauseContext {
   /** Ms of the simulation. */
@@ -11,8 +14,11 @@ export interface PauseContext {
   /** Whether the bridge has run and been connected to the broker for a while. */
   canPublish(): boolean;
   isRefused(topic: string): boolean;
-  /** Whether data that the bridge writes to its disk survives a restart. */
-  canRemember(): boolean;
+  /** What a run that begins now finds of what earlier ones have saved. */
+  memory(): Memory;
+  /** Whether the broker delivers all retained messages, with their retain flag. */
+  showsRetained(): boolean;
+  isHealthOk(): boolean;
   countCheck(check: string): void;
   reportViolation(words: string): void;
 }
@@ -22,8 +28,10 @@ interface PausedShutOff {
   readonly since: number;
   /** The end of the pause. */
   readonly dueAt: number;
-  /** Whether the bridge may lose it at a restart, because it could not save it. */
+  /** Whether it was saved in a folder that another disk may cover at the next start. */
   readonly isFragile: boolean;
+  /** Whether this run may not know it. Then health must say so. */
+  readonly mayBeLost: boolean;
 }
 
 const minuteMs = 60_000;
@@ -58,12 +66,20 @@ export class PauseJudge {
   }
 
   /**
-   * A run that cannot read its disk knows of no pause. A run with another disk has lost the pauses on the old
-   * one.
+   * A run without intact files may have lost a pause, and must say so. A run that finds no trace of an earlier one
+   * cannot know. Health asks the owner to end a lost pause, or to leave it by a restart.
    */
   runBegan(): void {
-    const { canRemember } = this.#context;
-    for (const [id, { isFragile }] of this.#paused) if (isFragile || !canRemember()) this.#paused.delete(id);
+    const { memory, showsRetained } = this.#context;
+    for (const [id, each] of this.#paused) {
+      const isTraceless = memory() === 'none' && !(showsRetained() && this.#retained.has(this.#topicOf(id)));
+      if (each.isFragile || each.mayBeLost || isTraceless) this.#paused.delete(id);
+      else if (memory() !== 'kept') this.#paused.set(id, { ...each, mayBeLost: true });
+    }
+  }
+
+  #topicOf(id: string): string {
+    return `${this.#base}/property/${id}/pause`;
   }
 
   delivered({ topic, payload, isFlagged, publishedAt, at }: Delivered): void {
@@ -83,14 +99,14 @@ export class PauseJudge {
     const id = request.params['property_id'] ?? '';
     const command = this.#pauseCommands.get(id);
     if (settingOf(request) !== false || status >= 300 || !command) return;
-    const { now, canRemember } = this.#context;
+    const { now, memory } = this.#context;
     const since = now();
     if (since - command.at > commandMs) return;
     // Nobody can tell from outside whether the pause or the permanent command caused it.
     if (since - (this.#offAt.get(id) ?? Number.NEGATIVE_INFINITY) <= commandMs) this.#paused.delete(id);
     else {
       const dueAt = since + command.minutes * minuteMs;
-      this.#paused.set(id, { since, dueAt, isFragile: !canRemember() });
+      this.#paused.set(id, { since, dueAt, isFragile: memory() === 'none', mayBeLost: false });
     }
   }
 
@@ -109,7 +125,7 @@ export class PauseJudge {
     const wasOver = this.#isOver.get(id) ?? true;
     this.#isOver.set(id, isOver);
     if (!isOver) this.#closedAt.set(id, null);
-    else if (!wasOver && this.#context.canRemember()) this.#closedAt.set(id, this.#context.now());
+    else if (!wasOver && this.#context.memory() === 'kept') this.#closedAt.set(id, this.#context.now());
   }
 
   /** A command during a pause sends nothing to the cloud. The bridge shows the new end. */
@@ -118,7 +134,7 @@ export class PauseJudge {
     const now = this.#context.now();
     if (!paused || !command || state !== 'paused' || now - command.at > commandMs) return;
     const dueAt = Math.max(paused.dueAt, now + command.minutes * minuteMs);
-    this.#paused.set(id, { ...paused, dueAt, isFragile: !this.#context.canRemember() });
+    this.#paused.set(id, { ...paused, dueAt, isFragile: this.#context.memory() === 'none' });
   }
 
   /** Whether the bridge may send this request without a command, to turn the shut-off on again. */
@@ -130,13 +146,14 @@ export class PauseJudge {
 
   /** Judges what is shown of the pauses now. */
   check(): void {
-    const { now, canPublish, isRefused, countCheck, reportViolation } = this.#context;
-    for (const [id, { since, dueAt }] of this.#paused) {
-      const topic = `${this.#base}/property/${id}/pause`;
+    const { now, canPublish, isRefused, isHealthOk, countCheck, reportViolation } = this.#context;
+    for (const [id, { since, dueAt, mayBeLost }] of this.#paused) {
+      const topic = this.#topicOf(id);
       const state = stateIn(this.#retained.get(topic));
       if (state === undefined || !canPublish() || isRefused(topic) || now() - since < slackMs) continue;
       countCheck('a paused shut-off is on again in time, or shown as off');
       const minutesLate = Math.round((now() - dueAt) / minuteMs);
+      if (mayBeLost && !isHealthOk()) continue;
       if (state === 'none') reportViolation(`the shut-off of ${id} is off by a pause, and none is shown`);
       else if (now() - dueAt > slackMs && state === 'paused')
         reportViolation(
@@ -150,12 +167,14 @@ export class PauseJudge {
   /** The properties whose shut-off should have been on again at least this many ms ago. */
   overdue(ms: number): string[] {
     const { now } = this.#context;
-    return [...this.#paused].filter(([, { dueAt }]) => now() - dueAt > ms).map(([id]) => id);
+    return [...this.#paused]
+      .filter(([, { dueAt, mayBeLost }]) => !mayBeLost && now() - dueAt > ms)
+      .map(([id]) => id);
   }
 
-  /** Whether a pause has turned off the shut-off of a property. */
-  isPaused(id: string): boolean {
-    return this.#paused.has(id);
+  /** Whether a pause has turned off the shut-off of a property. Null if the bridge may not know it. */
+  isPaused(id: string): boolean | null {
+    return this.#paused.get(id)?.mayBeLost ? null : this.#paused.has(id);
   }
 }
 

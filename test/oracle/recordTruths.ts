@@ -31,9 +31,11 @@ export const atSignalAlone =
 const inProperty =
   ({ world, id }: Place) =>
   (incident: Incident) => {
-    // An incident without a known device belongs to the property if the account has only one.
     const propertyId = world.propertyOfIncident(incident);
-    return propertyId === undefined ? world.properties.size === 1 : propertyId === id;
+    if (propertyId !== undefined) return propertyId === id;
+    // An incident without a known device belongs to the property if the account has only one. What a hub says of
+    // itself belongs to the bridge device alone if nobody lists the hub.
+    return world.properties.size === 1 && (incident.signal_id === null || incident.sonic_id !== null);
   };
 
 /** Whether an incident belongs to a device of that kind. */

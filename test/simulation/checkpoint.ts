@@ -73,7 +73,9 @@ export async function checkSettledState(
 /** A pause is shown exactly while there is one. */
 function checkPause({ broker }: BridgeEnvironment, observer: Observer, oracle: Oracle, id: string): void {
   const { state } = JSON.parse(broker.retained.get(`sonic2mqtt/property/${id}/pause`) ?? '{}');
-  const isRight = oracle.pauses.isPaused(id) ? state !== 'none' : state === 'none' || state === 'paused';
+  const isPaused = oracle.pauses.isPaused(id);
+  if (isPaused === null) return;
+  const isRight = isPaused ? state !== 'none' : state === 'none' || state === 'paused';
   if (!isRight) observer.reportViolation(`the pause of ${id} is shown as ${state} although all is well`);
 }
 

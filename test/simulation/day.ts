@@ -9,7 +9,14 @@ import { checkSettledState } from './checkpoint.ts';
 import { Observer } from './observer.ts';
 import { type Order, randomOrder } from './orders.ts';
 import { aCacheTrouble } from './routeFaults.ts';
-import { describeTrouble, kindOf, type PlannedTrouble, planTroubles, type Trouble } from './troublePlan.ts';
+import {
+  describeTrouble,
+  kindOf,
+  type PlannedTrouble,
+  planSingleTroubles,
+  planTroubles,
+  type Trouble,
+} from './troublePlan.ts';
 import { Troubles } from './troubles.ts';
 import { type BrokerTap, VirtualBroker } from './virtualBroker.ts';
 import type { CloudTap } from './virtualCloud.ts';
@@ -45,11 +52,8 @@ const minuteMs = 60 * secondMs;
 const password = 'the-password-of-the-simulation';
 const linesKept = 300;
 
-/**
- * Days with this seed or a later one also have caches in front of the cloud. Days with earlier seeds stay
- * exactly as they were before caches existed.
- */
-export const firstSeedWithCaches = 100_000;
+/** In every fourth day faults come one at a time, as in a home. Every fourth has caches in front of the cloud besides. */
+const kindsOfDays = ['many', 'single', 'many', 'caches'] as const;
 
 /**
  * Schedules of the bridge. Only a few days have the default ones, with which a day takes 20,000 requests. The
@@ -95,6 +99,7 @@ function unreadUntil({ trouble, startMs, durationMs }: PlannedTrouble): number {
  * seed, so the same seed gives exactly the same day.
  */
 export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<DayReport> {
+  const kind = kindsOfDays[seed % kindsOfDays.length] ?? 'many';
   // Each part has its own random numbers, so that a change in one part does not change the others.
   const random = {
     plan: seededRandom(seed * 8 + 1),
@@ -157,8 +162,8 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
           selection,
         );
       },
-      canRemember: () => disk.fault === null || disk.fault === 'slow',
-      isTruthful: () => seed < firstSeedWithCaches || !oracle.isMisled('incidents'),
+      canRemember: () => disk.memory === 'kept',
+      isTruthful: () => kind !== 'caches' || !oracle.isMisled('incidents'),
       showsRetained: () => !broker.isFlagLost,
       mayChangeUnasked: (request) => oracle.pauses.mayTurnOn(request),
     },
@@ -199,7 +204,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
   });
   // The largest error that `troubles.ts` gives to the clock.
   oracle.wallErrorMs = 60 * 60 * secondMs;
-  oracle.canRemember = () => disk.fault === null || disk.fault === 'slow';
+  oracle.memory = () => disk.memory;
   oracle.showsRetained = () => !broker.isFlagLost && broker.shownShare === 1;
   const environment: BridgeEnvironment = {
     time,
@@ -232,6 +237,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     trace('** the bridge starts');
     observer.runBegan();
     bridge.start();
+    void bridge.shown.then(() => disk.found());
   };
   const startLater = () =>
     time.after((random.troubles() < 0.7 ? 10 : 300) * secondMs * random.troubles(), start);
@@ -300,10 +306,12 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
   for (let round = 0; round < rounds && !hasFailed(); round++) {
     const startMs = round * roundMs + addedMs;
     const quietAt = startMs + roundMs - quietMs;
-    const planned = planTroubles(random.troubles, startMs, quietAt);
+    const planned =
+      kind === 'single'
+        ? planSingleTroubles(random.troubles, startMs, quietAt)
+        : planTroubles(random.troubles, startMs, quietAt);
+    if (kind === 'caches') planned.push(...planTroubles(random.caches, startMs, quietAt, [aCacheTrouble]));
     for (const each of planned) schedule(each);
-    if (seed >= firstSeedWithCaches)
-      for (const each of planTroubles(random.caches, startMs, quietAt, [aCacheTrouble])) schedule(each);
     isTroubled = true;
     for (let at = startMs; at < quietAt && !hasFailed(); at += minuteMs)
       await time.runUntil(Math.min(at + minuteMs, quietAt));

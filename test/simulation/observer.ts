@@ -69,7 +69,7 @@ export class Observer {
   readonly #goneSince = new Map<string, number>();
   /** Incidents that the bridge has read one by one, and that were not open. */
   readonly #reportedClosed = new Set<string>();
-  /** Topics of settings that the bridge has read at least once. */
+  /** Topics of settings that the bridge knows to have read. */
   readonly #settingsRead = new Set<string>();
   /** When the cloud answered the first page of each list in this run, by operation. */
   #crawls = new Map<OperationName, number[]>();
@@ -124,6 +124,7 @@ export class Observer {
       // It recognises them by retained messages. Without retain flags all of them look new.
       if (!this.#options.showsRetained())
         for (const counts of [this.#openedEvents, this.#announced]) counts.clear();
+      this.#settingsRead.clear();
     }
     this.runStartedAt = this.#now();
     this.#crawls.clear();

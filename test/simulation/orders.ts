@@ -146,6 +146,16 @@ const empty: CreateOrder = ({ world, random }) => {
   return { topic, payload: '', isRetained: random() < 0.7, isCommand: false, asksFor: [] };
 };
 
+/** One of many commands to valves that come together. */
+export function valveOrder(world: World, random: Random): Order {
+  return valve({ world, random, count: 0 });
+}
+
+/** A pause of some property's shut-off. */
+export function pauseOrder(world: World, random: Random): Order {
+  return paused({ world, random, count: 0 });
+}
+
 /** An order of an automation that repeats it far too fast. */
 export function floodOrder(world: World, random: Random, count: number): Order {
   const id = sonicOf(world, random);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PauseJudge } from '../oracle/pauseJudge.ts';
+import { type Memory, PauseJudge } from '../oracle/pauseJudge.ts';
 import type { SeenRequest } from './virtualCloud.ts';
 
 const minuteMs = 60_000;
@@ -12,14 +12,17 @@ class PauseBench {
   now = 0;
   isOn = true;
   canPublish = true;
-  canRemember = true;
+  memory: Memory = 'kept';
+  isHealthOk = true;
   readonly violations: string[] = [];
   readonly #retained = new Map<string, string>();
   readonly judge = new PauseJudge(this.#retained, 'sonic2mqtt', {
     now: () => this.now,
     canPublish: () => this.canPublish,
     isRefused: () => false,
-    canRemember: () => this.canRemember,
+    memory: () => this.memory,
+    showsRetained: () => true,
+    isHealthOk: () => this.isHealthOk,
     countCheck: () => {},
     reportViolation: (words) => void this.violations.push(words),
   });
@@ -117,15 +120,33 @@ describe('a paused shut-off', () => {
     expect(bench.judgedAfter(600)).toBe(0);
   });
 
-  it('is not judged while the bridge is not connected, and after a restart without its disk', () => {
+  it('is not judged while the bridge is not connected', () => {
     const bench = new PauseBench().pause();
     bench.canPublish = false;
     expect(bench.judgedAfter(600)).toBe(0);
-    bench.canRemember = false;
+  });
+
+  it.each(['damaged', 'none'] as const)(
+    'may be lost by a restart that finds its files %s, if health says so until the next one',
+    (memory) => {
+      const bench = new PauseBench().pause();
+      bench.memory = memory;
+      bench.judge.runBegan();
+      bench.show('none');
+      bench.isHealthOk = false;
+      expect(bench.judgedAfter(600)).toBe(0);
+      bench.judge.runBegan();
+      bench.isHealthOk = true;
+      expect(bench.judgedAfter(600)).toBe(0);
+    },
+  );
+
+  it('is reported if it may be lost and health is ok', () => {
+    const bench = new PauseBench().pause();
+    bench.memory = 'damaged';
     bench.judge.runBegan();
-    bench.canPublish = true;
     bench.show('none');
-    expect(bench.judgedAfter(600)).toBe(0);
+    expect(bench.judgedAfter(3)).toBe(1);
   });
 
   it('may be turned on by the bridge without a command until the pause is shown as over', () => {

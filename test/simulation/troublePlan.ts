@@ -3,7 +3,7 @@ import { between, pick } from '../../src/simulator/random.ts';
 import { aRouteTrouble, type RouteTrouble } from './routeFaults.ts';
 import type { BrokerFault } from './virtualBroker.ts';
 import type { RequestFault } from './virtualCloud.ts';
-import type { DiskFault } from './virtualDisk.ts';
+import type { DiskFault, FileDamage } from './virtualDisk.ts';
 
 /** A fault that is simulated: once, or for a while. */
 export type Trouble =
@@ -24,11 +24,13 @@ export type Trouble =
   /** The broker refuses messages on matching topics. */
   | { readonly at: 'broker'; readonly fault: 'refuses'; readonly what: RegExp }
   | { readonly at: 'disk'; readonly fault: DiskFault }
+  /** The process is killed while a shut-off is paused, and the next run finds the state file like this. */
+  | { readonly at: 'state-file'; readonly fault: FileDamage; readonly isBackupToo: boolean }
   | { readonly at: 'process'; readonly fault: 'killed' | 'stopped' }
   | { readonly at: 'clock'; readonly fault: 'ahead' | 'behind' }
   /** The machine sleeps, at once or at the next command that reaches the bridge. */
   | { readonly at: 'machine'; readonly fault: 'sleep' | 'sleep-at-command'; readonly sleepMs: number }
-  | { readonly at: 'people'; readonly fault: 'flood' }
+  | { readonly at: 'people'; readonly fault: 'flood' | 'forty-commands' }
   /**
    * Another bridge runs: by mistake on the same topics, for a trial on other topics, or for another account.
    */
@@ -116,10 +118,14 @@ const kinds: readonly ((random: Random) => Trouble)[] = [
     (fault) =>
       (random: Random): Trouble => ({ at: 'machine', fault, sleepMs: (pick(random, sleepsS) ?? 30) * 1_000 }),
   ),
-  () => ({ at: 'people', fault: 'flood' }),
+  ...(['flood', 'forty-commands'] as const).map((fault) => (): Trouble => ({ at: 'people', fault })),
   ...(['second', 'trial', 'account'] as const).map((fault) => (): Trouble => ({ at: 'others', fault })),
   ...(['EROFS', 'ENOSPC', 'EIO', 'slow', 'unmounted'] as const).map(
     (fault) => (): Trouble => ({ at: 'disk', fault }),
+  ),
+  ...(['damaged', 'cut', 'empty', 'missing'] as const).map(
+    (fault) =>
+      (random: Random): Trouble => ({ at: 'state-file', fault, isBackupToo: random() < 0.5 }),
   ),
   () => ({ at: 'process', fault: 'killed' }),
   () => ({ at: 'process', fault: 'killed' }),
@@ -154,6 +160,17 @@ export function planTroubles(random: Random, fromMs: number, toMs: number, drawn
     // Two harmless faults may be harmful together.
     if (also) planned.push({ trouble: also, startMs: startMs + 5_000 * random(), durationMs: 1_000 });
   }
+}
+
+/** Draws troubles that come one at a time: each after the one before has ended, and the bridge has recovered. */
+export function planSingleTroubles(random: Random, fromMs: number, toMs: number): PlannedTrouble[] {
+  const recoveryMs = 15 * minuteMs;
+  let nextMs = fromMs;
+  return planTroubles(random, fromMs, toMs).filter(({ startMs, durationMs }) => {
+    const isAlone = startMs >= nextMs;
+    if (isAlone) nextMs = startMs + durationMs + recoveryMs;
+    return isAlone;
+  });
 }
 
 /** A trouble in a few words, for the trace. */

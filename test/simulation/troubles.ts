@@ -6,7 +6,7 @@ import { Simulator } from '../../src/simulator/simulator.ts';
 import type { Oracle } from '../oracle/oracle.ts';
 import { type BridgeEnvironment, BridgeProcess } from './bridgeProcess.ts';
 import type { Observer } from './observer.ts';
-import { floodOrder, type Order } from './orders.ts';
+import { floodOrder, type Order, pauseOrder, valveOrder } from './orders.ts';
 import { strikeRoute } from './routeFaults.ts';
 import type { Trouble } from './troublePlan.ts';
 import type { SeenRequest, Strike } from './virtualCloud.ts';
@@ -89,7 +89,10 @@ export class Troubles {
     else if (trouble.at === 'machine') {
       if (trouble.fault === 'sleep') this.#sleep(trouble.sleepMs);
       else this.#sleepsAtCommand = trouble.sleepMs;
-    } else if (trouble.at === 'people') this.#flood(environment.time.now + floodMs);
+    } else if (trouble.at === 'people') {
+      if (trouble.fault === 'flood') this.#flood(environment.time.now + floodMs);
+      else this.#commandTogether();
+    } else if (trouble.at === 'state-file') this.#damageState(trouble);
     else if (trouble.at === 'others') this.#startOther(trouble.fault);
     else if (trouble.fault === 'killed') {
       bridge.kill();
@@ -213,6 +216,21 @@ export class Troubles {
     publish(floodOrder(environment.simulator.world, random, ++this.#floods));
     if (environment.time.now + floodEveryMs < until)
       environment.time.after(floodEveryMs, () => this.#flood(until));
+  }
+
+  #commandTogether(): void {
+    const { environment, random, publish } = this.#targets;
+    for (let count = 0; count < 40; count++) publish(valveOrder(environment.simulator.world, random));
+  }
+
+  #damageState({ fault, isBackupToo }: Extract<Trouble, { readonly at: 'state-file' }>): void {
+    const { environment, bridge, random, publish, startLater } = this.#targets;
+    publish(pauseOrder(environment.simulator.world, random));
+    environment.time.after(2 * minuteMs * random(), () => {
+      bridge.kill();
+      environment.disk.damage(fault, isBackupToo);
+      startLater();
+    });
   }
 
   #startOther(fault: 'second' | 'trial' | 'account'): void {

@@ -5,6 +5,9 @@ import type { ProcessClock } from './virtualTime.ts';
 /** Faults of a disk. `unmounted` shows an empty folder in its place. */
 export type DiskFault = 'EROFS' | 'ENOSPC' | 'EIO' | 'slow' | 'unmounted';
 
+/** What may have happened to a file while no process used it. */
+export type FileDamage = 'damaged' | 'cut' | 'empty' | 'missing';
+
 /**
  * A disk in memory, which keeps its files when the process ends. A file is replaced as a whole, or not at
  * all.
@@ -15,6 +18,7 @@ export class VirtualDisk {
   /** The files in the folder while the disk is not mounted there. */
   #beneath = new Map<string, string>();
   #fault: DiskFault | null = null;
+  #memory: 'kept' | 'damaged' | 'none' = 'kept';
   writes = 0;
   #underWay = 0;
   #isHeld: (text: string) => boolean = () => false;
@@ -33,6 +37,26 @@ export class VirtualDisk {
   set fault(fault: DiskFault | null) {
     if (fault === 'unmounted') this.#beneath = new Map();
     this.#fault = fault;
+  }
+
+  /** What the next run finds of what earlier ones have saved: all, damage, or nothing at all. */
+  get memory(): 'kept' | 'damaged' | 'none' {
+    if (this.fault === 'unmounted') return 'none';
+    return isBroken(this.fault) ? 'damaged' : this.#memory;
+  }
+
+  /** A run has found the files as they are, and writes new ones. */
+  found(): void {
+    this.#memory = 'kept';
+  }
+
+  damage(how: FileDamage, isBackupToo: boolean): void {
+    for (const [path, text] of [...this.files]) {
+      if (path.endsWith('.bak') && !isBackupToo) continue;
+      if (how === 'missing') this.files.delete(path);
+      else this.files.set(path, damaged(text, how));
+    }
+    this.#memory = how === 'missing' && isBackupToo ? 'none' : 'damaged';
   }
 
   /** The files that can be read now. */
@@ -100,6 +124,11 @@ export class VirtualDisk {
       },
     };
   }
+}
+
+function damaged(text: string, how: Exclude<FileDamage, 'missing'>): string {
+  if (how === 'empty') return '';
+  return how === 'cut' ? text.slice(0, text.length >> 1) : text.replaceAll(/[0-9]/g, '?');
 }
 
 function isBroken(fault: DiskFault | null): fault is Exclude<DiskFault, 'slow' | 'unmounted'> {

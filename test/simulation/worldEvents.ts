@@ -57,9 +57,18 @@ const toggleHubLink: WorldEvent = (world, random) => {
   return `the link of ${id} is ${world.signals.get(id)?.cloud_connection}`;
 };
 
+/** The vendor has a new word for a link, which itself stays as it is. */
+const renameLink: WorldEvent = (world, random) => {
+  const [id, hubId] = [pick(random, world.thingIds), pick(random, world.signals.ids)];
+  if (!id || !hubId) return 'nothing';
+  if (random() < 0.5) world.changeSonic(id, { radio_connection: 'roaming' });
+  else world.signals.change(hubId, { cloud_connection: 'roaming' });
+  return `a link of ${id} or ${hubId} has a word of tomorrow`;
+};
+
 const changeBattery: WorldEvent = (world, random) => {
   const id = pick(random, world.thingIds);
-  if (id) world.changeSonic(id, { battery: pick(random, ['high', 'mid', 'low']) ?? 'low' });
+  if (id) world.changeSonic(id, { battery: pick(random, ['high', 'mid', 'low', 'solar']) ?? 'low' });
   return `the battery of ${id} is another`;
 };
 
@@ -114,6 +123,21 @@ const moveSonicToHub: WorldEvent = (world, random) => {
   return `sonic ${id} belongs to signal ${to}`;
 };
 
+/** A new hub takes the place of an old one. The valves move to it with their alerts, and the old one's own stay open. */
+const replaceHub: WorldEvent = (world, random) => {
+  const id = pick(random, world.signals.ids);
+  const propertyId = world.propertyOf(id ?? null);
+  if (!id || !propertyId) return 'nothing';
+  const [sonicIds, { id: newId }] = [world.sonicIdsOf(id), world.addSignal(propertyId)];
+  for (const sonicId of sonicIds) {
+    if (random() < 0.5) world.openIncident({ type: pick(random, incidentTypes) ?? '', sonicId });
+    world.sonics.change(sonicId, { signal_id: newId });
+  }
+  world.signals.delete(id);
+  world.moveToProperty(id, undefined);
+  return `signal ${newId} replaces ${id} for ${sonicIds.length} sonics`;
+};
+
 const correctUsage: WorldEvent = (world, random) => {
   const id = pick(random, world.thingIds);
   if (!id) return 'nothing';
@@ -154,6 +178,7 @@ const events: readonly WorldEvent[] = [
     closeIncident,
     toggleRadio,
     toggleHubLink,
+    renameLink,
     changeBattery,
   ],
   ...[
@@ -166,6 +191,7 @@ const events: readonly WorldEvent[] = [
     renameProperty,
     moveHub,
     moveSonicToHub,
+    replaceHub,
     toggleShutOffInApp,
   ],
 ];

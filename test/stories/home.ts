@@ -169,7 +169,7 @@ export class Home {
       onTestFinished(() => expect(this.oracle.violations, 'what the oracle says of the story').toEqual([]));
     this.wire = new Wire(this.broker);
     this.disk = newDisk();
-    this.oracle.canRemember = () => this.disk.fault === null || this.disk.fault === 'slow';
+    this.oracle.memory = () => this.disk.memory;
     const byNumber = new Map<number, Request>();
     this.#environment = {
       time,
