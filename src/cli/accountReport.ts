@@ -117,7 +117,8 @@ function recordsIn({ operation, sent }: OperationAnswer): KindOfRecord[] {
   return all.flatMap((each) => (typeof each === 'object' && each !== null ? [[kind, each] as const] : []));
 }
 
-function countEach(words: readonly string[] | undefined): Readonly<Record<string, number>> | null {
+/** How often each word occurs; null if there are no words to count. */
+export function countEach(words: readonly string[] | undefined): Readonly<Record<string, number>> | null {
   if (!words) return null;
   const counts = new Map<string, number>();
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);

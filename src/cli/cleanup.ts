@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
-import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import { probeBroker } from '../broker/probeBroker.ts';
@@ -12,12 +11,12 @@ import type { Topics } from '../homeassistant/topics.ts';
 import { brokerOptions, topicsOf } from '../partOptions.ts';
 import { messageCount } from '../publishing/cleanup.ts';
 import { formerTopicsOf } from '../publishing/formerTopics.ts';
-import { RetainedScan } from '../publishing/retainedScan.ts';
+import { RetainedScan, readRetained } from '../publishing/retainedScan.ts';
 import { type Kept, knownIncidents, newKept, readSections } from '../state/sections.ts';
 import { stateFileName } from '../state/stateFile.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
-import { endPauses, findPaused } from './pausedShutOffs.ts';
+import { endPauses } from './pausedShutOffs.ts';
 
 /** How many readings in a row may find only messages that were deleted before. A cluster may need a moment. */
 const maxInVain = 2;
@@ -52,24 +51,27 @@ export async function deleteMessages(
       );
       return exitStatus.failed;
     }
-    const known = [...kept.devices.keys()].flatMap((key) =>
-      key.startsWith('property/') ? [key.slice(9)] : [],
-    );
-    const paused = isDemo
-      ? new Map()
-      : await findPaused(connection, { topics, known, kept: [...kept.pauses.keys()] });
-    const problem = paused.size > 0 ? await endPauses(configuration, paused, context) : null;
+    const problem = isDemo ? null : await endPauses(configuration, connection, kept, context);
     if (problem !== null) {
       log.error(`${problem}. Nothing was deleted. Turn it on in the vendor's app, then try again`);
       return exitStatus.failed;
     }
-    const deletion = new Deletion(connection, log);
-    await deletion.deleteBelow(topics, own, kept);
+    const retained = new Retained(connection, log);
+    const deletion: Deletion = {
+      connection,
+      retained,
+      kept,
+      deleted: new Set(),
+      left: [],
+      bases: new Set(),
+      isListed: true,
+    };
+    await deleteBelow(topics, own, deletion);
     for (const former of formerTopicsOf(topics, kept)) {
-      const bridge =
-        former.base === topics.base ? { own: [], isRunning: false } : await readBridge(connection, former);
+      const bridge = await readBridge(connection, former);
       // A folder that was copied from another bridge names the topics of that bridge.
-      if (!bridge.isRunning) await deletion.deleteBelow(former, bridge.own, kept);
+      if (bridge.isRunning && former.base !== topics.base) continue;
+      await deleteBelow(former, bridge.own, deletion);
     }
     const { deleted, left, isListed } = deletion;
     context.print(`Deleted ${messageCount(deleted.size)}`);
@@ -92,59 +94,29 @@ export async function deleteMessages(
   );
 }
 
-/** Deletes messages below one base topic and one discovery prefix after another, and counts them. */
-class Deletion {
-  readonly deleted = new Set<string>();
+interface Deletion {
+  readonly connection: Connection;
+  readonly retained: Retained;
+  readonly kept: Kept;
+  readonly deleted: Set<string>;
   /** Messages that are still there. */
-  readonly left: string[] = [];
-  /** Whether the broker lists its retained messages, as far as this is known. */
-  isListed = true;
-  readonly #connection: Connection;
-  readonly #retained: Retained;
+  readonly left: string[];
   /** Base topics below which nothing else is to be deleted. */
-  readonly #bases = new Set<string>();
+  readonly bases: Set<string>;
+  /** Whether the broker lists its retained messages, as far as this is known. */
+  isListed: boolean;
+}
 
-  constructor(connection: Connection, log: Log) {
-    this.#connection = connection;
-    this.#retained = new Retained(connection, log);
-  }
-
-  /** Deletes everything of a bridge with these topics. `own` are its messages about itself that are certainly there. */
-  async deleteBelow(topics: Topics, own: readonly string[], kept: Kept): Promise<void> {
-    const scan = new RetainedScan(topics);
-    const shown = new Set<string>();
-    const left: string[] = [];
-    // Discovery messages come first, so that Home Assistant removes the devices before their states vanish.
-    left.push(...(await this.#deleteAt([topics.discoveryFilter], scan, shown)));
-    if (!this.#bases.has(topics.base)) {
-      const states = [
-        ...topics.stateFilters,
-        topics.bridge('+'),
-        ...commandFilters(topics),
-        topics.requestFilter,
-      ];
-      left.push(...(await this.#deleteAt(states, scan, shown)));
-    }
-    this.#bases.add(topics.base);
-    this.isListed &&= own.every((topic) => shown.has(topic));
-    const exact = this.isListed ? [] : knownTopics(topics, kept);
-    for (let start = 0; start < exact.length; start += maxReadAtOnce) {
-      left.push(...(await this.#deleteAt(exact.slice(start, start + maxReadAtOnce), scan, shown)));
-    }
-    for (const topic of left) this.deleted.delete(topic);
-    this.left.push(...left);
-  }
-
+/** Deletes everything of a bridge with these topics. `own` are its messages about itself that are certainly there. */
+async function deleteBelow(topics: Topics, own: readonly string[], deletion: Deletion): Promise<void> {
+  const { connection, retained, kept, deleted } = deletion;
+  const scan = new RetainedScan(topics);
+  const shown = new Set<string>();
   /**
    * Deletes what the bridge has at these topics, and returns what is left. A broker may send only a part of its messages
    * at a time. So reading is repeated until it finds nothing, or nothing that can be deleted.
    */
-  async #deleteAt(
-    filters: readonly string[],
-    scan: RetainedScan,
-    shown: Set<string>,
-  ): Promise<readonly string[]> {
-    const { deleted } = this;
+  const deleteAt = async (filters: readonly string[]): Promise<readonly string[]> => {
     for (let inVain = 0; ; ) {
       const found = new Set<string>();
       const note = ({ topic, payload, isRetained }: BrokerMessage) => {
@@ -153,22 +125,34 @@ class Deletion {
         found.add(topic);
         shown.add(topic);
       };
-      const ownFound = () => scan.removable().filter((topic) => found.has(topic));
+      const stale = () => scan.removable().filter((topic) => found.has(topic));
       // If there are new messages, another reading will follow, so this one need not wait for late messages.
-      const hasNew = () => ownFound().some((topic) => !deleted.has(topic));
-      await this.#connection.readRetained(filters, note, undefined, hasNew);
-      const own = ownFound();
-      inVain = own.every((topic) => deleted.has(topic)) ? inVain + 1 : 0;
-      if (own.length === 0 || inVain > maxInVain) return own;
-      for (const topic of own) {
-        await this.#retained.waitForRoom();
-        this.#retained.found(topic);
-        this.#retained.clear(topic);
+      const hasNew = () => stale().some((topic) => !deleted.has(topic));
+      await connection.readRetained(filters, note, undefined, hasNew);
+      const left = stale();
+      inVain = left.every((topic) => deleted.has(topic)) ? inVain + 1 : 0;
+      if (left.length === 0 || inVain > maxInVain) return left;
+      for (const topic of left) {
+        await retained.waitForRoom();
+        retained.found(topic);
+        retained.clear(topic);
         deleted.add(topic);
       }
-      await this.#retained.waitForAnswers();
+      await retained.waitForAnswers();
     }
-  }
+  };
+  // Discovery messages come first, so that Home Assistant removes the devices before their states vanish.
+  const left = [...(await deleteAt([topics.discoveryFilter]))];
+  const commands = [...commandFilters(topics), topics.requestFilter];
+  const states = [...topics.stateFilters, topics.bridge('+'), ...commands];
+  if (!deletion.bases.has(topics.base)) left.push(...(await deleteAt(states)));
+  deletion.bases.add(topics.base);
+  deletion.isListed &&= own.every((topic) => shown.has(topic));
+  const exact = deletion.isListed ? [] : knownTopics(topics, kept);
+  for (let start = 0; start < exact.length; start += maxReadAtOnce)
+    left.push(...(await deleteAt(exact.slice(start, start + maxReadAtOnce))));
+  for (const topic of left) deleted.delete(topic);
+  deletion.left.push(...left);
 }
 
 /**
@@ -178,8 +162,7 @@ class Deletion {
 async function readBridge(connection: Connection, topics: Topics) {
   const own: string[] = [];
   let isRunning = false;
-  await connection.readRetained(topics.documents('bridge', ''), ({ topic, payload, isRetained }) => {
-    if (!isRetained || payload === '') return;
+  await readRetained(connection, topics.documents('bridge', ''), (topic, payload) => {
     own.push(topic);
     if (topic === topics.bridge('state') && payload === 'online') isRunning = true;
   });

@@ -12,11 +12,12 @@ import { Daemon } from '../daemon.ts';
 import { incidentName } from '../entities/incidents.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { brokerOptions, topicsOf } from '../partOptions.ts';
+import { objectIn } from '../publishing/retainedScan.ts';
 import { demoCredentials, Simulator } from '../simulator/simulator.ts';
 import { leak, startStory } from '../simulator/story.ts';
 import { aborted, type CommandContext, exitStatus } from './context.ts';
 import { tryPort } from './ports.ts';
-import { parsedTree } from './published.ts';
+
 import { readKeys } from './terminal.ts';
 
 const usualPort = 1883;
@@ -27,9 +28,10 @@ const speed = 30;
 
 /** `sonic2mqtt demo`: a simulated cloud, a broker and the bridge between them, on this machine only. */
 export async function demo(
-  { logLevel: level = 'warn', print, signal }: CommandContext,
+  context: CommandContext,
   wanted: { readonly port?: number; readonly httpPort?: number },
 ): Promise<number> {
+  const { logLevel: level = 'warn', print, signal } = context;
   const secrets = new Secrets();
   const log = createLog({ level, format: 'pretty', secrets });
   const simulator = new Simulator({ speed, happenings: startStory });
@@ -59,11 +61,7 @@ export async function demo(
       const parts = { clock: systemClock, log, stopping: signal };
       await probeBroker(options, 'terminal', parts, async (connection) => {
         printChanges(connection, topics, print);
-        const keys = keysOf({ connection, topic, simulator, kitchen, print });
-        const giveBack = readKeys((key) => keys[key]?.does(), signal);
-        if (giveBack) print(`Keys: ${keyWords(keys)}\n`);
-        await aborted(signal);
-        giveBack?.();
+        await obeyKeys(connection, topic, simulator, kitchen, context);
       }).catch((error: unknown) => {
         if (!signal.aborted) throw error;
       });
@@ -78,53 +76,40 @@ export async function demo(
   return exitStatus.done;
 }
 
-interface Stage {
-  readonly connection: Connection;
-  /** The topic of the kitchen valve's commands. */
-  readonly topic: string;
-  readonly simulator: Simulator;
-  readonly kitchen: string;
-  readonly print: CommandContext['print'];
-}
-
-interface Key {
-  /** What the key does, for people. */
-  readonly words: string;
-  readonly does: () => void;
-}
-
-/** THE KEYS of the demo. */
-function keysOf({ connection, topic, simulator, kitchen, print }: Stage): Readonly<Record<string, Key>> {
+/** Handles the keys of the demo until the signal aborts. */
+async function obeyKeys(
+  connection: Connection,
+  topic: string,
+  simulator: Simulator,
+  kitchen: string,
+  { print, signal }: CommandContext,
+): Promise<void> {
   let isCut = false;
   const send = (payload: string) => {
     print(`Sent ${payload} to ${topic}`);
     connection.publish(topic, payload, { retain: false }).catch(({ message }: Error) => print(message));
   };
-  return {
-    c: { words: 'close the kitchen valve', does: () => send('CLOSE') },
-    o: { words: 'open it', does: () => send('OPEN') },
-    l: {
-      words: 'a leak in the kitchen',
-      does: () => {
-        if (!leak(simulator.world, kitchen)) print('The kitchen leaks already, or its valve is closed');
-      },
-    },
-    x: {
-      words: 'cut the cloud, and restore it',
-      does: () => {
-        isCut = !isCut;
-        simulator.setFaults(isCut ? [{ kind: 'reset' }] : []);
-        print(isCut ? 'The cloud is cut' : 'The cloud is restored');
-      },
-    },
-    q: { words: 'quit', does: () => void process.kill(process.pid, 'SIGINT') },
+  const startLeak = () => {
+    if (!leak(simulator.world, kitchen)) print('The kitchen leaks already, or its valve is closed');
   };
-}
-
-function keyWords(keys: Readonly<Record<string, Key>>): string {
-  return Object.entries(keys)
-    .map(([key, { words }]) => `${key} ${words}`)
-    .join(', ');
+  const cutCloud = () => {
+    isCut = !isCut;
+    simulator.setFaults(isCut ? [{ kind: 'reset' }] : []);
+    print(isCut ? 'The cloud is cut' : 'The cloud is restored');
+  };
+  /** THE KEYS of the demo: what each does, for people, and how. */
+  const keys: Readonly<Record<string, readonly [words: string, act: () => void]>> = {
+    c: ['close the kitchen valve', () => send('CLOSE')],
+    o: ['open it', () => send('OPEN')],
+    l: ['a leak in the kitchen', startLeak],
+    x: ['cut the cloud, and restore it', cutCloud],
+    q: ['quit', () => void process.kill(process.pid, 'SIGINT')],
+  };
+  const giveBack = readKeys((key) => keys[key]?.[1](), signal);
+  const words = Object.entries(keys).map(([key, [does]]) => `${key} ${does}`);
+  if (giveBack) print(`Keys: ${words.join(', ')}\n`);
+  await aborted(signal);
+  giveBack?.();
 }
 
 /** By kind of message: its meaning for people; null if it has none. */
@@ -146,7 +131,7 @@ function printChanges(connection: Connection, topics: Topics, print: CommandCont
   const before = new Map<string, string>();
   connection.on('message', ({ topic, payload }) => {
     const { kind, id, path } = topics.parse(topic) ?? { kind: '', id: '', path: '' };
-    const document = parsedTree(payload);
+    const document: Tree = { ...objectIn(payload) };
     if (`${kind}/${path}` === 'sonic/') names.set(id, String(document['name']));
     const words = wordsOf[`${kind}/${path}`]?.(document, payload) ?? null;
     if (words === null) return;

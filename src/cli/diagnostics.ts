@@ -12,7 +12,7 @@ import { incidentTypes } from '../model/records.ts';
 import { topicsOf } from '../partOptions.ts';
 import { newKept, readSections } from '../state/sections.ts';
 import { isStateFile } from '../state/stateFile.ts';
-import { accountReport, type OperationAnswer, readEverything } from './accountReport.ts';
+import { accountReport, countEach, readEverything } from './accountReport.ts';
 import { brokerChecks } from './brokerChecks.ts';
 import { type Finding, runChecks } from './checks.ts';
 import { cloudChecks } from './cloudChecks.ts';
@@ -29,61 +29,29 @@ import { shownConfiguration } from './shownConfiguration.ts';
  */
 const limitMs = 30_000;
 
-interface DiagnosticsOptions {
-  /** Whether the report has what the account contains, too: each operation that only reads is called once. */
-  readonly account?: boolean;
-}
-
 /**
  * `sonic2mqtt diagnostics`: prints one JSON object for a bug report. It contains only what is listed here: our own
- * numbers, times and choices, and no messages. So the program need not recognise private data.
+ * numbers, times and choices, and no messages. So the program need not recognise private data. With `account`, each
+ * operation that only reads is called once, too.
  */
 export async function diagnostics(
   context: CommandContext,
-  { account: isAccountWanted = false }: DiagnosticsOptions = {},
+  { account: isAccountWanted = false }: { readonly account?: boolean } = {},
 ): Promise<number> {
-  const about = {
-    made_at: new Date().toISOString(),
-    program: {
-      version,
-      node: process.version,
-      os: `${type()} ${release()}`,
-      architecture: process.arch,
-    },
-  };
-  const print = (report: object) => context.print(JSON.stringify(report, null, 2));
+  const os = `${type()} ${release()}`;
+  const program = { version, node: process.version, os, architecture: process.arch };
+  const print = (report: object) =>
+    context.print(JSON.stringify({ made_at: new Date().toISOString(), program, ...report }, null, 2));
   let configuration: Configuration;
   try {
     configuration = await readConfiguration(context, { level: 'error' });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const problems = error.places.map(({ option, line }) => ({ option, line }));
-    print({ ...about, configuration: { problems } });
+    print({ configuration: { problems } });
     return exitStatus.badUsage;
   }
-  const found = await look(configuration, context, isAccountWanted);
-  if (context.signal.aborted) return exitStatus.failed;
-  print({ ...about, ...(await reportOn(configuration, found, context)) });
-  return exitStatus.done;
-}
-
-/** The findings within the time limit. */
-interface Findings {
-  /** For each row of checks: its findings, and the error that ended it; null if all passed. */
-  readonly rows: readonly { readonly findings: readonly Finding[]; readonly error: unknown }[];
-  readonly account: CheckedAccount;
-  /** The answers to all reads; null if they were not wanted. */
-  readonly answers: readonly OperationAnswer[] | null;
-  /** Null if the broker could not be read. */
-  readonly bridge: Tree | null;
-}
-
-async function look(
-  configuration: Configuration,
-  context: CommandContext,
-  isAccountWanted: boolean,
-): Promise<Findings> {
-  const { config } = configuration;
+  const { config, file, warnings } = configuration;
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(limitMs)]);
   const client = ownClient(configuration);
   const account: CheckedAccount = {};
@@ -91,50 +59,39 @@ async function look(
   const broker = brokerChecks(configuration, 'diagnostics', signal, async (connection) => {
     bridge ??= await readPublished(connection, topicsOf(config));
   });
-  const rows = [cloudChecks(config, client, account), ...broker.map((each) => [each])];
-  const found = rows.map(async (checks) => {
+  const rows = [cloudChecks(config, client, account), ...broker.map((each) => [each])].map(async (checks) => {
     const findings: Finding[] = [];
-    const error = await runChecks(
-      checks,
-      { progress: () => {}, found: (each) => findings.push(each) },
-      signal,
-    );
+    const report = { progress: () => {}, found: (each: Finding) => void findings.push(each) };
+    const error = await runChecks(checks, report, signal);
     return { findings, error };
   });
-  const ended = await Promise.all(found);
+  const found = await Promise.all(rows);
   const answers = isAccountWanted ? await readEverything(client, account, signal) : null;
   await signOutAndClose(client, context.signal);
-  return { rows: ended, account, answers, bridge };
-}
-
-async function reportOn(
-  { config, file, warnings }: Configuration,
-  found: Findings,
-  { env }: CommandContext,
-): Promise<object> {
+  if (context.signal.aborted) return exitStatus.failed;
   const files = await keptFiles(config.data_dir);
-  return {
+  const variables = [fileVariable, ...optionRows.map(({ path }) => variableOf(path))];
+  print({
     configuration: {
       from: file === null ? 'environment' : 'file and environment',
-      variables: [fileVariable, ...optionRows.map(({ path }) => variableOf(path))].filter(
-        (name) => name in env,
-      ),
+      variables: variables.filter((name) => name in context.env),
       warnings: warnings.map(({ about }) => about),
       values: shownConfiguration(config),
     },
-    check: found.rows.flatMap(({ findings }) => findings.map(({ check, outcome }) => ({ check, outcome }))),
-    counts: recordCounts(found.account),
-    ...(found.answers && { account: accountReport(found.account, found.answers) }),
-    bridge: found.bridge,
+    check: found.flatMap(({ findings }) => findings.map(({ check, outcome }) => ({ check, outcome }))),
+    counts: recordCounts(account),
+    ...(answers && { account: accountReport(account, answers) }),
+    bridge,
     data_dir: files,
     last_errors: [
-      ...found.rows
+      ...found
         .filter(({ error }) => error !== null)
         .map(({ findings, error }) => ({ from: `check, ${findings.at(-1)?.check}`, ...errorFields(error) })),
-      ...lastErrorsOf(found.bridge),
+      ...lastErrorsOf(bridge),
       ...files.filter(({ code }) => code !== undefined).map(({ code }) => ({ from: 'data_dir', code })),
     ],
-  };
+  });
+  return exitStatus.done;
 }
 
 /** The last errors that a running bridge has published. */
@@ -176,18 +133,11 @@ function codeOf(error: unknown): string | number | null {
 
 /** The numbers of records; null for records that were not read. */
 function recordCounts({ properties, signals, sonics, wifiSonics, openIncidents }: CheckedAccount): object {
-  const byType: Record<string, number> = {};
-  for (const { type } of openIncidents ?? []) {
-    const name = incidentTypes.find((each) => each === type) ?? 'other';
-    byType[name] = (byType[name] ?? 0) + 1;
-  }
+  const lists = { properties, signals, sonics, wifi_sonics: wifiSonics, open_incidents: openIncidents };
+  const types = openIncidents?.map(({ type }) => incidentTypes.find((each) => each === type) ?? 'other');
   return {
-    properties: properties?.length ?? null,
-    signals: signals?.length ?? null,
-    sonics: sonics?.length ?? null,
-    wifi_sonics: wifiSonics?.length ?? null,
-    open_incidents: openIncidents?.length ?? null,
-    open_incidents_by_type: openIncidents ? byType : null,
+    ...Object.fromEntries(Object.entries(lists).map(([name, list]) => [name, list?.length ?? null])),
+    open_incidents_by_type: countEach(types),
   };
 }
 
@@ -210,20 +160,14 @@ async function keptFiles(folder: string): Promise<KeptFile[]> {
 async function describeFile(folder: string, file: string): Promise<KeptFile> {
   const path = join(folder, file);
   try {
-    const { size, mode, mtime } = await stat(path);
+    const { size: bytes, mode, mtime: changed_at } = await stat(path);
     const kept = newKept();
     const { damaged } = readSections(kept, await readFile(path, 'utf8'));
-    const described = {
-      file,
-      bytes: size,
-      mode: (mode & 0o777).toString(8),
-      changed_at: mtime.toISOString(),
-      damaged,
-      has_session: kept.session.size > 0,
-      incidents_announced: kept.announced.size,
-      sonics_with_usage: kept.usage.size,
-    };
-    return described;
+    return {
+      ...{ file, bytes, mode: (mode & 0o777).toString(8), changed_at, damaged },
+      ...{ has_session: kept.session.size > 0, incidents_announced: kept.announced.size },
+      ...{ sonics_with_usage: kept.usage.size },
+    } as KeptFile;
   } catch (error) {
     return { file, code: codeOf(error) ?? 'unknown' };
   }

@@ -1,75 +1,44 @@
 import type { Connection } from '../broker/connection.ts';
 import { operationNames } from '../cloud/operations.ts';
-import { isTree, type Tree, valueAt } from '../config/tree.ts';
+import { type Tree, valueAt } from '../config/tree.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { healthStatuses } from '../model/devices.ts';
 import { pollNames } from '../model/polls.ts';
+import { objectIn } from '../publishing/retainedScan.ts';
 
-/**
- * Reads the messages that the bridge of these topics has published about itself. Returns only data that may be public.
- */
+/** What the bridge of these topics has published about itself, as far as it may be public. */
 export async function readPublished(connection: Connection, topics: Topics): Promise<Tree> {
   const found = new Map<string, string>();
   const filters = ['state', 'cloud', 'info', 'health'].map((path) => topics.bridge(path));
   await connection.readRetained(filters, ({ topic, payload }) => found.set(topic, payload));
-  const text = (path: string) => found.get(topics.bridge(path));
-  const [info, health] = [parsedTree(text('info')), parsedTree(text('health'))];
-  const schedules = pollNames.map((name) => {
-    const at = (key: string) => valueAt(health, ['schedules', name, key]);
-    const last = { last_success: knownTime(at('last_success')), http_status: httpStatus(at('last_error')) };
-    return [name, { ...last, consecutive_failures: knownNumber(at('consecutive_failures')) }];
-  });
-  const counts = ['properties', 'signals', 'sonics', 'open_incidents'];
+  const text = (path: string) => found.get(topics.bridge(path)) ?? '';
+  const [info, health] = [objectIn(text('info')), objectIn(text('health'))];
+  const each = (names: readonly string[], read: (name: string) => unknown) =>
+    Object.fromEntries(names.map((name) => [name, read(name)]));
+  const infoAt = (...path: string[]) => publicPart(valueAt(info, path));
+  const pollAt = (poll: string, key: string) => valueAt(health, ['schedules', poll, key]);
   return {
-    state: knownWord(['online', 'offline'], text('state')),
-    cloud: knownWord(['online', 'offline'], text('cloud')),
-    version: knownVersion(info['version']),
-    started_at: knownTime(info['started_at']),
-    last_update: knownTime(info['last_update']),
-    requests_last_hour: knownNumber(info['requests_last_hour']),
-    counts: Object.fromEntries(counts.map((name) => [name, knownNumber(valueAt(info, ['counts', name]))])),
-    operations: Object.fromEntries(
-      operationNames.map((name) => [name, knownWord(availabilities, valueAt(info, ['operations', name]))]),
-    ),
+    state: publicPart(text('state')),
+    cloud: publicPart(text('cloud')),
+    ...each(['version', 'started_at', 'last_update', 'requests_last_hour'], (name) => infoAt(name)),
+    counts: each(['properties', 'signals', 'sonics', 'open_incidents'], (name) => infoAt('counts', name)),
+    operations: each(operationNames, (name) => infoAt('operations', name)),
     health: {
-      status: knownWord(healthStatuses, health['status']),
-      schedules: Object.fromEntries(schedules),
-      limited_until: knownTime(health['limited_until']),
+      ...each(['status', 'limited_until'], (name) => publicPart(valueAt(health, [name]))),
+      schedules: each(pollNames, (poll) => ({
+        ...each(['last_success', 'consecutive_failures'], (key) => publicPart(pollAt(poll, key))),
+        http_status:
+          Number(/\bthe cloud answered (\d{3})\b/.exec(String(pollAt(poll, 'last_error')))?.[1]) || null,
+      })),
     },
   };
 }
 
-const availabilities = ['available', 'unavailable', 'off'];
+const publicWords = ['online', 'offline', 'available', 'unavailable', 'off', ...healthStatuses];
+const timeOrVersion = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z|\d{1,3}(\.\d{1,3}){2})$/;
 
-// Any client of the broker may have written the value, so only known words are accepted.
-function knownWord(values: readonly string[], value: unknown): string | null {
-  return values.find((each) => each === value) ?? null;
-}
-
-function knownNumber(value: unknown): number | null {
-  return typeof value === 'number' ? value : null;
-}
-
-function knownTime(value: unknown): string | null {
-  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(String(value)) ? String(value) : null;
-}
-
-function knownVersion(value: unknown): string | null {
-  return /^\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(String(value)) ? String(value) : null;
-}
-
-/** The HTTP status of the cloud in the text of an error; null if there is none. */
-function httpStatus(error: unknown): number | null {
-  const [, status] = /\bthe cloud answered (\d{3})\b/.exec(String(error)) ?? [];
-  return status === undefined ? null : Number(status);
-}
-
-/** The JSON object in a payload; empty if it cannot be read. */
-export function parsedTree(text = ''): Tree {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isTree(value) ? value : {};
-  } catch {
-    return {};
-  }
+/** The value, if it is a number, a time, a version or a word of the bridge. Any client of the broker may have written it. */
+function publicPart(value: unknown): unknown {
+  if (typeof value === 'number') return value;
+  return publicWords.some((each) => each === value) || timeOrVersion.test(String(value)) ? value : null;
 }
