@@ -26,7 +26,6 @@ import { missingPermission } from './homeassistant/command.ts';
 import type { DiscoveredDevice } from './homeassistant/dashboard.ts';
 import type { HttpServer } from './http/httpServer.ts';
 import { bridgeOptions, cloudOptions, topicsOf } from './partOptions.ts';
-import { FirstReading } from './polling/firstReading.ts';
 import { Poller } from './polling/poller.ts';
 import { BridgeEvents } from './publishing/bridgeEvents.ts';
 import { BridgeState } from './publishing/bridgeState.ts';
@@ -108,7 +107,6 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     random,
     log,
   });
-  const firstReading = new FirstReading(poller, store, clock, log);
 
   const otherBridges = new OtherBridges(topics, connection, clock, random);
   otherBridges.on('changed', () => poller.setSharingTopics(otherBridges.problem !== null));
@@ -261,7 +259,6 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     connection,
     store,
     poller,
-    firstReading,
     otherBridges,
     health,
     bridgeState,
@@ -301,7 +298,7 @@ export class Daemon {
    * broker cannot listen. An unreachable cloud or MQTT broker is no reason to reject.
    */
   async start(): Promise<void> {
-    const { state, client, connection, poller, firstReading, clock } = this.#parts;
+    const { state, client, connection, poller, clock } = this.#parts;
     const { health, bridgeState, commands, publisher, scans } = this.#parts;
     if (this.#config.mqtt.embedded.enabled) await this.#startEmbedded();
     const started = this.#untilStarted();
@@ -313,7 +310,6 @@ export class Daemon {
     commands.start();
     connection.start();
     if (this.#config.http.listen) await this.#serveHttp(this.#config.http.listen);
-    firstReading.start();
     health.start();
     bridgeState.renewFigures();
     // An earlier run may have counted more water than the state file has. The scan of the broker finds that.
@@ -328,7 +324,6 @@ export class Daemon {
     });
     await poller.startDetails();
     if (publisher.isStopped) return;
-    firstReading.stop();
     bridgeState.renewFigures();
     void devices.then(() => publisher.enter('running'));
   }
@@ -343,7 +338,7 @@ export class Daemon {
    * disk.
    */
   async stop(): Promise<void> {
-    const { topics, state, connection, poller, firstReading, otherBridges, health } = this.#parts;
+    const { topics, state, connection, poller, otherBridges, health } = this.#parts;
     const { bridgeState, commands, publisher, presence, incidentEvents, scans } = this.#parts;
     await this.#http?.stop();
     scans.stop();
@@ -354,7 +349,6 @@ export class Daemon {
     bridgeState.stop();
     health.stop();
     otherBridges.stop();
-    firstReading.stop();
     await poller.stop();
     this.#stopping.abort(new Error('sonic2mqtt is stopping'));
     await connection.stop([{ topic: topics.bridge('state'), payload: 'offline' }]);

@@ -166,7 +166,7 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'health tells of a vital list that waits',
     file: 'src/polling/pollStatus.ts',
-    text: 'return now > dueAt + waitMs;',
+    text: 'return this.#clock.monotonic() > limitAt + marginMs;',
     replacement: 'return false;',
     tests: ['test/unit/polling/pollStatus.test.ts'],
   },
@@ -376,8 +376,8 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'a list that was incomplete is so until it was read whole',
     file: 'src/polling/pollStatus.ts',
-    text: 'failure?.isInconsistent && !wasIncomplete ?',
-    replacement: 'failure?.isInconsistent ?',
+    text: "before?.kind !== 'incomplete' && isInTime;",
+    replacement: 'isInTime;',
     tests: ['test/unit/polling/pollStatus.test.ts'],
   },
   {
@@ -397,9 +397,9 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'a list that changes for too long is a fault',
     file: 'src/polling/pollStatus.ts',
-    text: 'return failure?.isInconsistent && !wasIncomplete ? certainAt + this.maxAgeMs(poll) : startedAt;',
-    replacement: 'return failure?.isInconsistent && !wasIncomplete ? Number.POSITIVE_INFINITY : startedAt;',
-    tests: ['test/stories/largeAccount.test.ts'],
+    text: "before?.kind !== 'incomplete' && isInTime;",
+    replacement: "before?.kind !== 'incomplete';",
+    tests: ['test/unit/polling/pollStatus.test.ts'],
   },
   {
     promise: 'a total does not begin again at zero',

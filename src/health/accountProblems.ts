@@ -3,6 +3,7 @@ import { nearest } from '../base/nearest.ts';
 import { incidentName } from '../entities/incidents.ts';
 import { isTimezone } from '../model/calendar.ts';
 import { isAboutHub, isTypeUnknown } from '../model/incidents.ts';
+import type { RefusedDevices } from '../polling/perDevice.ts';
 import type { Store } from '../store/store.ts';
 import { type HealthProblem, healthProblem } from './problem.ts';
 
@@ -110,21 +111,21 @@ export function settingsRefused(names: string): string {
   return `The cloud does not show the settings of ${names} to this account. Their controls are missing. Days begin by the last known time zone, or else by schedules.timezone`;
 }
 
-const refusable: Readonly<Record<string, string>> = {
+const refusable = {
   read_telemetry: 'measurements',
   read_wifi_telemetry: 'measurements',
   read_daily_usage: 'the water use',
   read_pressure_tests: 'pressure tests',
-};
+} as const;
 
 /** Valves of which the cloud does not show some data to this account. They are no trouble of any other valve. */
-export function refusedValves(refused: ReadonlyMap<string, Iterable<string>>, store: Store): HealthProblem[] {
-  return Object.entries(refusable).flatMap(([request, data]) => {
-    const names = [...(refused.get(request) ?? [])].flatMap((id) =>
+export function refusedValves(refused: RefusedDevices, store: Store): HealthProblem[] {
+  return (Object.keys(refusable) as (keyof typeof refusable)[]).flatMap((operation) => {
+    const names = [...refused[operation]].flatMap((id) =>
       store.sonicView(id) ? [store.label('sonic', id)] : [],
     );
     if (names.length === 0) return [];
-    const message = `The cloud does not show ${data} of ${listNames(names)} to this account`;
+    const message = `The cloud does not show ${refusable[operation]} of ${listNames(names)} to this account`;
     return [healthProblem('account', 'ok', message)];
   });
 }

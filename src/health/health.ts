@@ -4,7 +4,8 @@ import { type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { Rejection } from '../cloud/session.ts';
 import type { HealthStatus } from '../model/devices.ts';
 import { type PollName, pollNames, pollTable, vitalPolls } from '../model/polls.ts';
-import { incompleteKey, type PollFailure, type StatusByPoll, wasPolled } from '../polling/pollStatus.ts';
+import { incompleteKey, type PollFailure } from '../polling/pollProblem.ts';
+import { type StatusByPoll, wasPolled } from '../polling/pollStatus.ts';
 import { type HealthProblem, healthProblem } from './problem.ts';
 
 /** All facts that decide about the status. */

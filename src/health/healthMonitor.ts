@@ -9,7 +9,8 @@ import type { CloudClient } from '../cloud/client.ts';
 import { type HealthStatus, isSonicReachable } from '../model/devices.ts';
 import type { PollName } from '../model/polls.ts';
 import type { Poller } from '../polling/poller.ts';
-import { cloudFreshUntil, staleCause } from '../polling/pollStatus.ts';
+import { isAnswered } from '../polling/pollProblem.ts';
+import { cloudFreshUntil, decidingPoll } from '../polling/pollStatus.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 import { accountProblems, pauseProblems, refusedValves } from './accountProblems.ts';
@@ -239,8 +240,9 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     this.#isCloudFresh = isFresh;
     if (isFresh) this.emit('event', 'cloud_online', { reason: null });
     else {
-      const cause = staleCause(records);
-      const told = cause === null ? '' : `: ${cause}`;
+      // Null if nothing has failed, for example because requests still wait.
+      const { failure } = records[decidingPoll(records) ?? 'sonics'];
+      const told = isAnswered(failure) ? '' : `: ${failure?.message}`;
       this.#parts.log.warn(`No fresh data from the cloud${told}. Entities are now unavailable`);
       // If the whole cloud is unreachable, that explains more than the failure of one list.
       const { problems = [], cloudReason } = this.#report ?? {};
@@ -344,7 +346,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       ...(state.lockProblem === null ? [] : [healthProblem('data_dir', 'ok', state.lockProblem)]),
       ...announcedElsewhere(otherBridges, store),
       ...pauseProblems(store),
-      ...refusedValves(poller.reads.refused, store),
+      ...refusedValves(poller.refused, store),
       ...accountProblems(store, poller.statuses.records.properties.lastSuccessAt !== null),
       ...unexpectedData(client, 'warn'),
       ...unexpectedData(client, 'info'),

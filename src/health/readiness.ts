@@ -2,7 +2,7 @@ import type { Connection } from '../broker/connection.ts';
 import type { BridgeFacts, SideStatus } from '../model/devices.ts';
 import { type PollName, pollNames, pollTable, vitalPolls } from '../model/polls.ts';
 import type { Poller } from '../polling/poller.ts';
-import { isJudged, type StatusByPoll, wasPolled } from '../polling/pollStatus.ts';
+import { decidingPoll, type StatusByPoll, wasPolled } from '../polling/pollStatus.ts';
 import type { Store } from '../store/store.ts';
 import { readingReason, staleReason, waitingReason } from './health.ts';
 import type { HealthMonitor } from './healthMonitor.ts';
@@ -49,7 +49,9 @@ export function cloudReadiness(
 ): ComponentStatus {
   // After the beginning of an outage, data still counts as fresh for a while.
   const isAway = status === 'cloud_unreachable' || status === 'auth_failed';
-  if (isAway || (isJudged(records) && !isCloudFresh)) {
+  const deciding = decidingPoll(records);
+  const isJudged = deciding === null || wasPolled(records[deciding]);
+  if (isAway || (isJudged && !isCloudFresh)) {
     const readAt = Math.max(...vitalPolls.map((poll) => records[poll].lastSuccessAt ?? 0));
     const reason = cloudReason ?? staleReason;
     return { isWorking: isCloudFresh, status: 'down', reason, workedAt: readAt || null };

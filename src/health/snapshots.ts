@@ -64,7 +64,7 @@ export class Snapshots {
       schedules: pollNames.map((poll) => ({
         poll,
         lastSuccessAt: statuses.records[poll].lastSuccessAt,
-        polls: statuses.counts(poll),
+        polls: statuses.records[poll].counts,
       })),
       requests: client.requestTotals,
       pollWaitMs: client.traffic().pollWaitMs,

@@ -3,8 +3,8 @@ import { coalesce } from '../base/coalesce.ts';
 import { singleFlight } from '../base/singleFlight.ts';
 import { CloudError, isPermanent } from '../cloud/errors.ts';
 import { type DeviceQuery, queryDevices, readEach } from './perDevice.ts';
-import type { PollParts } from './pollParts.ts';
-import { mergeProblems, type PollProblem, toProblem } from './pollStatus.ts';
+import { newRun, type PollParts, type PollRun } from './pollParts.ts';
+import { mergeProblems, type PollProblem, toProblem } from './pollProblem.ts';
 
 /** If the cloud refuses settings, they are read again after this pause, in ms: a single refusal may be a mistake. */
 const refusedAgainMs = 2_000;
@@ -29,7 +29,7 @@ export class Details {
     const due = ids.filter((id) => !this.#askedHubs.has(id));
     this.#askedHubs = new Set(ids);
     try {
-      const problem = await queryDevices(this.#parts, due, this.#hubQuery());
+      const problem = await queryDevices(this.#parts, newRun(), due, this.#hubQuery());
       if (problem) log.debug(`Reading hubs: ${problem.message}`);
     } catch (error) {
       this.#logFailure('hubs', error);
@@ -49,11 +49,13 @@ export class Details {
   }
 
   /** Reads the settings of each property. If the cloud refuses some to a guest of the property, that is no problem. */
-  async propertySettings(onRead: (read: number, total: number) => void): Promise<PollProblem | null> {
+  async propertySettings(
+    run: PollRun,
+    onRead: (read: number, total: number) => void,
+  ): Promise<PollProblem | null> {
     let read = 0;
     const ids = this.#parts.store.ids('property');
-    const due = { poll: 'properties', kind: 'property', request: 'settings', ids } as const;
-    return readEach(this.#parts, due, async (id) => {
+    return readEach(this.#parts, run, { kind: 'property', request: 'settings', ids }, async (id) => {
       const problem = await this.#readSettings(id);
       onRead(++read, ids.length);
       return problem;

@@ -7,8 +7,8 @@ import type { PollName } from '../model/polls.ts';
 import type { Incident, Signal, Sonic } from '../model/records.ts';
 import type { Reading } from '../store/table.ts';
 import { readEach } from './perDevice.ts';
-import type { PollParts } from './pollParts.ts';
-import { listProblem, mergeProblems, type PollProblem, toProblem } from './pollStatus.ts';
+import type { PollParts, PollRun } from './pollParts.ts';
+import { listProblem, mergeProblems, type PollProblem, toProblem } from './pollProblem.ts';
 
 /** At most this many of the incidents that vanish from the list are read individually. */
 const maxIncidentsChecked = 20;
@@ -58,7 +58,7 @@ export class Lists {
   }
 
   /** Reads which signals are in which property. */
-  async ownedSignals(onRead: (read: number, total: number) => void): Promise<OwnedSignals> {
+  async ownedSignals(run: PollRun, onRead: (read: number, total: number) => void): Promise<OwnedSignals> {
     const { client, store, stopping, clock } = this.#parts;
     const { topology, devices } = store;
     const operation = 'list_property_signals';
@@ -66,7 +66,7 @@ export class Lists {
     const refused: string[] = [];
     let read = 0;
     const readAll = (request: string, ids: readonly string[]) =>
-      readEach(this.#parts, { poll: 'properties', kind: 'property', request, ids }, async (id) => {
+      readEach(this.#parts, run, { kind: 'property', request, ids }, async (id) => {
         const startedAt = clock.monotonic();
         try {
           const list = await client.readList(

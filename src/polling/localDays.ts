@@ -3,7 +3,7 @@ import type { CloudClient } from '../cloud/client.ts';
 import { type Day, dateAfter, dayAt, startOfDay } from '../model/calendar.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
-import type { PollProblem } from './pollStatus.ts';
+import type { PollProblem } from './pollProblem.ts';
 
 interface CurrentDay extends Day {
   /** Ms since 1970. */

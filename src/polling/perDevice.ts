@@ -6,8 +6,8 @@ import { type CloudDeviceKind, kindLabels } from '../model/devices.ts';
 import type { PollName } from '../model/polls.ts';
 import type { ReadonlyDetails } from '../store/details.ts';
 import type { Store } from '../store/store.ts';
-import type { PollParts } from './pollParts.ts';
-import { type PollProblem, toProblem } from './pollStatus.ts';
+import type { PollParts, PollRun } from './pollParts.ts';
+import { type PollProblem, toProblem } from './pollProblem.ts';
 
 /** The operations that read a single device, each with how to remove its data from the store. */
 const drops = {
@@ -19,6 +19,14 @@ const drops = {
 };
 
 type DeviceOperation = keyof typeof drops;
+const operations = Object.keys(drops) as DeviceOperation[];
+
+/** By operation: the devices that the cloud refuses to show to this account. */
+export type RefusedDevices = Readonly<Record<DeviceOperation, Set<string>>>;
+
+export function noneRefused(): RefusedDevices {
+  return Object.fromEntries(operations.map((each) => [each, new Set<string>()])) as RefusedDevices;
+}
 
 /** A request that is sent for each device. Times are ms of the monotonic clock. */
 export interface DeviceQuery {
@@ -33,25 +41,30 @@ export interface DeviceQuery {
 
 /** Devices to read, by the name of the request for each. */
 interface DueDevices {
-  /** Null if they belong to no poll, so that nothing is retried. */
-  readonly poll: PollName | null;
   readonly kind: CloudDeviceKind;
   readonly request: string;
   readonly ids: readonly string[];
 }
 
-/** Reads each device that is due. Resolves to a problem that names those that could not be read; null if there are none. */
+/**
+ * Reads each device that the run has not read yet. Resolves to a problem that names those that could not be read; null
+ * if there are none.
+ */
 export async function readEach(
-  { client, store, reads, stopping }: PollParts,
-  { poll, kind, request, ids }: DueDevices,
-  read: (id: string) => Promise<PollProblem | null>,
+  { client, store, stopping }: PollParts,
+  { done }: PollRun,
+  { kind, request, ids }: DueDevices,
+  readOne: (id: string) => Promise<PollProblem | null>,
 ): Promise<PollProblem | null> {
   const failed = new Map<string, PollProblem>();
-  await forEachLimit(client.maxConcurrency, reads.due(poll, request, ids), async (id) => {
+  const read = done.get(request) ?? new Set();
+  done.set(request, read);
+  const due = ids.filter((id) => !read.has(id));
+  await forEachLimit(client.maxConcurrency, due, async (id) => {
     if (stopping.aborted) return;
-    const problem = await read(id).catch(toProblem);
+    const problem = await readOne(id).catch(toProblem);
     if (problem) failed.set(id, problem);
-    else reads.done(request, id);
+    else read.add(id);
   });
   if (stopping.aborted) throw stopping.reason;
   const [first] = failed.values();
@@ -67,28 +80,30 @@ export async function readEach(
  */
 export async function queryDevices(
   parts: PollParts,
+  run: PollRun,
   ids: readonly string[],
   { operation, poll, read, onNone }: DeviceQuery,
 ): Promise<PollProblem | null> {
-  const { client, store, statuses, reads, clock } = parts;
+  const { client, store, statuses, refused, clock } = parts;
   const kind = operation === 'read_hub' ? 'signal' : 'sonic';
   let readCount = 0;
   const failures: unknown[] = [];
   const none: unknown[] = [];
   const isOffered = () => client.isOffered(operation);
-  const problem = await readEach(parts, { poll, kind, request: operation, ids }, async (id) => {
+  const problem = await readEach(parts, run, { kind, request: operation, ids }, async (id) => {
     if (!isOffered()) return null;
     const sentAt = clock.monotonic();
     try {
       await read(id, sentAt);
-      reads.setRefused(operation, id, false);
+      refused[operation].delete(id);
     } catch (error) {
       if (!isMissing(error) && !isPermanent(error)) {
         failures.push(error);
         throw error;
       }
       none.push(error);
-      reads.setRefused(operation, id, !isMissing(error));
+      if (isMissing(error)) refused[operation].delete(id);
+      else refused[operation].add(id);
       onNone(id, sentAt);
     }
     readCount += 1;
@@ -102,7 +117,7 @@ export async function queryDevices(
   // Either the cloud has no data for any of these devices, or it does not offer the operation. Later runs will show
   // which.
   if (none.length === ids.length && none.every(isMissing) && client.mayBeMissing(operation)) return null;
-  const isNothingRead = !reads.isRetry(poll) && none.length + failures.length === ids.length;
+  const isNothingRead = !run.isRetry && none.length + failures.length === ids.length;
   if (isNothingRead && ids.length > 0) throw failures[0] ?? none[0];
   return problem;
 }
@@ -119,7 +134,7 @@ export function unknownFirst(store: Store, table: ReadonlyDetails<object>): stri
  * start.
  */
 export function dropUnavailable(client: CloudClient, store: Store): void {
-  for (const operation of Object.keys(drops) as DeviceOperation[]) {
+  for (const operation of operations) {
     if (!client.isOffered(operation)) drops[operation](store);
   }
 }

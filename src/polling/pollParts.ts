@@ -3,9 +3,21 @@ import type { Log } from '../base/log.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
-import type { DeviceReads } from './deviceReads.ts';
 import type { LocalDays } from './localDays.ts';
+import type { RefusedDevices } from './perDevice.ts';
 import type { PollStatuses } from './pollStatus.ts';
+
+/** A run of a poll. */
+export interface PollRun {
+  /** Whether it reads only what the run before could not read. */
+  readonly isRetry: boolean;
+  /** By request: the devices that were read, or refused, since the last run that was no retry. */
+  readonly done: Map<string, Set<string>>;
+}
+
+export function newRun(): PollRun {
+  return { isRetry: false, done: new Map() };
+}
 
 /** What all polls work with. */
 export interface PollParts {
@@ -13,7 +25,7 @@ export interface PollParts {
   readonly store: Store;
   readonly state: StateFile;
   readonly statuses: PollStatuses;
-  readonly reads: DeviceReads;
+  readonly refused: RefusedDevices;
   readonly days: LocalDays;
   /** Aborts everything in progress when the bridge stops. */
   readonly stopping: AbortSignal;

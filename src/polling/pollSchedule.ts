@@ -14,6 +14,9 @@ const lookEveryMs = 10_000;
 /** If the process was held up, seconds of a cron expression that passed longer ago than this are skipped, in ms. */
 const maxLateMs = 5_000;
 
+/** The wall clock was set if it differs by more than this, in ms, from the time that has passed. */
+const maxClockErrorMs = 1_500;
+
 /**
  * Runs a poll by its schedule, one run at a time. After a failed run it tries again sooner than scheduled, with growing
  * waits. `runNow` during a run leads to one more run, because the current one may have read too early.
@@ -77,11 +80,14 @@ export class PollSchedule {
     await this.#cron?.destroy();
   }
 
-  /** When the next scheduled run is due if a run started at `startedAt`; ms of the monotonic clock. */
+  /**
+   * When the next scheduled run is due if a run started at `startedAt`; ms of the monotonic clock. A cron expression
+   * counts from now.
+   */
   dueAfter(startedAt: number): number {
     if (this.#schedule.kind === 'every') return startedAt + this.#schedule.everyMs;
     const [next] = this.#cron?.getNextRuns(1) ?? [];
-    return startedAt + Math.max(0, (next?.getTime() ?? 0) - this.#clock.now());
+    return this.#clock.monotonic() + Math.max(0, (next?.getTime() ?? 0) - this.#clock.now());
   }
 
   /** The time between the next two runs, in ms. */
@@ -141,11 +147,10 @@ export class PollSchedule {
   #tick(cron: ScheduledTask, lastAt: number, lastMonotonicAt: number): void {
     this.#cancelTick = this.#clock.after(1_000 - (this.#clock.now() % 1_000), () => {
       const [now, monotonic] = [this.#clock.now(), this.#clock.monotonic()];
-      const passedMs = monotonic - lastMonotonicAt;
-      const isClockSetBack = now < lastAt + passedMs - 1_500;
-      const since = isClockSetBack ? now - passedMs : lastAt;
-      if (matchesBetween(cron, Math.max(since, now - maxLateMs), now)) void this.runNow();
-      this.#tick(cron, isClockSetBack ? now : Math.max(lastAt, now), monotonic);
+      const isClockSet = Math.abs(now - lastAt - (monotonic - lastMonotonicAt)) > maxClockErrorMs;
+      const since = isClockSet ? now - 1_000 : Math.max(lastAt, now - maxLateMs);
+      if (matchesBetween(cron, since, now)) void this.runNow();
+      this.#tick(cron, now, monotonic);
     });
   }
 }

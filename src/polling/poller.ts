@@ -6,20 +6,13 @@ import { isSignalReachable } from '../model/devices.ts';
 import { byPoll, listPolls, type PollName, pollNames, pollTable, sonicPolls } from '../model/polls.ts';
 import type { Incident } from '../model/records.ts';
 import { Details } from './details.ts';
-import { DeviceReads } from './deviceReads.ts';
 import { Lists } from './lists.ts';
 import { LocalDays } from './localDays.ts';
-import { dropUnavailable } from './perDevice.ts';
-import type { PollParts } from './pollParts.ts';
+import { dropUnavailable, noneRefused } from './perDevice.ts';
+import { newRun, type PollParts, type PollRun } from './pollParts.ts';
+import { incomplete, isAnswered, mergeProblems, type PollFailure, toProblem } from './pollProblem.ts';
 import { PollSchedule } from './pollSchedule.ts';
-import {
-  incomplete,
-  mergeProblems,
-  type PollFailure,
-  type PollProgress,
-  PollStatuses,
-  toProblem,
-} from './pollStatus.ts';
+import { type PollProgress, PollStatuses } from './pollStatus.ts';
 import { PressureTestPoll } from './pressureTests.ts';
 import { TelemetryPoll } from './telemetry.ts';
 import { UsagePoll } from './usage.ts';
@@ -57,6 +50,9 @@ const secondReadingMs = 30_000;
 /** The longest wait for the first details, in ms. In a large account, reading them takes minutes. */
 const maxDetailsMs = 5_000;
 
+/** How often the progress of the first reading is logged, in ms. */
+const progressEveryMs = 10_000;
+
 /** Whether the incident may be about the link of a hub. If a hub is offline, its valves are too. */
 function mayConcernHub({ type, signal_id: signalId, sonic_id: sonicId }: Incident): boolean {
   return type === 'cloud_disconnection' || (signalId !== null && sonicId === null);
@@ -81,7 +77,9 @@ export class Poller extends EventEmitter<PollerEvents> {
   readonly #pressureTests: PressureTestPoll;
   readonly #stopping = new AbortController();
   #areListsRead = false;
+  #isFoundLogged = false;
   #cancelAging: () => void = () => {};
+  #cancelProgress: () => void = () => {};
   #cancelSecondReading: () => void = () => {};
   #propertiesRead: Promise<void> = Promise.resolve();
   #onReached: () => void = () => {};
@@ -94,17 +92,19 @@ export class Poller extends EventEmitter<PollerEvents> {
   readonly #located = new Promise<void>((resolve) => {
     this.#onLocated = resolve;
   });
-  readonly #polls: Readonly<Record<PollName, (isRetry: boolean) => Promise<PollFailure | null>>> = {
-    properties: () => this.#pollProperties(),
+  readonly #polls: Readonly<
+    Record<PollName, (run: PollRun, isRetry: boolean) => Promise<PollFailure | null>>
+  > = {
+    properties: (run) => this.#pollProperties(run),
     signals: async () => incomplete(await this.#lists.signals()),
     sonics: async () => incomplete(await this.#lists.sonics()),
-    incidents: async (isRetry) => incomplete(await this.#lists.incidents(isRetry)),
-    telemetry: () => this.#telemetry.poll(),
-    usage: () => this.#usage.poll(),
-    pressure_tests: () => this.#pressureTests.poll(),
+    incidents: async (_run, isRetry) => incomplete(await this.#lists.incidents(isRetry)),
+    telemetry: (run) => this.#telemetry.poll(run),
+    usage: (run) => this.#usage.poll(run),
+    pressure_tests: (run) => this.#pressureTests.poll(run),
   };
-  /** What was read device by device. */
-  readonly reads = new DeviceReads();
+  readonly #runs = byPoll(newRun);
+  readonly refused = noneRefused();
   /** How the polls went. */
   readonly statuses: PollStatuses;
 
@@ -115,13 +115,13 @@ export class Poller extends EventEmitter<PollerEvents> {
     const statuses = new PollStatuses(this.#schedules, options, clock);
     this.statuses = statuses;
     const days = new LocalDays(store, state, timezone, clock);
-    const { reads } = this;
+    const { refused } = this;
     const parts = {
       client,
       store,
       state,
       statuses,
-      reads,
+      refused,
       days,
       stopping: this.#stopping.signal,
       clock,
@@ -165,6 +165,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     const { store, stopping, days } = this.#parts;
     const start = (poll: PollName) => this.#start(poll);
     this.#markStaleLater();
+    this.#logProgress(null);
     this.#propertiesRead = start('properties');
     const located = Promise.race([this.#located, this.#propertiesRead]);
     // If only some properties are shown, the lists of their signals decide which sonics are shown.
@@ -184,6 +185,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     await Promise.all(listPolls.filter(isMissing).map((poll) => this.runNow(poll)));
     if (stopping.aborted) return;
     this.#areListsRead = true;
+    this.#logFound();
     this.emit('listsRead');
     days.start(() => this.#onNewDay());
   }
@@ -203,6 +205,7 @@ export class Poller extends EventEmitter<PollerEvents> {
         resolve();
       });
     });
+    this.#cancelProgress();
   }
 
   #start(poll: PollName): Promise<void> {
@@ -253,6 +256,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#onReached();
     this.#parts.days.stop();
     this.#cancelAging();
+    this.#cancelProgress();
     this.#cancelSecondReading();
     this.#parts.store.setAging(false);
     await Promise.all(pollNames.map((poll) => this.#schedules[poll].stop()));
@@ -266,23 +270,24 @@ export class Poller extends EventEmitter<PollerEvents> {
     // Without a list of sonics there is nothing to read.
     if (pollTable[poll].isBySonic && statuses.records.sonics.lastSuccessAt === null) return true;
     statuses.begin(poll);
-    this.reads.begin(poll, isRetry && before.failure?.kind === 'incomplete');
+    const isRest = isRetry && before.failure?.kind === 'incomplete';
+    const run = isRest ? { ...this.#runs[poll], isRetry } : newRun();
+    this.#runs[poll] = run;
     store.setAging(statuses.isCloudAnswering);
     let failure: PollFailure | null;
     try {
-      failure = await this.#polls[poll](isRetry);
+      failure = await this.#polls[poll](run, isRetry);
     } catch (error) {
       if (stopping.aborted) return true;
       failure = this.#toFailure(error);
       if (!(error instanceof CloudError))
         log.error({ err: error }, `Internal error: cannot read ${pollTable[poll].label}`);
     }
-    statuses.end(poll, startedAt, failure);
+    statuses.end(poll, failure);
     if (failure?.isInconsistent) log.debug(`Reading ${poll} again soon: ${failure.message}`);
-    const isRead = failure === null || failure.kind === 'incomplete';
     // After a sleep of the machine, old records become stale before the cloud's data counts as fresh again.
     this.#markStale(startedAt);
-    if (isRead && !pollTable[poll].isBySonic) this.#onReached();
+    if (isAnswered(failure) && !pollTable[poll].isBySonic) this.#onReached();
     if (this.#areListsRead && statuses.records[poll].failure === null) {
       if (before.failure?.kind === 'unavailable') this.#runFailed(poll);
       if (poll === 'sonics' && before.lastSuccessAt === null) {
@@ -290,12 +295,35 @@ export class Poller extends EventEmitter<PollerEvents> {
       }
     }
     store.setAging(statuses.isCloudAnswering);
+    this.#logFound();
     this.emit('ended', poll, failure === null);
     if (poll === 'signals') this.#readFlapsAgain();
-    if (poll === 'properties' && !this.reads.isRetry(poll)) void this.#details.hubsAndCategories();
+    if (poll === 'properties' && !isRest) void this.#details.hubsAndCategories();
     else if (['properties', 'signals'].includes(poll) && this.#areListsRead) void this.#details.newHubs();
     // What the cloud refuses to show of valves is not requested again before its time.
     return failure === null || (pollTable[poll].isBySonic === true && isPermanent(failure));
+  }
+
+  /** Logs every few seconds how much the first reading has read, if that has changed. */
+  #logProgress(before: string | null): void {
+    const { clock, log } = this.#parts;
+    const parts = this.statuses.progress
+      .filter(({ read }) => read > 0)
+      .map(({ poll, read, total }) => {
+        return `${pollTable[poll].label} ${total === null ? read : `${read} of ${Math.max(read, total)}`}`;
+      });
+    const words = parts.join(', ') || null;
+    if (words !== null && words !== before) log.info(`Reading the account: ${words}`);
+    this.#cancelProgress = clock.after(progressEveryMs, () => this.#logProgress(words));
+  }
+
+  /** Logs the number of devices once all of them are known. */
+  #logFound(): void {
+    const { store, log } = this.#parts;
+    if (this.#isFoundLogged || !this.#areListsRead || !store.isResolved) return;
+    this.#isFoundLogged = true;
+    const { properties, signals: hubs, sonics: valves, open_incidents: incidents } = store.counts();
+    log.info(`Found properties: ${properties}, hubs: ${hubs}, valves: ${valves}, open alerts: ${incidents}`);
   }
 
   /** Reads the hubs again soon if only one reading says that one has lost the cloud. */
@@ -345,18 +373,18 @@ export class Poller extends EventEmitter<PollerEvents> {
     }
   }
 
-  async #pollProperties(): Promise<PollFailure | null> {
+  async #pollProperties(run: PollRun): Promise<PollFailure | null> {
     const problem = await this.#lists.properties();
     // The work for each property has two halves: its signals and its settings.
     const onHalf = (half: 0 | 1) => (read: number, total: number) =>
       this.statuses.recordProgress('properties', Math.floor((half * total + read) / 2), total);
-    const owned = await this.#lists.ownedSignals(onHalf(0));
+    const owned = await this.#lists.ownedSignals(run, onHalf(0));
     // At the start, the other lists were read just now.
     if (owned.hasChanged && this.#areListsRead) {
       for (const poll of ['signals', 'sonics'] as const) void this.runNow(poll);
     }
     this.#onLocated();
-    const settings = await this.#details.propertySettings(onHalf(1));
+    const settings = await this.#details.propertySettings(run, onHalf(1));
     // The time zones may have changed.
     this.refreshDays();
     return incomplete(mergeProblems([problem, owned.problem, settings]));

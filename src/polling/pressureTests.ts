@@ -3,8 +3,8 @@ import { pressureTestsOn } from '../model/pressureTests.ts';
 import type { PressureTests } from '../model/records.ts';
 import { clockProblem } from './localDays.ts';
 import { type DeviceQuery, queryDevices, unknownFirst } from './perDevice.ts';
-import type { PollParts } from './pollParts.ts';
-import { incomplete, type PollFailure } from './pollStatus.ts';
+import type { PollParts, PollRun } from './pollParts.ts';
+import { incomplete, type PollFailure } from './pollProblem.ts';
 
 /** The pauses before each read that looks for a new test, in ms. The cloud may list the test only after a while. */
 const newTestWaitsMs = [500, 2_000, 5_000, 10_000, 30_000];
@@ -19,12 +19,12 @@ export class PressureTestPoll {
   }
 
   /** Reads all sonics. Resolves to null if all were read; rejects if none could be read. */
-  async poll(): Promise<PollFailure | null> {
+  async poll(run: PollRun): Promise<PollFailure | null> {
     const { client, store, clock } = this.#parts;
     const problem = clockProblem(client, clock);
     if (problem) return { kind: 'unreadable', ...problem };
     const ids = unknownFirst(store, store.pressureTests);
-    return incomplete(await queryDevices(this.#parts, ids, this.#query()));
+    return incomplete(await queryDevices(this.#parts, run, ids, this.#query()));
   }
 
   /** Stores all results for the current day again: after midnight, or when sonics or time zones have changed. */

@@ -2,8 +2,8 @@ import { isConnected } from '../model/devices.ts';
 import type { Telemetry } from '../model/records.ts';
 import { measurementAgeMs, measurementOf } from '../model/telemetry.ts';
 import { type DeviceQuery, queryDevices } from './perDevice.ts';
-import type { PollParts } from './pollParts.ts';
-import { incomplete, mergeProblems, type PollFailure, type PollProblem, toProblem } from './pollStatus.ts';
+import type { PollParts, PollRun } from './pollParts.ts';
+import { incomplete, mergeProblems, type PollFailure, type PollProblem, toProblem } from './pollProblem.ts';
 
 /** Reads the measurements of each sonic: flow, pressure and temperature. */
 export class TelemetryPoll {
@@ -16,7 +16,7 @@ export class TelemetryPoll {
   }
 
   /** Reads all sonics. Resolves to null if all were read; rejects if none could be read. */
-  async poll(): Promise<PollFailure | null> {
+  async poll(run: PollRun): Promise<PollFailure | null> {
     const { store, stopping } = this.#parts;
     const known = new Set(store.ids('sonic'));
     for (const id of this.#silent) if (!known.has(id)) this.#silent.delete(id);
@@ -33,7 +33,7 @@ export class TelemetryPoll {
       if (ids.length === 0) continue;
       queries += 1;
       try {
-        const problem = await queryDevices(this.#parts, ids, this.#query(isWifi));
+        const problem = await queryDevices(this.#parts, run, ids, this.#query(isWifi));
         if (problem) problems.push(problem);
       } catch (error) {
         if (stopping.aborted) throw error;

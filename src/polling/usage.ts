@@ -4,8 +4,8 @@ import type { DailyUsage } from '../model/records.ts';
 import { monthsDue, type Usage, type UsageRecord, usageOn, withReading } from '../model/usage.ts';
 import { clockProblem } from './localDays.ts';
 import { type DeviceQuery, queryDevices, unknownFirst } from './perDevice.ts';
-import type { PollParts } from './pollParts.ts';
-import { incomplete, type PollFailure } from './pollStatus.ts';
+import type { PollParts, PollRun } from './pollParts.ts';
+import { incomplete, type PollFailure } from './pollProblem.ts';
 
 /** How long the usage of a sonic that has left the account is kept, in ms. The sonic may come back. */
 const keptForMs = 90 * 86_400_000;
@@ -35,13 +35,13 @@ export class UsagePoll {
   }
 
   /** Reads all sonics. Resolves to null if all were read; rejects if none could be read. */
-  async poll(): Promise<PollFailure | null> {
+  async poll(run: PollRun): Promise<PollFailure | null> {
     const { client, store, clock } = this.#parts;
     const problem = clockProblem(client, clock);
     if (problem) return { kind: 'unreadable', ...problem };
     const ids = unknownFirst(store, store.usage);
     for (const id of ids) if (store.usage.of(id) === undefined) this.#update(id);
-    return incomplete(await queryDevices(this.#parts, ids, this.#query()));
+    return incomplete(await queryDevices(this.#parts, run, ids, this.#query()));
   }
 
   /**

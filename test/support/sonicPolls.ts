@@ -3,8 +3,8 @@ import { CloudError } from '../../src/cloud/errors.ts';
 import type { OperationName } from '../../src/cloud/operations.ts';
 import type { UncheckedCall } from '../../src/cloud/request.ts';
 import { byPoll } from '../../src/model/polls.ts';
-import { DeviceReads } from '../../src/polling/deviceReads.ts';
 import { LocalDays } from '../../src/polling/localDays.ts';
+import { noneRefused } from '../../src/polling/perDevice.ts';
 import type { PollParts } from '../../src/polling/pollParts.ts';
 import { PollSchedule } from '../../src/polling/pollSchedule.ts';
 import { PollStatuses } from '../../src/polling/pollStatus.ts';
@@ -37,7 +37,7 @@ export function sonicPollParts({ store, state, answers, maxAgeMs, timezone, cloc
     store,
     state,
     statuses,
-    reads: new DeviceReads(),
+    refused: noneRefused(),
     days: new LocalDays(store, state, timezone, clock),
     stopping: new AbortController().signal,
     clock,
@@ -49,7 +49,7 @@ export function sonicPollParts({ store, state, answers, maxAgeMs, timezone, cloc
    */
   const run = async (poll: 'usage' | 'pressure_tests', read: () => Promise<unknown>) => {
     const startedAt = clock.monotonic();
-    statuses.end('sonics', startedAt, null);
+    statuses.end('sonics', null);
     try {
       await read();
     } finally {

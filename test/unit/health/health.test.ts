@@ -7,21 +7,15 @@ import {
 } from '../../../src/health/health.ts';
 import { healthProblem } from '../../../src/health/problem.ts';
 import { byPoll } from '../../../src/model/polls.ts';
+import { incompleteKey } from '../../../src/polling/pollProblem.ts';
 import {
   cloudAnsweredAt,
   cloudFreshUntil,
-  incompleteKey,
   neverPolled,
   type PollStatus,
 } from '../../../src/polling/pollStatus.ts';
 
-const good: PollStatus = {
-  lastSuccessAt: 1_000,
-  freshUntil: 5_000,
-  answeredAt: 900,
-  failure: null,
-  consecutiveFailures: 0,
-};
+const good: PollStatus = { ...neverPolled, lastSuccessAt: 1_000, freshUntil: 5_000, answeredAt: 900 };
 const bad = (kind: NonNullable<PollStatus['failure']>['kind'], message = `${kind} in words`): PollStatus => ({
   ...good,
   failure: { kind, message, key: message },

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import { expect, it, onTestFinished } from 'vitest';
 import { HealthMonitor, type HealthParts } from '../../../src/health/healthMonitor.ts';
 import { byPoll, type PollName, pollNames } from '../../../src/model/polls.ts';
+import { noneRefused } from '../../../src/polling/perDevice.ts';
 import { neverPolled, type PollStatus } from '../../../src/polling/pollStatus.ts';
 import { StateFile } from '../../../src/state/stateFile.ts';
 import { Store } from '../../../src/store/store.ts';
@@ -42,7 +43,7 @@ async function startMonitor(record: object) {
   const retained = Object.assign(new EventEmitter(), { refusal: null });
   const poller = Object.assign(new EventEmitter(), {
     isFirstReading: false,
-    reads: { refused: new Map() },
+    refused: noneRefused(),
     statuses: {
       records,
       overdue: [] as PollName[],

@@ -33,7 +33,7 @@ async function furnish(clock: FakeClock) {
   const details = new Details({ ...parts, client });
   /** Reads as the poller does, which then notes what is too old. */
   const read = async (isCloudThere: boolean) => {
-    if (isCloudThere) statuses.end('sonics', clock.monotonic(), null);
+    if (isCloudThere) statuses.end('sonics', null);
     await details.hubsAndCategories();
     store.markStale('properties', statuses.staleBefore('properties', clock.monotonic()));
   };

@@ -1,6 +1,8 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Clock } from '../../../src/base/clock.ts';
+import { byPoll } from '../../../src/model/polls.ts';
 import { PollSchedule } from '../../../src/polling/pollSchedule.ts';
+import { PollStatuses } from '../../../src/polling/pollStatus.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { passTime } from '../../support/passTime.ts';
 
@@ -58,17 +60,44 @@ describe('what runs by a cron expression', () => {
     expect(runs).toEqual(['27-06-01T11:29:30', '27-01-01T11:30:00']);
   });
 
-  it.each([
-    ['after both', 'Europe/London', '30 2 * * *', '2027-10-31T00:30:00Z', 120],
-    ['on a day that has no such hour', 'Europe/London', '30 1 * * *', '2027-03-27T12:00:00Z', 36.5 * 60],
-  ])('is expected when it is to run: %s', async (_, timezone, expression, from, minutes) => {
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(from) });
-    onTestFinished(() => void vi.useRealTimers());
-    const clock = new FakeClock(Date.parse(from));
-    const task = async () => true;
-    const schedule = new PollSchedule({ kind: 'cron', expression }, timezone, clock, () => 0);
-    onTestFinished(() => schedule.stop());
-    await schedule.start(task);
-    expect(schedule.dueAfter(1_000)).toBeCloseTo(1_000 + minutes * 60_000);
+  describe('is expected when it is to run', () => {
+    function startAt(from: string) {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(from) });
+      onTestFinished(() => void vi.useRealTimers());
+      const clock = new FakeClock(Date.parse(from));
+      const start = (timezone: string, expression: string) => {
+        const schedule = new PollSchedule({ kind: 'cron', expression }, timezone, clock, () => 0);
+        onTestFinished(() => schedule.stop());
+        return schedule;
+      };
+      return { clock, start };
+    }
+
+    it.each([
+      ['after both', 'Europe/London', '30 2 * * *', '2027-10-31T00:30:00Z', 120],
+      ['on a day that has no such hour', 'Europe/London', '30 1 * * *', '2027-03-27T12:00:00Z', 36.5 * 60],
+    ])('%s', (_, timezone, expression, from, minutes) => {
+      const { clock, start } = startAt(from);
+      expect(start(timezone, expression).dueAfter(0)).toBeCloseTo(clock.monotonic() + minutes * 60_000);
+    });
+
+    it('so its lists are not overdue between two hours', () => {
+      const { clock, start } = startAt('2027-06-01T10:00:02Z');
+      const schedules = byPoll(() => start('UTC', '0 * * * *'));
+      const statuses = new PollStatuses(
+        schedules,
+        { staleAfterMs: 300_000, requestTimeoutMs: 10_000 },
+        clock,
+      );
+      const overdueAfter = (minutes: number) => {
+        clock.advance(minutes * 60_000);
+        vi.setSystemTime(clock.now());
+        return statuses.overdue;
+      };
+      for (const poll of ['sonics', 'incidents', 'telemetry'] as const) statuses.end(poll, null);
+      expect(overdueAfter(45)).toEqual([]);
+      expect(overdueAfter(15.2)).toEqual([]);
+      expect(overdueAfter(0.1)).toEqual(['sonics', 'incidents']);
+    });
   });
 });

@@ -3,18 +3,15 @@ import { crawl } from '../../../src/cloud/crawl.ts';
 import { CloudError } from '../../../src/cloud/errors.ts';
 import type { Page } from '../../../src/cloud/response.ts';
 import { evaluateHealth } from '../../../src/health/health.ts';
-import { byPoll } from '../../../src/model/polls.ts';
-import { PollSchedule } from '../../../src/polling/pollSchedule.ts';
+import { byPoll, type PollName } from '../../../src/model/polls.ts';
 import {
   incomplete,
   listProblem,
   mergeProblems,
-  neverPolled,
   type PollFailure,
-  type PollStatus,
-  PollStatuses,
   toProblem,
-} from '../../../src/polling/pollStatus.ts';
+} from '../../../src/polling/pollProblem.ts';
+import { begun, ended, neverPolled, type PollStatus, PollStatuses } from '../../../src/polling/pollStatus.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 
 const away = new CloudError('unavailable', 'list_sonics', 'timeout: the cloud, after 10 s', {
@@ -91,76 +88,169 @@ describe('what could not be read', () => {
 });
 
 const minuteMs = 60_000;
+const hourly = {
+  dueAfter: (at: number) => at + 60 * minuteMs,
+  intervalMs: 60 * minuteMs,
+  periodMs: 60 * minuteMs,
+};
+const times = { staleAfterMs: 5 * minuteMs, requestTimeoutMs: 10_000 };
+const away503: PollFailure = { kind: 'unavailable', message: '503', key: '503' };
 
 function start() {
   const clock = new FakeClock();
-  const hourly = new PollSchedule({ kind: 'every', everyMs: 60 * minuteMs }, 'UTC', clock, () => 0.5);
-  const schedules = byPoll(() => hourly);
-  const times = { staleAfterMs: 5 * minuteMs, requestTimeoutMs: 10_000 };
-  return { clock, statuses: new PollStatuses(schedules, times, clock) };
+  const statuses = new PollStatuses(
+    byPoll(() => hourly),
+    times,
+    clock,
+  );
+  /** A run that takes so long. */
+  const run = (poll: PollName, failure: PollFailure | null = null, tookMs = 0) => {
+    statuses.begin(poll);
+    clock.advance(tookMs);
+    statuses.end(poll, failure);
+  };
+  return { clock, statuses, run };
 }
 
-describe('a list whose pages do not fit together', () => {
-  it('has failed once what was read before is too old, though no run ends at that time', () => {
-    const { clock, statuses } = start();
-    const torn: PollFailure = {
-      kind: 'incomplete',
-      message: '0 of 3',
-      key: 'incomplete',
-      isInconsistent: true,
-    };
-    statuses.end('sonics', 0, null);
-    clock.advance(119 * minuteMs);
-    statuses.end('sonics', clock.monotonic(), torn);
-    expect(statuses.records.sonics).toMatchObject({ failure: null, consecutiveFailures: 0 });
-    statuses.begin('sonics');
-    clock.advance(minuteMs);
-    // A run of a large account takes long, and may read all of it.
-    expect(statuses.records.sonics).toMatchObject({ failure: null });
-    statuses.end('sonics', clock.monotonic() - 1, null);
-    clock.advance(100 * minuteMs);
-    // A run that read nothing does not make anything younger.
-    statuses.end('sonics', clock.monotonic(), { kind: 'unavailable', ...toProblem(away) });
-    clock.advance(19 * minuteMs);
-    statuses.end('sonics', clock.monotonic(), torn);
-    clock.advance(minuteMs);
-    expect(statuses.records.sonics).toMatchObject({ failure: torn, consecutiveFailures: 1 });
-    statuses.end('sonics', clock.monotonic(), torn);
-    expect(statuses.records.sonics).toMatchObject({ failure: torn, consecutiveFailures: 2 });
-    statuses.end('sonics', clock.monotonic(), null);
-    clock.advance(60 * minuteMs);
-    expect(statuses.records.sonics).toMatchObject({ failure: null, consecutiveFailures: 0 });
+describe('a run that ends', () => {
+  const torn: PollFailure = {
+    kind: 'incomplete',
+    message: '0 of 3',
+    key: 'incomplete',
+    isInconsistent: true,
+  };
+  const lacking: PollFailure = { kind: 'incomplete', message: 'records without a usable id: 1', key: 'id' };
+
+  /** The status after runs that have each begun and ended in that minute. */
+  function statusAfter(...runs: (readonly [minute: number, failure: PollFailure | null])[]): PollStatus {
+    let status = neverPolled;
+    for (const [minute, failure] of runs) {
+      const at = minute * minuteMs;
+      status = ended(begun(status, at), failure, { ...times, schedule: hourly }, at, at);
+    }
+    return status;
+  }
+
+  it.each([
+    [
+      'is a failure at once, and counted',
+      [
+        [0, null],
+        [1, lacking],
+        [2, away503],
+      ],
+      away503,
+      2,
+    ],
+    [
+      'is none while the list only changes',
+      [
+        [0, null],
+        [119, torn],
+      ],
+      null,
+      0,
+    ],
+    [
+      'is one once the last complete run is too long ago',
+      [
+        [0, null],
+        [120, torn],
+      ],
+      torn,
+      1,
+    ],
+    [
+      'is one then, although others have read nothing since',
+      [
+        [0, null],
+        [110, away503],
+        [120, torn],
+      ],
+      torn,
+      2,
+    ],
+    [
+      'is one too where no run was ever complete',
+      [
+        [0, torn],
+        [120, torn],
+        [121, torn],
+      ],
+      torn,
+      2,
+    ],
+    [
+      'is one where the list lacked something before',
+      [
+        [0, lacking],
+        [0, torn],
+      ],
+      torn,
+      2,
+    ],
+    [
+      'ends with a complete run',
+      [
+        [0, null],
+        [120, torn],
+        [121, null],
+      ],
+      null,
+      0,
+    ],
+  ] as const)('%s', (_, runs, failure, consecutiveFailures) => {
+    expect(statusAfter(...runs)).toMatchObject({ failure, consecutiveFailures });
   });
 
-  it('does not end that the list is incomplete', () => {
-    const { statuses } = start();
-    const torn: PollFailure = {
-      kind: 'incomplete',
-      message: '0 of 3',
-      key: 'incomplete',
-      isInconsistent: true,
-    };
-    statuses.end('sonics', 0, { kind: 'incomplete', message: 'records without a usable id: 1', key: 'id' });
-    statuses.end('sonics', 0, torn);
-    expect(statuses.records.sonics).toMatchObject({ failure: torn, consecutiveFailures: 2 });
+  it.each([
+    ['nothing is read before the first answer', [[0, away503]], null, true],
+    [
+      'a part is read',
+      [
+        [0, away503],
+        [1, lacking],
+      ],
+      1,
+      false,
+    ],
+    ['a list that changes is not read yet', [[0, torn]], 0, true],
+    [
+      'what was read stays read',
+      [
+        [0, null],
+        [1, away503],
+      ],
+      0,
+      false,
+    ],
+  ] as const)('%s', (_, runs, answeredMinute, isUnread) => {
+    const lastSuccessAt = answeredMinute === null ? null : answeredMinute * minuteMs;
+    expect(statusAfter(...runs)).toMatchObject({ lastSuccessAt, isUnread });
+  });
+
+  it('counts how it ended, and makes its data fresh until the end of the next run', () => {
+    expect(statusAfter([0, null], [1, lacking], [2, away503], [3, away503])).toMatchObject({
+      counts: { success: 1, incomplete: 1, failure: 2 },
+      answeredAt: minuteMs,
+      freshUntil: 61 * minuteMs + 10_000,
+    });
   });
 });
 
 describe('a poll of valves or incidents', () => {
-  const failure: PollFailure = { kind: 'unavailable', ...toProblem(away) };
-
   it('has read what grows old between two runs too, as long as the cloud was there and can be asked', () => {
-    const { clock, statuses } = start();
-    statuses.end('sonics', 0, null);
+    const { clock, statuses, run } = start();
+    run('sonics');
     // Two hours are how old it may be, and the cloud was there until the next hourly run is due.
     const staleAt = (minutes: number) => statuses.staleBefore('usage', minutes * minuteMs) / minuteMs + 120;
     expect([0, 59, 60, 300].map(staleAt)).toEqual([0, 59, 60, 60]);
     clock.advance(10 * minuteMs);
     statuses.begin('usage');
     expect(staleAt(50)).toBe(10);
-    statuses.end('usage', 0, null);
+    statuses.end('usage', null);
     expect(staleAt(50)).toBe(50);
-    statuses.end('sonics', 0, failure);
+    run('sonics', away503);
     expect(staleAt(50)).toBe(Number.NEGATIVE_INFINITY);
     // Another bridge may say that the cloud's data is fresh.
     statuses.isSharingTopics = true;
@@ -169,74 +259,69 @@ describe('a poll of valves or incidents', () => {
 
   it('is late while a run takes longer than its interval, and until one does not', () => {
     const { clock, statuses } = start();
-    const run = (poll: 'telemetry' | 'sonics', minutes: number) => {
-      const startedAt = clock.monotonic();
+    const lateIn = (poll: PollName, minutes: number) => {
       statuses.begin(poll);
       clock.advance(minutes * minuteMs);
       const wasLate = statuses.isLate;
-      statuses.end(poll, startedAt, null);
+      statuses.end(poll, null);
       return [wasLate, statuses.isLate];
     };
-    expect(run('telemetry', 60)).toEqual([false, false]);
-    expect(run('telemetry', 61)).toEqual([true, true]);
-    expect(run('sonics', 1)).toEqual([true, true]);
-    expect(run('telemetry', 60.1)).toEqual([true, true]);
-    expect(run('telemetry', 60)).toEqual([true, false]);
-    expect(run('telemetry', 60.1)).toEqual([false, false]);
+    expect(lateIn('telemetry', 60)).toEqual([false, false]);
+    expect(lateIn('telemetry', 61)).toEqual([true, true]);
+    expect(lateIn('sonics', 1)).toEqual([true, true]);
+    expect(lateIn('telemetry', 60.1)).toEqual([true, true]);
+    expect(lateIn('telemetry', 60)).toEqual([true, false]);
+    expect(lateIn('telemetry', 60.1)).toEqual([false, false]);
   });
 
   it('is overdue a request and five seconds after its next run was due, unless it may not be read at all', () => {
-    const { clock, statuses } = start();
-    for (const poll of ['sonics', 'incidents', 'telemetry'] as const) statuses.end(poll, 0, null);
+    const { clock, statuses, run } = start();
+    for (const poll of ['sonics', 'incidents', 'telemetry'] as const) run(poll);
     clock.advance(60 * minuteMs + 15_000);
     expect(statuses.overdue).toEqual([]);
     clock.advance(1);
     expect(statuses.overdue.toSorted()).toEqual(['incidents', 'sonics']);
-    statuses.end('sonics', clock.monotonic(), null);
+    run('sonics');
     expect(statuses.overdue).toEqual(['incidents']);
-    statuses.end('incidents', clock.monotonic(), { kind: 'forbidden', ...toProblem(away) });
+    // A page that was read is news, and the next may take a minute.
+    statuses.recordProgress('incidents', 10, 20);
+    expect(statuses.overdue).toEqual([]);
+    clock.advance(minuteMs + 15_001);
+    expect(statuses.overdue).toEqual(['incidents']);
+    run('incidents', { ...away503, kind: 'forbidden' });
     expect(statuses.overdue).toEqual([]);
   });
 
   it('is missing ten minutes after its next run was due, however the last one ended', () => {
-    const { clock, statuses } = start();
-    statuses.end('sonics', 0, failure);
-    statuses.end('incidents', 0, null);
+    const { clock, statuses, run } = start();
+    run('sonics', away503);
+    run('incidents');
     clock.advance(70 * minuteMs);
     expect(statuses.areRunsMissing).toBe(false);
     clock.advance(1);
     expect(statuses.areRunsMissing).toBe(true);
-    statuses.end('sonics', 0, failure);
+    run('sonics', away503);
     expect(statuses.areRunsMissing).toBe(true);
-    statuses.end('incidents', 0, null);
+    run('incidents');
     expect(statuses.areRunsMissing).toBe(false);
   });
 
-  it('is not missing while its first run waits for properties that are still read', () => {
-    const { clock, statuses } = start();
-    statuses.begin('properties');
+  it.each([
+    ['its first run waits for properties that are still read', 'properties'],
+    ['its run goes on from page to page', 'sonics'],
+  ] as const)('is not missing while %s', (_, reading) => {
+    const { clock, statuses, run } = start();
+    if (reading === 'sonics') run('incidents');
+    statuses.begin(reading);
     for (let read = 1; read < 20; read++) {
       clock.advance(10 * minuteMs);
-      statuses.recordProgress('properties', read, 20);
+      statuses.recordProgress(reading, read, 20);
+      if (reading === 'sonics') run('incidents');
       expect(statuses.areRunsMissing).toBe(false);
     }
     clock.advance(70 * minuteMs);
     expect(statuses.areRunsMissing).toBe(false);
     clock.advance(1);
-    expect(statuses.areRunsMissing).toBe(true);
-  });
-
-  it('is not missing while its run goes on from page to page', () => {
-    const { clock, statuses } = start();
-    clock.advance(60 * minuteMs);
-    for (const poll of ['sonics', 'incidents'] as const) statuses.begin(poll);
-    statuses.end('incidents', clock.monotonic(), null);
-    clock.advance(60 * minuteMs);
-    statuses.recordProgress('sonics', 100, 200);
-    statuses.end('incidents', clock.monotonic(), null);
-    clock.advance(60 * minuteMs);
-    expect(statuses.areRunsMissing).toBe(false);
-    clock.advance(11 * minuteMs);
     expect(statuses.areRunsMissing).toBe(true);
   });
 });

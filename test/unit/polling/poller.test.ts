@@ -8,9 +8,9 @@ import { list, noon, startPoller } from '../../support/pollerBench.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
 async function pollIncidents(poller: Poller): Promise<void> {
-  const polls = poller.statuses.counts('incidents').success;
+  const polls = poller.statuses.records.incidents.counts.success;
   poller.refresh();
-  await waitFor(() => poller.statuses.counts('incidents').success > polls, {
+  await waitFor(() => poller.statuses.records.incidents.counts.success > polls, {
     what: 'the incidents to be polled',
   });
 }
@@ -206,7 +206,7 @@ describe('what is asked for property by property', () => {
     ['what properties there are', /\/properties$/],
   ])('does not hold up the valves and the leaks (%s)', async (_, pattern) => {
     const { poller, store } = await startWithSlow(pattern);
-    expect(poller.statuses.counts('properties')).toEqual({ success: 1, incomplete: 0, failure: 0 });
+    expect(poller.statuses.records.properties.counts).toEqual({ success: 1, incomplete: 0, failure: 0 });
     expect(store.sonicView('kitchen')).toMatchObject({ propertyId: 'home' });
     expect(store.incidents.get('leak')).not.toBeNull();
   });
@@ -273,11 +273,11 @@ it('the settings of a property stay as they were as long as they cannot be read'
   });
   const shown = () => store.propertyView('home');
   await waitFor(() => shown()?.settings?.timezone === 'Europe/London', { what: 'the settings' });
-  const before = poller.statuses.counts('properties').incomplete;
+  const before = poller.statuses.records.properties.counts.incomplete;
   settings = { status: 422 };
   for (let polls = 1; polls <= 3; polls++) {
     void poller.runNow('properties');
-    await waitFor(() => poller.statuses.counts('properties').incomplete === before + polls, {
+    await waitFor(() => poller.statuses.records.properties.counts.incomplete === before + polls, {
       what: 'a poll without them',
     });
     expect(shown()?.settings?.timezone).toBe('Europe/London');
@@ -356,7 +356,7 @@ describe('the sonics without a hub', () => {
       wifi = { status };
       for (const polls of [1, 2, 3]) {
         poller.refresh();
-        await waitFor(() => poller.statuses.counts('sonics').incomplete === polls, {
+        await waitFor(() => poller.statuses.records.sonics.counts.incomplete === polls, {
           what: 'an incomplete reading',
         });
       }

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CloudError, type CloudErrorKind } from '../../../src/cloud/errors.ts';
 import { withReading } from '../../../src/model/usage.ts';
+import { newRun } from '../../../src/polling/pollParts.ts';
 import { PressureTestPoll } from '../../../src/polling/pressureTests.ts';
 import { StateFile } from '../../../src/state/stateFile.ts';
 import { Store } from '../../../src/store/store.ts';
@@ -54,7 +55,7 @@ beforeEach(() => {
     clock,
   });
   pressureTests = new PressureTestPoll(parts);
-  read = () => run('pressure_tests', () => pressureTests.poll()).catch(() => {});
+  read = () => run('pressure_tests', () => pressureTests.poll(newRun())).catch(() => {});
 });
 
 describe('the pressure tests of a sonic', () => {

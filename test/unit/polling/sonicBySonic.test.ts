@@ -171,7 +171,7 @@ describe('what is asked for sonic by sonic', () => {
       const { store, poller, stub } = await startPoller(cloudOf(linked, answer), clock);
       expect(poller.statuses.records[poll].failure).toBeNull();
       expect(shown(store, poll, 'one')).toBeTruthy();
-      expect([...(poller.reads.refused.get(byPoll[poll].operation) ?? [])]).toEqual(['two']);
+      expect([...poller.refused[byPoll[poll].operation]]).toEqual(['two']);
       const before = stub.requests.length;
       clock.advance(600_000);
       await new Promise((resolve) => setTimeout(resolve, 50));

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { CloudError, type CloudErrorKind } from '../../../src/cloud/errors.ts';
 import type { DailyUsage } from '../../../src/model/records.ts';
+import { newRun } from '../../../src/polling/pollParts.ts';
 import { UsagePoll } from '../../../src/polling/usage.ts';
 import { type Disk, systemDisk } from '../../../src/state/disk.ts';
 import { StateFile } from '../../../src/state/stateFile.ts';
@@ -105,7 +106,7 @@ async function start(unread: 'settings' | 'ownership' | null = null): Promise<Be
     state,
     read: async () => {
       asked = [];
-      await run('usage', () => usage.poll());
+      await run('usage', () => usage.poll(newRun()));
     },
     shown: () => sonicUsage(store),
   };

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { CloudError } from '../../../src/cloud/errors.ts';
 import { dateAfter, dateAt, monthAfter, monthOf } from '../../../src/model/calendar.ts';
 import type { DailyUsage } from '../../../src/model/records.ts';
+import { newRun } from '../../../src/polling/pollParts.ts';
 import { UsagePoll } from '../../../src/polling/usage.ts';
 import { between, pick, seededRandom } from '../../../src/simulator/random.ts';
 import { StateFile } from '../../../src/state/stateFile.ts';
@@ -89,7 +90,7 @@ async function startOn(directory: string, clock: FakeClock, answer: (month: stri
   });
   const usage = new UsagePoll(parts);
   const read = async () => {
-    await run('usage', () => usage.poll());
+    await run('usage', () => usage.poll(newRun()));
   };
   const setTimezone = (timezone: string) => {
     store.setPropertyDetails('property-1', someSettings({ timezone }), null, clock.monotonic());
