@@ -5,32 +5,29 @@ import { isTimezone } from '../model/calendar.ts';
 import { isAboutHub, isTypeUnknown } from '../model/incidents.ts';
 import type { RefusedDevices } from '../polling/perDevice.ts';
 import type { Store } from '../store/store.ts';
-import { type HealthProblem, healthProblem } from './problem.ts';
+import type { Finding } from './checks.ts';
 
 // Problems of the account as a whole. `isAsked` says whether the properties and each property's list of hubs were read
 // once.
 
 /** The problems of the account, and harmless facts that its owner may wonder about. */
-export function accountProblems(store: Store, isAsked: boolean): HealthProblem[] {
+export function accountProblems(store: Store, isAsked: boolean): Finding[] {
   const emptiness = emptyAccount(store, isAsked);
-  const unlisted = unlistedHubs(store, isAsked);
-  const wrong = [
-    emptiness,
-    ...uncertainIncidents(store),
-    ...renamedProperties(store),
-    ...sharedIds(store),
-    ...valvesWithoutHub(store),
-    // Without the list, the filter does not know its valves.
-    store.filter.isOn ? unlisted : null,
-  ];
-  const facts = [unlisted, ...harmlessFacts(store)].filter((message) => !wrong.includes(message));
+  const unlisted = unlistedHubs(store, isAsked).filter((message) => message !== emptiness);
   return [
-    ...[...new Set(wrong)].flatMap((message) =>
-      message === null ? [] : [healthProblem('account', 'degraded', message)],
-    ),
-    ...facts.flatMap((message) => (message === null ? [] : [healthProblem('account', 'ok', message)])),
+    ...(emptiness === null ? [] : [asProblem(emptiness)]),
+    ...uncertainIncidents(store).map(asProblem),
+    ...renamedProperties(store).map(asProblem),
+    ...sharedIds(store).map(asProblem),
+    ...valvesWithoutHub(store).map(asProblem),
+    // Without the list, a filter does not know the valves of the property.
+    ...unlisted.map(store.filter.isOn ? asProblem : asFact),
+    ...harmlessFacts(store).map(asFact),
   ];
 }
+
+const asProblem = (message: string): Finding => ({ message });
+const asFact = (message: string): Finding => ({ message, status: 'ok' });
 
 /** Why there is no valve to show; null if there is one, or if the reason is not known yet. */
 export function emptyAccount(store: Store, isAsked: boolean): string | null {
@@ -43,7 +40,7 @@ export function emptyAccount(store: Store, isAsked: boolean): string | null {
     return "The account has no property. Sign in to the vendor's app with the same e-mail";
   }
   if (sonics > 0) return null;
-  const unlisted = unlistedHubs(store, isAsked);
+  const [unlisted = null] = unlistedHubs(store, isAsked);
   if (!store.isResolved || unlisted !== null) return unlisted;
   return signals === 0
     ? "The account has a property, but no hub. Add your devices in the vendor's app"
@@ -119,46 +116,43 @@ const refusable = {
 } as const;
 
 /** Valves of which the cloud does not show some data to this account. They are no trouble of any other valve. */
-export function refusedValves(refused: RefusedDevices, store: Store): HealthProblem[] {
+export function refusedValves(refused: RefusedDevices, store: Store): string[] {
   return (Object.keys(refusable) as (keyof typeof refusable)[]).flatMap((operation) => {
     const names = [...refused[operation]].flatMap((id) =>
       store.sonicView(id) ? [store.label('sonic', id)] : [],
     );
     if (names.length === 0) return [];
-    const message = `The cloud does not show ${refusable[operation]} of ${listNames(names)} to this account`;
-    return [healthProblem('account', 'ok', message)];
+    return [`The cloud does not show ${refusable[operation]} of ${listNames(names)} to this account`];
   });
 }
 
 /** Pauses of the automatic shut-off that may be lost, or that have ended although the shut-off is still off. */
-export function pauseProblems(store: Store): HealthProblem[] {
+export function pauseProblems(store: Store): Finding[] {
   const unknown = store
     .ids('property')
     .filter((id) => store.pauseOf(id) === undefined && store.settings.of(id) !== null)
     .map((id) => propertyName(store, id));
   const lost = `A pause of the automatic shut-off may be lost with the state file: ${listNames(unknown)}. Turn it on in the vendor's app. If it is to stay off, restart sonic2mqtt`;
-  const lostPauses = unknown.length > 0 ? [healthProblem('pause', 'degraded', lost, lost, 'cloud')] : [];
   const failed = [...store.pauses].filter(([, { state }]) => state === 'failed');
-  const failures = failed.map(([id, { reason }]) => {
+  const failures = failed.map(([id, { reason }]): Finding => {
     const message = `The automatic shut-off of ${store.label('property', id)} is still off after a pause: ${reason}`;
     // If the property has left the account, nobody can turn the shut-off on there.
     const isGone = store.devices.property.isComplete && !store.has('property', id);
-    if (isGone) return healthProblem('pause', 'ok', message);
-    return healthProblem('pause', 'degraded', `${message}. Retrying. Turn it on in the vendor's app`);
+    return isGone ? asFact(message) : asProblem(`${message}. Retrying. Turn it on in the vendor's app`);
   });
-  return [...lostPauses, ...failures];
+  return [...(unknown.length > 0 ? [{ message: lost, stops: 'cloud' } as const] : []), ...failures];
 }
 
-function harmlessFacts(store: Store): (string | null)[] {
+function harmlessFacts(store: Store): string[] {
   const { signals } = store.counts();
   const { topology } = store;
   const bareIds = signals === 0 ? [] : store.ids('property').filter((id) => topology.isWithoutDevices(id));
   const bare = bareIds.map((id) => propertyName(store, id));
   const unset = store.ids('property').filter((id) => store.settings.of(id) === null);
   return [
-    unset.length > 0 ? settingsRefused(listNames(unset.map((id) => propertyName(store, id)))) : null,
+    ...(unset.length > 0 ? [settingsRefused(listNames(unset.map((id) => propertyName(store, id))))] : []),
     ...unknownTimezones(store),
-    bare.length > 0 ? `No hub in ${listNames(bare)}` : null,
+    ...(bare.length > 0 ? [`No hub in ${listNames(bare)}`] : []),
     ...(store.filter.isMatched ? unmatchedFilters(store) : []),
   ];
 }
@@ -183,12 +177,12 @@ export function unmatchedFilters({ devices, filter }: Store): string[] {
   });
 }
 
-/** A message about properties whose hubs the cloud does not list; null if there are none. */
-function unlistedHubs(store: Store, isAsked: boolean): string | null {
-  if (!isAsked) return null;
+/** Properties whose hubs the cloud does not list. */
+function unlistedHubs(store: Store, isAsked: boolean): string[] {
+  if (!isAsked) return [];
   const ids = store.topology.propertyIdsToRead().filter((id) => !store.topology.areSignalsKnown(id));
   const names = ids.map((id) => propertyName(store, id));
-  return ids.length === 0 ? null : `The cloud does not list the hubs of ${listNames(names)}`;
+  return ids.length === 0 ? [] : [`The cloud does not list the hubs of ${listNames(names)}`];
 }
 
 function propertyName(store: Store, propertyId: string): string {

@@ -28,9 +28,10 @@ const pages = (records: number) => Math.max(1, Math.ceil(records / pageSize));
 /** Its signals, its settings, and its notification settings. */
 const requestsOfProperty = 3;
 
-/** The requests of a run of each poll. */
+/** THE TABLE of requests: those of one run of each poll. */
 const requestsOfRun: Readonly<Record<PollName, (load: Load, client: Offers) => number>> = {
-  properties: ({ properties, signals }) => pages(properties) + requestsOfProperty * properties + signals,
+  // The status of each hub and the categories of appliances come with the properties.
+  properties: ({ properties, signals }) => pages(properties) + requestsOfProperty * properties + signals + 1,
   signals: ({ signals }) => pages(signals),
   sonics: ({ sonics }) => pages(sonics),
   incidents: () => 1,
@@ -39,8 +40,13 @@ const requestsOfRun: Readonly<Record<PollName, (load: Load, client: Offers) => n
   pressure_tests: ({ sonics }, client) => (client.isOffered('read_pressure_tests') ? sonics : 0),
 };
 
+/** The requests that a poll needs in a minute. */
+export function requestsPerMinute(poll: PollName, load: Load, client: Offers): number {
+  return (requestsOfRun[poll](load, client) * 60_000) / load.intervalMs(poll);
+}
+
 export function requestNeeds(load: Load, client: Offers): Needs {
-  const perMinute = (poll: PollName) => (requestsOfRun[poll](load, client) * 60_000) / load.intervalMs(poll);
+  const perMinute = (poll: PollName) => requestsPerMinute(poll, load, client);
   const sumOf = (polls: readonly PollName[]) => polls.reduce((sum, poll) => sum + perMinute(poll), 0);
   const ofDevices = sumOf(pollNames.filter((poll) => pollTable[poll].isBySonic));
   const [largest = 'telemetry'] = pollNames.toSorted((one, other) => perMinute(other) - perMinute(one));

@@ -8,13 +8,7 @@ import type { Poller } from '../polling/poller.ts';
 import type { Store } from '../store/store.ts';
 import { emptyAccount } from './accountProblems.ts';
 import type { HealthMonitor } from './healthMonitor.ts';
-import {
-  brokerReadiness,
-  cloudReadiness,
-  isPending,
-  type PublishingProgress,
-  type Readiness,
-} from './readiness.ts';
+import { isPending, type PublishingProgress } from './sides.ts';
 
 /** What the snapshots are made from. */
 interface SnapshotParts {
@@ -45,13 +39,10 @@ export class Snapshots {
     this.#parts = parts;
   }
 
-  /** The status of cloud and broker. */
-  readiness(): Readiness {
-    const { connection, poller, health, publisher } = this.#parts;
-    return {
-      cloud: cloudReadiness(health, poller.statuses.records),
-      broker: brokerReadiness(connection, health, publisher),
-    };
+  /** How both sides of the bridge are. */
+  readiness() {
+    const { health, publisher } = this.#parts;
+    return { cloud: health.cloud, broker: health.broker(publisher) };
   }
 
   /** The data of the metrics. */
@@ -115,7 +106,7 @@ export class Snapshots {
           failure: failure?.message ?? null,
           failures: consecutiveFailures,
           /** Whether the first run is not finished and has not failed. */
-          isPending: isPending(poll, poller),
+          isPending: isPending(poll, records),
           /** How many records the account has; null for data of single valves. */
           records: found[poll] ?? null,
         };

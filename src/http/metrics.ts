@@ -65,7 +65,7 @@ const ofValvesNow =
     hasCurrentData(source) ? ofValves(({ view }) => figureOf(view))(source) : [];
 
 const hasCurrentData = ({ figures: { readiness } }: MetricsSource) =>
-  readiness.cloud.isWorking || readiness.cloud.status === 'up';
+  readiness.cloud.isReady || readiness.cloud.status === 'up';
 
 /** A current figure for each reachable valve. The figures of other valves are old. */
 const ofReachableValves = (figureOf: (view: SonicView) => Figure) =>
@@ -87,12 +87,12 @@ export const metricRows: readonly MetricRow[] = [
   {
     name: 'sonic2mqtt_cloud_up',
     help: '1 while the data of the cloud is fresh',
-    read: ({ figures }) => one(figures.readiness.cloud.isWorking),
+    read: ({ figures }) => one(figures.readiness.cloud.isReady),
   },
   {
     name: 'sonic2mqtt_broker_up',
     help: '1 while the MQTT broker is connected and all devices are published',
-    read: ({ figures }) => one(figures.readiness.broker.isWorking),
+    read: ({ figures }) => one(figures.readiness.broker.isReady),
   },
   {
     name: 'sonic2mqtt_polls_total',

@@ -2,8 +2,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Secrets } from '../base/secrets.ts';
 import { version } from '../base/version.ts';
 import type { Tone } from '../entities/headline.ts';
-import type { ComponentStatus } from '../health/readiness.ts';
 import type { Snapshots } from '../health/snapshots.ts';
+import type { Side } from '../model/devices.ts';
 import type { WebhookReceiver } from '../webhook/webhookReceiver.ts';
 import { file, fillTemplate, textsModule } from './files.ts';
 import type { FlowHistory } from './flowHistory.ts';
@@ -110,7 +110,7 @@ export function createRoutes(
       methods: get,
       answer: (response) => {
         const { cloud, broker } = snapshots.readiness();
-        const isReady = cloud.isWorking && broker.isWorking;
+        const isReady = cloud.isReady && broker.isReady;
         sendJson(response, isReady ? 200 : 503, { status: isReady ? 'ready' : 'not_ready', ...health() });
       },
     },
@@ -141,9 +141,9 @@ export function createRoutes(
 
   function health(): object {
     const { cloud, broker } = snapshots.readiness();
-    const shown = ({ isWorking, reason }: ComponentStatus) => ({
-      status: isWorking ? 'up' : 'down',
-      reason: isWorking || reason === null ? null : hide(reason),
+    const shown = ({ isReady, reason }: Side) => ({
+      status: isReady ? 'up' : 'down',
+      reason: isReady || reason === null ? null : hide(reason),
     });
     return { version, cloud: shown(cloud), broker: shown(broker) };
   }

@@ -13,12 +13,12 @@ import {
   isSonic,
   shortenedName,
 } from '../entities/headlineFacts.ts';
-import type { ComponentStatus } from '../health/readiness.ts';
 import type { StatusSnapshot } from '../health/snapshots.ts';
 import {
   type BridgeFacts,
   cloudLinkOf,
   type PropertyView,
+  type Side,
   type SignalView,
   type SonicView,
 } from '../model/devices.ts';
@@ -141,7 +141,7 @@ interface StatusDocument {
 }
 
 interface ShownHalf {
-  readonly status: ComponentStatus['status'];
+  readonly status: Side['status'];
   readonly reason: string | null;
   /** When it last worked, in ms since 1970; null if it works now, or has never worked. */
   readonly workedAt: number | null;
@@ -228,7 +228,7 @@ function commonPart(
   const { startedAt, reason, readiness, polls, progress, incidents } = snapshot;
   const facts = factsOf(snapshot);
   const hidden = (message: string | null) => (message === null ? null : hide(message));
-  const half = ({ status: stage, reason: why, workedAt }: ComponentStatus) => ({
+  const half = ({ status: stage, reason: why, workedAt }: Side) => ({
     status: stage,
     reason: hidden(why),
     workedAt,

@@ -125,21 +125,25 @@ export interface PropertyView extends WithIncidents {
 export const healthStatuses = ['ok', 'degraded', 'cloud_unreachable', 'auth_failed'] as const;
 export type HealthStatus = (typeof healthStatuses)[number];
 
-/** One side of the bridge: the cloud or the broker. */
-export interface SideStatus {
+/** How one side of the bridge is: the cloud or the broker. */
+export interface Side {
   /**
    * `connecting`: it has neither worked nor failed since the start. `loading`: it answers, and the first reading or
    * publishing goes on.
    */
   readonly status: 'connecting' | 'loading' | 'up' | 'down';
+  /** Whether the cloud's data is fresh, or the devices are published, and no problem stops this side. */
+  readonly isReady: boolean;
+  /** Why it is not ready, for people; null if it is. */
+  readonly reason: string | null;
   /** When it last worked, in wall-clock ms; null if it works now, or has never worked. */
   readonly workedAt: number | null;
 }
 
 /** The facts about the bridge itself that the headline needs. */
 export interface BridgeFacts {
-  readonly cloud: SideStatus;
-  readonly broker: SideStatus;
+  readonly cloud: Pick<Side, 'status' | 'workedAt'>;
+  readonly broker: Pick<Side, 'status' | 'workedAt'>;
   readonly health: HealthStatus | null;
   /** Whether the first reading of any data is still going on. */
   readonly isLoading: boolean;

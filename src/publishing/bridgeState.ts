@@ -6,7 +6,7 @@ import type { CloudClient } from '../cloud/client.ts';
 import { operationNames } from '../cloud/operations.ts';
 import type { HealthMonitor } from '../health/healthMonitor.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
-import { cloudFacts } from '../health/readiness.ts';
+import { cloudFacts } from '../health/sides.ts';
 import type { Message } from '../homeassistant/plan.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import type { BridgeFacts, BridgeView } from '../model/devices.ts';
@@ -91,7 +91,10 @@ export class BridgeState extends EventEmitter<BridgeStateEvents> {
   /** The facts in the summary of a property. The broker counts as up, because readers get the summary through it. */
   get facts(): BridgeFacts {
     const { store, poller, health } = this.#parts;
-    return { ...cloudFacts(health, poller, store), broker: { status: 'up', workedAt: null } };
+    return {
+      ...cloudFacts(health, poller.statuses.records, store),
+      broker: { status: 'up', workedAt: null },
+    };
   }
 
   /** Whether the data of the cloud is fresh. Devices are available if this message and `state` are both `online`. */

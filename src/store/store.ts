@@ -208,17 +208,16 @@ export class Store extends EventEmitter<StoreEvents> {
    * Stores a sonic's telemetry that was read now and measured `ageMs` ago. Null means that the cloud has none. The values
    * are shown for `maxAgeMs`, unless they were measured too long ago. Returns whether they are shown.
    */
-  setTelemetry(sonicId: string, telemetry: Telemetry | null, ageMs = 0, maxAgeMs = 0): boolean {
-    if (!this.#shown.has('sonic', sonicId)) return false;
+  setTelemetry(sonicId: string, telemetry: Telemetry | null, ageMs = 0, maxAgeMs = 0): void {
+    if (!this.#shown.has('sonic', sonicId)) return;
     const table = this.#telemetry(this.topology.isWifi(sonicId));
     const now = this.#clock.monotonic();
-    const { isPresent, isNews } = table.setMeasured(sonicId, telemetry, now, ageMs, maxAgeMs);
+    const { isNews } = table.setMeasured(sonicId, telemetry, now, ageMs, maxAgeMs);
     const at = telemetry && restedAt(telemetry, ageMs, this.#clock.now());
     const { rested } = this.#account.kept;
     const isRest = at !== null && at > (rested.get(sonicId) ?? 0);
     if (isRest) rested.set(sonicId, at);
     this.#shows('sonic', sonicId, isNews || isRest);
-    return isPresent;
   }
 
   /** Forgets all telemetry of sonics with a hub, or of those without: the cloud does not offer it. */

@@ -100,7 +100,7 @@ const has = (selector: string, words: string) =>
 
 /** A home with a valve, of which everything is known but for this usage. */
 function calmHome(usage = sonicView().usage) {
-  const half = { isWorking: true, status: 'up', reason: null, workedAt: null } as const;
+  const half = { isReady: true, status: 'up', reason: null, workedAt: null } as const;
   let overview: StatusSnapshot = {
     ...{ startedAt: 0, status: 'ok', reason: null, readiness: { cloud: half, broker: half }, polls: [] },
     ...{ emptiness: null, progress: [], isWhole: true, properties: [propertyView()], signals: [] },

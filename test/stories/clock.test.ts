@@ -40,7 +40,7 @@ it('a wall clock that jumps changes nothing but the time', async () => {
     expect(announced.map(({ payload }) => JSON.parse(payload).id)).toEqual([id]);
     expect(home.events('command').slice(commands)).toMatchObject([{ status: 'ok' }]);
     expect(
-      home.linesFrom(from).filter((line) => /^(warn|error)(?!.*sends no new measurements)/.test(line)),
+      home.linesFrom(from).filter((line) => /^(warn|error)(?!.*No new measurements)/.test(line)),
     ).toEqual([]);
     expect(home.published('bridge/cloud').filter(({ at }) => at > from)).toEqual([]);
     // What is read by the quarter of an hour is not read more often for it, and all else neither.

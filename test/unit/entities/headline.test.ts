@@ -7,13 +7,13 @@ import {
   type PlacedAlert,
 } from '../../../src/entities/headline.ts';
 
-const up = { isWorking: true, status: 'up', reason: null, workedAt: null } as const;
-const starting = { isWorking: false, status: 'loading', reason: null, workedAt: null } as const;
+const up = { isReady: true, status: 'up', reason: null, workedAt: null } as const;
+const starting = { isReady: false, status: 'loading', reason: null, workedAt: null } as const;
 const connecting = { ...starting, status: 'connecting' } as const;
-const away = { isWorking: false, status: 'down', reason: 'no such host', workedAt: 3_000 } as const;
+const away = { isReady: false, status: 'down', reason: 'no such host', workedAt: 3_000 } as const;
 const neverThere = { ...away, workedAt: null } as const;
 /** The cloud has just gone: what was read last is not old yet. */
-const justGone = { ...away, isWorking: true } as const;
+const justGone = { ...away, isReady: true } as const;
 
 const open: HeadlineValve = {
   ...{

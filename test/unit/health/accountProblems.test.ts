@@ -11,7 +11,8 @@ it('names the entries of the filter that match no property, once all properties 
   const list = (name: string, isComplete: boolean) => {
     store.replaceProperties({ records: [aProperty({ id: 'property-1', name })], isComplete, startedAt: 0 });
   };
-  const found = () => accountProblems(store, false).map(({ status, message }) => `${status}: ${message}`);
+  const found = () =>
+    accountProblems(store, false).map(({ status = 'degraded', message }) => `${status}: ${message}`);
   list('Home', false);
   expect(found()).toEqual([]);
   list('Home', true);
@@ -30,7 +31,8 @@ it('names a property with a time zone that does not exist', () => {
     isComplete: true,
     startedAt: 0,
   });
-  const found = () => accountProblems(store, false).map(({ status, message }) => `${status}: ${message}`);
+  const found = () =>
+    accountProblems(store, false).map(({ status = 'degraded', message }) => `${status}: ${message}`);
   for (const timezone of [null, 'Europe/London']) {
     store.setPropertyDetails('property-1', { timezone } as PropertySettings, null, 1);
     expect(found()).toEqual([]);

@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import {
-  evaluateHealth,
-  type HealthInputs,
-  healthFingerprint,
-  healthPayload,
-} from '../../../src/health/health.ts';
-import { healthProblem } from '../../../src/health/problem.ts';
-import { byPoll } from '../../../src/model/polls.ts';
+import type { HealthFacts } from '../../../src/health/checks.ts';
+import { healthFingerprint, healthPayload, judge, reasonOf } from '../../../src/health/health.ts';
+import { byPoll, type PollName, pollNames } from '../../../src/model/polls.ts';
+import type { Telemetry } from '../../../src/model/records.ts';
 import { incompleteKey } from '../../../src/polling/pollProblem.ts';
 import {
   cloudAnsweredAt,
@@ -14,260 +10,292 @@ import {
   neverPolled,
   type PollStatus,
 } from '../../../src/polling/pollStatus.ts';
+import { Store } from '../../../src/store/store.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
+import { bad, good, healthFacts } from '../../support/healthFacts.ts';
+import { aSonic } from '../../support/views.ts';
 
-const good: PollStatus = { ...neverPolled, lastSuccessAt: 1_000, freshUntil: 5_000, answeredAt: 900 };
-const bad = (kind: NonNullable<PollStatus['failure']>['kind'], message = `${kind} in words`): PollStatus => ({
+const { connection } = healthFacts();
+const polls = (changes: Partial<Record<PollName, PollStatus>>) => ({ ...byPoll(() => good), ...changes });
+const ofVital = (status: PollStatus) => polls({ sonics: status, incidents: status });
+const lacking = (message: string): PollStatus => ({
   ...good,
-  failure: { kind, message, key: message },
-  consecutiveFailures: 1,
+  failure: { kind: 'incomplete', message, key: incompleteKey },
 });
-const well: HealthInputs = {
-  polls: byPoll(() => good),
-  isFirstReading: false,
-  overload: null,
-  overdue: [],
-  silentValves: [],
-  areAllSilent: false,
-  rejection: null,
-  limitedUntil: null,
-  problems: [],
-};
-const payload = (inputs: HealthInputs) => healthPayload(inputs, evaluateHealth(inputs));
-const fingerprint = (inputs: HealthInputs) => healthFingerprint(inputs, evaluateHealth(inputs));
-const withPolls = (polls: Partial<HealthInputs['polls']>): HealthInputs => ({
-  ...well,
-  polls: { ...well.polls, ...polls },
-});
+const everyPoll = (status: PollStatus) => byPoll(() => status);
+const waiting =
+  'No new data for too long: valves, incidents. The requests wait. A leak or a moved valve may not be shown';
+const offline = 'No data from the cloud: unavailable in words. Retrying';
 
 describe('health', () => {
-  it('is ok when everything was read', () => {
-    expect(evaluateHealth(well)).toEqual({
-      status: 'ok',
-      reason: null,
-      cloudReason: null,
-      problems: [],
-      unready: { cloud: null, broker: null },
-    });
-  });
-
-  it('is degraded by another problem, which is no reason of the cloud', () => {
-    const problems = [healthProblem('broker', 'degraded', 'No connection to the MQTT broker: refused')];
-    expect(evaluateHealth({ ...well, problems })).toMatchObject({
-      status: 'degraded',
-      reason: 'No connection to the MQTT broker: refused',
-      cloudReason: null,
-    });
-    const offline = { sonics: bad('unavailable', '503'), incidents: bad('unavailable', '503') };
-    expect(evaluateHealth({ ...withPolls(offline), problems })).toMatchObject({
-      status: 'cloud_unreachable',
-      reason: 'No data from the cloud: 503. Retrying. No connection to the MQTT broker: refused',
-      cloudReason: 'No data from the cloud: 503. Retrying',
-    });
-  });
-
-  it('is degraded by one failing poll, and names its data', () => {
-    expect(evaluateHealth(withPolls({ signals: bad('unavailable') }))).toMatchObject({
-      status: 'degraded',
-      reason: 'Cannot read hubs: unavailable in words. Retrying',
-    });
-    const incomplete = withPolls({ sonics: bad('incomplete', '2 of 3 valves: no answer') });
-    expect(evaluateHealth(incomplete)).toMatchObject({
-      status: 'degraded',
-      reason: 'Could not read all valves: 2 of 3 valves: no answer. Retrying',
-    });
-  });
-
-  it('has the reason of each list that is incomplete, and one for all that fail by the same error', () => {
-    const lacking = (message: string): PollStatus => ({
-      ...good,
-      failure: { kind: 'incomplete', message, key: incompleteKey },
-    });
-    const lists = { sonics: lacking('3 records read, 4 announced'), incidents: lacking('the list changed') };
-    const { reason, problems } = evaluateHealth(withPolls(lists));
-    expect(reason).toBe(
-      'Could not read all valves: 3 records read, 4 announced. Retrying. Could not read all incidents: the list changed. Retrying',
-    );
-    expect(new Set(problems.map(({ key }) => key)).size).toBe(2);
-    const cutOff = bad('incomplete', 'page 2 could not be read: no answer');
-    expect(evaluateHealth(withPolls({ sonics: cutOff, incidents: cutOff })).reason).toBe(
-      'Could not read all valves, incidents: page 2 could not be read: no answer. Retrying',
-    );
-  });
-
-  it('is degraded, and the cloud not ready, while vital lists wait, fail for long, or measurements have stopped', () => {
-    const waiting =
-      'No new data for too long: valves, incidents. The requests wait. A leak or a moved valve may not be shown';
-    expect(evaluateHealth({ ...well, overdue: ['sonics', 'incidents'] })).toMatchObject({
-      status: 'degraded',
-      reason: waiting,
-      unready: { cloud: waiting, broker: null },
-    });
-    const failing = withPolls({ incidents: bad('unreadable') });
-    expect(evaluateHealth(failing).unready.cloud).toBeNull();
-    const reason = 'Cannot read incidents: unreadable in words. Retrying';
-    expect(evaluateHealth({ ...failing, overdue: ['incidents'] })).toMatchObject({
-      reason,
-      unready: { cloud: reason },
-    });
-    const silent = evaluateHealth({ ...well, silentValves: ['"Kitchen"', '"Bath"'], areAllSilent: true });
-    expect(silent).toMatchObject({ status: 'degraded', unready: { cloud: silent.reason } });
-    expect(silent.reason).toMatch(/^No new measurements from "Kitchen", "Bath"\. Flow/);
-  });
-
-  it('is degraded by some valves without measurements, and the cloud is ready all the same', () => {
-    const some = evaluateHealth({ ...well, silentValves: ['"Kitchen"'] });
-    expect(some).toMatchObject({ status: 'degraded', unready: { cloud: null } });
-    expect(some.reason).toMatch(/^No new measurements from "Kitchen"\. /);
-  });
-
-  it('is degraded, and the broker not ready, by a problem that says so', () => {
-    const problems = [
-      healthProblem('broker', 'degraded', 'The MQTT broker rejects messages', 'key', 'broker'),
-    ];
-    expect(evaluateHealth({ ...well, problems })).toMatchObject({
-      status: 'degraded',
-      cloudReason: null,
-      unready: { cloud: null, broker: 'The MQTT broker rejects messages' },
-    });
-  });
-
-  it('says of an unreachable cloud only that', () => {
-    const both = withPolls({ sonics: bad('unavailable'), incidents: bad('unavailable') });
-    const { reason } = evaluateHealth({
-      ...both,
-      overdue: ['sonics', 'incidents'],
-      silentValves: ['Kitchen'],
-    });
-    expect(reason).toBe('No data from the cloud: unavailable in words. Retrying');
-  });
-
-  it('has one text for one failure of several polls', () => {
-    const inputs = withPolls({ signals: bad('forbidden', 'no'), telemetry: bad('forbidden', 'no') });
-    expect(evaluateHealth(inputs)).toMatchObject({ reason: 'Cannot read hubs, measurements: no' });
-  });
-
-  it('is cloud_unreachable only when neither valves nor incidents can be read', () => {
-    expect(evaluateHealth(withPolls({ sonics: bad('unavailable') })).status).toBe('degraded');
-    const both = withPolls({ sonics: bad('unavailable'), incidents: bad('unavailable') });
-    expect(evaluateHealth(both)).toMatchObject({
-      status: 'cloud_unreachable',
-      reason: 'No data from the cloud: unavailable in words. Retrying',
-    });
-    const afterAnother = withPolls({
-      properties: bad('forbidden'),
-      sonics: bad('unavailable'),
-      incidents: bad('unavailable'),
-    });
-    expect(evaluateHealth(afterAnother).reason).toBe(
-      'No data from the cloud: unavailable in words. Retrying',
-    );
-    const refused = withPolls({ sonics: bad('unavailable'), incidents: bad('forbidden') });
-    expect(evaluateHealth(refused).status).toBe('degraded');
-  });
-
-  it('is cloud_unreachable from the first poll on that finds nobody', () => {
-    const nothing = byPoll(() => neverPolled);
-    const first = { ...bad('unavailable'), lastSuccessAt: null };
-    expect(evaluateHealth(withPolls({ ...nothing, properties: first })).status).toBe('cloud_unreachable');
-    expect(evaluateHealth(withPolls({ ...nothing, properties: good, sonics: first })).status).toBe(
+  it.each<[string, Partial<HealthFacts>, status: string, reason: string | null]>([
+    ['everything was read', {}, 'ok', null],
+    [
+      'nobody has answered yet',
+      { polls: everyPoll(neverPolled) },
+      'degraded',
+      'Waiting for the cloud to answer',
+    ],
+    [
+      'the account is read for the first time',
+      { polls: polls({ sonics: neverPolled }), isFirstReading: true },
+      'degraded',
+      'Connected, reading the account for the first time',
+    ],
+    [
+      'one poll fails: it names its data',
+      { polls: polls({ signals: bad('unavailable') }) },
+      'degraded',
+      'Cannot read hubs: unavailable in words. Retrying',
+    ],
+    [
+      'a list is incomplete',
+      { polls: polls({ sonics: bad('incomplete', '2 of 3 valves: no answer') }) },
+      'degraded',
+      'Could not read all valves: 2 of 3 valves: no answer. Retrying',
+    ],
+    [
+      'two lists are incomplete, each in its own way',
+      { polls: polls({ sonics: lacking('3 records read, 4 announced'), incidents: lacking('it changed') }) },
+      'degraded',
+      'Could not read all valves: 3 records read, 4 announced. Retrying. Could not read all incidents: it changed. Retrying',
+    ],
+    [
+      'two lists are incomplete by the same error',
+      { polls: ofVital(bad('incomplete', 'page 2: no answer')) },
+      'degraded',
+      'Could not read all valves, incidents: page 2: no answer. Retrying',
+    ],
+    [
+      'the cloud refuses two polls',
+      { polls: polls({ signals: bad('forbidden', 'no'), telemetry: bad('forbidden', 'no') }) },
+      'degraded',
+      'Cannot read hubs, measurements: no',
+    ],
+    [
+      'the cloud refuses one list although the session is good',
+      { polls: polls({ incidents: bad('auth') }) },
+      'degraded',
+      'Cannot read incidents: auth in words. Retrying',
+    ],
+    [
+      'neither valves nor incidents can be read',
+      { polls: ofVital(bad('unavailable')) },
       'cloud_unreachable',
-    );
-  });
-
-  it('says that it waits before there was any answer', () => {
-    const nothing = byPoll(() => neverPolled);
-    expect(evaluateHealth(withPolls(nothing))).toMatchObject({
-      status: 'degraded',
-      reason: 'Waiting for the cloud to answer',
-      cloudReason: null,
-    });
-  });
-
-  it('is degraded while the account is read for the first time', () => {
-    const reading = { ...withPolls({ sonics: neverPolled }), isFirstReading: true };
-    expect(evaluateHealth(reading)).toMatchObject({
-      status: 'degraded',
-      reason: 'Connected, reading the account for the first time',
-    });
-  });
-
-  it('is degraded, not auth_failed, by one list that the cloud refuses although the session is good', () => {
-    expect(evaluateHealth(withPolls({ incidents: bad('auth') })).status).toBe('degraded');
-  });
-
-  it('is auth_failed when the credentials are rejected, whatever else is wrong, and says when it is tried again', () => {
-    const inputs = {
-      ...withPolls({ sonics: bad('unavailable'), incidents: bad('unavailable') }),
-      rejection: { reason: 'the cloud rejects the sign-in: locked', nextAttemptAt: 0 },
-    };
-    expect(evaluateHealth(inputs)).toMatchObject({ status: 'auth_failed' });
-    expect(evaluateHealth(inputs).reason).toBe(
-      'The cloud rejects the sign-in: locked. Next attempt by 00:00 UTC, or when the password file changes',
-    );
-    expect(evaluateHealth(withPolls({ sonics: bad('auth'), incidents: bad('auth') })).status).toBe(
+      offline,
+    ],
+    [
+      'the same, whatever failed before, waits or is silent',
+      {
+        polls: { ...ofVital(bad('unavailable')), properties: bad('forbidden') },
+        overdue: ['sonics', 'incidents'],
+        overload: 'too slow',
+      },
+      'cloud_unreachable',
+      offline,
+    ],
+    [
+      'the first poll finds nobody',
+      { polls: { ...everyPoll(neverPolled), properties: { ...bad('unavailable'), lastSuccessAt: null } } },
+      'cloud_unreachable',
+      offline,
+    ],
+    [
+      'the first vital list finds nobody',
+      { polls: { ...everyPoll(neverPolled), properties: good, sonics: bad('unavailable') } },
+      'cloud_unreachable',
+      offline,
+    ],
+    [
+      'every request is answered 401',
+      { polls: ofVital(bad('auth', '401')) },
       'auth_failed',
+      'No data from the cloud: 401. Retrying',
+    ],
+    [
+      'the account is rejected, whatever else is wrong: it says when it is tried again',
+      {
+        polls: ofVital(bad('unavailable')),
+        rejection: { reason: 'the cloud rejects the sign-in: locked', nextAttemptAt: 0 },
+      },
+      'auth_failed',
+      'The cloud rejects the sign-in: locked. Next attempt by 00:00 UTC, or when the password file changes',
+    ],
+    [
+      'the cloud is away, and the broker too',
+      {
+        polls: ofVital(bad('unavailable', '503')),
+        connection: { ...connection, isConnected: false, trouble: 'refused' },
+      },
+      'cloud_unreachable',
+      'No data from the cloud: 503. Retrying. No connection to the MQTT broker: refused. Retrying',
+    ],
+    [
+      'another bridge uses the state file',
+      { state: { problem: null, lockProblem: 'in use' } },
+      'ok',
+      'in use',
+    ],
+  ])('where %s', (_, changes, status, reason) => {
+    const report = judge(healthFacts(changes));
+    expect([report.status, reasonOf(report.problems)]).toEqual([status, reason]);
+  });
+
+  it.each<[string, Partial<HealthFacts>, 'cloud' | 'broker' | undefined]>([
+    [waiting, { overdue: ['sonics', 'incidents'] }, 'cloud'],
+    [
+      'Cannot read incidents: 422. Retrying',
+      { polls: polls({ incidents: bad('rejected', '422') }) },
+      undefined,
+    ],
+    [
+      'Cannot read incidents: 422. Retrying',
+      { polls: polls({ incidents: bad('rejected', '422') }), overdue: ['incidents'] },
+      'cloud',
+    ],
+    ['The schedules need 195 requests', { overload: 'The schedules need 195 requests' }, 'cloud'],
+    [
+      'The MQTT broker rejects messages, for example a/b: not allowed. Home Assistant shows old values or none. Check the access list and the limits of the broker',
+      { refusal: { topic: 'a/b', reason: 'not allowed' } },
+      'broker',
+    ],
+    [
+      'The MQTT broker ends the connection again and again: taken over',
+      { connection: { ...connection, takeover: 'taken over' } },
+      'broker',
+    ],
+    [
+      'The MQTT broker rejects a subscription: a/b. Messages there have no effect. Check the access list of the broker',
+      { connection: { ...connection, refusedSubscriptions: 'a/b' } },
+      'broker',
+    ],
+    [
+      'The MQTT broker does not send a/b back. Commands may have no effect. Check the access list of the broker',
+      { connection: { ...connection, unreadTopic: 'a/b' } },
+      'broker',
+    ],
+    [
+      'Another bridge',
+      { otherBridges: { problem: 'Another bridge', announcer: null, unannouncedCount: 0 } },
+      'broker',
+    ],
+    ['The disk is full', { state: { problem: 'The disk is full', lockProblem: null } }, undefined],
+    ['The port is in use', { httpProblem: 'The port is in use' }, undefined],
+  ])('is degraded: %s', (reason, changes, stops) => {
+    const { status, problems } = judge(healthFacts(changes));
+    expect({ status, reason: reasonOf(problems) }).toEqual({ status: 'degraded', reason });
+    expect(problems.map((problem) => problem.stops)).toEqual([stops]);
+  });
+
+  it.each([
+    ['one valve', ['kitchen'], undefined],
+    ['all valves', ['kitchen', 'bath'], 'cloud'],
+  ] as const)('is degraded by %s without measurements, and not ready by all', (_, silent, stops) => {
+    const store = new Store({ selection: [], clock: new FakeClock() });
+    const records = ['kitchen', 'bath'].map((id) => aSonic({ id, name: id }));
+    store.replaceSonics({ records: [], isComplete: true, startedAt: 0 }, { records, isComplete: true });
+    for (const { id } of records) {
+      const ageMs = silent.some((each) => each === id) ? 600_000 : 0;
+      store.setTelemetry(id, { pressure: 3_000, probed_at: 1 } as Telemetry, ageMs, 300_000);
+    }
+    const problem = judge(healthFacts({ store })).problems.find(({ message }) =>
+      /measurements/.test(message),
+    );
+    expect(problem).toMatchObject({ status: 'degraded' });
+    expect(problem?.stops).toBe(stops);
+    expect(problem?.message).toMatch(
+      new RegExp(`^No new measurements from "${silent.join('", "')}"\\. Flow`),
     );
   });
 
-  it('shows ten problems at most, information last', () => {
-    const information = healthProblem('account', 'ok', 'No hub in Shop');
-    const problems = Array.from({ length: 20 }, (_, index) =>
-      healthProblem('data', 'degraded', `Oddity ${index}`),
-    );
-    const { reason } = evaluateHealth({ ...well, problems: [information, ...problems] });
-    expect(reason).toMatch(/^Oddity 0\. Oddity 1\. .*Oddity 9$/);
-    expect(evaluateHealth({ ...well, problems: [information] })).toMatchObject({
-      status: 'ok',
-      reason: 'No hub in Shop',
+  it('lists ten problems at most, information last', () => {
+    const failing = pollNames.map((poll) => [poll, bad('rejected', `${poll} is odd`)]);
+    const state = { problem: 'The disk is full', lockProblem: 'in use' };
+    const oddities = Array.from({ length: 20 }, (_, index) => ({
+      level: 'warn' as const,
+      message: `Oddity ${index}`,
+    }));
+    const facts = healthFacts({
+      polls: Object.fromEntries(failing),
+      state,
+      oddities,
+      httpProblem: 'no port',
+      refusal: { topic: 'a', reason: 'b' },
     });
+    const { problems } = judge(facts);
+    expect(problems).toHaveLength(12);
+    expect(problems.at(-1)).toMatchObject({ status: 'ok', message: 'in use' });
+    expect(reasonOf(problems)).toMatch(/The disk is full\. no port$/);
+    expect(problems.at(-2)?.message).toMatch(/^Unexpected data from the cloud: Oddity 0\. .*Oddity 9$/);
   });
+});
+
+describe('bridge/health', () => {
+  const payload = (facts: HealthFacts) => healthPayload(facts, judge(facts));
+  const fingerprint = (changes: Partial<Record<PollName, PollStatus>>) => {
+    const facts = healthFacts({ polls: polls(changes) });
+    return healthFingerprint(facts, judge(facts));
+  };
 
   it('shows each schedule with its own outcome', () => {
-    expect(payload(withPolls({ telemetry: bad('rateLimited'), signals: neverPolled }))).toMatchObject({
+    const facts = healthFacts({
+      polls: polls({ telemetry: bad('rateLimited'), signals: neverPolled }),
+      limitedUntil: 0,
+    });
+    expect(payload(facts)).toMatchObject({
       schedules: {
         sonics: { last_success: '1970-01-01T00:00:01.000Z', last_error: null, consecutive_failures: 0 },
         telemetry: { last_error: 'rateLimited in words', consecutive_failures: 1 },
         signals: { last_success: null },
       },
-      limited_until: null,
+      limited_until: '1970-01-01T00:00:00.000Z',
     });
   });
 
-  it('is not published again for another success or another failure of the same kind', () => {
-    const later = withPolls({ sonics: { ...good, lastSuccessAt: 99_000, freshUntil: 99_000 } });
-    expect(fingerprint(later)).toBe(fingerprint(well));
-    const failing = withPolls({ sonics: bad('unavailable') });
-    const stillFailing = withPolls({ sonics: { ...bad('unavailable'), consecutiveFailures: 7 } });
-    expect(fingerprint(stillFailing)).toBe(fingerprint(failing));
-    expect(fingerprint(failing)).not.toBe(fingerprint(well));
-    const otherWords = withPolls({
-      sonics: {
-        ...good,
-        failure: { kind: 'unavailable', message: 'request 7', key: 'unavailable in words' },
+  const failing = { sonics: bad('unavailable') };
+  it.each<
+    [string, Partial<Record<PollName, PollStatus>>, Partial<Record<PollName, PollStatus>>, isSame: boolean]
+  >([
+    ['another success', { sonics: { ...good, lastSuccessAt: 99_000, freshUntil: 99_000 } }, {}, true],
+    [
+      'another failure of the same kind',
+      { sonics: { ...bad('unavailable'), consecutiveFailures: 7 } },
+      failing,
+      true,
+    ],
+    [
+      'the same failure in other words',
+      {
+        sonics: {
+          ...good,
+          failure: { kind: 'unavailable', message: 'request 7', key: 'unavailable in words' },
+        },
       },
-    });
-    expect(fingerprint(otherWords)).toBe(fingerprint(failing));
-    expect(fingerprint(withPolls({ sonics: bad('unreadable') }))).not.toBe(fingerprint(failing));
+      failing,
+      true,
+    ],
+    ['a failure', failing, {}, false],
+    ['another failure', { sonics: bad('unreadable') }, failing, false],
+  ])('after %s', (_, now, before, isSame) => {
+    expect(fingerprint(now) === fingerprint(before)).toBe(isSame);
   });
 });
 
 describe('freshness', () => {
-  it('ends with that of the valves: the other lists grow old by themselves', () => {
-    expect(cloudFreshUntil(withPolls({ sonics: { ...good, freshUntil: 4_000 } }).polls)).toBe(4_000);
-    expect(cloudFreshUntil(withPolls({ incidents: { ...good, freshUntil: 1 } }).polls)).toBe(5_000);
-    expect(cloudFreshUntil(withPolls({ telemetry: { ...good, freshUntil: 1 } }).polls)).toBe(5_000);
-    expect(cloudFreshUntil(withPolls({ usage: { ...good, freshUntil: 1 } }).polls)).toBe(5_000);
-  });
-
-  it('does not depend on what the cloud refuses permanently', () => {
-    expect(cloudFreshUntil(withPolls({ sonics: { ...bad('forbidden'), freshUntil: 1 } }).polls)).toBe(5_000);
-    expect(
-      cloudFreshUntil(withPolls({ sonics: bad('forbidden'), incidents: bad('unsupported') }).polls),
-    ).toBe(Number.NEGATIVE_INFINITY);
-  });
-
   const never = Number.NEGATIVE_INFINITY;
   const always = Number.POSITIVE_INFINITY;
+
+  it.each<[string, Partial<Record<PollName, PollStatus>>, number]>([
+    ['ends with that of the valves', { sonics: { ...good, freshUntil: 4_000 } }, 4_000],
+    ['not with that of the incidents', { incidents: { ...good, freshUntil: 1 } }, 5_000],
+    ['nor of measurements', { telemetry: { ...good, freshUntil: 1 } }, 5_000],
+    ['does not depend on what the cloud refuses', { sonics: { ...bad('forbidden'), freshUntil: 1 } }, 5_000],
+    ['is none where it refuses both', { sonics: bad('forbidden'), incidents: bad('unsupported') }, never],
+    ['has not begun before the first poll', { sonics: neverPolled }, never],
+  ])('%s', (_, changes, expected) => {
+    expect(cloudFreshUntil(polls(changes))).toBe(expected);
+  });
+
   it.each([
     [{}, 900],
     [{ sonics: bad('incomplete') }, 900],
@@ -277,10 +305,6 @@ describe('freshness', () => {
     [{ sonics: bad('forbidden'), incidents: bad('unavailable') }, never],
     [{ sonics: bad('forbidden'), incidents: bad('forbidden') }, always],
   ] as const)('is lost only as long as the cloud was there: %j, %s', (changes, expected) => {
-    expect(cloudAnsweredAt(withPolls(changes).polls)).toBe(expected);
-  });
-
-  it('has not begun before the first poll', () => {
-    expect(cloudFreshUntil(withPolls({ sonics: neverPolled }).polls)).toBe(Number.NEGATIVE_INFINITY);
+    expect(cloudAnsweredAt(polls(changes))).toBe(expected);
   });
 });

@@ -12,7 +12,7 @@ import { startHttpServer } from '../../support/httpServer.ts';
 import { sonicView } from '../../support/views.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
-const up = { isWorking: true, status: 'up', reason: null, workedAt: null } as const;
+const up = { isReady: true, status: 'up', reason: null, workedAt: null } as const;
 const limits = { readers: 2, lookMs: 20, beatMs: 300 };
 
 /** Two pages of valves whose reason can be changed, and which counts how often it was looked at. */

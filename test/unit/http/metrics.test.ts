@@ -7,8 +7,8 @@ import { anIncident, aSonic, sonicView } from '../../support/views.ts';
 
 const figures: MetricsSnapshot = {
   readiness: {
-    cloud: { isWorking: false, status: 'down', reason: 'gone', workedAt: null },
-    broker: { isWorking: true, status: 'up', reason: null, workedAt: null },
+    cloud: { isReady: false, status: 'down', reason: 'gone', workedAt: null },
+    broker: { isReady: true, status: 'up', reason: null, workedAt: null },
   },
   schedules: [
     { poll: 'sonics', lastSuccessAt: 1_700_000_000_500, polls: { success: 3, incomplete: 2, failure: 1 } },
@@ -127,7 +127,7 @@ describe('the metrics of a valve', () => {
   const always = { last_read_timestamp_seconds: 1_700_000_000.5 };
 
   it('are there while the bridge is not ready, but the cloud is read', async () => {
-    const unready = { ...fresh.cloud, isWorking: false, reason: 'No new measurements' };
+    const unready = { ...fresh.cloud, isReady: false, reason: 'No new measurements' };
     expect(await shown({}, { ...fresh, cloud: unready })).toEqual(await shown());
   });
 

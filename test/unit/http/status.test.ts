@@ -13,8 +13,8 @@ import {
   sonicView,
 } from '../../support/views.ts';
 
-const up = { isWorking: true, status: 'up', reason: null, workedAt: null } as const;
-const away = { isWorking: false, status: 'down', reason: 'no such host', workedAt: 3_000 } as const;
+const up = { isReady: true, status: 'up', reason: null, workedAt: null } as const;
+const away = { isReady: false, status: 'down', reason: 'no such host', workedAt: 3_000 } as const;
 
 /** A house with a valve, of which everything is known, but for what is changed. */
 function overview(changes: Partial<StatusSnapshot> = {}): StatusSnapshot {
@@ -76,7 +76,7 @@ describe('a valve', () => {
     const isHubOff = { signal: aSignal({ cloud_connection: 'disconnected' }) };
     const outage = shown({ valve: 'closed', ...isHubOff }, { readiness: { cloud: away, broker: up } });
     // The headline says at once that the water is not known, also while the data is not old yet.
-    const isBeginning = { ...away, isWorking: true };
+    const isBeginning = { ...away, isReady: true };
     const beginning = shown({ valve: 'closed' }, { readiness: { cloud: isBeginning, broker: up } });
     const unread = shown({ valve: 'closed', isStale: true });
     for (const { sonic, valves } of [outage, beginning, unread]) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { crawl } from '../../../src/cloud/crawl.ts';
 import { CloudError } from '../../../src/cloud/errors.ts';
 import type { Page } from '../../../src/cloud/response.ts';
-import { evaluateHealth } from '../../../src/health/health.ts';
+import { judge } from '../../../src/health/health.ts';
 import { byPoll, type PollName } from '../../../src/model/polls.ts';
 import {
   incomplete,
@@ -13,6 +13,7 @@ import {
 } from '../../../src/polling/pollProblem.ts';
 import { begun, ended, neverPolled, type PollStatus, PollStatuses } from '../../../src/polling/pollStatus.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
+import { good, healthFacts } from '../../support/healthFacts.ts';
 
 const away = new CloudError('unavailable', 'list_sonics', 'timeout: the cloud, after 10 s', {
   key: 'timeout',
@@ -57,33 +58,10 @@ describe('what could not be read', () => {
   });
 
   it('is no other problem than the outage that has only begun', async () => {
-    const partly = incomplete(listProblem(await cutOffList()));
-    const wholly: PollFailure = { kind: 'unavailable', ...toProblem(away) };
-    const failing = (failure: PollFailure | null): PollStatus => ({
-      ...neverPolled,
-      lastSuccessAt: 0,
-      failure,
-    });
-    const { problems } = evaluateHealth({
-      polls: {
-        properties: failing(null),
-        signals: failing(partly),
-        sonics: failing(partly),
-        incidents: failing(wholly),
-        telemetry: failing(null),
-        usage: failing(null),
-        pressure_tests: failing(null),
-      },
-      rejection: null,
-      limitedUntil: null,
-      isFirstReading: false,
-      overload: null,
-      overdue: [],
-      silentValves: [],
-      areAllSilent: false,
-      problems: [],
-    });
-    expect(problems.map(({ key }) => key)).toEqual(['timeout']);
+    const partly = { ...good, failure: incomplete(listProblem(await cutOffList())) };
+    const wholly: PollStatus = { ...good, failure: { kind: 'unavailable', ...toProblem(away) } };
+    const polls = { ...byPoll(() => good), signals: partly, sonics: partly, incidents: wholly };
+    expect(judge(healthFacts({ polls })).problems.map(({ key }) => key)).toEqual(['timeout']);
   });
 });
 

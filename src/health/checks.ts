@@ -1,0 +1,274 @@
+import { joinSentences } from '../base/joinSentences.ts';
+import { listNames } from '../base/listNames.ts';
+import type { Connection } from '../broker/connection.ts';
+import type { CloudClient } from '../cloud/client.ts';
+import { type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
+import type { Rejection } from '../cloud/session.ts';
+import { type HealthStatus, isSonicReachable } from '../model/devices.ts';
+import { type PollName, pollNames, pollTable, vitalPolls } from '../model/polls.ts';
+import type { RefusedDevices } from '../polling/perDevice.ts';
+import { incompleteKey, type PollFailure } from '../polling/pollProblem.ts';
+import { type StatusByPoll, wasPolled } from '../polling/pollStatus.ts';
+import type { StateFile } from '../state/stateFile.ts';
+import type { Store } from '../store/store.ts';
+import { accountProblems, pauseProblems, refusedValves } from './accountProblems.ts';
+import type { OtherBridges } from './otherBridges.ts';
+
+/** At most this many problems are listed. A longer list would be no clearer. */
+export const maxShown = 10;
+
+/** All facts that health is judged by. */
+export interface HealthFacts {
+  readonly polls: StatusByPoll;
+  /** Whether the first reading of the account goes on, so that a valve or a leak may still be missing. */
+  readonly isFirstReading: boolean;
+  /** The polls that have read nothing for longer than their schedule allows. */
+  readonly overdue: readonly PollName[];
+  /** Why the schedules cannot be kept; null if they can. */
+  readonly overload: string | null;
+  /** Null unless the cloud has rejected the account. */
+  readonly rejection: Rejection | null;
+  /** Wall-clock ms until which the cloud limits requests; null if it does not. */
+  readonly limitedUntil: number | null;
+  readonly refused: RefusedDevices;
+  /** Odd data of the cloud. */
+  readonly oddities: ReturnType<CloudClient['problems']>;
+  readonly store: Store;
+  readonly connection: Pick<
+    Connection,
+    'isConnected' | 'trouble' | 'takeover' | 'refusedSubscriptions' | 'unreadTopic' | 'areStoredUnmarked'
+  >;
+  /** A message that the broker rejects; null if there is none. */
+  readonly refusal: Connection['refusedEvent'];
+  readonly otherBridges: Pick<OtherBridges, 'problem' | 'announcer' | 'unannouncedCount'>;
+  readonly state: Pick<StateFile, 'problem' | 'lockProblem'>;
+  /** Why HTTP does not work; null if it works or is off. */
+  readonly httpProblem: string | null;
+}
+
+/** One problem, or one piece of information. */
+export interface Finding {
+  /** What happened, what it means and what to do, in short sentences without the last full stop. */
+  readonly message: string;
+  /** The same text for each occurrence of one problem, and another text for another problem; by default the message. */
+  readonly key?: string;
+  /** Replaces the status of the check. */
+  readonly status?: HealthStatus;
+  readonly stops?: Check['stops'];
+  /** Whether the log waits, because the problem may end soon, or become an outage that has its own line. */
+  readonly isBrief?: boolean;
+  /** Why the cloud's data cannot be read at all, for the log. */
+  readonly outage?: string;
+}
+
+type Find = (facts: HealthFacts) => string | Finding | null | readonly (string | Finding)[];
+
+export interface Check {
+  readonly source: 'cloud' | 'account' | 'broker' | 'bridge';
+  /** The status of the bridge while the check finds something; `ok` for information. */
+  readonly status: HealthStatus;
+  /** The side of the bridge that is not ready meanwhile. */
+  readonly stops?: 'cloud' | 'broker' | undefined;
+  /** False if another part logs it. */
+  readonly isLogged?: false;
+  readonly find: Find;
+}
+
+/** The reason before the cloud has answered. */
+export const waitingReason = 'Waiting for the cloud to answer';
+
+/** The reason during the first reading. */
+export const readingReason = 'Connected, reading the account for the first time';
+
+const unmarkedMessages =
+  'The MQTT broker sends stored messages without the retain flag, so an old command looks like a new one. Commands are rejected. Use another broker, for example Mosquitto';
+
+/** THE TABLE of everything that may be wrong. Of equally serious findings, the first comes first. */
+export const checks: readonly Check[] = [
+  { source: 'cloud', status: 'cloud_unreachable', find: outageOf },
+  {
+    ...{ source: 'bridge', status: 'degraded', isLogged: false },
+    find: (facts) => (isReached(facts) || outageOf(facts) ? null : waitingReason),
+  },
+  { source: 'cloud', status: 'degraded', find: whileReached(failedPolls) },
+  { source: 'cloud', status: 'degraded', stops: 'cloud', find: whileReached(waitingPolls) },
+  {
+    ...{ source: 'cloud', status: 'degraded', stops: 'cloud' },
+    find: whileReached(({ overload }) => overload && { message: overload, key: 'overload' }),
+  },
+  {
+    ...{ source: 'bridge', status: 'degraded', isLogged: false },
+    find: whileReached(({ isFirstReading }) => (isFirstReading ? readingReason : null)),
+  },
+  { source: 'account', status: 'degraded', find: whileReached(silentValves) },
+  {
+    ...{ source: 'broker', status: 'degraded', isLogged: false },
+    find: ({ connection: { isConnected, trouble } }) =>
+      isConnected ? null : `No connection to the MQTT broker: ${trouble ?? 'not connected yet'}. Retrying`,
+  },
+  {
+    ...{ source: 'broker', status: 'degraded', stops: 'broker', isLogged: false },
+    find: ({ connection, refusal }) =>
+      connection.isConnected && refusal
+        ? {
+            message: `The MQTT broker rejects messages, for example ${refusal.topic}: ${refusal.reason}. Home Assistant shows old values or none. Check the access list and the limits of the broker`,
+            key: 'rejected',
+          }
+        : null,
+  },
+  {
+    ...{ source: 'broker', status: 'degraded', stops: 'broker', isLogged: false },
+    find: ({ connection: { isConnected, takeover } }) =>
+      isConnected && takeover
+        ? { message: `The MQTT broker ends the connection again and again: ${takeover}`, key: 'taken over' }
+        : null,
+  },
+  {
+    ...{ source: 'broker', status: 'degraded', stops: 'broker' },
+    find: ({ connection: { refusedSubscriptions: refused } }) =>
+      refused &&
+      `The MQTT broker rejects a subscription: ${refused}. Messages there have no effect. Check the access list of the broker`,
+  },
+  {
+    ...{ source: 'broker', status: 'degraded', stops: 'broker' },
+    find: ({ connection: { unreadTopic: topic } }) =>
+      topic && {
+        message: `The MQTT broker does not send ${topic} back. Commands may have no effect. Check the access list of the broker`,
+        key: 'unread',
+      },
+  },
+  {
+    ...{ source: 'broker', status: 'degraded', stops: 'broker' },
+    find: ({ connection }) => (connection.areStoredUnmarked ? unmarkedMessages : null),
+  },
+  { source: 'bridge', status: 'degraded', stops: 'broker', find: ({ otherBridges }) => otherBridges.problem },
+  { source: 'bridge', status: 'degraded', isLogged: false, find: ({ state }) => state.problem },
+  { source: 'bridge', status: 'degraded', isLogged: false, find: ({ httpProblem }) => httpProblem },
+  { source: 'bridge', status: 'ok', isLogged: false, find: ({ state }) => state.lockProblem },
+  { source: 'bridge', status: 'degraded', find: announcedElsewhere },
+  { source: 'account', status: 'degraded', isLogged: false, find: ({ store }) => pauseProblems(store) },
+  { source: 'account', status: 'ok', find: ({ refused, store }) => refusedValves(refused, store) },
+  {
+    ...{ source: 'account', status: 'degraded' },
+    find: ({ store, polls }) => accountProblems(store, polls.properties.lastSuccessAt !== null),
+  },
+  // A record is missing because of it.
+  { source: 'account', status: 'degraded', isLogged: false, find: (facts) => unexpectedData(facts, 'warn') },
+  // An unknown value was used.
+  { source: 'account', status: 'ok', isLogged: false, find: (facts) => unexpectedData(facts, 'info') },
+];
+
+/** Kinds of failures after which there is no data of the cloud at all. */
+const outages = [
+  { kind: 'auth', status: 'auth_failed' },
+  { kind: 'unavailable', status: 'cloud_unreachable' },
+] as const;
+
+/** Why there is no data of the cloud at all; null if there is some. It explains everything else about the cloud. */
+function outageOf({ polls, rejection }: HealthFacts): Finding | null {
+  if (rejection !== null) return rejectedAccount(rejection);
+  for (const { kind, status } of outages) {
+    if (!isWhollyFailing(polls, kind)) continue;
+    const failure = pollNames.map((poll) => polls[poll].failure).find((each) => each?.kind === kind);
+    const { message = '', key = '' } = failure ?? {};
+    const sentence = `No data from the cloud: ${message}. Retrying`;
+    return { status, message: sentence, key: `${status} ${key}`, outage: message };
+  }
+  return null;
+}
+
+/** Whether all vital polls fail in this way. Until one of them has ended, the other polls decide. */
+function isWhollyFailing(polls: StatusByPoll, kind: CloudErrorKind): boolean {
+  const vital = vitalPolls.map((poll) => polls[poll]).filter(wasPolled);
+  const judged = vital.length > 0 ? vital : pollNames.map((poll) => polls[poll]).filter(wasPolled);
+  return judged.length > 0 && judged.every(({ failure }) => failure?.kind === kind);
+}
+
+function rejectedAccount({ reason, nextAttemptAt }: Rejection): Finding {
+  const at = new Date(nextAttemptAt).toISOString().slice(11, 16);
+  const next = `Next attempt by ${at} UTC, or when the password file changes`;
+  const message = joinSentences([reason.charAt(0).toUpperCase() + reason.slice(1), next]);
+  // The key is the same, whether the cloud has rejected another attempt or no attempt is allowed yet.
+  return { status: 'auth_failed', message, key: `auth_failed ${reason}`, outage: reason };
+}
+
+function isReached({ polls }: HealthFacts): boolean {
+  return pollNames.some((poll) => wasPolled(polls[poll]));
+}
+
+/** A check of what was read. It finds nothing while the cloud has not answered, or while nothing can be read. */
+function whileReached(find: Find): Find {
+  return (facts) => (isReached(facts) && outageOf(facts) === null ? find(facts) : null);
+}
+
+/**
+ * Each different failure, with the polls that it concerns. Polls with the same error share one entry. Incomplete lists
+ * do not, because each of them misses other records.
+ */
+function failedPolls({ polls, overdue }: HealthFacts): Finding[] {
+  const affected = new Map<string, [PollFailure, PollName[]]>();
+  for (const poll of pollNames) {
+    const { failure } = polls[poll];
+    if (failure === null) continue;
+    const key = failure.key === incompleteKey ? `${incompleteKey} ${poll}` : failure.key;
+    affected.set(key, [affected.get(key)?.[0] ?? failure, [...(affected.get(key)?.[1] ?? []), poll]]);
+  }
+  const isFirst = (poll: PollName) => vitalPolls.includes(poll) && polls[poll].consecutiveFailures === 1;
+  return [...affected].map(([key, [failure, names]]) => ({
+    message: failureMessage(failure, names),
+    key,
+    isBrief: failure.kind === 'unavailable' && names.every(isFirst),
+    stops: names.some((poll) => overdue.includes(poll)) ? 'cloud' : undefined,
+  }));
+}
+
+function failureMessage({ kind, message }: PollFailure, polls: readonly PollName[]): string {
+  const data = polls.map((poll) => pollTable[poll].label).join(', ');
+  if (isPermanent({ kind })) return `Cannot read ${data}: ${message}`;
+  return `${kind === 'incomplete' ? 'Could not read all' : 'Cannot read'} ${data}: ${message}. Retrying`;
+}
+
+/** Polls that have not failed but have read nothing in time. Their requests still wait for their turn. */
+function waitingPolls({ polls, overdue }: HealthFacts): Finding | null {
+  const waiting = overdue.filter((poll) => polls[poll].failure === null).map((poll) => pollTable[poll].label);
+  if (waiting.length === 0) return null;
+  const message = `No new data for too long: ${waiting.join(', ')}. The requests wait. A leak or a moved valve may not be shown`;
+  return { message, key: 'waiting' };
+}
+
+/**
+ * Valves whose measurements have stopped. An unreachable valve is left out, because it is shown as offline anyway. The
+ * bridge is ready without the measurements of some valves.
+ */
+function silentValves({ store }: HealthFacts): Finding | null {
+  const silent = new Set(Object.values(store.telemetry).flatMap(({ silentIds }) => [...silentIds]));
+  if (silent.size === 0) return null;
+  const measuring = store.ids('sonic').filter((id) => {
+    const view = store.sonicView(id);
+    return view?.telemetry && isSonicReachable(view);
+  });
+  const ids = measuring.filter((id) => silent.has(id));
+  if (ids.length === 0) return null;
+  const names = listNames(ids.map((id) => store.label('sonic', id)));
+  const message = `No new measurements from ${names}. Flow, pressure and temperature are unknown. Check the batteries and the hubs`;
+  return { message, stops: ids.length === measuring.length ? 'cloud' : undefined };
+}
+
+/** Devices that another bridge announces. Two accounts may share some homes, but a bridge without a device is a mistake. */
+function announcedElsewhere({ otherBridges, store }: HealthFacts): Finding | null {
+  const { announcer, unannouncedCount } = otherBridges;
+  if (announcer === null) return null;
+  const { properties, signals, sonics } = store.counts();
+  if (unannouncedCount < properties + signals + sonics) {
+    const message = `Another bridge (${announcer}) announces some devices of this bridge to Home Assistant. Devices in both accounts stay with the bridge that announced them first`;
+    return { message, status: 'ok' };
+  }
+  const message = `Another bridge (${announcer}) announces devices of this bridge to Home Assistant. This bridge does not replace them. Stop the other bridge and run its cleanup`;
+  return { message, stops: 'broker' };
+}
+
+function unexpectedData({ oddities }: HealthFacts, wanted: 'info' | 'warn'): string | null {
+  const messages = oddities.flatMap(({ level, message }) => (level === wanted ? [message] : []));
+  if (messages.length === 0) return null;
+  return `Unexpected data from the cloud: ${joinSentences(messages.slice(0, maxShown))}`;
+}
