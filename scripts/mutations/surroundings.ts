@@ -122,7 +122,7 @@ export const surroundingMutations: readonly Mutation[] = [
   {
     promise: 'a sign-in keeps to the limits',
     file: 'src/cloud/session.ts',
-    text: 'this.#checkLimits();',
+    text: 'if (this.#rejections && this.#attemptInMs(this.#rejections) > 0) throw this.#authError(this.#rejections);',
     replacement: '',
     tests: ['test/unit/cloud/session.test.ts'],
   },

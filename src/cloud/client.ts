@@ -61,12 +61,8 @@ type OperationState = 'available' | 'unavailable' | 'off';
 /** How many requests are sent, and what keeps them waiting. */
 interface Traffic {
   readonly requestsLastHour: number;
-  /** Until when each operation must wait because the cloud limits it, in wall-clock ms. */
-  readonly pausedUntil: ReadonlyMap<OperationName, number>;
-  /** The latest time in `pausedUntil`; null if it is empty. */
+  /** Until when an operation must wait because the cloud limits it, in wall-clock ms; null if none must. */
   readonly limitedUntil: number | null;
-  /** How long a vital list, of valves or of incidents, has waited for its turn, in ms; 0 if none is waiting. */
-  readonly vitalWaitMs: number;
   /** How long the budget keeps the next poll waiting, in ms; a vital list waits a minute at most. */
   readonly pollWaitMs: number;
   /** Whether commands have used up the budget and more. Then a command that can wait should wait. */
@@ -178,13 +174,10 @@ export class CloudClient {
 
   traffic(): Traffic {
     const { counter, rateLimits, queue } = this.#pipeline;
-    const now = this.#options.clock.now();
-    const pausedUntil = new Map([...rateLimits.all].map(([name, ms]) => [name, now + ms]));
+    const limitedMs = rateLimits.longestMs;
     return {
       requestsLastHour: counter.lastHour,
-      pausedUntil,
-      limitedUntil: pausedUntil.size > 0 ? Math.max(...pausedUntil.values()) : null,
-      vitalWaitMs: queue.limitedWaitMs(),
+      limitedUntil: limitedMs > 0 ? this.#options.clock.now() + limitedMs : null,
       pollWaitMs: queue.pollWaitMs(),
       isUsedUp: queue.isUsedUp(),
       budget: this.#options.maxRequestsPerMinute,
@@ -199,12 +192,12 @@ export class CloudClient {
 
   /** How far this machine's clock is ahead of the cloud's, in ms; 0 if by less than a minute. */
   get clockAheadMs(): number {
-    return this.#pipeline.cloudClock.aheadMs;
+    return this.#pipeline.counter.aheadMs;
   }
 
   /** The time of the cloud's clock, in ms since 1970; of this machine's clock until the cloud has answered. */
   get cloudNow(): number {
-    return this.#pipeline.cloudClock.now;
+    return this.#pipeline.counter.cloudNow;
   }
 
   sessionState(): SessionState {

@@ -16,32 +16,37 @@ export interface ProblemCollector {
 
 const maxLogged = 200;
 const maxQuestions = 200;
-const maxFieldsShown = 20;
+const maxShown = 20;
 
 /** The oddities in the cloud's answers. Each is logged once, and kept as long as the answers show it. */
 export class DataProblems {
   readonly #log: Log;
   readonly #logged = new Set<string>();
-  /** The oddities in the last answers to each question. */
+  /** The oddities in the last answers to each question, by message. */
   readonly #byQuestion = new Map<string, ReadonlyMap<string, DataProblem>>();
 
   constructor(log: Log) {
     this.#log = log;
   }
 
-  /** Collects the oddities in the answers to an operation with these parameters. */
   collect(operation: OperationName, params: unknown): ProblemCollector {
     const question = () => `${operation} ${JSON.stringify(params ?? {})}`;
     const heard = new Map<string, DataProblem>();
+    const keep = (problems: ReadonlyMap<string, DataProblem>) => {
+      this.#byQuestion.delete(question());
+      if (problems.size > 0) this.#byQuestion.set(question(), problems);
+      const [oldest = ''] = this.#byQuestion.keys();
+      if (this.#byQuestion.size > maxQuestions) this.#byQuestion.delete(oldest);
+    };
     return {
       report: (level, notice) => {
         const message = `${operation}: ${notice}`;
-        if (heard.size < maxFieldsShown) heard.set(message, { level, message });
-        this.#remember(question(), new Map([...(this.#byQuestion.get(question()) ?? []), ...heard]));
+        if (heard.size < maxShown) heard.set(message, { level, message });
+        keep(new Map([...(this.#byQuestion.get(question()) ?? []), ...heard]));
         this.#logOnce(level, message);
       },
       end: () => {
-        if (heard.size + this.#byQuestion.size > 0) this.#remember(question(), heard);
+        if (heard.size + this.#byQuestion.size > 0) keep(heard);
       },
     };
   }
@@ -49,14 +54,7 @@ export class DataProblems {
   /** The distinct problems of the latest answers, oldest first. */
   latest(): readonly DataProblem[] {
     const distinct = new Map([...this.#byQuestion.values()].flatMap((problems) => [...problems]));
-    return [...distinct.values()].slice(-maxFieldsShown);
-  }
-
-  #remember(question: string, problems: ReadonlyMap<string, DataProblem>): void {
-    this.#byQuestion.delete(question);
-    if (problems.size > 0) this.#byQuestion.set(question, problems);
-    const [oldest] = this.#byQuestion.keys();
-    if (this.#byQuestion.size > maxQuestions && oldest !== undefined) this.#byQuestion.delete(oldest);
+    return [...distinct.values()].slice(-maxShown);
   }
 
   #logOnce(level: DataProblem['level'], message: string): void {

@@ -1,6 +1,14 @@
 import { type ListName, type OperationName, operationRow, paramNames } from './operations.ts';
 
-type Params = Readonly<Record<string, string>>;
+/** The lists that have the record a parameter names. A hub is a signal, and a thing is a sonic of either kind. */
+const listsOf: ReadonlyMap<string, readonly ListName[]> = new Map<string, readonly ListName[]>([
+  ['property_id', ['list_properties']],
+  ['signal_id', ['list_signals']],
+  ['hub_id', ['list_signals']],
+  ['sonic_id', ['list_sonics']],
+  ['thing_id', ['list_sonics', 'list_wifi_sonics']],
+  ['incident_id', ['list_incidents']],
+]);
 
 /**
  * Finds out which routes the cloud does not have. A published route is never missing. Any other route is missing after a 501,
@@ -32,7 +40,6 @@ export class MissingRoutes {
     return !isPublished(name) && !(isAboutRecords && this.#worked.has(name));
   }
 
-  /** The cloud has answered the operation well. */
   recordWorked(name: OperationName): void {
     this.#worked.add(name);
   }
@@ -43,7 +50,11 @@ export class MissingRoutes {
   }
 
   /** The cloud has answered with an error. Returns whether the route is missing. */
-  recordError(name: OperationName, params: Params, status: number | undefined): boolean {
+  recordError(
+    name: OperationName,
+    params: Readonly<Record<string, string>>,
+    status: number | undefined,
+  ): boolean {
     const isMissing =
       (status === 501 && !isPublished(name)) ||
       ((status === 404 || status === 405) && this.mayBeMissing(name) && !this.#isAboutRecord(name, params));
@@ -51,38 +62,22 @@ export class MissingRoutes {
     return isMissing;
   }
 
-  #isAboutRecord(name: OperationName, params: Params): boolean {
-    const lists = Object.entries(params).map(([param, id]) => ({ id, names: listsHolding(name, param) }));
-    const named = lists.filter(({ names }) => names.length > 0);
-    if (named.length === 0) return false;
-    if (named.some(({ id, names }) => !names.some((list) => this.#lists.get(list)?.has(id)))) return true;
+  #isAboutRecord(name: OperationName, params: Readonly<Record<string, string>>): boolean {
+    const listed = Object.entries(params).flatMap(([param, id]) => {
+      const isWifi = param === 'sonic_id' && name.includes('wifi');
+      const lists = isWifi ? (['list_wifi_sonics'] as const) : listsOf.get(param);
+      return lists ? [lists.some((list) => this.#lists.get(list)?.has(id))] : [];
+    });
+    if (listed.length === 0) return false;
     const key = [name, ...Object.values(params)].join(' ');
-    if (this.#notFound.has(key)) return false;
+    if (listed.includes(false)) return true;
+    const isFirst = !this.#notFound.has(key);
     this.#notFound.add(key);
-    return true;
+    return isFirst;
   }
 }
 
 function isPublished(name: OperationName): boolean {
   const { source, number, session } = operationRow(name);
   return source !== 'assumed' && (number !== null || session === true);
-}
-
-/** The lists that have the record a parameter names. A hub is a signal, and a thing is a sonic of either kind. */
-function listsHolding(name: OperationName, param: string): readonly ListName[] {
-  switch (param) {
-    case 'property_id':
-      return ['list_properties'];
-    case 'signal_id':
-    case 'hub_id':
-      return ['list_signals'];
-    case 'sonic_id':
-      return [name.includes('wifi') ? 'list_wifi_sonics' : 'list_sonics'];
-    case 'thing_id':
-      return ['list_sonics', 'list_wifi_sonics'];
-    case 'incident_id':
-      return ['list_incidents'];
-    default:
-      return [];
-  }
 }

@@ -5,8 +5,7 @@ import type { Deadline } from './deadline.ts';
 import { CloudError } from './errors.ts';
 import type { HttpResponse } from './http.ts';
 import { isVitalList, type OperationName } from './operations.ts';
-import { retryAfterOf } from './response.ts';
-import { maxWaitForRetryMs } from './retry.ts';
+import { maxWaitForRetryMs, retryAfterOf } from './retry.ts';
 
 /** A vital list is requested again after this many ms, even if the cloud requests a longer wait. */
 const maxVitalPauseMs = 600_000;
@@ -30,20 +29,16 @@ export class RateLimits {
     this.#log = log;
   }
 
-  /** Reads from an answer whether the cloud requests a wait. */
+  /** Takes how long an answer requests to wait. */
   record(name: OperationName, response: HttpResponse): void {
-    const requestedMs = retryAfterOf(response, this.#clock.now());
-    const ms = requestedMs ?? (response.status === 429 ? defaultPauseMs : 0);
+    const asked = retryAfterOf(response, this.#clock.now());
+    const ms = asked ?? (response.status === 429 ? defaultPauseMs : 0);
     if (ms <= 0) return;
     const now = this.#clock.monotonic();
-    if (this.#leftMs(name) === 0) {
-      const isNews = now - this.#loggedAt >= logAgainMs;
-      this.#log[isNews ? 'warn' : 'debug'](
-        { operation: name },
-        `The cloud limits requests. Waiting ${describeDuration(ms)}`,
-      );
-      if (isNews) this.#loggedAt = now;
-    }
+    const isNews = now - this.#loggedAt >= logAgainMs;
+    if (isNews) this.#loggedAt = now;
+    const message = `The cloud limits requests. Waiting ${describeDuration(ms)}`;
+    this.#log[isNews ? 'warn' : 'debug']({ operation: name }, message);
     const waitMs = isVitalList(name) ? Math.min(ms, maxVitalPauseMs) : ms;
     this.#until.set(name, Math.max(this.#until.get(name) ?? 0, now + waitMs));
   }
@@ -62,10 +57,9 @@ export class RateLimits {
     if (waitMs > 0) await sleep(this.#clock, waitMs, deadline.signal);
   }
 
-  /** The operations that wait, with the ms that are left. */
-  get all(): ReadonlyMap<OperationName, number> {
-    const left = [...this.#until.keys()].map((name) => [name, this.#leftMs(name)] as const);
-    return new Map(left.filter(([, ms]) => ms > 0));
+  /** The longest wait of any operation, in ms; 0 if none waits. */
+  get longestMs(): number {
+    return Math.max(0, ...[...this.#until.keys()].map((name) => this.#leftMs(name)));
   }
 
   /** Forgets all waits: a user wants everything read now. */

@@ -2,40 +2,39 @@ import type { Clock } from '../base/clock.ts';
 
 /** How the requests ended so far, for the metrics. */
 export interface RequestTotals {
-  /**
-   * The number of answers by the first digit of their status, for example `2xx`; `none` counts requests without an
-   * answer.
-   */
+  /** The number of answers by the first digit of their status, such as `2xx`; `none` for requests without an answer. */
   readonly byStatus: Readonly<Record<string, number>>;
   /** The sum of all requests' durations in ms, from sending to the answer or the failure. */
   readonly ms: number;
 }
 
-const minutes = 60;
+const minutesPerHour = 60;
 
 /** The mean duration is that of about so many requests. */
 const meanOf = 100;
 
-/** Counts the requests of the last hour by minute, and all requests by how they ended. */
+/** A smaller difference between two clocks, in ms, may only be the time that an answer took. */
+const minAheadMs = 60_000;
+
+/** Counts the requests, measures their answers, and reads the cloud's clock from them. */
 export class RequestCounter {
   readonly #clock: Clock;
-  readonly #perMinute = new Array<number>(minutes).fill(0);
+  /** By minute of the monotonic clock. */
+  readonly #sent = new Map<number, number>();
   readonly #byStatus = new Map<string, number>();
   #ms = 0;
   #meanMs = 0;
   #count = 0;
-  #minute: number;
+  /** The cloud's time minus the monotonic time, in ms; null until the first answer. */
+  #cloudOffsetMs: number | null = null;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#minute = this.#now();
   }
 
-  /** A request is being sent. */
   recordSent(): void {
-    this.#forgetOldMinutes();
-    const slot = this.#minute % minutes;
-    this.#perMinute[slot] = (this.#perMinute[slot] ?? 0) + 1;
+    const minute = this.#minute();
+    this.#sent.set(minute, (this.#sent.get(minute) ?? 0) + 1);
   }
 
   /** A request has ended after this many ms. The status is null if there was no answer. */
@@ -47,9 +46,17 @@ export class RequestCounter {
     this.#meanMs += (ms - this.#meanMs) / this.#count;
   }
 
+  /** Takes an answer's Date header. */
+  recordDate(date: string | null): void {
+    const at = Date.parse(date ?? '');
+    if (!Number.isNaN(at)) this.#cloudOffsetMs = at - this.#clock.monotonic();
+  }
+
   get lastHour(): number {
-    this.#forgetOldMinutes();
-    return this.#perMinute.reduce((sum, count) => sum + count, 0);
+    for (const minute of this.#sent.keys()) {
+      if (minute <= this.#minute() - minutesPerHour) this.#sent.delete(minute);
+    }
+    return [...this.#sent.values()].reduce((sum, count) => sum + count, 0);
   }
 
   /** How long the latest requests have taken on average, in ms; 0 before the first. */
@@ -61,15 +68,18 @@ export class RequestCounter {
     return { byStatus: Object.fromEntries(this.#byStatus), ms: this.#ms };
   }
 
-  #now(): number {
-    return Math.floor(this.#clock.monotonic() / 60_000);
+  /** The cloud's time in ms since 1970; this machine's time until the first answer. */
+  get cloudNow(): number {
+    return this.#cloudOffsetMs === null ? this.#clock.now() : this.#clock.monotonic() + this.#cloudOffsetMs;
   }
 
-  #forgetOldMinutes(): void {
-    const now = this.#now();
-    for (let passed = Math.min(minutes, now - this.#minute); passed > 0; passed--) {
-      this.#perMinute[(now - passed + 1) % minutes] = 0;
-    }
-    this.#minute = now;
+  /** How far this machine's clock is ahead of the cloud's, in ms; 0 if by less than a minute. */
+  get aheadMs(): number {
+    const aheadMs = this.#clock.now() - this.cloudNow;
+    return Math.abs(aheadMs) < minAheadMs ? 0 : aheadMs;
+  }
+
+  #minute(): number {
+    return Math.floor(this.#clock.monotonic() / 60_000);
   }
 }

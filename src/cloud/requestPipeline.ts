@@ -1,5 +1,4 @@
 import { type Clock, sleep } from '../base/clock.ts';
-import { CloudClock } from './cloudClock.ts';
 import { DataProblems, type ProblemCollector } from './dataProblems.ts';
 import { Deadline, GivenUp, orAborted } from './deadline.ts';
 import type { SessionReply } from './decoders.ts';
@@ -16,7 +15,6 @@ import { checkStatus, type GoodAnswer, readAnswer } from './response.ts';
 import { retryWaitMs } from './retry.ts';
 import { Session, type SessionOptions } from './session.ts';
 
-/** What the pipeline is made of. */
 export interface PipelineOptions
   extends Omit<SessionOptions, 'send'>,
     Omit<HttpOptions, 'maxConnections' | 'connectTimeoutMs'> {
@@ -26,7 +24,6 @@ export interface PipelineOptions
   readonly routes: RouteOverrides;
 }
 
-/** How to make a call. */
 export interface CallOptions {
   /** If it is not given, a change is a `command` and any other call is a poll. A `list` goes before other polls. */
   readonly priority?: Exclude<Priority, 'device'>;
@@ -36,9 +33,7 @@ export interface CallOptions {
    * that attempt has ended. If the caller aborts the signal then, the request is not sent again.
    */
   readonly onFlight?: (isInFlight: boolean) => void;
-  /**
-   * The time limit, in ms. The default is the request timeout: for a command from now, for a poll from when it is sent.
-   */
+  /** In ms. The default is the request timeout: for a command from now, for a poll from when it is sent. */
   readonly timeoutMs?: number;
   /** Called with the status of the last answer, good or bad. */
   readonly onAnswer?: (status: number) => void;
@@ -51,10 +46,7 @@ interface PreparedCall {
   readonly request: HttpRequest;
   readonly options: CallOptions & { readonly isExpected?: () => boolean };
   readonly problems: ProblemCollector;
-  /**
-   * For a page of a vital list: the longest wait for its turn, in ms. A page that was sent within a minute may wait
-   * longer.
-   */
+  /** For a page of a vital list: how long it may wait for its turn, in ms, if it was not sent within a minute. */
   readonly maxWaitMs?: number;
 }
 
@@ -85,7 +77,6 @@ export class RequestPipeline {
   readonly session: Session;
   readonly rateLimits: RateLimits;
   readonly counter: RequestCounter;
-  readonly cloudClock: CloudClock;
   readonly missingRoutes = new MissingRoutes();
   readonly problems: DataProblems;
   readonly #options: PipelineOptions;
@@ -100,15 +91,10 @@ export class RequestPipeline {
     this.#options = options;
     this.#clock = clock;
     this.queue = new RequestQueue(options);
-    this.#http = new Http({
-      ...options,
-      maxConnections: maxConcurrency,
-      connectTimeoutMs: requestTimeoutMs,
-    });
+    this.#http = new Http({ ...options, maxConnections: maxConcurrency, connectTimeoutMs: requestTimeoutMs });
     this.session = new Session({ ...options, send: (call, token) => this.#sendForSession(call, token) });
     this.rateLimits = new RateLimits(clock, log);
     this.counter = new RequestCounter(clock);
-    this.cloudClock = new CloudClock(clock);
     this.problems = new DataProblems(log);
   }
 
@@ -179,27 +165,26 @@ export class RequestPipeline {
       if (used === null) throw tokenGone;
       return used;
     };
-    let response: HttpResponse | null = null;
-    for (let isRenewed = false; response === null; ) {
+    for (let isRenewed = false; ; ) {
       const renewal = this.session.renewalDue(!isPoll(job.priority));
       if (renewal !== null) await this.#waitForSession(renewal, job);
-      response = await this.#transmit(job, token).catch((error: unknown) => {
+      const response = await this.#transmit(job, token).catch((error: unknown) => {
         if (error === tokenGone) return null;
         throw error;
       });
-      if (response?.status !== 401) continue;
-      if (isRenewed) this.session.noteRefusal(name);
-      else if (await this.#waitForSession(this.session.replace(used, name), job)) {
-        isRenewed = true;
-        response = null;
-      }
+      if (response === null) continue;
+      const { status } = response;
+      if (status === 401 && !isRenewed) {
+        isRenewed = await this.#waitForSession(this.session.replace(used, name), job);
+        if (isRenewed) continue;
+      } else if (status === 401) this.session.noteRefusal(name);
+      if (status < 300) this.session.noteSuccess(name, used);
+      options.onAnswer?.(status);
+      const good = this.#readResponse(job, response);
+      if (name === 'refresh_token') this.session.adopt(good.reply as SessionReply);
+      if (name === 'sign_out') this.session.forget();
+      return good;
     }
-    if (response.status < 300) this.session.noteSuccess(name, used);
-    options.onAnswer?.(response.status);
-    const good = this.#readResponse(job, response);
-    if (name === 'refresh_token') this.session.adopt(good.reply as SessionReply);
-    if (name === 'sign_out') this.session.forget();
-    return good;
   }
 
   /**
@@ -245,14 +230,14 @@ export class RequestPipeline {
         // right outcome.
         if (!request.isChange && deadline.remainingMs() === 0 && !deadline.signal.aborted) throw lateAnswer;
       } finally {
-        if (isInFlight)
-          this.counter.recordEnded(response?.status ?? null, this.#clock.monotonic() - startedAt);
+        const ms = this.#clock.monotonic() - startedAt;
+        const status = response?.status ?? null;
+        if (isInFlight) this.counter.recordEnded(status, ms);
+        if (response) log.debug({ operation: name, status, ms: Math.round(ms) }, `Cloud request ${name}`);
         if (!job.hasTime) deadline.clear();
         if (isInFlight) options.onFlight?.(false);
       }
-      const ms = Math.round(this.#clock.monotonic() - startedAt);
-      log.debug({ operation: name, status: response.status, ms }, `Cloud request ${name}`);
-      this.cloudClock.record(response.header('date'));
+      this.counter.recordDate(response.header('date'));
       this.rateLimits.record(name, response);
       return response;
     };

@@ -1,12 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 
-/**
- * The most urgent first: valve commands and the renewal of the session, which they need, then other commands, then
- * lists of valves and leaks, then polls of single devices.
- */
+/** The most urgent first. `valve` is also the renewal of the session. `list` is a list of the account. */
 export type Priority = 'valve' | 'command' | 'list' | 'device';
 
-/** The limits of the queue. */
 interface RequestQueueOptions {
   readonly clock: Clock;
   /** The number of requests in flight, without valve commands. */
@@ -40,9 +36,7 @@ export function readSlots(maxConcurrency: number): number {
 interface Waiting {
   /** Starts the task in a slot of this priority. */
   readonly start: (slot: Priority) => void;
-  /** Since when it waits, in ms of the monotonic clock. */
-  readonly since: number;
-  /** When the task must be started, whatever else waits, on the same clock; infinity if it has no limit. */
+  /** When the task must be started, whatever else waits, in ms of the monotonic clock; infinity if it has no limit. */
   readonly latestAt: number;
 }
 
@@ -85,6 +79,7 @@ export class RequestQueue {
     task: () => Promise<T>,
     maxWaitMs = Number.POSITIVE_INFINITY,
   ): Promise<T> {
+    if (signal.aborted) return Promise.reject(signal.reason);
     return new Promise((resolve, reject) => {
       const start = (slot: Priority) => {
         leave();
@@ -96,8 +91,7 @@ export class RequestQueue {
           })
           .then(resolve, reject);
       };
-      const since = this.#clock.monotonic();
-      const entry = { start, since, latestAt: since + maxWaitMs };
+      const entry = { start, latestAt: this.#clock.monotonic() + maxWaitMs };
       const leave = () => {
         signal.removeEventListener('abort', giveUp);
         this.#waiting[priority].delete(entry);
@@ -107,10 +101,6 @@ export class RequestQueue {
         this.#startNext();
         reject(signal.reason);
       };
-      if (signal.aborted) {
-        reject(signal.reason);
-        return;
-      }
       signal.addEventListener('abort', giveUp);
       this.#waiting[priority].add(entry);
       this.#startNext();
@@ -119,13 +109,7 @@ export class RequestQueue {
 
   /** How long the budget delays the next poll of a device, in ms; 0 if it does not. */
   pollWaitMs(): number {
-    return this.#waitMs(Math.ceil(this.#budget * deviceShare));
-  }
-
-  /** The longest wait, so far, of a list with a limit to its waiting, in ms; 0 if there is no such list. */
-  limitedWaitMs(): number {
-    const limited = [...this.#waiting.list].filter(({ latestAt }) => latestAt < Number.POSITIVE_INFINITY);
-    return Math.max(0, ...limited.map(({ since }) => this.#clock.monotonic() - since));
+    return this.#waitMs('device');
   }
 
   /** Whether commands have used up the budget and their excess. Then a command that can wait should wait. */
@@ -156,15 +140,11 @@ export class RequestQueue {
       urgent.start(priority);
       return true;
     }
-    const [list, device] = [this.#next('list'), this.#next('device')];
-    const isTurnOfDevice = device !== undefined && this.#listsInARow >= maxListsInARow;
-    const poll = isTurnOfDevice ? device : (list ?? device);
-    const isWhole = isTurnOfDevice || list !== undefined;
-    const waitMs = poll
-      ? isWhole
-        ? this.#waitMs(this.#budget)
-        : this.pollWaitMs()
-      : Number.POSITIVE_INFINITY;
+    const isTurnOfDevice = this.#listsInARow >= maxListsInARow && this.#next('device') !== undefined;
+    const priority = this.#next('list') && !isTurnOfDevice ? 'list' : 'device';
+    const poll = this.#next(priority);
+    // A device whose turn it is may use the whole budget, as a list may.
+    const waitMs = poll ? this.#waitMs(isTurnOfDevice ? 'list' : priority) : Number.POSITIVE_INFINITY;
     if (!poll || waitMs > 0) {
       const lookInMs = Math.min(waitMs, lateInMs > 0 ? lateInMs : Number.POSITIVE_INFINITY);
       if (lookInMs < Number.POSITIVE_INFINITY) {
@@ -172,17 +152,16 @@ export class RequestQueue {
       }
       return false;
     }
-    this.#listsInARow = poll === list ? this.#listsInARow + 1 : 0;
+    this.#listsInARow = priority === 'list' ? this.#listsInARow + 1 : 0;
     this.#polledAt.push(now);
-    poll.start(poll === list ? 'list' : 'device');
+    poll.start(priority);
     return true;
   }
 
   /** The task that has waited longest with this priority; undefined if there is none or no slot for it. */
   #next(priority: Priority): Waiting | undefined {
-    if (!this.#hasSlot(priority, this.#maxConcurrency)) return undefined;
     const [first] = this.#waiting[priority];
-    return first;
+    return this.#hasSlot(priority, this.#maxConcurrency) ? first : undefined;
   }
 
   #firstToBeLate(): Waiting | undefined {
@@ -201,9 +180,10 @@ export class RequestQueue {
     return isLeftFree && command + list + device < limit;
   }
 
-  /** How long a poll must wait until fewer than `most` polls were sent in the last minute, in ms. */
-  #waitMs(most: number): number {
+  /** How long a poll must wait until its share of the budget allows one more within a minute, in ms. */
+  #waitMs(priority: 'list' | 'device'): number {
     this.#forgetOld();
+    const most = priority === 'list' ? this.#budget : Math.ceil(this.#budget * deviceShare);
     const sentAt = this.#polledAt.at(-most);
     return sentAt === undefined ? 0 : sentAt + minuteMs - this.#clock.monotonic();
   }

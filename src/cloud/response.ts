@@ -6,7 +6,7 @@ import { CloudError, type CloudErrorKind } from './errors.ts';
 import type { HttpResponse } from './http.ts';
 import { oneLine } from './oneLine.ts';
 import { type AnyOperation, type OperationName, operationRow } from './operations.ts';
-import { readRetryAfter } from './retry.ts';
+import { retryAfterOf } from './retry.ts';
 
 /** One page of a list. A number is null if the cloud did not send it. */
 export interface Page<T> {
@@ -82,12 +82,6 @@ export function checkStatus(
       said: body === undefined ? '' : said,
     },
   );
-}
-
-/** How long a 429 or a 503 requests to wait, in ms; null if it does not say. */
-export function retryAfterOf(answer: HttpResponse, nowMs: number): number | null {
-  if (answer.status !== 429 && answer.status !== 503) return null;
-  return readRetryAfter(answer.header('retry-after'), answer.header('date'), nowMs);
 }
 
 /**

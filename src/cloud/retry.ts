@@ -1,5 +1,6 @@
 import { type Backoff, backoffMs, type Random } from '../base/backoff.ts';
 import type { CloudError } from './errors.ts';
+import type { HttpResponse } from './http.ts';
 
 const maxAttempts = 3;
 const backoff: Backoff = { firstMs: 500, longestMs: 4_000 };
@@ -21,11 +22,10 @@ interface FailedAttempt {
 /** The wait in ms before the next attempt; null to give up. */
 export function retryWaitMs(failed: FailedAttempt, random: Random): number | null {
   const { retry, attempts, error, remainingMs } = failed;
-  if (attempts >= maxAttempts || !(retry === 'safe' ? isPassing(error) : provablyNotExecuted(error)))
-    return null;
-  const asked = error.retryAfterMs ?? 0;
-  if (asked > maxWaitForRetryMs) return null;
-  const waitMs = Math.max(asked, backoffMs(backoff, attempts, random));
+  const mayRepeat = retry === 'safe' ? isPassing(error) : provablyNotExecuted(error);
+  const askedMs = error.retryAfterMs ?? 0;
+  if (attempts >= maxAttempts || !mayRepeat || askedMs > maxWaitForRetryMs) return null;
+  const waitMs = Math.max(askedMs, backoffMs(backoff, attempts, random));
   return waitMs < remainingMs ? waitMs : null;
 }
 
@@ -39,13 +39,13 @@ export function provablyNotExecuted(error: CloudError): boolean {
 }
 
 /**
- * Reads a Retry-After header, in seconds or as a date, into ms from now, at most an hour; null if it cannot be read.
- * A date is measured against the answer's own Date, so that a wrong clock here does no harm.
+ * How long a 429 or a 503 requests to wait, in ms from now, at most an hour; null if it does not say. A date is measured
+ * against the answer's own Date, so that a wrong clock here does no harm.
  */
-export function readRetryAfter(value: string | null, date: string | null, nowMs: number): number | null {
-  if (value === null) return null;
-  const text = value.trim();
-  const answeredAt = Date.parse(date ?? '');
+export function retryAfterOf({ status, header }: Pick<HttpResponse, 'status' | 'header'>, nowMs: number) {
+  const text = header('retry-after')?.trim();
+  if (text === undefined || (status !== 429 && status !== 503)) return null;
+  const answeredAt = Date.parse(header('date') ?? '');
   const ms = /^\d+(\.\d+)?$/.test(text)
     ? Number(text) * 1_000
     : Date.parse(text) - (Number.isNaN(answeredAt) ? nowMs : answeredAt);

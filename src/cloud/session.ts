@@ -30,7 +30,6 @@ interface SessionMemory {
   save(session: StoredSession | null): void;
 }
 
-/** The account of a session, where the session is kept, and how its requests are sent. */
 export interface SessionOptions {
   readonly email: string;
   /** Called at each sign-in, and repeatedly after a rejection; may throw. */
@@ -44,9 +43,7 @@ export interface SessionOptions {
   readonly secrets: Secrets;
   /** Sends a session operation and reads its answer. */
   readonly send: (call: Call<'sign_in' | 'refresh_token'>, token: string | null) => Promise<SessionReply>;
-  /**
-   * Called when a changed password may be tried. If it is not given, the session does not look for a changed password.
-   */
+  /** Called when a changed password may be tried. If it is not given, nobody looks for a changed password. */
   readonly onPasswordChange?: (() => void) | undefined;
 }
 
@@ -71,10 +68,7 @@ const passwordCheckMs = 2_000;
 /** The wait between two renewals, for all callers, until a request has worked with the newest token. */
 const renewalBackoff: Backoff = { firstMs: 2_000, longestMs: 120_000 };
 
-/**
- * The token that all requests share. Only this class keeps it, renews it and gives it up. Two renewals never run at a
- * time.
- */
+/** The token that all requests share. Two renewals never run at a time. */
 export class Session {
   readonly #options: SessionOptions;
   readonly #clock: Clock;
@@ -87,17 +81,13 @@ export class Session {
   /** Operations that were answered 401 even with a new token. Their 401 says nothing about the session. */
   readonly #unauthorized = new Set<OperationName>();
   #renewEarlyFrom = Number.NEGATIVE_INFINITY;
-  /**
-   * How many renewals there were since a token last worked. The next two fields: until when the next one must wait, and
-   * why.
-   */
+  /** How many renewals there were since a token last worked, until when the next one must wait, and why. */
   #renewals = 0;
   #waitsUntil = Number.NEGATIVE_INFINITY;
   #failure: CloudError | null = null;
   #rejections: Rejections | null = null;
   #triedPassword: string | undefined;
   #isAttemptAsked = false;
-  #isPasswordNew = false;
   #cancelWatch = () => {};
   #isStopped = false;
 
@@ -126,14 +116,10 @@ export class Session {
   }
 
   get state(): SessionState {
-    if (this.#rejections) {
-      const nextAttemptAt = this.#clock.now() + this.#waitAfter(this.#rejections);
-      return {
-        status: 'rejected',
-        rejection: { reason: rejectionMessage(this.#rejections.said), nextAttemptAt },
-      };
-    }
-    return { status: this.#stored ? 'signed_in' : 'unknown', rejection: null };
+    if (!this.#rejections) return { status: this.#stored ? 'signed_in' : 'unknown', rejection: null };
+    const reason = rejectionMessage(this.#rejections.said);
+    const nextAttemptAt = this.#clock.now() + this.#attemptInMs(this.#rejections);
+    return { status: 'rejected', rejection: { reason, nextAttemptAt } };
   }
 
   /**
@@ -229,10 +215,7 @@ export class Session {
     this.#failure = null;
   }
 
-  /**
-   * Renews the session unless the back-off forbids it. All callers share one back-off, because too many sign-ins can
-   * lock the account.
-   */
+  /** All callers share one back-off, because too many sign-ins can lock the account. */
   async #renewWhenAllowed(): Promise<void> {
     const leftMs = this.#waitMs;
     if (this.#failure !== null && leftMs > 0) {
@@ -275,22 +258,20 @@ export class Session {
 
   async #signIn(): Promise<void> {
     const { email, log, secrets, send } = this.#options;
-    this.#checkLimits();
+    if (this.#rejections && this.#attemptInMs(this.#rejections) > 0) throw this.#authError(this.#rejections);
     const password = this.#readPassword();
     secrets.add(password);
     this.#triedPassword = password;
-    this.#isPasswordNew = false;
     const at = this.#clock.monotonic();
     try {
       this.adopt(await send({ operation: 'sign_in', body: { email, password } }, null));
       log.info('Signed in to the cloud');
     } catch (error) {
-      throw this.#failedSignIn(error, at);
+      throw error instanceof CloudError ? this.#failedSignIn(error, at) : error;
     }
   }
 
-  #failedSignIn(cause: unknown, at: number): unknown {
-    if (!(cause instanceof CloudError)) return cause;
+  #failedSignIn(cause: CloudError, at: number): CloudError {
     // An answer that is not JSON comes from a firewall or a proxy, not from the cloud. Only the 401 for rejected credentials
     // is known to come without JSON.
     const isRejected = cause.status === 401 || (cause.isJson && [400, 403, 422].includes(cause.status ?? 0));
@@ -309,14 +290,8 @@ export class Session {
     return error;
   }
 
-  #checkLimits(): void {
-    if (this.#rejections && this.#waitAfter(this.#rejections) > 0) {
-      throw this.#authError(this.#rejections);
-    }
-  }
-
-  /** The wait before the next sign-in, in ms. */
-  #waitAfter(rejections: Rejections): number {
+  /** The wait before the next sign-in after rejections, in ms. */
+  #attemptInMs(rejections: Rejections): number {
     const at = this.#isAttemptAsked ? earliestAttemptAt(rejections) : automaticAttemptAt(rejections);
     return Math.max(0, at - this.#clock.monotonic());
   }
@@ -324,7 +299,7 @@ export class Session {
   #authError(rejections: Rejections, status?: number): CloudError {
     const { said } = rejections;
     const key = rejectionMessage(said, status);
-    const next = `Next attempt in ${describeDuration(this.#waitAfter(rejections))}, or when the password file changes`;
+    const next = `Next attempt in ${describeDuration(this.#attemptInMs(rejections))}, or when the password file changes`;
     const message = this.#options.onPasswordChange ? joinSentences([key, next]) : key;
     return new CloudError('auth', 'sign_in', message, { status, key, said, mayHaveActed: false });
   }
@@ -332,29 +307,26 @@ export class Session {
   #readPassword(): string {
     try {
       return this.#options.password();
-    } catch (error) {
-      const why = errorMessage(error);
-      throw new CloudError('auth', 'sign_in', `cannot read the password: ${why}`, {
-        mayHaveActed: false,
-        cause: error,
-      });
+    } catch (cause) {
+      const message = `cannot read the password: ${errorMessage(cause)}`;
+      throw new CloudError('auth', 'sign_in', message, { mayHaveActed: false, cause });
     }
   }
 
   /** Looks for a changed password until one is accepted, and reports it as soon as it may be tried. */
   #watchPassword(): void {
     this.#cancelWatch();
-    const { onPasswordChange } = this.#options;
+    const { onPasswordChange, log } = this.#options;
     if (this.#isStopped || !onPasswordChange) return;
     this.#cancelWatch = this.#clock.after(passwordCheckMs, () => {
-      if (!this.#rejections) return;
-      if (!this.#isPasswordNew && this.#isPasswordChanged()) {
-        this.#isPasswordNew = true;
-        this.#isAttemptAsked = true;
-        this.#options.log.info('The password file has changed. Signing in again');
+      const isAllowed = this.#rejections && earliestAttemptAt(this.#rejections) <= this.#clock.monotonic();
+      if (!isAllowed || !this.#isPasswordChanged()) {
+        this.#watchPassword();
+        return;
       }
-      if (this.#isPasswordNew && this.#waitAfter(this.#rejections) === 0) onPasswordChange();
-      else this.#watchPassword();
+      this.#isAttemptAsked = true;
+      log.info('The password file has changed. Signing in again');
+      onPasswordChange();
     });
   }
 
@@ -374,12 +346,10 @@ export class Session {
 function signInError(error: CloudError): CloudError {
   const { kind, status, retryAfterMs, timedOut } = error;
   const isPassable = kind === 'unavailable' || kind === 'rateLimited' || kind === 'unreadable';
+  const isOwn = kind === 'invalid' || kind === 'unsupported';
   const hint = status === 404 || status === 405 ? '. Check cloud.base_url' : '';
   const key = `cannot sign in: ${error.key}${hint}`;
-  return new CloudError(
-    isPassable ? kind : kind === 'invalid' || kind === 'unsupported' ? 'auth' : 'unavailable',
-    'sign_in',
-    `cannot sign in: ${error.message}${hint}`,
-    { status, retryAfterMs, timedOut, key, mayHaveActed: false, cause: error },
-  );
+  const details = { status, retryAfterMs, timedOut, key, mayHaveActed: false, cause: error };
+  const message = `cannot sign in: ${error.message}${hint}`;
+  return new CloudError(isPassable ? kind : isOwn ? 'auth' : 'unavailable', 'sign_in', message, details);
 }

@@ -212,17 +212,15 @@ describe('the budget', () => {
 
 describe('a list with a limit to its waiting', () => {
   it.each([1, 4])('waits no longer, whatever the budget (%i slots)', async (slots) => {
-    const { clock, queue, started, ask, askBriefly } = bench(slots, 1);
+    const { clock, started, ask, askBriefly } = bench(slots, 1);
     await Promise.all(askBriefly(1, 'list'));
     started.length = 0;
     void ask('leaks', 'list', { maxWaitMs: 10_000 });
     void ask('hubs', 'list');
     await passTime(clock, 9_999, 3_333);
     expect(started).toEqual([]);
-    expect(queue.limitedWaitMs()).toBe(9_999);
     await passTime(clock, 1);
     expect(started).toEqual(['leaks']);
-    expect(queue.limitedWaitMs()).toBe(0);
   });
 
   it.each([1, 2, 4])('goes before a flood of valves and commands then (%i slots)', async (slots) => {

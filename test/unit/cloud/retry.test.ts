@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CloudError, type CloudErrorDetails, type CloudErrorKind } from '../../../src/cloud/errors.ts';
-import { readRetryAfter, retryWaitMs } from '../../../src/cloud/retry.ts';
+import { retryAfterOf, retryWaitMs } from '../../../src/cloud/retry.ts';
 
 const lowest = () => 0;
 const now = Date.parse('2026-03-01T12:00:00Z');
@@ -59,6 +59,12 @@ describe('a failed attempt of an operation that changes something', () => {
 });
 
 describe('Retry-After', () => {
+  const asked = (value: string | null, date: string | null = null, nowMs = now, status = 429) =>
+    retryAfterOf(
+      { status, header: (name) => ({ 'retry-after': value, date })[name as 'date'] ?? null },
+      nowMs,
+    );
+
   it.each([
     ['2', 2_000],
     ['0', 0],
@@ -68,15 +74,19 @@ describe('Retry-After', () => {
     ['Sun, 01 Mar 2026 11:00:00 GMT', 0],
     ['Mon, 01 Mar 2027 12:00:00 GMT', 3_600_000],
   ])('%j is a wait', (value, ms) => {
-    expect(readRetryAfter(value, null, now)).toBe(ms);
+    expect(asked(value)).toBe(ms);
   });
 
   it.each([[null], [''], ['soon'], ['-5x'], ['NaN'], ['Infinity']])('%j says nothing', (value) => {
-    expect(readRetryAfter(value, null, now)).toBeNull();
+    expect(asked(value)).toBeNull();
   });
 
   it("measures a date against the answer's own date, however wrong the clock is here", () => {
     const date = 'Sun, 01 Mar 2026 12:00:00 GMT';
-    expect(readRetryAfter('Sun, 01 Mar 2026 12:00:20 GMT', date, 0)).toBe(20_000);
+    expect(asked('Sun, 01 Mar 2026 12:00:20 GMT', date, 0)).toBe(20_000);
+  });
+
+  it('counts with a 503 too, and with no other answer', () => {
+    expect([503, 500, 200].map((status) => asked('2', null, now, status))).toEqual([2_000, null, null]);
   });
 });
