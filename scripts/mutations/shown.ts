@@ -320,7 +320,7 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'a list with an incident whose id cannot be used is not complete',
     file: 'src/cloud/decoders.ts',
-    text: 'each.ok ? each : { ...each, isLeftOut: false }',
+    text: 'rules.isNeverLeftOut ? refused(each.message) : each',
     replacement: 'each',
     tests: ['test/unit/cloud/crawl.test.ts'],
   },

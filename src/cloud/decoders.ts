@@ -37,15 +37,15 @@ export function isSafeId(id: string): boolean {
   return safeIdPattern.test(id);
 }
 
+/** Why a record cannot be read, and whether a list is complete without it: it is a device whose id cannot be used. */
+interface Refused {
+  readonly ok: false;
+  readonly message: string;
+  readonly isLeftOut: boolean;
+}
+
 /** The result of reading a record. Notices are oddities that were tolerated, to be reported once. */
-type Decoded<T> =
-  | { readonly ok: true; readonly value: T; readonly notices: readonly string[] }
-  | {
-      readonly ok: false;
-      readonly message: string;
-      /** Whether a list is complete without the record: it is a device whose id cannot be used. */
-      readonly isLeftOut: boolean;
-    };
+type Decoded<T> = { readonly ok: true; readonly value: T; readonly notices: readonly string[] } | Refused;
 
 /** Reads an answer, or a record of a list, tolerantly; never throws. */
 export type Decoder<T> = (value: unknown) => Decoded<T>;
@@ -76,161 +76,126 @@ const actions = z
   .default(null)
   .transform((list) => list ?? []);
 
+/** Fields that have the same schema. Records keep this order of fields. */
+function all<Name extends string, Schema>(schema: Schema, ...names: readonly Name[]): Record<Name, Schema> {
+  return Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>;
+}
+
+const named = <Fields extends object>(fields: Fields) => Object.keys(fields) as (keyof Fields & string)[];
+
 const incident = z.looseObject({
   id,
   detected_at: text,
   open: flag,
   possible_actions: actions,
-  severity: text,
-  signal_id: text,
-  sonic_id: text,
-  state: text,
-  type: text,
+  ...all(text, 'severity', 'signal_id', 'sonic_id', 'state', 'type'),
 });
 const property = z.looseObject({
   id,
   active: flag,
-  address: text,
-  city: text,
-  country: text,
-  created_at: text,
-  lat: number,
-  lng: number,
-  name: text,
-  postcode: text,
-  uprn: text,
+  ...all(text, 'address', 'city', 'country', 'created_at'),
+  ...all(number, 'lat', 'lng'),
+  ...all(text, 'name', 'postcode', 'uprn'),
 });
 const signal = z.looseObject({
   id,
-  name: text,
-  serial_no: text,
-  created_at: text,
+  ...all(text, 'name', 'serial_no', 'created_at'),
   cloud_connection: link,
-  boot_time: number,
-  modem_boot_time: number,
-  modem_version: text,
-  version: text,
+  ...all(number, 'boot_time', 'modem_boot_time'),
+  ...all(text, 'modem_version', 'version'),
   wifi_rssi: number,
 });
 const sonic = z.looseObject({
   id,
-  name: text,
-  serial_no: text,
-  created_at: text,
-  signal_id: text,
-  battery: text,
+  ...all(text, 'name', 'serial_no', 'created_at', 'signal_id', 'battery'),
   radio_connection: link,
   radio_rssi: number,
-  status: text,
-  valve_state: text,
+  ...all(text, 'status', 'valve_state'),
   auto_shut_off_enabled: z.boolean().nullable().optional(),
-  auto_shut_off_time_limit: figure.nullable().optional(),
-  auto_shut_off_volume_limit: figure.nullable().optional(),
+  ...all(figure.nullable().optional(), 'auto_shut_off_time_limit', 'auto_shut_off_volume_limit'),
 });
-const telemetry = z.looseObject({
-  pressure: number,
-  water_flow: number,
-  water_temp: number,
-  probed_at: number,
-});
+const telemetry = z.looseObject(all(number, 'pressure', 'water_flow', 'water_temp', 'probed_at'));
 
 // The bounds of request bodies do not apply to answers: every number that the cloud holds is shown.
 const notifications = z.looseObject({
-  ...tolerant(notificationFields, flag),
-  high_volume_threshold_litres: number,
-  long_flow_notification_delay_mins: number,
+  ...all(flag, ...named(notificationFields)),
+  ...all(number, 'high_volume_threshold_litres', 'long_flow_notification_delay_mins'),
 });
 const settings = z.looseObject({
-  ...tolerant(settingsFields, flag),
-  pressure_tests_schedule: text,
-  timezone: text,
-  webhook_url: text,
+  ...all(flag, ...named(settingsFields)),
+  ...all(text, 'pressure_tests_schedule', 'timezone', 'webhook_url'),
 });
-
-function tolerant<Fields extends object, Schema>(fields: Fields, schema: Schema) {
-  return Object.fromEntries(Object.keys(fields).map((name) => [name, schema])) as Record<
-    keyof Fields,
-    Schema
-  >;
-}
+const hub = z.looseObject(all(text, 'id', 'serial_no', 'status'));
 
 /** The answer to a sign-in; user_details has no known fields that the bridge needs. */
 export interface SessionReply {
   readonly token_details: string;
 }
 
-const user = z.looseObject({ id: text, email: text, first_name: text, last_name: text });
-const status = z.looseObject({ status: text });
-const signedOut = z.looseObject({ success: flag });
-const customerProperty = z.looseObject({ id: text, name: text });
-const leakProtection = z.looseObject({ leak_protection_enabled: flag });
-const pushNotifications = z.looseObject({ push_enabled: flag });
-const invitation = z.looseObject({ invitation_id: text });
-const job = z.looseObject({ job_id: text });
-const hub = z.looseObject({ id: text, serial_no: text, status: text });
+// A header can only carry these characters.
+const token = z.string().regex(/^[!-~]{1,8192}$/);
+
 const day = z.iso.date();
 const pressureTest = z.looseObject({ id: z.string() });
 // Negative litres are odd, but valid numbers. The sums of water use ignore them.
 const dayOfUsage = z.looseObject({ date: day, liters: figure });
 const category = z.looseObject({ id: z.string(), name: text });
 
-// A header can only carry these characters.
-const token = z.string().regex(/^[!-~]{1,8192}$/);
-const session = z.looseObject({ token_details: token });
-
 /** Longer texts are cut before people see them. */
 const longestText = 1_000;
 
-type KnownValues = Readonly<Record<string, readonly string[]>>;
-
-/** The known words of each field that takes one of several words. */
-const knownWords: Readonly<Record<'incident' | 'signal' | 'sonic', KnownValues>> = {
-  incident: { type: incidentTypes, severity: severities },
-  signal: { cloud_connection: connectionStates },
-  sonic: {
-    valve_state: [...valveStates, unknownState],
-    battery: batteryWords,
-    radio_connection: connectionStates,
-  },
-};
-
-const fieldsOf = ({ shape }: z.ZodObject) => Object.keys(shape);
-
 /** The fields that the program knows of the records that it reads, by the names of their decoders. */
-export const knownFields: ReadonlyMap<string, readonly string[]> = new Map([
-  ['property', fieldsOf(property)],
-  ['settings', fieldsOf(settings)],
-  ['notifications', fieldsOf(notifications)],
-  ['signal', fieldsOf(signal)],
-  ['sonic', fieldsOf(sonic)],
-  ['telemetry', fieldsOf(telemetry)],
-  ['incident', fieldsOf(incident)],
-  ['hub', fieldsOf(hub)],
-]);
+export const knownFields: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({ property, settings, notifications, signal, sonic, telemetry, incident, hub }).map(
+    ([name, { shape }]) => [name, Object.keys(shape)],
+  ),
+);
+
+/** What else a decoder looks at. */
+interface Rules {
+  /** The known words of each field that takes one of several words. Other words are kept, and reported. */
+  readonly words?: Readonly<Record<string, readonly string[]>>;
+  /** It has no id, and an object with none of the known fields is another kind of record. */
+  readonly isOfOneKind?: true;
+  /** A list misses it if it cannot be used, whatever its id is: it may be a leak. */
+  readonly isNeverLeftOut?: true;
+  /** Nothing of it is shown, so oddities are not reported. */
+  readonly isSecret?: true;
+}
+
+const ofOneKind = { isOfOneKind: true } as const;
 
 /** Decoders of one record or answer each. */
 export const decoders = {
-  incident: neverLeftOut(decoder<Incident>(incident, knownWords.incident)),
+  incident: decoder<Incident>(incident, {
+    isNeverLeftOut: true,
+    words: { type: incidentTypes, severity: severities },
+  }),
   property: decoder<Property>(property),
-  notifications: ofItsKind<NotificationSettings>(notifications),
-  settings: ofItsKind<PropertySettings>(settings),
+  notifications: decoder<NotificationSettings>(notifications, ofOneKind),
+  settings: decoder<PropertySettings>(settings, ofOneKind),
   // The answer to a change need not hold the changed fields.
   changedNotifications: decoder<NotificationSettings>(notifications),
   changedSettings: decoder<PropertySettings>(settings),
-  signal: decoder<Signal>(signal, knownWords.signal),
-  sonic: decoder<Sonic>(sonic, knownWords.sonic),
-  telemetry: ofItsKind<Telemetry>(telemetry),
-  // No notices of unknown words: nothing of a session is shown.
-  session: decoder<SessionReply>(session, null),
-  signedOut: decoder<{ readonly success: boolean | null }>(signedOut),
-  user: decoder<User>(user),
-  status: decoder<Status>(status),
-  customerProperty: decoder<CustomerProperty>(customerProperty),
-  leakProtection: decoder<LeakProtection>(leakProtection),
-  pushNotifications: decoder<PushNotifications>(pushNotifications),
-  invitation: decoder<Invitation>(invitation),
-  pressureTestJob: decoder<PressureTestJob>(job),
-  hub: ofItsKind<HubDetail>(hub),
+  signal: decoder<Signal>(signal, { words: { cloud_connection: connectionStates } }),
+  sonic: decoder<Sonic>(sonic, {
+    words: {
+      valve_state: [...valveStates, unknownState],
+      battery: batteryWords,
+      radio_connection: connectionStates,
+    },
+  }),
+  telemetry: decoder<Telemetry>(telemetry, ofOneKind),
+  session: decoder<SessionReply>(z.looseObject({ token_details: token }), { isSecret: true }),
+  signedOut: decoder<{ readonly success: boolean | null }>(z.looseObject({ success: flag })),
+  user: decoder<User>(z.looseObject(all(text, 'id', 'email', 'first_name', 'last_name'))),
+  status: decoder<Status>(z.looseObject({ status: text })),
+  customerProperty: decoder<CustomerProperty>(z.looseObject(all(text, 'id', 'name'))),
+  leakProtection: decoder<LeakProtection>(z.looseObject({ leak_protection_enabled: flag })),
+  pushNotifications: decoder<PushNotifications>(z.looseObject({ push_enabled: flag })),
+  invitation: decoder<Invitation>(z.looseObject({ invitation_id: text })),
+  pressureTestJob: decoder<PressureTestJob>(z.looseObject({ job_id: text })),
+  hub: decoder<HubDetail>(hub, ofOneKind),
   pressureTests: holder<PressureTests>('by_day', readTestsByDay),
   dailyUsage: holder<DailyUsage>('daily', (value) => readEntries('day', dayOfUsage, value)),
   applianceCategories: holder<ApplianceCategories>('categories', (value) =>
@@ -238,47 +203,33 @@ export const decoders = {
   ),
 } as const;
 
+function refused(message: string, isLeftOut = false): Refused {
+  return { ok: false, message, isLeftOut };
+}
+
 /**
  * A decoder that keeps unknown keys and words. A field of the wrong type becomes null, and wrong entries of a list are
  * left out. It fails only if the value is not an object or has no usable id.
  */
-function decoder<T>(schema: z.ZodType<T>, knownValues: KnownValues | null = {}): Decoder<T> {
-  const read = tolerantDecoder(schema);
+function decoder<T>(schema: z.ZodObject & z.ZodType<T>, rules: Rules = {}): Decoder<T> {
+  const read = tolerantDecoder<T>(schema);
   return (value) => {
-    if (isTooDeeplyNested(value)) return tooDeep;
+    if (isTooDeeplyNested(value)) return refused('it is nested too deeply');
     const each = read(value);
-    return each.ok ? { ...each, notices: [...each.notices, ...oddities(each.value, knownValues)] } : each;
+    if (!each.ok) return rules.isNeverLeftOut ? refused(each.message) : each;
+    const given = Object.keys(value as object);
+    const isKnown = given.length === 0 || given.some((field) => Object.hasOwn(schema.shape, field));
+    if (rules.isOfOneKind && !isKnown) return refused('it has none of the requested fields');
+    return { ...each, notices: [...each.notices, ...oddities(each.value as object, rules)] };
   };
 }
-
-/** A decoder of records that a list misses if they cannot be used, whatever their id is: such a record may be a leak. */
-function neverLeftOut<T>(read: Decoder<T>): Decoder<T> {
-  return (value) => {
-    const each = read(value);
-    return each.ok ? each : { ...each, isLeftOut: false };
-  };
-}
-
-/** A decoder of a record without an id. An object with none of the known fields is another kind of record. */
-function ofItsKind<T>(schema: z.ZodObject & z.ZodType<T>): Decoder<T> {
-  const read = decoder(schema);
-  const isOther = (fields: readonly string[]) =>
-    fields.length > 0 && !fields.some((field) => Object.hasOwn(schema.shape, field));
-  return (value) => {
-    const each = read(value);
-    if (!each.ok || !isOther(Object.keys(value as object))) return each;
-    return { ok: false, message: 'it has none of the requested fields', isLeftOut: false };
-  };
-}
-
-const tooDeep = { ok: false, message: 'it is nested too deeply', isLeftOut: false } as const;
 
 function tolerantDecoder<T>(schema: z.ZodType<T>): Decoder<T> {
   return (value) => {
     const first = schema.safeParse(value);
     if (first.success) return { ok: true, value: first.data, notices: [] };
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      return { ok: false, message: 'it is not an object', isLeftOut: false };
+      return refused('it is not an object');
     }
     const { issues } = first.error;
     const notices = new Map(
@@ -289,12 +240,10 @@ function tolerantDecoder<T>(schema: z.ZodType<T>): Decoder<T> {
     );
     const second = schema.safeParse(mend(value, issues));
     if (second.success) return { ok: true, value: second.data, notices: [...notices.values()] };
-    const badId = 'id' in value && typeof value.id === 'string' && !isSafeId(value.id);
-    if (badId) {
-      return { ok: false, message: `its id is not safe in a topic: ${quoted(value.id)}`, isLeftOut: true };
-    }
+    const hasBadId = 'id' in value && typeof value.id === 'string' && !isSafeId(value.id);
+    if (hasBadId) return refused(`its id is not safe in a topic: ${quoted(value.id)}`, true);
     const reasons = new Set(second.error.issues.map(({ path: [field] }) => notices.get(field)));
-    return { ok: false, message: [...reasons].join(', '), isLeftOut: false };
+    return refused([...reasons].join(', '));
   };
 }
 
@@ -312,7 +261,7 @@ function mend(value: object, issues: readonly z.core.$ZodIssue[]): Record<string
 const anyObject = z.looseObject({});
 
 /** The usable entries of a list or table, and notices about the others; null if it is not a list or table. */
-type Entries = { readonly good: unknown; readonly notices: readonly string[] } | null;
+type Entries = { readonly good: object; readonly notices: readonly string[] } | null;
 
 /**
  * A decoder of an answer that holds one list or table of entries. Bad entries are left out. If all entries are bad, it
@@ -320,59 +269,55 @@ type Entries = { readonly good: unknown; readonly notices: readonly string[] } |
  */
 function holder<T>(field: string, readHeld: (value: unknown) => Entries): Decoder<T> {
   return (value) => {
-    if (isTooDeeplyNested(value)) return tooDeep;
+    if (isTooDeeplyNested(value)) return refused('it is nested too deeply');
     const { data: held } = anyObject.safeParse(value);
-    const entries = readHeld(held?.[field]);
-    if (!entries) return { ok: false, message: `it has no ${field}`, isLeftOut: false };
+    const given = held?.[field];
+    const entries = readHeld(given);
+    if (!entries) return refused(`it has no ${field}`);
     const { good, notices } = entries;
-    if (isEmpty(good) && !isEmpty(held?.[field])) {
-      return { ok: false, message: `its ${field} cannot be read`, isLeftOut: false };
-    }
+    const isAnyGood = Object.keys(good).length > 0 || Object.keys(given as object).length === 0;
+    if (!isAnyGood) return refused(`its ${field} cannot be read`);
     return { ok: true, value: { ...held, [field]: good } as T, notices };
   };
-}
-
-function isEmpty(entries: unknown): boolean {
-  return Object.keys(entries as object).length === 0;
 }
 
 function readEntries(what: string, schema: z.ZodType, value: unknown): Entries {
   if (!Array.isArray(value)) return null;
   const good = value.flatMap((each) => {
-    const read = schema.safeParse(each);
-    return read.success ? [read.data] : [];
+    const { success, data } = schema.safeParse(each);
+    return success ? [data] : [];
   });
-  const bad = value.length - good.length;
-  return { good, notices: bad === 0 ? [] : [`a ${what} was skipped: unexpected format`] };
+  const notices = good.length === value.length ? [] : [`a ${what} was skipped: unexpected format`];
+  return { good, notices };
 }
 
 function readTestsByDay(value: unknown): Entries {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
   const days: [string, unknown][] = [];
-  const notices: string[] = [];
+  const notices = new Set<string>();
   for (const [date, tests] of Object.entries(value)) {
     const entries = day.safeParse(date).success ? readEntries('pressure test', pressureTest, tests) : null;
     if (entries) days.push([date, entries.good]);
-    notices.push(...(entries?.notices ?? ['a day was skipped: unexpected format']));
+    for (const notice of entries?.notices ?? ['a day was skipped: unexpected format']) notices.add(notice);
   }
-  return { good: Object.fromEntries(days), notices: [...new Set(notices)] };
+  return { good: Object.fromEntries(days), notices: [...notices] };
 }
 
 /** Notices about values that are kept although they are unknown words, or too long to show. */
-function oddities(record: unknown, knownValues: KnownValues | null): string[] {
-  const notices: string[] = [];
-  if (knownValues === null) return notices;
-  for (const [field, value] of Object.entries(record as object)) {
-    if (typeof value === 'string' && value.length > longestText) {
-      notices.push(`${field} has ${value.length} characters`);
-    }
-  }
-  for (const [field, known] of Object.entries(knownValues)) {
-    const value = (record as Record<string, unknown>)[field];
-    if (typeof value === 'string' && knownWord(known, value) === null)
-      notices.push(`unknown value of ${field}: ${quoted(value)}`);
-  }
-  return notices;
+function oddities(record: object, { words = {}, isSecret }: Rules): string[] {
+  if (isSecret) return [];
+  const texts = Object.entries(record).filter(
+    (field): field is [string, string] => typeof field[1] === 'string',
+  );
+  const long = texts.filter(([, value]) => value.length > longestText);
+  const unknown = Object.entries(words).flatMap(([field, known]) => {
+    const value = texts.find(([name]) => name === field)?.[1];
+    return value === undefined || knownWord(known, value) !== null ? [] : [{ field, value }];
+  });
+  return [
+    ...long.map(([field, value]) => `${field} has ${value.length} characters`),
+    ...unknown.map(({ field, value }) => `unknown value of ${field}: ${quoted(value)}`),
+  ];
 }
 
 /** The value as shown to people. It is never cut, because half a secret could not be recognised and hidden. */
