@@ -18,7 +18,6 @@ export interface ListResult<T> {
   readonly isInconsistent: boolean;
 }
 
-/** A list that comes in pages. */
 interface PagedList<T> {
   readonly operation: string;
   /** Pages requested at the same time. */
@@ -46,11 +45,11 @@ const maxFailures = 5;
 
 /** Reads all pages of a list; throws if not even the first page can be read. */
 export async function crawl<T extends { readonly id: string }>(list: PagedList<T>): Promise<ListResult<T>> {
-  const first = await readPages(list);
+  const first = judge(await readPages(list));
   if (first.unread) throw first.unread;
   if (first.flaw !== null || first.inconsistency === null) return resultOf(first);
 
-  const second = await readPages(list);
+  const second = judge(await readPages(list));
   if (second.flaw === null && second.inconsistency === null) return resultOf(second);
   const hasSameIds =
     second.byId.size === first.byId.size && [...second.byId.keys()].every((id) => first.byId.has(id));
@@ -62,14 +61,24 @@ export async function crawl<T extends { readonly id: string }>(list: PagedList<T
   return resultOf({ ...second, inconsistency, byId: new Map([...first.byId, ...second.byId]) });
 }
 
-function resultOf<T>({ byId, flaw, key, inconsistency }: Pass<T>): ListResult<T> {
+function resultOf<T>({ byId, flaw, key, inconsistency }: Verdict<T>): ListResult<T> {
   const problem = flaw ?? inconsistency;
   const isInconsistent = flaw === null && inconsistency !== null;
   return { records: [...byId.values()], complete: problem === null, problem, key, isInconsistent };
 }
 
-/** The result of one pass over the pages. */
+/** What one pass over the pages has read. */
 interface Pass<T> {
+  /** By number, in the order in which they came. */
+  readonly pages: Map<number, Page<T>>;
+  readonly byId: Map<string, T>;
+  readonly failures: Map<number, CloudError>;
+  /** Whether there are more pages than a list can have. */
+  isCutOff: boolean;
+}
+
+/** What follows from one pass over the pages. */
+interface Verdict<T> {
   readonly byId: ReadonlyMap<string, T>;
   /** Why the first page could not be read; undefined if it could. */
   readonly unread: CloudError | undefined;
@@ -87,17 +96,14 @@ interface Pass<T> {
 }
 
 async function readPages<T extends { readonly id: string }>(list: PagedList<T>): Promise<Pass<T>> {
-  const { operation, concurrency, readPage, onPage } = list;
-  const pages = new Map<number, Page<T>>();
-  const failures = new Map<number, CloudError>();
-  const byId = new Map<string, T>();
-  let isCutOff = false;
+  const pass: Pass<T> = { pages: new Map(), byId: new Map(), failures: new Map(), isCutOff: false };
+  const { pages, byId, failures } = pass;
   const request = async (number: number): Promise<Page<T> | null> => {
     try {
-      const page = await readPage(number);
+      const page = await list.readPage(number);
       if (page.pageNumber === null || page.pageNumber === number) return page;
       const message = `page ${number} was requested, page ${page.pageNumber} came`;
-      throw new CloudError('unreadable', operation, message);
+      throw new CloudError('unreadable', list.operation, message);
     } catch (error) {
       if (!(error instanceof CloudError)) throw error;
       failures.set(number, error);
@@ -109,39 +115,35 @@ async function readPages<T extends { readonly id: string }>(list: PagedList<T>):
     pages.set(number, page);
     for (const record of page.records) byId.set(record.id, record);
     const { totalPages = null, totalEntries = null } = pages.get(1) ?? {};
-    onPage?.(
-      { read: pages.size, announced: totalPages },
-      { read: entriesOf(pages), announced: totalEntries },
-    );
+    const entries = sum([...pages.values()].map(sizeOf));
+    list.onPage?.({ read: pages.size, announced: totalPages }, { read: entries, announced: totalEntries });
   };
-  const judge = () => judgePages(pages, byId, failures, isCutOff);
 
   const first = await request(1);
-  if (!first) return judge();
+  if (!first) return pass;
   take(1, first);
   const announced = first.totalPages;
   if (announced !== null) {
     let isPastEnd = false;
-    await forEachLimit(concurrency, numbers(2, Math.min(announced, maxPages)), async (number) => {
+    await forEachLimit(list.concurrency, numbers(2, Math.min(announced, maxPages)), async (number) => {
       if (isPastEnd || failures.size >= maxFailures) return;
       const page = await request(number);
       if (!page) return;
       isPastEnd ||= page.dropped === 0 && !hasNews(page);
       take(number, page);
     });
-    isCutOff = announced > maxPages && !isPastEnd;
-    const pass = judge();
-    if (pass.flaw !== null || pass.inconsistency === null) return pass;
+    pass.isCutOff = announced > maxPages && !isPastEnd;
+    const { flaw, inconsistency } = judge(pass);
+    if (flaw !== null || inconsistency === null) return pass;
   }
   // The list may have more pages than it announces.
   for (const number of numbers(Math.max(...pages.keys()) + 1, maxPages)) {
     const page = await request(number);
     if (!page) {
-      // If no number of pages is announced, a page that does not exist is the end, like an empty one.
-      if (announced === null && failures.get(number)?.kind === 'notFound') {
-        failures.delete(number);
-        take(number, { ...first, records: [], dropped: 0, missing: 0 });
-      }
+      const isMissing = failures.get(number)?.kind === 'notFound';
+      // A page that was not announced need not exist. If no number of pages is announced, it is the end, like an empty one.
+      if (announced !== null || isMissing) failures.delete(number);
+      if (announced === null && isMissing) take(number, { ...first, records: [], dropped: 0, missing: 0 });
       break;
     }
     const isLast = !hasNews(page);
@@ -149,32 +151,22 @@ async function readPages<T extends { readonly id: string }>(list: PagedList<T>):
     // taken, because it would look as if records had moved.
     if (!isLast || sizeOf(page) === 0) take(number, page);
     if (isLast) break;
-    isCutOff = number === maxPages;
+    pass.isCutOff = number === maxPages;
   }
-  // A failure on a page that was not announced is no failure: the page need not exist.
-  if (announced !== null) failures.clear();
-  return judge();
+  return pass;
 }
 
-function judgePages<T>(
-  pages: ReadonlyMap<number, Page<T>>,
-  byId: ReadonlyMap<string, T>,
-  failures: ReadonlyMap<number, CloudError>,
-  isCutOff: boolean,
-): Pass<T> {
+function judge<T>({ pages, byId, failures, isCutOff }: Pass<T>): Verdict<T> {
   const all = [...pages.values()];
   const { totalEntries = null, totalPages = null } = pages.get(1) ?? {};
   const sizeAt = (number: number) => sizeOf(pages.get(number));
-  const entries = entriesOf(pages);
-  const missing = all.reduce((sum, page) => sum + page.missing, 0);
-  const repeated = all.reduce((sum, { records }) => sum + records.length, 0) - byId.size;
-  const haveTotalsChanged = all.some(
-    (page) => page.totalEntries !== totalEntries || page.totalPages !== totalPages,
-  );
+  const entries = sum(all.map(sizeOf));
+  const missing = sum(all.map((page) => page.missing));
+  const repeated = sum(all.map(({ records }) => records.length)) - byId.size;
+  const isChanged = all.some((page) => page.totalEntries !== totalEntries || page.totalPages !== totalPages);
   const last = Math.max(...pages.keys());
   const isLastFull = sizeAt(last) > 0 && sizeAt(last) >= (pages.get(last)?.pageSize ?? sizeAt(1));
-  const filled = [...pages.keys()].filter((number) => sizeAt(number) > 0);
-  const end = Math.max(totalPages ?? 1, ...filled);
+  const end = Math.max(totalPages ?? 1, ...[...pages.keys()].filter((number) => sizeAt(number) > 0));
   const fullSize = Math.max(...all.map(sizeOf));
   const hasGap = sizeAt(end) === 0 || [...numbers(1, end - 1)].some((number) => sizeAt(number) < fullSize);
 
@@ -188,7 +180,7 @@ function judgePages<T>(
 
   let inconsistency: string | null = null;
   if (repeated > 0) inconsistency = `records seen on more than one page: ${repeated}`;
-  else if (haveTotalsChanged) inconsistency = 'the list changed while it was read';
+  else if (isChanged) inconsistency = 'the list changed while it was read';
   else if (totalEntries !== null && totalEntries !== entries)
     inconsistency = `${entries} records read, ${totalEntries} announced`;
   else if (totalEntries === null && isLastFull)
@@ -198,8 +190,8 @@ function judgePages<T>(
   return { byId, unread: failures.get(1), flaw, key: failed?.[1].key ?? null, inconsistency, isWhole };
 }
 
-function entriesOf(pages: ReadonlyMap<number, Page<unknown>>): number {
-  return [...pages.values()].reduce((sum, page) => sum + sizeOf(page), 0);
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
 }
 
 /** How many records a page has, including the unreadable ones. */

@@ -40,10 +40,6 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  abort(reason: GivenUp): void {
-    this.#controller.abort(reason);
-  }
-
   /** Ms that are left; Infinity while no time is set. */
   remainingMs(): number {
     return Math.max(0, this.#endsAt - this.#clock.monotonic());
@@ -64,7 +60,7 @@ export class Deadline {
    * sleeps, but the clock goes on. So this is called before anything is written, and when an answer has come.
    */
   check(leastMs = 0): void {
-    if (this.remainingMs() <= leastMs) this.abort(new GivenUp('timed out', true));
+    if (this.remainingMs() <= leastMs) this.#controller.abort(timedOut());
   }
 
   /** Ends the time limit. From then on, only a caller ends it. */
@@ -83,13 +79,16 @@ export class Deadline {
     this.#cancelTimer();
     this.#endsAt = endsAt;
     if (endsAt === Number.POSITIVE_INFINITY) return;
-    this.#cancelTimer = this.#clock.after(inMs, () => this.abort(new GivenUp('timed out', true)));
+    this.#cancelTimer = this.#clock.after(inMs, () => this.#controller.abort(timedOut()));
   }
 
   #abortFor({ reason }: AbortSignal): void {
-    this.abort(reason instanceof GivenUp ? reason : new GivenUp('given up by its caller', false));
+    const isOwn = reason instanceof GivenUp;
+    this.#controller.abort(isOwn ? reason : new GivenUp('given up by its caller', false));
   }
 }
+
+const timedOut = () => new GivenUp('timed out', true);
 
 /** The promise's outcome, or the signal's reason as soon as it aborts; the promise itself goes on. */
 export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -22,7 +22,6 @@ export interface HttpOptions {
   readonly dispatcher?: Dispatcher | undefined;
 }
 
-/** What the cloud answered, whatever its status. */
 export interface HttpResponse {
   readonly status: number;
   readonly header: (name: string) => string | null;
@@ -98,16 +97,6 @@ export class Http {
     const { clock } = this.#options;
     const startedAt = clock.monotonic();
     const answer = new Answer(request.wantsBody, clock, gate);
-    const failure = (where: string) => {
-      const { error, isSent } = answer;
-      if (error instanceof NetworkError) return error;
-      if (!(error instanceof GivenUp)) return describeFailure(error, this.#way, isSent);
-      const after = describeDuration(clock.monotonic() - startedAt);
-      const message = error.timedOut
-        ? `timeout: ${otherEndOf(this.#way)} ${where} after ${after}`
-        : error.message;
-      return new NetworkError(message, { mayHaveActed: isSent, timedOut: error.timedOut, cause: error });
-    };
     const giveUp = () => answer.giveUp(signal.reason);
     if (signal.aborted) giveUp();
     else {
@@ -125,20 +114,23 @@ export class Http {
     }
     await answer.ended;
     signal.removeEventListener('abort', giveUp);
-    const { status, headers, error, body } = answer;
-    if (status === null) throw failure(answer.isSent ? 'without an answer' : 'while connecting');
-    const header = (name: string) => {
-      const value = headers[name];
-      return (Array.isArray(value) ? value[0] : value) ?? null;
+    const { status, headers, error, isSent } = answer;
+    const failure = (where: string) => {
+      if (error instanceof NetworkError) return error;
+      if (!(error instanceof GivenUp)) return describeFailure(error, this.#way, isSent);
+      const after = describeDuration(clock.monotonic() - startedAt);
+      const message = error.timedOut
+        ? `timeout: ${otherEndOf(this.#way)} ${where} after ${after}`
+        : error.message;
+      return new NetworkError(message, { mayHaveActed: isSent, timedOut: error.timedOut, cause: error });
     };
-    const coding = header('content-encoding')?.trim().toLowerCase() ?? '';
-    const isPlain = coding === '' || coding === 'identity' || body.length === 0;
-    const readable = isPlain ? body : Buffer.alloc(0);
-    if (error !== null) return { status, header, body: readable, bodyProblem: failure('within the answer') };
-    if (isPlain) return { status, header, body, bodyProblem: null };
-    const whole = decompress(coding, body, answer.maxBytes);
-    if (whole instanceof NetworkError) return { status, header, body: readable, bodyProblem: whole };
-    return { status, header, body: whole, bodyProblem: null };
+    if (status === null) throw failure(isSent ? 'without an answer' : 'while connecting');
+    const header = (name: string) => [headers[name]].flat()[0] ?? null;
+    const whole = unpacked(header('content-encoding') ?? '', answer.body, answer.maxBytes);
+    const isWhole = !(whole instanceof NetworkError);
+    const body = isWhole ? whole : Buffer.alloc(0);
+    const problem = isWhole ? null : whole;
+    return { status, header, body, bodyProblem: error === null ? problem : failure('within the answer') };
   }
 
   #connect(count: number): Connections {
@@ -166,7 +158,9 @@ const decompressors: ReadonlyMap<string, typeof unzipSync> = new Map([
 ]);
 
 /** The body without its coding. The request names no coding, but some proxies compress every answer. */
-function decompress(coding: string, body: Buffer, maxBytes: number): Buffer | NetworkError {
+function unpacked(named: string, body: Buffer, maxBytes: number): Buffer | NetworkError {
+  const coding = named.trim().toLowerCase();
+  if (coding === '' || coding === 'identity' || body.length === 0) return body;
   try {
     const whole = decompressors.get(coding)?.(body, { maxOutputLength: maxBytes });
     if (whole) return whole;
@@ -182,7 +176,7 @@ function decompress(coding: string, body: Buffer, maxBytes: number): Buffer | Ne
  * has no place for the gate.
  */
 class Answer implements Dispatcher.DispatchHandler {
-  /** Whether the request has passed the gate. */
+  /** Whether it has passed the gate. */
   isSent = false;
   /** Null until the headers have come. */
   status: number | null = null;

@@ -64,24 +64,22 @@ export function checkStatus(
   }
   const [kind, meaning] =
     meanings[status] ?? (status < 500 ? ['rejected', 'not accepted'] : ['unavailable', 'server error']);
-  const message = `the cloud answered ${status} (${meaning})`;
   const text = bodyText(answer);
   const body = parseJson(text, hide)?.value;
-  const said = body === undefined ? plainMessage(status, hide(text)) : messageIn(body);
-  return new CloudError(
-    kind,
-    name,
-    said && said.toLowerCase() !== meaning ? `${message}: ${said}` : message,
-    {
-      status,
-      // During an outage the status can change from one answer to the next, so the key leaves it out.
-      key: status < 500 ? message : meaning,
-      retryAfterMs: retryAfterOf(answer, nowMs) ?? undefined,
-      mayHaveActed: kind === 'unavailable',
-      isJson: typeof body === 'object' && body !== null,
-      said: body === undefined ? '' : said,
-    },
-  );
+  // A body that is not JSON may be a web page, whose text does not fit into a line.
+  const isPlain = status < 500 && !/^\s*</.test(text);
+  const said = body !== undefined ? messageIn(body) : isPlain ? oneLine(hide(text)) : '';
+  const message = `the cloud answered ${status} (${meaning})`;
+  const whole = said && said.toLowerCase() !== meaning ? `${message}: ${said}` : message;
+  return new CloudError(kind, name, whole, {
+    status,
+    // During an outage the status can change from one answer to the next, so the key leaves it out.
+    key: status < 500 ? message : meaning,
+    retryAfterMs: retryAfterOf(answer, nowMs) ?? undefined,
+    mayHaveActed: kind === 'unavailable',
+    isJson: typeof body === 'object' && body !== null,
+    said: body === undefined ? '' : said,
+  });
 }
 
 /**
@@ -96,19 +94,22 @@ export function readAnswer(
 ): GoodAnswer {
   const { reply, session, control } = operationRow(name);
   const hide = (text: string) => secrets.hide(text);
-  const parse = (text: string) => parseJson(text, session ? undefined : (each) => secrets.hideInData(each));
+  const isDone = reply.kind === 'acknowledgement' || control !== undefined;
+  if (answer.bodyProblem && !isDone) throw answer.bodyProblem;
+  const text = answer.bodyProblem ? '' : bodyText(answer);
+  const whole = parseJson(text, session ? undefined : (each) => secrets.hideInData(each));
   // A success status means that the change was done, whatever the body is: none (204), or an unknown one.
-  if (reply.kind === 'acknowledgement' || control) {
-    return readAcknowledgement(reply.decode, answer, parse, report, hide);
+  if (isDone) {
+    const sent = whole?.text ?? (text.trim() === '' ? null : JSON.stringify(hide(text)));
+    const read = reply.decode(whole?.value);
+    if (read.ok) for (const notice of read.notices) report('info', notice);
+    return { reply: read.ok ? read.value : null, sent };
   }
-  if (answer.bodyProblem) throw answer.bodyProblem;
   const { status } = answer;
   const unreadable = (what: string, detail = '') => {
     const key = `the cloud's answer ${what}`;
     return new CloudError('unreadable', name, detail ? `${key}: ${detail}` : key, { status, key });
   };
-  const text = bodyText(answer);
-  const whole = parse(text);
   if (!whole) {
     if (text.trim() === '') throw unreadable('is empty');
     // The answer may hold a token that is not registered as a secret yet.
@@ -137,29 +138,11 @@ function bodyText({ body }: HttpResponse): string {
   return utf8.decode(body);
 }
 
-function readAcknowledgement(
-  read: AnyDecoder,
-  answer: HttpResponse,
-  parse: (text: string) => Json | undefined,
+function readPage(
+  readRecord: AnyOperation['reply']['decode'],
+  body: unknown,
   report: Report,
-  hide: (text: string) => string,
-): GoodAnswer {
-  const text = answer.bodyProblem ? '' : bodyText(answer);
-  const said = parse(text);
-  const sent = said?.text ?? (text.trim() === '' ? null : JSON.stringify(hide(text)));
-  const acknowledged = read(said?.value);
-  if (!acknowledged.ok) return { reply: null, sent };
-  for (const notice of acknowledged.notices) report('info', notice);
-  return { reply: acknowledged.value, sent };
-}
-
-type AnyDecoder = AnyOperation['reply'] extends infer Each
-  ? Each extends { decode: infer D }
-    ? D
-    : never
-  : never;
-
-function readPage(readRecord: AnyDecoder, body: unknown, report: Report): Page<unknown> | string {
+): Page<unknown> | string {
   const envelope = readEnvelope(body);
   if (!envelope.ok) return envelope.message;
   for (const notice of envelope.notices) report('info', notice);
@@ -193,16 +176,9 @@ function asCount(value: number | null): number | null {
 
 /** Keys under which services put their error messages, the plainest first. */
 const messageKeys = [
-  'message',
-  'detail',
-  'error',
-  'error_description',
-  'description',
-  'msg',
-  'reason',
-  'title',
+  ...['message', 'detail', 'error', 'error_description'],
+  ...['description', 'msg', 'reason', 'title'],
 ];
-
 const maxMessages = 5;
 
 /**
@@ -219,22 +195,14 @@ function messagesIn(said: unknown): string[] {
   if (Array.isArray(said)) return said.flatMap(messagesIn);
   if (typeof said !== 'object' || said === null) return [];
   const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(said));
-  const [plain = []] = messageKeys
-    .map((key) => messagesIn(fields.get(key)))
-    .filter(({ length }) => length > 0);
+  const plain = messageKeys.map((key) => messagesIn(fields.get(key))).find(({ length }) => length > 0) ?? [];
   const errors = fields.get('errors');
-  const isByField = typeof errors === 'object' && errors !== null && !Array.isArray(errors);
-  const others = isByField
-    ? Object.entries(errors).flatMap(([field, each]) =>
-        messagesIn(each).map((message) => `${field}: ${message}`),
-      )
-    : messagesIn(errors);
-  return [...plain, ...others];
-}
-
-/** The message in a body that is not JSON. A web page is left out, because its text does not fit into a line. */
-function plainMessage(status: number, text: string): string {
-  return status >= 500 || /^\s*</.test(text) ? '' : oneLine(text);
+  if (typeof errors !== 'object' || errors === null || Array.isArray(errors)) {
+    return [...plain, ...messagesIn(errors)];
+  }
+  const ofField = ([field, each]: [string, unknown]) =>
+    messagesIn(each).map((message) => `${field}: ${message}`);
+  return [...plain, ...Object.entries(errors).flatMap(ofField)];
 }
 
 /** A JSON text and its value. */
