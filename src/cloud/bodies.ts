@@ -1,43 +1,32 @@
 import { z } from 'zod';
 import { emailPattern } from '../base/email.ts';
+import { all, kinds } from './fields.ts';
+
+const { text, flag, number, whole } = kinds;
 
 /** The notification settings that can be changed. */
 export const notificationFields = {
-  battery_too_low_to_move_handle: z.boolean(),
-  cloud_disconnection: z.boolean(),
-  device_handle_moved: z.boolean(),
-  health_check_failed: z.boolean(),
-  high_humidity: z.boolean(),
-  high_humidity_threshold: z.boolean(),
-  high_temperature: z.boolean(),
-  high_temperature_threshold: z.boolean(),
-  high_volume_threshold_litres: z.int(),
-  legionella_risk: z.boolean(),
-  long_flow_notification_delay_mins: z.int(),
-  low_battery_level: z.boolean(),
-  low_temperature: z.boolean(),
-  low_temperature_threshold: z.boolean(),
-  low_water_temperature: z.boolean(),
-  pressure_test_failed: z.boolean(),
-  pressure_test_skipped: z.boolean(),
-  radio_disconnection: z.boolean(),
-  water_presence_detected: z.boolean(),
+  ...all(flag, 'battery_too_low_to_move_handle', 'cloud_disconnection', 'device_handle_moved'),
+  ...all(flag, 'health_check_failed', 'high_humidity', 'high_humidity_threshold'),
+  ...all(flag, 'high_temperature', 'high_temperature_threshold'),
+  high_volume_threshold_litres: whole,
+  legionella_risk: flag,
+  long_flow_notification_delay_mins: whole,
+  ...all(flag, 'low_battery_level', 'low_temperature', 'low_temperature_threshold'),
+  ...all(flag, 'low_water_temperature', 'pressure_test_failed', 'pressure_test_skipped'),
+  ...all(flag, 'radio_disconnection', 'water_presence_detected'),
 } as const;
 /** The property settings that can be changed. */
 export const settingsFields = {
-  auto_shut_off: z.boolean(),
-  pressure_tests_enabled: z.boolean(),
+  ...all(flag, 'auto_shut_off', 'pressure_tests_enabled'),
   pressure_tests_schedule: z
     .string()
     .regex(/^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$/)
     .describe('a time HH:MM:SS'),
-  timezone: z.string(),
-  webhook_enabled: z.boolean(),
-  webhook_url: z.string(),
+  timezone: text,
+  webhook_enabled: flag,
+  webhook_url: text,
 } as const;
-
-const action = z.string();
-const name = z.string();
 
 /**
  * The bodies that operations take, as strict as the interface document and no stricter: it requires one field, the action
@@ -45,34 +34,31 @@ const name = z.string();
  */
 export const bodies = {
   property: some({
-    active: z.boolean(),
-    address: z.string(),
-    city: z.string(),
-    country: z.string(),
-    created_at: z.string(),
-    lat: z.number(),
-    lng: z.number(),
-    name,
-    postcode: z.string(),
-    uprn: z.string(),
+    active: flag,
+    ...all(text, 'address', 'city', 'country', 'created_at'),
+    ...all(number, 'lat', 'lng'),
+    ...all(text, 'name', 'postcode', 'uprn'),
   }),
   notifications: some(notificationFields),
   settings: some(settingsFields),
-  name: some({ name }),
-  incidentAction: some({ action }),
+  name: some({ name: text }),
+  incidentAction: some({ action: text }),
   valveAction: z.strictObject({ action: z.enum(['open', 'close']) }),
   // The same e-mail pattern as in the configuration. Only the cloud knows whether the account has that address.
-  credentials: some({ email: z.email({ pattern: emailPattern }), password: z.string() }),
-  refreshToken: some({ refresh_token: z.string() }),
+  credentials: some({
+    email: z.email({ pattern: emailPattern }).describe('an e-mail address'),
+    password: text,
+  }),
+  refreshToken: some({ refresh_token: text }),
 
-  openAction: someAndMore({ action }),
-  newProperty: someAndMore({ name }),
-  customerProperty: someAndMore({ name }),
-  configuration: someAndMore({ leak_protection_enabled: z.boolean() }),
-  user: someAndMore({ first_name: z.string(), last_name: z.string() }),
-  invitation: someAndMore({ email: z.string(), role: z.string() }),
-  customerNotifications: someAndMore({ push_enabled: z.boolean() }),
-  pressureTest: someAndMore({ source: z.string() }),
+  openAction: someAndMore({ action: text }),
+  newProperty: someAndMore({ name: text }),
+  customerProperty: someAndMore({ name: text }),
+  configuration: someAndMore({ leak_protection_enabled: flag }),
+  user: someAndMore({ first_name: text, last_name: text }),
+  invitation: someAndMore({ email: text, role: text }),
+  customerNotifications: someAndMore({ push_enabled: flag }),
+  pressureTest: someAndMore({ source: text }),
 } as const;
 
 /** An object that may have any of the fields, and no others. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { incidentTypes } from '../model/records.ts';
 import { bodies } from './bodies.ts';
 import { type Decoder, decoders } from './decoders.ts';
+import { kinds } from './fields.ts';
 
 /** What MQTT must be allowed to change (the option `control`) before an operation may be called. */
 export type Control = 'valves' | 'incidents' | 'pressure_tests' | 'settings' | 'account';
@@ -59,25 +60,26 @@ export interface OperationRow<Path extends string, T> {
   readonly session?: true;
 }
 
-const pageNumber = z.int().min(1).optional();
+const { text, flag, whole } = kinds;
+const pageNumber = kinds.page.optional();
 const anyPage = { query: z.strictObject({ page: pageNumber }) };
-const byName = { query: z.strictObject({ name: z.string().optional(), page: pageNumber }) };
+const byName = { query: z.strictObject({ name: text.optional(), page: pageNumber }) };
 const incidentFilter = {
   query: z.strictObject({
     type: z.enum(incidentTypes).optional(),
-    open: z.boolean().optional(),
+    open: flag.optional(),
     page: pageNumber,
   }),
 };
 const propertyFilter = {
   query: z.strictObject({
-    name: z.string().optional(),
+    name: text.optional(),
     membership_role: z.enum(['owner', 'user', 'guest']).optional(),
-    search: z.string().optional(),
+    search: text.optional(),
     page: pageNumber,
   }),
 };
-const monthFilter = { query: z.strictObject({ month: z.int().optional(), year: z.int().optional() }) };
+const monthFilter = { query: z.strictObject({ month: whole.optional(), year: whole.optional() }) };
 
 type Number = number | null;
 type Core = 'number' | 'method' | 'path' | 'retry' | 'reply';

@@ -28,6 +28,7 @@ import {
 import { unknownState } from '../model/valve.ts';
 import { knownWord } from '../model/words.ts';
 import { notificationFields, settingsFields } from './bodies.ts';
+import { all } from './fields.ts';
 
 /** Ids that are safe in a path, a topic and a unique id. `bridge` is excluded: the bridge's own device has that id. */
 const safeIdPattern = /^(?!bridge(_\d+)?$)[A-Za-z0-9_-]{1,128}$/;
@@ -75,11 +76,6 @@ const actions = z
   .nullable()
   .default(null)
   .transform((list) => list ?? []);
-
-/** Fields that have the same schema. Records keep this order of fields. */
-function all<Name extends string, Schema>(schema: Schema, ...names: readonly Name[]): Record<Name, Schema> {
-  return Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>;
-}
 
 const named = <Fields extends object>(fields: Fields) => Object.keys(fields) as (keyof Fields & string)[];
 

@@ -27,15 +27,21 @@ export interface CallFault {
   readonly message: string;
 }
 
-/** What JSON Schema says about a field. */
-interface FieldSchema {
-  readonly type?: string;
-  /** Which values it takes, if the other keys do not say so. */
-  readonly description?: string;
-  readonly enum?: readonly string[];
-  readonly format?: string;
-  readonly minimum?: number;
-  readonly maximum?: number;
+/** The schemas of fields, with the words for what they take. A field without such words takes any text. */
+export const kinds = {
+  text: z.string(),
+  flag: z.boolean().describe('true or false'),
+  number: z.number().describe('a number'),
+  whole: z.int().describe('a whole number'),
+  page: z.int().min(1).describe('a whole number from 1'),
+} as const;
+
+/** Fields that have the same schema. Their order stays, since records keep it. */
+export function all<Name extends string, Schema>(
+  schema: Schema,
+  ...names: readonly Name[]
+): Record<Name, Schema> {
+  return Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>;
 }
 
 /** The fields of a schema, in its order. */
@@ -43,31 +49,12 @@ export function fieldsOf(schema: z.ZodType | undefined): Fields {
   if (!schema) return { fields: [], isOpen: false };
   const { properties = {}, required = [], additionalProperties } = z.toJSONSchema(schema, { io: 'input' });
   const fields = Object.entries(properties).map(([name, property]) => {
-    const known = property as FieldSchema;
+    const known = property as { readonly description?: string; readonly enum?: readonly string[] };
     const choices = known.enum ?? null;
-    return { name, isRequired: required.includes(name), takes: takenBy(known), choices };
+    const takes = known.description ?? (choices ? `one of ${choices.join(', ')}` : 'text');
+    return { name, isRequired: required.includes(name), takes, choices };
   });
   return { fields, isOpen: additionalProperties !== false };
-}
-
-function takenBy({ type, description, enum: choices, format, minimum, maximum }: FieldSchema): string {
-  if (description !== undefined) return description;
-  if (choices) return `one of ${choices.join(', ')}`;
-  switch (type) {
-    case 'boolean':
-      return 'true or false';
-    case 'integer':
-      return `a whole number${bounds(minimum, maximum)}`;
-    case 'number':
-      return 'a number';
-    default:
-      return format === 'email' ? 'an e-mail address' : 'text';
-  }
-}
-
-function bounds(minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER): string {
-  if (maximum < Number.MAX_SAFE_INTEGER) return ` from ${minimum} to ${maximum}`;
-  return minimum > Number.MIN_SAFE_INTEGER ? ` from ${minimum}` : '';
 }
 
 /** What the schema finds wrong with a value. The value itself is not repeated, since it may be a secret. */
@@ -79,14 +66,9 @@ export function faultsOf(
 ): CallFault[] {
   const { fields } = fieldsOf(schema);
   const given = new Map(Object.entries(value ?? {}));
+  const names = fields.map(({ name }) => name);
   const faults = error.issues.flatMap((issue): CallFault[] => {
-    if (issue.code === 'unrecognized_keys') {
-      return unknownNames(
-        place,
-        issue.keys,
-        fields.map(({ name }) => name),
-      );
-    }
+    if (issue.code === 'unrecognized_keys') return unknownNames(place, issue.keys, names);
     const field = fields.find(({ name }) => name === issue.path[0]);
     if (!field) {
       const message = issue.code === 'custom' ? issue.message : 'must be an object';
@@ -100,9 +82,7 @@ export function faultsOf(
     return [{ place, name, message: `must be ${takes}${hint}` }];
   });
   // A value can be wrong in several ways that lead to the same message.
-  const isFirst = ({ name, message }: CallFault, index: number) =>
-    faults.findIndex((each) => each.name === name && each.message === message) === index;
-  return faults.filter(isFirst);
+  return [...new Map(faults.map((fault) => [`${fault.name} ${fault.message}`, fault])).values()];
 }
 
 const mostNamed = 10;
