@@ -26,22 +26,16 @@ import type { SessionState } from './session.ts';
  * failure is a `CloudError`.
  */
 
-/** What a client of the cloud is made of. */
 export interface CloudClientOptions extends Omit<PipelineOptions, 'random'> {
   readonly random?: Random;
 }
 
-/** How to read a list. */
 export interface ListOptions extends CallOptions {
   readonly onPage?: PageWatcher;
-  /**
-   * Whether the bridge knows records of this list by the time of the answer, from this run or the last one. If it does,
-   * a 404 does not mean that the cloud has no such list, and the list is read again.
-   */
+  /** Whether records of this list are known, from this run or the last one. Then a 404 does not mean that it has no route. */
   readonly isExpected?: () => boolean;
 }
 
-/** The answer to a call: as the bridge uses it, and as the cloud sent it. */
 export interface Answered<Name extends OperationName> {
   readonly reply: ReplyOf<Name>;
   /** JSON, without a key that the cloud did not send; null if the answer was empty. */
@@ -73,7 +67,6 @@ interface Traffic {
   readonly meanMs: number;
 }
 
-/** A call, before it is checked. */
 interface OwnCall<Name extends OperationName> {
   readonly operation: Name;
   readonly params?: Readonly<Record<string, string>>;
@@ -83,7 +76,6 @@ interface OwnCall<Name extends OperationName> {
 /** How long the other pages of a vital list may wait, in ms. A list of a thousand pages must keep to the budget. */
 const maxPageWaitMs = 10_000;
 
-/** The cloud, as the rest of the program sees it: its operations and lists, and what is known of its limits and faults. */
 export class CloudClient {
   readonly #options: CloudClientOptions;
   readonly #pipeline: RequestPipeline;
@@ -110,8 +102,7 @@ export class CloudClient {
     call: Call<Name>,
     options: CallOptions = {},
   ): Promise<ReplyOf<Name>> {
-    const { reply } = await this.callRaw(call, options);
-    return reply;
+    return (await this.callRaw(call, options)).reply;
   }
 
   /** Does one operation for a caller who also needs the answer as the cloud sent it. */
@@ -127,7 +118,7 @@ export class CloudClient {
     return answer as Answered<Name>;
   }
 
-  /** Reads a whole list; throws only if not even its first page can be read. */
+  /** Throws only if not even the first page can be read. */
   readList<Name extends ListName>(
     call: Call<Name>,
     options: ListOptions = {},
@@ -135,10 +126,7 @@ export class CloudClient {
     return this.#readWhole(call, options, ({ reply }) => reply as Page<RecordOf<Name> & { id: string }>);
   }
 
-  /**
-   * Reads a whole list for a caller who needs all records as the cloud sent them, in the form of `parseExact`. Their IDs
-   * may be of any kind.
-   */
+  /** All records as the cloud sent them, in the form of `parseExact`. Their IDs may be of any kind. */
   async readListRaw<Name extends ListName>(
     call: Call<Name>,
     options: ListOptions = {},
@@ -157,7 +145,6 @@ export class CloudClient {
     return this.#pipeline.missingRoutes.has(name) ? 'unavailable' : 'available';
   }
 
-  /** Whether an operation can be called. */
   isOffered(name: OperationName): boolean {
     return this.operationState(name) === 'available';
   }
@@ -167,7 +154,7 @@ export class CloudClient {
     return this.#pipeline.missingRoutes.mayBeMissing(name);
   }
 
-  /** The number of requests in flight at most. A caller need not make more at a time. */
+  /** A caller need not make more requests at a time. */
   get maxConcurrency(): number {
     return this.#options.maxConcurrency;
   }
@@ -185,7 +172,6 @@ export class CloudClient {
     };
   }
 
-  /** How the requests so far have ended. */
   get requestTotals(): RequestTotals {
     return this.#pipeline.counter.totals;
   }
@@ -204,13 +190,12 @@ export class CloudClient {
     return this.#pipeline.session.state;
   }
 
-  /** The oddities in the cloud's latest answers. */
   problems(): readonly DataProblem[] {
     return this.#pipeline.problems.latest();
   }
 
   /**
-   * A user wants everything read now. Polls no longer wait out the cloud's rate limits. After a rejected password the
+   * A user wants everything read now: polls no longer wait out the cloud's rate limits, and after a rejected password the
    * next call signs in at once, within the hard limits.
    */
   refresh(): void {

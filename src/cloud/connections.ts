@@ -2,10 +2,9 @@ import { Socket } from 'node:net';
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { joinedLookUp } from './lookUp.ts';
 
-/** Where connections go, and how many. */
 interface ConnectionsOptions {
   readonly origin: string;
-  /** The largest number of connections. */
+  /** At most. */
   readonly count: number;
   readonly connectTimeoutMs: number;
   /** The proxy on the way; null for none. */
@@ -78,11 +77,10 @@ export class Connections {
       else callback(null, tcp);
     });
     if (!(socket instanceof Socket)) return;
-    const sets = [this.#sockets, allSockets];
-    for (const set of sets) set.add(socket);
-    socket.once('close', () => {
-      for (const set of sets) set.delete(socket);
-    });
+    for (const sockets of [this.#sockets, allSockets]) {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+    }
   }
 }
 
@@ -92,25 +90,5 @@ export class Connections {
  * freed while OpenSSL still uses it, which ends the process.
  */
 function inTurnOfItsOwn(connect: buildConnector.connector): buildConnector.connector {
-  return (options, callback) =>
-    connect(options, (...outcome) => {
-      if (outcome[1]) passOverContinue(outcome[1]);
-      setImmediate(callback, ...outcome);
-    });
-}
-
-const continueLine = Buffer.from('HTTP/1.1 100 ');
-
-/**
- * Some servers and proxies send `100 Continue` before the answer. undici ends the connection then, but skips other
- * interim answers, so 100 is read as 103.
- */
-function passOverContinue(socket: Socket): void {
-  const read = socket.read.bind(socket);
-  socket.read = (size?: number) => {
-    const chunk: unknown = read(size);
-    if (!Buffer.isBuffer(chunk)) return chunk;
-    if (chunk.subarray(0, continueLine.length).equals(continueLine)) chunk.write('103', 9, 'latin1');
-    return chunk;
-  };
+  return (options, callback) => connect(options, (...outcome) => void setImmediate(callback, ...outcome));
 }

@@ -27,7 +27,7 @@ export interface CloudErrorDetails {
   readonly status?: number | undefined;
   /** How long the cloud requests to wait, in ms. */
   readonly retryAfterMs?: number | undefined;
-  /** Whether the cloud may have acted on the request; false only if it clearly did not. */
+  /** Whether the cloud may have acted on the request; false only if it clearly did not. The default is true. */
   readonly mayHaveActed?: boolean | undefined;
   /** Whether the deadline ended the call. */
   readonly timedOut?: boolean | undefined;
@@ -35,7 +35,7 @@ export interface CloudErrorDetails {
   readonly isJson?: boolean | undefined;
   /** The words of the cloud in its answer, if this is JSON. */
   readonly said?: string | undefined;
-  /** The message without its variable parts; the message itself unless given. */
+  /** The same text for every error with the same cause, and another text for another cause. The default is the message. */
   readonly key?: string | undefined;
   readonly cause?: unknown;
 }
@@ -43,9 +43,8 @@ export interface CloudErrorDetails {
 /** The only class of errors that the cloud room throws. The message is a sentence for people and holds no secret. */
 export class CloudError extends Error {
   readonly kind: CloudErrorKind;
-  /** The same text for every error with the same cause, and another text for another cause. */
-  readonly key: string;
   readonly operation: string;
+  readonly key: string;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
   readonly mayHaveActed: boolean;
@@ -57,8 +56,8 @@ export class CloudError extends Error {
     super(message, { cause: details.cause });
     this.name = 'CloudError';
     this.kind = kind;
-    this.key = details.key ?? message;
     this.operation = operation;
+    this.key = details.key ?? message;
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
     this.mayHaveActed = details.mayHaveActed ?? true;
