@@ -131,102 +131,92 @@ const acknowledged = <const Path extends string, T, const Own extends Rest>(
 
 const session = { source: 'document', session: true } as const;
 const assumed = { source: 'assumed' } as const;
-const settings = { control: ['settings'] } as const;
-const account = { control: ['account'] } as const;
-const valves = { control: ['valves'] } as const;
-const incidents = { control: ['incidents'], refreshes: 'incidents' } as const;
-// PUT and PATCH change the same record.
-const ofProperty = { ...settings, refreshes: 'properties' } as const;
-const property = { ...ofProperty, body: bodies.property, returns: 'property' } as const;
-const signalName = { ...settings, body: bodies.name, refreshes: 'signals', returns: 'signal' } as const;
-const sonicName = { ...settings, body: bodies.name, refreshes: 'sonics', returns: 'sonic' } as const;
+const forSettings = { control: ['settings'] } as const;
+const forAccount = { control: ['account'] } as const;
+const forValve = { control: ['valves'], body: bodies.valveAction } as const;
+const forIncident = { control: ['incidents'], refreshes: 'incidents' } as const;
+const forTest = { control: ['pressure_tests', 'valves'], refreshes: 'sonics' } as const;
+const forProperty = { ...forSettings, refreshes: 'properties' } as const;
+const ownProperty = { ...forProperty, body: bodies.property, returns: 'property' } as const;
+const nameOfSignal = { ...forSettings, body: bodies.name, refreshes: 'signals', returns: 'signal' } as const;
+const nameOfSonic = { ...forSettings, body: bodies.name, refreshes: 'sonics', returns: 'sonic' } as const;
+
+const { incident, property, notifications, changedNotifications, settings, changedSettings } = decoders;
+const { signal, sonic, telemetry, session: tokens, signedOut, user, status, customerProperty } = decoders;
+const { leakProtection, pushNotifications, invitation, pressureTestJob, hub, pressureTests } = decoders;
+const { dailyUsage, applianceCategories } = decoders;
 
 /** THE CATALOGUE: every operation of the cloud, one row each. */
 export const catalogue = {
-  sign_in: change('POST', null, '/user-service/auth/sign_in', decoders.session, {
+  sign_in: change('POST', null, '/user-service/auth/sign_in', tokens, {
     ...session,
     body: bodies.credentials,
   }),
   // A refresh disables the old token at once. A second one would lose the session.
-  refresh_token: change('PUT', null, '/user-service/auth/refresh_token', decoders.session, {
+  refresh_token: change('PUT', null, '/user-service/auth/refresh_token', tokens, {
     ...session,
     body: bodies.refreshToken,
   }),
-  validate_token: read(null, '/user-service/auth/validate_token', decoders.session, session),
-  sign_out: acknowledged('DELETE', null, '/user-service/auth/sign_out', decoders.signedOut, session),
+  validate_token: read(null, '/user-service/auth/validate_token', tokens, session),
+  sign_out: acknowledged('DELETE', null, '/user-service/auth/sign_out', signedOut, session),
 
-  list_incidents: page(1, '/ape/v1/incidents', decoders.incident, incidentFilter),
-  read_incident: read(2, '/ape/v1/incidents/{incident_id}', decoders.incident),
-  act_on_incident: change('PUT', 3, '/ape/v1/incidents/{incident_id}/action', decoders.incident, {
-    ...incidents,
+  list_incidents: page(1, '/ape/v1/incidents', incident, incidentFilter),
+  read_incident: read(2, '/ape/v1/incidents/{incident_id}', incident),
+  act_on_incident: change('PUT', 3, '/ape/v1/incidents/{incident_id}/action', incident, {
+    ...forIncident,
     body: bodies.incidentAction,
     returns: 'incident',
   }),
-  list_property_incidents: page(
-    4,
-    '/ape/v1/properties/{property_id}/incidents',
-    decoders.incident,
-    incidentFilter,
-  ),
+  list_property_incidents: page(4, '/ape/v1/properties/{property_id}/incidents', incident, incidentFilter),
   act_on_property_incident: acknowledged(
     'PUT',
     5,
     '/iot-core/customer_app/properties/{property_id}/incidents/{incident_id}/action',
-    decoders.status,
-    { ...assumed, ...incidents, body: bodies.openAction },
+    status,
+    { ...assumed, ...forIncident, body: bodies.openAction },
   ),
 
-  list_properties: page(6, '/ape/v1/properties', decoders.property, propertyFilter),
-  read_property: read(7, '/ape/v1/properties/{property_id}', decoders.property),
-  update_property: change('PUT', 8, '/ape/v1/properties/{property_id}', decoders.property, property),
-  patch_property: change('PATCH', 8, '/ape/v1/properties/{property_id}', decoders.property, property),
-  read_notification_settings: read(
-    9,
-    '/ape/v1/properties/{property_id}/notifications',
-    decoders.notifications,
-  ),
+  list_properties: page(6, '/ape/v1/properties', property, propertyFilter),
+  read_property: read(7, '/ape/v1/properties/{property_id}', property),
+  update_property: change('PUT', 8, '/ape/v1/properties/{property_id}', property, ownProperty),
+  patch_property: change('PATCH', 8, '/ape/v1/properties/{property_id}', property, ownProperty),
+  read_notification_settings: read(9, '/ape/v1/properties/{property_id}/notifications', notifications),
   update_notification_settings: change(
     'PUT',
     10,
     '/ape/v1/properties/{property_id}/notifications',
-    decoders.changedNotifications,
-    { ...ofProperty, body: bodies.notifications, returns: 'notifications' },
+    changedNotifications,
+    { ...forProperty, body: bodies.notifications, returns: 'notifications' },
   ),
-  read_property_settings: read(11, '/ape/v1/properties/{property_id}/settings', decoders.settings),
-  update_property_settings: change(
-    'PUT',
-    12,
-    '/ape/v1/properties/{property_id}/settings',
-    decoders.changedSettings,
-    { ...ofProperty, body: bodies.settings, returns: 'settings' },
-  ),
-
-  list_property_signals: page(13, '/ape/v1/properties/{property_id}/signals', decoders.signal, anyPage),
-  list_signals: page(14, '/ape/v1/signals', decoders.signal, byName),
-  read_signal: read(15, '/ape/v1/signals/{signal_id}', decoders.signal),
-  update_signal: change('PUT', 16, '/ape/v1/signals/{signal_id}', decoders.signal, signalName),
-  patch_signal: change('PATCH', 16, '/ape/v1/signals/{signal_id}', decoders.signal, signalName),
-
-  list_signal_sonics: page(17, '/ape/v1/signals/{signal_id}/sonics', decoders.sonic, anyPage),
-  list_sonics: page(18, '/ape/v1/sonics', decoders.sonic, byName),
-  read_sonic: read(19, '/ape/v1/sonics/{sonic_id}', decoders.sonic),
-  update_sonic: change('PUT', 20, '/ape/v1/sonics/{sonic_id}', decoders.sonic, sonicName),
-  patch_sonic: change('PATCH', 20, '/ape/v1/sonics/{sonic_id}', decoders.sonic, sonicName),
-  command_valve: acknowledged('PUT', 21, '/ape/v1/sonics/{sonic_id}/valve', decoders.status, {
-    ...valves,
-    body: bodies.valveAction,
+  read_property_settings: read(11, '/ape/v1/properties/{property_id}/settings', settings),
+  update_property_settings: change('PUT', 12, '/ape/v1/properties/{property_id}/settings', changedSettings, {
+    ...forProperty,
+    body: bodies.settings,
+    returns: 'settings',
   }),
-  // Moves a valve, as the command does.
-  change_thing_state: acknowledged(
-    'PUT',
-    22,
-    '/iot-core/customer_app/things/{thing_id}/state',
-    decoders.status,
-    { ...assumed, ...valves, body: bodies.openAction },
-  ),
 
-  create_property: change('POST', 23, '/iot-core/customer_app/properties', decoders.customerProperty, {
-    ...{ ...assumed, ...account },
+  list_property_signals: page(13, '/ape/v1/properties/{property_id}/signals', signal, anyPage),
+  list_signals: page(14, '/ape/v1/signals', signal, byName),
+  read_signal: read(15, '/ape/v1/signals/{signal_id}', signal),
+  update_signal: change('PUT', 16, '/ape/v1/signals/{signal_id}', signal, nameOfSignal),
+  patch_signal: change('PATCH', 16, '/ape/v1/signals/{signal_id}', signal, nameOfSignal),
+
+  list_signal_sonics: page(17, '/ape/v1/signals/{signal_id}/sonics', sonic, anyPage),
+  list_sonics: page(18, '/ape/v1/sonics', sonic, byName),
+  read_sonic: read(19, '/ape/v1/sonics/{sonic_id}', sonic),
+  update_sonic: change('PUT', 20, '/ape/v1/sonics/{sonic_id}', sonic, nameOfSonic),
+  patch_sonic: change('PATCH', 20, '/ape/v1/sonics/{sonic_id}', sonic, nameOfSonic),
+  command_valve: acknowledged('PUT', 21, '/ape/v1/sonics/{sonic_id}/valve', status, forValve),
+  // Moves a valve, as the command does.
+  change_thing_state: acknowledged('PUT', 22, '/iot-core/customer_app/things/{thing_id}/state', status, {
+    ...assumed,
+    control: ['valves'],
+    body: bodies.openAction,
+  }),
+
+  create_property: change('POST', 23, '/iot-core/customer_app/properties', customerProperty, {
+    ...assumed,
+    ...forAccount,
     body: bodies.newProperty,
     refreshes: 'properties',
   }),
@@ -234,67 +224,60 @@ export const catalogue = {
     'PUT',
     24,
     '/iot-core/customer_app/properties/{property_id}',
-    decoders.customerProperty,
-    { ...assumed, ...ofProperty, body: bodies.customerProperty },
+    customerProperty,
+    { ...assumed, ...forProperty, body: bodies.customerProperty },
   ),
   update_property_configuration: change(
     'PUT',
     25,
     '/iot-core/customer_app/properties/{property_id}/configuration',
-    decoders.leakProtection,
-    { ...assumed, ...ofProperty, body: bodies.configuration, returns: 'leakProtection' },
+    leakProtection,
+    { ...assumed, ...forProperty, body: bodies.configuration, returns: 'leakProtection' },
   ),
-  update_user: change('PUT', 26, '/user-service/customer_app/users/{user_id}', decoders.user, {
-    ...account,
+  update_user: change('PUT', 26, '/user-service/customer_app/users/{user_id}', user, {
+    ...forAccount,
     body: bodies.user,
   }),
   create_invitation: change(
     'POST',
     27,
     '/user-service/customer_app/properties/{property_id}/invitations',
-    decoders.invitation,
-    { ...assumed, ...account, body: bodies.invitation },
+    invitation,
+    { ...assumed, ...forAccount, body: bodies.invitation },
   ),
   update_customer_notifications: change(
     'PUT',
     28,
     '/iot-core/customer_app/properties/{property_id}/notifications',
-    decoders.pushNotifications,
-    { ...assumed, ...ofProperty, body: bodies.customerNotifications, returns: 'pushNotifications' },
+    pushNotifications,
+    { ...assumed, ...forProperty, body: bodies.customerNotifications, returns: 'pushNotifications' },
   ),
 
+  // A pressure test closes the valve for a while, and shows as the state of the valve.
   start_pressure_test: change(
     'POST',
     29,
     '/iot-core/customer_app/things/{thing_id}/pressure_tests',
-    decoders.pressureTestJob,
-    {
-      ...assumed,
-      body: bodies.pressureTest,
-      // A pressure test closes the valve for a while.
-      control: ['pressure_tests', 'valves'],
-      // The test shows as the state of the valve.
-      refreshes: 'sonics',
-      returns: 'pressureTestJob',
-    },
+    pressureTestJob,
+    { ...assumed, ...forTest, body: bodies.pressureTest, returns: 'pressureTestJob' },
   ),
   read_pressure_tests: read(
     30,
     '/iot-core/customer_app/things/{thing_id}/pressure_tests',
-    decoders.pressureTests,
+    pressureTests,
     assumed,
   ),
-  read_daily_usage: read(31, '/iot-core/customer_app/things/{thing_id}/daily_usage', decoders.dailyUsage, {
+  read_daily_usage: read(31, '/iot-core/customer_app/things/{thing_id}/daily_usage', dailyUsage, {
     ...assumed,
     ...monthFilter,
   }),
   read_appliance_categories: read(
     32,
     '/iot-core/customer_app/appliance_categories',
-    decoders.applianceCategories,
+    applianceCategories,
     assumed,
   ),
-  read_hub: read(33, '/iot-core/customer_app/hubs/{hub_id}', decoders.hub, assumed),
+  read_hub: read(33, '/iot-core/customer_app/hubs/{hub_id}', hub, assumed),
 
   // The user of the session. The operations on users need this user's id. The answer also holds the token, which is not
   // passed on.
@@ -302,20 +285,17 @@ export const catalogue = {
     'GET',
     null,
     '/user-service/auth/validate_token',
-    { kind: 'record', decode: decoders.user, part: 'user_details' },
+    { kind: 'record', decode: user, part: 'user_details' },
     { source: 'document' },
   ),
 
   // Beyond the interface document.
-  read_user: read(null, '/user-service/customer_app/users/{user_id}', decoders.user),
-  read_telemetry: read(null, '/ape/v1/sonics/{sonic_id}/telemetry', decoders.telemetry),
-  list_wifi_sonics: page(null, '/ape/v1/sonics_wifi', decoders.sonic, byName),
-  read_wifi_sonic: read(null, '/ape/v1/sonics_wifi/{sonic_id}', decoders.sonic),
-  update_wifi_sonic: change('PUT', null, '/ape/v1/sonics_wifi/{sonic_id}', decoders.sonic, sonicName),
-  patch_wifi_sonic: change('PATCH', null, '/ape/v1/sonics_wifi/{sonic_id}', decoders.sonic, sonicName),
-  command_wifi_valve: acknowledged('PUT', null, '/ape/v1/sonics_wifi/{sonic_id}/valve', decoders.status, {
-    ...valves,
-    body: bodies.valveAction,
-  }),
-  read_wifi_telemetry: read(null, '/ape/v1/sonics_wifi/{sonic_id}/telemetry', decoders.telemetry),
+  read_user: read(null, '/user-service/customer_app/users/{user_id}', user),
+  read_telemetry: read(null, '/ape/v1/sonics/{sonic_id}/telemetry', telemetry),
+  list_wifi_sonics: page(null, '/ape/v1/sonics_wifi', sonic, byName),
+  read_wifi_sonic: read(null, '/ape/v1/sonics_wifi/{sonic_id}', sonic),
+  update_wifi_sonic: change('PUT', null, '/ape/v1/sonics_wifi/{sonic_id}', sonic, nameOfSonic),
+  patch_wifi_sonic: change('PATCH', null, '/ape/v1/sonics_wifi/{sonic_id}', sonic, nameOfSonic),
+  command_wifi_valve: acknowledged('PUT', null, '/ape/v1/sonics_wifi/{sonic_id}/valve', status, forValve),
+  read_wifi_telemetry: read(null, '/ape/v1/sonics_wifi/{sonic_id}/telemetry', telemetry),
 } as const;

@@ -6,7 +6,8 @@ import { errorCode } from '../base/systemErrors.ts';
 import { version } from '../base/version.ts';
 import { Connections } from './connections.ts';
 import { GivenUp } from './deadline.ts';
-import { describeFailure, NetworkError, otherEndOf, type Way } from './networkErrors.ts';
+import { CloudError } from './errors.ts';
+import { describeFailure, noAnswer, otherEndOf, type Way } from './networkErrors.ts';
 import type { HttpRequest } from './request.ts';
 
 /** Where the cloud is, and how to reach it. */
@@ -27,7 +28,7 @@ export interface HttpResponse {
   readonly header: (name: string) => string | null;
   readonly body: Buffer;
   /** Why part of the body is missing; null if the body is complete. */
-  readonly bodyProblem: NetworkError | null;
+  readonly bodyProblem: CloudError | null;
 }
 
 const maxBodyBytes = 16 * 1024 * 1024;
@@ -51,7 +52,7 @@ export class Http {
   }
 
   /**
-   * Sends the request and reads the answer; rejects with a `NetworkError` if there is none. `gate` is called when the
+   * Sends the request and reads the answer; rejects with a `CloudError` if there is none. `gate` is called when the
    * connection is open and the first byte is about to be written. If `gate` aborts the signal, nothing is written. If a
    * change is given up later, its connection is reset at once, so that the change is not delivered afterwards.
    */
@@ -96,7 +97,7 @@ export class Http {
   ): Promise<HttpResponse> {
     const { clock } = this.#options;
     const startedAt = clock.monotonic();
-    const answer = new Answer(request.wantsBody, clock, gate);
+    const answer = new Answer(request, clock, gate);
     const giveUp = () => answer.giveUp(signal.reason);
     if (signal.aborted) giveUp();
     else {
@@ -116,18 +117,20 @@ export class Http {
     signal.removeEventListener('abort', giveUp);
     const { status, headers, error, isSent } = answer;
     const failure = (where: string) => {
-      if (error instanceof NetworkError) return error;
-      if (!(error instanceof GivenUp)) return describeFailure(error, this.#way, isSent);
+      if (error instanceof CloudError) return error;
+      if (!(error instanceof GivenUp)) return describeFailure(error, this.#way, isSent, request.operation);
       const after = describeDuration(clock.monotonic() - startedAt);
-      const message = error.timedOut
-        ? `timeout: ${otherEndOf(this.#way)} ${where} after ${after}`
-        : error.message;
-      return new NetworkError(message, { mayHaveActed: isSent, timedOut: error.timedOut, cause: error });
+      const { timedOut } = error;
+      const message = timedOut ? `timeout: ${otherEndOf(this.#way)} ${where} after ${after}` : error.message;
+      const key = timedOut ? noAnswer : message;
+      const details = { mayHaveActed: isSent, timedOut, key, cause: error };
+      return new CloudError('unavailable', request.operation, message, details);
     };
     if (status === null) throw failure(isSent ? 'without an answer' : 'while connecting');
     const header = (name: string) => [headers[name]].flat()[0] ?? null;
-    const whole = unpacked(header('content-encoding') ?? '', answer.body, answer.maxBytes);
-    const isWhole = !(whole instanceof NetworkError);
+    const coding = header('content-encoding') ?? '';
+    const whole = unpacked(request.operation, coding, answer.body, answer.maxBytes);
+    const isWhole = !(whole instanceof CloudError);
     const body = isWhole ? whole : Buffer.alloc(0);
     const problem = isWhole ? null : whole;
     return { status, header, body, bodyProblem: error === null ? problem : failure('within the answer') };
@@ -158,17 +161,17 @@ const decompressors: ReadonlyMap<string, typeof unzipSync> = new Map([
 ]);
 
 /** The body without its coding. The request names no coding, but some proxies compress every answer. */
-function unpacked(named: string, body: Buffer, maxBytes: number): Buffer | NetworkError {
+function unpacked(operation: string, named: string, body: Buffer, maxBytes: number): Buffer | CloudError {
   const coding = named.trim().toLowerCase();
   if (coding === '' || coding === 'identity' || body.length === 0) return body;
   try {
     const whole = decompressors.get(coding)?.(body, { maxOutputLength: maxBytes });
     if (whole) return whole;
   } catch (error) {
-    if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE') return tooLarge(maxBytes);
+    if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE') return tooLarge(operation, maxBytes);
   }
   const message = `the answer is compressed (content-encoding ${JSON.stringify(coding.slice(0, 40))})`;
-  return new NetworkError(message, { kind: 'unreadable', mayHaveActed: true });
+  return new CloudError('unreadable', operation, message);
 }
 
 /**
@@ -184,7 +187,7 @@ class Answer implements Dispatcher.DispatchHandler {
   error: unknown = null;
   /** The largest body that is read. */
   maxBytes = maxBodyBytes;
-  readonly #wantsBody: boolean;
+  readonly #request: HttpRequest;
   readonly #clock: Clock;
   readonly #gate: () => void;
   readonly #chunks: Buffer[] = [];
@@ -197,8 +200,8 @@ class Answer implements Dispatcher.DispatchHandler {
     this.#end = resolve;
   });
 
-  constructor(wantsBody: boolean, clock: Clock, gate: () => void) {
-    this.#wantsBody = wantsBody;
+  constructor(request: HttpRequest, clock: Clock, gate: () => void) {
+    this.#request = request;
     this.#clock = clock;
     this.#gate = gate;
   }
@@ -232,15 +235,18 @@ class Answer implements Dispatcher.DispatchHandler {
     if (status < 200 || this.error !== null) return;
     this.status = status;
     this.headers = headers;
-    if (this.#wantsBody && status < 300) return;
+    const { operation, wantsBody } = this.#request;
+    if (wantsBody && status < 300) return;
     this.maxBytes = maxGlanceBytes;
-    this.#cancelGlance = this.#clock.after(maxGlanceMs, () => this.giveUp(cut('it did not end in time')));
+    this.#cancelGlance = this.#clock.after(maxGlanceMs, () =>
+      this.giveUp(cut(operation, 'it did not end in time')),
+    );
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.error !== null) return;
     this.#size += chunk.length;
-    if (this.#size > this.maxBytes) this.giveUp(tooLarge(this.maxBytes));
+    if (this.#size > this.maxBytes) this.giveUp(tooLarge(this.#request.operation, this.maxBytes));
     else this.#chunks.push(chunk);
   }
 
@@ -260,10 +266,10 @@ class Answer implements Dispatcher.DispatchHandler {
   }
 }
 
-function cut(why: string): NetworkError {
-  return new NetworkError(`the answer was cut off: ${why}`, { kind: 'unreadable', mayHaveActed: true });
+function cut(operation: string, why: string): CloudError {
+  return new CloudError('unreadable', operation, `the answer was cut off: ${why}`);
 }
 
-function tooLarge(maxBytes: number): NetworkError {
-  return cut(`it is larger than ${maxBytes} bytes`);
+function tooLarge(operation: string, maxBytes: number): CloudError {
+  return cut(operation, `it is larger than ${maxBytes} bytes`);
 }

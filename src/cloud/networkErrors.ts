@@ -1,33 +1,9 @@
 import { errorMessage } from '../base/errorMessage.ts';
 import { connectionMessage, errorCode, noTls, tlsMessage } from '../base/systemErrors.ts';
+import { CloudError, type CloudErrorDetails, type CloudErrorKind } from './errors.ts';
 
-/** Why a request got no answer, or only part of one; its message is a sentence for people. */
-export class NetworkError extends Error {
-  readonly kind: 'unavailable' | 'unreadable';
-  /** Whether the cloud may have acted on the request; false only if nothing was sent. */
-  readonly mayHaveActed: boolean;
-  readonly timedOut: boolean;
-  /** The same text for all requests of one outage, whether their connection was cut off or they got no answer. */
-  readonly key: string;
-
-  constructor(
-    message: string,
-    details: {
-      kind?: 'unreadable';
-      mayHaveActed: boolean;
-      timedOut?: boolean;
-      isCutOff?: boolean;
-      cause?: unknown;
-    },
-  ) {
-    super(message, { cause: details.cause });
-    this.name = 'NetworkError';
-    this.kind = details.kind ?? 'unavailable';
-    this.mayHaveActed = details.mayHaveActed;
-    this.timedOut = details.timedOut ?? false;
-    this.key = this.timedOut || details.isCutOff ? 'no answer' : message;
-  }
-}
+/** The key of all errors of one outage, whether their connection was cut off or they got no answer. */
+export const noAnswer = 'no answer';
 
 /** The way to the cloud: its address, and the proxy in between if there is one. */
 export interface Way {
@@ -41,21 +17,21 @@ export function otherEndOf({ url, proxy }: Way): string {
 }
 
 /** Describes a failure of the network: DNS, refused, TLS, timeout or a broken connection. */
-export function describeFailure(error: unknown, way: Way, wasSent: boolean): NetworkError {
+export function describeFailure(error: unknown, way: Way, wasSent: boolean, operation = ''): CloudError {
   const { url, proxy } = way;
   // With a proxy, TCP connects to the proxy, so DNS and TCP errors are about the proxy.
   const { hostname, host } = proxy ?? url;
   const code = errorCode(error);
   const said = errorMessage(error);
-  const failed = (message: string, details: { isCutOff?: true; timedOut?: true; kind?: 'unreadable' } = {}) =>
-    new NetworkError(message, { ...details, mayHaveActed: wasSent, cause: error });
+  const failed = (message: string, details: CloudErrorDetails = {}, kind: CloudErrorKind = 'unavailable') =>
+    new CloudError(kind, operation, message, { ...details, mayHaveActed: wasSent, cause: error });
 
   if (connectionTimeout.has(code)) {
-    return failed(`timeout: no connection to ${otherEndOf(way)}`, { timedOut: true });
+    return failed(`timeout: no connection to ${otherEndOf(way)}`, { timedOut: true, key: noAnswer });
   }
   if (brokenConnection.has(code)) {
     return failed(`the connection to ${otherEndOf(way)} broke before the answer was complete`, {
-      isCutOff: true,
+      key: noAnswer,
     });
   }
   const isDns = code === 'ENOTFOUND' || code.startsWith('EAI_');
@@ -68,10 +44,10 @@ export function describeFailure(error: unknown, way: Way, wasSent: boolean): Net
   const tls = tlsMessage(error);
   if (tls !== null) return failed(`TLS: ${tls === noTls ? `${tls}. Check cloud.base_url` : tls}`);
   if (code === 'UND_ERR_HEADERS_OVERFLOW') {
-    return failed(`the answer from ${url.host} has too long headers`, { kind: 'unreadable' });
+    return failed(`the answer from ${url.host} has too long headers`, {}, 'unreadable');
   }
   if (error instanceof Error && error.name === 'HTTPParserError') {
-    return failed(`the answer from ${url.host} is not HTTP (${said})`, { kind: 'unreadable' });
+    return failed(`the answer from ${url.host} is not HTTP (${said})`, {}, 'unreadable');
   }
   return failed(`no answer from ${otherEndOf(way)}: ${said}`);
 }

@@ -25,6 +25,7 @@ interface RequestRoute {
 
 /** A request as it is sent, without the headers of the session. */
 export interface HttpRequest {
+  readonly operation: OperationName;
   readonly method: AnyOperation['method'];
   /** Path and query, encoded. */
   readonly path: string;
@@ -105,6 +106,7 @@ export function encodeCall(call: UncheckedCall, overrides: RouteOverrides): Http
   }
   const path = route.path.replace(/\{([^}]+)\}/g, (_, param: string) => params.get(param) ?? '');
   return {
+    operation: name,
     method: route.method,
     path: path + encodeQuery(query),
     body: row.body ? JSON.stringify(body) : null,

@@ -5,7 +5,7 @@ import type { SessionReply } from './decoders.ts';
 import { CloudError } from './errors.ts';
 import { Http, type HttpOptions, type HttpResponse } from './http.ts';
 import { MissingRoutes } from './missingRoutes.ts';
-import { NetworkError } from './networkErrors.ts';
+import { noAnswer } from './networkErrors.ts';
 import { type Call, isAccountList, isVitalList, type OperationName, operationRow } from './operations.ts';
 import { RateLimits } from './rateLimits.ts';
 import { encodeCall, type HttpRequest, type RouteOverrides, routeOf } from './request.ts';
@@ -228,7 +228,8 @@ export class RequestPipeline {
         });
         // If the machine slept before the answer came, the answer shows an old state. For a change it is still the
         // right outcome.
-        if (!request.isChange && deadline.remainingMs() === 0 && !deadline.signal.aborted) throw lateAnswer;
+        if (!request.isChange && deadline.remainingMs() === 0 && !deadline.signal.aborted)
+          throw lateAnswer(name);
       } finally {
         const ms = this.#clock.monotonic() - startedAt;
         const status = response?.status ?? null;
@@ -327,17 +328,15 @@ function isPoll(priority: Priority): boolean {
 /** Thrown if the token was lost while the request waited for its turn: another request was answered 401. */
 const tokenGone = new Error();
 
-const lateAnswer = new NetworkError('timeout: the answer came too late', {
-  mayHaveActed: true,
-  timedOut: true,
-});
+function lateAnswer(name: OperationName): CloudError {
+  return new CloudError('unavailable', name, 'timeout: the answer came too late', {
+    timedOut: true,
+    key: noAnswer,
+  });
+}
 
 /** Turns a failure into a `CloudError`. Any other error is a bug of ours and is returned unchanged. */
 function toCloudError(name: OperationName, error: unknown): unknown {
-  if (error instanceof NetworkError) {
-    const { kind, message, mayHaveActed, timedOut, key } = error;
-    return new CloudError(kind, name, message, { mayHaveActed, timedOut, key, cause: error });
-  }
   if (error instanceof GivenUp) {
     const { timedOut } = error;
     const message = timedOut ? 'timed out before the request was sent' : error.message;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { describeFailure, NetworkError } from '../../../src/cloud/networkErrors.ts';
+import { describeFailure } from '../../../src/cloud/networkErrors.ts';
 
 const failed = (code: string) =>
   describeFailure(
@@ -9,14 +9,8 @@ const failed = (code: string) =>
   );
 
 it('Requests that hang and requests that are cut off are one piece of news: one outage may do both', () => {
-  const hung = new NetworkError('timeout: cloud.example.com without an answer', {
-    mayHaveActed: true,
-    timedOut: true,
-  });
-  expect(
-    new Set([hung, failed('ECONNRESET'), failed('UND_ERR_SOCKET'), failed('ETIMEDOUT')].map(({ key }) => key))
-      .size,
-  ).toBe(1);
+  const codes = ['ECONNRESET', 'UND_ERR_SOCKET', 'ETIMEDOUT'];
+  expect(new Set(codes.map((code) => failed(code).key))).toEqual(new Set(['no answer']));
   expect(failed('ENOTFOUND').key).toBe('DNS: no such host cloud.example.com');
   expect(failed('ECONNREFUSED').key).toBe('connection refused by cloud.example.com');
 });
