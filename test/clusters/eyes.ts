@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { changingParts } from '../support/brokerStory.ts';
+import { changingParts } from '../support/changingParts.ts';
 import { type MqttWatcher, type SeenMessage, watchTopics } from '../support/mqttWatcher.ts';
 import { waitFor } from '../support/waitFor.ts';
 

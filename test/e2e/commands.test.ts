@@ -1,5 +1,6 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { fault, hourly, startBridge } from '../support/bridge.ts';
+import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const bridge = await startBridge({
@@ -137,6 +138,21 @@ describe('a valve command', () => {
     await waitFor(() => bridge.outcomes('bridge/request/update_sonic').length === 6, {
       what: 'the others to end',
     });
+  });
+});
+
+describe.runIf(mosquittoAvailable())('a retained command', () => {
+  it.each([5, 4])('is refused, live and at the next start with MQTT version %i', async (protocol_version) => {
+    await mqtt.publish(`sonic2mqtt/${valve}`, 'CLOSE', { retain: true });
+    await waitFor(() => bridge.outcomes().length > seen.statuses, { what: 'the refusal' });
+    await bridge.restart({ mqtt: { protocol_version } });
+    await waitFor(() => bridge.outcomes().length > seen.statuses + 1, {
+      what: 'the refusal after the start',
+    });
+    await mqtt.publish(`sonic2mqtt/${valve}`, '', { retain: true });
+    const { statuses, actions } = sinceLast();
+    expect(new Set(statuses)).toEqual(new Set(['refused']));
+    expect(actions).toEqual([]);
   });
 });
 

@@ -86,7 +86,7 @@ const sentTo = ({ bridge }: FaultyBridge, ...names: OperationName[]) =>
     name && names.includes(name) ? [name] : [],
   );
 
-it.each<Way>(['over plain TCP', 'over TLS', 'over TLS through a proxy'])(
+it.each<Way>(['over plain TCP', 'over TLS through a proxy'])(
   'a valve command that was given up, %s, does not reach the cloud later',
   async (way) => {
     const stalled = await startStalled(way);
@@ -135,7 +135,6 @@ it.for(ends)(
 it.each<[Way, string, string]>([
   // Without TLS the system opens connections by itself, so that the first is sent, and hangs.
   ['over plain TCP', 'error', 'hangs'],
-  ['over TLS', 'superseded', 'waits for its connection'],
   ['over TLS through a proxy', 'superseded', 'waits for its connection'],
 ])(
   'of two valve commands, %s, the newer one is all that reaches the cloud: the first ends as %s, as it %s',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { startBridge, type TestBridge } from '../support/bridge.ts';
-import { changingParts } from '../support/brokerStory.ts';
+import { changingParts } from '../support/changingParts.ts';
 import { type Mosquitto, mosquittoAvailable, startMosquitto } from '../support/mosquitto.ts';
 import { type MqttWatcher, watchTopics } from '../support/mqttWatcher.ts';
 import { freePort } from '../support/ports.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { changingParts } from '../support/brokerStory.ts';
+import { changingParts } from '../support/changingParts.ts';
 import type { Home } from './home.ts';
 
 /** All that the broker keeps, by topic, but for what passes. */

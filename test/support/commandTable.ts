@@ -76,12 +76,6 @@ export function changingCommands({ cloud: { world } }: Pick<TestBridge, 'cloud'>
   ];
 }
 
-/** Commands that the bridge carries out itself. */
-export const ownCommands: readonly SafetyCommand[] = [
-  { topic: 'sonic2mqtt/bridge/refresh', payload: 'PRESS' },
-  { topic: 'sonic2mqtt/bridge/log_level/set', payload: 'info' },
-];
-
 /** The outcomes of commands so far, in order. */
 export function outcomes(bridge: TestBridge): CommandOutcome[] {
   return bridge.outcomes().filter(({ reason }) => !reason?.includes(fenceWord));

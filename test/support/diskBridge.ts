@@ -35,12 +35,6 @@ export function denyAccess(path: string): void {
   chmodSync(path, isRoot ? 0o600 : 0o000);
 }
 
-/** Restores access to a file or folder. */
-export function restoreAccess(path: string, mode: number): void {
-  if (isRoot) chownSync(path, 0, 0);
-  chmodSync(path, mode);
-}
-
 /** A bridge with one valve, for tests of its data directory. */
 export interface DiskBridge {
   readonly bridge: TestBridge;

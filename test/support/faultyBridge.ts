@@ -51,7 +51,7 @@ export async function startFaultyBridge(
 }
 
 /** Waits until the bridge reports that all is well, and shows the position that the valve has. */
-export async function untilHealthy({ bridge, sonicId }: FaultyBridge): Promise<void> {
+async function untilHealthy({ bridge, sonicId }: FaultyBridge): Promise<void> {
   const { cloud: simulator, mqtt } = bridge;
   const isWell = () =>
     mqtt.last.get('sonic2mqtt/bridge/cloud') === 'online' &&

@@ -32,17 +32,13 @@ export interface Certificate {
 }
 
 /** What goes wrong between the bridge and the cloud, until it is repaired. */
-export interface CloudFault {
+interface CloudFault {
   /** Whether open connections stay open. By default they are cut. */
   readonly keepsConnections?: boolean;
   /** Whether new connections are accepted, but not read until `releaseConnections`. */
   readonly holdsConnections?: boolean;
   /** For how many ms each new connection is not read, so that its TLS handshake takes this long. */
   readonly handshakeMs?: () => number;
-  /** Handles each new connection. It is not read otherwise. */
-  readonly onConnection?: (socket: Socket) => void;
-  /** The certificate to use instead of the right one. */
-  readonly certificate?: Certificate;
   /** Answers each request. */
   readonly answer?: (visit: CloudRequest) => unknown;
 }
@@ -54,8 +50,6 @@ export interface FaultyCloud {
   target: string;
   /** The received requests, as `GET /path`. */
   readonly asked: readonly string[];
-  /** The tokens of the received requests. */
-  readonly tokens: ReadonlySet<string>;
   readonly connectionCount: number;
   /** How many connections are held. */
   readonly held: number;
@@ -71,7 +65,6 @@ export interface FaultyCloud {
 export async function startFaultyCloud(certificate: Certificate | null = null): Promise<FaultyCloud> {
   let fault: CloudFault = {};
   const asked: string[] = [];
-  const tokens = new Set<string>();
   const sockets = new Set<Socket>();
   const underWay = new Set<Promise<unknown>>();
   const held: (() => void)[] = [];
@@ -79,8 +72,6 @@ export async function startFaultyCloud(certificate: Certificate | null = null): 
 
   const http = createHttpServer((incoming, response) => {
     asked.push(`${incoming.method} ${incoming.url}`);
-    const token = /^Bearer (\S+)$/.exec(incoming.headers.authorization ?? '')?.[1];
-    if (token !== undefined) tokens.add(token);
     const exchange = {
       request: incoming,
       response,
@@ -96,14 +87,12 @@ export async function startFaultyCloud(certificate: Certificate | null = null): 
     connectionCount += 1;
     sockets.add(socket);
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
-    const { onConnection, holdsConnections, handshakeMs } = fault;
-    const shown = fault.certificate ?? certificate;
+    const { holdsConnections, handshakeMs } = fault;
     const accept = () => {
-      if (shown === null) http.emit('connection', socket);
-      else secure(socket, shown, (stream) => http.emit('connection', stream));
+      if (certificate === null) http.emit('connection', socket);
+      else secure(socket, certificate, (stream) => http.emit('connection', stream));
     };
-    if (onConnection) onConnection(socket);
-    else if (holdsConnections) held.push(accept);
+    if (holdsConnections) held.push(accept);
     else if (handshakeMs) setTimeout(accept, handshakeMs());
     else accept();
   });
@@ -145,7 +134,6 @@ export async function startFaultyCloud(certificate: Certificate | null = null): 
     port,
     target: '',
     asked,
-    tokens,
     get connectionCount() {
       return connectionCount;
     },

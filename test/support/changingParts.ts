@@ -1,0 +1,6 @@
+/**
+ * The parts of messages that change by themselves: times, IDs of a run, the mover of a valve, measurements
+ * and water.
+ */
+export const changingParts =
+  /"(at|by|moved_at|moved_by|water_at_rest)":("[^"]*"|null)|\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)|"instance_id":"\w+"|"(flow|pressure|water)[a-z_]*":([\d.]+|null)|"(today|yesterday|month|total|requests)[a-z_]*":[\d.]+|"days":\{[^}]*\}/g;
