@@ -98,7 +98,7 @@ export const pauseMutations: readonly Mutation[] = [
     promise: 'a pause that cannot be kept longer keeps its end',
     file: pauses,
     text: 'if (isKept) each.pause = pause;',
-    replacement: 'each.pause = pause;',
+    replacement: 'if (isKept !== null) each.pause = pause;',
     tests: stories,
   },
   {
