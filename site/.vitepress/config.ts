@@ -26,6 +26,7 @@ const tasks = {
     'docs/large-installations',
   ],
   Help: [
+    'docs/leak',
     'docs/faq',
     'docs/troubleshooting',
     'docs/update',
