@@ -48,20 +48,44 @@ const incidentOperations: readonly OperationName[] = ['act_on_incident', 'act_on
 /** The path of commands below an incident's topic. */
 const incidentPath = 'action';
 
-function commandRows(kind: DeviceKind): readonly CommandRow<DeviceView>[] {
-  return entityTable(kind).filter((row) => 'command' in row);
+/** By kind and path. The path of a field has `+` for the field. */
+const handlers = new Map(deviceKinds.map((kind) => [kind, handlersOf(kind)]));
+
+function handlersOf(kind: DeviceKind): ReadonlyMap<string, CommandHandler> {
+  const found = new Map<string, CommandHandler>();
+  for (const row of entityTable(kind)) if ('command' in row) found.set(row.command.path, row);
+  for (const command of plainCommands[kind]) {
+    if ('action' in command) {
+      // A plain command only receives views of its own kind.
+      found.set(command.path, { component: 'word', command: command as WordCommand<DeviceView> });
+      continue;
+    }
+    found.set(command.path, { component: 'fields', command });
+    if (command.hasFieldTopics) {
+      const path = command.path.replace(/set$/, '+/set');
+      found.set(path, { component: 'field', command: { path, operation: command.operation, field: '' } });
+    }
+  }
+  return found;
+}
+
+function handlerAt(kind: DeviceKind, path: string): CommandHandler | null {
+  const own = handlers.get(kind)?.get(path);
+  if (own) return own;
+  const ofFields = handlers.get(kind)?.get(withAnyField(path));
+  if (ofFields?.component !== 'field') return null;
+  const field = path.split('/').at(-2) ?? '';
+  return { component: 'field', command: { ...ofFields.command, path, field } };
+}
+
+function withAnyField(path: string): string {
+  return path.replace(/[^/]*(?=\/set$)/, '+');
 }
 
 /** The paths of commands below a device of this kind. `+` stands for any field. */
 function commandPaths(kind: DeviceKind): readonly string[] {
-  const plain = plainCommands[kind].flatMap((command) => {
-    const hasFieldTopics = 'hasFieldTopics' in command && command.hasFieldTopics;
-    return [command.path, ...(hasFieldTopics ? [fieldPath(command, '+')] : [])];
-  });
-  const ofRows = commandRows(kind)
-    .map((row) => row.command.path)
-    .filter((path) => fieldOf(kind, path) === null);
-  return [...new Set([...ofRows, ...plain])];
+  const paths = [...(handlers.get(kind)?.keys() ?? [])];
+  return paths.filter((path) => path === withAnyField(path) || !paths.includes(withAnyField(path)));
 }
 
 /**
@@ -153,36 +177,6 @@ function readPayload(handler: CommandHandler, view: DeviceView, payload: string)
     case 'fields':
       return setFields(view, handler.command, payload);
   }
-}
-
-function handlerAt(kind: DeviceKind, path: string): CommandHandler | null {
-  const row = commandRows(kind).find((each) => each.command.path === path);
-  if (row) return row;
-  const plain = plainCommands[kind].find((each) => each.path === path);
-  if (!plain) return fieldOf(kind, path);
-  if ('hasFieldTopics' in plain) return { component: 'fields', command: plain };
-  // A plain command only receives views of its own kind.
-  return { component: 'word', command: plain as WordCommand<DeviceView> };
-}
-
-/** The command at the topic of a single field, even if there is no such field; null for any other path. */
-function fieldOf(
-  kind: DeviceKind,
-  path: string,
-): Extract<CommandHandler, { readonly component: 'field' }> | null {
-  for (const command of plainCommands[kind]) {
-    if (!('hasFieldTopics' in command) || !command.hasFieldTopics) continue;
-    const [before = '', after = ''] = fieldPath(command, '+').split('+');
-    const field = path.slice(before.length, -after.length);
-    if (!field.includes('/') && path === before + field + after) {
-      return { component: 'field', command: { path, operation: command.operation, field } };
-    }
-  }
-  return null;
-}
-
-function fieldPath({ path }: FieldsCommand, field: string): string {
-  return path.replace(/set$/, `${field}/set`);
 }
 
 /** The section of `control` that forbids an operation; null if it is permitted. */

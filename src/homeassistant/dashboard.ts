@@ -2,7 +2,6 @@ import { Document } from 'yaml';
 import { sanitize } from '../base/sanitize.ts';
 import type { Language } from '../model/language.ts';
 import { textsIn } from '../texts/texts.ts';
-import { asIdPart } from './entityId.ts';
 import type { Topics } from './topics.ts';
 
 /*
@@ -68,19 +67,20 @@ export function readDiscovered(payload: string, topics: Topics): DiscoveredDevic
     const { device, components, state_topic, availability } = JSON.parse(payload);
     const isOwn = availability?.[0]?.topic === topics.bridge('state');
     const kind = isOwn ? topics.parse(state_topic)?.kind : 'other';
-    const name = String(device.name);
     if (kind === undefined) return null;
     const entities = Object.entries<Readonly<Record<string, unknown>>>(components)
       // A component that is being removed has only its platform.
       .filter(([, { unique_id }]) => unique_id !== undefined)
-      .map(([id, component]) => [id, entityOf(component, name)] as const);
-    const parent = String(device.via_device);
+      .map(([id, { name, enabled_by_default: isEnabled, default_entity_id: wantedId }]): [string, Entity] => [
+        id,
+        { name: textOrNull(name), isEnabled: isEnabled !== false, wantedId: textOrNull(wantedId) },
+      ]);
     return {
       isOwn,
       kind,
       identifier: String(device.identifiers[0]),
-      parent,
-      name,
+      parent: String(device.via_device),
+      name: String(device.name),
       entities: new Map(entities),
     };
   } catch {
@@ -88,13 +88,7 @@ export function readDiscovered(payload: string, topics: Topics): DiscoveredDevic
   }
 }
 
-function entityOf(component: Readonly<Record<string, unknown>>, device: string): Entity {
-  const { platform, name, default_entity_id: given, enabled_by_default: isEnabled } = component;
-  const own = typeof name === 'string' ? name : null;
-  const made = asIdPart(own === null ? device : `${device} ${own}`);
-  const wantedId = typeof given === 'string' ? given : made && `${platform}.${made}`;
-  return { name: own, isEnabled: isEnabled !== false, wantedId };
-}
+const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null);
 
 /**
  * The dashboard of those devices that are own ones, as YAML for Home Assistant's raw configuration editor; null if
@@ -103,12 +97,18 @@ function entityOf(component: Readonly<Record<string, unknown>>, device: string):
 export function dashboardText(found: readonly DiscoveredDevice[], language: Language): string | null {
   const devices = found.filter(({ isOwn }) => isOwn);
   const own = new Set(devices.map(({ identifier }) => identifier));
-  // Devices of other accounts count too. One may have the same name, and a tap must not move its valve.
-  const ids = entityIds(found.filter(({ isOwn, identifier }) => isOwn || !own.has(identifier)));
+  // If two entities want the same ID, Home Assistant numbers them in the order in which it sets them up. So
+  // `valve.kitchen` may belong to one valve and `sensor.kitchen_water_flow` to the other. Devices of other accounts count
+  // too, because a tap must not move their valves.
+  const others = found.filter(({ isOwn, identifier }) => !isOwn && !own.has(identifier));
+  const entities = [...devices, ...others].flatMap((device) => [...device.entities.values()]);
+  const counts = new Map<string | null, number>();
+  for (const { wantedId } of entities) counts.set(wantedId, (counts.get(wantedId) ?? 0) + 1);
+  const isCertain = ({ wantedId }: Entity) => wantedId !== null && counts.get(wantedId) === 1;
   const words = textsIn(language).dashboard;
   const idOf = (device: DiscoveredDevice, component: string) => {
     const entity = device.entities.get(component);
-    return entity?.isEnabled ? ids.get(entity) : undefined;
+    return entity?.isEnabled && isCertain(entity) ? (entity.wantedId ?? undefined) : undefined;
   };
   /** One card for each of these components, if the device has it. */
   const cards = (
@@ -125,7 +125,7 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
   const isNameless = ({ entities }: DiscoveredDevice) =>
     ['valve_valve', ...valveTiles].some((component) => {
       const entity = entities.get(component);
-      return entity?.isEnabled && !ids.has(entity);
+      return entity?.isEnabled && !isCertain(entity);
     });
 
   const valveCards = (valve: DiscoveredDevice): readonly object[] => [
@@ -224,33 +224,10 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
   if (views.length === 0) return null;
   // YAML 1.1 quotes more texts. Other readers would take them for dates, or `on` for true.
   const document = new Document({ views }, { version: '1.1', aliasDuplicateObjects: false });
-  const known = (device: DiscoveredDevice) =>
-    [...device.entities.values()].every((entity) => ids.has(entity));
-  const unknown = new Set(devices.filter((device) => !known(device)).map(({ name }) => name));
-  const notes = [...head, ...[...unknown].map(missingNote)];
+  const incomplete = devices.filter(({ entities }) => ![...entities.values()].every(isCertain));
+  const notes = [...head, ...new Set(incomplete.map(({ name }) => missingNote(name)))];
   document.commentBefore = notes.map((note) => ` ${sanitize(note)}`).join('\n');
   return document.toString({ lineWidth: 0, directives: false });
-}
-
-/**
- * The entity ID of each entity, except if two entities want the same ID. Home Assistant then numbers them in the order
- * in which it sets them up. So `valve.kitchen` may belong to one valve and `sensor.kitchen_water_flow` to the other,
- * and nobody else can know.
- */
-function entityIds(devices: readonly DiscoveredDevice[]): ReadonlyMap<Entity, string> {
-  const ids = new Map<Entity, string>();
-  const wanting = new Map<string, Entity>();
-  for (const entity of devices.flatMap(({ entities }) => [...entities.values()])) {
-    const { wantedId } = entity;
-    if (wantedId === null) continue;
-    const other = wanting.get(wantedId);
-    if (other) ids.delete(other);
-    else {
-      wanting.set(wantedId, entity);
-      ids.set(entity, wantedId);
-    }
-  }
-  return ids;
 }
 
 /** The property of a valve: the parent of its hub, or its own parent; null if there is none. */

@@ -6,7 +6,7 @@ import {
   type SupportedOperations,
 } from '../entities/row.ts';
 import { entityTable } from '../entities/tables.ts';
-import { type DeviceKind, type DeviceView, deviceKinds, type SonicView } from '../model/devices.ts';
+import type { DeviceKind, DeviceView, SonicView } from '../model/devices.ts';
 import type { Language } from '../model/language.ts';
 import { textsIn } from '../texts/texts.ts';
 import { asIdPart } from './entityId.ts';
@@ -108,93 +108,38 @@ interface WrittenDiscovery {
 export function planDiscovery(
   view: DeviceView,
   offers: SupportedOperations,
-  discoveryOrigin: DiscoveryOrigin,
+  origin: DiscoveryOrigin,
 ): DiscoveryPlan {
-  const { topics } = discoveryOrigin;
-  const id = viewId(view);
-  const device = deviceOf(view, discoveryOrigin);
-  const deviceText = JSON.stringify(device);
-  const entityIdPart = asIdPart(device.name);
-  let shape = `${view.kind} ${entityIdPart !== null}`;
-  for (const row of entityTable(view.kind)) {
-    if (!hasEntity(row, view, offers)) shape += ' 0';
-    else shape += row.component === 'select' ? JSON.stringify(choicesOf(row, view)) : ' 1';
-  }
-  return {
-    topic: topics.discovery(view.kind, id),
-    fingerprint: `${shape} ${deviceText}`,
-    write: () => {
-      const { componentIds, text } = entitiesOf(shape, view, offers, discoveryOrigin, entityIdPart !== null);
-      const own = text
-        .replaceAll(insideJson(placeholders.id), () => insideJson(id))
-        .replaceAll(insideJson(placeholders.entityIdPart), entityIdPart ?? '');
-      return { componentIds, text: `{"device":${deviceText},${own}` };
-    },
-  };
-}
-
-const insideJson = (text: string) => JSON.stringify(text).slice(1, -1);
-
-/**
- * A cache by shape: the text that all messages of a shape share, with placeholders for what differs. An account has
- * about a dozen shapes. Writing a whole message takes ten times as long as filling in the placeholders.
- */
-const sharedTexts = new WeakMap<DiscoveryOrigin, Map<string, WrittenDiscovery>>();
-const mostShapes = 50;
-
-function entitiesOf(
-  shape: string,
-  view: DeviceView,
-  offers: SupportedOperations,
-  discoveryOrigin: DiscoveryOrigin,
-  statesEntityIds: boolean,
-): WrittenDiscovery {
-  const texts = sharedTexts.get(discoveryOrigin) ?? new Map<string, WrittenDiscovery>();
-  sharedTexts.set(discoveryOrigin, texts);
-  const known = texts.get(shape);
-  if (known) return known;
-  if (texts.size >= mostShapes) texts.clear();
-  const message = sharedMessage(view, offers, discoveryOrigin, statesEntityIds);
-  const made = { componentIds: Object.keys(message.components), text: JSON.stringify(message).slice(1) };
-  texts.set(shape, made);
-  return made;
-}
-
-/** They stand for the ID of a device, and for its name in entity IDs. No topic and no name contains these characters. */
-const placeholders = { id: '\u0001', entityIdPart: '\u0002' } as const;
-
-/** The message without its `device`, with placeholders. */
-function sharedMessage(
-  view: DeviceView,
-  offers: SupportedOperations,
-  { topics, version, language, homepage }: DiscoveryOrigin,
-  statesEntityIds: boolean,
-): Omit<Discovery, 'device'> {
   const { kind } = view;
-  const { id } = placeholders;
+  const { topics, version, homepage } = origin;
+  const id = viewId(view);
+  const device = deviceOf(view, origin);
   const rows = entityTable(kind).filter((row) => hasEntity(row, view, offers));
-  return {
-    origin: { name: 'sonic2mqtt', sw_version: version, ...(homepage !== null && { support_url: homepage }) },
-    availability: availability(needOfRoot[kind], kind, id, topics),
-    availability_mode: 'all',
-    state_topic: topics.below(kind, id, statesPath),
-    components: Object.fromEntries(
-      rows.map((row) => {
-        const own = component(row, view, id, topics);
-        const name = row.name === null ? null : textsIn(language).names[row.name];
-        return [componentId(row), { ...own, name, ...(statesEntityIds && entityIdOf(row)) }] as const;
-      }),
-    ),
+  const entities = rows.map((row) => (row.component === 'select' ? choicesOf(row, view) : row.key));
+  const write = () => {
+    const root: Omit<Discovery, 'components'> = {
+      device,
+      origin: {
+        name: 'sonic2mqtt',
+        sw_version: version,
+        ...(homepage !== null && { support_url: homepage }),
+      },
+      availability: availability(needOfRoot[kind], kind, id, topics),
+      availability_mode: 'all',
+      state_topic: topics.below(kind, id, statesPath),
+    };
+    const idPart = asIdPart(device.name);
+    const texts = textsFor(origin, kind);
+    const idText = JSON.stringify(id).slice(1, -1);
+    const components = rows.map((row) => {
+      const { aroundId, idEnd } = textOf(row, view, origin, texts);
+      const wantedId = idPart === null ? '' : `,"default_entity_id":"${row.component}.${idPart}${idEnd}"`;
+      return `"${componentId(row)}":{${aroundId.join(idText)}${wantedId}}`;
+    });
+    const text = `${JSON.stringify(root).slice(0, -1)},"components":{${components.join()}}}`;
+    return { componentIds: rows.map(componentId), text };
   };
-}
-
-/**
- * The entity ID of a new entity, in every language made from the English names, because automations use it. Home
- * Assistant uses it since 2025.10, and ignored it before. Without it, Home Assistant puts the area of the device first.
- */
-function entityIdOf({ component: platform, name }: EntityRow<never>): Component {
-  const end = name === null ? '' : `_${asIdPart(name)}`;
-  return { default_entity_id: `${platform}.${placeholders.entityIdPart}${end}` };
+  return { topic: topics.discovery(kind, id), fingerprint: `${JSON.stringify(device)} ${entities}`, write };
 }
 
 /** The message with these components removed: Home Assistant removes a component that is named without its settings. */
@@ -335,29 +280,58 @@ function choicesOf({ options, value }: SelectRow<DeviceView>, view: DeviceView):
   return [...options, present].toSorted(new Intl.Collator('en', { numeric: true }).compare);
 }
 
-/** The component of a row: its fixed part, and the parts that name the device. */
-function component(row: EntityRow<DeviceView>, view: DeviceView, id: string, topics: Topics): Component {
-  const { kind } = view;
-  const made: Record<string, unknown> = {
-    platform: row.component,
-    unique_id: `${topics.identifier(kind, id)}_${row.key}`,
-    ...fixedParts.get(row),
-  };
-  if (row.needs !== needOfRoot[kind]) made['availability'] = availability(row.needs, kind, id, topics);
-  if ('path' in row) made['state_topic'] = topics.below(kind, id, row.path);
-  if ('command' in row) made['command_topic'] = topics.below(kind, id, row.command.path);
-  if (row.component === 'select') made['options'] = choicesOf(row, view);
-  if ('attributes' in row && row.attributes) {
-    made['json_attributes_topic'] = topics.below(kind, id, row.attributes.path);
-  }
-  if ('alerts' in row) made['json_attributes_topic'] = topics.below(kind, id, statesPath);
+/** Stands for the ID of a device. No topic has this character. */
+const anyId = '#';
+
+/** What all components of a row have in common. */
+interface ComponentText {
+  /** The keys and values as JSON, in the parts before and after each ID of the device. */
+  readonly aroundId: readonly string[];
+  /** The end of the entity ID of a new entity. In every language it is English, because automations use it. */
+  readonly idEnd: string;
+}
+
+/** A cache by origin, kind of device and row. Writing a whole message takes ten times as long. */
+const componentTexts = new WeakMap<DiscoveryOrigin, Map<DeviceKind, ComponentTexts>>();
+type ComponentTexts = Map<EntityRow<DeviceView>, ComponentText>;
+
+function textsFor(origin: DiscoveryOrigin, kind: DeviceKind): ComponentTexts {
+  const byKind = componentTexts.get(origin) ?? new Map<DeviceKind, ComponentTexts>();
+  componentTexts.set(origin, byKind);
+  const texts: ComponentTexts = byKind.get(kind) ?? new Map();
+  byKind.set(kind, texts);
+  return texts;
+}
+
+function textOf(
+  row: EntityRow<DeviceView>,
+  view: DeviceView,
+  origin: DiscoveryOrigin,
+  texts: ComponentTexts,
+) {
+  const known = texts.get(row);
+  if (known) return known;
+  const options = row.component === 'select' && { options: choicesOf(row, view) };
+  const text = JSON.stringify({ ...component(row, view.kind, origin), ...options });
+  const idEnd = row.name === null ? '' : `_${asIdPart(row.name)}`;
+  const made = { aroundId: text.slice(1, -1).split(anyId), idEnd };
+  // The options of a select depend on the device.
+  if (!options) texts.set(row, made);
   return made;
 }
 
-/** The part of a row's component that is the same for every device. */
-function fixedPart(row: EntityRow<never>): Component {
+/** The component of a row, on a device with any ID. */
+function component(
+  row: EntityRow<never>,
+  kind: DeviceKind,
+  { topics, language }: DiscoveryOrigin,
+): Component {
+  const below = (path: string) => topics.below(kind, anyId, path);
+  const attributes = 'attributes' in row ? row.attributes : undefined;
   return {
-    name: row.name,
+    platform: row.component,
+    unique_id: `${topics.identifier(kind, anyId)}_${row.key}`,
+    name: row.name && textsIn(language).names[row.name],
     ...(row.category && { entity_category: row.category }),
     ...(row.icon && { icon: row.icon }),
     ...(row.isDisabledByDefault && { enabled_by_default: false }),
@@ -377,18 +351,17 @@ function fixedPart(row: EntityRow<never>): Component {
     ...('lastReset' in row && { last_reset_value_template: `{{ value_json.${lastResetKey} }}` }),
     ...('precision' in row && { suggested_display_precision: row.precision }),
     ...('options' in row && { options: row.options }),
-    ...('attributes' in row &&
-      row.attributes && { json_attributes_template: `{{ (${row.attributes.expression}) | tojson }}` }),
+    ...(attributes && { json_attributes_template: `{{ (${attributes.expression}) | tojson }}` }),
     ...('alerts' in row && {
       json_attributes_template: `{{ ({'alerts': value_json.${alertsKey}}) | tojson }}`,
     }),
     // With QoS 1, Home Assistant would repeat a command that was lost with its connection, and the valve could move
     // hours later. Each component has its own QoS, because Home Assistant before 2026 takes none from the root.
     qos: 'command' in row ? 0 : 1,
+    ...(row.needs !== needOfRoot[kind] && { availability: availability(row.needs, kind, anyId, topics) }),
+    ...('path' in row && { state_topic: below(row.path) }),
+    ...('command' in row && { command_topic: below(row.command.path) }),
+    ...(attributes && { json_attributes_topic: below(attributes.path) }),
+    ...('alerts' in row && { json_attributes_topic: below(statesPath) }),
   };
 }
-
-/** By row, made only once: a sonic has fifty components, and its message is made again at each change. */
-const fixedParts: ReadonlyMap<EntityRow<DeviceView>, Component> = new Map(
-  deviceKinds.flatMap(entityTable).map((row) => [row, fixedPart(row)]),
-);

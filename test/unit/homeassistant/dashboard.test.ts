@@ -89,13 +89,7 @@ describe('the dashboard for Home Assistant', () => {
   });
 
   it('has the summary on top, and a failed command only while there is one', () => {
-    const [property, sonic] = [discoveryOf(propertyView()), discoveryOf(sonicView())];
-    const summary = { platform: 'sensor', unique_id: 'x', name: 'Summary' };
-    const failed = { platform: 'binary_sensor', unique_id: 'y', name: 'Command failed' };
-    const text = textOf([
-      { ...property, components: { ...property.components, sensor_summary: summary } },
-      { ...sonic, components: { ...sonic.components, binary_sensor_command_failed: failed } },
-    ]);
+    const text = made([propertyView(), sonicView()]);
     const content = "## {{ states('sensor.holiday_home_summary') }}";
     expect(cardsIn(text)[1]).toMatchObject({ type: 'markdown', content });
     expect(
