@@ -50,6 +50,8 @@ describe('the bridge', () => {
     expect(info.counts).toEqual(counts);
     expect(info.operations.command_valve).toBe('available');
     expect(JSON.stringify(info)).not.toContain('"password":"demo"');
+    // HTTP is off by default.
+    expect(bridge.program.output).not.toContain('HTTP: ');
   });
 
   it('announces parents before children to Home Assistant', () => {

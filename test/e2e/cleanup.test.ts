@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Aedes } from 'aedes';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { cleanup } from '../../src/cli/cleanup.ts';
 import { Topics } from '../../src/homeassistant/topics.ts';
 import { demoCredentials, Simulator } from '../../src/simulator/simulator.ts';
@@ -11,6 +11,18 @@ import { fault } from '../support/bridge.ts';
 import { temporaryFolder } from '../support/program.ts';
 
 const topics = new Topics('sonic2mqtt', 'homeassistant');
+
+const closers: (() => unknown)[] = [];
+afterAll(() => Promise.all(closers.map((close) => close())));
+
+/** Begins all cases. Each of them mostly waits for its broker, so they run beside each other, and tests only await them. */
+function begun<Case, Result>(cases: readonly Case[], run: (each: Case) => Promise<Result>) {
+  return cases.map((each) => {
+    const result = run(each);
+    result.catch(() => {});
+    return { each, result };
+  });
+}
 
 /** A broker that keeps these messages. Unless it lists them, it shows them only to subscriptions without wildcards. */
 async function brokerWith(kept: Readonly<Record<string, string>>, { isListing = false } = {}) {
@@ -37,10 +49,10 @@ async function brokerWith(kept: Readonly<Record<string, string>>, { isListing = 
   });
   const server = createServer((socket) => void broker.handle(socket));
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  onTestFinished(() => {
-    broker.close();
-    server.close();
-  });
+  closers.push(
+    () => broker.close(),
+    () => server.close(),
+  );
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : undefined;
   return { url: `mqtt://127.0.0.1:${port}`, left: () => [...retained.keys()].toSorted() };
@@ -87,106 +99,119 @@ const ofBridge = {
   'sonic2mqtt/bridge/state': 'offline',
 };
 
+const devices = ['sonic/a', 'signal/s', 'nonsense'];
+const foreign = {
+  'sonic2mqtt/sonic/b': '{"id":"b"}',
+  [topics.discovery('sonic', 'b')]: madeBy('sonic2mqtt'),
+  [topics.discovery('signal', 's')]: madeBy('trial'),
+};
+
+async function cleanRunning() {
+  const own = { ...ofValve, ...ofBridge, 'sonic2mqtt/incident/leak': '{"id":"leak"}' };
+  const { url, left } = await brokerWith({ ...own, ...foreign, 'sonic2mqtt/bridge/state': 'online' });
+  const first = await run(url, { devices });
+  const leftFirst = left().length;
+  return { first, leftFirst, forced: await run(url, { devices }, { force: true }), left: left() };
+}
+
+const others = {
+  [new Topics('trial', 'ha').discovery('sonic', 'b')]: madeBy('trial'),
+  'live/bridge/state': 'online',
+  'live/sonic/a': '{}',
+};
+
+async function cleanFormer({ isListing }: { isListing: boolean }) {
+  const former = {
+    [new Topics('water', 'ha').discovery('sonic', 'a')]: madeBy('water'),
+    ...{ 'water/sonic/a': '{"id":"a"}', 'water/bridge/state': 'offline' },
+  };
+  const { url, left } = await brokerWith({ ...ofValve, ...ofBridge, ...former, ...others }, { isListing });
+  const state = {
+    devices: ['sonic/a'],
+    baseTopics: ['sonic2mqtt', 'water', 'live'],
+    discoveryPrefixes: ['homeassistant', 'ha'],
+  };
+  return { ...(await run(url, state)), left: left() };
+}
+
+async function cleanPaused({ isListing = true, trouble }: { isListing?: boolean; trouble?: string }) {
+  const simulator = new Simulator({ quiet: true, properties: 3, signals: 1, sonics: 1 });
+  await simulator.start();
+  closers.push(() => simulator.stop());
+  if (trouble) simulator.setFaults([fault(trouble)]);
+  const { settings, properties } = simulator.world;
+  const [kept = '', shown = '', other = ''] = properties.ids;
+  for (const id of properties.ids) settings.change(id, { auto_shut_off: false });
+  const until = new Date(Date.now() + 3_600_000).toISOString();
+  const messages = {
+    ...ofBridge,
+    [`sonic2mqtt/property/${shown}`]: JSON.stringify({ id: shown, name: 'Mill' }),
+    [`sonic2mqtt/property/${shown}/pause`]: JSON.stringify({ until, state: 'paused', reason: null }),
+    [`sonic2mqtt/property/${other}/pause`]: JSON.stringify({ until: null, state: 'none', reason: null }),
+  };
+  const state = {
+    devices: [`property/${shown}`],
+    pauses: { [kept]: { until: Date.now(), leftMs: 0, isOver: true } },
+  };
+  const cloud = { base_url: simulator.url, ...demoCredentials, request_timeout: '1s' };
+  const { url, left } = await brokerWith(messages, { isListing });
+  const result = await run(url, state, { cloud, force: trouble !== undefined });
+  const isOn = [kept, shown, other].map((id) => settings.get(id)?.auto_shut_off);
+  return { ...result, messages: Object.keys(messages).toSorted(), left: left(), isOn, kept };
+}
+
 describe('cleanup', () => {
+  const [running] = begun([{}], cleanRunning);
+  const former = begun([{ isListing: true }, { isListing: false }], cleanFormer);
+  const paused = begun([{ isListing: true }, { isListing: false }], cleanPaused);
+  const troubled = begun(
+    [
+      { name: 'the cloud fails', trouble: 'error=503' },
+      { name: 'the cloud rejects it', trouble: 'error=403@update_property_settings' },
+      { name: 'the cloud still shows it off', trouble: 'html@update_property_settings' },
+    ],
+    cleanPaused,
+  );
+
   it('fails if the broker lists nothing, and deletes what data_dir knows unless the bridge runs', async () => {
-    const unknown = {
-      'sonic2mqtt/sonic/b': '{"id":"b"}',
-      [topics.discovery('sonic', 'b')]: madeBy('sonic2mqtt'),
-    };
-    const foreign = { [topics.discovery('signal', 's')]: madeBy('trial') };
-    const ofIncident = { 'sonic2mqtt/incident/leak': '{"id":"leak"}' };
-    const own = { ...ofValve, ...ofBridge, ...ofIncident, 'sonic2mqtt/bridge/state': 'online' };
-    const { url, left } = await brokerWith({ ...own, ...unknown, ...foreign });
-    const devices = ['sonic/a', 'signal/s', 'nonsense'];
-    expect(await run(url, { devices })).toEqual({ code: 1, printed: [] });
-    expect(left()).toHaveLength(10);
-    expect(await run(url, { devices }, { force: true })).toEqual({
-      code: 1,
-      printed: ['Deleted 7 retained messages'],
+    expect(await running?.result).toEqual({
+      first: { code: 1, printed: [] },
+      leftFirst: 10,
+      forced: { code: 1, printed: ['Deleted 7 retained messages'] },
+      left: Object.keys(foreign).toSorted(),
     });
-    expect(left()).toEqual(Object.keys({ ...unknown, ...foreign }).toSorted());
   });
 
-  it.each([true, false])(
-    'deletes at former topics too, if the broker lists messages: %s',
-    async (isListing) => {
-      const atPrefix = (prefix: string, base: string) => ({
-        [new Topics(base, prefix).discovery('sonic', 'a')]: madeBy(base),
-      });
-      const former = {
-        ...atPrefix('ha', 'water'),
-        ...{ 'water/sonic/a': '{"id":"a"}', 'water/bridge/state': 'offline' },
-      };
-      const others = {
-        [new Topics('trial', 'ha').discovery('sonic', 'b')]: madeBy('trial'),
-        'live/bridge/state': 'online',
-        'live/sonic/a': '{}',
-      };
-      const { url, left } = await brokerWith(
-        { ...ofValve, ...ofBridge, ...former, ...others },
-        { isListing },
-      );
-      const state = {
-        devices: ['sonic/a'],
-        baseTopics: ['sonic2mqtt', 'water', 'live'],
-        discoveryPrefixes: ['homeassistant', 'ha'],
-      };
-      const { code, printed } = await run(url, state);
-      expect({ code, printed }).toEqual({
-        code: isListing ? 0 : 1,
+  it.each(former)(
+    'deletes at former topics too, if the broker lists messages: $each.isListing',
+    async ({ each, result }) => {
+      expect(await result).toEqual({
+        code: each.isListing ? 0 : 1,
         printed: ['Deleted 9 retained messages'],
+        left: Object.keys(others).toSorted(),
       });
-      expect(left()).toEqual(Object.keys(others).toSorted());
     },
   );
 
-  describe('while an automatic shut-off is paused', () => {
-    async function pausedHome() {
-      const simulator = new Simulator({ quiet: true, properties: 3, signals: 1, sonics: 1 });
-      await simulator.start();
-      onTestFinished(() => simulator.stop());
-      const { settings, properties } = simulator.world;
-      const [kept = '', shown = '', other = ''] = properties.ids;
-      for (const id of properties.ids) settings.change(id, { auto_shut_off: false });
-      const until = new Date(Date.now() + 3_600_000).toISOString();
-      const messages = {
-        ...ofBridge,
-        [`sonic2mqtt/property/${shown}`]: JSON.stringify({ id: shown, name: 'Mill' }),
-        [`sonic2mqtt/property/${shown}/pause`]: JSON.stringify({ until, state: 'paused', reason: null }),
-        [`sonic2mqtt/property/${other}/pause`]: JSON.stringify({ until: null, state: 'none', reason: null }),
-      };
-      const state = {
-        devices: [`property/${shown}`],
-        pauses: { [kept]: { until: Date.now(), leftMs: 0, isOver: true } },
-      };
-      const cloud = { base_url: simulator.url, ...demoCredentials, request_timeout: '1s' };
-      const isOn = () => [kept, shown, other].map((id) => settings.get(id)?.auto_shut_off);
-      return { simulator, messages, state, cloud, isOn, kept };
-    }
-
-    it.each([true, false])('turns it on first, if the broker lists messages: %s', async (isListing) => {
-      const { messages, state, cloud, isOn, kept } = await pausedHome();
-      const { url, left } = await brokerWith(messages, { isListing });
-      const { printed } = await run(url, state, { cloud });
-      expect(isOn()).toEqual([true, true, false]);
+  it.each(paused)(
+    'turns a paused automatic shut-off on first, if the broker lists messages: $each.isListing',
+    async ({ each, result }) => {
+      const { isOn, kept, printed, left } = await result;
+      expect(isOn).toEqual([true, true, false]);
       expect(printed.slice(0, 2)).toEqual([
         `The automatic shut-off of ${kept} is on again`,
         'The automatic shut-off of Mill is on again',
       ]);
-      expect(left()).toEqual(isListing ? [] : [expect.stringMatching(/pause$/)]);
-    });
+      expect(left).toEqual(each.isListing ? [] : [expect.stringMatching(/pause$/)]);
+    },
+  );
 
-    it.each([
-      ['the cloud fails', 'error=503'],
-      ['the cloud rejects it', 'error=403@update_property_settings'],
-      ['the cloud still shows it off', 'html@update_property_settings'],
-    ])('deletes nothing if %s', async (_, faultText) => {
-      const { simulator, messages, state, cloud, isOn } = await pausedHome();
-      const { url, left } = await brokerWith(messages, { isListing: true });
-      simulator.setFaults([fault(faultText)]);
-      expect(await run(url, state, { cloud, force: true })).toEqual({ code: 1, printed: [] });
-      expect(left()).toEqual(Object.keys(messages).toSorted());
-      expect(isOn()).toEqual([false, false, false]);
-    });
-  });
+  it.each(troubled)(
+    'deletes nothing while an automatic shut-off is paused, if $each.name',
+    async ({ result }) => {
+      const { code, printed, left, messages, isOn } = await result;
+      expect({ code, printed, left }).toEqual({ code: 1, printed: [], left: messages });
+      expect(isOn).toEqual([false, false, false]);
+    },
+  );
 });

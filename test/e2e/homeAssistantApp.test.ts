@@ -93,24 +93,6 @@ describe('the app', () => {
     }
   });
 
-  it('names entities in the language of Home Assistant, unless the option language names another', async () => {
-    const supervisor = await newSupervisor();
-    supervisor.language = 'de';
-    await supervisor.start();
-    const names = async (changes: object) => {
-      const from = mqtt.messages.length;
-      const app = startApp({ ...options, ...changes }, supervisor);
-      const { text } = await mqtt.waitForMessage(
-        ({ topic }) => topic === `homeassistant/device/sonic2mqtt_${sonic}/config`,
-        { what: 'the device of the valve', from },
-      );
-      await app.stop();
-      return JSON.parse(text).components.sensor_water_today.name;
-    };
-    expect(await names({})).toBe('Wasser heute');
-    expect(await names({ language: 'fr' })).not.toBe('Wasser heute');
-  });
-
   it('deletes its messages from the broker and stops, if the option cleanup is on', async () => {
     const supervisor = await newSupervisor();
     await supervisor.start();
@@ -124,36 +106,6 @@ describe('the app', () => {
     expect(clean.output).toMatch(
       /WARN: The option cleanup is on, so the app stops now\. Uninstall it, or turn off/,
     );
-    const again = startApp({ ...options, cleanup: true }, supervisor);
-    expect((await again.ended()).code).toBe(0);
-    expect(again.output).toContain('Deleted 0 retained messages');
-  });
-
-  it('deletes what a demo has left, too, if the option cleanup is on', async () => {
-    const supervisor = await newSupervisor();
-    await supervisor.start();
-    const cwd = temporaryFolder();
-    const demo = startApp({ ...options, demo: true }, supervisor, { cwd });
-    const watcher = await watchTopics(bridge.broker.url, '#', user);
-    await watcher.waitForTopic('sonic2mqtt_demo/bridge/cloud', (text) => text === 'online');
-    await demo.stop();
-    const clean = startApp({ ...options, demo: true, cleanup: true }, supervisor, { cwd });
-    expect((await clean.ended()).code, clean.output).toBe(0);
-    const { last } = await watchTopics(bridge.broker.url, '#', user);
-    expect([...last].flat().filter((text) => text.includes('sonic2mqtt_demo'))).toEqual([]);
-  });
-
-  it('says why the Supervisor does not name the broker, and asks again', async () => {
-    const supervisor = await newSupervisor();
-    supervisor.behaviour = { status: 403 };
-    await supervisor.start();
-    const from = mqtt.messages.length;
-    const app = startApp(options, supervisor);
-    await app.waitForOutput(/rejects the request for the MQTT broker \(HTTP 403\)/);
-    supervisor.behaviour = { text: '<html>' };
-    await app.waitForOutput(/the Supervisor’s answer about the MQTT broker cannot be read/);
-    supervisor.behaviour = 'normal';
-    await untilOnline(from);
   });
 
   it('stops in time although the Supervisor does not answer', async () => {
