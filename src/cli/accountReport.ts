@@ -10,7 +10,6 @@ import {
 } from '../cloud/operations.ts';
 import type { CheckedAccount } from './readAccount.ts';
 
-/** The answer of the cloud to one operation. */
 export interface OperationAnswer {
   readonly operation: OperationName;
   /** The answer as the cloud sent it; undefined if the call failed. */

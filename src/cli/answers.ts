@@ -12,9 +12,8 @@ import { type Check, type Reporter, runChecks } from './checks.ts';
 import { cloudChecks } from './cloudChecks.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import type { CommandContext } from './context.ts';
-import { ownClient, rejectionText, signOutAndClose } from './ownSession.ts';
+import { rejectionText, withOwnClient } from './ownSession.ts';
 
-/** A question of the setup, for the terminal, the page and messages. */
 interface Question {
   /** The option that the answer gives. */
   readonly path: string;
@@ -41,17 +40,14 @@ const choicePaths = {
   watchOnly: 'control.valves',
 };
 
-/** The answers to the setup's questions. The broker's address is with or without scheme and port. */
 export interface Answers extends Readonly<Record<AnswerName, string>> {
   /** The language of entity names; English if it is not given. */
   readonly language?: Language;
   /** The address of the status page; the page is not served if it is not given. */
   readonly listen?: string | undefined;
-  /** Whether the bridge may not move valves. */
   readonly watchOnly?: boolean;
 }
 
-/** The answers in the form of the configuration file. */
 function configurationOf({ language = 'en', listen, watchOnly, ...answers }: Answers): Tree {
   // People write `192.168.1.2`.
   const broker = /^[a-z]+:\/\//i.test(answers.broker) ? answers.broker : `mqtt://${answers.broker}`;
@@ -64,7 +60,6 @@ function configurationOf({ language = 'en', listen, watchOnly, ...answers }: Ans
   return given.reduce<Tree>((tree, [path, value]) => withValueAt(tree, path.split('.'), value), {});
 }
 
-/** Uses the answers in place of a configuration file. */
 function givenBy(answers: Answers, file: string): Given {
   const labelOf = (path: string) => answerNames.find((name) => questions[name].path === path);
   return {
@@ -78,7 +73,6 @@ function givenBy(answers: Answers, file: string): Given {
   };
 }
 
-/** Which answers are tested: those about the account, or those about the broker. */
 export type Part = 'account' | 'broker';
 
 /** `invalid`: no configuration can have these answers. `rejected`: the cloud rejects the e-mail or the password. */
@@ -107,10 +101,10 @@ export async function testAnswers(
   const run = (checks: readonly Check[]) => runChecks(checks, report, signal);
   if (part === 'broker')
     return (await run(brokerChecks(configuration, 'setup', signal))) === null ? 'passed' : 'failed';
-  const client = ownClient(configuration);
   // An account may get its first valve after the setup.
-  const error = await run(cloudChecks(configuration.config, client, {}, 'WARN'));
-  await signOutAndClose(client, signal);
+  const error = await withOwnClient(configuration, signal, (client) =>
+    run(cloudChecks(configuration.config, client, {}, 'WARN')),
+  );
   if (error === null) return 'passed';
   return rejectionText(error) === null ? 'failed' : 'rejected';
 }
@@ -143,10 +137,7 @@ export async function saveAnswers(answers: Answers, file: string): Promise<void>
   await systemDisk.write(file, newConfigFile(configurationOf(answers)));
 }
 
-/**
- * The usual name of a broker's container next to this one, this computer, and the usual name of Home Assistant in a
- * home.
- */
+/** The name of a broker's container next to this one, this computer, and the name of Home Assistant in a home. */
 const usualHosts = ['mosquitto', 'localhost', 'homeassistant.local'];
 const mqttPort = 1883;
 const lookLimitMs = 1_500;

@@ -9,11 +9,7 @@ import { exitStatus } from './context.ts';
 
 const tryAgainMs = 60_000;
 
-/**
- * Handles the demo of the Home Assistant app. If the demo is on, resolves to a configuration with a simulated cloud. If
- * it is off, resolves to the account's configuration, and deletes in the background what an earlier demo has left on
- * the broker.
- */
+/** The configuration with a simulated cloud if the demo is on. If it is off, deletes what an earlier demo has left. */
 export async function withDemo(configuration: Configuration, signal: AbortSignal): Promise<Config> {
   const { config, log, isDemo } = configuration;
   if (!isDemo) {
@@ -36,10 +32,7 @@ export function leftByDemo(configuration: Configuration): readonly Configuration
   return existsSync(config.data_dir) ? [{ ...configuration, config }] : [];
 }
 
-/**
- * The configuration without anything of the account: it has other credentials, and its own topics, client ID and
- * folder.
- */
+/** The configuration without anything of the account: credentials, topics, client ID and folder are other ones. */
 function demoOf(config: Config): Config {
   const { cloud, mqtt, schedules, http } = config;
   const every = { kind: 'every', everyMs: 5_000 } as const;
@@ -54,10 +47,7 @@ function demoOf(config: Config): Config {
   };
 }
 
-/**
- * Deletes the messages of a demo. The demo's folder stays until they are deleted, so that a failure does not leave
- * simulated valves in Home Assistant.
- */
+/** Deletes the messages of a demo. Its folder stays until they are deleted, so that the next start tries again. */
 async function removeDemo(configuration: Configuration, signal: AbortSignal): Promise<void> {
   const { config, log } = configuration;
   const print = (line: string) => log.info(`The demo is off. ${line}`);

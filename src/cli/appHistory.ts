@@ -4,13 +4,10 @@ import type { Configuration } from './configuration.ts';
 import { importedText, valveLabel } from './history.ts';
 import { importDays, isImported, readWaterTotals, type WaterTotal } from './historyImport.ts';
 import { type HomeAssistantAccess, HomeAssistantSocket } from './homeAssistantSocket.ts';
-import { ownClient, signOutAndClose } from './ownSession.ts';
+import { withOwnClient } from './ownSession.ts';
 import { findValves, readHistory } from './valveHistory.ts';
 
-/**
- * The first wait, in ms, after which Home Assistant has the entities and their first statistics of five minutes. A
- * failed import is tried again after the second wait.
- */
+/** In ms: after the first wait, Home Assistant has the first statistics of five minutes. Failures wait the second. */
 const usualWaits = { firstMs: 600_000, nextMs: 3_600_000 };
 
 /** Imports the past days of each valve once, while the bridge runs; never rejects. */
@@ -38,6 +35,7 @@ async function importOnce(
   access: HomeAssistantAccess,
   signal: AbortSignal,
 ): Promise<void> {
+  const { config, log } = configuration;
   const home = await HomeAssistantSocket.connect(access, signal);
   try {
     const wanted = new Map<string, WaterTotal>();
@@ -45,29 +43,17 @@ async function importOnce(
     if (totals.size === 0) throw new Error('Home Assistant has no Water total yet');
     for (const [id, total] of totals) if (!(await isImported(home, total))) wanted.set(id, total);
     // At later starts everything is imported, so the cloud is not asked again.
-    if (wanted.size > 0) await importWanted(configuration, home, wanted, signal);
+    if (wanted.size === 0) return;
+    await withOwnClient(configuration, signal, async (client) => {
+      for (const valve of await findValves(client, config, signal)) {
+        const total = wanted.get(valve.id);
+        if (total === undefined) continue;
+        const days = await readHistory(client, valve, undefined, signal);
+        const dates = await importDays(home, total, valve, days, systemClock.now());
+        log.info(`Past days of ${valveLabel(valve)}: ${importedText(dates)}`);
+      }
+    });
   } finally {
     home.close();
-  }
-}
-
-async function importWanted(
-  configuration: Configuration,
-  home: HomeAssistantSocket,
-  wanted: ReadonlyMap<string, WaterTotal>,
-  signal: AbortSignal,
-): Promise<void> {
-  const { config, log } = configuration;
-  const client = ownClient(configuration);
-  try {
-    for (const valve of await findValves(client, config, signal)) {
-      const total = wanted.get(valve.id);
-      if (total === undefined) continue;
-      const days = await readHistory(client, valve, undefined, signal);
-      const dates = await importDays(home, total, valve, days, systemClock.now());
-      log.info(`Past days of ${valveLabel(valve)}: ${importedText(dates)}`);
-    }
-  } finally {
-    await signOutAndClose(client, signal);
   }
 }

@@ -14,25 +14,20 @@ import { readCall } from './operationCommands.ts';
 import { ownClient, rejectionText, signOutAndClose } from './ownSession.ts';
 import { progressOn } from './progress.ts';
 
+type CallOptions = { readonly [name in 'body' | 'tokenFile']?: string } & { readonly allPages?: true };
+
 /** `sonic2mqtt call OPERATION`: calls one cloud operation and prints the answer as JSON. */
 export async function call(context: CommandContext, command: Command, name: OperationName): Promise<number> {
   const { print, complain, signal } = context;
-  const { body, allPages, tokenFile } = command.opts<{
-    body?: string;
-    allPages?: true;
-    tokenFile?: string;
-  }>();
+  const { body, allPages, tokenFile } = command.opts<CallOptions>();
   if (body === '-' && tokenFile === '-')
     command.error('only one of --body and --token-file can read standard input');
-  const read = body === undefined ? undefined : await readTypedBody(body, context);
-  if (signal.aborted) return exitStatus.failed;
-  if (read && 'fault' in read) command.error(`--body ${read.fault}`);
-  const asked = readCall(command, name, read?.value);
-  const given = tokenFile === undefined ? undefined : await readToken(tokenFile, context);
-  if (given && 'fault' in given) command.error(`--token-file ${given.fault}`);
+  const value = body === undefined ? undefined : await readTypedBody(body, command, context);
+  const asked = readCall(command, name, value);
+  const given = tokenFile === undefined ? undefined : await readToken(tokenFile, command, context);
   const configuration = await readConfiguration(context, { level: 'warn' });
   hideSecretsOf(asked, configuration.secrets);
-  const client = ownClient(configuration, given?.token);
+  const client = ownClient(configuration, given);
   try {
     const answer = await (allPages ? sendForAllPages(client, asked, signal) : send(client, asked, signal));
     // A given session, or one whose token was printed, belongs to the user, so it is not signed out.

@@ -1,60 +1,54 @@
 import { resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
+import type { Command } from 'commander';
 import { errorMessage } from '../base/errorMessage.ts';
 import { isToken } from '../cloud/decoders.ts';
 import { readTextFile } from '../config/file.ts';
 import { aborted, type CommandContext } from './context.ts';
 
-/** Reads the token from `--token-file`: the token alone, or the output of `call sign_in`. */
-export async function readToken(
+/** The token in `--token-file`: the token alone, or the output of `call sign_in`. A fault ends the program. */
+export async function readToken(typed: string, command: Command, context: CommandContext): Promise<string> {
+  const text = await textOf('--token-file', typed === '-' ? typed : `@${typed}`, command, context);
+  let token: unknown = text.trim();
+  try {
+    token = Object(JSON.parse(text)).token_details;
+  } catch {}
+  if (isToken(token)) return token;
+  return command.error('--token-file has no token. Use what call sign_in prints');
+}
+
+/** The JSON of `--body`: the option's own text, standard input (`-`), or a file (`@FILE`). A fault ends the program. */
+export async function readTypedBody(
   typed: string,
+  command: Command,
   context: CommandContext,
-): Promise<{ readonly token: string } | { readonly fault: string }> {
-  const read = await typedText(typed === '-' ? typed : `@${typed}`, context);
-  if ('fault' in read) return read;
-  const token = tokenIn(read.text.trim());
-  return isToken(token) ? { token } : { fault: 'has no token. Use what call sign_in prints' };
-}
-
-/** Finds the token in a text that is the token itself, or the JSON from `call sign_in`. */
-function tokenIn(text: string): unknown {
+): Promise<unknown> {
+  const text = await textOf('--body', typed, command, context);
   try {
-    return Object(JSON.parse(text)).token_details;
-  } catch {
-    return text;
-  }
-}
-
-/** The JSON of a body, or the problem with it. */
-type TypedBody = { readonly value: unknown } | { readonly fault: string };
-
-/** Reads the JSON of `--body`: the option's own text, standard input (`-`), or a file (`@FILE`). */
-export async function readTypedBody(typed: string, context: CommandContext): Promise<TypedBody> {
-  const read = await typedText(typed, context);
-  if ('fault' in read) return read;
-  const text = read.text.replace(/^\ufeff/, '');
-  try {
-    return { value: JSON.parse(text) };
+    return JSON.parse(text.replace(/^\ufeff/, ''));
   } catch {
     // The parser's own message repeats a part of the text, which may be a password.
-    return { fault: 'is not JSON' };
+    return command.error('--body is not JSON');
   }
 }
 
-/** Reads the text of an option: its own text, standard input (`-`), or a file (`@FILE`). */
-export async function typedText(
+/** The text of an option: its own text, standard input (`-`), or a file (`@FILE`). A fault ends the program. */
+export async function textOf(
+  option: string,
   typed: string,
+  command: Command,
   { cwd, signal }: CommandContext,
-): Promise<{ readonly text: string } | { readonly fault: string }> {
+): Promise<string> {
   if (typed === '-') {
     // A person who types the text may change their mind.
     const text = await Promise.race([readAll(process.stdin), aborted(signal)]);
-    return text === undefined ? { fault: 'was not read to its end' } : { text };
+    if (text === undefined) throw new Error('interrupted');
+    return text;
   }
-  if (!typed.startsWith('@')) return { text: typed };
+  if (!typed.startsWith('@')) return typed;
   try {
-    return { text: readTextFile(resolve(cwd, typed.slice(1))) };
+    return readTextFile(resolve(cwd, typed.slice(1)));
   } catch (error) {
-    return { fault: errorMessage(error) };
+    return command.error(`${option} ${errorMessage(error)}`);
   }
 }

@@ -6,12 +6,9 @@ import { cloudChecks } from './cloudChecks.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { machineChecks } from './machineChecks.ts';
-import { ownClient, signOutAndClose } from './ownSession.ts';
+import { withOwnClient } from './ownSession.ts';
 
-/**
- * `sonic2mqtt check`: tests the configuration, the cloud, the account and the broker, and prints a line for each
- * finding.
- */
+/** `sonic2mqtt check`: tests configuration, cloud, account and broker, and prints a line for each finding. */
 export async function check(context: CommandContext): Promise<number> {
   const { print, signal } = context;
   const report = reportTo(print);
@@ -30,16 +27,16 @@ export async function check(context: CommandContext): Promise<number> {
   found({ check: 'configuration', outcome: 'OK', words: file ?? 'from the environment' });
   for (const { message } of warnings) found({ check: 'configuration', outcome: 'WARN', words: message });
 
-  const client = ownClient(configuration);
-  // The checks in a row depend on each other. If one fails, the row ends.
-  const rows = [
-    ...machineChecks(config).map((each) => [each]),
-    cloudChecks(config, client),
-    ...brokerChecks(configuration, 'check', signal).map((each) => [each]),
-  ];
   const errors: unknown[] = [];
-  for (const row of rows) if (!signal.aborted) errors.push(await runChecks(row, report, signal));
-  await signOutAndClose(client, signal);
+  await withOwnClient(configuration, signal, async (client) => {
+    // The checks in a row depend on each other. If one fails, the row ends.
+    const rows = [
+      ...machineChecks(config).map((each) => [each]),
+      cloudChecks(config, client),
+      ...brokerChecks(configuration, 'check', signal).map((each) => [each]),
+    ];
+    for (const row of rows) if (!signal.aborted) errors.push(await runChecks(row, report, signal));
+  });
   if (signal.aborted) return exitStatus.failed;
   if (errors.some((error) => error instanceof CloudError && error.kind === 'auth'))
     return exitStatus.rejected;

@@ -9,25 +9,21 @@ export interface Check {
   readonly run: (progress: (words: string) => void) => Promise<readonly CheckResult[]>;
 }
 
-/** One result of a check. */
 export interface CheckResult {
   readonly outcome: 'OK' | 'WARN' | 'FAIL';
   readonly words: string;
 }
 
-/** A result with the name of its check. */
 export interface Finding extends CheckResult {
   readonly check: string;
 }
 
-/** Receives the progress and the findings of checks. */
 export interface Reporter {
   /** Shows what is being done. The next text replaces it. */
   readonly progress: (words: string) => void;
   readonly found: (finding: Finding) => void;
 }
 
-/** Prints a line for each finding. On a terminal, it also shows the progress. */
 export function reportTo(print: (line: string) => void): Reporter {
   const progress = progressOn(process.stderr);
   return {
@@ -61,7 +57,6 @@ export async function runChecks(
   return null;
 }
 
-/** The finding of a check that has passed. */
 export function ok(words: string): readonly CheckResult[] {
   return [{ outcome: 'OK', words }];
 }

@@ -1,14 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { systemClock } from '../base/clock.ts';
-import { errorMessage } from '../base/errorMessage.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { BrokerMessage } from '../broker/message.ts';
-import { probeBroker } from '../broker/probeBroker.ts';
 import { Retained } from '../broker/retained.ts';
 import { commandFilters } from '../homeassistant/command.ts';
 import type { Topics } from '../homeassistant/topics.ts';
-import { brokerOptions, topicsOf } from '../partOptions.ts';
+import { topicsOf } from '../partOptions.ts';
 import { messageCount } from '../publishing/cleanup.ts';
 import { formerTopicsOf } from '../publishing/formerTopics.ts';
 import { RetainedScan, readRetained } from '../publishing/retainedScan.ts';
@@ -16,15 +13,14 @@ import { type Kept, knownIncidents, newKept, readSections } from '../state/secti
 import { stateFileName } from '../state/stateFile.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
+import { withOwnConnection } from './ownSession.ts';
 import { endPauses } from './pausedShutOffs.ts';
 
 /** How many readings in a row may find only messages that were deleted before. A cluster may need a moment. */
 const maxInVain = 2;
 
-/** How many topics are read at a time. */
 const maxReadAtOnce = 500;
 
-/** `sonic2mqtt cleanup`. */
 export async function cleanup(context: CommandContext, options: { readonly force?: true }): Promise<number> {
   return deleteMessages(await readConfiguration(context, { level: 'warn' }), context, options);
 }
@@ -39,7 +35,7 @@ export async function deleteMessages(
   context: Pick<CommandContext, 'print' | 'signal'>,
   { force, isDemo = false }: { readonly force?: true; readonly isDemo?: boolean },
 ): Promise<number> {
-  const { config, log, secrets, findBroker } = configuration;
+  const { config, log } = configuration;
 
   const deleteAll = async (connection: Connection): Promise<number> => {
     const topics = topicsOf(config);
@@ -85,13 +81,7 @@ export async function deleteMessages(
     return exitStatus.failed;
   };
 
-  // The error already says why there is no connection, so the connection logs only errors of its own.
-  const parts = { clock: systemClock, log: log.child({}, { level: 'error' }), stopping: context.signal };
-  return probeBroker(brokerOptions(config, secrets, findBroker), 'cleanup', parts, deleteAll).catch(
-    (error: unknown) => {
-      throw new Error(`MQTT broker: ${errorMessage(error)}`);
-    },
-  );
+  return withOwnConnection(configuration, 'cleanup', context.signal, deleteAll);
 }
 
 interface Deletion {
@@ -99,7 +89,6 @@ interface Deletion {
   readonly retained: Retained;
   readonly kept: Kept;
   readonly deleted: Set<string>;
-  /** Messages that are still there. */
   readonly left: string[];
   /** Base topics below which nothing else is to be deleted. */
   readonly bases: Set<string>;
@@ -155,10 +144,7 @@ async function deleteBelow(topics: Topics, own: readonly string[], deletion: Del
   deletion.left.push(...left);
 }
 
-/**
- * Reads the topics at which this bridge has messages about itself, and whether it is online. They are exact topics,
- * which every broker shows if it keeps retained messages.
- */
+/** The topics of the bridge's messages about itself: exact ones, which every broker shows. And whether it is online. */
 async function readBridge(connection: Connection, topics: Topics) {
   const own: string[] = [];
   let isRunning = false;

@@ -20,10 +20,7 @@ import { type CheckedAccount, readAccount } from './readAccount.ts';
 /** The settings of at most this many properties are read. */
 const maxSettingsTried = 20;
 
-/**
- * The checks of the cloud and the account. Each needs those before it. They store the data that they read in `account`.
- * `degraded` is the outcome of what would make a running bridge degraded.
- */
+/** Each check needs those before it. `degraded` is the outcome of what would make a running bridge degraded. */
 export function cloudChecks(
   config: Config,
   client: CloudClient,
@@ -69,10 +66,7 @@ export function cloudChecks(
   ];
 }
 
-/**
- * Checks of DNS, TCP and TLS. With a proxy, only the proxy is checked: the cloud's name need not be known on this
- * machine, and TLS to the cloud is part of the HTTP check.
- */
+/** With a proxy, only the proxy is checked. This machine need not know the cloud's name, and HTTP includes its TLS. */
 function networkChecks(config: Config, url: URL): Check[] {
   const timeoutMs = config.cloud.request_timeout;
   const proxy = cloudProxy(config);
@@ -125,9 +119,7 @@ async function connectTo(url: URL, timeoutMs: number): Promise<string> {
   return `${host}:${port}`;
 }
 
-/**
- * Throws an error for people, without "DNS" or "TLS" at its beginning, because the name of the check says that already.
- */
+/** Throws an error without "DNS" or "TLS" at its beginning, because the name of the check says that already. */
 function fail(error: unknown, url: URL): never {
   const { message } = describeFailure(error, { url, proxy: null }, false);
   throw new Error(message.replace(/^(DNS|TLS): /, ''), { cause: error });
@@ -138,9 +130,7 @@ function wasAnswered(error: unknown): boolean {
   return error instanceof CloudError && (error.status !== undefined || error.kind === 'auth');
 }
 
-/**
- * Tries to read the settings of each property. Returns the names of the properties for which the cloud refuses that.
- */
+/** Returns the names of the properties whose settings the cloud does not show. */
 async function readSettings(client: CloudClient, store: Store): Promise<string[]> {
   const refused: string[] = [];
   if (!client.isOffered('read_property_settings')) return refused;

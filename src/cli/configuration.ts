@@ -14,7 +14,6 @@ import type { Warning } from '../config/warnings.ts';
 import type { CommandContext } from './context.ts';
 import type { HomeAssistantAccess } from './homeAssistantSocket.ts';
 
-/** The starting point of every command that uses the configuration. */
 export interface Configuration {
   readonly config: Config;
   /** Null if only the environment was used. */
@@ -69,10 +68,7 @@ export function isApp(env: NodeJS.ProcessEnv): boolean {
   return Boolean(env['SUPERVISOR_TOKEN']);
 }
 
-/**
- * The options of the app's page in Home Assistant; null if the program does not run as an app. The module is loaded
- * only then.
- */
+/** The options of the app's page in Home Assistant; null if the program does not run as an app. */
 async function readAppOf(
   file: string | undefined,
   env: CommandContext['env'],

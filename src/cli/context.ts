@@ -1,6 +1,5 @@
 import type { LogLevel } from '../base/log.ts';
 
-/** What a command needs of the process. */
 export interface ProcessContext {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
@@ -12,7 +11,6 @@ export interface ProcessContext {
   readonly signal: AbortSignal;
 }
 
-/** The same, with the options that every command has. */
 export interface CommandContext extends ProcessContext {
   readonly configFile: string | undefined;
   readonly logLevel: LogLevel | undefined;
@@ -21,7 +19,6 @@ export interface CommandContext extends ProcessContext {
 /** Exit statuses (docs/reference/commands.md). */
 export const exitStatus = { done: 0, failed: 1, badUsage: 2, rejected: 3 } as const;
 
-/** Resolves once the signal aborts. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();

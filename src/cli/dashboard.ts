@@ -1,16 +1,15 @@
-import { systemClock } from '../base/clock.ts';
-import { errorMessage } from '../base/errorMessage.ts';
 import { sanitize } from '../base/sanitize.ts';
 import type { Connection } from '../broker/connection.ts';
-import { probeBroker } from '../broker/probeBroker.ts';
 import { type DiscoveredDevice, dashboardText, readDiscovered } from '../homeassistant/dashboard.ts';
-import { brokerOptions, topicsOf } from '../partOptions.ts';
+import { topicsOf } from '../partOptions.ts';
 import { readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
+import { withOwnConnection } from './ownSession.ts';
 
 /** `sonic2mqtt dashboard`: prints a dashboard for Home Assistant, made from the messages of the running bridge. */
 export async function dashboard(context: CommandContext): Promise<number> {
-  const { config, log, secrets, findBroker } = await readConfiguration(context, { level: 'warn' });
+  const configuration = await readConfiguration(context, { level: 'warn' });
+  const { config, log } = configuration;
   const { enabled, language } = config.homeassistant;
   if (!enabled) {
     context.complain(
@@ -42,11 +41,5 @@ export async function dashboard(context: CommandContext): Promise<number> {
     return exitStatus.failed;
   };
 
-  // The error already says why there is no connection, so the connection logs only errors of its own.
-  const parts = { clock: systemClock, log: log.child({}, { level: 'error' }), stopping: context.signal };
-  return probeBroker(brokerOptions(config, secrets, findBroker), 'dashboard', parts, print).catch(
-    (error: unknown) => {
-      throw new Error(`MQTT broker: ${errorMessage(error)}`);
-    },
-  );
+  return withOwnConnection(configuration, 'dashboard', context.signal, print);
 }

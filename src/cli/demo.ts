@@ -76,7 +76,6 @@ export async function demo(
   return exitStatus.done;
 }
 
-/** Handles the keys of the demo until the signal aborts. */
 async function obeyKeys(
   connection: Connection,
   topic: string,
@@ -125,7 +124,6 @@ const wordsOf: Readonly<Record<string, (document: Tree, payload: string) => stri
   },
 };
 
-/** Prints a line for each change that matters to people. */
 function printChanges(connection: Connection, topics: Topics, print: CommandContext['print']): void {
   const names = new Map<string, string>();
   const before = new Map<string, string>();
@@ -142,10 +140,7 @@ function printChanges(connection: Connection, topics: Topics, print: CommandCont
   });
 }
 
-/**
- * The wanted port; without one, the usual port, or any free port if that is in use. Throws if the wanted port is in
- * use.
- */
+/** The wanted port, which must be free; without one, the usual port, or any free one. */
 function freePort(option: string, wanted: number | undefined, usual: number): Promise<number> {
   if (wanted === undefined) return tryPort('127.0.0.1', usual).catch(() => tryPort('127.0.0.1', 0));
   return tryPort('127.0.0.1', wanted).catch(({ message }: Error) => {

@@ -23,10 +23,7 @@ import { readPublished } from './published.ts';
 import type { CheckedAccount } from './readAccount.ts';
 import { shownConfiguration } from './shownConfiguration.ts';
 
-/**
- * The time limit of the report, in ms, because a person waits for it. Checks that take longer are reported as
- * unfinished.
- */
+/** In ms, because a person waits for the report. Checks that take longer are reported as unfinished. */
 const limitMs = 30_000;
 
 /**
@@ -94,7 +91,6 @@ export async function diagnostics(
   return exitStatus.done;
 }
 
-/** The last errors that a running bridge has published. */
 function lastErrorsOf(bridge: Tree | null): object[] {
   const schedules = Object.entries(Object(valueAt(bridge, ['health', 'schedules'])));
   const failed = schedules.flatMap(([name, record]) => {

@@ -3,12 +3,12 @@ import { systemClock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import { sanitize } from '../base/sanitize.ts';
 import type { DaysOfUsage } from '../model/usageHistory.ts';
-import { typedText } from './callBody.ts';
+import { textOf } from './callBody.ts';
 import { readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { importDays, readWaterTotals } from './historyImport.ts';
 import { type HomeAssistantAccess, HomeAssistantSocket, socketUrl } from './homeAssistantSocket.ts';
-import { ownClient, rejectionText, signOutAndClose } from './ownSession.ts';
+import { rejectionText, withOwnClient } from './ownSession.ts';
 import { progressOn } from './progress.ts';
 import { type FoundValve, findValves, readHistory } from './valveHistory.ts';
 
@@ -31,23 +31,24 @@ export async function history(context: CommandContext, command: Command): Promis
   const configuration = await readConfiguration(context, { level: 'warn' });
   configuration.secrets.add(access?.token);
   const { print, complain, signal } = context;
-  const client = ownClient(configuration);
   const progress = progressOn(process.stderr);
-  try {
+  return withOwnClient(configuration, signal, async (client) => {
     const valves = await findValves(client, configuration.config, signal);
     if (valves.length === 0) throw new Error('the account has no valve');
     const historyOf: HistoryOf = (valve) => {
       progress.show(`${sanitize(valve.name)} …`);
       return readHistory(client, valve, from, signal).finally(() => progress.erase());
     };
-    if (access === null) return await printAll(valves, historyOf, csv ? csvOf : tableOf, print);
-    return await importAll(valves, historyOf, access, context);
-  } catch (error) {
+    if (access !== null) return importAll(valves, historyOf, access, context);
+    // Everything is read before anything is printed, so that printed data is complete.
+    const histories: ValveDays[] = [];
+    for (const valve of valves) histories.push({ valve, days: await historyOf(valve) });
+    for (const line of csv ? csvOf(histories) : tableOf(histories)) print(line);
+    return exitStatus.done;
+  }).catch((error: unknown) => {
     complain(`sonic2mqtt: ${signal.aborted ? 'interrupted' : (rejectionText(error) ?? errorMessage(error))}`);
     return exitStatus.failed;
-  } finally {
-    await signOutAndClose(client, signal);
-  }
+  });
 }
 
 async function readAccess(
@@ -57,24 +58,10 @@ async function readAccess(
   command: Command,
 ): Promise<HomeAssistantAccess | null> {
   if (url === undefined || file === undefined) return null;
-  const read = await typedText(file === '-' ? file : `@${file}`, context);
-  if ('fault' in read) return command.error(`--token-file ${read.fault}`);
-  const token = read.text.trim();
+  const text = await textOf('--token-file', file === '-' ? file : `@${file}`, command, context);
+  const token = text.trim();
   if (!/^[\x21-\x7e]+$/.test(token)) command.error('--token-file has no token. Put only the token into it');
   return { url: socketUrl(url), token };
-}
-
-/** Reads everything before it prints anything, so that printed data is complete. */
-async function printAll(
-  valves: readonly FoundValve[],
-  historyOf: HistoryOf,
-  shown: (histories: readonly ValveDays[]) => string[],
-  print: (line: string) => void,
-): Promise<number> {
-  const histories: ValveDays[] = [];
-  for (const valve of valves) histories.push({ valve, days: await historyOf(valve) });
-  for (const line of shown(histories)) print(line);
-  return exitStatus.done;
 }
 
 interface ValveDays {
@@ -82,16 +69,14 @@ interface ValveDays {
   readonly days: DaysOfUsage;
 }
 
-/** The table for people: a block for each valve. */
 function tableOf(histories: readonly ValveDays[]): string[] {
   return histories.flatMap(({ valve, days }, index) => {
-    const rows = [...days].map(([date, liters]) => `${date}${litersText(liters).padStart(12)}`);
+    const line = (left: string, liters: number) => left.padEnd(10) + litersText(liters).padStart(12);
     const sum = [...days.values()].reduce((all, liters) => all + liters, 0);
-    const total = `${`${days.size} ${days.size === 1 ? 'day' : 'days'}`.padEnd(10)}${litersText(sum).padStart(12)}`;
-    const head = sanitize(valveLabel(valve));
-    const lines =
-      days.size === 0 ? ['The cloud has no day of it.'] : ['Date            Litres', ...rows, total];
-    return [...(index === 0 ? [] : ['']), head, ...lines];
+    const rows = [...days].map(([date, liters]) => line(date, liters));
+    const table = ['Date            Litres', ...rows, line(countOf(days.size), sum)];
+    const lines = days.size === 0 ? ['The cloud has no day of it.'] : table;
+    return [...(index === 0 ? [] : ['']), sanitize(valveLabel(valve)), ...lines];
   });
 }
 
@@ -143,13 +128,13 @@ async function importAll(
   return status;
 }
 
-/** Describes what was imported. */
 export function importedText(dates: readonly string[]): string {
   if (dates.length === 0) return 'nothing to import, Home Assistant has every day that the cloud has';
-  return `imported ${dates.length} ${dates.length === 1 ? 'day' : 'days'}, ${dates[0]} to ${dates.at(-1)}`;
+  return `imported ${countOf(dates.length)}, ${dates[0]} to ${dates.at(-1)}`;
 }
 
-/** The name of a valve, followed by the name of its property. */
+const countOf = (days: number) => `${days} ${days === 1 ? 'day' : 'days'}`;
+
 export function valveLabel({ name, property }: FoundValve): string {
   return property === null ? name : `${name} (${property})`;
 }

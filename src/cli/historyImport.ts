@@ -35,7 +35,6 @@ const litersPerUnit: Readonly<Record<string, number>> = {
 const writtenWithinMs = 600_000;
 const lookEveryMs = 500;
 
-/** The entity in Home Assistant for the water total of a valve. */
 export interface WaterTotal {
   readonly entityId: string;
   /** The entity for the water of today; undefined if there is none. */
@@ -57,7 +56,6 @@ export async function readWaterTotals(home: HomeAssistantSocket): Promise<Readon
   return totals;
 }
 
-/** Whether days of this valve were imported before. */
 export async function isImported(home: HomeAssistantSocket, { entityId }: WaterTotal): Promise<boolean> {
   return (await readAnchor(home, entityId)) !== null;
 }
@@ -86,7 +84,6 @@ export async function importDays(
   return dates;
 }
 
-/** Where the statistics of an entity begin. */
 async function readJoint(home: HomeAssistantSocket, total: WaterTotal, nowMs: number): Promise<Joint> {
   const { entityId, todayId } = total;
   const anchorL = await readAnchor(home, entityId);
@@ -137,7 +134,6 @@ async function readStatistics(
   }));
 }
 
-/** The data about an entity's statistics that an import must contain. */
 interface Metadata {
   readonly statistic_id: string;
   readonly unit_of_measurement: string;

@@ -2,7 +2,6 @@ import { type RawData, WebSocket } from 'ws';
 import { errorMessage } from '../base/errorMessage.ts';
 import { connectionMessage } from '../base/systemErrors.ts';
 
-/** The address and the token for Home Assistant. */
 export interface HomeAssistantAccess {
   /** The URL of its WebSocket. */
   readonly url: string;
@@ -22,13 +21,11 @@ export class HomeAssistantError extends Error {
 const answerTimeoutMs = 120_000;
 const connectTimeoutMs = 15_000;
 
-/** The URL of the WebSocket for the address of Home Assistant's web page. */
 export function socketUrl(pageUrl: string): string {
   const { protocol, host, pathname } = new URL(pageUrl);
   return `${protocol === 'https:' ? 'wss' : 'ws'}://${host}${pathname.replace(/\/+$/, '')}/api/websocket`;
 }
 
-/** A connection to Home Assistant over its WebSocket. */
 export class HomeAssistantSocket {
   readonly #socket: WebSocket;
   readonly #waiting = new Map<number, (answer: Answer) => void>();
@@ -47,7 +44,6 @@ export class HomeAssistantSocket {
     });
   }
 
-  /** Connects and signs in. */
   static async connect(
     { url, token }: HomeAssistantAccess,
     signal: AbortSignal,

@@ -9,7 +9,6 @@ import { portProblem } from './ports.ts';
 /** How long a bridge on this machine may take to answer, in ms. */
 const answerMs = 2_000;
 
-/** Checks of the folder and the port that the bridge needs on this machine. */
 export function machineChecks({ data_dir: folder, http: { listen } }: Config): Check[] {
   return [
     { name: 'data_dir', run: () => checkFolder(folder) },

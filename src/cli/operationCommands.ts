@@ -66,7 +66,6 @@ const sourceLabels: Readonly<Record<Source, string>> = {
 const listWidth = 100;
 const nameWidth = Math.max(...operationNames.map(({ length }) => length));
 
-/** An operation in the output of `call --list`. */
 function listed(name: OperationName): string {
   const row = operationRow(name);
   const marked = (field: Field, label: string) => `${label}${field.isRequired ? '*' : ''}`;
@@ -123,10 +122,7 @@ function bodyFields(row: AnyOperation): readonly Field[] {
 
 const isList = (row: AnyOperation) => row.reply.kind === 'page';
 
-/**
- * Whether the body must be given: nobody changes anything by looking, and the password is in the body. Only the renewal
- * of a session mostly has an empty one.
- */
+/** Nobody changes anything by looking, and the password is in the body. The renewal of a session has an empty one. */
 const isBodyRequired = (row: AnyOperation) => row.body !== undefined && row !== operationRow('refresh_token');
 
 /** A name in the form of an option: `--sonic-id` for `sonic_id`. */

@@ -10,7 +10,6 @@ export function textOption(flags: string, description: string, pattern = /^/, wh
   });
 }
 
-/** An option with a whole number from 0 to `max`. */
 export function numberOption(flags: string, max: number, description: string): Option {
   return new Option(flags, description).argParser((text: string) => {
     if (/^\d{1,15}$/.test(text) && Number(text) <= max) return Number(text);

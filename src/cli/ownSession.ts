@@ -1,8 +1,11 @@
 import { systemClock } from '../base/clock.ts';
+import { errorMessage } from '../base/errorMessage.ts';
+import type { Connection } from '../broker/connection.ts';
+import { probeBroker } from '../broker/probeBroker.ts';
 import { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { rejectionMessage } from '../cloud/signInLimits.ts';
-import { cloudOptions } from '../partOptions.ts';
+import { brokerOptions, cloudOptions } from '../partOptions.ts';
 import type { Configuration } from './configuration.ts';
 
 const signOutLimitMs = 3_000;
@@ -34,6 +37,36 @@ export async function signOutAndClose(client: CloudClient, signal: AbortSignal):
     await client.call({ operation: 'sign_out' }, { signal: limit }).catch(() => {});
   }
   await client.close();
+}
+
+/** Runs `work` with a client of its own, and signs out. */
+export async function withOwnClient<T>(
+  configuration: Configuration,
+  signal: AbortSignal,
+  work: (client: CloudClient) => Promise<T>,
+): Promise<T> {
+  const client = ownClient(configuration);
+  try {
+    return await work(client);
+  } finally {
+    await signOutAndClose(client, signal);
+  }
+}
+
+/** Runs `work` with a connection to the broker of its own. Rejects with an error that names the broker. */
+export function withOwnConnection<T>(
+  { config, log, secrets, findBroker }: Configuration,
+  visitor: string,
+  signal: AbortSignal,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  // The error already says why there is no connection, so the connection logs only errors of its own.
+  const parts = { clock: systemClock, log: log.child({}, { level: 'error' }), stopping: signal };
+  return probeBroker(brokerOptions(config, secrets, findBroker), visitor, parts, work).catch(
+    (error: unknown) => {
+      throw new Error(`MQTT broker: ${errorMessage(error)}`);
+    },
+  );
 }
 
 /** The message if the cloud has rejected the account; null for any other error. A command does not try again. */

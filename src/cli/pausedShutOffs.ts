@@ -9,7 +9,7 @@ import { topicsOf } from '../partOptions.ts';
 import { maxTopicsAtOnce, objectIn, readRetained } from '../publishing/retainedScan.ts';
 import type { Kept } from '../state/sections.ts';
 import type { Configuration } from './configuration.ts';
-import { ownClient, rejectionText, signOutAndClose } from './ownSession.ts';
+import { rejectionText, withOwnClient } from './ownSession.ts';
 
 /** For so many readings, the cloud may still show the shut-off as off after it has accepted to turn it on. */
 const maxReadings = 6;
@@ -38,8 +38,7 @@ export async function endPauses(
       if (typeof name === 'string') names.set(topics.parse(topic)?.id ?? '', sanitize(name));
     },
   );
-  const client = ownClient(configuration);
-  try {
+  return withOwnClient(configuration, signal, async (client) => {
     for (const id of paused) {
       const name = names.get(id) ?? sanitize(id);
       const problem = await turnOn(client, id, signal);
@@ -49,9 +48,7 @@ export async function endPauses(
       else return `The automatic shut-off of ${name} is paused and could not be turned on: ${problem}`;
     }
     return null;
-  } finally {
-    await signOutAndClose(client, signal);
-  }
+  });
 }
 
 async function findPaused(connection: Connection, topics: Topics, kept: Kept): Promise<ReadonlySet<string>> {

@@ -1,10 +1,7 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { listenMessage } from '../base/systemErrors.ts';
 
-/**
- * Listens at an address of this machine for a moment. Resolves to the port (any free port for 0). Rejects with an error
- * for people.
- */
+/** Listens at an address for a moment. Resolves to the port (any free one for 0). Rejects with an error for people. */
 export function tryPort(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

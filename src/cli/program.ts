@@ -39,10 +39,7 @@ export async function runProgram(
   }
 }
 
-/**
- * The command line: every command with its options. The parts of a command are loaded only when it runs, so `run` does
- * not load the simulator, for example.
- */
+/** Every command with its options. Its parts are loaded only when it runs, so `run` does not load the simulator. */
 async function createProgram(
   argv: readonly string[],
   given: ProcessContext,
@@ -76,12 +73,13 @@ async function createProgram(
     const { config, logLevel } = program.opts<{ config?: string; logLevel?: LogLevel }>();
     return { ...given, configFile: config, logLevel };
   };
-  const add = (name: string, summary: string) =>
-    program.command(name).description(summary).showHelpAfterError(`See sonic2mqtt ${name} --help`);
-  const runBridge = async () => {
-    const { run } = await import('./run.ts');
-    onEnd(await run(contextOf()));
+  const add = (name: string, summary: string, help?: string) => {
+    const command = program.command(name).description(summary);
+    if (help) command.addHelpText('after', `\n${help}`);
+    return command.showHelpAfterError(`See sonic2mqtt ${name} --help`);
   };
+  const end = async (command: Promise<number>) => onEnd(await command);
+  const runBridge = async () => end((await import('./run.ts')).run(contextOf()));
 
   program.action(async (word: string | undefined) => {
     if (word === undefined) return runBridge();
@@ -100,47 +98,36 @@ async function createProgram(
         'status page port on 127.0.0.1 (default: 8099, or any free port)',
       ),
     )
-    .action(async (options) => {
-      const { demo } = await import('./demo.ts');
-      onEnd(await demo(contextOf(), options));
-    });
+    .action(async (options) => end((await import('./demo.ts')).demo(contextOf(), options)));
 
-  add('check', 'Test configuration, account and broker. Moves no valve')
-    .addHelpText(
-      'after',
-      '\nPrints OK, WARN or FAIL for each step. Signs in to the cloud and connects to the broker, but changes\n' +
-        'nothing there. You can run it while sonic2mqtt runs.',
-    )
+  add(
+    'check',
+    'Test configuration, account and broker. Moves no valve',
+    'Prints OK, WARN or FAIL for each step. Signs in to the cloud and connects to the broker, but changes\n' +
+      'nothing there. You can run it while sonic2mqtt runs.',
+  )
     .option('--report', 'the same as `diagnostics --account`')
-    .action(async ({ report }) => {
-      if (report) {
-        const { diagnostics } = await import('./diagnostics.ts');
-        onEnd(await diagnostics(contextOf(), { account: true }));
-        return;
-      }
-      const { check } = await import('./check.ts');
-      onEnd(await check(contextOf()));
-    });
+    .action(async ({ report }) =>
+      report
+        ? end((await import('./diagnostics.ts')).diagnostics(contextOf(), { account: true }))
+        : end((await import('./check.ts')).check(contextOf())),
+    );
 
-  add('setup', 'Prompt for account and broker, write the configuration')
+  add(
+    'setup',
+    'Prompt for account and broker, write the configuration',
+    'With --service, the configuration is /etc/sonic2mqtt/config.yaml. If it exists, setup prompts for nothing,\n' +
+      'renews the service and restarts it.',
+  )
     .option('--service', 'also install a service of systemd, start it and show its log (Linux, as root)')
-    .addHelpText(
-      'after',
-      '\nWith --service, the configuration is /etc/sonic2mqtt/config.yaml. If it exists, setup prompts for nothing,\n' +
-        'renews the service and restarts it.',
-    )
-    .action(async (options) => {
-      const { setup } = await import('./setup.ts');
-      onEnd(await setup(contextOf(), options));
-    });
+    .action(async (options) => end((await import('./setup.ts')).setup(contextOf(), options)));
 
   const call = add('call', 'Call one cloud operation. Some operations move a valve');
   if (argv.includes('call')) {
     const { addOperations } = await import('./operationCommands.ts');
-    addOperations(call, async (command, name) => {
-      const { call } = await import('./call.ts');
-      onEnd(await call(contextOf(), command, name));
-    });
+    addOperations(call, async (command, name) =>
+      end((await import('./call.ts')).call(contextOf(), command, name)),
+    );
   }
 
   const simulate = add('simulate', 'Run only the simulated cloud, for development and tests')
@@ -152,37 +139,34 @@ async function createProgram(
     .addOption(numberOption('--wifi-sonics <n>', 100_000, 'number of valves without a hub (default: 0)'))
     .addOption(textOption('--email <e-mail>', 'e-mail of the account', emailPattern, 'an e-mail address'))
     .addOption(textOption('--password <password>', 'password of the account', /./, 'at least one character'))
-    .action(async (options, command) => {
-      const { simulate } = await import('./simulate.ts');
-      onEnd(await simulate(contextOf(), options, command));
-    });
+    .action(async (options, command) =>
+      end((await import('./simulate.ts')).simulate(contextOf(), options, command)),
+    );
   if (argv.includes('simulate')) (await import('./simulate.ts')).addFaults(simulate);
 
-  add('cleanup', 'Delete everything that sonic2mqtt stored on the broker')
+  add(
+    'cleanup',
+    'Delete everything that sonic2mqtt stored on the broker',
+    'Deletes the retained messages of this bridge, so its devices disappear from Home Assistant.\n' +
+      'Your account, your valves and data_dir stay as they are.\n' +
+      'Stop sonic2mqtt first. While it runs, cleanup deletes nothing.',
+  )
     .option('--force', 'delete even if the broker shows sonic2mqtt as online, for example after a crash')
-    .addHelpText(
-      'after',
-      '\nDeletes the retained messages of this bridge, so its devices disappear from Home Assistant.\n' +
-        'Your account, your valves and data_dir stay as they are.\n' +
-        'Stop sonic2mqtt first. While it runs, cleanup deletes nothing.',
-    )
-    .action(async (options) => {
-      const { cleanup } = await import('./cleanup.ts');
-      onEnd(await cleanup(contextOf(), options));
-    });
+    .action(async (options) => end((await import('./cleanup.ts')).cleanup(contextOf(), options)));
 
-  add('dashboard', 'Print a Home Assistant dashboard of your valves')
-    .addHelpText(
-      'after',
-      '\nsonic2mqtt must be running. Paste the text into the raw configuration editor of a new dashboard.\n' +
-        'A tap shows details. The buttons ask before they move water.',
-    )
-    .action(async () => {
-      const { dashboard } = await import('./dashboard.ts');
-      onEnd(await dashboard(contextOf()));
-    });
+  add(
+    'dashboard',
+    'Print a Home Assistant dashboard of your valves',
+    'sonic2mqtt must be running. Paste the text into the raw configuration editor of a new dashboard.\n' +
+      'A tap shows details. The buttons ask before they move water.',
+  ).action(async () => end((await import('./dashboard.ts')).dashboard(contextOf())));
 
-  add('history', 'Print the litres of each past day, or import them')
+  add(
+    'history',
+    'Print the litres of each past day, or import them',
+    'Reads every month of every valve from the cloud. Without --home-assistant, it changes nothing.\n' +
+      'An import adds the days before the first hour that Home Assistant has. A second import changes nothing.',
+  )
     .addOption(
       textOption(
         '--from <month>',
@@ -203,32 +187,22 @@ async function createProgram(
     .addOption(
       textOption('--token-file <file>', 'long-lived access token of an administrator there; - is stdin'),
     )
-    .addHelpText(
-      'after',
-      '\nReads every month of every valve from the cloud. Without --home-assistant, it changes nothing.\n' +
-        'An import adds the days before the first hour that Home Assistant has. A second import changes nothing.',
-    )
-    .action(async (_options, command) => {
-      const { history } = await import('./history.ts');
-      onEnd(await history(contextOf(), command));
-    });
+    .action(async (_options, command) => end((await import('./history.ts')).history(contextOf(), command)));
 
   add('schema', 'Print the JSON Schema of the configuration, for editors').action(async () => {
-    const { configurationSchema } = await import('./schema.ts');
-    given.print(configurationSchema());
+    const { configJsonSchema } = await import('../config/schema.ts');
+    const { operationNames } = await import('../cloud/operations.ts');
+    given.print(JSON.stringify(configJsonSchema(operationNames), null, 2));
   });
 
-  add('diagnostics', 'Print an anonymised bug report, as JSON')
-    .addHelpText(
-      'after',
-      '\nReads the configuration, the cloud, the broker and data_dir, for at most 30 seconds. Changes nothing.\n' +
-        'Names, IDs, addresses and serial numbers are replaced. Read the report before you share it.',
-    )
+  add(
+    'diagnostics',
+    'Print an anonymised bug report, as JSON',
+    'Reads the configuration, the cloud, the broker and data_dir, for at most 30 seconds. Changes nothing.\n' +
+      'Names, IDs, addresses and serial numbers are replaced. Read the report before you share it.',
+  )
     .option('--account', 'also print what your account contains: versions, and the outcome of each read')
-    .action(async (options) => {
-      const { diagnostics } = await import('./diagnostics.ts');
-      onEnd(await diagnostics(contextOf(), options));
-    });
+    .action(async (options) => end((await import('./diagnostics.ts')).diagnostics(contextOf(), options)));
 
   return program;
 }

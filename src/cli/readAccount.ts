@@ -8,7 +8,6 @@ import { readWifiSonics } from '../polling/lists.ts';
 import { Store } from '../store/store.ts';
 import type { Reading } from '../store/table.ts';
 
-/** The data of the account, as far as it was read. */
 export interface CheckedAccount {
   properties?: readonly Property[];
   signals?: readonly Signal[];

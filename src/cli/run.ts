@@ -11,7 +11,6 @@ import { Daemon } from '../daemon.ts';
 import { isApp, readConfiguration } from './configuration.ts';
 import { aborted, type CommandContext, exitStatus } from './context.ts';
 
-/** `sonic2mqtt run`: runs the bridge until a signal stops it. */
 export async function run(context: CommandContext): Promise<number> {
   if (!(await isSetUp(context))) return context.signal.aborted ? exitStatus.done : exitStatus.failed;
   const configuration = await readConfiguration(context);

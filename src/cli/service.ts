@@ -13,7 +13,6 @@ export const serviceFiles = {
   config: '/etc/sonic2mqtt/config.yaml',
 } as const;
 
-/** The command that shows the log of the service. */
 export const logCommand = 'journalctl -u sonic2mqtt';
 
 /** The oldest version of systemd that replaces `%d` in a unit by the folder of credentials. */
@@ -22,10 +21,7 @@ const oldestSystemd = 250;
 /** Folders that `ProtectHome=yes` in the unit hides from the service. */
 const hiddenFolders = ['/home', '/root', '/run/user'];
 
-/**
- * How long the start may take, in ms. The service reports after ten seconds that it has started, even if the cloud or
- * the broker is unreachable.
- */
+/** In ms. The service reports after ten seconds that it has started, even if cloud or broker is unreachable. */
 const startLimitMs = 30_000;
 
 /** How much longer the log is shown, in ms, because its last lines may come after the report of the start. */
@@ -54,7 +50,6 @@ export async function serviceProblem({ configFile, signal }: CommandContext): Pr
   return null;
 }
 
-/** The two programs of the service: Node.js and sonic2mqtt. */
 function programs() {
   return { 'Node.js': process.execPath, sonic2mqtt: realpathSync(process.argv[1] ?? '') };
 }
@@ -68,10 +63,7 @@ export function hiddenProgram(): string | null {
   return `${name} is in ${dirname(path)}, which belongs to one user, and the service cannot read it. Install ${name} for all users.`;
 }
 
-/**
- * Writes the unit, starts the service now and at each boot, and shows its log until it has started. Resolves to whether
- * it has started.
- */
+/** Writes the unit, starts the service now and at each boot, and shows its log. Resolves to whether it has started. */
 export async function startService(signal: AbortSignal): Promise<boolean> {
   const { 'Node.js': node, sonic2mqtt } = programs();
   await mkdir(dirname(serviceFiles.unit), { recursive: true });

@@ -55,7 +55,6 @@ async function setUpService(context: CommandContext): Promise<number> {
   return exitStatus.done;
 }
 
-/** Asks, tests and writes. Returns whether the file was written. */
 async function writeConfiguration(context: CommandContext, file: string): Promise<boolean> {
   const { print, complain, signal } = context;
   try {

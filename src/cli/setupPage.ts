@@ -30,7 +30,6 @@ const maxBodyBytes = 16_384;
 const word = z.string().trim();
 const isChecked = z.boolean().catch(false);
 
-/** The data that the page sends. */
 const sentForm = z.object({
   ...{ code: z.string(), email: word, password: z.string() },
   ...{ broker: word, brokerUsername: word, brokerPassword: z.string() },
@@ -171,7 +170,6 @@ function logCommand(env: NodeJS.ProcessEnv): string {
   return env['INVOCATION_ID'] ? 'journalctl -u sonic2mqtt' : '';
 }
 
-/** Reads the form from a request; null if the body is no such form. */
 function readSent(body: Buffer | null): z.output<typeof sentForm> | null {
   try {
     return sentForm.parse(JSON.parse(String(body)));

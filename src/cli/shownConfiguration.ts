@@ -1,4 +1,3 @@
-import { isLoopback } from '../config/addresses.ts';
 import { type Config, type OptionRow, optionRows } from '../config/schema.ts';
 import { redactedConfig } from '../config/secrets.ts';
 import { isTree, type Tree, valueAt, withValueAt } from '../config/tree.ts';
@@ -6,12 +5,7 @@ import { isTree, type Tree, valueAt, withValueAt } from '../config/tree.ts';
 /** Options whose text is a choice, a time or a schedule, so that it may be shown. */
 const shownOptions = /^(schedules|valve|log)\.|^stale_after$|^cloud\.request_timeout$|^mqtt\.keepalive$/;
 
-/** Options with an address. Only its protocol and port are shown. */
-const addressOptions = ['cloud.base_url', 'mqtt.url', 'mqtt.embedded.host', 'http.listen'];
-
-/**
- * The public form of the configuration: numbers, switches and schedules. Of other options, only whether they are set.
- */
+/** Numbers, switches and schedules of the configuration. Of other options, only whether they are set. */
 export function shownConfiguration(config: Config): Tree {
   const redacted = redactedConfig(config);
   return optionRows.reduce<Tree>((tree, row) => {
@@ -23,16 +17,11 @@ export function shownConfiguration(config: Config): Tree {
 function shownValue({ path, type, default: usual, secret }: OptionRow, value: unknown): unknown {
   if (value === null || value === undefined || secret) return value ? '[set]' : null;
   if (type === 'number' || type === 'boolean' || shownOptions.test(path) || value === usual) return value;
-  if (addressOptions.includes(path)) return [value].flat().map((each) => shownAddress(String(each)));
-  if (Array.isArray(value)) return value.map(() => '[set]');
+  if (Array.isArray(value)) return value.map(setMark);
   // Routes are shown by their operation. Null switches an operation off.
   if (isTree(value)) return Object.fromEntries(Object.keys(value).map((key) => [key, value[key] && '[set]']));
-  return '[set]';
+  return setMark(value);
 }
 
-function shownAddress(address: string): string {
-  const [, protocol = '', host = '', port = ''] =
-    /^([a-z]+:\/\/)?(\[.*?\]|[^/:]*)(:\d+)?/.exec(address) ?? [];
-  const isOwn = isLoopback(host) || host === '0.0.0.0' || host === '[::]';
-  return `${protocol}${isOwn ? host : '[host]'}${port}`;
-}
+/** Of an address, the protocol is shown. */
+const setMark = (value: unknown) => `${/^[a-z]+:\/\//.exec(String(value))?.[0] ?? ''}[set]`;

@@ -4,7 +4,6 @@ import { type Fault, faultGrammar, faultUsage, parseFault } from '../simulator/f
 import { demoCredentials, Simulator, type SimulatorOptions } from '../simulator/simulator.ts';
 import { aborted, type CommandContext, exitStatus } from './context.ts';
 
-/** The options of `simulate`: some options of the simulator, and each `--fault`. */
 type SimulateOptions = Pick<
   SimulatorOptions,
   'port' | 'seed' | 'properties' | 'signals' | 'sonics' | 'wifiSonics' | 'email' | 'password'

@@ -4,11 +4,9 @@ import { Writable } from 'node:stream';
 /** Thrown if an answer is needed but the input has ended, for example that of a pipe. */
 export class InputEnded extends Error {}
 
-/** A person, or a pipe, that answers questions. */
 export interface Terminal {
   /** Asks a question. Enter accepts the proposed answer. */
   ask(question: string, proposal?: string): Promise<string>;
-  /** Asks a question without showing the typed answer. */
   askHidden(question: string): Promise<string>;
   close(): void;
 }

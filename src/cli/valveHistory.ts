@@ -8,7 +8,6 @@ import type { DailyUsage } from '../model/records.ts';
 import { type DaysOfUsage, daysIn } from '../model/usageHistory.ts';
 import { readAccount } from './readAccount.ts';
 
-/** A valve with the name and time zone of its property. */
 export interface FoundValve {
   readonly id: string;
   readonly name: string;
@@ -17,10 +16,7 @@ export interface FoundValve {
   readonly timezone: string;
 }
 
-/**
- * After this many months without a day, there are no earlier days. In a shorter gap, the valve may have been
- * disconnected.
- */
+/** So many months without a day mean that there are no earlier ones. In a shorter gap, a valve was disconnected. */
 const maxEmptyMonths = 12;
 
 /** The earliest month to read. There were no such valves before. */
