@@ -69,7 +69,6 @@ function givenBy(answers: Answers, file: string): Given {
       const name = labelOf(path.join('.'));
       return `${name ? questions[name].label : path.join('.')}: ${message}`;
     },
-    inWords: (message) => message,
   };
 }
 

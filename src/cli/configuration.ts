@@ -28,7 +28,7 @@ export interface Configuration {
   readonly historyTarget?: HomeAssistantAccess | undefined;
   /** Whether the Home Assistant app should show simulated valves. */
   readonly isDemo: boolean;
-  /** Possible mistakes in a valid configuration, with options as the user knows them. */
+  /** Possible mistakes in a valid configuration. */
   readonly warnings: readonly Warning[];
 }
 
@@ -56,10 +56,6 @@ export async function readConfiguration(
     isToCleanUp: app?.isToCleanUp ?? false,
     findBroker: app?.broker.isWanted ? await brokerFinder(app, env, secrets) : undefined,
     historyTarget: app?.importsHistory ? await homeAssistant(env, secrets) : undefined,
-    warnings: loaded.warnings.map(({ about, message }) => ({
-      about,
-      message: app?.given.inWords(message) ?? message,
-    })),
   };
 }
 

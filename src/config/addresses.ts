@@ -55,12 +55,9 @@ export function proxyFor(url: URL, env: NodeJS.ProcessEnv): URL | null {
 
 function parseProxy(name: string, value: string): URL {
   const proxy = URL.parse(value.includes('://') ? value : `http://${value}`);
-  if (proxy && /^https?:$/.test(proxy.protocol)) {
-    // A % that begins no code is an ordinary character.
-    if (decoded(proxy.username) === null) proxy.username = proxy.username.replaceAll('%', '%25');
-    if (decoded(proxy.password) === null) proxy.password = proxy.password.replaceAll('%', '%25');
+  // In a user name or password, % is written %25.
+  if (proxy && /^https?:$/.test(proxy.protocol) && decoded(proxy.username + proxy.password) !== null)
     return proxy;
-  }
   // The message does not repeat the value, because it may hold a password.
   throw new ConfigError([`${name}: must be the address of an HTTP proxy, for example http://proxy:3128`]);
 }

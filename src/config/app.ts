@@ -4,7 +4,6 @@ import { variableOf } from './environment.ts';
 import { readTextFile } from './file.ts';
 import type { Given } from './load.ts';
 import { ConfigError, type ConfigProblem } from './problems.ts';
-import { optionRows } from './schema.ts';
 import { isAtOrBelow, isTree, type Path, type Tree, valueAt, withValueAt } from './tree.ts';
 import { timeZone } from './values.ts';
 
@@ -82,16 +81,11 @@ const brokerOfSupervisor = 'mqtts://supervisor';
 /** The options from the app's page in Home Assistant, for `loadConfig`. */
 export interface App {
   readonly given: Given;
-  /** Whether the app shows simulated valves instead of those of the account. */
   readonly isDemo: boolean;
   /** Whether the Supervisor must name the broker, and whether the user gave other credentials than the Supervisor's. */
   readonly broker: { readonly isWanted: boolean; readonly hasOwnUser: boolean };
-  /** Whether past days are imported into the statistics of Home Assistant. */
   readonly importsHistory: boolean;
-  /**
-   * Whether the app deletes its messages from the broker instead of running. Users without a terminal cannot run
-   * `cleanup`.
-   */
+  /** Whether to delete the messages on the broker instead of running. Users without a terminal cannot run `cleanup`. */
   readonly isToCleanUp: boolean;
 }
 
@@ -107,7 +101,6 @@ export function readApp(file: string, env: NodeJS.ProcessEnv): App {
       file,
       parsed: { value, problems, lineOf: numberOf },
       tell,
-      inWords,
     },
     isDemo: options['demo'] === true,
     broker: { isWanted: !hasUrl, hasOwnUser },
@@ -128,10 +121,7 @@ function readOptions(file: string): Tree {
   return options;
 }
 
-/**
- * The options in the form of the configuration file. An empty option counts as left out, because a form has no other
- * way.
- */
+/** The options in the form of the file. An empty one counts as left out, because a form has no other way. */
 function treeOf(options: Tree, env: NodeJS.ProcessEnv): { tree: Tree; problems: ConfigProblem[] } {
   const problems: ConfigProblem[] = [];
   // Home Assistant's own time zone, for cron expressions and as the fallback.
@@ -190,20 +180,9 @@ function numberOf(path: Path): number | undefined {
 /** A problem with the label of its option, for users of the form, and the key, for users of YAML. */
 function tell({ path, message }: ConfigProblem): string {
   const option = optionAt(path);
-  if (!option) return `${path.join('.')}: ${inWords(message)}`;
+  if (!option) return `${path.join('.')}: ${message}`;
   const inside = path.slice(option.path.split('.').length).map(placeIn);
-  return [`${option.key} (${option.label})`, ...inside, inWords(message)].join(': ');
+  return [`${option.key} (${option.label})`, ...inside, message].join(': ');
 }
 
 const placeIn = (step: Path[number]) => (typeof step === 'number' ? `number ${step + 1}` : String(step));
-
-/** Replaces options of the configuration file in a message by those of the app, which has no such file. */
-function inWords(message: string): string {
-  const known = message.replace(/ \(or [\w.]+_file\)/, '').replace(/\bhttp\.webhook\b(?!\.)/, 'the webhook');
-  return known.replace(/\b[a-z]+(?:\.[a-z_]+)+\b/g, (path) => appKeyOf(path) ?? path);
-}
-
-function appKeyOf(path: string): string | undefined {
-  const isOption = optionRows.some((each) => each.path === path);
-  return isOption ? appOptions.find((each) => each.path === path)?.key : undefined;
-}

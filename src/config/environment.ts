@@ -1,7 +1,7 @@
 import { parse } from 'yaml';
 import { didYouMean, nearest } from '../base/nearest.ts';
 import { removedSections } from './problems.ts';
-import { type OptionRow, optionRows, secretPaths } from './schema.ts';
+import { type OptionRow, optionRows } from './schema.ts';
 
 const prefix = 'SONIC2MQTT_';
 
@@ -31,8 +31,6 @@ export interface Environment {
   readonly settings: readonly Setting[];
   /** One line for each variable that looks like an option but is none, and one for all of a removed section. */
   readonly problems: readonly string[];
-  /** Variables of secrets whose values have quotes at both ends. */
-  readonly quoted: readonly string[];
   /** Variables with our prefix that probably belong to another program. */
   readonly foreign: readonly string[];
 }
@@ -41,7 +39,6 @@ export interface Environment {
 export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   const settings: Setting[] = [];
   const problems: string[] = [];
-  const quoted: string[] = [];
   const foreign: string[] = [];
   const removed = new Map<string, string[]>();
   // Sorted, so that a map comes before its single entries and both can be given.
@@ -53,14 +50,13 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     const near = nearestVariable(variable);
     const message = removedMessage(variable);
     if (message !== undefined) removed.set(message, [...(removed.get(message) ?? []), variable]);
-    else if (setting) {
-      settings.push(setting);
-      if (isQuotedSecret(setting)) quoted.push(variable);
-    } else if (isForeign(variable, near)) foreign.push(variable);
+    else if (setting) settings.push(setting);
+    // A variable for an option has `__` between its levels, or is similar to one by a typing error.
+    else if (near === null && !variable.includes('__')) foreign.push(variable);
     else problems.push(`${variable}: sets no option${didYouMean(near)}`);
   }
   for (const [message, variables] of removed) problems.push(`${variables.join(', ')}: ${message}`);
-  return { settings, problems, quoted, foreign };
+  return { settings, problems, foreign };
 }
 
 /** The message about a variable of a section that no longer exists. */
@@ -81,10 +77,6 @@ function readSetting(variable: string, value: string): Setting | null {
     if (name) return { variable, path: [...path.split('.'), name], value: value === 'null' ? null : value };
   }
   return null;
-}
-
-function isQuotedSecret({ path, value }: Setting): boolean {
-  return secretPaths.includes(path.join('.')) && typeof value === 'string' && unquoted(value) !== value;
 }
 
 /** Removes the quotes around a text, if there are no others in it. */
@@ -142,15 +134,4 @@ function nearestVariable(variable: string): string | null {
   const candidates = [fileVariable, ...rowByVariable.keys()].map((each) => each.slice(prefix.length));
   const near = nearest(name, candidates);
   return near && `${prefix}${near}`;
-}
-
-/** The names of the variables that Kubernetes sets for other services. */
-const kubernetesName = /_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/;
-
-/**
- * Whether the variable probably belongs to another program. A variable for an option has `__` between its levels, or is
- * similar to one by a typing error.
- */
-function isForeign(variable: string, near: string | null): boolean {
-  return !variable.includes('__') && (near === null || kubernetesName.test(variable));
 }

@@ -23,8 +23,6 @@ export interface Given {
   readonly parsed: ParsedFile;
   /** Describes a problem in one line, with the name of the option that the user knows. */
   readonly tell: (problem: ConfigProblem) => string;
-  /** Rewrites a message about options of the configuration file for users who have no such file. */
-  readonly inWords: (message: string) => string;
 }
 
 /** The sources of a configuration. */

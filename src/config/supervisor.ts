@@ -1,7 +1,7 @@
 import { errorMessage } from '../base/errorMessage.ts';
 import { connectionMessage } from '../base/systemErrors.ts';
 import { type Language, languages } from '../model/language.ts';
-import { isTree } from './tree.ts';
+import type { Tree } from './tree.ts';
 
 /** How to reach Home Assistant's Supervisor. */
 interface SupervisorAccess {
@@ -89,24 +89,22 @@ function reasonOf(error: unknown): string {
   return connectionMessage(cause) ?? errorMessage(cause);
 }
 
+/** The address in the Supervisor's answer; null if there is none in it. */
 function brokerUrlIn(body: string, { hasOwnUser, learned }: SupervisorOptions): string | null {
-  const { host, port, ssl, username, password } = serviceIn(body);
+  const { host, port, ssl, username, password } = Object(parsedTree(body)['data']);
   const number = Number(port);
   if (!isText(host) || !Number.isInteger(number) || number < 1 || number > 65_535) return null;
   if (isText(password)) learned(password);
-  const user = isText(username) ? encodeURIComponent(username) : '';
-  const credentials =
-    user && isText(password) ? `${user}:${encodeURIComponent(password)}@` : user && `${user}@`;
+  const secret = isText(password) ? `:${encodeURIComponent(password)}` : '';
+  const credentials = isText(username) && !hasOwnUser ? `${encodeURIComponent(username)}${secret}@` : '';
   const place = `${host.includes(':') ? `[${host}]` : host}:${number}`;
-  const url = `mqtt${ssl === true ? 's' : ''}://${hasOwnUser ? '' : credentials}${place}`;
+  const url = `mqtt${ssl === true ? 's' : ''}://${credentials}${place}`;
   return URL.canParse(url) ? url : null;
 }
 
-/** The service in the Supervisor's answer; empty if the answer cannot be read. */
-function serviceIn(body: string): { readonly [key: string]: unknown } {
+function parsedTree(body: string): Tree {
   try {
-    const { data } = Object(JSON.parse(body));
-    return isTree(data) ? data : {};
+    return Object(JSON.parse(body));
   } catch {
     return {};
   }

@@ -15,10 +15,7 @@ export interface Warning {
 const maxNamed = 10;
 
 /** Possible mistakes in a valid configuration: access for strangers, and variables that set no option. */
-export function configWarnings(
-  config: Config,
-  { quoted, foreign }: Pick<Environment, 'quoted' | 'foreign'>,
-): Warning[] {
+export function configWarnings(config: Config, { foreign }: Pick<Environment, 'foreign'>): Warning[] {
   const { cloud, mqtt } = config;
   const { protocol, hostname } = new URL(cloud.base_url);
   const { enabled, host, username } = mqtt.embedded;
@@ -28,12 +25,6 @@ export function configWarnings(
     const names = foreign.slice(0, maxNamed).join(', ');
     warn('environment', `Variables that set no option: ${names}. sonic2mqtt ignores them`);
   }
-  for (const variable of quoted) {
-    warn(
-      variable,
-      `${variable} has quotes at both ends, which count as part of it. Remove them if the password has none`,
-    );
-  }
   for (const { path } of optionRows) {
     const value = valueAt(config, path.split('.'));
     if (typeof value !== 'string') continue;
@@ -41,12 +32,6 @@ export function configWarnings(
       warn(
         path,
         `${path} contains \${…}, which is not replaced. Set the variable ${variableOf(path)} instead`,
-      );
-    }
-    if (/^[“”„‟‘’‚«»]|[“”„‟‘’‚«»]$/.test(value)) {
-      warn(
-        path,
-        `${path} has typographic quotes, which count as part of it. Remove them, or write " instead`,
       );
     }
   }

@@ -384,16 +384,8 @@ describe('the environment', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('may be a secret with quotes around it, which count, and which a warning names', () => {
-    const { config, warnings } = load(required.join('\n'), { SONIC2MQTT_CLOUD__PASSWORD: '"long enough"' });
-    expect(config.cloud.password).toBe('"long enough"');
-    expect(warnings.map(({ message }) => message)).toEqual([
-      'SONIC2MQTT_CLOUD__PASSWORD has quotes at both ends, which count as part of it. Remove them if the password has none',
-    ]);
-  });
-
   it('may hold variables of others, which a warning names', () => {
-    // Kubernetes names the services beside a container so: sonic2mqtt, sonic2mqtt-http and sonic2mqtt-mqtt.
+    // Kubernetes names the services beside a container so: sonic2mqtt and sonic2mqtt-http.
     const long = required.join('\n').replace('secret', 'long enough');
     const env = {
       SONIC2MQTT_SERVICE_HOST: '10.0.0.1',
@@ -404,7 +396,6 @@ describe('the environment', () => {
       SONIC2MQTT_PORT_8099_TCP_PROTO: 'tcp',
       SONIC2MQTT_HTTP_SERVICE_HOST: '10.0.0.2',
       SONIC2MQTT_HTTP_PORT_8099_TCP_ADDR: '10.0.0.2',
-      SONIC2MQTT_MQTT_PORT: 'tcp://10.0.0.3:1883',
       SONIC2MQTT_IMAGE_TAG: '1.0',
     };
     const { warnings } = load(long, env);
@@ -413,11 +404,6 @@ describe('the environment', () => {
     expect(warnings[0]?.message).toMatch(/^Variables that set no option: .*\. sonic2mqtt ignores them$/);
     expect(warnings[0]?.message).not.toContain('10.0.0');
     expect(load(long).warnings).toEqual([]);
-  });
-
-  it('with two underscores belongs to nobody else, though Kubernetes has names that end so', () => {
-    const [problem] = problems(required.join('\n'), { SONIC2MQTT_MQTT__PORT: '1' });
-    expect(problem).toMatch(/^SONIC2MQTT_MQTT__PORT: sets no option/);
   });
 
   it('is no configuration while it holds only variables of others', () => {

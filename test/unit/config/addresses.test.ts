@@ -167,19 +167,12 @@ describe('the proxy', () => {
     expect(proxyFor(new URL(url), env)?.href ?? null).toBe(expected);
   });
 
-  it.each([
-    ['http://me:100%@proxy:3128', '100%'],
-    ['me:50%off@proxy:3128', '50%off'],
-    ['http://me:%ff@proxy:3128', '%ff'],
-    ['http://me:a%25b@proxy:3128', 'a%b'],
-  ])('may have a %% in its password: %s', (value, password) => {
-    const proxy = proxyFor(new URL(cloud), { HTTPS_PROXY: value });
-    expect(decodeURIComponent(proxy?.password ?? '')).toBe(password);
-  });
-
-  it.each(['socks5://proxy:1080', 'http://', ':::'])('%s is no HTTP proxy', (value) => {
-    expect(() => proxyFor(new URL(cloud), { HTTPS_PROXY: value })).toThrow(
-      'HTTPS_PROXY: must be the address',
-    );
-  });
+  it.each(['socks5://proxy:1080', 'http://', ':::', 'http://me:100%@proxy:3128'])(
+    '%s is no HTTP proxy',
+    (value) => {
+      expect(() => proxyFor(new URL(cloud), { HTTPS_PROXY: value })).toThrow(
+        'HTTPS_PROXY: must be the address',
+      );
+    },
+  );
 });
