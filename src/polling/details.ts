@@ -20,16 +20,16 @@ interface SettingsQuery<T> {
 /** Reads the settings of properties, the status of hubs and the categories of appliances. None of them is urgent. */
 export class Details {
   readonly #parts: PollParts;
-  /** The hubs whose status was requested since the last `hubsAndCategories`. */
-  #askedHubs: ReadonlySet<string> = new Set();
-  /** Reads the status of hubs for which it was not requested yet. Resolves after that and never rejects. */
+  /** Whether the next `newHubs` reads all hubs. */
+  #areHubsDue = false;
+  /** Reads the status of hubs that is not known yet. Resolves after that and never rejects. */
   readonly newHubs = coalesce(async () => {
     const { store, log } = this.#parts;
-    const ids = store.ids('property').flatMap((id) => store.topology.signalsIn(id));
-    const due = ids.filter((id) => !this.#askedHubs.has(id));
-    this.#askedHubs = new Set(ids);
+    const known = store.ids('property').flatMap((id) => store.topology.signalsIn(id));
+    const ids = this.#areHubsDue ? known : known.filter((id) => store.signalView(id)?.hub === undefined);
+    this.#areHubsDue = false;
     try {
-      const problem = await queryDevices(this.#parts, newRun(), due, this.#hubQuery());
+      const problem = await queryDevices(this.#parts, newRun(), ids, this.#hubQuery());
       if (problem) log.debug(`Reading hubs: ${problem.message}`);
     } catch (error) {
       this.#logFailure('hubs', error);
@@ -44,7 +44,7 @@ export class Details {
 
   /** Reads the status of all hubs, and the categories. Resolves after that and never rejects. */
   async hubsAndCategories(): Promise<void> {
-    this.#askedHubs = new Set();
+    this.#areHubsDue = true;
     await Promise.all([this.newHubs(), this.categories()]);
   }
 

@@ -1,6 +1,7 @@
 import { createTask, type ScheduledTask } from 'node-cron';
 import { type Backoff, backoffMs, type Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
+import { coalesce } from '../base/coalesce.ts';
 import type { Schedule } from '../base/schedule.ts';
 
 const retryBackoff: Backoff = { firstMs: 5_000, longestMs: 300_000 };
@@ -32,13 +33,18 @@ export class PollSchedule {
   #longestPeriodMs = 0;
   #cancelTimer: () => void = () => {};
   #cancelTick: () => void = () => {};
-  #isRunning = false;
-  #isWanted = false;
   /** Whether the next run comes before its time, because the last one failed. */
   #isRetry = false;
   #isStopped = false;
   #failures = 0;
-  #finished: Promise<void> = Promise.resolve();
+  readonly #run = coalesce(async () => {
+    if (this.#isStopped || this.#task === null) return;
+    this.#cancelTimer();
+    const isRetry = this.#isRetry;
+    if (!isRetry) this.#startedAt = this.#clock.monotonic();
+    this.#failures = (await this.#task(isRetry)) ? 0 : this.#failures + 1;
+    if (!this.#isStopped) this.#setTimer();
+  });
 
   constructor(schedule: Schedule, timezone: string, clock: Clock, random: Random) {
     this.#schedule = schedule;
@@ -61,15 +67,8 @@ export class PollSchedule {
 
   /** Runs as soon as no other run is in progress; resolves when that run has ended. Does nothing before `start`. */
   runNow(): Promise<void> {
-    return this.#begin(false);
-  }
-
-  #begin(isRetry: boolean): Promise<void> {
-    if (this.#isStopped || this.#task === null) return this.#finished;
-    this.#isWanted = true;
-    this.#isRetry = isRetry;
-    if (!this.#isRunning) this.#finished = this.#run(this.#task);
-    return this.#finished;
+    this.#isRetry = false;
+    return this.#run();
   }
 
   /** Starts no more runs; a run in progress ends by itself. */
@@ -107,21 +106,6 @@ export class PollSchedule {
     return this.#longestPeriodMs;
   }
 
-  async #run(task: (isRetry: boolean) => Promise<boolean>): Promise<void> {
-    this.#isRunning = true;
-    let isSuccess = true;
-    while (this.#isWanted && !this.#isStopped) {
-      this.#isWanted = false;
-      this.#cancelTimer();
-      const isRetry = this.#isRetry;
-      if (!isRetry) this.#startedAt = this.#clock.monotonic();
-      isSuccess = await task(isRetry);
-    }
-    this.#isRunning = false;
-    this.#failures = isSuccess ? 0 : this.#failures + 1;
-    if (!this.#isStopped) this.#setTimer();
-  }
-
   #setTimer(): void {
     const never = Number.POSITIVE_INFINITY;
     const now = this.#clock.monotonic();
@@ -134,8 +118,9 @@ export class PollSchedule {
   #runAt(dueAt: number, isRetry: boolean): void {
     const leftMs = dueAt - this.#clock.monotonic();
     this.#cancelTimer = this.#clock.after(Math.min(leftMs, lookEveryMs), () => {
-      if (leftMs <= lookEveryMs || this.#clock.monotonic() >= dueAt) void this.#begin(isRetry);
-      else this.#runAt(dueAt, isRetry);
+      if (leftMs > lookEveryMs && this.#clock.monotonic() < dueAt) return this.#runAt(dueAt, isRetry);
+      this.#isRetry = isRetry;
+      void this.#run();
     });
   }
 

@@ -20,7 +20,7 @@ function scheduled(schedule: Schedule): PollSchedule {
 async function pass(ms: number, stepMs = 250): Promise<void> {
   for (let passed = 0; passed < ms; passed += stepMs) {
     clock.advance(stepMs);
-    for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
   }
 }
 

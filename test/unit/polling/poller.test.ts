@@ -211,25 +211,30 @@ describe('what is asked for property by property', () => {
     expect(store.incidents.get('leak')).not.toBeNull();
   });
 
-  it('is read again before its time only of the property that failed', async () => {
-    const clock = noon();
-    let isFailing = true;
-    const { poller, stub } = await startPoller(({ path }) => {
-      if (isFailing && path.endsWith('/shop/settings')) return { status: 422 };
-      return answerTo(path);
-    }, clock);
-    await waitFor(() => poller.statuses.records.properties.failure, { what: 'the failure' });
-    expect(poller.statuses.records.properties.failure?.message).toMatch(/, for property "shop"$/);
-    const before = stub.requests.length;
-    isFailing = false;
-    clock.advance(10_000);
-    await waitFor(() => poller.statuses.records.properties.failure === null, { what: 'the retry' });
-    const again = stub.requests.slice(before).filter(({ path }) => path.includes('/properties/'));
-    expect(again.map(({ path }) => path)).toEqual([
-      '/ape/v1/properties/shop/settings',
-      '/ape/v1/properties/shop/notifications',
-    ]);
-  });
+  it.each([
+    ['settings', '/shop/settings', [], ['/shop/settings', '/shop/notifications']],
+    ['the only list of its hubs, under a filter', '/home/signals', ['home', 'shop'], ['/home/signals']],
+  ])(
+    'is read again before its time only of the property that failed: %s',
+    async (_, failing, selection, read) => {
+      const clock = noon();
+      let isFailing = true;
+      const { poller, stub, store } = await startPoller(
+        ({ path }) => (isFailing && path.endsWith(failing) ? { status: 422 } : answerTo(path)),
+        clock,
+        { selection },
+      );
+      await waitFor(() => poller.statuses.records.properties.failure, { what: 'the failure' });
+      expect(poller.statuses.records.properties.failure?.message).toMatch(/, for property "(shop|home)"$/);
+      const before = stub.requests.length;
+      isFailing = false;
+      clock.advance(10_000);
+      await waitFor(() => poller.statuses.records.properties.failure === null, { what: 'the retry' });
+      const again = stub.requests.slice(before).filter(({ path }) => path.includes('/properties/'));
+      expect(again.map(({ path }) => path)).toEqual(read.map((path) => `/ape/v1/properties${path}`));
+      expect(store.sonicView('kitchen')).toMatchObject({ propertyId: 'home' });
+    },
+  );
 
   it('shows when the days of usage begin, and usage is not read before', async () => {
     const { asked } = await startWithSlow(/properties\/.*\/settings$/);
