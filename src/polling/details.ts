@@ -9,7 +9,6 @@ import { mergeProblems, type PollProblem, toProblem } from './pollProblem.ts';
 /** If the cloud refuses settings, they are read again after this pause, in ms: a single refusal may be a mistake. */
 const refusedAgainMs = 2_000;
 
-/** How to read and store one kind of settings of one property. */
 interface SettingsQuery<T> {
   readonly read: () => Promise<T>;
   /** Null means a refusal. It counts only if another refusal came at least `apartMs` before it. */
@@ -62,7 +61,6 @@ export class Details {
     });
   }
 
-  /** Reads both kinds of settings of a property. */
   async #readSettings(id: string): Promise<PollProblem | null> {
     const { client, store, stopping } = this.#parts;
     const options = { signal: stopping };

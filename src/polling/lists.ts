@@ -16,23 +16,15 @@ const maxIncidentsChecked = 20;
 /** An incident closes after this many complete lists in a row without it, if it cannot be read individually. */
 const minListsMissing = 3;
 
-/**
- * The same number if the cloud refuses to show the incident, for example after the user has left the property. One list
- * without it may be a mistake.
- */
-const minListsIfRefused = 2;
-
 /** An incident that was read by itself, or the kind of the error, or null if the answer is no such record. */
 type IncidentAnswer = Incident | CloudErrorKind | null;
 
-/** The result of reading the signals of each property. */
 export interface OwnedSignals {
   readonly problem: PollProblem | null;
   /** Whether a signal turned out to be in another property than before. */
   readonly hasChanged: boolean;
 }
 
-/** The result of reading the list of Wi-Fi sonics. */
 export interface WifiSonics extends Omit<Reading<Sonic>, 'startedAt'> {
   /** Null if the list is complete. */
   readonly problem: PollProblem | null;
@@ -57,7 +49,6 @@ export class Lists {
     );
   }
 
-  /** Reads which signals are in which property. */
   async ownedSignals(run: PollRun, onRead: (read: number, total: number) => void): Promise<OwnedSignals> {
     const { client, store, stopping, clock } = this.#parts;
     const { topology, devices } = store;
@@ -171,8 +162,7 @@ export class Lists {
     const { client, statuses, stopping, clock } = this.#parts;
     const startedAt = clock.monotonic();
     const onPage = (_pages: HowFar, { read, announced }: HowFar) => {
-      // The list of properties is short. Most of the time goes into the requests for each property, which the poller
-      // counts.
+      // The list of properties is short. The poller counts the requests for each property.
       statuses.recordProgress(poll, poll === 'properties' ? 0 : read, announced);
     };
     const list = await client.readList(call, { signal: stopping, onPage });
@@ -181,10 +171,7 @@ export class Lists {
     return listProblem(list);
   }
 
-  /**
-   * The records of incidents that a list misses: read individually if the cloud shows them, else open or closed by the
-   * rules above.
-   */
+  /** The incidents that a list misses: as read individually, or else open or closed by the rules above. */
   async #checkMissing(
     missing: readonly Incident[],
     isListComplete: boolean,
@@ -202,8 +189,7 @@ export class Lists {
         // It stays as it was read before.
         if (!isListComplete) return [];
         const times = (this.#timesMissing.get(incident.id) ?? 0) + 1;
-        const isRefused = answer !== null && isPermanent({ kind: answer });
-        if (times >= (isRefused ? minListsIfRefused : minListsMissing)) return closed;
+        if (times >= minListsMissing) return closed;
         timesMissing.set(incident.id, times);
         return incident;
       }),

@@ -14,10 +14,7 @@ interface CurrentDay extends Day {
 /** The earliest time that a clock may show, in ms since 1970. A computer whose clock is not set yet is in 1970. */
 const minPlausibleTime = Date.UTC(2024, 0);
 
-/**
- * If the clock is off by more than this, in ms, nothing is read by day. It would close months too early, or show past
- * days as today.
- */
+/** With a clock that is off by more, in ms, months would close too early, and past days would count as today. */
 const maxClockOffsetMs = 24 * 3_600_000;
 
 /** The calendar is checked at least this often, in ms, because the wall clock may jump and the machine may sleep. */
@@ -53,7 +50,6 @@ export class LocalDays {
     if (days.some(([timezone, { date }]) => (before.get(timezone) ?? date) !== date)) onNewDay();
   }
 
-  /** Stops calling `onNewDay`. */
   stop(): void {
     this.#cancel();
   }

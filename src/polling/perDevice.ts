@@ -39,7 +39,6 @@ export interface DeviceQuery {
   readonly onNone: (id: string, sentAt: number) => void;
 }
 
-/** Devices to read, by the name of the request for each. */
 interface DueDevices {
   readonly kind: CloudDeviceKind;
   readonly request: string;
@@ -114,8 +113,7 @@ export async function queryDevices(
     drops[operation](store);
     return null;
   }
-  // Either the cloud has no data for any of these devices, or it does not offer the operation. Later runs will show
-  // which.
+  // Perhaps the cloud does not offer the operation. Later runs will show that.
   if (none.length === ids.length && none.every(isMissing) && client.mayBeMissing(operation)) return null;
   const isNothingRead = !run.isRetry && none.length + failures.length === ids.length;
   if (isNothingRead && ids.length > 0) throw failures[0] ?? none[0];
@@ -129,10 +127,7 @@ export function unknownFirst(store: Store, table: ReadonlyDetails<object>): stri
   return [...unknown, ...ids.filter((id) => !unknown.has(id))];
 }
 
-/**
- * Removes the data of operations that the configuration switches off. Otherwise entities would appear and vanish at the
- * start.
- */
+/** Removes the data of operations that are switched off. Otherwise entities would appear and vanish at the start. */
 export function dropUnavailable(client: CloudClient, store: Store): void {
   for (const operation of operations) {
     if (!client.isOffered(operation)) drops[operation](store);

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { Random } from '../base/backoff.ts';
+import { sleep } from '../base/clock.ts';
 import type { Schedule } from '../base/schedule.ts';
 import { CloudError, isPermanent } from '../cloud/errors.ts';
 import { isSignalReachable } from '../model/devices.ts';
@@ -14,10 +15,9 @@ import { incomplete, isAnswered, mergeProblems, type PollFailure, toProblem } fr
 import { PollSchedule } from './pollSchedule.ts';
 import { type PollProgress, PollStatuses } from './pollStatus.ts';
 import { PressureTestPoll } from './pressureTests.ts';
-import { TelemetryPoll } from './telemetry.ts';
+import { pollTelemetry } from './telemetry.ts';
 import { UsagePoll } from './usage.ts';
 
-/** When the cloud is polled, and how long its data counts as fresh. */
 interface PollerTimes {
   readonly schedules: Readonly<Record<PollName, Schedule>>;
   readonly timezone: string;
@@ -26,7 +26,6 @@ interface PollerTimes {
   readonly requestTimeoutMs: number;
 }
 
-/** What the poller works with. */
 interface PollerOptions extends PollerTimes, Pick<PollParts, 'client' | 'store' | 'state' | 'clock' | 'log'> {
   readonly random: Random;
 }
@@ -38,10 +37,7 @@ interface PollerEvents {
   readonly listsRead: [];
 }
 
-/**
- * How often the age of records is checked, in ms. Runs alone are not enough: records may become too old between two
- * runs.
- */
+/** How often the age of records is checked, in ms: they may become too old between two runs. */
 const ageEveryMs = 30_000;
 
 /** A link that one reading says is down is read again so many ms later, so that a lost hub is soon known. */
@@ -64,7 +60,7 @@ function mayConcernHub({ type, signal_id: signalId, sonic_id: sonicId }: Inciden
  *
  * Each of the seven polls has a schedule (`PollSchedule`) and a status (`PollStatuses`). Four polls read lists
  * (`Lists`), and that of the properties also reads their details (`Details`). The other three send one request for each
- * sonic (`TelemetryPoll`, `UsagePoll`, `PressureTestPoll`). A poll that can read only a part stores that part and
+ * sonic (`pollTelemetry`, `UsagePoll`, `PressureTestPoll`). A poll that can read only a part stores that part and
  * reports what is missing. When the cloud is back, all polls that failed because of the outage run again at once.
  */
 export class Poller extends EventEmitter<PollerEvents> {
@@ -72,7 +68,6 @@ export class Poller extends EventEmitter<PollerEvents> {
   readonly #schedules: Readonly<Record<PollName, PollSchedule>>;
   readonly #lists: Lists;
   readonly #details: Details;
-  readonly #telemetry: TelemetryPoll;
   readonly #usage: UsagePoll;
   readonly #pressureTests: PressureTestPoll;
   readonly #stopping = new AbortController();
@@ -99,13 +94,12 @@ export class Poller extends EventEmitter<PollerEvents> {
     signals: async () => incomplete(await this.#lists.signals()),
     sonics: async () => incomplete(await this.#lists.sonics()),
     incidents: async (_run, isRetry) => incomplete(await this.#lists.incidents(isRetry)),
-    telemetry: (run) => this.#telemetry.poll(run),
+    telemetry: (run) => pollTelemetry(this.#parts, run),
     usage: (run) => this.#usage.poll(run),
     pressure_tests: (run) => this.#pressureTests.poll(run),
   };
   readonly #runs = byPoll(newRun);
   readonly refused = noneRefused();
-  /** How the polls went. */
   readonly statuses: PollStatuses;
 
   constructor(options: PollerOptions) {
@@ -116,17 +110,8 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.statuses = statuses;
     const days = new LocalDays(store, state, timezone, clock);
     const { refused } = this;
-    const parts = {
-      client,
-      store,
-      state,
-      statuses,
-      refused,
-      days,
-      stopping: this.#stopping.signal,
-      clock,
-      log,
-    };
+    const stopping = this.#stopping.signal;
+    const parts = { client, store, state, statuses, refused, days, stopping, clock, log };
     this.#parts = parts;
     this.#lists = new Lists(parts);
     store.on('device', ({ event, kind }) => {
@@ -134,13 +119,11 @@ export class Poller extends EventEmitter<PollerEvents> {
       for (const poll of ['usage', 'pressure_tests'] as const) void this.runNow(poll);
     });
     store.on('incident', ({ event, record }) => {
-      // A leak may have closed its valve, so the valves are read. Incidents that were open at the start need no early
-      // run.
+      // A leak may have closed its valve, so the valves are read.
       const isNews = event === 'incident_opened' || event === 'incident_closed';
       if (!isNews || !this.#areListsRead) return;
       void this.runNow('sonics');
-      // A hub that has come back is shown as offline until it is read, and Home Assistant sends no commands to its
-      // valves.
+      // Home Assistant sends no commands to the valves of a hub that is back, but shown as offline until it is read.
       const isOffline = (id: string) => {
         const view = store.signalView(id);
         return view !== null && !isSignalReachable(view);
@@ -151,7 +134,6 @@ export class Poller extends EventEmitter<PollerEvents> {
     // If the disk is mounted late, usage of an earlier run is added now.
     state.on('added', () => this.#usage.refreshShown());
     this.#details = new Details(parts);
-    this.#telemetry = new TelemetryPoll(parts);
     this.#usage = new UsagePoll(parts);
     this.#pressureTests = new PressureTestPoll(parts);
     dropUnavailable(client, store);
@@ -187,7 +169,10 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#areListsRead = true;
     this.#logFound();
     this.emit('listsRead');
-    days.start(() => this.#onNewDay());
+    days.start(() => {
+      this.refreshDays();
+      void this.runNow('usage');
+    });
   }
 
   /** Starts the polls that read device by device. Resolves after their first runs, or after some seconds. */
@@ -197,14 +182,9 @@ export class Poller extends EventEmitter<PollerEvents> {
       const { newHubs, categories } = this.#details;
       return Promise.all([this.#start('usage'), this.#start('pressure_tests'), newHubs(), categories()]);
     });
-    const details = Promise.all([this.#start('telemetry'), afterProperties]);
-    await new Promise<void>((resolve) => {
-      const cancel = this.#parts.clock.after(maxDetailsMs, resolve);
-      void details.then(() => {
-        cancel();
-        resolve();
-      });
-    });
+    const { clock, stopping } = this.#parts;
+    const isLong = sleep(clock, maxDetailsMs, stopping).catch(() => undefined);
+    await Promise.race([isLong, Promise.all([this.#start('telemetry'), afterProperties])]);
     this.#cancelProgress();
   }
 
@@ -250,7 +230,6 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#pressureTests.refresh();
   }
 
-  /** Cancels everything in progress and stops polling. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('sonic2mqtt is stopping'));
     this.#onReached();
@@ -289,10 +268,11 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#markStale(startedAt);
     if (isAnswered(failure) && !pollTable[poll].isBySonic) this.#onReached();
     if (this.#areListsRead && statuses.records[poll].failure === null) {
-      if (before.failure?.kind === 'unavailable') this.#runFailed(poll);
-      if (poll === 'sonics' && before.lastSuccessAt === null) {
-        for (const each of sonicPolls) void this.runNow(each);
-      }
+      // The cloud is back. What failed because it was unreachable does not wait for its next attempt.
+      const isAway = (each: PollName) => statuses.records[each].failure?.kind === 'unavailable';
+      const due = before.failure?.kind === 'unavailable' ? pollNames.filter(isAway) : [];
+      const isFirstList = poll === 'sonics' && before.lastSuccessAt === null;
+      for (const each of isFirstList ? new Set([...due, ...sonicPolls]) : due) void this.runNow(each);
     }
     store.setAging(statuses.isCloudAnswering);
     this.#logFound();
@@ -317,7 +297,6 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#cancelProgress = clock.after(progressEveryMs, () => this.#logProgress(words));
   }
 
-  /** Logs the number of devices once all of them are known. */
   #logFound(): void {
     const { store, log } = this.#parts;
     if (this.#isFoundLogged || !this.#areListsRead || !store.isResolved) return;
@@ -343,7 +322,6 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#markStale(this.#parts.clock.monotonic());
   }
 
-  /** Marks the records of all polls that are too old at `at`. */
   #markStale(at: number): void {
     for (const poll of pollNames) this.#parts.store.markStale(poll, this.statuses.staleBefore(poll, at));
   }
@@ -363,16 +341,6 @@ export class Poller extends EventEmitter<PollerEvents> {
     return { kind: error.kind, ...toProblem(error) };
   }
 
-  /**
-   * The cloud is back. Polls that failed because it was unreachable run now, without waiting for their next attempt.
-   */
-  #runFailed(recovered: PollName): void {
-    for (const poll of pollNames) {
-      const isFailed = this.statuses.records[poll].failure?.kind === 'unavailable';
-      if (isFailed && poll !== recovered) void this.runNow(poll);
-    }
-  }
-
   async #pollProperties(run: PollRun): Promise<PollFailure | null> {
     const problem = await this.#lists.properties();
     // The work for each property has two halves: its signals and its settings.
@@ -388,10 +356,5 @@ export class Poller extends EventEmitter<PollerEvents> {
     // The time zones may have changed.
     this.refreshDays();
     return incomplete(mergeProblems([problem, owned.problem, settings]));
-  }
-
-  #onNewDay(): void {
-    this.refreshDays();
-    void this.runNow('usage');
   }
 }

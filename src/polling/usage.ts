@@ -10,7 +10,6 @@ import { incomplete, type PollFailure } from './pollProblem.ts';
 /** How long the usage of a sonic that has left the account is kept, in ms. The sonic may come back. */
 const keptForMs = 90 * 86_400_000;
 
-/** What this run has read of the months of one sonic. */
 interface MonthsRead {
   /** The local date on which the previous month was last read. */
   previousReadOn: string | null;
@@ -44,10 +43,7 @@ export class UsagePoll {
     return incomplete(await queryDevices(this.#parts, run, ids, this.#query()));
   }
 
-  /**
-   * Stores the usage of all sonics for the current day again: after midnight, or when sonics or time zones have
-   * changed.
-   */
+  /** Stores all usage for the current day again: after midnight, or when sonics or time zones have changed. */
   refresh(): void {
     const { store, state } = this.#parts;
     // Includes sonics that this run has not read, because they keep their totals.
@@ -55,10 +51,7 @@ export class UsagePoll {
     if (store.isResolved) this.#forgetGone();
   }
 
-  /**
-   * Like `refresh`, but only for sonics whose usage is shown. Others wait for the scan of the broker, which may have a
-   * larger total.
-   */
+  /** Like `refresh`, but only what is shown. The rest waits for the broker, which may have a larger total. */
   refreshShown(): void {
     const { store, state } = this.#parts;
     for (const id of state.kept.usage.keys()) if (store.usage.readAt(id) !== undefined) this.#update(id);
@@ -124,10 +117,7 @@ export class UsagePoll {
     return client.call(call, { signal: stopping });
   }
 
-  /**
-   * Keeps all months at once. With only some of them, a crash could leave a total on disk that is behind the published
-   * one.
-   */
+  /** Keeps all months at once: after a crash, a total of some of them could be behind the published one. */
   #keep(
     sonicId: string,
     answers: ReadonlyMap<string, DailyUsage['daily']>,
@@ -162,8 +152,7 @@ export class UsagePoll {
     const made = this.#made.get(sonicId);
     const usage = made?.day === day && made.record === record ? made.usage : usageOn(day, record);
     this.#made.set(sonicId, { day, record, usage });
-    // A total is shown only if it survives a restart. Otherwise it would start from zero again, and the next rise would
-    // count as water.
+    // A total that does not survive a restart would start from zero again, and the next rise would count as water.
     const isKept = state.problem === null || state.kept.usage.isOnDisk(sonicId);
     const shown = isKept ? usage : { ...usage, totalL: null };
     const readAt = sentAt ?? store.usage.readAt(sonicId) ?? Number.NEGATIVE_INFINITY;
