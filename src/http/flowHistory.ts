@@ -3,19 +3,15 @@ import { measurementOf } from '../model/telemetry.ts';
 import type { Store } from '../store/store.ts';
 
 // The flow of the last day, for the small charts of the status page. The bridge keeps it in memory while it runs,
-// because the cloud only has figures of whole days. A bar of a chart first stands for one minute, so that there is
-// something to see soon. When there are too many bars, each stands for a longer time. At most 48 numbers are kept for a
-// valve: 400 kB for a thousand valves.
+// because the cloud only has figures of whole days.
+
+/** The length of a bar of a chart, in ms. */
+const barMs = 30 * 60_000;
 
 const maxBars = 48;
 
-const minuteMs = 60_000;
-
-/** The possible lengths of a bar. Each is a multiple of the one before, so that whole bars can be merged. */
-const barLengthsMs = [1, 5, 15, 30].map((minutes) => minutes * minuteMs);
-
 /** How often the flow is recorded, in ms. A valve measures about once a minute. */
-const lookMs = minuteMs;
+const lookMs = 60_000;
 
 /** With more valves there are no charts, because they would take too much memory. */
 const maxValves = 2_000;
@@ -24,9 +20,7 @@ const maxValves = 2_000;
 export interface FlowDay {
   /** When the first bar begins, in ms since 1970. */
   readonly from: number;
-  /** The length of a bar, in ms. */
-  readonly barMs: number;
-  /** By bar: the highest measured flow, in L/min; null if nothing was measured. The last bar is the current one. */
+  /** By half an hour: the highest measured flow, in L/min; null if nothing was measured. The last bar is the current one. */
   readonly peaks: readonly (number | null)[];
 }
 
@@ -62,8 +56,9 @@ export class FlowHistory {
       const telemetry = this.#store.sonicView(id)?.telemetry;
       const flow = telemetry ? measurementOf(telemetry).flowLMin : null;
       if (flow === null) continue;
-      const day = this.#dayOf(id) ?? emptyDay(this.#clock.now());
-      this.#days.set(id, { ...day, peaks: day.peaks.with(-1, higher(day.peaks.at(-1) ?? null, flow)) });
+      const day = this.#dayOf(id) ?? { from: barStartOf(this.#clock.now()), peaks: [null] };
+      const peak = Math.max(day.peaks.at(-1) ?? flow, flow);
+      this.#days.set(id, { ...day, peaks: day.peaks.with(-1, peak) });
     }
   }
 
@@ -81,43 +76,17 @@ export class FlowHistory {
   }
 }
 
-function emptyDay(now: number): FlowDay {
-  return { from: barStartOf(now, minuteMs), barMs: minuteMs, peaks: [null] };
-}
-
 /** The flow up to now. If the clock was set back, some bars are in the future, and the whole flow is forgotten. */
-function untilNow(day: FlowDay, now: number): FlowDay | null {
-  const { from, barMs, peaks } = day;
-  const bars = (barStartOf(now, barMs) - from) / barMs + 1;
-  if (bars < peaks.length) return null;
-  const longer = barLengthsMs.find((each) => each > barMs);
-  if (bars > maxBars && longer) return untilNow(merged(day, longer), now);
-  const missing = Math.min(bars - peaks.length, maxBars);
-  const last = [...peaks, ...Array<null>(missing).fill(null)].slice(-maxBars);
-  const first = last.findIndex((flow) => flow !== null);
+function untilNow({ from, peaks }: FlowDay, now: number): FlowDay | null {
+  const last = barStartOf(now);
+  const missing = (last - from) / barMs + 1 - peaks.length;
+  if (missing < 0) return null;
+  const bars = [...peaks, ...Array<null>(Math.min(missing, maxBars)).fill(null)].slice(-maxBars);
+  const first = bars.findIndex((flow) => flow !== null);
   if (first === -1) return null;
-  return {
-    from: barStartOf(now, barMs) - (last.length - 1 - first) * barMs,
-    barMs,
-    peaks: last.slice(first),
-  };
+  return { from: last - (bars.length - 1 - first) * barMs, peaks: bars.slice(first) };
 }
 
-/** The same flow with longer bars. */
-function merged({ from, barMs, peaks }: FlowDay, longerMs: number): FlowDay {
-  const start = barStartOf(from, longerMs);
-  const bars: (number | null)[] = [];
-  for (const [index, flow] of peaks.entries()) {
-    const bar = Math.floor((from + index * barMs - start) / longerMs);
-    bars[bar] = higher(bars[bar] ?? null, flow);
-  }
-  return { from: start, barMs: longerMs, peaks: bars };
-}
-
-function higher(one: number | null, other: number | null): number | null {
-  return one === null || other === null ? (one ?? other) : Math.max(one, other);
-}
-
-function barStartOf(ms: number, barMs: number): number {
+function barStartOf(ms: number): number {
   return Math.floor(ms / barMs) * barMs;
 }

@@ -316,7 +316,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     const { snapshots } = calmHome();
     const from = Date.UTC(2026, 10, 2, 12);
     let peaks = [0, 4.2, null, 9];
-    const flows = { of: () => ({ from, barMs: 60_000, peaks }) };
+    const flows = { of: () => ({ from, peaks }) };
     const { url } = await startHttpServer(
       createRoutes(snapshots, flows, null, systemClock, logLines().secrets),
     );

@@ -22,54 +22,18 @@ function home(ids: readonly string[] = ['kitchen']) {
   return { clock, flows, history, present, stopping };
 }
 
-/** The same, half a minute after a half hour has begun. */
-async function homeAtHalfHour() {
-  const whole = home();
-  const { clock } = whole;
+it('The chart has the highest flow of each half hour, and nothing is made up where none was measured', async () => {
+  const { clock, flows, history } = home();
   await clock.advance(30 * minuteMs - (clock.now() % (30 * minuteMs)) + minuteMs / 2);
-  return { ...whole, from: clock.now() - minuteMs / 2 };
-}
-
-it('The chart begins with a bar a minute, and nothing is made up where none was measured', async () => {
-  const { clock, flows, history, from } = await homeAtHalfHour();
+  const from = clock.now() - minuteMs / 2;
   expect(history.of('kitchen')).toBeNull();
   for (const flow of [4, 7.25, 0, null, null, 1]) {
-    flows.set('kitchen', flow);
-    await clock.advance(minuteMs);
+    for (const each of [flow, flow && flow / 2, null]) {
+      flows.set('kitchen', each);
+      await clock.advance(10 * minuteMs);
+    }
   }
-  flows.set('kitchen', null);
-  await clock.advance(minuteMs);
-  expect(history.of('kitchen')).toEqual({
-    from: from + minuteMs,
-    barMs: minuteMs,
-    peaks: [4, 7.3, 0, null, null, 1, null],
-  });
-});
-
-it('Of two flows within a bar the higher one is kept', () => {
-  const { flows, history } = home();
-  for (const flow of [4, 9, 2]) {
-    flows.set('kitchen', flow);
-    history.record();
-  }
-  expect(history.of('kitchen')?.peaks).toEqual([9]);
-});
-
-it('Bars become longer as they become too many, up to half an hour, and none of the peaks is lost', async () => {
-  const { clock, flows, history, from } = await homeAtHalfHour();
-  // A peak in the second minute of each hour.
-  const lengths: { barMinutes: number; bars: number }[] = [];
-  for (let minute = 0; minute < 23 * 60; minute++) {
-    flows.set('kitchen', minute % 60 === 0 ? 9 : minute % 60 === 30 ? null : 1);
-    await clock.advance(minuteMs);
-    const { barMs = 0, peaks = [] } = history.of('kitchen') ?? {};
-    lengths.push({ barMinutes: barMs / minuteMs, bars: peaks.length });
-  }
-  expect([...new Set(lengths.map(({ barMinutes }) => barMinutes))]).toEqual([1, 5, 15, 30]);
-  const fewest = (after: number) => Math.min(...lengths.slice(after).map(({ bars }) => bars));
-  expect([fewest(9), Math.max(...lengths.map(({ bars }) => bars))]).toEqual([10, 48]);
-  const halfHours = Array.from({ length: 46 }, (_, index) => (index % 2 === 0 ? 9 : 1));
-  expect(history.of('kitchen')).toEqual({ from, barMs: 30 * minuteMs, peaks: [...halfHours, 1] });
+  expect(history.of('kitchen')).toEqual({ from, peaks: [4, 7.3, 0, null, null, 1, null] });
 });
 
 it('What is older than a day is forgotten, however long nobody measured', async () => {
@@ -77,6 +41,7 @@ it('What is older than a day is forgotten, however long nobody measured', async 
   flows.set('kitchen', 4);
   await clock.advance(2 * minuteMs);
   flows.set('kitchen', 2);
+  await clock.advance(30 * minuteMs);
   await clock.advance(30 * 60 * minuteMs);
   expect(new Set(history.of('kitchen')?.peaks)).toEqual(new Set([2]));
   expect(history.of('kitchen')?.peaks).toHaveLength(48);
@@ -87,7 +52,7 @@ it('What is older than a day is forgotten, however long nobody measured', async 
   expect(history.of('kitchen')).toBeNull();
   flows.set('kitchen', 3);
   await clock.advance(minuteMs);
-  expect(history.of('kitchen')).toMatchObject({ barMs: minuteMs, peaks: [3] });
+  expect(history.of('kitchen')).toMatchObject({ peaks: [3] });
 });
 
 it('After the clock was set back the chart begins again, instead of showing what is still to come', async () => {

@@ -41,7 +41,7 @@ function overview(changes: Partial<StatusSnapshot> = {}): StatusSnapshot {
   };
 }
 
-const flowDay = { from: 0, barMs: 60_000, peaks: [4.2] };
+const flowDay = { from: 0, peaks: [4.2] };
 
 function status(changes: Partial<StatusSnapshot> = {}, number = 1, query = '') {
   const flows = { of: (id: string) => (id === 'sonic-1' ? flowDay : null) };
