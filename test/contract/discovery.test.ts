@@ -9,12 +9,7 @@ import { planDevice } from '../../src/homeassistant/plan.ts';
 import { type DeviceView, deviceKinds } from '../../src/model/devices.ts';
 import { componentsIn, discoveryOf } from '../support/discoveries.ts';
 import { discoveryViolations } from '../support/discoveryViolations.ts';
-import {
-  attributesShown,
-  attributeViolations,
-  stateViolations,
-  wordViolation,
-} from '../support/stateViolations.ts';
+import { attributesShown, attributeViolations, stateViolations } from '../support/stateViolations.ts';
 import {
   anIncident,
   bridgeView,
@@ -328,51 +323,5 @@ describe('the judge of discovery messages', () => {
     expect(discoveryViolations('homeassistant/device/küche/config', JSON.stringify(discovery))).toHaveLength(
       1,
     );
-  });
-
-  const words: readonly (readonly [platform: string, more: Component, value: unknown])[] = [
-    ['binary_sensor', {}, true],
-    ['binary_sensor', {}, 'on'],
-    ['valve', {}, 'faulty'],
-    ['select', { options: ['a'] }, 'b'],
-    ['sensor', { device_class: 'enum', options: ['a'] }, 'b'],
-    ['sensor', { device_class: 'timestamp' }, '2025-01-15'],
-    ['sensor', { device_class: 'date' }, '2025-01-15T12:00:00Z'],
-    ['sensor', { device_class: 'timestamp' }, '+052413-01-01T00:00:00.000Z'],
-    ['sensor', { state_class: 'measurement' }, '3'],
-    ['sensor', { unit_of_measurement: 'L' }, 'unknown'],
-    ['sensor', {}, 'x'.repeat(256)],
-    ['sensor', {}, 'tap \ud83d'],
-    ['number', { min: 1, max: 2 }, 3],
-    ['text', {}, null],
-    ['text', {}, 7],
-    ['text', { max: 255 }, 'x'.repeat(256)],
-    ['text', { pattern: '^$|^[0-9]+$' }, 'noon'],
-    ['switch', {}, 'on'],
-  ];
-
-  it('notices each word that an entity does not take', () => {
-    const missed = words.filter(
-      ([platform, more, value]) => wordViolation({ platform, ...more }, value) === null,
-    );
-    expect(missed).toEqual([]);
-  });
-
-  it('notices what is not published, not read by the one template, or retained though it is an event', () => {
-    const { retained } = planned(sonicView(), context);
-    const read = (changes: Component, id = 'sensor_status') =>
-      stateViolations(id, { ...componentsIn(discovery)[id], ...changes }, retained);
-    expect(read({ state_topic: 'elsewhere' })).toHaveLength(1);
-    expect(read({ value_template: '{{ value }}' })).toHaveLength(1);
-    expect(read({ value_template: '{{ value_json.missing }}' })).toEqual([
-      'sensor_status: missing is missing',
-    ]);
-    expect(read({ value_template: '{{ value_json.items }}' })).toHaveLength(1);
-    expect(read({ state_topic: 'sonic2mqtt/bridge/state' }, 'event_incident')).toHaveLength(1);
-    expect(read({}, 'sensor_water_today')).toEqual([]);
-    const reset = (template: string) => read({ last_reset_value_template: template }, 'sensor_water_today');
-    expect(reset('{{ now() }}')).toHaveLength(1);
-    expect(reset('{{ value_json.water_month }}')).toHaveLength(1);
-    expect(reset('{{ value_json.missing }}')).toHaveLength(1);
   });
 });

@@ -3,7 +3,7 @@ import { entityTable } from '../../src/entities/tables.ts';
 import { languages } from '../../src/model/language.ts';
 import { type EntityName, textsIn } from '../../src/texts/texts.ts';
 import { discoveryOf } from '../support/discoveries.ts';
-import { sonicView, wholeHouse } from '../support/views.ts';
+import { wholeHouse } from '../support/views.ts';
 
 const kinds = ['bridge', 'property', 'signal', 'sonic'] as const;
 
@@ -37,19 +37,4 @@ describe.each(languages.slice(1))('entities in %s', (language) => {
       expect({ ...other, components: {} }).toEqual({ ...english, components: {} });
     }
   });
-});
-
-it('ids are those that Home Assistant makes of the English names', () => {
-  const sonic = { ...sonicView().sonic, name: ' Küche, 1. Étage – Straße ' };
-  const { components } = discoveryOf({ ...sonicView(), sonic }, { language: 'de' });
-  expect(components['sensor_water_today']).toMatchObject({
-    name: 'Wasser heute',
-    default_entity_id: 'sensor.kuche_1_etage_strasse_water_today',
-  });
-  expect(components['valve_valve']).toMatchObject({
-    name: null,
-    default_entity_id: 'valve.kuche_1_etage_strasse',
-  });
-  const odd = discoveryOf({ ...sonicView(), sonic: { ...sonic, name: '北京' } });
-  expect(odd.components['valve_valve']).not.toHaveProperty('default_entity_id');
 });

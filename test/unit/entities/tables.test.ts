@@ -48,34 +48,10 @@ function ordered<Kind extends DeviceKind>(
 }
 
 describe('the valve of a sonic', () => {
-  it.each([
-    ['open', 'open', false, false],
-    ['requested_closed', 'requested_closed', false, false],
-    ['faulty', 'faulty', true, false],
-    ['pressure_test', 'pressure_test', false, true],
-    ['ajar', 'other', null, null],
-    ['constructor', 'other', null, null],
-    [null, null, null, null],
-  ])('that the cloud calls %s is in the state %s, with a problem: %s, tested: %s', (...expected) => {
-    const [state, word, isProblem, isTested] = expected;
-    const view = sonicView({ sonic: aSonic({ valve_state: state }) });
-    expect(shown('sonic', 'valve_state', view)).toBe(word);
-    expect(shown('sonic', 'valve_problem', view)).toBe(isProblem);
-    expect(shown('sonic', 'pressure_test_running', view)).toBe(isTested);
-  });
-
   it('shows what was derived, not the word of the cloud', () => {
     const view = sonicView({ sonic: aSonic({ valve_state: 'open' }), valve: 'closing' });
     expect(shown('sonic', 'valve', view)).toBe('closing');
     expect(shown('sonic', 'valve', sonicView({ valve: null }))).toBeNull();
-  });
-
-  it.each(['open', 'close'])('is asked by name to %s', (action) => {
-    expect(ordered('sonic', 'valve', sonicView(), action)).toEqual({
-      operation: 'command_valve',
-      params: { sonic_id: 'sonic-1' },
-      body: { action },
-    });
   });
 });
 
@@ -250,14 +226,6 @@ describe('the bridge', () => {
     ['trace', 'debug'],
   ])('that logs at %s shows the level %s', (logLevel, level) => {
     expect(shown('bridge', 'log_level', bridgeView({ logLevel }))).toBe(level);
-  });
-
-  it('is ordered to refresh and to log', () => {
-    expect(ordered('bridge', 'refresh', bridgeView(), '')).toEqual({ kind: 'refresh' });
-    expect(ordered('bridge', 'log_level', bridgeView(), 'warn')).toEqual({
-      kind: 'set_log_level',
-      level: 'warn',
-    });
   });
 });
 

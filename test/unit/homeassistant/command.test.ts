@@ -1,12 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Control } from '../../../src/cloud/catalogue.ts';
-import {
-  commandFilters,
-  isCommandPath,
-  missingPermission,
-  parseCommand,
-} from '../../../src/homeassistant/command.ts';
+import { commandFilters, isCommandPath, parseCommand } from '../../../src/homeassistant/command.ts';
 import { bridgeView, propertyView, signalView, sonicView, topics } from '../../support/views.ts';
 
 const everything: Readonly<Record<Control, boolean>> = {
@@ -224,14 +219,5 @@ describe('commands', () => {
       'sonic2mqtt/sonic/+/pressure_test/start',
       'sonic2mqtt/sonic/+/valve/set',
     ]);
-  });
-
-  it('need the section of control that their operation names', () => {
-    const control = { ...everything, valves: false };
-    expect(missingPermission('command_valve', control)).toBe('valves');
-    expect(missingPermission('command_valve', everything)).toBeNull();
-    expect(missingPermission('act_on_incident', control)).toBeNull();
-    expect(missingPermission('list_sonics', control)).toBeNull();
-    expect(missingPermission(null, control)).toBeNull();
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { shortened, viewId, withWithdrawn } from '../../../src/homeassistant/discovery.ts';
+import { shortened, withWithdrawn } from '../../../src/homeassistant/discovery.ts';
 import type { DeviceView } from '../../../src/model/devices.ts';
 import { discoveryOf } from '../../support/discoveries.ts';
 import {
@@ -16,40 +16,6 @@ import {
 const announced = (view: DeviceView) => discoveryOf(view);
 
 describe('a device', () => {
-  it('is described with what is known of it, below the one above it', () => {
-    expect(announced(bridgeView()).device).toEqual({
-      identifiers: ['sonic2mqtt_bridge'],
-      name: 'sonic2mqtt',
-      manufacturer: 'sonic2mqtt',
-      model: 'Bridge',
-      sw_version: '1.2.3',
-    });
-    expect(announced(propertyView()).device).toEqual({
-      identifiers: ['sonic2mqtt_property-1'],
-      name: 'Holiday home',
-      manufacturer: 'Watergate',
-      model: 'Property',
-      via_device: 'sonic2mqtt_bridge',
-    });
-    expect(announced(signalView()).device).toEqual({
-      identifiers: ['sonic2mqtt_signal-1'],
-      name: 'Cellar hub',
-      manufacturer: 'Watergate',
-      model: 'Signal',
-      serial_number: 'SG-77',
-      sw_version: '2.3.4',
-      via_device: 'sonic2mqtt_property-1',
-    });
-    expect(announced(sonicView()).device).toEqual({
-      identifiers: ['sonic2mqtt_sonic-1'],
-      name: 'Kitchen',
-      manufacturer: 'Watergate',
-      model: 'Sonic',
-      serial_number: 'SN-42',
-      via_device: 'sonic2mqtt_signal-1',
-    });
-  });
-
   it('is below the bridge while the one above it is unknown', () => {
     const parent = { via_device: 'sonic2mqtt_bridge' };
     expect(announced(signalView({ propertyId: null })).device).toMatchObject(parent);
@@ -86,57 +52,9 @@ describe('a device', () => {
       expect(without.origin).not.toHaveProperty('support_url');
     }
   });
-
-  it('is known by the id of its record', () => {
-    expect(wholeHouse.map(viewId)).toEqual(['', 'property-1', 'signal-1', 'sonic-1']);
-  });
-});
-
-it('the root of a message says for all components what they have in common', () => {
-  const { availability, availability_mode, state_topic } = announced(sonicView());
-  expect({ availability, availability_mode, state_topic }).toEqual({
-    availability: [
-      { topic: 'sonic2mqtt/bridge/state' },
-      { topic: 'sonic2mqtt/bridge/cloud' },
-      { topic: 'sonic2mqtt/sonic/sonic-1/availability' },
-    ],
-    availability_mode: 'all',
-    state_topic: 'sonic2mqtt/sonic/sonic-1/homeassistant',
-  });
 });
 
 describe('a component', () => {
-  it('of the valve says all that Home Assistant needs', () => {
-    expect(announced(sonicView()).components['valve_valve']).toEqual({
-      platform: 'valve',
-      unique_id: 'sonic2mqtt_sonic-1_valve',
-      name: null,
-      default_entity_id: 'valve.kitchen',
-      device_class: 'water',
-      value_template: '{{ value_json.valve }}',
-      command_topic: 'sonic2mqtt/sonic/sonic-1/valve/set',
-      retain: false,
-      qos: 0,
-    });
-  });
-
-  it('of an incident sensor has the record as attributes', () => {
-    expect(announced(sonicView()).components['binary_sensor_incident_low_temperature']).toEqual({
-      platform: 'binary_sensor',
-      unique_id: 'sonic2mqtt_sonic-1_incident_low_temperature',
-      name: 'Low temperature',
-      default_entity_id: 'binary_sensor.kitchen_low_temperature',
-      entity_category: 'diagnostic',
-      enabled_by_default: false,
-      device_class: 'cold',
-      availability: [{ topic: 'sonic2mqtt/bridge/state' }, { topic: 'sonic2mqtt/bridge/cloud' }],
-      value_template: '{{ value_json.incident_low_temperature }}',
-      json_attributes_topic: 'sonic2mqtt/sonic/sonic-1/incidents',
-      json_attributes_template: '{{ (value_json.open.low_temperature or {}) | tojson }}',
-      qos: 1,
-    });
-  });
-
   it('names no attribute that Home Assistant drops', () => {
     const attributes = wholeHouse
       .flatMap((view) => Object.values(announced(view).components))
@@ -147,12 +65,6 @@ describe('a component', () => {
     // A part of `MQTT_ATTRIBUTES_BLOCKED` in homeassistant/components/mqtt/entity.py.
     for (const dropped of ['available', 'device_class', 'icon', 'name', 'state', 'unique_id'])
       expect(attributes).not.toContain(dropped);
-  });
-
-  it('of the incident event reads its own topic', () => {
-    expect(announced(signalView()).components['event_incident']).toMatchObject({
-      state_topic: 'sonic2mqtt/signal/signal-1/incident',
-    });
   });
 
   it('is withdrawn by naming no more than its platform', () => {

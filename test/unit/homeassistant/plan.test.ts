@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { viewId } from '../../../src/homeassistant/discovery.ts';
-import { entityStates, planDevice, planIncident } from '../../../src/homeassistant/plan.ts';
+import { entityStates, planDevice } from '../../../src/homeassistant/plan.ts';
 import type { DeviceView } from '../../../src/model/devices.ts';
-import { incidentTypes } from '../../../src/model/records.ts';
 import {
   anIncident,
   aProperty,
@@ -35,44 +34,7 @@ function planned(view: DeviceView, changes: Partial<typeof context> = {}): Recor
   );
 }
 
-const noIncident = Object.fromEntries(incidentTypes.map((type) => [type, null]));
-
 describe('the messages of a sonic', () => {
-  it('are its availability, record, telemetry, usage, pressure tests, incidents and states', () => {
-    expect(planned(sonicView(), { isDiscoveryOn: false })).toEqual({
-      '/availability': 'online',
-      '': { ...aSonic(), property_id: 'property-1', valve: 'open', valve_travel_time_s: 12.5 },
-      '/telemetry': {
-        flow_l_min: 7.64,
-        pressure_bar: 3.252,
-        water_temperature_c: 17.1,
-        probed_at: '2021-06-11T12:28:02.000Z',
-      },
-      '/usage': {
-        today: 41.5,
-        yesterday: 187.3,
-        month: 2_904.8,
-        total: 61_033.276,
-        last_reset: '2025-02-03T00:00:00+00:00',
-        days: { '2025-02-02': 187.3, '2025-02-03': 41.5 },
-        updated_at: '2025-02-03T11:12:13.000Z',
-      },
-      '/pressure_tests': {
-        last_day: '2025-02-01',
-        today_count: 3,
-        days: { '2025-02-01': ['test-1', 'test-2'] },
-        job_id: 'job-1',
-      },
-      '/last_command': { action: null, asked_at: null, status: null, reason: null, failed: null },
-      '/movement': { valve: null, at: null, by: null, topic: null, incident_id: null },
-      '/incidents': { open_count: 1, open: { ...noIncident, high_volume_alert: anIncident() } },
-    });
-  });
-
-  it('hold no telemetry where the cloud offers none', () => {
-    expect(planned(sonicView({ telemetry: null }))).not.toHaveProperty('/telemetry');
-  });
-
   it('hold no usage where the cloud has none, and leave what is there as long as nobody knows: its sum', () => {
     const topic = 'sonic2mqtt/sonic/sonic-1/usage';
     expect(planned(sonicView({ usage: null }))).not.toHaveProperty('/usage');
@@ -123,23 +85,9 @@ describe('the messages of a sonic', () => {
     expect(planned(view)['/availability']).toBe('offline');
     expect(statesOf(view)['radio_connection']).toBeNull();
   });
-
-  it('keep the record as the cloud wrote it, however long or foreign its texts are', () => {
-    const name = `${'💧'.repeat(50_000)}"\\`;
-    expect(planned(sonicView({ sonic: aSonic({ name }) }))['']).toMatchObject({ name });
-  });
 });
 
 describe('the messages of a signal', () => {
-  it('are its availability, record and incidents', () => {
-    const incident = anIncident({ id: 'incident-2', type: 'cloud_disconnection', sonic_id: null });
-    expect(planned(signalView(), { isDiscoveryOn: false })).toEqual({
-      '/availability': 'online',
-      '': { ...aSignal(), property_id: 'property-1', hub_status: 'up to date' },
-      '/incidents': { open_count: 1, open: { ...noIncident, cloud_disconnection: incident } },
-    });
-  });
-
   it('say that it is offline when it could not be read for too long', () => {
     const view = signalView({ isStale: true });
     expect(planned(view)['/availability']).toBe('offline');
@@ -262,15 +210,6 @@ describe('a plan', () => {
     }
   });
 
-  it('announces a device at its own topic', () => {
-    expect(wholeHouse.map((view) => planDevice(view, context).discovery?.topic)).toEqual([
-      'homeassistant/device/sonic2mqtt_bridge/config',
-      'homeassistant/device/sonic2mqtt_property-1/config',
-      'homeassistant/device/sonic2mqtt_signal-1/config',
-      'homeassistant/device/sonic2mqtt_sonic-1/config',
-    ]);
-  });
-
   it('is the same for the same knowledge, byte for byte', () => {
     // Of two devices with the same entities, the second message is joined from the text of the first.
     const others = [
@@ -311,13 +250,5 @@ describe('a plan', () => {
       const cleared = topics.documents(view.kind, viewId(view)).filter((topic) => !ofBridge.includes(topic));
       expect(published.toSorted()).toEqual(cleared.toSorted());
     }
-  });
-
-  it('of an incident is its record', () => {
-    const incident = anIncident({ note: 'kept' });
-    expect(planIncident(incident, topics)).toEqual({
-      topic: 'sonic2mqtt/incident/incident-1',
-      payload: JSON.stringify(incident),
-    });
   });
 });

@@ -87,24 +87,6 @@ describe('the metrics', () => {
       'sonic2mqtt_devices{kind="sonic"} 0',
     ]);
   });
-
-  it('tell of the webhook where there is one', async () => {
-    const deliveries = { accepted: 2, not_found: 3, unauthorized: 1, too_large: 0 };
-    expect(await linesOf({}, deliveries)).toEqual(
-      expect.arrayContaining([
-        'sonic2mqtt_webhook_deliveries_total{outcome="accepted"} 2',
-        'sonic2mqtt_webhook_deliveries_total{outcome="not_found"} 3',
-        'sonic2mqtt_webhook_deliveries_total{outcome="too_large"} 0',
-      ]),
-    );
-  });
-
-  it('are read again each time, and grow nowhere', async () => {
-    await linesOf();
-    const lines = await linesOf({ published: 81 });
-    expect(lines).toContain('sonic2mqtt_mqtt_messages_published_total 81');
-    expect(lines.filter((line) => line.startsWith('sonic2mqtt_mqtt_messages'))).toHaveLength(1);
-  });
 });
 
 describe('the metrics of a valve', () => {
