@@ -40,8 +40,8 @@ export const sendingMutations: readonly Mutation[] = [
   {
     promise: 'what was given up is not sent later',
     file: 'src/cloud/http.ts',
-    text: 'if (this.error !== null) controller.abort(this.error as Error);\n    else this.isSent = true;',
-    replacement: 'this.isSent = true;',
+    text: 'if (answer.error !== null) started.abort(answer.error as Error);\n      else answer.isSent = true;',
+    replacement: 'answer.isSent = true;',
     tests: httpTests,
   },
   {
@@ -68,7 +68,7 @@ export const sendingMutations: readonly Mutation[] = [
   {
     promise: 'the gate is asked before the bytes',
     file: 'src/cloud/http.ts',
-    text: 'if (this.error === null) this.#gate();',
+    text: 'if (answer.error === null) gate();',
     replacement: '',
     tests: [...httpTests, ...clientTests],
   },

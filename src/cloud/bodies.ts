@@ -4,7 +4,6 @@ import { all, kinds } from './fields.ts';
 
 const { text, flag, number, whole } = kinds;
 
-/** The notification settings that can be changed. */
 export const notificationFields = {
   ...all(flag, 'battery_too_low_to_move_handle', 'cloud_disconnection', 'device_handle_moved'),
   ...all(flag, 'health_check_failed', 'high_humidity', 'high_humidity_threshold'),
@@ -16,7 +15,6 @@ export const notificationFields = {
   ...all(flag, 'low_water_temperature', 'pressure_test_failed', 'pressure_test_skipped'),
   ...all(flag, 'radio_disconnection', 'water_presence_detected'),
 } as const;
-/** The property settings that can be changed. */
 export const settingsFields = {
   ...all(flag, 'auto_shut_off', 'pressure_tests_enabled'),
   pressure_tests_schedule: z
@@ -61,12 +59,10 @@ export const bodies = {
   pressureTest: someAndMore({ source: text }),
 } as const;
 
-/** An object that may have any of the fields, and no others. */
 function some<Fields extends z.ZodRawShape>(fields: Fields) {
   return z.strictObject(fields).partial();
 }
 
-/** An object that may have any of the fields, and also others. */
 function someAndMore<Fields extends z.ZodRawShape>(fields: Fields) {
   return z.looseObject(fields).partial();
 }

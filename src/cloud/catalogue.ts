@@ -7,7 +7,6 @@ import { kinds } from './fields.ts';
 /** What MQTT must be allowed to change (the option `control`) before an operation may be called. */
 export type Control = 'valves' | 'incidents' | 'pressure_tests' | 'settings' | 'account';
 
-/** A poll that shows what an operation changed. */
 type Refreshes = 'properties' | 'signals' | 'sonics' | 'incidents';
 
 /** What the reply to a change holds: the record as it is now, the setting that no poll shows, or the job of a test. */

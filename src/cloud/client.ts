@@ -52,7 +52,6 @@ type ReplyOf<Name extends OperationName> = Name extends ListName
 /** `unavailable`: the cloud has shown that it has no such route; `off`: `cloud.routes` switches it off. */
 type OperationState = 'available' | 'unavailable' | 'off';
 
-/** How many requests are sent, and what keeps them waiting. */
 interface Traffic {
   readonly requestsLastHour: number;
   /** Until when an operation must wait because the cloud limits it, in wall-clock ms; null if none must. */
@@ -61,9 +60,7 @@ interface Traffic {
   readonly pollWaitMs: number;
   /** Whether commands have used up the budget and more. Then a command that can wait should wait. */
   readonly isUsedUp: boolean;
-  /** How many polls are allowed within a minute. */
   readonly budget: number;
-  /** How long the latest requests have taken on average, in ms. */
   readonly meanMs: number;
 }
 
@@ -97,7 +94,6 @@ export class CloudClient {
     return this.#pipeline.close();
   }
 
-  /** Does one operation; the answer is read tolerantly, the call is checked strictly. */
   async call<Name extends OperationName>(
     call: Call<Name>,
     options: CallOptions = {},
@@ -105,7 +101,6 @@ export class CloudClient {
     return (await this.callRaw(call, options)).reply;
   }
 
-  /** Does one operation for a caller who also needs the answer as the cloud sent it. */
   async callRaw<Name extends OperationName>(
     call: Call<Name>,
     options: CallOptions = {},
@@ -139,7 +134,6 @@ export class CloudClient {
     return { ...list, records: list.records.map(({ record }) => record) };
   }
 
-  /** Whether an operation can be called, and if not why, as `bridge/info` shows it. */
   operationState(name: OperationName): OperationState {
     if (this.#options.routes[name] === null) return 'off';
     return this.#pipeline.missingRoutes.has(name) ? 'unavailable' : 'available';

@@ -1,14 +1,12 @@
 import { Socket } from 'node:net';
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { joinedLookUp } from './lookUp.ts';
+import type { Way } from './networkErrors.ts';
 
-interface ConnectionsOptions {
-  readonly origin: string;
-  /** At most. */
-  readonly count: number;
-  readonly connectTimeoutMs: number;
-  /** The proxy on the way; null for none. */
-  readonly proxy: URL | null;
+export interface Connections {
+  readonly dispatcher: Dispatcher;
+  /** Resets all of them. */
+  readonly reset: () => void;
 }
 
 /** The TCP sockets to the cloud of this process, beneath TLS too: open, or being opened. */
@@ -32,56 +30,44 @@ function reset(sockets: Iterable<Socket>): void {
 // Whatever ends the process, after an error too: no change is left to the kernel.
 process.on('exit', () => reset(allSockets));
 
-/** Connections to the cloud, and a way to end all of them at once. */
-export class Connections {
-  readonly dispatcher: Dispatcher;
-  /** Opens a connection, or puts TLS on top of one. */
-  readonly #open: ReturnType<typeof buildConnector>;
-  readonly #sockets = new Set<Socket>();
-
-  constructor({ origin, count, connectTimeoutMs, proxy }: ConnectionsOptions) {
-    // Set here, so that no environment variable can switch it off.
-    const tls = { timeout: connectTimeoutMs, rejectUnauthorized: true };
-    this.#open = buildConnector({ ...tls, lookup });
-    const connect = inTurnOfItsOwn((options, callback) => this.#connect(options, callback));
-    // Each request has one deadline for everything. undici's own timeouts are switched off.
-    const options = { connections: count, headersTimeout: 0, bodyTimeout: 0 };
-    this.dispatcher = proxy
-      ? new ProxyAgent({
-          ...options,
-          uri: proxy.href,
-          requestTls: tls,
-          clientFactory: (url) => new Pool(url, { connect, headersTimeout: connectTimeoutMs }),
-          // The proxy agent puts TLS on top of the connection through the proxy.
-          factory: (url, { connect: secure, ...others }: Pool.Options) =>
-            new Pool(url, {
-              ...others,
-              ...(typeof secure === 'function' && { connect: inTurnOfItsOwn(secure) }),
-            }),
-        })
-      : new Pool(origin, { ...options, connect });
-  }
-
-  /** Resets all of its connections. */
-  reset(): void {
-    reset(this.#sockets);
-  }
-
-  /** TCP first and then TLS on top, because only a TCP socket can be reset. */
-  #connect(options: buildConnector.Options, callback: buildConnector.Callback): void {
+/** At most so many connections. */
+export function connectionsTo({ url, proxy }: Way, count: number, connectTimeoutMs: number): Connections {
+  const sockets = new Set<Socket>();
+  // Set here, so that no environment variable can switch it off.
+  const tls = { timeout: connectTimeoutMs, rejectUnauthorized: true };
+  const open = buildConnector({ ...tls, lookup });
+  // TCP first and then TLS on top, because only a TCP socket can be reset.
+  const connect = inTurnOfItsOwn((options, callback) => {
     const isSecure = options.protocol === 'https:';
     const port = options.port || (isSecure ? '443' : '80');
-    const socket: unknown = this.#open({ ...options, protocol: 'http:', port }, (...[error, tcp]) => {
+    const socket: unknown = open({ ...options, protocol: 'http:', port }, (...[error, tcp]) => {
       if (error) callback(error, null);
-      else if (isSecure) this.#open({ ...options, httpSocket: tcp }, callback);
+      else if (isSecure) open({ ...options, httpSocket: tcp }, callback);
       else callback(null, tcp);
     });
     if (!(socket instanceof Socket)) return;
-    for (const sockets of [this.#sockets, allSockets]) {
-      sockets.add(socket);
-      socket.once('close', () => sockets.delete(socket));
+    for (const all of [sockets, allSockets]) {
+      all.add(socket);
+      socket.once('close', () => all.delete(socket));
     }
-  }
+  });
+  // Each request has one deadline for everything. undici's own timeouts are switched off.
+  const options = { connections: count, headersTimeout: 0, bodyTimeout: 0 };
+  const dispatcher = proxy
+    ? new ProxyAgent({
+        ...options,
+        uri: proxy.href,
+        requestTls: tls,
+        clientFactory: (origin) => new Pool(origin, { connect, headersTimeout: connectTimeoutMs }),
+        // The proxy agent puts TLS on top of the connection through the proxy.
+        factory: (origin, { connect: secure, ...others }: Pool.Options) =>
+          new Pool(origin, {
+            ...others,
+            ...(typeof secure === 'function' && { connect: inTurnOfItsOwn(secure) }),
+          }),
+      })
+    : new Pool(url.origin, { ...options, connect });
+  return { dispatcher, reset: () => reset(sockets) };
 }
 
 /**

@@ -5,7 +5,6 @@ import type { Page } from './response.ts';
 // Reads a whole list, page by page. Pages move while they are read, and totals can be wrong. So a list is complete only if
 // its pages add up to its totals, or if two passes in a row find the same records on pages that have no gap.
 
-/** A list, as far as it was read. */
 export interface ListResult<T> {
   readonly records: readonly T[];
   /** Whether every record that the cloud has was read. */
@@ -20,11 +19,9 @@ export interface ListResult<T> {
 
 interface PagedList<T> {
   readonly operation: string;
-  /** Pages requested at the same time. */
   readonly concurrency: number;
   /** Reads one page, counted from 1; rejects with a `CloudError`. */
   readonly readPage: (page: number) => Promise<Page<T>>;
-  /** Called after each page. */
   readonly onPage?: PageWatcher | undefined;
   /** Called if the list is complete although its totals are wrong. */
   readonly onWrongTotals?: (message: string) => void;
@@ -194,7 +191,6 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0);
 }
 
-/** How many records a page has, including the unreadable ones. */
 function sizeOf(page: Page<unknown> | undefined): number {
   return page ? page.records.length + page.dropped : 0;
 }

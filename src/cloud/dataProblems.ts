@@ -51,7 +51,6 @@ export class DataProblems {
     };
   }
 
-  /** The distinct problems of the latest answers, oldest first. */
   latest(): readonly DataProblem[] {
     const distinct = new Map([...this.#byQuestion.values()].flatMap((problems) => [...problems]));
     return [...distinct.values()].slice(-maxShown);

@@ -45,7 +45,6 @@ export class Deadline {
     return Math.max(0, this.#endsAt - this.#clock.monotonic());
   }
 
-  /** Sets the deadline to this many ms from now. */
   set(ms: number): void {
     this.#endAt(this.#clock.monotonic() + ms, ms);
   }

@@ -33,7 +33,6 @@ import { all } from './fields.ts';
 /** Ids that are safe in a path, a topic and a unique id. `bridge` is excluded: the bridge's own device has that id. */
 const safeIdPattern = /^(?!bridge(_\d+)?$)[A-Za-z0-9_-]{1,128}$/;
 
-/** Whether an id is safe in a topic. */
 export function isSafeId(id: string): boolean {
   return safeIdPattern.test(id);
 }
@@ -161,7 +160,6 @@ interface Rules {
 
 const ofOneKind = { isOfOneKind: true } as const;
 
-/** Decoders of one record or answer each. */
 export const decoders = {
   incident: decoder<Incident>(incident, {
     isNeverLeftOut: true,
@@ -339,10 +337,8 @@ const envelope = z.looseObject({
   total_pages: number,
 });
 
-/** Reads the envelope of a list. */
 export const readEnvelope: Decoder<Envelope> = tolerantDecoder<Envelope>(envelope);
 
-/** Whether it can be a session token, wherever it comes from. */
 export function isToken(value: unknown): value is string {
   return token.safeParse(value).success;
 }

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { didYouMean, nearest } from '../base/nearest.ts';
 import { oneLine } from './oneLine.ts';
 
-/** A field of a query or of a body. */
 export interface Field {
   readonly name: string;
   readonly isRequired: boolean;
@@ -12,7 +11,6 @@ export interface Field {
   readonly choices: readonly string[] | null;
 }
 
-/** The fields that a schema names. */
 export interface Fields {
   readonly fields: readonly Field[];
   /** Whether it also takes fields that are not listed. */
@@ -44,7 +42,6 @@ export function all<Name extends string, Schema>(
   return Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>;
 }
 
-/** The fields of a schema, in its order. */
 export function fieldsOf(schema: z.ZodType | undefined): Fields {
   if (!schema) return { fields: [], isOpen: false };
   const { properties = {}, required = [], additionalProperties } = z.toJSONSchema(schema, { io: 'input' });

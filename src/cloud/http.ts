@@ -4,13 +4,12 @@ import type { Clock } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
 import { errorCode } from '../base/systemErrors.ts';
 import { version } from '../base/version.ts';
-import { Connections } from './connections.ts';
+import { type Connections, connectionsTo } from './connections.ts';
 import { GivenUp } from './deadline.ts';
 import { CloudError } from './errors.ts';
 import { describeFailure, noAnswer, otherEndOf, type Way } from './networkErrors.ts';
 import type { HttpRequest } from './request.ts';
 
-/** Where the cloud is, and how to reach it. */
 export interface HttpOptions {
   /** Origin and path prefix; a trailing slash makes no difference. */
   readonly baseUrl: string;
@@ -48,7 +47,7 @@ export class Http {
     this.#options = options;
     this.#way = { url: new URL(options.baseUrl), proxy: options.proxy ?? null };
     this.#pathPrefix = this.#way.url.pathname.replace(/\/+$/, '');
-    this.#shared = this.#connect(options.maxConnections);
+    this.#shared = connectionsTo(this.#way, options.maxConnections, options.connectTimeoutMs);
   }
 
   /**
@@ -66,8 +65,8 @@ export class Http {
     const exchange = (way: Dispatcher) => this.#exchange(way, request, token, signal, gate);
     if (dispatcher) return exchange(dispatcher);
     if (!request.isChange) return exchange(this.#shared.dispatcher);
-    const own = this.#connect(1);
-    const reset = () => own.reset();
+    const own = connectionsTo(this.#way, 1, this.#options.connectTimeoutMs);
+    const { reset } = own;
     this.#ofChanges.add(own);
     signal.addEventListener('abort', reset);
     try {
@@ -97,25 +96,19 @@ export class Http {
   ): Promise<HttpResponse> {
     const { clock } = this.#options;
     const startedAt = clock.monotonic();
-    const answer = new Answer(request, clock, gate);
-    const giveUp = () => answer.giveUp(signal.reason);
-    if (signal.aborted) giveUp();
+    const { answer, ended, giveUp, handler } = receive(request, clock, gate);
+    const onAbort = () => giveUp(signal.reason);
+    if (signal.aborted) onAbort();
     else {
-      signal.addEventListener('abort', giveUp);
-      dispatcher.dispatch(
-        {
-          origin: this.#way.url.origin,
-          method: request.method,
-          path: this.#pathPrefix + request.path,
-          headers: headersOf(request, token),
-          body: request.body,
-        },
-        answer,
-      );
+      signal.addEventListener('abort', onAbort);
+      const path = this.#pathPrefix + request.path;
+      const { method, body } = request;
+      const headers = headersOf(request, token);
+      dispatcher.dispatch({ origin: this.#way.url.origin, method, path, headers, body }, handler);
     }
-    await answer.ended;
-    signal.removeEventListener('abort', giveUp);
-    const { status, headers, error, isSent } = answer;
+    await ended;
+    signal.removeEventListener('abort', onAbort);
+    const { status, headers, error, isSent, chunks } = answer;
     const failure = (where: string) => {
       if (error instanceof CloudError) return error;
       if (!(error instanceof GivenUp)) return describeFailure(error, this.#way, isSent, request.operation);
@@ -129,17 +122,11 @@ export class Http {
     if (status === null) throw failure(isSent ? 'without an answer' : 'while connecting');
     const header = (name: string) => [headers[name]].flat()[0] ?? null;
     const coding = header('content-encoding') ?? '';
-    const whole = unpacked(request.operation, coding, answer.body, answer.maxBytes);
+    const whole = unpacked(request.operation, coding, Buffer.concat(chunks), answer.maxBytes);
     const isWhole = !(whole instanceof CloudError);
     const body = isWhole ? whole : Buffer.alloc(0);
     const problem = isWhole ? null : whole;
     return { status, header, body, bodyProblem: error === null ? problem : failure('within the answer') };
-  }
-
-  #connect(count: number): Connections {
-    const { connectTimeoutMs } = this.#options;
-    const { url, proxy } = this.#way;
-    return new Connections({ origin: url.origin, count, connectTimeoutMs, proxy });
   }
 }
 
@@ -175,95 +162,66 @@ function unpacked(operation: string, named: string, body: Buffer, maxBytes: numb
 }
 
 /**
- * Receives one answer, or the error that ended it early. It is a handler of undici: undici's `request` is much slower, and
- * has no place for the gate.
+ * Receives one answer, or the error that ended it early. The handler is one of undici: undici's `request` is much slower,
+ * and has no place for the gate.
  */
-class Answer implements Dispatcher.DispatchHandler {
-  /** Whether it has passed the gate. */
-  isSent = false;
-  /** Null until the headers have come. */
-  status: number | null = null;
-  headers: Readonly<Record<string, string | string[] | undefined>> = {};
-  error: unknown = null;
-  /** The largest body that is read. */
-  maxBytes = maxBodyBytes;
-  readonly #request: HttpRequest;
-  readonly #clock: Clock;
-  readonly #gate: () => void;
-  readonly #chunks: Buffer[] = [];
-  #size = 0;
-  #controller: Dispatcher.DispatchController | null = null;
-  #cancelGlance = () => {};
-  #end = () => {};
-  /** Resolves once the answer is complete, or will not be completed. */
-  readonly ended = new Promise<void>((resolve) => {
-    this.#end = resolve;
+function receive({ operation, wantsBody }: HttpRequest, clock: Clock, gate: () => void) {
+  const answer = {
+    /** Whether the request has passed the gate. */
+    isSent: false,
+    /** Null until the headers have come. */
+    status: null as number | null,
+    headers: {} as Readonly<Record<string, string | string[] | undefined>>,
+    chunks: [] as Buffer[],
+    error: null as unknown,
+    maxBytes: maxBodyBytes,
+  };
+  let size = 0;
+  let controller: Dispatcher.DispatchController | null = null;
+  let cancelGlance = () => {};
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
   });
-
-  constructor(request: HttpRequest, clock: Clock, gate: () => void) {
-    this.#request = request;
-    this.#clock = clock;
-    this.#gate = gate;
-  }
-
-  /** The bytes of the body so far. */
-  get body(): Buffer {
-    const [first] = this.#chunks;
-    return this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
-  }
-
-  /** Gives the request up. Without a connection, undici cannot cancel it, so it is cancelled once there is one. */
-  giveUp(reason: unknown): void {
-    if (this.error !== null) return;
-    this.#fail(reason);
-    this.#controller?.abort(reason as Error);
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.error === null) this.#gate();
-    // Nothing is written after this.
-    if (this.error !== null) controller.abort(this.error as Error);
-    else this.isSent = true;
-  }
-
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
-    if (status < 200 || this.error !== null) return;
-    this.status = status;
-    this.headers = headers;
-    const { operation, wantsBody } = this.#request;
-    if (wantsBody && status < 300) return;
-    this.maxBytes = maxGlanceBytes;
-    this.#cancelGlance = this.#clock.after(maxGlanceMs, () =>
-      this.giveUp(cut(operation, 'it did not end in time')),
-    );
-  }
-
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.error !== null) return;
-    this.#size += chunk.length;
-    if (this.#size > this.maxBytes) this.giveUp(tooLarge(this.#request.operation, this.maxBytes));
-    else this.#chunks.push(chunk);
-  }
-
-  onResponseEnd(): void {
-    this.#cancelGlance();
-    this.#end();
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.error === null) this.#fail(error);
-  }
-
-  #fail(error: unknown): void {
-    this.error = error;
-    this.#cancelGlance();
-    this.#end();
-  }
+  const fail = (error: unknown) => {
+    answer.error ??= error;
+    cancelGlance();
+    end();
+  };
+  // Without a connection, undici cannot cancel the request, so it is cancelled once there is one.
+  const giveUp = (reason: unknown) => {
+    if (answer.error !== null) return;
+    fail(reason);
+    controller?.abort(reason as Error);
+  };
+  const handler: Dispatcher.DispatchHandler = {
+    onRequestStart(started) {
+      controller = started;
+      if (answer.error === null) gate();
+      // Nothing is written after this.
+      if (answer.error !== null) started.abort(answer.error as Error);
+      else answer.isSent = true;
+    },
+    onResponseStart(_, status, headers) {
+      if (status < 200 || answer.error !== null) return;
+      Object.assign(answer, { status, headers });
+      if (wantsBody && status < 300) return;
+      answer.maxBytes = maxGlanceBytes;
+      cancelGlance = clock.after(maxGlanceMs, () => giveUp(cut(operation, 'it did not end in time')));
+    },
+    onResponseData(_, chunk) {
+      if (answer.error !== null) return;
+      size += chunk.length;
+      if (size > answer.maxBytes) giveUp(tooLarge(operation, answer.maxBytes));
+      else answer.chunks.push(chunk);
+    },
+    onResponseEnd() {
+      cancelGlance();
+      end();
+    },
+    onResponseError: (_, error) => fail(error),
+  };
+  return { answer, ended, giveUp, handler };
 }
 
 function cut(operation: string, why: string): CloudError {

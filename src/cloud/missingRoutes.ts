@@ -25,7 +25,6 @@ export class MissingRoutes {
   /** The calls about records that were answered 404 or 405 once. */
   readonly #notFound = new Set<string>();
 
-  /** Whether the cloud has shown that it has no such route. */
   has(name: OperationName): boolean {
     return this.#missing.has(name);
   }
@@ -44,7 +43,6 @@ export class MissingRoutes {
     this.#worked.add(name);
   }
 
-  /** A list was read whole. */
   recordList(name: ListName, records: readonly { readonly id: string }[]): void {
     this.#lists.set(name, new Set(records.map(({ id }) => id)));
   }

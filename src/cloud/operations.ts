@@ -4,18 +4,14 @@ import { catalogue, type OperationRow, type Reply } from './catalogue.ts';
 type Operations = typeof catalogue;
 export type OperationName = keyof Operations;
 
-/** A row without its literal types, for loops over all rows. */
 export type AnyOperation = OperationRow<string, unknown>;
 
-/** The row of a name; every name of the type has one. */
 export function operationRow(name: OperationName): AnyOperation {
   return catalogue[name];
 }
 
-/** All names, in the catalogue's order. */
 export const operationNames = Object.keys(catalogue) as OperationName[];
 
-/** Whether a word is the name of an operation. */
 export function isOperationName(word: string): word is OperationName {
   return Object.hasOwn(catalogue, word);
 }
@@ -24,15 +20,12 @@ type ParamNames<Path> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | ParamNames<Rest>
   : never;
 
-/** Path parameters of an operation, snake_case. */
 export type ParamsOf<Name extends OperationName> = Readonly<
   Record<ParamNames<Operations[Name]['path']>, string>
 >;
-/** The query that an operation takes, from the schema of its row. */
 export type QueryOf<Name extends OperationName> = Operations[Name] extends { readonly query: infer Schema }
   ? z.input<Schema>
   : never;
-/** The body that an operation takes, from the schema of its row. */
 export type BodyOf<Name extends OperationName> = Operations[Name] extends { readonly body: infer Schema }
   ? z.input<Schema>
   : never;
@@ -57,7 +50,6 @@ export type Call<Name extends OperationName = OperationName> = {
     ([BodyOf<Each>] extends [never] ? unknown : { readonly body: BodyOf<Each> });
 }[Name];
 
-/** Names of the operations that answer pages. */
 export type ListName = {
   [Name in OperationName]: Operations[Name] extends { readonly query: infer Schema }
     ? 'page' extends keyof z.input<Schema>
@@ -74,7 +66,6 @@ export type ChangeName = {
 /** A cache, because each request needs the names of its path. It has as many entries as there are paths. */
 const namesIn = new Map<string, readonly string[]>();
 
-/** Names of the path parameters in a path template, in order. */
 export function paramNames(path: string): readonly string[] {
   const known = namesIn.get(path);
   if (known) return known;

@@ -17,7 +17,6 @@ import {
 /** Operation name to `METHOD /path/{param}`; null switches it off. */
 export type RouteOverrides = Readonly<Record<string, string | null>>;
 
-/** Method and path of an operation. */
 interface RequestRoute {
   readonly method: AnyOperation['method'];
   readonly path: string;
@@ -37,7 +36,6 @@ export interface HttpRequest {
   readonly isChange: boolean;
 }
 
-/** A call as it may come from outside, before anything in it was checked. */
 export interface UncheckedCall {
   readonly operation: string;
   readonly params?: unknown;
@@ -74,7 +72,6 @@ export function routeOf(name: OperationName, overrides: RouteOverrides): Request
   return route;
 }
 
-/** A call that was checked: encoded parameters, query and body, and their faults. */
 interface CheckedCall {
   readonly params: ReadonlyMap<string, string>;
   readonly query: unknown;
@@ -82,7 +79,6 @@ interface CheckedCall {
   readonly faults: readonly CallFault[];
 }
 
-/** Checks a call against its row. */
 export function checkCall(row: AnyOperation, call: Omit<UncheckedCall, 'operation'>): CheckedCall {
   const faults: CallFault[] = [];
   const params = checkParams(paramNames(row.path), call.params ?? {}, faults);
@@ -119,7 +115,6 @@ function faultMessage({ place, name, message }: CallFault): string {
   return name === null ? `${place} ${message}` : `${place}.${name} ${message}`;
 }
 
-/** The encoded value of each parameter. Faults are added to `faults`. */
 function checkParams(names: readonly string[], params: unknown, faults: CallFault[]): Map<string, string> {
   const encoded = new Map<string, string>();
   const fault = (name: string | null, message: string) => faults.push({ place: 'params', name, message });

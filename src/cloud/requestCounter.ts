@@ -1,6 +1,5 @@
 import type { Clock } from '../base/clock.ts';
 
-/** How the requests ended so far, for the metrics. */
 export interface RequestTotals {
   /** The number of answers by the first digit of their status, such as `2xx`; `none` for requests without an answer. */
   readonly byStatus: Readonly<Record<string, number>>;
@@ -46,7 +45,6 @@ export class RequestCounter {
     this.#meanMs += (ms - this.#meanMs) / this.#count;
   }
 
-  /** Takes an answer's Date header. */
   recordDate(date: string | null): void {
     const at = Date.parse(date ?? '');
     if (!Number.isNaN(at)) this.#cloudOffsetMs = at - this.#clock.monotonic();

@@ -35,11 +35,9 @@ export interface CallOptions {
   readonly onFlight?: (isInFlight: boolean) => void;
   /** In ms. The default is the request timeout: for a command from now, for a poll from when it is sent. */
   readonly timeoutMs?: number;
-  /** Called with the status of the last answer, good or bad. */
   readonly onAnswer?: (status: number) => void;
 }
 
-/** A call that was checked and encoded. */
 interface PreparedCall {
   readonly name: OperationName;
   readonly params: Readonly<Record<string, string>>;
@@ -50,7 +48,6 @@ interface PreparedCall {
   readonly maxWaitMs?: number;
 }
 
-/** One request on its way through the queue, the session and the network. */
 interface Job extends PreparedCall {
   readonly priority: Priority;
   readonly deadline: Deadline;
@@ -109,7 +106,6 @@ export class RequestPipeline {
     await this.#http.close();
   }
 
-  /** Makes a request within one deadline. Its caller, its time limit, or the end of the client can end it. */
   async request(call: PreparedCall): Promise<GoodAnswer> {
     const { name, request, options } = call;
     if (this.missingRoutes.has(name)) {
@@ -281,7 +277,6 @@ export class RequestPipeline {
     }
   }
 
-  /** Reads a response; throws the error that its status means. */
   #readResponse(job: Job, response: HttpResponse): GoodAnswer {
     const { name, params, problems, options } = job;
     const { secrets } = this.#options;

@@ -27,14 +27,11 @@ const maxListsInARow = 3;
 
 const minuteMs = 60_000;
 
-/** How many polls are in flight at a time. */
 export function readSlots(maxConcurrency: number): number {
   return Math.max(1, maxConcurrency - 1);
 }
 
-/** A task that waits for its turn. */
 interface Waiting {
-  /** Starts the task in a slot of this priority. */
   readonly start: (slot: Priority) => void;
   /** When the task must be started, whatever else waits, in ms of the monotonic clock; infinity if it has no limit. */
   readonly latestAt: number;

@@ -29,7 +29,6 @@ export interface GoodAnswer {
   readonly sent: string | null;
 }
 
-/** Receives the oddities in an answer. */
 export type Report = (level: 'info' | 'warn', notice: string) => void;
 
 const meanings: Readonly<Record<number, readonly [CloudErrorKind, string]>> = {
@@ -205,7 +204,6 @@ function messagesIn(said: unknown): string[] {
   return [...plain, ...Object.entries(errors).flatMap(ofField)];
 }
 
-/** A JSON text and its value. */
 interface Json {
   readonly text: string;
   readonly value: unknown;

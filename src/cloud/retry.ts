@@ -8,11 +8,9 @@ const backoff: Backoff = { firstMs: 500, longestMs: 4_000 };
 export const maxWaitForRetryMs = 10_000;
 const longestPauseMs = 3_600_000;
 
-/** What is known when an attempt has failed. */
 interface FailedAttempt {
   /** From the row: `safe` to send again, or `never` unless the cloud clearly did not act. */
   readonly retry: 'safe' | 'never';
-  /** The number of attempts so far, including this one. */
   readonly attempts: number;
   readonly error: CloudError;
   /** Ms until the call's deadline; Infinity if the call has none. */

@@ -17,14 +17,12 @@ import {
   withRejection,
 } from './signInLimits.ts';
 
-/** A token and when it was given. */
 export interface StoredSession {
   readonly token: string;
   /** Wall-clock ms. */
   readonly since: number;
 }
 
-/** Where a session is kept between runs, for one base URL and e-mail. */
 interface SessionMemory {
   load(): StoredSession | null;
   save(session: StoredSession | null): void;
@@ -41,13 +39,11 @@ export interface SessionOptions {
   readonly random: Random;
   readonly log: Log;
   readonly secrets: Secrets;
-  /** Sends a session operation and reads its answer. */
   readonly send: (call: Call<'sign_in' | 'refresh_token'>, token: string | null) => Promise<SessionReply>;
   /** Called when a changed password may be tried. If it is not given, nobody looks for a changed password. */
   readonly onPasswordChange?: (() => void) | undefined;
 }
 
-/** How the session is doing, for health and `bridge/info`. */
 export interface SessionState {
   readonly status: 'unknown' | 'signed_in' | 'rejected';
   /** Null unless the cloud has rejected the account. */
@@ -104,7 +100,6 @@ export class Session {
     this.#options.secrets.addToken(stored.token);
   }
 
-  /** Stops looking for a new password. */
   stop(): void {
     this.#isStopped = true;
     this.#cancelWatch();
@@ -167,7 +162,6 @@ export class Session {
     this.#endBackoff();
   }
 
-  /** Takes over the token of an answer. */
   adopt({ token_details: token }: SessionReply): void {
     this.#options.secrets.addToken(token);
     this.#isProven = false;
@@ -177,7 +171,6 @@ export class Session {
     this.#cancelWatch();
   }
 
-  /** Gives the token up, after a sign-out. */
   forget(): void {
     this.#keep(null);
     this.#endBackoff();

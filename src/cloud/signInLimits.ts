@@ -10,7 +10,6 @@ export interface Rejections {
   readonly count: number;
 }
 
-/** Counts one more attempt. */
 export function withRejection(rejections: Rejections | null, at: number, said = ''): Rejections {
   return { said, firstAt: rejections?.firstAt ?? at, lastAt: at, count: (rejections?.count ?? 0) + 1 };
 }
@@ -37,7 +36,6 @@ export function earliestAttemptAt({ firstAt, lastAt, count }: Rejections): numbe
 // Fewer attempts than the limits allow. The rest is left for a user who has just corrected the password.
 const pausesMs = [30_000, 5 * minuteMs, 20 * minuteMs];
 
-/** When the bridge tries the next sign-in by itself. */
 export function automaticAttemptAt(rejections: Rejections): number {
   const pauseMs = pausesMs[rejections.count - 1] ?? hourMs;
   return Math.max(earliestAttemptAt(rejections), rejections.lastAt + pauseMs);
