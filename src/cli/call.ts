@@ -4,7 +4,6 @@ import { sanitize } from '../base/sanitize.ts';
 import type { Secrets } from '../base/secrets.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { HowFar } from '../cloud/crawl.ts';
-import type { Envelope } from '../cloud/decoders.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { type Call, type ListName, type OperationName, operationRow } from '../cloud/operations.ts';
 import { readToken, readTypedBody } from './callBody.ts';
@@ -67,11 +66,8 @@ async function sendForAllPages(client: CloudClient, asked: Call, signal: AbortSi
       throw new CloudError('unreadable', asked.operation, `the list is incomplete: ${problem}`);
     }
     const { length } = records;
-    const envelope: Envelope = {
-      data: records,
-      ...{ page_number: 1, page_size: length, total_entries: length, total_pages: 1 },
-    };
-    return writeExact(envelope);
+    const totals = { page_number: 1, page_size: length, total_entries: length, total_pages: 1 };
+    return writeExact({ data: records, ...totals });
   } finally {
     progress.erase();
   }

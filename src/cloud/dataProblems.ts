@@ -15,7 +15,6 @@ export interface ProblemCollector {
 }
 
 const maxLogged = 200;
-const maxQuestions = 200;
 const maxShown = 20;
 
 /** The oddities in the cloud's answers. Each is logged once, and kept as long as the answers show it. */
@@ -35,8 +34,6 @@ export class DataProblems {
     const keep = (problems: ReadonlyMap<string, DataProblem>) => {
       this.#byQuestion.delete(question());
       if (problems.size > 0) this.#byQuestion.set(question(), problems);
-      const [oldest = ''] = this.#byQuestion.keys();
-      if (this.#byQuestion.size > maxQuestions) this.#byQuestion.delete(oldest);
     };
     return {
       report: (level, notice) => {

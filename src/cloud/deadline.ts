@@ -45,13 +45,14 @@ export class Deadline {
     return Math.max(0, this.#endsAt - this.#clock.monotonic());
   }
 
+  /** To this many ms from now; Infinity for no time limit. */
   set(ms: number): void {
-    this.#endAt(this.#clock.monotonic() + ms, ms);
+    this.#endAt(this.#clock.monotonic() + ms);
   }
 
   /** Moves the deadline by this many ms; a negative number brings it nearer. */
   extend(ms: number): void {
-    this.#endAt(this.#endsAt + ms, this.remainingMs() + ms);
+    this.#endAt(this.#endsAt + ms);
   }
 
   /**
@@ -62,23 +63,17 @@ export class Deadline {
     if (this.remainingMs() <= leastMs) this.#controller.abort(timedOut());
   }
 
-  /** Ends the time limit. From then on, only a caller ends it. */
-  clear(): void {
-    this.#cancelTimer();
-    this.#endsAt = Number.POSITIVE_INFINITY;
-  }
-
   /** Releases the timer and the callers' signals; must always be called. */
   dispose(): void {
     this.#cancelTimer();
     for (const caller of this.#callers) caller.removeEventListener('abort', this.#onCallerAbort);
   }
 
-  #endAt(endsAt: number, inMs: number): void {
+  #endAt(endsAt: number): void {
     this.#cancelTimer();
     this.#endsAt = endsAt;
     if (endsAt === Number.POSITIVE_INFINITY) return;
-    this.#cancelTimer = this.#clock.after(inMs, () => this.#controller.abort(timedOut()));
+    this.#cancelTimer = this.#clock.after(this.remainingMs(), () => this.#controller.abort(timedOut()));
   }
 
   #abortFor({ reason }: AbortSignal): void {

@@ -320,24 +320,13 @@ function quoted(value: unknown): string {
   return text.length > 80 ? `something of ${text.length} characters` : text;
 }
 
-/** The envelope of a list; its counts are hints, its records are read one by one. */
-export interface Envelope {
-  readonly data: readonly unknown[];
-  readonly page_number: number | null;
-  readonly page_size: number | null;
-  readonly total_entries: number | null;
-  readonly total_pages: number | null;
-}
-
 const envelope = z.looseObject({
   data: z.array(z.unknown()),
-  page_number: number,
-  page_size: number,
-  total_entries: number,
-  total_pages: number,
+  ...all(number, 'page_number', 'page_size', 'total_entries', 'total_pages'),
 });
 
-export const readEnvelope: Decoder<Envelope> = tolerantDecoder<Envelope>(envelope);
+/** Reads the envelope of a list; its counts are hints, its records are read one by one. */
+export const readEnvelope = tolerantDecoder(envelope);
 
 export function isToken(value: unknown): value is string {
   return token.safeParse(value).success;

@@ -27,7 +27,7 @@ export interface CloudErrorDetails {
   readonly status?: number | undefined;
   /** How long the cloud requests to wait, in ms. */
   readonly retryAfterMs?: number | undefined;
-  /** Whether the cloud may have acted on the request; false only if it clearly did not. The default is true. */
+  /** False only if the cloud clearly did not act. The default is true, except for calls that are never sent. */
   readonly mayHaveActed?: boolean | undefined;
   /** Whether the deadline ended the call. */
   readonly timedOut?: boolean | undefined;
@@ -60,7 +60,7 @@ export class CloudError extends Error {
     this.key = details.key ?? message;
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
-    this.mayHaveActed = details.mayHaveActed ?? true;
+    this.mayHaveActed = details.mayHaveActed ?? (kind !== 'invalid' && kind !== 'unsupported');
     this.timedOut = details.timedOut ?? false;
     this.isJson = details.isJson ?? false;
     this.said = details.said ?? '';

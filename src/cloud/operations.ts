@@ -23,12 +23,10 @@ type ParamNames<Path> = Path extends `${string}{${infer Name}}${infer Rest}`
 export type ParamsOf<Name extends OperationName> = Readonly<
   Record<ParamNames<Operations[Name]['path']>, string>
 >;
-export type QueryOf<Name extends OperationName> = Operations[Name] extends { readonly query: infer Schema }
-  ? z.input<Schema>
-  : never;
-export type BodyOf<Name extends OperationName> = Operations[Name] extends { readonly body: infer Schema }
-  ? z.input<Schema>
-  : never;
+type PartOf<Name extends OperationName, Part extends 'query' | 'body'> =
+  Operations[Name] extends Readonly<Record<Part, infer Schema>> ? z.input<Schema> : never;
+export type QueryOf<Name extends OperationName> = PartOf<Name, 'query'>;
+export type BodyOf<Name extends OperationName> = PartOf<Name, 'body'>;
 
 /** The fields that the bodies of these operations name. */
 export type BodyField<Name extends OperationName> = {

@@ -61,13 +61,11 @@ export function routeOf(name: OperationName, overrides: RouteOverrides): Request
   const override = Object.hasOwn(overrides, name) ? overrides[name] : undefined;
   if (override === undefined) return operationRow(name);
   if (override === null) {
-    throw new CloudError('unsupported', name, `${name} is switched off in cloud.routes`, {
-      mayHaveActed: false,
-    });
+    throw new CloudError('unsupported', name, `${name} is switched off in cloud.routes`);
   }
   const route = readRoute(name, override);
   if (typeof route === 'string') {
-    throw new CloudError('unsupported', name, `cloud.routes.${name}: ${route}`, { mayHaveActed: false });
+    throw new CloudError('unsupported', name, `cloud.routes.${name}: ${route}`);
   }
   return route;
 }
@@ -92,14 +90,12 @@ export function encodeCall(call: UncheckedCall, overrides: RouteOverrides): Http
   const { operation: name } = call;
   if (!isOperationName(name)) {
     const message = `there is no operation ${oneLine(String(name), 80)}${didYouMean(nearest(String(name), operationNames))}`;
-    throw new CloudError('invalid', String(name), message, { mayHaveActed: false });
+    throw new CloudError('invalid', String(name), message);
   }
   const row = operationRow(name);
   const route = routeOf(name, overrides);
   const { params, query, body, faults } = checkCall(row, call);
-  if (faults.length > 0) {
-    throw new CloudError('invalid', name, joinSentences(faults.map(faultMessage)), { mayHaveActed: false });
-  }
+  if (faults.length > 0) throw new CloudError('invalid', name, joinSentences(faults.map(faultMessage)));
   const path = route.path.replace(/\{([^}]+)\}/g, (_, param: string) => params.get(param) ?? '');
   return {
     operation: name,

@@ -109,17 +109,28 @@ export class RequestPipeline {
   async request(call: PreparedCall): Promise<GoodAnswer> {
     const { name, request, options } = call;
     if (this.missingRoutes.has(name)) {
-      throw new CloudError('unsupported', name, `the cloud does not offer ${name}`, { mayHaveActed: false });
+      throw new CloudError('unsupported', name, `the cloud does not offer ${name}`);
     }
     const { signal, timeoutMs } = options;
     const priority = options.priority ?? priorityOf(name, request);
-    const callers = signal ? [signal, this.#closing.signal] : [this.#closing.signal];
-    const deadline = new Deadline(this.#clock, callers);
     // A poll without a time of its own waits for its turn as long as necessary.
     const ownMs = timeoutMs ?? (isPoll(priority) ? null : this.#options.requestTimeoutMs);
-    if (ownMs !== null) deadline.set(ownMs);
+    return this.#within(ownMs, signal ? [signal] : [], name, (deadline) =>
+      this.#withRetry({ ...call, priority, deadline, hasTime: ownMs !== null, hasWaited: false }),
+    );
+  }
+
+  /** Runs it within one deadline. The caller, the time limit, or the end of the client can end it. */
+  async #within<T>(
+    ms: number | null,
+    callers: readonly AbortSignal[],
+    name: OperationName,
+    run: (deadline: Deadline) => Promise<T>,
+  ): Promise<T> {
+    const deadline = new Deadline(this.#clock, [...callers, this.#closing.signal]);
+    if (ms !== null) deadline.set(ms);
     try {
-      return await this.#withRetry(newJob(call, priority, deadline, ownMs !== null));
+      return await run(deadline);
     } catch (error) {
       throw toCloudError(name, error);
     } finally {
@@ -231,7 +242,7 @@ export class RequestPipeline {
         const status = response?.status ?? null;
         if (isInFlight) this.counter.recordEnded(status, ms);
         if (response) log.debug({ operation: name, status, ms: Math.round(ms) }, `Cloud request ${name}`);
-        if (!job.hasTime) deadline.clear();
+        if (!job.hasTime) deadline.set(Number.POSITIVE_INFINITY);
         if (isInFlight) options.onFlight?.(false);
       }
       this.counter.recordDate(response.header('date'));
@@ -257,53 +268,35 @@ export class RequestPipeline {
     deadline.check(request.isChange ? this.#options.requestTimeoutMs * minShareOfTime : 0);
   }
 
-  async #sendForSession(
-    call: Call<'sign_in' | 'refresh_token'>,
-    token: string | null,
-  ): Promise<SessionReply> {
+  #sendForSession(call: Call<'sign_in' | 'refresh_token'>, token: string | null): Promise<SessionReply> {
     const name = call.operation;
-    const deadline = new Deadline(this.#clock, [this.#closing.signal]);
-    deadline.set(this.#options.requestTimeoutMs);
     const request = encodeCall(call, this.#options.routes);
     const problems = this.problems.collect(name, {});
-    const job = newJob({ name, params: {}, request, options: {}, problems }, 'valve', deadline, true);
-    try {
-      const { reply } = this.#readResponse(job, await this.#transmit(job, () => token));
-      return reply as SessionReply;
-    } catch (error) {
-      throw toCloudError(name, error);
-    } finally {
-      deadline.dispose();
-    }
+    return this.#within(this.#options.requestTimeoutMs, [], name, async (deadline) => {
+      const prepared = { name, params: {}, request, options: {}, problems };
+      const job: Job = { ...prepared, priority: 'valve', deadline, hasTime: true, hasWaited: true };
+      return this.#readResponse(job, await this.#transmit(job, () => token)).reply as SessionReply;
+    });
   }
 
   #readResponse(job: Job, response: HttpResponse): GoodAnswer {
     const { name, params, problems, options } = job;
-    const { secrets } = this.#options;
+    const { secrets, routes, log } = this.#options;
     const hide = (text: string) => secrets.hide(text);
     const error = checkStatus(name, response, this.#clock.now(), hide);
     if (error) {
       const { status, message } = error;
       const wasMissing = this.missingRoutes.has(name);
       if (options.isExpected?.() || !this.missingRoutes.recordError(name, params, status)) throw error;
-      if (!wasMissing) this.#logMissing(name, status);
-      throw new CloudError('unsupported', name, message, { status, mayHaveActed: false });
+      const { method, path } = routeOf(name, routes);
+      const what = `The cloud does not offer ${name} (${status} for ${method} ${path})`;
+      const hint = `It is not used until the next start. If the path differs, set cloud.routes.${name}`;
+      if (!wasMissing) log.info({ operation: name }, `${what}. ${hint}`);
+      throw new CloudError('unsupported', name, message, { status });
     }
     this.missingRoutes.recordWorked(name);
     return readAnswer(name, response, (level, notice) => problems.report(level, hide(notice)), secrets);
   }
-
-  #logMissing(name: OperationName, status: number | undefined): void {
-    const { method, path } = routeOf(name, this.#options.routes);
-    this.#options.log.info(
-      { operation: name },
-      `The cloud does not offer ${name} (${status} for ${method} ${path}). It is not used until the next start. If the path differs, set cloud.routes.${name}`,
-    );
-  }
-}
-
-function newJob(call: PreparedCall, priority: Priority, deadline: Deadline, hasTime: boolean): Job {
-  return { ...call, priority, deadline, hasTime, hasWaited: false };
 }
 
 /**

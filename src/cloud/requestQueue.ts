@@ -22,9 +22,6 @@ export const deviceShare = 0.9;
 /** How far commands may exceed the budget, as a share of it. After that, commands that can wait should wait. */
 const overdraftShare = 0.25;
 
-/** After this many lists in a row a waiting device has its turn, so that lists never use up the whole budget. */
-const maxListsInARow = 3;
-
 const minuteMs = 60_000;
 
 export function readSlots(maxConcurrency: number): number {
@@ -54,7 +51,6 @@ export class RequestQueue {
     device: new Set(),
   };
   readonly #inFlight: Record<Priority, number> = { valve: 0, command: 0, list: 0, device: 0 };
-  #listsInARow = 0;
   /** When the polls and the commands of the last minute were sent, the oldest first, in ms of the monotonic clock. */
   readonly #polledAt: number[] = [];
   readonly #commandedAt: number[] = [];
@@ -137,22 +133,19 @@ export class RequestQueue {
       urgent.start(priority);
       return true;
     }
-    const isTurnOfDevice = this.#listsInARow >= maxListsInARow && this.#next('device') !== undefined;
-    const priority = this.#next('list') && !isTurnOfDevice ? 'list' : 'device';
+    const priority = this.#next('list') ? 'list' : 'device';
     const poll = this.#next(priority);
-    // A device whose turn it is may use the whole budget, as a list may.
-    const waitMs = poll ? this.#waitMs(isTurnOfDevice ? 'list' : priority) : Number.POSITIVE_INFINITY;
-    if (!poll || waitMs > 0) {
-      const lookInMs = Math.min(waitMs, lateInMs > 0 ? lateInMs : Number.POSITIVE_INFINITY);
-      if (lookInMs < Number.POSITIVE_INFINITY) {
-        this.#cancelTimer = this.#clock.after(lookInMs, () => this.#startNext());
-      }
-      return false;
+    const waitMs = poll ? this.#waitMs(priority) : Number.POSITIVE_INFINITY;
+    if (poll && waitMs <= 0) {
+      this.#polledAt.push(now);
+      poll.start(priority);
+      return true;
     }
-    this.#listsInARow = priority === 'list' ? this.#listsInARow + 1 : 0;
-    this.#polledAt.push(now);
-    poll.start(priority);
-    return true;
+    const lookInMs = Math.min(waitMs, lateInMs > 0 ? lateInMs : Number.POSITIVE_INFINITY);
+    if (lookInMs < Number.POSITIVE_INFINITY) {
+      this.#cancelTimer = this.#clock.after(lookInMs, () => this.#startNext());
+    }
+    return false;
   }
 
   /** The task that has waited longest with this priority; undefined if there is none or no slot for it. */

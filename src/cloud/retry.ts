@@ -11,6 +11,7 @@ const longestPauseMs = 3_600_000;
 interface FailedAttempt {
   /** From the row: `safe` to send again, or `never` unless the cloud clearly did not act. */
   readonly retry: 'safe' | 'never';
+  /** So far, including this one. */
   readonly attempts: number;
   readonly error: CloudError;
   /** Ms until the call's deadline; Infinity if the call has none. */
@@ -18,8 +19,10 @@ interface FailedAttempt {
 }
 
 /** The wait in ms before the next attempt; null to give up. */
-export function retryWaitMs(failed: FailedAttempt, random: Random): number | null {
-  const { retry, attempts, error, remainingMs } = failed;
+export function retryWaitMs(
+  { retry, attempts, error, remainingMs }: FailedAttempt,
+  random: Random,
+): number | null {
   const mayRepeat = retry === 'safe' ? isPassing(error) : provablyNotExecuted(error);
   const askedMs = error.retryAfterMs ?? 0;
   if (attempts >= maxAttempts || !mayRepeat || askedMs > maxWaitForRetryMs) return null;

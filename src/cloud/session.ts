@@ -23,16 +23,12 @@ export interface StoredSession {
   readonly since: number;
 }
 
-interface SessionMemory {
-  load(): StoredSession | null;
-  save(session: StoredSession | null): void;
-}
-
 export interface SessionOptions {
   readonly email: string;
   /** Called at each sign-in, and repeatedly after a rejection; may throw. */
   readonly password: () => string;
-  readonly memory: SessionMemory;
+  /** Where the session is kept between runs, for one base URL and e-mail. */
+  readonly memory: { load(): StoredSession | null; save(session: StoredSession | null): void };
   /** Whether the session in memory belongs to the user, as with `--token-file`. Then it is neither renewed nor given up. */
   readonly isSessionFixed?: boolean | undefined;
   readonly clock: Clock;
@@ -338,8 +334,8 @@ export class Session {
  */
 function signInError(error: CloudError): CloudError {
   const { kind, status, retryAfterMs, timedOut } = error;
-  const isPassable = kind === 'unavailable' || kind === 'rateLimited' || kind === 'unreadable';
   const isOwn = kind === 'invalid' || kind === 'unsupported';
+  const isPassable = kind === 'rateLimited' || kind === 'unreadable';
   const hint = status === 404 || status === 405 ? '. Check cloud.base_url' : '';
   const key = `cannot sign in: ${error.key}${hint}`;
   const details = { status, retryAfterMs, timedOut, key, mayHaveActed: false, cause: error };
