@@ -6,7 +6,6 @@ import { handlers, Rejection } from './handlers.ts';
 import type { Sessions } from './sessions.ts';
 import type { World } from './world.ts';
 
-/** Everything that decides about the answer to a request. */
 export interface Cloud {
   readonly world: World;
   readonly sessions: Sessions;
@@ -14,17 +13,14 @@ export interface Cloud {
   readonly pageSize: number;
 }
 
-/** A request as the server received it. */
 export interface CloudRequest {
   readonly method: string;
-  /** The path with its query. */
   readonly target: string;
   readonly authorization: string | undefined;
   readonly contentType: string | undefined;
   readonly text: string;
 }
 
-/** The answer to a request. */
 export interface SimulatedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -37,7 +33,6 @@ type Match =
   | { readonly kind: 'otherMethods'; readonly allow: string }
   | { readonly kind: 'nowhere' };
 
-/** Makes an answer with a JSON body. */
 export function jsonAnswer(
   status: number,
   body: unknown,
@@ -66,14 +61,14 @@ const routes = operationNames.map((name) => {
   return { name, method, pattern: new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}/?$`) };
 });
 
-/** Finds the operation of a request in the catalogue. */
 export function findOperation(method: string, target: string): Match {
   const [path = ''] = target.split('?', 1);
   const matching = routes.filter(({ pattern }) => pattern.test(path));
   const route = matching.find((each) => each.method === method);
   if (route) {
     const params = Object.entries(route.pattern.exec(path)?.groups ?? {});
-    const decoded = params.map(([name, segment]) => [name, decodeSegment(segment)]);
+    // Ids are compared without regard to case, and the world's are in lower case.
+    const decoded = params.map(([name, segment]) => [name, decodeSegment(segment).toLowerCase()]);
     return { kind: 'operation', name: route.name, params: Object.fromEntries(decoded) };
   }
   if (matching.length === 0) return { kind: 'nowhere' };
@@ -89,7 +84,6 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** Validates a request like the cloud, and carries it out. */
 export function answerRequest(cloud: Cloud, request: CloudRequest): SimulatedAnswer {
   try {
     return answer(cloud, request);

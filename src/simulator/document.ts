@@ -26,16 +26,12 @@ const property = {
 };
 const notifications = {
   ...{ battery_too_low_to_move_handle: flag, cloud_disconnection: flag, device_handle_moved: flag },
-  ...{
-    health_check_failed: flag,
-    high_humidity: flag,
-    high_humidity_threshold: flag,
-    high_temperature: flag,
-  },
-  ...{ high_temperature_threshold: flag, high_volume_threshold_litres: integer, legionella_risk: flag },
-  ...{ long_flow_notification_delay_mins: integer, low_battery_level: flag, low_temperature: flag },
-  ...{ low_temperature_threshold: flag, low_water_temperature: flag, pressure_test_failed: flag },
-  ...{ pressure_test_skipped: flag, radio_disconnection: flag, water_presence_detected: flag },
+  ...{ health_check_failed: flag, high_humidity: flag, high_humidity_threshold: flag },
+  ...{ high_temperature: flag, high_temperature_threshold: flag, high_volume_threshold_litres: integer },
+  ...{ legionella_risk: flag, long_flow_notification_delay_mins: integer, low_battery_level: flag },
+  ...{ low_temperature: flag, low_temperature_threshold: flag, low_water_temperature: flag },
+  ...{ pressure_test_failed: flag, pressure_test_skipped: flag, radio_disconnection: flag },
+  ...{ water_presence_detected: flag },
 };
 const settings = {
   auto_shut_off: flag,
@@ -48,7 +44,6 @@ const settings = {
 const name = anyOf({ name: text });
 const valveCommand = z.strictObject({ action: z.enum(['open', 'close']) });
 
-/** The body of each operation that has one. */
 export const bodySchemas = {
   sign_in: anyOf({ email: text.regex(emailPattern, 'must be an e-mail address'), password: text }),
   refresh_token: anyOf({ refresh_token: text }),
@@ -76,7 +71,6 @@ export const bodySchemas = {
   command_wifi_valve: valveCommand,
 } as const satisfies { readonly [Name in OperationName]?: z.ZodType };
 
-/** The type of a body after it was checked. */
 export type DocumentBody<Name extends OperationName> = Name extends keyof typeof bodySchemas
   ? z.output<(typeof bodySchemas)[Name]>
   : undefined;
@@ -107,7 +101,6 @@ export const queries = {
   read_daily_usage: anyOfAndMore({ month: number.pipe(integer.min(1).max(12)), year: number }),
 } as const satisfies { readonly [Name in OperationName]?: z.ZodType };
 
-/** The type of a query after it was checked. */
 export type DocumentQuery<Name extends OperationName> = Name extends keyof typeof queries
   ? z.output<(typeof queries)[Name]>
   : Record<string, never>;

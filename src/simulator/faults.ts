@@ -3,7 +3,6 @@ import { didYouMean, nearest } from '../base/nearest.ts';
 import { isOperationName, type OperationName, operationNames } from '../cloud/operations.ts';
 
 interface Kind {
-  /** What the fault does, for people. */
   readonly does: string;
   /** The number of the fault, if it has one: a word for it, its limits, and its default. */
   readonly value?: {
@@ -14,7 +13,6 @@ interface Kind {
   };
 }
 
-/** All kinds of faults. */
 const kinds = {
   latency: { does: 'delays each answer by MS', value: { word: 'MS', min: 0, max: 600_000 } },
   error: { does: 'answers with STATUS and does nothing', value: { word: 'STATUS', min: 400, max: 599 } },
@@ -47,7 +45,6 @@ const kinds = {
 type FaultKind = keyof typeof kinds;
 const kindNames = Object.keys(kinds) as FaultKind[];
 
-/** A deliberate fault of the simulated cloud. */
 export interface Fault {
   readonly kind: FaultKind;
   /** The number of the fault, if its kind has one. */
@@ -66,7 +63,6 @@ export const faultUsage: readonly (readonly [usage: string, does: string])[] = k
   return [`${name}[=${value.word}]`, `${does} (default: ${value.usual})`];
 });
 
-/** The grammar for limiting a fault to an operation or a rate. */
 export const faultGrammar = 'NAME[=VALUE][@OPERATION][:RATE]';
 
 /** Reads a fault such as `error=503@list_sonics:0.5`. If it is invalid, the result is a sentence that says why. */
@@ -106,7 +102,6 @@ const unknownWords: Readonly<Record<string, string>> = {
 };
 const longName = 'long name '.repeat(10_000);
 
-/** The current faults. */
 export class Faults {
   readonly #random: Random;
   readonly #now: () => number;
@@ -119,7 +114,6 @@ export class Faults {
     this.#now = now;
   }
 
-  /** Replaces all faults. */
   set(faults: readonly Fault[]): void {
     this.#faults = faults;
     this.#since = this.#now();

@@ -10,7 +10,6 @@ import { blankProperty, type Records, type SomeFields } from './records.ts';
 import type { Sessions } from './sessions.ts';
 import type { World } from './world.ts';
 
-/** Thrown to answer with a status other than 200. */
 export class Rejection extends Error {
   readonly status: number;
 
@@ -20,7 +19,6 @@ export class Rejection extends Error {
   }
 }
 
-/** A valid request of an operation, with everything that a handler needs. */
 interface ValidRequest<Name extends OperationName> {
   readonly params: ParamsOf<Name>;
   readonly query: DocumentQuery<Name>;
@@ -31,7 +29,6 @@ interface ValidRequest<Name extends OperationName> {
   readonly sessions: Sessions;
 }
 
-/** A record without the webhook's address, which no answer has according to the interface document. */
 type ShownRecord<T> = T extends { readonly webhook_url: unknown } ? Omit<T, 'webhook_url'> : T;
 
 /** The result of a handler: all records of a list, a record, or null for an answer without a body. */
@@ -47,7 +44,6 @@ type Handlers = { readonly [Name in OperationName]: (request: ValidRequest<Name>
  */
 const userFields: readonly string[] = ['first_name', 'last_name', 'email', 'phone', 'language'];
 
-/** The names of the cloud's categories of appliances. */
 const categories = ['Toilet', 'Tap', 'Shower', 'Bath', 'Washing machine', 'Dishwasher', 'Garden', 'Other'];
 /** The categories with their ids, as operation 32 returns them. */
 export const applianceCategories: readonly { readonly id: string; readonly name: string }[] = categories.map(
@@ -226,7 +222,6 @@ function foundToChange<T>(world: World, records: { get(id: string): T | undefine
   return record;
 }
 
-/** Changes the given fields of a record. */
 function change<T>(world: World, records: Records<T>, id: string, fields: SomeFields<T>): T {
   foundToChange(world, records, id);
   records.change(id, fields);
@@ -241,7 +236,6 @@ function actOnIncident(world: World, id: string, action: string | undefined): vo
   throw new Rejection(422, `action ${action} is not possible, only ${possible}`);
 }
 
-/** Moves the valve of a sonic of either kind. */
 function moveValve(world: World, id: string, action: ValveAction): void {
   foundToChange(world, world.things, id);
   if (world.valve(id)?.testing) throw new Rejection(409, 'a pressure test is running');

@@ -8,7 +8,6 @@ export interface IncidentCause {
   readonly severity?: string;
 }
 
-/** The events of the vendor's webhooks. */
 export type WebhookEventName = 'incident.created' | 'incident.closed';
 
 /** The types of incidents during which water runs all the time. */
@@ -25,19 +24,16 @@ const mediumTypes: readonly string[] = [
 
 const snoozeMs = 24 * 60 * 60 * 1_000;
 
-/** The default severity of an incident of a type. */
 export function usualSeverity(type: string): string {
   if (highTypes.includes(type)) return 'high';
   return mediumTypes.includes(type) ? 'medium' : 'low';
 }
 
-/** The fields of an open incident. */
 export const open = {
   open: true,
   state: 'contacting',
   possible_actions: ['resolve', 'dismiss', 'snooze'],
 } as const;
-/** The fields of an incident that is resolved. */
 export const resolved = { open: false, state: 'resolved', possible_actions: ['reopen'] } as const;
 
 /** The fields that a user's action changes; null if the incident does not offer the action. */

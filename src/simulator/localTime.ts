@@ -24,14 +24,12 @@ interface LocalDay {
   /** YYYY-MM-DD. */
   readonly date: string;
   readonly startMs: number;
-  /** The start of the next day. */
   readonly endMs: number;
 }
 
 // By time zone: the last day that was computed. Most callers ask for the current day.
 const days = new Map<string, LocalDay>();
 
-/** The current day in a time zone. */
 export function localDayAt(now: number, timeZone: string): LocalDay {
   const known = days.get(timeZone);
   if (known && known.startMs <= now && now < known.endMs) return known;
@@ -48,7 +46,6 @@ export function localDayAt(now: number, timeZone: string): LocalDay {
   return day;
 }
 
-/** Whether there is a time zone with this name. */
 export function isKnownTimezone(word: string): boolean {
   try {
     formatOf(word);

@@ -21,12 +21,10 @@ export function pick<T>(random: Random, list: readonly T[]): T | undefined {
   return list[Math.floor(random() * list.length)];
 }
 
-/** This many random hexadecimal digits. */
 export function hex(random: Random, digits: number): string {
   return Array.from({ length: digits }, () => Math.floor(random() * 16).toString(16)).join('');
 }
 
-/** A random UUID (version 4). */
 export function uuid(random: Random): string {
   const variant = (8 + Math.floor(random() * 4)).toString(16);
   return `${hex(random, 8)}-${hex(random, 4)}-4${hex(random, 3)}-${variant}${hex(random, 3)}-${hex(random, 12)}`;

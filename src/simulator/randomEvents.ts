@@ -19,8 +19,6 @@ const weights: readonly (readonly [weight: number, event: RandomEvent])[] = [
   [3, dropRadio],
   [1, dropCloud],
   [2, turnHandle],
-  [2, runBatteryDown],
-  [4, changeSignalStrengths],
 ];
 const events = weights.flatMap(([weight, event]) => Array.from({ length: weight }, () => event));
 
@@ -80,34 +78,4 @@ function turnHandle(world: World, random: Random, minuteMs: number): void {
     if (valve.isResting) valve.put('open');
     world.closeIncident(id);
   });
-}
-
-/**
- * Lowers a battery by one step. A low battery opens an incident, may be too weak for the handle, and is replaced after
- * a while.
- */
-function runBatteryDown(world: World, random: Random, minuteMs: number): void {
-  const sonicId = anySonicButFirst(world, random);
-  const valve = world.valve(sonicId ?? '');
-  if (!sonicId || !valve) return;
-  const battery = world.things.get(sonicId)?.battery;
-  if (battery === 'high') world.changeSonic(sonicId, { battery: 'mid' });
-  if (battery !== 'mid') return;
-  world.changeSonic(sonicId, { battery: 'low' });
-  valve.weak = random() < 0.3;
-  world.openIncident({ type: 'low_battery_level', sonicId });
-  world.timeline.after(between(random, 5, 15) * minuteMs, () => {
-    world.changeSonic(sonicId, { battery: 'high' });
-    valve.weak = false;
-    world.closeIncidentOf('low_battery_level', sonicId);
-    world.closeIncidentOf('battery_too_low_to_move_handle', sonicId);
-  });
-}
-
-function changeSignalStrengths(world: World, random: Random): void {
-  const sonicId = pick(random, world.thingIds);
-  const signalId = pick(random, world.signals.ids);
-  if (sonicId) world.changeSonic(sonicId, { radio_rssi: between(random, 120, 200) });
-  if (signalId) world.signals.change(signalId, { wifi_rssi: -between(random, 42, 78) });
-  if (sonicId) world.wifiSonics.change(sonicId, { wifi_rssi: -between(random, 42, 78) });
 }

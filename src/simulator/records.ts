@@ -9,7 +9,6 @@ export type SomeFields<T> = { readonly [Field in keyof T]?: T[Field] | undefined
 export class Records<T> extends Map<string, T> {
   readonly #onChange: () => void;
 
-  /** `onChange` is called after each change. */
   constructor(onChange: () => void = () => {}) {
     super();
     this.#onChange = onChange;
@@ -43,16 +42,8 @@ const dayMs = 24 * 60 * 60 * 1_000;
 const propertyNames = ['Willow Cottage', 'Flat 12', 'Harbour House', 'Flat 3', 'The Old Mill', 'Shop'];
 const signalNames = ['Hallway hub', 'Loft hub', 'Garage hub', 'Cellar hub', 'Landing hub'];
 const sonicNames = [
-  'Kitchen',
-  'Bathroom',
-  'Garden tap',
-  'Utility room',
-  'Boiler',
-  'Shower room',
-  'Washing machine',
-  'Greenhouse',
-  'Guest bathroom',
-  'Garage tap',
+  ...['Kitchen', 'Bathroom', 'Garden tap', 'Utility room', 'Boiler'],
+  ...['Shower room', 'Washing machine', 'Greenhouse', 'Guest bathroom', 'Garage tap'],
 ];
 const wifiSonicNames = ['Mains', 'Annexe', 'Barn', 'Summer house', 'Stable'];
 const timezones = ['Europe/London', 'Europe/Warsaw'];
@@ -86,21 +77,10 @@ export function newProperty(index: number, random: Random, now: number): Propert
   };
 }
 
-/** A property without any data except its id and the time of its creation. */
 export function blankProperty(id: string, now: number): Property {
-  return {
-    id,
-    active: true,
-    address: '',
-    city: '',
-    country: '',
-    created_at: new Date(now).toISOString(),
-    lat: null,
-    lng: null,
-    name: '',
-    postcode: '',
-    uprn: '',
-  };
+  const created_at = new Date(now).toISOString();
+  const place = { lat: null, lng: null, name: '', postcode: '', uprn: '' };
+  return { id, active: true, address: '', city: '', country: '', created_at, ...place };
 }
 
 /** The settings of a new property. The tests of two properties do not start at the same time. */
@@ -115,32 +95,19 @@ export function newSettings(index: number): PropertySettings {
   };
 }
 
-/** The notification settings of a new property. */
 export function newNotifications(): NotificationSettings {
+  const [on, off] = [true, false];
   return {
-    battery_too_low_to_move_handle: true,
-    cloud_disconnection: true,
-    device_handle_moved: true,
-    health_check_failed: true,
-    high_humidity: false,
-    high_humidity_threshold: false,
-    high_temperature: false,
-    high_temperature_threshold: false,
-    high_volume_threshold_litres: 100,
-    legionella_risk: false,
-    long_flow_notification_delay_mins: 30,
-    low_battery_level: true,
-    low_temperature: true,
-    low_temperature_threshold: false,
-    low_water_temperature: false,
-    pressure_test_failed: true,
-    pressure_test_skipped: false,
-    radio_disconnection: true,
-    water_presence_detected: true,
+    ...{ battery_too_low_to_move_handle: on, cloud_disconnection: on, device_handle_moved: on },
+    ...{ health_check_failed: on, high_humidity: off, high_humidity_threshold: off },
+    ...{ high_temperature: off, high_temperature_threshold: off, high_volume_threshold_litres: 100 },
+    ...{ legionella_risk: off, long_flow_notification_delay_mins: 30, low_battery_level: on },
+    ...{ low_temperature: on, low_temperature_threshold: off, low_water_temperature: off },
+    ...{ pressure_test_failed: on, pressure_test_skipped: off, radio_disconnection: on },
+    ...{ water_presence_detected: on },
   };
 }
 
-/** A connected hub. */
 export function newSignal(index: number, random: Random, now: number): Signal {
   const bootTime = Math.floor((now - between(random, 1, 60) * dayMs) / 1_000);
   return {
@@ -186,28 +153,21 @@ export interface WifiSonic extends Sonic {
   readonly wifi_rssi: number;
 }
 
-/** A connected Wi-Fi sonic with an open valve. */
 export function newWifiSonic(index: number, random: Random, now: number): WifiSonic {
   const sonic = newSonic(index, null, random, now);
-  return {
-    ...sonic,
-    name: nameAt(wifiSonicNames, index),
-    signal_id: null,
-    wifi_rssi: -between(random, 42, 78),
-  };
+  const name = nameAt(wifiSonicNames, index);
+  return { ...sonic, name, signal_id: null, wifi_rssi: -between(random, 42, 78) };
 }
 
 /** A pressure test that was started, with the other fields of the request. */
 export interface PressureTest {
   readonly id: string;
   readonly job_id: string;
-  /** Who has requested the test. */
   readonly source?: string | undefined;
   /** ISO 8601, UTC. */
   readonly started_at: string;
 }
 
-/** The `user_details` of a session. */
 export type SimulatedUser = ReturnType<typeof newUser>;
 
 /** The owner of the account. The telephone number is one that is never assigned. */

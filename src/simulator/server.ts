@@ -7,12 +7,10 @@ import type { Faults } from './faults.ts';
 const maxBodyBytes = 1_000_000;
 const maxLoggedRequests = 2_000;
 
-/** A request that the server has received, with its answer. */
 export interface LoggedRequest {
   /** Ms since 1970. */
   readonly at: number;
   readonly method: string;
-  /** The path with its query. */
   readonly path: string;
   /** Null if there is no such path, or if it does not have the method. */
   readonly operation: OperationName | null;
@@ -22,7 +20,6 @@ export interface LoggedRequest {
   readonly body: unknown;
 }
 
-/** Keeps the newest requests, and counts all requests. */
 export class RequestLog {
   #entries: LoggedRequest[] = [];
   readonly #counts = new Map<OperationName | null, number>();
@@ -38,30 +35,25 @@ export class RequestLog {
     this.#counts.set(request.operation, (this.#counts.get(request.operation) ?? 0) + 1);
   }
 
-  /** How many requests came for one operation, or in total. */
   count(operation?: OperationName): number {
     if (operation) return this.#counts.get(operation) ?? 0;
     return [...this.#counts.values()].reduce((sum, each) => sum + each, 0);
   }
 
-  /** Forgets all requests and counts. */
   clear(): void {
     this.#entries = [];
     this.#counts.clear();
   }
 }
 
-/** What the server uses to answer, and where it logs its requests. */
 interface ServerOptions {
   readonly answer: (request: CloudRequest) => SimulatedAnswer;
   readonly faults: Faults;
   readonly log: RequestLog;
   readonly clock: Clock;
-  /** Aborts when the server stops. */
   readonly signal: AbortSignal;
 }
 
-/** The HTTP server of the cloud: reads requests, applies faults, and logs the outcome of each request. */
 export function createCloudServer(options: ServerOptions): Server {
   return createServer((request, response) => {
     // After a stop, or if the client has left, no answer is needed.

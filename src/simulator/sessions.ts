@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 // The cloud keeps ten active tokens per client, as the vendor documents.
 const maxTokens = 10;
 
-/** The valid credentials, and the tokens that were issued. */
 export class Sessions {
   readonly #now: () => number;
   /**
@@ -28,7 +27,6 @@ export class Sessions {
     return isRight ? this.#issue() : null;
   }
 
-  /** Whether a request with the token is allowed. */
   isValid(token: string): boolean {
     return this.#now() < (this.#tokens.get(token) ?? Number.NEGATIVE_INFINITY) + this.lifetimeMs;
   }

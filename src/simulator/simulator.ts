@@ -9,7 +9,6 @@ import { Sessions } from './sessions.ts';
 import { type Delivery, Webhooks } from './webhooks.ts';
 import { World } from './world.ts';
 
-/** How the simulated cloud starts. Everything is optional. */
 export interface SimulatorOptions {
   /** With 0, the default, the system chooses a free port. */
   readonly port?: number;
@@ -54,7 +53,6 @@ export interface SimulatorOptions {
  * day.
  */
 
-/** The default credentials. */
 export const demoCredentials = { email: 'demo@example.com', password: 'demo' } as const;
 
 /** How often the world catches up with the time without a request while a webhook is enabled, in ms. */
@@ -64,7 +62,6 @@ const twoWeeksMs = 14 * 24 * 60 * 60 * 1_000;
 
 /** A cloud for trying things out. It behaves and validates like the real one. */
 export class Simulator {
-  /** The requests that the server has received. */
   readonly requests = new RequestLog();
   readonly #options: SimulatorOptions;
   readonly #clock: Clock;
@@ -139,13 +136,11 @@ export class Simulator {
     return `http://${address.address}:${address.port}`;
   }
 
-  /** The world as it is now. */
   get world(): World {
     this.#world.timeline.runUntil(this.#now());
     return this.#world;
   }
 
-  /** The newest calls to webhooks. */
   get deliveries(): readonly Delivery[] {
     return this.#webhooks.deliveries;
   }
@@ -174,17 +169,11 @@ export class Simulator {
     this.#sessions.expireAll();
   }
 
-  /** From now on no password is right. All sessions end. */
-  rejectPassword(): void {
-    this.#sessions.setPassword(null);
-  }
-
-  /** From now on only this password is right. All sessions end. */
-  setPassword(password: string): void {
+  /** From now on only this password is right; with null, none is. All sessions end. */
+  setPassword(password: string | null): void {
     this.#sessions.setPassword(password);
   }
 
-  /** Replaces all faults. */
   setFaults(faults: readonly Fault[]): void {
     this.#faults.set(faults);
     this.#sessions.lifetimeMs = this.#faults.tokenLifetimeMs ?? this.#tokenLifetimeMs;

@@ -31,7 +31,6 @@ export class Timeline {
     };
   }
 
-  /** Runs every event that is due at the given time, in order. */
   runUntil(now: number): void {
     for (let next = this.#entries[0]; next && next.time <= now; next = this.#entries[0]) {
       this.#entries.shift();

@@ -1,14 +1,11 @@
 import { movementOf, type SettledValve, targetOf, type ValveAction } from '../model/valve.ts';
 import type { Timeline } from './timeline.ts';
 
-/** The parts that a valve uses, and the callbacks that it calls. */
 interface ValveOptions {
   readonly timeline: Timeline;
   /** The time from an accepted command to the new position, in ms. */
   readonly travelMs: number;
-  /** Called with each new state. */
   readonly onState: (state: string) => void;
-  /** Called when the battery is too low to move the handle. */
   readonly onStuck: () => void;
 }
 
@@ -58,7 +55,6 @@ export class SimulatedValve {
     this.#report(state);
   }
 
-  /** Ends any movement without a report. */
   stop(): void {
     this.#cancel();
     this.#wanted = null;

@@ -7,7 +7,6 @@ const dayMs = 24 * 60 * 60 * 1_000;
 /** After this many readings, water may start or stop running. */
 const probesPerHabit = 4;
 
-/** The facts on which a reading of a sonic depends. */
 interface ReadingOptions {
   /** It gives each sonic its own pressure, temperature and habits. */
   readonly seed: number;
@@ -32,14 +31,8 @@ export function lastProbe(seed: number, now: number, probeMs: number): number {
  * A reading. The same options give the same reading. Behind a closed valve, no water flows and the pressure stays the
  * same.
  */
-export function probedReading({
-  seed,
-  probedAt,
-  valveIsOpen,
-  isLeaking,
-  runs,
-  probeMs,
-}: ReadingOptions): Telemetry {
+export function probedReading(options: ReadingOptions): Telemetry {
+  const { seed, probedAt, valveIsOpen, isLeaking, runs, probeMs } = options;
   const household = seededRandom(seed);
   const restingMbar = 2_800 + household() * 800;
   const temperature = 9 + household() * 6;
@@ -57,7 +50,6 @@ export function probedReading({
   };
 }
 
-/** The facts that decide how much water runs through a sonic. */
 export interface Household {
   /** It gives each sonic its own people and habits. */
   readonly seed: number;

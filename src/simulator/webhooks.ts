@@ -3,7 +3,6 @@ import type { Incident } from '../model/records.ts';
 import type { WebhookEventName } from './incidents.ts';
 import type { World } from './world.ts';
 
-/** A call to a webhook. */
 export interface Delivery {
   readonly url: string;
   readonly event: WebhookEventName;
@@ -33,7 +32,6 @@ export class Webhooks {
     return this.#deliveries;
   }
 
-  /** Whether any property has a webhook. */
   get areEnabled(): boolean {
     return this.#world.properties.ids.some((id) => this.#urlOf(id) !== null);
   }

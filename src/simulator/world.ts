@@ -41,10 +41,8 @@ import { dailyUsage, lastProbe, type Month, probedReading } from './water.ts';
 /** How often a quiet world measures, in ms: seldom, but often enough for a measurement to count as current. */
 const quietProbeMs = 3 * 60_000;
 
-/** The start of a world. */
 interface WorldOptions {
   readonly seed: number;
-  /** The e-mail address of the user. */
   readonly email: string;
   /**
    * How many there are. Signals and Wi-Fi sonics are distributed over the properties in turn, and sonics over the
@@ -97,9 +95,7 @@ export class World {
   readonly incidents = new Records<Incident>(() => this.onChange());
   /** By property: the role of the account: owner, user or guest. */
   readonly roles = new Map<string, string>();
-  /** The account's own user. */
   readonly users = new Records<SimulatedUser>();
-  /** The id of a user of another account. */
   readonly strangerId: string;
   /** By property: the setting that was written. No operation reads it. */
   readonly leakProtection = new Records<boolean>(() => this.onChange());
@@ -108,7 +104,6 @@ export class World {
   readonly pressureTestMs: number;
   /** Called after each change of data that the cloud shows. */
   onChange: () => void = () => {};
-  /** Called with each incident that opens or closes. */
   onIncident: (event: WebhookEventName, incident: Incident) => void = () => {};
   readonly #options: WorldOptions;
   readonly #random: Random;
@@ -146,12 +141,10 @@ export class World {
     return this.timeline.now;
   }
 
-  /** A new id. */
   nextId(): string {
     return uuid(this.#laterRandom);
   }
 
-  /** The owner of the account. */
   get user(): SimulatedUser | undefined {
     return this.users.values().next().value;
   }
@@ -212,13 +205,11 @@ export class World {
     this.#propertyOf.set(deviceId, propertyId);
   }
 
-  /** Changes the record of a sonic of either kind. */
   changeSonic(sonicId: string, fields: Omit<Partial<Sonic>, 'signal_id'>): void {
     this.sonics.change(sonicId, fields);
     this.wifiSonics.change(sonicId, fields);
   }
 
-  /** Removes a sonic of either kind. */
   removeSonic(sonicId: string): void {
     this.sonics.delete(sonicId);
     this.wifiSonics.delete(sonicId);
@@ -256,12 +247,10 @@ export class World {
     return this.sonics.ids.filter((id) => this.sonics.get(id)?.signal_id === signalId);
   }
 
-  /** All sonics, with a signal or on Wi-Fi. */
   get thingIds(): readonly string[] {
     return [...this.sonics.keys(), ...this.wifiSonics.keys()];
   }
 
-  /** The sonics of a property, with a signal or on Wi-Fi. */
   thingIdsOf(propertyId: string): readonly string[] {
     return this.thingIds.filter((id) => this.propertyOf(id) === propertyId);
   }
@@ -276,7 +265,6 @@ export class World {
     return this.propertyOf(sonic_id) ?? this.propertyOf(signal_id);
   }
 
-  /** The time zone of a property. */
   timezoneOf(propertyId: string | undefined): string {
     return this.settings.get(propertyId ?? '')?.timezone ?? 'UTC';
   }
@@ -285,7 +273,6 @@ export class World {
     return this.#devices.get(sonicId)?.valve;
   }
 
-  /** Sends a command to a valve, like the cloud does for a user. */
   commandValve(sonicId: string, action: ValveAction): void {
     this.valve(sonicId)?.command(action);
   }
@@ -334,12 +321,10 @@ export class World {
     this.#devices.get(sonicId)?.corrections.set(date, liters);
   }
 
-  /** The pressure tests of a sonic, oldest first. */
   pressureTestsOf(sonicId: string): readonly PressureTest[] {
     return this.#devices.get(sonicId)?.pressureTests ?? [];
   }
 
-  /** Records that a pressure test begins. */
   addPressureTest(sonicId: string, request: { readonly source?: string | undefined }): PressureTest {
     const started_at = new Date(this.now).toISOString();
     const test = { ...request, id: this.nextId(), job_id: this.nextId(), started_at };
@@ -347,7 +332,6 @@ export class World {
     return test;
   }
 
-  /** The open incident of a type at a device. */
   openIncidentOf(type: string, deviceId: string): Incident | undefined {
     return [...this.incidents.values()].find(
       (incident) =>
@@ -376,12 +360,10 @@ export class World {
     return incident;
   }
 
-  /** Closes an incident because its cause has ended. */
   closeIncident(id: string): void {
     this.#changeIncident(id, resolved);
   }
 
-  /** Closes the open incident of a type at a device, if there is one. */
   closeIncidentOf(type: string, deviceId: string): void {
     this.closeIncident(this.openIncidentOf(type, deviceId)?.id ?? '');
   }
@@ -430,7 +412,6 @@ export class World {
     this.closeIncidentOf('cloud_disconnection', signalId);
   }
 
-  /** Updates whether the cloud can reach a sonic. */
   #updateLink(sonicId: string): void {
     const device = this.#devices.get(sonicId);
     const sonic = this.things.get(sonicId);

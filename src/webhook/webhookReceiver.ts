@@ -16,7 +16,6 @@ const maxBodyBytes = 65_536;
 /** Repeated calls of a stranger are logged once in this time, in ms. */
 const logAgainMs = 3_600_000;
 
-/** The outcomes of a delivery, each with the status of its answer. */
 const statusCodes = { accepted: 202, not_found: 404, unauthorized: 401, too_large: 413 };
 export type DeliveryOutcome = keyof typeof statusCodes;
 
@@ -30,7 +29,6 @@ interface WebhookEvents {
   readonly delivery: [];
 }
 
-/** Receives the calls of the cloud, and checks their address and signature. */
 export class WebhookReceiver extends EventEmitter<WebhookEvents> {
   readonly #secret: string;
   readonly #signingSecret: string | undefined;
@@ -48,7 +46,6 @@ export class WebhookReceiver extends EventEmitter<WebhookEvents> {
     this.#log = log;
   }
 
-  /** How many calls have ended in each way. */
   get counts(): Readonly<Record<DeliveryOutcome, number>> {
     return this.#counts;
   }

@@ -243,7 +243,7 @@ describe('a wrong password', () => {
   it('that was changed while the bridge runs is told as an event', async () => {
     const bridge = await startBridge({ cloud: { properties: 1, signals: 1, sonics: 1 } });
     await untilStatus(bridge, 'ok');
-    bridge.cloud.rejectPassword();
+    bridge.cloud.setPassword(null);
     await untilStatus(bridge, 'auth_failed');
     expect(bridge.events('auth_failed')).toHaveLength(1);
   });

@@ -146,7 +146,7 @@ export class Troubles {
     const { environment, password } = this.#targets;
     if (fault === 'expired') environment.simulator.expireTokens();
     else if (fault === 'revoked') environment.simulator.setPassword(password);
-    else environment.simulator.rejectPassword();
+    else environment.simulator.setPassword(null);
   }
 
   #strikeBroker(trouble: Extract<Trouble, { readonly at: 'broker' }>): void {

@@ -144,7 +144,7 @@ describe('9: retrying a dead credential locks the account', () => {
   it('in ten hours there is an attempt an hour, a few more in the first, and it comes back by itself', async () => {
     const home = new Home({ config: { schedules: leisurely } });
     await home.start();
-    home.simulator.rejectPassword();
+    home.simulator.setPassword(null);
     const from = home.time.now;
     await home.pass(10 * hourMs);
     const at = signIns(home)
@@ -185,7 +185,7 @@ describe('9: retrying a dead credential locks the account', () => {
   it('nor do people who press refresh all the time make it more', async () => {
     const home = new Home();
     await home.start();
-    home.simulator.rejectPassword();
+    home.simulator.setPassword(null);
     for (let press = 0; press < 360; press++) {
       await home.pass(10 * secondMs);
       home.broker.publish('sonic2mqtt/bridge/refresh', 'PRESS', false);

@@ -196,7 +196,7 @@ describe('6: the vendor\'s domain expires, and "invalid credentials" is said for
   it('what the cloud itself refuses at a sign-in is called that', async () => {
     const home = new Home({ config: { schedules: leisurely } });
     await home.start();
-    home.simulator.rejectPassword();
+    home.simulator.setPassword(null);
     await home.pass(30 * minuteMs);
     expect(home.json('bridge/health')).toMatchObject({
       status: 'auth_failed',

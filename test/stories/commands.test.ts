@@ -89,7 +89,7 @@ describe('while nobody is signed in, a command of any kind', () => {
   it('fails once with the reason where the password is rejected, and is not sent later', async () => {
     const home = await startHome();
     const before = truth(home);
-    home.simulator.rejectPassword();
+    home.simulator.setPassword(null);
     for (const told of await commandAll(home)) {
       const reason = expect.stringMatching(/rejects the e-mail or the password|not signed in|not sent/);
       expect(told).toMatchObject({ status: 'error', reason });

@@ -48,18 +48,6 @@ describe('a simulator with a fault', () => {
     return { ...cloud, setFaults, sonics, page };
   }
 
-  it('answers later', async () => {
-    const { clock, simulator, client, sonics } = await visitFaultyCloud('latency=5000@list_incidents');
-    const late = client.ask('GET', '/ape/v1/incidents');
-    await expect.poll(() => clock.waiting).toBe(1);
-    clock.advance(4_999);
-    await sonics();
-    const listing = simulator.requests.entries.find(({ operation }) => operation === 'list_incidents');
-    expect(listing?.status).toBeNull();
-    clock.advance(1);
-    expect((await late).status).toBe(200);
-  });
-
   it('answers with a status to the operation that was named, and does not carry it out', async () => {
     const { simulator, world, client, sonics } = await visitFaultyCloud('error=503@command_valve');
     const [sonicId = ''] = world.sonics.ids;
@@ -78,27 +66,6 @@ describe('a simulator with a fault', () => {
     const { status, contentType, text } = await sonics();
     expect({ status, contentType }).toEqual({ status: expected, contentType: 'text/html; charset=utf-8' });
     expect(text).toMatch(words);
-  });
-
-  it('strikes as often as its rate says', async () => {
-    const { sonics } = await visitFaultyCloud('error=500:0.3');
-    let failures = 0;
-    for (let request = 0; request < 100; request++) failures += (await sonics()).status === 500 ? 1 : 0;
-    expect(failures).toBeGreaterThan(15);
-    expect(failures).toBeLessThan(45);
-  });
-
-  it('never answers, until it stops', async () => {
-    const { simulator, sonics } = await visitFaultyCloud('hang');
-    const rejected = expect(sonics()).rejects.toThrow();
-    await expect.poll(() => simulator.requests.entries.at(-1)).toMatchObject({ status: null });
-    await simulator.stop();
-    await rejected;
-  });
-
-  it('cuts the connection', async () => {
-    const { sonics } = await visitFaultyCloud('reset');
-    await expect(sonics()).rejects.toMatchObject({ cause: { code: 'ECONNRESET' } });
   });
 
   it('limits the rate for a while, says how long, and serves again', async () => {

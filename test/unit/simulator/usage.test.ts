@@ -24,20 +24,6 @@ describe('the days of a month', () => {
     expect([november.length, november[0], november.at(-1)]).toEqual([30, '2024-11-01', '2024-11-30']);
   });
 
-  it('begin with the day on which the sonic was created, in the time zone of the property', () => {
-    for (const [timezone, first] of [
-      ['Europe/London', '2024-03-18'],
-      ['Asia/Tokyo', '2024-03-19'],
-    ] as const) {
-      const { simulator, id, dates } = sonicAt('2025-03-03T12:00:00Z', timezone);
-      simulator.world.changeSonic(id, { created_at: '2024-03-18T15:30:00.000Z' });
-      expect(dates({ year: 2024, month: 3 })[0]).toBe(first);
-      expect(dates({ year: 2024, month: 2 })).toEqual([]);
-      simulator.world.changeSonic(id, { created_at: null });
-      expect(dates({ year: 1970, month: 1 })).toHaveLength(31);
-    }
-  });
-
   it('are of the present month and year unless given, up to today, as the calendar of the property shows', () => {
     const { clock, dates } = sonicAt('2024-12-31T14:59:59Z', 'Asia/Tokyo');
     expect(dates().at(-1)).toBe('2024-12-31');
@@ -49,17 +35,6 @@ describe('the days of a month', () => {
 });
 
 describe('the litres of a day', () => {
-  it('differ from day to day and from home to home, and are what a home could use', () => {
-    const { simulator, daily } = sonicAt('2025-02-15T12:00:00Z');
-    const litres = daily({ month: 1 }).map(({ liters }) => liters);
-    expect(new Set(litres).size).toBeGreaterThan(25);
-    for (const liters of litres) expect(liters).toBe(Number(liters.toFixed(1)));
-    expect(Math.min(...litres)).toBeGreaterThan(1);
-    expect(Math.max(...litres)).toBeLessThan(500);
-    const [, neighbour = ''] = simulator.world.sonics.ids;
-    expect(simulator.world.usage(neighbour, { month: 1 }).daily).not.toEqual(daily({ month: 1 }));
-  });
-
   it('can be corrected once it is over', () => {
     const { simulator, id, daily } = sonicAt('2025-01-15T12:00:00Z');
     const before = daily();

@@ -77,40 +77,6 @@ describe('a valve', () => {
     const incident = { type: 'battery_too_low_to_move_handle', sonic_id: sonicId, open: true };
     expect([...world.incidents.values()].at(-1)).toMatchObject(incident);
   });
-
-  it('can be put into any state, or removed, in the middle of a movement', () => {
-    const { pass, world, sonicId, statesDuring } = oneHome();
-    world.commandValve(sonicId, 'close');
-    pass(2_000);
-    world.setValve(sonicId, 'faulty');
-    expect(statesDuring(minuteMs)).toEqual(['faulty']);
-    world.commandValve(sonicId, 'close');
-    world.removeSonic(sonicId);
-    expect(statesDuring(minuteMs)).toEqual([undefined]);
-    expect(world.sonics.size).toBe(0);
-  });
-
-  it('stops the flow and keeps the pressure while it is closed', () => {
-    const { clock, simulator, world, sonicId } = oneHome();
-    const flow = () => simulator.world.telemetry(sonicId)?.water_flow ?? 0;
-    expect(flow()).toBeGreaterThan(2_000);
-    const leaking = world.telemetry(sonicId);
-    world.commandValve(sonicId, 'close');
-    clock.advance(10_000);
-    const closed = simulator.world.telemetry(sonicId);
-    expect(closed).toMatchObject({ water_flow: 0, probed_at: Math.floor(clock.now() / 1_000) - 4 });
-    expect(closed?.pressure).toBeGreaterThan(leaking?.pressure ?? Number.NaN);
-    clock.advance(10 * minuteMs);
-    expect(simulator.world.telemetry(sonicId)).toEqual({ ...closed, probed_at: expect.any(Number) });
-    world.closeIncident(world.incidents.ids[0] ?? '');
-    const flows = Array.from({ length: 120 }, () => {
-      clock.advance(minuteMs);
-      simulator.world.setValve(sonicId, 'open');
-      return flow();
-    });
-    expect(flows).toContain(0);
-    expect(new Set(flows).size).toBeGreaterThan(5);
-  });
 });
 
 describe('a pressure test', () => {
@@ -140,29 +106,6 @@ describe('a pressure test', () => {
       }
     },
   );
-
-  it('that a hand ended does not end the next one', async () => {
-    const { clock, simulator, id, start, state } = await visitThing();
-    await start();
-    clock.advance(2 * minuteMs);
-    simulator.world.setValve(id, 'open');
-    await start();
-    clock.advance(2 * minuteMs);
-    expect(state()).toBe('pressure_test');
-    clock.advance(minuteMs);
-    expect(state()).toBe('open');
-  });
-
-  it('is kept with all that came with it, under an id that is not its job', async () => {
-    const { world, client, id, path, start, byDay } = await visitThing();
-    expect((await start({ source: 1 })).status).toBe(422);
-    expect(await byDay()).toEqual([]);
-    const { job_id } = JSON.parse((await start({ source: 'app', note: 'before the holiday' })).text);
-    const [test] = world.pressureTestsOf(id);
-    expect(test).toMatchObject({ job_id, source: 'app', note: 'before the holiday' });
-    expect(test?.id).not.toBe(job_id);
-    expect((await client.get(path)).by_day).toEqual({ '2025-01-15': [{ id: test?.id }] });
-  });
 
   it('belongs to the day that the property had when it began', async () => {
     const { clock, world, id, start, byDay } = await visitThing();

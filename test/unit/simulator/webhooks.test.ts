@@ -70,13 +70,6 @@ describe('a webhook', () => {
     ]);
   });
 
-  it('is called of what happens by itself though nobody asks', async () => {
-    const { simulator, world, register } = await start();
-    await register();
-    world.timeline.after(10, () => world.openIncident({ type: 'legionella_risk' }));
-    await waitFor(() => simulator.deliveries.length === 1, { what: 'the call' });
-  });
-
   it('that does not answer harms nobody', async () => {
     const { simulator, world, propertyId } = await start();
     world.settings.change(propertyId, { webhook_enabled: true, webhook_url: 'http://127.0.0.1:1/' });

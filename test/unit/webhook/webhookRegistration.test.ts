@@ -72,12 +72,6 @@ describe('the registration', () => {
     expect(stub.requests).toEqual([]);
   });
 
-  it.each([null, undefined])('leaves alone what cannot be read: %s', async (settings) => {
-    const { stub, look } = await start(settings);
-    await look();
-    expect(stub.requests).toEqual([]);
-  });
-
   it('is done once a run where the cloud does not show the address, not even in its answer', async () => {
     const silent = { webhook_enabled: true, webhook_url: null };
     const { store, stub, look, read } = await start(silent, () => ({ json: someSettings(silent) }));
@@ -87,16 +81,6 @@ describe('the registration', () => {
     }
     expect(stub.requests).toHaveLength(2);
     expect(store.propertyView('one')?.settings?.webhook_url).toBe(shownUrl);
-  });
-
-  it('is done once where only the answer shows the address', async () => {
-    const silent = { webhook_enabled: true, webhook_url: null };
-    const { stub, look, read } = await start(silent);
-    for (let each = 0; each < 5; each++) {
-      await look();
-      read();
-    }
-    expect(stub.requests).toHaveLength(2);
   });
 
   it('switches on what somebody has switched off', async () => {
