@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Random } from './base/backoff.ts';
 import { type Clock, sleep, systemClock } from './base/clock.ts';
+import { coalesce } from './base/coalesce.ts';
 import type { Log } from './base/log.ts';
 import type { Secrets } from './base/secrets.ts';
 import { singleFlight } from './base/singleFlight.ts';
@@ -10,13 +11,14 @@ import { homepage, version } from './base/version.ts';
 import type { BrokerFinder, Connect } from './broker/clientOptions.ts';
 import { Connection } from './broker/connection.ts';
 import type { EmbeddedBroker } from './broker/embedded.ts';
-import { Retained } from './broker/retained.ts';
+import { Mirror } from './broker/mirror.ts';
 import { CloudClient, type CloudClientOptions } from './cloud/client.ts';
 import { Outcomes } from './commands/outcome.ts';
 import { CommandRouter } from './commands/router.ts';
 import { statusPageUrl, webhookAddress } from './config/addresses.ts';
 import type { Config } from './config/schema.ts';
 import { readSecret, redactedConfig } from './config/secrets.ts';
+import { Announcers } from './health/announcers.ts';
 import { HealthMonitor } from './health/healthMonitor.ts';
 import { serveLiveness, startingUp } from './health/liveness.ts';
 import { OtherBridges } from './health/otherBridges.ts';
@@ -29,13 +31,13 @@ import { bridgeOptions, cloudOptions, topicsOf } from './partOptions.ts';
 import { Poller } from './polling/poller.ts';
 import { BridgeEvents } from './publishing/bridgeEvents.ts';
 import { BridgeState } from './publishing/bridgeState.ts';
-import { BrokerScans } from './publishing/brokerScans.ts';
-import { Cleanup } from './publishing/cleanup.ts';
 import { DiscoveryMessages } from './publishing/discoveryMessages.ts';
+import { removeFormerTopics } from './publishing/formerTopics.ts';
 import { IncidentEvents } from './publishing/incidentEvents.ts';
 import { Presence } from './publishing/presence.ts';
 import { Publisher } from './publishing/publisher.ts';
-import { readRetained } from './publishing/retainedScan.ts';
+import { Recovery } from './publishing/recovery.ts';
+import { readRetained } from './publishing/retainedMessages.ts';
 import type { Disk } from './state/disk.ts';
 import { sessionMemory } from './state/sections.ts';
 import { StateFile } from './state/stateFile.ts';
@@ -90,7 +92,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   });
   const broker = bridgeOptions(config, secrets, findBroker);
   const connection = new Connection(broker, clock, random, log, dial);
-  const retained = new Retained(connection, log);
+  const mirror = new Mirror(connection, clock, log);
 
   const selection = config.filters.properties;
   const store = new Store({ selection, kept: state.kept, clock });
@@ -110,14 +112,16 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
 
   const otherBridges = new OtherBridges(topics, connection, clock, random);
   otherBridges.on('changed', () => poller.setSharingTopics(otherBridges.problem !== null));
+  const announcers = new Announcers(topics, connection, mirror, clock);
   const health = new HealthMonitor({
     client,
     connection,
-    retained,
+    mirror,
     state,
     store,
     poller,
     otherBridges,
+    announcers,
     clock,
     log,
   });
@@ -153,18 +157,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     log,
   });
 
-  const discovery = new DiscoveryMessages(retained, otherBridges, clock, log);
-  const cleanup = new Cleanup({
-    topics,
-    state,
-    connection,
-    retained,
-    store,
-    otherBridges,
-    discovery,
-    clock,
-    log,
-  });
+  const discovery = new DiscoveryMessages(mirror, announcers, clock, log);
   const publisher = new Publisher({
     context: {
       topics,
@@ -182,11 +175,11 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     },
     state,
     connection,
-    retained,
+    mirror,
     store,
+    poller,
     bridgeState,
     discovery,
-    cleanup,
     otherBridges,
     clock,
     log,
@@ -195,8 +188,9 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     topics,
     statusTopic,
     connection,
-    retained,
+    mirror,
     otherBridges,
+    announcers,
     discovery,
     publisher,
     clock,
@@ -223,26 +217,26 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     clock,
     log,
   });
-  const scans = new BrokerScans({
+  const recovery = new Recovery({
     topics,
     state,
     connection,
-    retained,
     store,
-    poller,
     otherBridges,
-    discovery,
-    cleanup,
-    publisher,
     incidentEvents,
     clock,
     log,
+  });
+  const removeFormer = coalesce(() => removeFormerTopics({ topics, state, connection, mirror, log }));
+  publisher.once('published', () => {
+    void removeFormer();
+    connection.on('connected', () => void removeFormer());
   });
 
   const snapshots = new Snapshots({
     client,
     connection,
-    retained,
+    mirror,
     store,
     poller,
     health,
@@ -266,7 +260,9 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     publisher,
     presence,
     incidentEvents,
-    scans,
+    announcers,
+    mirror,
+    recovery,
     snapshots,
     clock,
     random,
@@ -299,7 +295,7 @@ export class Daemon {
    */
   async start(): Promise<void> {
     const { state, client, connection, poller, clock } = this.#parts;
-    const { health, bridgeState, commands, publisher, scans } = this.#parts;
+    const { health, bridgeState, commands, publisher, recovery } = this.#parts;
     if (this.#config.mqtt.embedded.enabled) await this.#startEmbedded();
     const started = this.#untilStarted();
     await this.#serveHeartbeat(started);
@@ -312,13 +308,15 @@ export class Daemon {
     if (this.#config.http.listen) await this.#serveHttp(this.#config.http.listen);
     health.start();
     bridgeState.renewFigures();
-    // An earlier run may have counted more water than the state file has. The scan of the broker finds that.
-    void scans.scanned.then(() => poller.refreshDays());
+    // Devices are published once it is known what earlier runs have left on the broker.
+    const recovered = recovery.read().then(() => {
+      publisher.publishNamed();
+      poller.refreshDays();
+    });
     await poller.start();
     if (publisher.isStopped) return;
-    // Devices are published once it is known what earlier runs have left on the broker.
-    const devices = scans.scanned.then(async () => {
-      await scans.readListed();
+    const devices = recovered.then(async () => {
+      await recovery.readListed();
       poller.refreshDays();
       publisher.enter('details');
     });
@@ -339,9 +337,10 @@ export class Daemon {
    */
   async stop(): Promise<void> {
     const { topics, state, connection, poller, otherBridges, health } = this.#parts;
-    const { bridgeState, commands, publisher, presence, incidentEvents, scans } = this.#parts;
+    const { bridgeState, commands, publisher, presence, incidentEvents, announcers, mirror } = this.#parts;
     await this.#http?.stop();
-    scans.stop();
+    announcers.stop();
+    mirror.stop();
     incidentEvents.stop();
     presence.stop();
     publisher.stop();

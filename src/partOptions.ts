@@ -92,10 +92,12 @@ export function brokerOptions(
 /** The same options, with the last will and the subscriptions that the bridge itself needs. */
 export function bridgeOptions(config: Config, secrets: Secrets, find?: BrokerFinder): BrokerOptions {
   const topics = topicsOf(config);
+  const state = topics.bridge('state');
   return {
     ...brokerOptions(config, secrets, find),
-    will: { topic: topics.bridge('state'), payload: 'offline' },
-    overheard: topics.liveBridgeFilters,
+    will: { topic: state, payload: 'offline' },
+    overheard: [topics.discoveryFilter, topics.bridge('hello')],
+    echoed: [...topics.stateFilters, ...topics.documents('bridge', '').filter((topic) => topic !== state)],
     subscriptions: [...commandFilters(topics), topics.requestFilter],
     testTopic: topics.below('sonic', 'check', 'name/set'),
     statusTopics: [config.homeassistant.status_topic],

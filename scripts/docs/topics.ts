@@ -103,7 +103,6 @@ function info(): object {
   return {
     version,
     instance_id: '3f0c8a529d1e0001',
-    heard_instances: [],
     started_at: exampleTime,
     last_update: bridge.lastUpdate,
     requests_last_hour: bridge.requestsLastHour,
@@ -172,6 +171,12 @@ function passingTopics(): readonly PublishedTopic[] {
       words:
         'Once for each incident that opens, and never again after a restart. `signal/{id}/incident` is the same for hubs',
       example: { event_type: eventTypeOf(incident), ...incident },
+    },
+    {
+      topic: 'bridge/hello',
+      words:
+        'How bridges notice that they use the same topics by mistake. Each running bridge answers with the `id` that it answers in `to`',
+      example: { id: '3f0c8a529d1e0001' },
     },
   ];
 }
@@ -244,7 +249,7 @@ export function commandTopics(): readonly CommandTopic[] {
 
 const remarks: Readonly<Record<string, string>> = {
   'bridge/info':
-    'Shortened: the real message has all operations and the complete configuration. `instance_id` is new with each start and each connection to the broker. `heard_instances` are bridges that use the same topics.',
+    'Shortened: the real message has all operations and the complete configuration. `instance_id` is new with each start and each connection to the broker.',
 };
 
 /** Plain words need no example. */

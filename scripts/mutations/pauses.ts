@@ -75,9 +75,9 @@ export const pauseMutations: readonly Mutation[] = [
   },
   {
     promise: 'a pause whose state file is lost ends',
-    file: 'src/publishing/brokerScans.ts',
-    text: 'for (const [id, each] of found) {',
-    replacement: 'for (const [id, each] of new Map<string, null>()) {',
+    file: 'src/publishing/recovery.ts',
+    text: 'pauses.set(id, pause);',
+    replacement: '',
     tests: stories,
   },
   {
@@ -131,9 +131,9 @@ export const pauseMutations: readonly Mutation[] = [
   },
   {
     promise: 'a pause is taken from the broker where no file has it',
-    file: 'src/publishing/brokerScans.ts',
-    text: 'if (pauses.isKnown && (!state.isNew || publisher.isShowingDevices)) return;',
-    replacement: 'if (!state.isNew || publisher.isShowingDevices) return;',
+    file: 'src/publishing/recovery.ts',
+    text: 'return this.#parts.state.isNew || !isKnown;',
+    replacement: 'return this.#parts.state.isNew || isKnown === undefined;',
     tests: stories,
   },
   {

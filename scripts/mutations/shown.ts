@@ -158,7 +158,7 @@ export const showingMutations: readonly Mutation[] = [
   },
   {
     promise: 'health tells of messages that the broker rejects',
-    file: 'src/broker/retained.ts',
+    file: 'src/broker/mirror.ts',
     text: 'return this.#refused.values().next().value ?? null;',
     replacement: 'return null;',
     tests: healthTests,
@@ -250,15 +250,15 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'what this run has not read is offline',
     file: 'src/publishing/publisher.ts',
-    text: 'if (!this.#isUnreadWanted || this.isStopped) return;',
+    text: 'if (!this.#isNamedWanted || this.isStopped) return;',
     replacement: 'return;',
     tests: ['test/stories/knownInThisRun.test.ts'],
   },
   {
     promise: 'devices are available again only with what was read since',
     file: 'src/publishing/publisher.ts',
-    text: "const mayBeOnline = cloudBefore === 'online' || cloud.payload === 'offline';",
-    replacement: 'const mayBeOnline = true;',
+    text: 'this.#publishOnline(isShowingDevices && wasFresh);',
+    replacement: 'this.#publishOnline(isShowingDevices);',
     tests: ['test/stories/cloudFaults.test.ts'],
   },
   {
@@ -388,10 +388,10 @@ export const showingMutations: readonly Mutation[] = [
     tests: ['test/stories/topology.test.ts'],
   },
   {
-    promise: 'devices that a stopped bridge has taken are back after the next check',
-    file: 'src/publishing/brokerScans.ts',
-    text: '!isRunning(stateTopic) && retained.isKnown(topic)',
-    replacement: 'false',
+    promise: 'devices that a stopped bridge has taken are back within seconds',
+    file: 'src/health/announcers.ts',
+    text: "if (isOverwritten) this.emit('overwritten');",
+    replacement: '',
     tests: ['test/stories/otherInstallations.test.ts'],
   },
   {
@@ -432,8 +432,8 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'a bridge that dies before it was heard leaves nothing behind',
     file: 'src/publishing/presence.ts',
-    text: "this.#publishAgain('state', 'info', 'cloud', 'health', 'incidents', 'homeassistant');",
-    replacement: "this.#publishAgain('state', 'info');",
+    text: "mirror.forget(topics.documents('bridge', ''));",
+    replacement: "mirror.forget([topics.bridge('state'), topics.bridge('info')]);",
     tests: ['test/stories/otherInstallations.test.ts'],
   },
   {

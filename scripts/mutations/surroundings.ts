@@ -10,8 +10,8 @@ export const surroundingMutations: readonly Mutation[] = [
   {
     promise: 'the last will says offline',
     file: 'src/partOptions.ts',
-    text: "will: { topic: topics.bridge('state'), payload: 'offline' },",
-    replacement: "will: { topic: topics.bridge('state'), payload: 'online' },",
+    text: "will: { topic: state, payload: 'offline' },",
+    replacement: "will: { topic: state, payload: 'online' },",
     tests: announcementTests,
   },
   {
@@ -71,16 +71,16 @@ export const surroundingMutations: readonly Mutation[] = [
     tests: ['test/stories/water.test.ts'],
   },
   {
-    promise: 'a bridge that announces a new device too is noticed at the next check',
-    file: 'src/publishing/brokerScans.ts',
-    text: 'new Set([...inTurn, ...topics.slice(-1), ...this.#missed])',
-    replacement: 'new Set([...inTurn, ...this.#missed])',
+    promise: 'a bridge that announces a device too is noticed',
+    file: 'src/health/announcers.ts',
+    text: 'if (isOurs) this.#contested.add(topic);',
+    replacement: '',
     tests: otherInstallationTests,
   },
   {
     promise: 'a Wi-Fi valve that only the broker knows of is not deleted after a refusal',
-    file: 'src/publishing/brokerScans.ts',
-    text: 'if (!publisher.isShowingDevices) wifiSonics.adopt([...found.wifiSonics].map((id) => [id, true]));',
+    file: 'src/publishing/recovery.ts',
+    text: 'if (record.signal_id === null) kept.wifiSonics.adopt([[id, true]]);',
     replacement: '',
     tests: ['test/stories/uncertain.test.ts'],
   },

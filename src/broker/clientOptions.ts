@@ -38,9 +38,15 @@ export interface BrokerOptions {
   /** The last will. The broker publishes it, retained, when the bridge vanishes. */
   readonly will: { readonly topic: string; readonly payload: string } | null;
   /**
-   * Filters for the messages of other bridges. If the broker refuses these filters, the connection works without them.
+   * Filters for the messages of other bridges. The broker does not send this bridge its own messages there, unless it
+   * speaks MQTT 3.1.1. If it refuses these filters, the connection works without them.
    */
   readonly overheard?: readonly string[];
+  /**
+   * Further filters for the retained messages of this bridge, used with MQTT 3.1.1 only. There, a broker acknowledges
+   * messages that it does not store.
+   */
+  readonly echoed?: readonly string[];
   /** Filters for commands. A connection counts as one only after the broker has accepted at least one of them. */
   readonly subscriptions: readonly string[];
   /** A topic of the subscriptions at which nobody listens. Empty messages there show whether the bridge may read. */

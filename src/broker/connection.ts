@@ -72,6 +72,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   #hasFailed = false;
   #refusedEvent: { topic: string; reason: string; at: number } | null = null;
   #published = 0;
+  #storedState: string | null = null;
   #trouble: string | null = null;
   /** When the broker last said that another client uses the same client ID, in ms of the monotonic clock. */
   #takenOverAt = Number.NEGATIVE_INFINITY;
@@ -130,6 +131,11 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return this.#session?.refusedSubscriptions ?? null;
   }
 
+  /** The bridge's state that the broker had stored before this connection: of an earlier run, or of another bridge. */
+  get storedState(): string | null {
+    return this.#storedState;
+  }
+
   get published(): number {
     return this.#published;
   }
@@ -171,6 +177,11 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     this.#refusedEvent = null;
   }
 
+  /** Whether the broker sends this bridge the messages that it publishes at the topic. */
+  isEchoed(topic: string): boolean {
+    return this.#session?.isEchoed(topic) ?? false;
+  }
+
   /** The longest payload in bytes that the broker accepts at this topic. */
   roomFor(topic: string, correlationData?: Buffer): number {
     const limit = this.#latest?.largestPacket ?? Number.POSITIVE_INFINITY;
@@ -178,19 +189,17 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   }
 
   /**
-   * Passes on the retained messages under the filters. No other subscription may match these messages. `onRead` is
-   * called when most brokers have sent all of them. If `isEnough` returns true then, the promise resolves. If not,
-   * later messages are passed on for a while. Before `onRead`, it throws a `NotConnectedError`, or the broker's refusal
-   * of a filter.
+   * Passes on the retained messages under the filters. Commands must not match them. If `isEnough` returns true once most
+   * brokers have sent all of them, the promise resolves. If not, later messages are passed on for a while. Before that,
+   * it throws a `NotConnectedError`, or the broker's refusal of a filter.
    */
   async readRetained(
     filters: readonly string[],
     found: (message: BrokerMessage) => void,
-    onRead: () => void = () => undefined,
     isEnough: () => boolean = () => false,
   ): Promise<void> {
     if (!this.#session) throw new NotConnectedError();
-    await this.#session.readRetained(filters, found, onRead, isEnough);
+    await this.#session.readRetained(filters, found, isEnough);
   }
 
   /** Publishes the last messages if there is a connection, and disconnects. Takes at most two seconds. */
@@ -326,9 +335,10 @@ export class Connection extends EventEmitter<ConnectionEvents> {
    */
   #handle(message: BrokerMessage, { hasOwnState }: MqttSession): void {
     const { will } = this.#options;
-    if (message.topic !== will?.topic) this.emit('message', message);
-    else if (message.payload === will.payload && (!message.isRetained || hasOwnState))
-      this.emit('willPublished');
+    const { topic, payload, isRetained } = message;
+    if (topic !== will?.topic) this.emit('message', message);
+    else if (isRetained && !hasOwnState) this.#storedState = payload;
+    else if (payload === will.payload) this.emit('willPublished');
   }
 }
 

@@ -110,9 +110,13 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   #largestPacket = Number.POSITIVE_INFINITY;
   /** Messages that came before the answer to the subscriptions. They are emitted after the `connected` event. */
   readonly #early: BrokerMessage[] = [];
-  /** Whether a topic is among the subscriptions that last as long as the connection. */
+  /** The filters of the subscriptions that last as long as the connection. */
+  readonly #lasting: readonly string[];
+  /** Whether a topic is among the lasting subscriptions to commands and states of others. */
   readonly #isSubscribed: (topic: string) => boolean;
-  /** Receives retained messages while they are read, unless their topic is among the lasting subscriptions. */
+  readonly #isOverheard: (topic: string) => boolean;
+  #isEchoed: (topic: string) => boolean = () => false;
+  /** Receives retained messages while they are read, unless their topic is among the needed subscriptions. */
   #reader: ((message: BrokerMessage) => void) | null = null;
   /** Settles with the last reading. The next reading waits for it. */
   #reading: Promise<unknown> = Promise.resolve();
@@ -146,10 +150,14 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#random = random;
     this.#stopping = stopping;
     this.#pings = new Pings(client, options.pingEveryMs, clock);
-    const { subscriptions, statusTopics = [], will } = options;
+    const { subscriptions, statusTopics = [], will, overheard = [], echoed = [] } = options;
+    const needed = [...subscriptions, ...statusTopics, ...(will ? [will.topic] : [])];
+    const others = [...overheard, ...(version === 4 ? echoed : [])];
+    this.#lasting = [...needed, ...others];
     this.#stored = new StoredMessages(will, (topic) => this.#subscribe([topic]), clock);
     this.#readTest = new ReadTest(options, (topic) => this.publish(topic, '', { retain: false }), clock);
-    this.#isSubscribed = matchesAny([...subscriptions, ...statusTopics, ...(will ? [will.topic] : [])]);
+    this.#isSubscribed = matchesAny(needed);
+    this.#isOverheard = matchesAny(others);
     // The library's own limit stops counting at the first bytes of an answer, even an incomplete one.
     this.#cancelGreeting = clock.after(greetingTimeoutMs, () => {
       if (client.stream instanceof Socket && client.stream.connecting) this.#giveUp('no answer');
@@ -195,6 +203,11 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   /** Whether the broker accepts the subscriptions to commands, but sends no commands. */
   get isReadingDenied(): boolean {
     return this.#readTest.isDenied;
+  }
+
+  /** Whether the broker sends this bridge the messages that it publishes at the topic. */
+  isEchoed(topic: string): boolean {
+    return this.#isEchoed(topic);
   }
 
   /** Whether the broker has accepted this bridge's state, which replaces the state or will of an earlier connection. */
@@ -273,15 +286,14 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
    * Reads the retained messages under the filters, at QoS 0. At QoS 1, Mosquitto drops all but a thousand messages by
    * default. At QoS 0 it drops messages beyond a thousand only if it cannot write them at once, and it may drop answers
    * to pings too. So if there are more than a thousand, some may be missing. Most brokers send all messages before they
-   * answer a ping, and then `onRead` is called. Later messages are passed on until the promise resolves.
+   * answer a ping. Later messages are passed on until the promise resolves, unless these are enough.
    */
   readRetained(
     filters: readonly string[],
     found: (message: BrokerMessage) => void,
-    onRead: () => void,
     isEnough: () => boolean,
   ): Promise<void> {
-    const reading = this.#reading.then(() => this.#read(filters, found, onRead, isEnough));
+    const reading = this.#reading.then(() => this.#read(filters, found, isEnough));
     this.#reading = reading.catch(() => undefined);
     return reading;
   }
@@ -289,7 +301,6 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   async #read(
     filters: readonly string[],
     found: (message: BrokerMessage) => void,
-    onRead: () => void,
     isEnough: () => boolean,
   ): Promise<void> {
     let count = 0;
@@ -315,12 +326,12 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
       // up to 40 ms.
       await this.#pingAnswered();
       if (count === 0) await untilQuiet(quietMs);
-      onRead();
       if (isEnough()) return;
       await untilQuiet(lateMs).catch(() => undefined);
     } finally {
       this.#reader = null;
-      if (this.isLive) this.#client.unsubscribe([...filters]);
+      const passing = filters.filter((filter) => !this.#lasting.includes(filter));
+      if (this.isLive && passing.length > 0) this.#client.unsubscribe(passing);
     }
   }
 
@@ -359,9 +370,8 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#cancelGreeting();
     this.#pings.start();
     this.#largestPacket = properties.maximumPacketSize ?? Number.POSITIVE_INFINITY;
-    const { subscriptions, statusTopics = [], will, overheard = [] } = this.#options;
-    const filters = [...subscriptions, ...statusTopics, ...(will ? [will.topic] : []), ...overheard];
-    this.#subscribe(filters, (filter) => this.#flagsOf(filter)).then(
+    const { subscriptions } = this.#options;
+    this.#subscribe(this.#lasting, (filter) => this.#flagsOf(filter)).then(
       (refused) => {
         // If only some topics are forbidden, the rest still works. If all are refused, a new connection may help: a
         // cluster may refuse them only for a moment.
@@ -375,7 +385,8 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
 
   /** With MQTT 5, a live command keeps the retain flag that it was sent with. Such a command is refused. */
   #flagsOf(filter: string): SubscriptionFlags {
-    return { rap: this.#options.subscriptions.includes(filter) };
+    const { subscriptions, overheard = [] } = this.#options;
+    return { rap: subscriptions.includes(filter), nl: overheard.includes(filter) };
   }
 
   #onSubscribed(refused: RefusedFilters, receiveMaximum = maxInFlight): void {
@@ -395,6 +406,11 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   /** Subscribes to the refused filters again, until the broker accepts them. */
   #setRefused(refused: RefusedFilters, times = 1): void {
     this.#refused = refused;
+    if (this.version === 4) {
+      const { overheard = [], echoed = [] } = this.#options;
+      const heard = [...overheard, ...echoed].filter((filter) => !refused.filters.includes(filter));
+      this.#isEchoed = matchesAny(heard);
+    }
     if (refused.filters.length === 0) return;
     this.#cancelRetry = this.#clock.after(backoffMs(retry, times, this.#random), () => {
       this.#subscribe(refused.filters, (filter) => this.#flagsOf(filter)).then(
@@ -424,8 +440,8 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     }
     const isRead = this.#reader !== null && !this.#isSubscribed(message.topic);
     if (isRead) this.#reader?.(message);
-    // A live message may also belong to one of the other subscriptions, so it is emitted too.
-    if (!isRead || !message.isRetained) this.emit('message', message);
+    // A live message may also belong to one of the lasting subscriptions, so it is emitted too.
+    if (!isRead || !message.isRetained || this.#isOverheard(message.topic)) this.emit('message', message);
   }
 
   #onError(error: Error & { code?: unknown }): void {

@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { systemClock } from '../base/clock.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { BrokerMessage } from '../broker/message.ts';
-import { Retained } from '../broker/retained.ts';
+import { Mirror } from '../broker/mirror.ts';
 import { commandFilters } from '../homeassistant/command.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { topicsOf } from '../partOptions.ts';
-import { messageCount } from '../publishing/cleanup.ts';
-import { formerTopicsOf } from '../publishing/formerTopics.ts';
-import { RetainedScan, readRetained } from '../publishing/retainedScan.ts';
+import { formerTopicsOf, knownTopics } from '../publishing/formerTopics.ts';
+import { isOwnMessage, messageCount, readRetained } from '../publishing/retainedMessages.ts';
 import { type Kept, knownIncidents, newKept, readSections } from '../state/sections.ts';
 import { stateFileName } from '../state/stateFile.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
@@ -52,10 +52,10 @@ export async function deleteMessages(
       log.error(`${problem}. Nothing was deleted. Turn it on in the vendor's app, then try again`);
       return exitStatus.failed;
     }
-    const retained = new Retained(connection, log);
+    const mirror = new Mirror(connection, systemClock, log);
     const deletion: Deletion = {
       connection,
-      retained,
+      mirror,
       kept,
       deleted: new Set(),
       left: [],
@@ -86,7 +86,7 @@ export async function deleteMessages(
 
 interface Deletion {
   readonly connection: Connection;
-  readonly retained: Retained;
+  readonly mirror: Mirror;
   readonly kept: Kept;
   readonly deleted: Set<string>;
   readonly left: string[];
@@ -98,8 +98,7 @@ interface Deletion {
 
 /** Deletes everything of a bridge with these topics. `own` are its messages about itself that are certainly there. */
 async function deleteBelow(topics: Topics, own: readonly string[], deletion: Deletion): Promise<void> {
-  const { connection, retained, kept, deleted } = deletion;
-  const scan = new RetainedScan(topics);
+  const { connection, mirror, kept, deleted } = deletion;
   const shown = new Set<string>();
   /**
    * Deletes what the bridge has at these topics, and returns what is left. A broker may send only a part of its messages
@@ -110,24 +109,22 @@ async function deleteBelow(topics: Topics, own: readonly string[], deletion: Del
       const found = new Set<string>();
       const note = ({ topic, payload, isRetained }: BrokerMessage) => {
         if (!isRetained || payload === '') return;
-        scan.add(topic, payload);
-        found.add(topic);
+        if (isOwnMessage(topics, topic, payload)) found.add(topic);
         shown.add(topic);
       };
-      const stale = () => scan.removable().filter((topic) => found.has(topic));
       // If there are new messages, another reading will follow, so this one need not wait for late messages.
-      const hasNew = () => stale().some((topic) => !deleted.has(topic));
-      await connection.readRetained(filters, note, undefined, hasNew);
-      const left = stale();
+      const hasNew = () => [...found].some((topic) => !deleted.has(topic));
+      await connection.readRetained(filters, note, hasNew);
+      const left = [...found];
       inVain = left.every((topic) => deleted.has(topic)) ? inVain + 1 : 0;
       if (left.length === 0 || inVain > maxInVain) return left;
       for (const topic of left) {
-        await retained.waitForRoom();
-        retained.found(topic);
-        retained.clear(topic);
+        await mirror.waitForRoom();
+        mirror.found(topic);
+        mirror.drop(topic);
         deleted.add(topic);
       }
-      await retained.waitForAnswers();
+      await mirror.waitForAnswers();
     }
   };
   // Discovery messages come first, so that Home Assistant removes the devices before their states vanish.
@@ -137,7 +134,8 @@ async function deleteBelow(topics: Topics, own: readonly string[], deletion: Del
   if (!deletion.bases.has(topics.base)) left.push(...(await deleteAt(states)));
   deletion.bases.add(topics.base);
   deletion.isListed &&= own.every((topic) => shown.has(topic));
-  const exact = deletion.isListed ? [] : knownTopics(topics, kept);
+  const { discoveries, documents } = knownTopics(topics, kept);
+  const exact = deletion.isListed ? [] : [...discoveries, ...documents];
   for (let start = 0; start < exact.length; start += maxReadAtOnce)
     left.push(...(await deleteAt(exact.slice(start, start + maxReadAtOnce))));
   for (const topic of left) deleted.delete(topic);
@@ -159,19 +157,7 @@ async function keptIn(directory: string): Promise<Kept> {
   const text = await readFile(join(directory, stateFileName), 'utf8').catch(() => '{}');
   const kept = newKept();
   readSections(kept, text);
+  // An earlier version did not name incidents among the devices.
+  for (const id of knownIncidents(kept)) kept.devices.set(`incident/${id}`, true);
   return kept;
-}
-
-/** All topics of the bridge, and of the devices and incidents in its state file. Discovery messages come first. */
-function knownTopics(topics: Topics, kept: Kept): string[] {
-  const devices = [...kept.devices.keys()].flatMap((key) => {
-    const target = topics.parse(`${topics.base}/${key}`);
-    return target && target.kind !== 'incident' ? [{ kind: target.kind, id: target.id }] : [];
-  });
-  const all = [...devices, { kind: 'bridge', id: '' } as const];
-  return [
-    ...all.map(({ kind, id }) => topics.discovery(kind, id)),
-    ...all.flatMap(({ kind, id }) => topics.documents(kind, id)),
-    ...knownIncidents(kept).map((id) => topics.incident(id)),
-  ];
 }

@@ -12,7 +12,7 @@ import { Daemon } from '../daemon.ts';
 import { incidentName } from '../entities/incidents.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { brokerOptions, topicsOf } from '../partOptions.ts';
-import { objectIn } from '../publishing/retainedScan.ts';
+import { objectIn } from '../publishing/retainedMessages.ts';
 import { demoCredentials, Simulator } from '../simulator/simulator.ts';
 import { leak, startStory } from '../simulator/story.ts';
 import { aborted, type CommandContext, exitStatus } from './context.ts';

@@ -6,7 +6,7 @@ import { CloudError } from '../cloud/errors.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { pauseFromShown } from '../model/pause.ts';
 import { topicsOf } from '../partOptions.ts';
-import { maxTopicsAtOnce, objectIn, readRetained } from '../publishing/retainedScan.ts';
+import { objectIn, readRetained, readTopics } from '../publishing/retainedMessages.ts';
 import type { Kept } from '../state/sections.ts';
 import type { Configuration } from './configuration.ts';
 import { rejectionText, withOwnClient } from './ownSession.ts';
@@ -30,7 +30,7 @@ export async function endPauses(
   const paused = await findPaused(connection, topics, kept);
   if (paused.size === 0) return null;
   const names = new Map<string, string>();
-  await readAtOnce(
+  await readTopics(
     connection,
     [...paused].map((id) => topics.device('property', id)),
     (topic, payload) => {
@@ -64,17 +64,8 @@ async function findPaused(connection: Connection, topics: Topics, kept: Kept): P
   if (isListing) return paused;
   // Some brokers send retained messages only for exact topics.
   const known = [...kept.devices.keys()].flatMap((key) => /^property\/(.*)/.exec(key)?.[1] ?? []);
-  await readAtOnce(connection, known.map(pauseOf), note);
+  await readTopics(connection, known.map(pauseOf), note);
   return paused;
-}
-
-async function readAtOnce(
-  connection: Connection,
-  exact: readonly string[],
-  found: (topic: string, payload: string) => void,
-): Promise<void> {
-  for (let start = 0; start < exact.length; start += maxTopicsAtOnce)
-    await readRetained(connection, exact.slice(start, start + maxTopicsAtOnce), found);
 }
 
 const notInAccount = 'the account does not have the property';

@@ -4,7 +4,7 @@ import { type Tree, valueAt } from '../config/tree.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { healthStatuses } from '../model/devices.ts';
 import { pollNames } from '../model/polls.ts';
-import { objectIn } from '../publishing/retainedScan.ts';
+import { objectIn } from '../publishing/retainedMessages.ts';
 
 /** What the bridge of these topics has published about itself, as far as it may be public. */
 export async function readPublished(connection: Connection, topics: Topics): Promise<Tree> {

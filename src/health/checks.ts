@@ -12,6 +12,7 @@ import { type StatusByPoll, wasPolled } from '../polling/pollStatus.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 import { accountProblems, pauseProblems, refusedValves } from './accountProblems.ts';
+import type { Announcers } from './announcers.ts';
 import type { OtherBridges } from './otherBridges.ts';
 
 /** At most this many problems are listed. A longer list would be no clearer. */
@@ -40,7 +41,8 @@ export interface HealthFacts {
   >;
   /** A message that the broker rejects; null if there is none. */
   readonly refusal: Connection['refusedEvent'];
-  readonly otherBridges: Pick<OtherBridges, 'problem' | 'announcer' | 'unannouncedCount'>;
+  readonly otherBridges: Pick<OtherBridges, 'problem'>;
+  readonly announcers: Pick<Announcers, 'announcer' | 'unannouncedCount'>;
   readonly state: Pick<StateFile, 'problem' | 'lockProblem'>;
   /** Why HTTP does not work; null if it works or is off. */
   readonly httpProblem: string | null;
@@ -255,8 +257,8 @@ function silentValves({ store }: HealthFacts): Finding | null {
 }
 
 /** Devices that another bridge announces. Two accounts may share some homes, but a bridge without a device is a mistake. */
-function announcedElsewhere({ otherBridges, store }: HealthFacts): Finding | null {
-  const { announcer, unannouncedCount } = otherBridges;
+function announcedElsewhere({ announcers, store }: HealthFacts): Finding | null {
+  const { announcer, unannouncedCount } = announcers;
   if (announcer === null) return null;
   const { properties, signals, sonics } = store.counts();
   if (unannouncedCount < properties + signals + sonics) {

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { OutageLog } from '../base/outageLog.ts';
 import type { Connection } from '../broker/connection.ts';
-import type { Retained } from '../broker/retained.ts';
+import type { Mirror } from '../broker/mirror.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { HealthStatus, Side } from '../model/devices.ts';
 import { type PollName, pollNames } from '../model/polls.ts';
@@ -12,6 +12,7 @@ import { isAnswered } from '../polling/pollProblem.ts';
 import { cloudFreshUntil, decidingPoll } from '../polling/pollStatus.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
+import type { Announcers } from './announcers.ts';
 import type { HealthFacts } from './checks.ts';
 import { type HealthReport, healthFingerprint, healthPayload, judge, reasonOf } from './health.ts';
 import type { OtherBridges } from './otherBridges.ts';
@@ -41,11 +42,12 @@ interface HealthEvents {
 export interface HealthParts {
   readonly client: CloudClient;
   readonly connection: Connection;
-  readonly retained: Retained;
+  readonly mirror: Mirror;
   readonly state: StateFile;
   readonly store: Store;
   readonly poller: Poller;
   readonly otherBridges: OtherBridges;
+  readonly announcers: Announcers;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -79,7 +81,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
 
   constructor(parts: HealthParts) {
     super();
-    const { connection, retained, store, poller, otherBridges, clock, log } = parts;
+    const { connection, mirror, store, poller, otherBridges, announcers, clock, log } = parts;
     this.#parts = parts;
     this.#createdAt = clock.monotonic();
     this.#startedAt = clock.now();
@@ -93,7 +95,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       .on('listsRead', onChange);
     // A new device or incident can make alerts unknown. The poll that has read it may go on for long.
     store.on('device', onChange).on('incident', onChange);
-    retained.on('refusals', onChange);
+    mirror.on('refusals', onChange);
     connection
       .on('connected', () => {
         this.#brokerLostAt = null;
@@ -104,6 +106,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
         onChange();
       });
     otherBridges.on('changed', onChange);
+    announcers.on('changed', onChange);
   }
 
   /** When the bridge was started, in ms since 1970. It changes if the computer's clock is set. */
@@ -239,7 +242,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   }
 
   #facts(): HealthFacts {
-    const { client, connection, retained, state, store, poller, otherBridges } = this.#parts;
+    const { client, connection, mirror, state, store, poller, otherBridges, announcers } = this.#parts;
     const { statuses } = poller;
     const { rejection } = client.sessionState();
     const { limitedUntil } = client.traffic();
@@ -256,8 +259,9 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       oddities: client.problems(),
       store,
       connection,
-      refusal: retained.refusal ?? connection.refusedEvent,
+      refusal: mirror.refusal ?? connection.refusedEvent,
       otherBridges,
+      announcers,
       state,
       httpProblem: this.#httpProblem,
     };

@@ -5,225 +5,124 @@ import type { Connection } from '../broker/connection.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 
-/** A bridge counts as stopped if it has published nothing for this long, in ms. */
-const stoppedAfterMs = 300_000;
+/** While a bridge knows another one, it asks this often whether it still runs, in ms. */
+const askEveryMs = 60_000;
 
-/** While a bridge knows another one, it publishes its `info` this often, in ms, so that neither counts as stopped. */
-const greetingEveryMs = 60_000;
+/** A bridge that has not answered for this long counts as stopped, in ms: two questions may be lost. */
+const stoppedAfterMs = 150_000;
 
-/** The time, in ms, in which another bridge answers that does not know this one yet. */
+/** After a new connection, a bridge that was known before must answer within this time, in ms. */
 const answerMs = 10_000;
 
-/** The shortest time between two answers of this bridge, in ms, whatever other clients publish. */
-const answerSpacingMs = 2_000;
-
-/** How many bridges are remembered. So many never share a topic, and old messages must not fill the memory. */
+/** So many bridges never share a topic, and messages of other clients must not fill the memory. */
 const maxBridges = 20;
 
 interface OtherBridgesEvents {
-  /** This bridge should publish its `info` again. It names the bridges that this one has heard. */
-  readonly greet: [];
-  /** `problem`, `announcer` or `isAny` may have changed. */
+  /** `problem` may have changed. */
   readonly changed: [];
 }
 
-interface OtherBridge {
-  readonly info: string;
-  /** When it was last heard, in ms of the monotonic clock. */
-  readonly heardAt: number;
-  /** Until when it counts as running if it is not heard again, in ms of the monotonic clock. */
-  readonly runsUntil: number;
-}
-
 /**
- * Listens for bridges that run under the same base topic by mistake. Both bridges would carry out each command, and each
- * would delete the other's devices as stale.
- *
- * An `info` message may be from a run that ended long ago, because the broker has retained it or another client
- * publishes it again. So each `info` names the instances that its bridge has heard. The instance is new with each
- * connection, so only a running bridge can name the current one. If an `info` does not name this bridge, this bridge
- * answers it. After one answer, both bridges know each other.
- *
- * This class also records which devices of this bridge are announced to Home Assistant by a bridge with another base
- * topic.
+ * Notices bridges that run under the same base topic by mistake: both would carry out each command. Each bridge says
+ * hello at `bridge/hello`, which is never retained, with an id that is new with each connection. A running bridge
+ * answers to that id. A message that names no current id may be stored or old, so it is only answered.
  */
 export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
   readonly #topics: Topics;
+  readonly #connection: Connection;
   readonly #clock: Clock;
   readonly #run: string;
-  readonly #startedAt: number;
-  /** The other bridges by their instance. */
-  readonly #known = new Map<string, OtherBridge>();
-  #instance = 0;
-  #greetedAt = Number.NEGATIVE_INFINITY;
-  #cancelGreeting: (() => void) | null = null;
+  #connections = 0;
+  /** By id: until when the bridge counts as running, in ms of the monotonic clock. */
+  readonly #running = new Map<string, number>();
+  #isStopped = false;
   #cancelTimer: () => void = () => {};
-  #announcers: ReadonlyMap<string, string> = new Map();
-  /** Topics of discovery messages that this bridge leaves to another bridge. */
-  readonly #unannounced = new Set<string>();
 
   constructor(topics: Topics, connection: Connection, clock: Clock, random: Random) {
     super();
-    this.#run = hex(Math.floor(random() * 2 ** 48), 12);
     this.#topics = topics;
+    this.#connection = connection;
     this.#clock = clock;
-    this.#startedAt = clock.now();
+    this.#run = hex(Math.floor(random() * 2 ** 48), 12);
     connection
-      .on('connected', () => this.#renewInstance())
+      .on('connected', () => this.#onConnected())
       .on('message', (message) => this.#onMessage(message))
       .on('willPublished', () => this.#onStopped());
   }
 
   /** Identifies this run of the bridge and its current connection. */
   get instanceId(): string {
-    return this.#run + hex(this.#instance, 4);
-  }
-
-  /** The instances that this bridge has heard and that use its topics by mistake. */
-  get heard(): readonly string[] {
-    return [...this.#known.keys()];
+    return this.#run + hex(this.#connections, 4);
   }
 
   /** A message if another bridge uses these topics; null if none does. */
   get problem(): string | null {
     const now = this.#clock.monotonic();
-    const isAnyRunning = [...this.#known.values()].some(({ runsUntil }) => now < runsUntil);
-    if (!isAnyRunning) return null;
+    if (![...this.#running.values()].some((until) => now < until)) return null;
     return `Another bridge uses the topic ${this.#topics.base}/bridge. Valve commands are rejected. Change mqtt.base_topic of one`;
   }
 
-  /** Whether another bridge was heard lately. Its messages must stay, because it may only be restarting. */
-  get isAny(): boolean {
-    const now = this.#clock.monotonic();
-    return [...this.#known.values()].some(({ heardAt }) => now < heardAt + stoppedAfterMs);
-  }
-
-  /** The `bridge` topic of another bridge that announces devices of this one; null if none does. */
-  get announcer(): string | null {
-    const [topic] = this.#unannounced;
-    return this.#announcers.get(topic ?? '')?.replace(/\/state$/, '') ?? null;
-  }
-
-  /** How many devices of this bridge others announce. */
-  get unannouncedCount(): number {
-    return this.#unannounced.size;
-  }
-
-  /** Records which discovery topics other bridges use: by topic, the `state` topic of the other bridge. */
-  recordAnnouncers(announcers: ReadonlyMap<string, string>): void {
-    this.#announcers = announcers;
-    for (const topic of this.#unannounced) if (!announcers.has(topic)) this.#unannounced.delete(topic);
-    this.emit('changed');
-  }
-
-  /** Whether another bridge publishes the discovery message at the topic. */
-  isAnnouncing(topic: string): boolean {
-    return this.#announcers.has(topic);
-  }
-
-  /** Records that this bridge leaves a discovery message to another bridge. */
-  recordUnannounced(topic: string): void {
-    if (this.#unannounced.has(topic)) return;
-    this.#unannounced.add(topic);
-    this.emit('changed');
-  }
-
-  /**
-   * Cancels the timers, and reports nothing more. The broker sends this bridge its own `offline`, and an answer to that
-   * would make others believe that it runs again.
-   */
+  /** Says nothing more. The broker sends this bridge its own `offline`. */
   stop(): void {
-    this.removeAllListeners();
+    this.#isStopped = true;
     this.#cancelTimer();
-    this.#cancelGreeting?.();
   }
 
-  #onMessage(message: BrokerMessage): void {
-    const { topic, payload, isRetained } = message;
-    // A retained message does not show that its bridge is running.
-    if (isRetained) return;
-    if (topic === this.#topics.bridge('info')) this.#onInfo(payload);
-    else if (topic === this.#topics.bridge('state') && payload === 'offline') this.#onStopped();
-  }
-
-  #onInfo(payload: string): void {
-    const info = readInfo(payload);
-    if (info === null) {
-      if (payload === '') this.#onStopped();
-      return;
-    }
-    const { instanceId, startedAt, heard } = info;
-    if (instanceId.startsWith(this.#run)) return;
-    const now = this.#clock.monotonic();
-    const known = this.#known.get(instanceId);
-    const isAware = heard.includes(this.instanceId);
-    // Earlier versions do not name the instances that they have heard. If such a bridge publishes a new `info`, it is
-    // running too.
-    const isLive = isAware || (known !== undefined && known.info !== payload);
-    const isPerhapsNew = startedAt === null || startedAt >= this.#startedAt;
-    const runsUntil = isLive ? now + stoppedAfterMs : isPerhapsNew ? now + answerMs : 0;
-    this.#known.set(instanceId, {
-      info: payload,
-      heardAt: now,
-      runsUntil: Math.max(runsUntil, known?.runsUntil ?? 0),
-    });
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > maxBridges && oldest !== undefined) this.#known.delete(oldest);
-    if (!isAware || known === undefined) this.#greetSoon();
-    this.#lookAgain();
+  #onMessage({ topic, payload, isRetained }: BrokerMessage): void {
+    if (this.#isStopped || isRetained || topic !== this.#topics.bridge('hello')) return;
+    const { id, to } = readHello(payload);
+    if (id === null || id.startsWith(this.#run)) return;
+    if (to === null) this.#say(id);
+    if (to !== this.instanceId) return;
+    const isNew = !this.#running.has(id);
+    if (isNew && this.#running.size >= maxBridges) return;
+    this.#running.set(id, this.#clock.monotonic() + stoppedAfterMs);
+    // Now the other bridge knows that this one runs, too.
+    if (isNew) this.#say(id);
+    this.#askLater();
     this.emit('changed');
   }
 
-  /**
-   * Takes a new instance for the new connection. Other bridges may have stopped in the meantime. A running bridge will
-   * answer, and its answer names the new instance.
-   */
-  #renewInstance(): void {
-    this.#instance += 1;
+  #onConnected(): void {
     const until = this.#clock.monotonic() + answerMs;
-    for (const [instanceId, other] of this.#known) {
-      this.#known.set(instanceId, { ...other, runsUntil: Math.min(other.runsUntil, until) });
-    }
-    this.#lookAgain();
+    for (const [id, before] of this.#running) this.#running.set(id, Math.min(before, until));
+    this.#askAnew();
   }
 
   /**
-   * A bridge at these topics has stopped, or the broker has published its last will. If it still runs, it publishes
-   * again. If it has stopped, it may come back soon, and this bridge must not delete its messages until then.
+   * A bridge at these topics has stopped, or the broker has published the last will of this one. A running bridge
+   * answers again at once. A successor of a stopped one must not wait.
    */
   #onStopped(): void {
-    this.#instance += 1;
-    for (const [instanceId, other] of this.#known) this.#known.set(instanceId, { ...other, runsUntil: 0 });
+    if (this.#isStopped) return;
+    this.#running.clear();
+    this.#askAnew();
     this.emit('changed');
   }
 
-  #greetSoon(): void {
-    const waitMs = Math.max(0, this.#greetedAt + answerSpacingMs - this.#clock.monotonic());
-    this.#cancelGreeting ??= this.#clock.after(waitMs, () => {
-      this.#cancelGreeting = null;
-      this.#greetedAt = this.#clock.monotonic();
-      this.emit('greet');
-    });
+  #askAnew(): void {
+    this.#connections += 1;
+    this.#say(null);
+    this.#askLater();
   }
 
-  /** Forgets bridges that were not heard for long, and greets the others. Repeats this while there are any. */
-  #lookAgain(): void {
+  #say(to: string | null): void {
+    const hello = JSON.stringify({ id: this.instanceId, ...(to !== null && { to }) });
+    this.#connection.publish(this.#topics.bridge('hello'), hello, { retain: false }).catch(() => undefined);
+  }
+
+  /** Asks again while another bridge is known, and forgets bridges that do not answer. */
+  #askLater(): void {
     this.#cancelTimer();
-    if (this.#known.size === 0) return;
+    if (this.#running.size === 0) return;
     const now = this.#clock.monotonic();
-    const ends = [...this.#known.values()].map(({ runsUntil }) => runsUntil).filter((until) => until > now);
-    this.#cancelTimer = this.#clock.after(
-      Math.min(greetingEveryMs, ...ends.map((until) => until - now)),
-      () => {
-        const { isAny } = this;
-        for (const [instanceId, { heardAt }] of this.#known) {
-          if (this.#clock.monotonic() >= heardAt + stoppedAfterMs) this.#known.delete(instanceId);
-        }
-        if (isAny) this.#greetSoon();
-        this.#lookAgain();
-        this.emit('changed');
-      },
-    );
+    const nextMs = Math.min(askEveryMs, ...[...this.#running.values()].map((until) => until - now));
+    this.#cancelTimer = this.#clock.after(Math.max(0, nextMs), () => {
+      for (const [id, until] of this.#running) if (this.#clock.monotonic() >= until) this.#running.delete(id);
+      this.#say(null);
+      this.#askLater();
+      this.emit('changed');
+    });
   }
 }
 
@@ -231,26 +130,11 @@ function hex(number: number, digits: number): string {
   return number.toString(16).padStart(digits, '0');
 }
 
-interface BridgeInfo {
-  readonly instanceId: string;
-  /** Ms since 1970; null if the `info` does not say. */
-  readonly startedAt: number | null;
-  readonly heard: readonly unknown[];
-}
-
-/** Reads the bridge from its `info`. Version 0.1.0 has no instance id, so its start time identifies it. */
-function readInfo(payload: string): BridgeInfo | null {
+function readHello(payload: string): { readonly id: string | null; readonly to: string | null } {
   try {
-    const { instance_id: id, started_at: started, heard_instances: heard } = JSON.parse(payload);
-    const instanceId: unknown = [id, started].find((each) => typeof each === 'string');
-    if (typeof instanceId !== 'string') return null;
-    const startedAt = Date.parse(String(started));
-    return {
-      instanceId,
-      startedAt: Number.isNaN(startedAt) ? null : startedAt,
-      heard: Array.isArray(heard) ? heard : [],
-    };
+    const { id, to } = JSON.parse(payload);
+    return { id: typeof id === 'string' ? id : null, to: typeof to === 'string' ? to : null };
   } catch {
-    return null;
+    return { id: null, to: null };
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Connection } from '../broker/connection.ts';
-import type { Retained } from '../broker/retained.ts';
+import type { Mirror } from '../broker/mirror.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { Outcomes } from '../commands/outcome.ts';
 import { type PollName, pollNames } from '../model/polls.ts';
@@ -14,7 +14,7 @@ import { isPending, type PublishingProgress } from './sides.ts';
 interface SnapshotParts {
   readonly client: CloudClient;
   readonly connection: Connection;
-  readonly retained: Retained;
+  readonly mirror: Mirror;
   readonly store: Store;
   readonly poller: Poller;
   readonly health: HealthMonitor;
@@ -47,7 +47,7 @@ export class Snapshots {
 
   /** The data of the metrics. */
   metrics() {
-    const { client, connection, retained, store, poller, outcomes, hasDeviceMetrics } = this.#parts;
+    const { client, connection, mirror, store, poller, outcomes, hasDeviceMetrics } = this.#parts;
     const { open_incidents: openIncidents, ...devices } = store.counts();
     const { statuses } = poller;
     return {
@@ -63,7 +63,7 @@ export class Snapshots {
       openIncidents,
       valveCommands: outcomes.valveCounts,
       published: connection.published,
-      retainedTopics: retained.size,
+      retainedTopics: mirror.size,
       /** Empty unless `http.device_metrics` is on. */
       valves: hasDeviceMetrics ? store.ids('sonic').flatMap((id) => this.#valve(id) ?? []) : [],
     };

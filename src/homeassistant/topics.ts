@@ -45,11 +45,6 @@ export class Topics {
   readonly discoveryPrefix: string;
   /** Filters for the retained messages of devices and incidents. They match no commands. */
   readonly stateFilters: readonly string[];
-  /**
-   * Filters for the messages of running bridges about themselves. They end with `/#`, so that they differ from the
-   * topics of a scan: when a scan unsubscribes from its topics, this subscription must not end.
-   */
-  readonly liveBridgeFilters: readonly string[];
   /** The filter for discovery messages of this bridge and others. */
   readonly discoveryFilter: string;
   /** The filter for requests. Each operation of the cloud has its own topic. */
@@ -68,7 +63,6 @@ export class Topics {
     this.stateFilters = (['property', 'signal', 'sonic', 'incident'] as const).flatMap((kind) =>
       this.documents(kind, '+'),
     );
-    this.liveBridgeFilters = ['info', 'state'].map((path) => `${this.bridge(path)}/#`);
     this.discoveryFilter = `${discoveryPrefix}/device/+/config`;
     this.#bridgePrefix = base === defaultBase ? '' : `${base.replace(/[^A-Za-z0-9_-]/g, '_')}_`;
     this.#requests = this.bridge('request/');

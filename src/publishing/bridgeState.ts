@@ -123,7 +123,6 @@ export class BridgeState extends EventEmitter<BridgeStateEvents> {
     return {
       version,
       instance_id: otherBridges.instanceId,
-      heard_instances: otherBridges.heard,
       started_at: new Date(health.startedAt).toISOString(),
       last_update: this.#figures.lastUpdate,
       requests_last_hour: this.#figures.requestsLastHour,

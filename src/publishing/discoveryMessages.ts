@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import type { Retained } from '../broker/retained.ts';
-import type { OtherBridges } from '../health/otherBridges.ts';
+import type { Mirror } from '../broker/mirror.ts';
+import type { Announcers } from '../health/announcers.ts';
 import { type DiscoveryPlan, viewId, withWithdrawn } from '../homeassistant/discovery.ts';
 import type { DeviceKind, DeviceView } from '../model/devices.ts';
 
@@ -48,8 +48,8 @@ const spacingMs = 2_500;
  * contains it.
  */
 export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
-  readonly #retained: Retained;
-  readonly #otherBridges: OtherBridges;
+  readonly #mirror: Mirror;
+  readonly #announcers: Announcers;
   readonly #clock: Clock;
   readonly #log: Log;
   /** By the topic of the discovery message. */
@@ -58,27 +58,15 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
   readonly #waiting = new Map<string, Announcing>();
   #homeAssistantStartedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(retained: Retained, otherBridges: OtherBridges, clock: Clock, log: Log) {
+  constructor(mirror: Mirror, announcers: Announcers, clock: Clock, log: Log) {
     super();
-    this.#retained = retained;
-    this.#otherBridges = otherBridges;
-    otherBridges.on('changed', () => this.#yieldOrReturn());
+    this.#mirror = mirror;
+    this.#announcers = announcers;
+    announcers
+      .on('changed', () => this.#yieldOrReturn())
+      .on('own', (topic, componentIds) => this.#found(topic, componentIds));
     this.#clock = clock;
     this.#log = log;
-  }
-
-  /** Records a message that was found on the broker, so that its outdated entities are removed. */
-  found(topic: string, componentIds: readonly string[]): void {
-    this.#retained.found(topic);
-    if (!this.#announced.has(topic)) {
-      this.#announced.set(topic, {
-        device: null,
-        componentIds,
-        fingerprint: null,
-        at: null,
-        cancelDelay: null,
-      });
-    }
   }
 
   /** Home Assistant has started, and receives all devices again. */
@@ -96,7 +84,7 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
    * Assistant started. Null until the broker has the message; minus infinity if another bridge publishes it.
    */
   announcedAt(topic: string): number | null {
-    if (this.#otherBridges.isAnnouncing(topic)) return Number.NEGATIVE_INFINITY;
+    if (this.#announcers.isLeft(topic)) return Number.NEGATIVE_INFINITY;
     const { at = null } = this.#announced.get(topic) ?? {};
     return at === null ? null : Math.max(at, this.#homeAssistantStartedAt);
   }
@@ -106,22 +94,21 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
    * later.
    */
   publish({ topic, fingerprint, write }: DiscoveryPlan, view: DeviceView): void {
-    const isElsewhere = this.#otherBridges.isAnnouncing(topic);
+    const isElsewhere = this.#announcers.isLeft(topic);
     const known = this.#announced.get(topic);
     const device = { kind: view.kind, id: viewId(view) };
     if (isElsewhere || (known?.device && known.device.kind !== view.kind)) {
-      if (isElsewhere) this.#otherBridges.recordUnannounced(topic);
       this.#waiting.set(topic, device);
       return;
     }
-    if (known?.fingerprint === fingerprint && this.#retained.isKnown(topic)) return;
+    if (known?.fingerprint === fingerprint && this.#mirror.isKnown(topic)) return;
     const { componentIds, text } = write();
     const gone = known?.componentIds.filter((id) => !componentIds.includes(id)) ?? [];
     const payload = withWithdrawn(text, gone);
-    if (this.#retained.has(topic, payload)) return;
+    if (this.#mirror.has(topic, payload)) return;
     const now = this.#clock.monotonic();
     const waitMs = (known?.at ?? now) + spacingMs - now;
-    if (known && waitMs > 0 && this.#retained.isKnown(topic)) {
+    if (known && waitMs > 0 && this.#mirror.isKnown(topic)) {
       this.#publishLater(known, device, waitMs);
       return;
     }
@@ -131,7 +118,8 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
     announced.fingerprint = gone.length === 0 ? fingerprint : null;
     announced.at = null;
     this.#announced.set(topic, announced);
-    this.#retained.put(topic, payload, (isTaken) => {
+    this.#announcers.taken(topic);
+    this.#mirror.want(topic, payload, (isTaken) => {
       announced.at = this.#clock.monotonic();
       // The device may have been forgotten in the meantime.
       if (!isTaken || gone.length === 0 || this.#announced.get(topic) !== announced) return;
@@ -145,15 +133,10 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
   forget(topic: string, kind: DeviceKind): boolean {
     if (this.#waiting.get(topic)?.kind === kind) this.#waiting.delete(topic);
     const known = this.#announced.get(topic);
-    if (this.#otherBridges.isAnnouncing(topic) || (known?.device?.kind ?? kind) !== kind) return false;
+    if (this.#announcers.isForeign(topic) || (known?.device?.kind ?? kind) !== kind) return false;
     this.#drop(topic);
     this.#retry(topic);
     return true;
-  }
-
-  /** The topics at which this run has published. */
-  get topics(): readonly string[] {
-    return [...this.#announced.keys()].filter((topic) => this.#retained.isKnown(topic));
   }
 
   /** Cancels all delayed messages. */
@@ -167,16 +150,28 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
    */
   #yieldOrReturn(): void {
     for (const [topic, { device }] of this.#announced) {
-      if (!this.#otherBridges.isAnnouncing(topic)) continue;
+      if (!this.#announcers.isLeft(topic)) continue;
       this.#drop(topic);
-      this.#retained.release(topic);
+      this.#mirror.release(topic);
       if (device === null) continue;
       this.#waiting.set(topic, device);
-      this.#otherBridges.recordUnannounced(topic);
     }
     for (const topic of this.#waiting.keys()) {
-      if (!this.#otherBridges.isAnnouncing(topic) && !this.#announced.has(topic)) this.#retry(topic);
+      if (!this.#announcers.isLeft(topic) && !this.#announced.has(topic)) this.#retry(topic);
     }
+  }
+
+  /** Records the message of an earlier run, so that its outdated entities are removed. */
+  #found(topic: string, componentIds: readonly string[]): void {
+    if (this.#announced.has(topic)) return;
+    this.#mirror.found(topic);
+    this.#announced.set(topic, {
+      device: null,
+      componentIds,
+      fingerprint: null,
+      at: null,
+      cancelDelay: null,
+    });
   }
 
   #retry(topic: string): void {

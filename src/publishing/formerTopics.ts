@@ -1,16 +1,17 @@
+import { errorMessage } from '../base/errorMessage.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
-import type { Retained } from '../broker/retained.ts';
+import type { Mirror } from '../broker/mirror.ts';
 import { Topics } from '../homeassistant/topics.ts';
-import { type Kept, knownIncidents } from '../state/sections.ts';
+import type { Kept } from '../state/sections.ts';
 import type { StateFile } from '../state/stateFile.ts';
-import { maxTopicsAtOnce, RetainedScan, readRetained } from './retainedScan.ts';
+import { isOwnMessage, readTopics } from './retainedMessages.ts';
 
 interface FormerTopicsParts {
   readonly topics: Topics;
   readonly state: StateFile;
   readonly connection: Connection;
-  readonly retained: Retained;
+  readonly mirror: Mirror;
   readonly log: Log;
 }
 
@@ -20,6 +21,17 @@ export function formerTopicsOf({ base, discoveryPrefix }: Topics, kept: Kept): r
   return [...new Set([base, ...kept.baseTopics.keys()])]
     .flatMap((each) => prefixes.map((prefix) => new Topics(each, prefix)))
     .filter((each) => each.base !== base || each.discoveryPrefix !== discoveryPrefix);
+}
+
+/** All topics of the bridge, and of the records in its state file. Discovery messages come first. */
+export function knownTopics(topics: Topics, kept: Kept) {
+  const known = [...kept.devices.keys(), 'bridge'].flatMap(
+    (key) => topics.parse(`${topics.base}/${key}`) ?? [],
+  );
+  return {
+    discoveries: known.flatMap(({ kind, id }) => (kind === 'incident' ? [] : [topics.discovery(kind, id)])),
+    documents: known.flatMap(({ kind, id }) => topics.documents(kind, id)),
+  };
 }
 
 /**
@@ -33,8 +45,8 @@ export async function removeFormerTopics(parts: FormerTopicsParts): Promise<void
   discoveryPrefixes.set(topics.discoveryPrefix, true);
   const left: Topics[] = [];
   for (const former of formerTopicsOf(topics, state.kept)) {
-    const outcome = await removeBelow(former, parts).catch((error) => {
-      log.debug(`Deleting the messages below ${former.base} and ${former.discoveryPrefix}: ${String(error)}`);
+    const outcome = await removeBelow(former, parts).catch((error: unknown) => {
+      log.debug(`Deleting below ${former.base} and ${former.discoveryPrefix}: ${errorMessage(error)}`);
       return 'left' as const;
     });
     if (outcome === 'left') left.push(former);
@@ -56,45 +68,33 @@ export async function removeFormerTopics(parts: FormerTopicsParts): Promise<void
 
 async function removeBelow(
   former: Topics,
-  { topics, state, connection, retained }: FormerTopicsParts,
+  { topics, state, connection, mirror }: FormerTopicsParts,
 ): Promise<'removed' | 'left' | 'in use'> {
   const isOtherBase = former.base !== topics.base;
-  const ownDocuments = isOtherBase ? former.documents('bridge', '') : [];
-  const filters = [...ownDocuments, ...(isOtherBase ? former.stateFilters : []), former.discoveryFilter];
-  const scan = new RetainedScan(former);
+  const { discoveries, documents } = knownTopics(former, state.kept);
+  const stale = isOtherBase ? documents : [];
   let isInUse = false;
-  await readRetained(connection, filters, (topic, payload) => {
-    if (isOtherBase && topic === former.bridge('state') && payload === 'online') isInUse = true;
-    scan.add(topic, payload);
-  });
-  if (isInUse) return 'in use';
-  // Some brokers do not list their retained messages, so the topics of known devices are added. The discovery message of
-  // a device may be by a bridge with another base topic, so it is read first.
-  const known = [...state.kept.devices.keys(), 'bridge'].flatMap(
-    (key) => former.parse(`${former.base}/${key}`) ?? [],
+  // At a device's discovery topic, another bridge may have its own message by now.
+  await readTopics(
+    connection,
+    [...(isOtherBase ? [former.bridge('state')] : []), ...discoveries],
+    (topic, payload) => {
+      if (topic === former.bridge('state')) isInUse = payload === 'online';
+      else if (isOwnMessage(former, topic, payload)) stale.unshift(topic);
+    },
   );
-  const exact = known.flatMap(({ kind, id }) => (kind === 'incident' ? [] : [former.discovery(kind, id)]));
-  for (let start = 0; start < exact.length && scan.discoveries().length === 0; start += maxTopicsAtOnce) {
-    await readRetained(connection, exact.slice(start, start + maxTopicsAtOnce), (topic, payload) =>
-      scan.add(topic, payload),
-    );
-  }
-  const documents = [
-    ...known.flatMap(({ kind, id }) => former.documents(kind, id)),
-    ...knownIncidents(state.kept).map((id) => former.incident(id)),
-  ];
+  if (isInUse) return 'in use';
   // At the present topics, this bridge has already published its own messages.
-  const stale = new Set([...scan.removable(), ...(isOtherBase ? documents : [])]);
-  const formerTopics = [...stale].filter((topic) => !retained.isKnown(topic));
+  const formerTopics = stale.filter((topic) => !mirror.isKnown(topic));
   for (const topic of formerTopics) {
-    await retained.waitForRoom();
-    retained.found(topic);
-    retained.clear(topic);
+    await mirror.waitForRoom();
+    mirror.found(topic);
+    mirror.drop(topic);
   }
-  await retained.waitForAnswers();
+  await mirror.waitForAnswers();
   if (!connection.isConnected) return 'left';
-  const isAnyLeft = formerTopics.some((topic) => retained.mayHave(topic));
-  // If the broker has refused to delete a message, the next scan tries again. Until then nothing else must count it.
-  for (const topic of formerTopics) retained.release(topic);
+  const isAnyLeft = formerTopics.some((topic) => mirror.mayHave(topic));
+  // If the broker has refused to delete a message, the next connection tries again. Until then nothing else must count it.
+  for (const topic of formerTopics) mirror.release(topic);
   return isAnyLeft ? 'left' : 'removed';
 }

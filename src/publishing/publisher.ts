@@ -3,7 +3,7 @@ import { backoffMs } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
-import type { Retained } from '../broker/retained.ts';
+import type { Mirror } from '../broker/mirror.ts';
 import { type DiscoveryPlan, viewId } from '../homeassistant/discovery.ts';
 import {
   type DevicePlan,
@@ -15,12 +15,14 @@ import {
 } from '../homeassistant/plan.ts';
 import { statesPath } from '../homeassistant/topics.ts';
 import { cloudKinds, type DeviceKind, type DeviceView, kindLabels } from '../model/devices.ts';
+import type { Poller } from '../polling/poller.ts';
+import { knownIncidents } from '../state/sections.ts';
 import type { StateFile } from '../state/stateFile.ts';
-import type { DeviceKey, Dirty } from '../store/changes.ts';
+import type { DeviceKey, Dirty, PlannedKind } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
 import type { BridgeState } from './bridgeState.ts';
-import type { Cleanup } from './cleanup.ts';
 import type { DiscoveryMessages } from './discoveryMessages.ts';
+import { messageCount } from './retainedMessages.ts';
 
 /**
  * What is published. `lists`: while the lists are read, only the messages about the bridge. `details`: also the
@@ -34,20 +36,25 @@ interface PublisherEvents {
   readonly published: [];
 }
 
-/** What the publisher works with. */
 interface PublisherParts {
   readonly context: PlanContext;
   readonly state: StateFile;
   readonly connection: Connection;
-  readonly retained: Retained;
+  readonly mirror: Mirror;
   readonly store: Store;
+  readonly poller: Poller;
   readonly bridgeState: BridgeState;
   readonly discovery: DiscoveryMessages;
-  readonly cleanup: Cleanup;
   /** Why another bridge uses these topics, as a sentence; null if no other bridge does. */
   readonly otherBridges: { readonly problem: string | null };
   readonly clock: Clock;
   readonly log: Log;
+}
+
+/** A device or an incident. */
+interface RecordKey {
+  readonly kind: PlannedKind;
+  readonly id: string;
 }
 
 /** The waits before refused messages are published again, in ms. */
@@ -55,28 +62,37 @@ const refusalBackoff = { firstMs: 5_000, longestMs: 600_000 };
 
 /**
  * Keeps the retained messages up to date. It is woken by changes in the store or of the bridge itself, by a new
- * connection, and by a delayed discovery message. Each pass plans the devices that changed and publishes the
- * differences. The messages `cloud` and `state` of the bridge become `online` only after the devices, so that no old
- * value ever looks available. After a pass that leaves nothing to publish, `Cleanup` deletes messages that no device
- * needs.
+ * connection, and by a delayed discovery message. A pass is a list of steps:
+ *
+ * 1. The bridge, and `cloud` becomes `offline` if the data is not fresh.
+ * 2. Devices that the state file names and that this run has not read become `offline`.
+ * 3. The devices that changed.
+ * 4. `cloud` and `state` become `online`, after the devices, so that no old value ever looks available.
+ * 5. The messages of records that the account no longer has are deleted.
+ *
+ * The state file has every device and incident with messages on the broker (`kept.devices`), until the broker has deleted
+ * them. What neither the state file nor the account has stays: it may belong to others.
  */
 export class Publisher extends EventEmitter<PublisherEvents> {
   readonly #parts: PublisherParts;
   #phase: PublishingPhase = 'lists';
   #hasShownDevices = false;
   #isAllWanted = false;
-  #isUnreadWanted = false;
+  #isNamedWanted = false;
+  #isSweepWanted = false;
   #isWanted = false;
   #running: Promise<void> | null = null;
   /** The facts of the bridge in the last published summaries, as JSON. */
   #summaryFacts = '';
+  /** By key: the topics of records of which the broker may still have messages that must go. */
+  readonly #leaving = new Map<string, readonly string[]>();
   #refusals = 0;
   #cancelRetry: (() => void) | null = null;
 
   constructor(parts: PublisherParts) {
     super();
     this.#parts = parts;
-    const { context, connection, retained, store, bridgeState, discovery, cleanup } = parts;
+    const { context, state, connection, mirror, store, poller, bridgeState, discovery } = parts;
     discovery.on('due', ({ kind, id }) => {
       if (kind !== 'bridge') store.touch(kind, id);
       this.wake();
@@ -85,20 +101,21 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       if (this.isShowingDevices) this.wake();
     });
     store.on('pause', () => {
-      this.#isUnreadWanted = true;
+      this.#isNamedWanted = true;
       this.wake();
     });
+    poller.on('ended', () => {
+      if (this.#isSweepWanted && this.isShowingDevices) this.wake();
+    });
     bridgeState.on('changed', () => this.wake());
-    retained.on('refusal', (topic) => {
+    mirror.on('refusal', (topic) => {
       const { kind, id } = context.topics.parse(topic) ?? { kind: 'bridge' };
       if (kind !== 'signal' && kind !== 'sonic') return;
       store.touch(kind, id);
       this.wake();
     });
-    connection.on('connected', () => {
-      if (this.#hasShownDevices) cleanup.hearAnew();
-      this.publishAll();
-    });
+    connection.on('connected', () => this.publishAll());
+    state.on('added', () => this.publishNamed());
   }
 
   /** Whether the bridge stops, so that devices are no longer published. */
@@ -111,7 +128,6 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     return this.#phase === 'details' || this.#phase === 'running';
   }
 
-  /** Whether devices were ever published. */
   get hasShownDevices(): boolean {
     return this.#hasShownDevices;
   }
@@ -121,16 +137,16 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     if (this.isStopped) return;
     this.#phase = phase;
     this.#parts.store.touchAll();
-    this.publishFound();
+    this.publishNamed();
   }
 
-  /**
-   * Call this after a scan. Devices that it found are shown as offline until they are read, and stale messages are
-   * deleted.
-   */
-  publishFound(): void {
-    this.#isUnreadWanted = true;
-    this.#parts.cleanup.isDue = true;
+  /** The state file may name more devices. They are shown as offline until they are read, or deleted. */
+  publishNamed(): void {
+    const { kept } = this.#parts.state;
+    // An earlier version did not name incidents among the devices.
+    for (const id of knownIncidents(kept)) kept.devices.set(`incident/${id}`, true);
+    this.#isNamedWanted = true;
+    this.#isSweepWanted = true;
     this.wake();
   }
 
@@ -142,8 +158,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
 
   /** Publishes the states of a device's entities again, so that the sender of a failed command sees the true state. */
   showAgain(kind: DeviceKind, id: string): void {
-    const { context, retained, store } = this.#parts;
-    retained.markUnknown(context.topics.below(kind, id, statesPath));
+    const { context, mirror, store } = this.#parts;
+    mirror.forget([context.topics.below(kind, id, statesPath)]);
     if (kind !== 'bridge') store.touch(kind, id);
     this.wake();
   }
@@ -184,46 +200,41 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   async #run(): Promise<void> {
-    const { connection, retained, store, bridgeState, cleanup } = this.#parts;
+    const { connection, mirror, store, bridgeState } = this.#parts;
     // Changes that are made together are published together.
     await Promise.resolve();
     while (this.#isWanted && connection.isConnected) {
       this.#isWanted = false;
       if (this.#isAllWanted) {
         this.#isAllWanted = false;
-        retained.markAllUnknown();
+        mirror.forget();
         store.touchAll();
-        this.#isUnreadWanted = true;
-        cleanup.isDue = true;
+        this.#isNamedWanted = true;
+        this.#isSweepWanted = true;
       }
-      // The value of the beginning counts: if it changes during the pass, this pass has not published the devices.
+      // The values of the beginning count: if one changes during the pass, this pass has not published the devices.
       const { isShowingDevices } = this;
-      const { payload: cloudBefore } = bridgeState.cloud;
+      const wasFresh = bridgeState.cloud.payload === 'online';
       this.#publishBridge();
-      this.#touchSummaries();
       await this.#publishUnread();
       if (isShowingDevices) await this.#publishDirty(store.takeDirty());
-      await retained.waitForAnswers();
-      this.#publishOnline(isShowingDevices, cloudBefore);
+      await mirror.waitForAnswers();
+      this.#publishOnline(isShowingDevices && wasFresh);
       if (!isShowingDevices) continue;
       this.#hasShownDevices = true;
       this.emit('published');
       this.#retryRefused();
-      if (!this.#isWanted) await cleanup.sweepIfDue();
+      if (!this.#isWanted) await this.#sweep();
     }
   }
 
   #publishBridge(): void {
-    const { retained, bridgeState } = this.#parts;
+    const { mirror, store, bridgeState } = this.#parts;
     const { view, cloud, documents } = bridgeState;
-    if (!this.isShowingDevices || cloud.payload === 'offline') retained.put(cloud.topic, 'offline');
-    for (const { topic, payload } of documents) retained.put(topic, payload);
+    if (!this.isShowingDevices || cloud.payload === 'offline') mirror.want(cloud.topic, 'offline');
+    for (const { topic, payload } of documents) mirror.want(topic, payload);
     this.#publishDevice(view);
-  }
-
-  /** Plans the properties again if a fact of the bridge in their summaries has changed. */
-  #touchSummaries(): void {
-    const { store, bridgeState } = this.#parts;
+    // The summaries of the properties have facts of the bridge.
     const facts = JSON.stringify(bridgeState.facts);
     if (facts !== this.#summaryFacts) store.touchAll(['property']);
     this.#summaryFacts = facts;
@@ -234,46 +245,46 @@ export class Publisher extends EventEmitter<PublisherEvents> {
    * If the cloud has become fresh during the pass, the next pass first publishes the devices and then makes them
    * available.
    */
-  #publishOnline(isShowingDevices: boolean, cloudBefore: string): void {
+  #publishOnline(mayBeOnline: boolean): void {
     if (this.#isAllWanted) return;
-    const { retained, bridgeState } = this.#parts;
+    const { mirror, bridgeState } = this.#parts;
     const { cloud, state } = bridgeState;
-    const mayBeOnline = cloudBefore === 'online' || cloud.payload === 'offline';
-    if (isShowingDevices && mayBeOnline) retained.put(cloud.topic, cloud.payload);
-    retained.put(state.topic, state.payload);
+    if (mayBeOnline) mirror.want(cloud.topic, cloud.payload);
+    mirror.want(state.topic, state.payload);
   }
 
-  /** Publishes devices as offline if the state file or the broker names them but this run has not read them. */
+  /** Publishes devices as offline if the state file names them but this run has not read them. */
   async #publishUnread(): Promise<void> {
-    if (!this.#isUnreadWanted || this.isStopped) return;
-    this.#isUnreadWanted = false;
-    const { retained, store, cleanup } = this.#parts;
-    for (const device of cleanup.namedDevices) {
-      const { kind, id } = device;
+    if (!this.#isNamedWanted || this.isStopped) return;
+    this.#isNamedWanted = false;
+    const { mirror, store } = this.#parts;
+    for (const { kind, id } of this.#named()) {
+      if (kind === 'incident' || this.#leaving.has(keyOf({ kind, id }))) continue;
       if (this.isShowingDevices && store.view(kind, id)) continue;
-      await retained.waitForRoom();
-      this.#publishUnreadDevice(device);
+      await mirror.waitForRoom();
+      this.#publishUnreadDevice({ kind, id });
     }
   }
 
   #publishUnreadDevice({ kind, id }: DeviceKey): void {
-    const { context, state, retained, store, cleanup } = this.#parts;
+    const { context, state, mirror, store } = this.#parts;
+    // A device that no run has shown has no topics yet.
+    if (!state.kept.devices.has(keyOf({ kind, id }))) return;
     const usage = kind === 'sonic' ? store.usage.of(id) : undefined;
     const record = kind === 'sonic' ? store.valveRecord(id) : undefined;
     const known = { usage, pause: store.pauses.get(id), record };
-    const { messages, ...others } = planUnread(kind, id, known, context);
-    // If only the broker names a device, it gets no topics besides those that a scan has found.
-    const isAnnounced = state.kept.devices.has(`${kind}/${id}`);
-    const there = messages.filter(({ topic }) => isAnnounced || retained.mayHave(topic));
-    this.#putAll({ ...others, messages: there });
-    cleanup.undecided.add(context.topics.discovery(kind, id));
+    const plan = planUnread(kind, id, known, context);
+    // An earlier run may have left messages at the other topics.
+    const isFirst = plan.messages.every(({ topic }) => !mirror.mayHave(topic));
+    if (isFirst) for (const topic of [...plan.unwanted, ...plan.undecided]) mirror.found(topic);
+    this.#putAll(plan);
   }
 
   async #publishDirty(dirty: Dirty): Promise<void> {
-    const { context, retained, store, log } = this.#parts;
+    const { context, mirror, store, log } = this.#parts;
     for (const kind of cloudKinds) {
       for (const id of dirty[kind]) {
-        await retained.waitForRoom();
+        await mirror.waitForRoom();
         try {
           this.#publishCloudDevice({ kind, id });
         } catch (error) {
@@ -284,86 +295,168 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       }
     }
     for (const id of dirty.incident) {
-      await retained.waitForRoom();
+      await mirror.waitForRoom();
       const incident = store.incidents.get(id);
       if (incident) {
         const { topic, payload } = planIncident(incident, context.topics);
-        retained.put(topic, payload);
-      } else if (!store.incidents.isUnplaced(id)) retained.clear(context.topics.incident(id));
+        this.#stay({ kind: 'incident', id });
+        mirror.want(topic, payload);
+      } else if (!store.incidents.isUnplaced(id)) this.#leave({ kind: 'incident', id });
     }
   }
 
   #publishCloudDevice(device: DeviceKey): void {
-    const { state, store, cleanup } = this.#parts;
+    const { store } = this.#parts;
     const { kind, id } = device;
     const view = store.view(kind, id);
     if (view) {
-      state.kept.devices.set(`${kind}/${id}`, true);
+      this.#stay(device);
       this.#publishDevice(view);
     } else if (store.topology.isUnplaced(kind, id)) this.#publishUnreadDevice(device);
     // The account no longer has the device, or `filters.properties` now leaves out its property. If the filter changes
-    // with a restart, the sweep of `Cleanup` deletes the devices that it leaves out, unless the filter selects no
-    // property at all.
-    else cleanup.delete(device);
+    // with a restart, the last step deletes the devices that it leaves out, unless it selects no property at all.
+    else this.#leave(device);
   }
 
   #publishDevice(view: DeviceView): void {
-    const { otherBridges, cleanup, context, retained } = this.#parts;
-    const { discovery, messages: planned, ...others } = planDevice(view, context);
-    const topics = [...planned.map(({ topic }) => topic), ...others.unwanted];
-    const messages = topics.some((topic) => retained.isRefused(topic)) ? unavailable(planned) : planned;
+    const { otherBridges, context, mirror } = this.#parts;
+    const { discovery, messages: planned, unwanted } = planDevice(view, context);
+    const topics = [...planned.map(({ topic }) => topic), ...unwanted];
+    const messages = topics.some((topic) => mirror.isRefused(topic)) ? unavailable(planned) : planned;
     if (discovery) this.#publishDiscovery(discovery, view);
-    // If discovery is switched off, the sweep deletes the message of an earlier run.
-    else cleanup.undecided.delete(context.topics.discovery(view.kind, viewId(view)));
+    // An earlier run, in which discovery was not switched off, may have left its message.
+    else mirror.drop(context.topics.discovery(view.kind, viewId(view)));
     // Another bridge uses these topics by mistake. It may say `online` after this bridge, for values that only this
     // bridge has read. So an unavailable device gets no values, only its `offline`.
     const [first] = messages;
     const isInTheWay = otherBridges.problem !== null && first?.payload === 'offline';
-    this.#putAll({ ...others, messages: isInTheWay ? [first] : messages });
+    this.#putAll({ unwanted, messages: isInTheWay ? [first] : messages });
   }
 
-  #putAll({ messages, unwanted, undecided }: Omit<DevicePlan, 'discovery'>): void {
-    const { retained, cleanup } = this.#parts;
-    for (const { topic, payload } of messages) {
-      cleanup.undecided.delete(topic);
-      retained.put(topic, payload);
-    }
-    for (const topic of unwanted) {
-      cleanup.undecided.delete(topic);
-      retained.clear(topic);
-    }
-    for (const topic of undecided) cleanup.undecided.add(topic);
+  #putAll({ messages, unwanted }: Pick<DevicePlan, 'messages' | 'unwanted'>): void {
+    const { mirror } = this.#parts;
+    for (const { topic, payload } of messages) mirror.want(topic, payload);
+    for (const topic of unwanted) mirror.drop(topic);
   }
 
   #publishDiscovery(plan: DiscoveryPlan, view: DeviceView): void {
-    const { discovery, cleanup } = this.#parts;
-    const { topic } = plan;
+    const { discovery } = this.#parts;
     // Until it is known which entities the device has, the message of the last run stays.
-    if (this.#phase !== 'running' && discovery.hasEntities(topic) && isUnread(view))
-      cleanup.undecided.add(topic);
-    else {
-      cleanup.undecided.delete(topic);
-      discovery.publish(plan, view);
+    const mustWait = this.#phase !== 'running' && discovery.hasEntities(plan.topic) && isUnread(view);
+    if (!mustWait) discovery.publish(plan, view);
+  }
+
+  // ---- what goes ----------------------------------------------------------------------------------------------
+
+  /** The records that the state file names. */
+  *#named(): Generator<RecordKey> {
+    const { context, state } = this.#parts;
+    for (const key of state.kept.devices.keys()) {
+      const target = context.topics.parse(`${context.topics.base}/${key}`);
+      if (target && target.kind !== 'bridge' && target.path === '')
+        yield { kind: target.kind, id: target.id };
     }
+  }
+
+  /** The broker has messages of this record from now on. */
+  #stay(record: RecordKey): void {
+    this.#leaving.delete(keyOf(record));
+    this.#parts.state.kept.devices.set(keyOf(record), true);
+  }
+
+  /** The messages of this record must go. */
+  #leave(record: RecordKey): void {
+    const { context, state, mirror, discovery } = this.#parts;
+    const { topics } = context;
+    const { kind, id } = record;
+    if (!state.kept.devices.has(keyOf(record)) || this.#leaving.has(keyOf(record))) return;
+    const availability = topics.below(kind, id, 'availability');
+    if (mirror.mayHave(availability)) mirror.want(availability, 'offline');
+    const documents = topics.documents(kind, id);
+    const config = kind === 'incident' ? '' : topics.discovery(kind, id);
+    // The discovery message comes first, because its deletion makes Home Assistant remove the device.
+    const isOwn = kind !== 'incident' && discovery.forget(config, kind);
+    const leaving = isOwn ? [config, ...documents] : documents;
+    for (const topic of leaving) {
+      mirror.found(topic);
+      mirror.drop(topic);
+    }
+    this.#leaving.set(keyOf(record), leaving);
+  }
+
+  /**
+   * Deletes the messages of records that the account no longer has. A record that this run has never read must be
+   * missing from complete lists.
+   */
+  async #sweep(): Promise<void> {
+    const { state, mirror, store, otherBridges, log } = this.#parts;
+    const mayJudge = store.isComplete && otherBridges.problem === null;
+    let deleted = 0;
+    if (this.#isSweepWanted && mayJudge) {
+      this.#isSweepWanted = false;
+      for (const record of this.#named()) {
+        if (this.#isShown(record) || this.#leaving.has(keyOf(record))) continue;
+        if (this.#isGone(record)) {
+          await mirror.waitForRoom();
+          this.#leave(record);
+          deleted += this.#leaving.get(keyOf(record))?.length ?? 0;
+        } else this.#isSweepWanted = true;
+      }
+    }
+    for (const topic of [...this.#leaving.values()].flat()) mirror.drop(topic);
+    await mirror.waitForAnswers();
+    for (const [key, topics] of this.#leaving) {
+      if (topics.some((topic) => mirror.mayHave(topic))) continue;
+      this.#leaving.delete(key);
+      state.kept.devices.delete(key);
+    }
+    if (deleted === 0) return;
+    const count = messageCount(deleted);
+    log.info(
+      store.filter.isOn
+        ? `Deleted ${count} of removed devices, or of properties outside filters.properties`
+        : `Deleted ${count} of removed devices`,
+    );
+  }
+
+  #isShown({ kind, id }: RecordKey): boolean {
+    const { store } = this.#parts;
+    return kind === 'incident' ? store.incidents.get(id) !== null : store.view(kind, id) !== null;
+  }
+
+  /**
+   * Whether a record that is not shown should have no messages. If the filter selects no property, it is outdated or
+   * misspelt. Then everything that the account still has stays until the filter is corrected.
+   */
+  #isGone({ kind, id }: RecordKey): boolean {
+    const { store } = this.#parts;
+    const isUnplaced =
+      kind === 'incident' ? store.incidents.isUnplaced(id) : store.topology.isUnplaced(kind, id);
+    if (isUnplaced) return false;
+    return !store.filter.isOn || store.filter.isMatched || !store.has(kind, id);
   }
 
   /** Publishes refused messages again after a while, even if nothing has changed. */
   #retryRefused(): void {
-    const { retained, store, cleanup, clock } = this.#parts;
-    if (retained.refusal === null) this.#refusals = 0;
+    const { mirror, store, clock } = this.#parts;
+    if (mirror.refusal === null) this.#refusals = 0;
     else if (this.#cancelRetry === null) {
       this.#refusals += 1;
       this.#cancelRetry = clock.after(
         backoffMs(refusalBackoff, this.#refusals, () => 1),
         () => {
           this.#cancelRetry = null;
-          cleanup.isDue = true;
+          this.#isNamedWanted = true;
           store.touchAll();
           this.wake();
         },
       );
     }
   }
+}
+
+function keyOf({ kind, id }: RecordKey): string {
+  return `${kind}/${id}`;
 }
 
 /** The same messages with `offline`, which comes first: the broker keeps an old value of the device. */

@@ -163,8 +163,8 @@ export function newKept(save: Save = () => Promise.resolve()) {
     ),
     /** By sonic: its last commands and its last movement. */
     valves: keep(byId(valveRecord)),
-    /** Devices that may have messages on the broker, as `kind/id`. */
-    devices: keep(ids(saveIn.aMinute)),
+    /** Devices and incidents that may have messages on the broker, as `kind/id`. Nothing else remembers them. */
+    devices: keep(ids(saveIn.now)),
     /** Base topics under which this run or earlier ones have published. */
     baseTopics: keep(ids(saveIn.now)),
     /** Discovery prefixes under which this run or earlier ones have published. */

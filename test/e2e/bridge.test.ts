@@ -16,7 +16,7 @@ const pages = 2;
 
 /** The topics that the broker keeps for the bridge. */
 const retainedTopics = () =>
-  [...mqtt.last.keys()].filter((topic) => !/\/(event|incident|status|set)$/.test(topic));
+  [...mqtt.last.keys()].filter((topic) => !/\/(event|hello|incident|status|set)$/.test(topic));
 const discovery = (id: string) => `homeassistant/device/sonic2mqtt_${id}/config`;
 const announcements = () => mqtt.messages.filter(({ topic }) => topic.endsWith('/incident'));
 

@@ -280,7 +280,7 @@ describe('a broker that', () => {
     home.wire.play({
       fromBridge: (packet, connection) => {
         const isAsking =
-          packet.cmd === 'subscribe' && packet.subscriptions.some(({ topic }) => topic.includes('/config'));
+          packet.cmd === 'subscribe' && packet.subscriptions.some(({ topic }) => topic.endsWith('/usage'));
         if (isAsking) connection.hangUp();
         return isAsking;
       },

@@ -43,21 +43,6 @@ describe('a broker', () => {
     home.bridge.kill();
   });
 
-  it('that shows nothing for a while, as a cluster that has lost a node, has lost nothing', async () => {
-    const home = await startHome();
-    await home.pass(5 * minuteMs);
-    const from = home.messages.length;
-    for (let time = 0; time < 4; time++) {
-      home.broker.shownShare = 0;
-      await home.pass(119 * secondMs);
-      home.broker.shownShare = 1;
-      await home.pass(150 * secondMs);
-    }
-    expect(home.linesFrom(0).filter((line) => /has deleted/.test(line))).toEqual([]);
-    expect(home.messages.slice(from).filter(({ topic }) => topic.startsWith('homeassistant/'))).toEqual([]);
-    home.bridge.kill();
-  });
-
   it.each([
     ['deleted a discovery message', ''],
     ['replaced a discovery message by something else', 'gone'],
@@ -69,9 +54,13 @@ describe('a broker', () => {
     const home = await startHome();
     await home.pass(5 * minuteMs);
     const before = pictureOf(home);
-    home.broker.forge(`homeassistant/device/sonic2mqtt_${home.sonicId}/config`, payload);
-    await home.pass(7 * minuteMs);
-    expectWhole(home, before);
+    const topic = `homeassistant/device/sonic2mqtt_${home.sonicId}/config`;
+    home.broker.publish(topic, payload, true);
+    const from = home.messages.length;
+    await home.pass(10 * secondMs);
+    expect(pictureOf(home)).toEqual(before);
+    const deleted = home.messages.slice(from).filter(({ payload: text, retain }) => retain && text === '');
+    expect(deleted).toEqual([]);
     const lines = home.linesFrom(0).filter((line) => /has deleted or replaced discovery/.test(line));
     expect(lines).toHaveLength(1);
     home.bridge.kill();
@@ -80,45 +69,41 @@ describe('a broker', () => {
   it.each([
     ['all that it keeps', () => true],
     ['what it keeps of valves', (topic: string) => topic.includes('/sonic/')],
-  ])(
-    'that sends %s only after its answer to the ping loses nothing, and keeps nothing stale',
-    async (_, isLate) => {
-      const home = new Home({ isWired: true, cloud: { sonics: 2 } });
-      await home.start();
-      await home.pass(5 * minuteMs);
-      const before = pictureOf(home);
-      await home.stop();
-      const stale = ['', '/availability', '/usage'].map((path) => `sonic2mqtt/sonic/gone${path}`);
-      for (const topic of stale) home.broker.publish(topic, '{}', true);
-      home.wire.play({
-        fromBroker: (packet, way) => {
-          if (packet.cmd !== 'publish' || !packet.retain || !isLate(packet.topic)) return false;
-          home.time.after(1_000, () => way.toBridge(packet));
-          return true;
-        },
-      });
-      const from = home.messages.length;
-      await home.start();
-      await home.pass(10 * secondMs);
-      const deleted = home.messages.slice(from).filter(({ payload, retain }) => retain && payload === '');
-      expect(deleted.map(({ topic }) => topic).toSorted()).toEqual(stale);
-      await home.pass(5 * minuteMs);
-      expectWhole(home, before);
-      await home.stop();
-    },
-  );
+  ])('that sends %s only after its answer to the ping loses nothing', async (_, isLate) => {
+    const home = new Home({ isWired: true, cloud: { sonics: 2 } });
+    await home.start();
+    await home.pass(5 * minuteMs);
+    const before = pictureOf(home);
+    await home.stop();
+    home.wire.play({
+      fromBroker: (packet, way) => {
+        if (packet.cmd !== 'publish' || !packet.retain || !isLate(packet.topic)) return false;
+        home.time.after(1_000, () => way.toBridge(packet));
+        return true;
+      },
+    });
+    await home.start();
+    await home.pass(5 * minuteMs);
+    expectWhole(home, before);
+    await home.stop();
+  });
 
-  it('that got devices back from an old disk loses them again', async () => {
+  it('that has devices of a lost state file, and an account without them, loses them', async () => {
     const home = await startHome();
-    const ghost = 'homeassistant/device/sonic2mqtt_ghost/config';
-    const availability = [{ topic: 'sonic2mqtt/bridge/state' }];
-    home.broker.cut();
-    home.broker.publish(ghost, JSON.stringify({ availability, components: {} }), true);
-    home.broker.publish('sonic2mqtt/sonic/ghost', '{}', true);
-    await home.pass(6 * minuteMs);
-    for (const topic of [ghost, 'sonic2mqtt/sonic/ghost'])
-      expect(home.broker.retained.has(topic)).toBe(false);
-    home.bridge.kill();
+    const [, gone = ''] = home.world.sonics.ids;
+    await home.stop();
+    home.disk.files.clear();
+    home.world.removeSonic(gone);
+    const from = home.messages.length;
+    await home.start();
+    await home.pass(5 * minuteMs);
+    const said = home.messages
+      .slice(from)
+      .filter(({ topic }) => topic === `sonic2mqtt/sonic/${gone}/availability`)
+      .map(({ payload }) => payload);
+    expect(said).toEqual(['offline', '']);
+    expect([...home.broker.retained.keys()].filter((topic) => topic.includes(gone))).toEqual([]);
+    await home.stop();
   });
 
   it('that refuses to forget a closed incident is asked again, and health says so until it has', async () => {
@@ -147,37 +132,12 @@ describe('a broker', () => {
     world.removeSonic(sonicId);
     home.broker.refuses = (topic) => topic === `sonic2mqtt/sonic/${sonicId}/availability`;
     await home.start();
-    // The scans at the start find the messages of the valve, and no later ones do.
     await home.pass(5 * minuteMs);
     expect(home.text(`sonic/${sonicId}/availability`)).toBe('online');
     home.broker.refuses = () => false;
     await home.pass(11 * minuteMs);
     expect([...home.broker.retained.keys()].filter((topic) => topic.includes(sonicId))).toEqual([]);
     expect(home.json('bridge/health').status).toBe('ok');
-    await home.stop();
-  });
-
-  it('that got an incident from another bridge keeps it until a list that is asked for later is without it', async () => {
-    const home = new Home({ config: { schedules: { incidents: '5m' } } });
-    await home.start();
-    await home.pass(3 * minuteMs);
-    // Opened after the list that this bridge has read, and announced by a bridge that has gone since.
-    const { id, ...record } = home.world.openIncident({ type: 'long_flow_alert', sonicId: home.sonicId });
-    home.broker.cut();
-    for (const [incident, fields] of [
-      [id, record],
-      ['ghost', { open: true }],
-    ] as const)
-      home.broker.publish(
-        `sonic2mqtt/incident/${incident}`,
-        JSON.stringify({ id: incident, ...fields }),
-        true,
-      );
-    const from = home.messages.length;
-    await home.pass(6 * minuteMs);
-    const deleted = home.messages.slice(from).filter(({ payload, retain }) => retain && payload === '');
-    expect(deleted.map(({ topic }) => topic)).toEqual(['sonic2mqtt/incident/ghost']);
-    expect(home.json(`incident/${id}`).open).toBe(true);
     await home.stop();
   });
 
@@ -192,6 +152,9 @@ describe('a broker', () => {
       'homeassistant/sensor/somebody/config': '{}',
       'sonic2mqtt/notes': 'mine',
       'sonic2mqtt/sonic/attic/notes/mine': 'too',
+      // Of a device that neither the state file nor the account knows.
+      'sonic2mqtt/sonic/attic': '{}',
+      'sonic2mqtt/incident/attic': '{}',
       'another/sonic/attic': '{}',
     };
     const before = broker.retained.get(config);
@@ -208,7 +171,6 @@ describe('a broker', () => {
         expect([topic, broker.retained.get(topic)]).toEqual([topic, text]);
     };
     expectTruth();
-    // A new run looks at what is there, and sweeps.
     await home.restart();
     await home.pass(5 * minuteMs);
     expectTruth();

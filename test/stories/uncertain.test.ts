@@ -339,7 +339,7 @@ describe('a refusal as the first answer after a start', () => {
       await home.restart();
       expect(has('switch_auto_shut_off')).toBe(false);
       const removals = home.linesFrom(0).filter((line) => line.includes('removing entities'));
-      expect(removals).toHaveLength(1);
+      expect(removals).toHaveLength(wereShown ? 1 : 0);
       home.strike = () => null;
       await home.restart();
       expect(has('switch_auto_shut_off')).toBe(true);

@@ -174,11 +174,7 @@ describe('health', () => {
       { connection: { ...connection, unreadTopic: 'a/b' } },
       'broker',
     ],
-    [
-      'Another bridge',
-      { otherBridges: { problem: 'Another bridge', announcer: null, unannouncedCount: 0 } },
-      'broker',
-    ],
+    ['Another bridge', { otherBridges: { problem: 'Another bridge' } }, 'broker'],
     ['The disk is full', { state: { problem: 'The disk is full', lockProblem: null } }, undefined],
     ['The port is in use', { httpProblem: 'The port is in use' }, undefined],
   ])('is degraded: %s', (reason, changes, stops) => {

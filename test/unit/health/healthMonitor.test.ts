@@ -40,7 +40,7 @@ async function startMonitor(record: object) {
     refusedEvent: null,
     refusedSubscriptions: null,
   });
-  const retained = Object.assign(new EventEmitter(), { refusal: null });
+  const mirror = Object.assign(new EventEmitter(), { refusal: null });
   const poller = Object.assign(new EventEmitter(), {
     isFirstReading: false,
     refused: noneRefused(),
@@ -54,12 +54,9 @@ async function startMonitor(record: object) {
       },
     },
   });
-  const otherBridges = Object.assign(new EventEmitter(), {
-    problem: null,
-    announcer: null,
-    unannouncedCount: 0,
-  });
-  const parts = { client, state, store, poller, connection, retained, otherBridges, clock, log };
+  const otherBridges = Object.assign(new EventEmitter(), { problem: null });
+  const announcers = Object.assign(new EventEmitter(), { announcer: null, unannouncedCount: 0 });
+  const parts = { client, state, store, poller, connection, mirror, otherBridges, announcers, clock, log };
   const monitor = new HealthMonitor(parts as unknown as HealthParts);
   onTestFinished(() => monitor.stop());
   const events: (readonly [event: string, fields: object])[] = [];
@@ -149,8 +146,9 @@ it('shows another start once the clock was set, and not each time that two clock
     store: emitter,
     poller: emitter,
     connection: emitter,
-    retained: emitter,
+    mirror: emitter,
     otherBridges: emitter,
+    announcers: emitter,
     clock,
   };
   const monitor = new HealthMonitor(parts as unknown as HealthParts);

@@ -1,0 +1,69 @@
+import type { Connection } from '../broker/connection.ts';
+import type { BrokerMessage } from '../broker/message.ts';
+import { isSafeId } from '../cloud/decoders.ts';
+import { isCommandPath } from '../homeassistant/command.ts';
+import { documentPaths, readDiscovery, type Target, type Topics } from '../homeassistant/topics.ts';
+
+/** How many exact topics are read at a time. */
+export const maxTopicsAtOnce = 100;
+
+/**
+ * Reads the retained messages under these filters. `found` is called for each message. Unless `isEnough` returns true
+ * once most brokers have sent all of them, later ones are awaited for a while.
+ */
+export function readRetained(
+  connection: Connection,
+  filters: readonly string[],
+  found: (topic: string, payload: string) => void,
+  isEnough?: () => boolean,
+): Promise<void> {
+  const note = ({ topic, payload, isRetained }: BrokerMessage) => {
+    if (isRetained && payload !== '') found(topic, payload);
+  };
+  return connection.readRetained(filters, note, isEnough);
+}
+
+/** Reads the retained messages of exact topics, which every broker shows. */
+export async function readTopics(
+  connection: Connection,
+  topics: readonly string[],
+  found: (topic: string, payload: string) => void,
+): Promise<void> {
+  for (let start = 0; start < topics.length; start += maxTopicsAtOnce)
+    await readRetained(connection, topics.slice(start, start + maxTopicsAtOnce), found);
+}
+
+/** Whether a bridge of these topics has published the message. Discovery messages name their bridge. */
+export function isOwnMessage(topics: Topics, topic: string, payload: string): boolean {
+  if (topics.discovered(topic) !== null) {
+    return readDiscovery(payload)?.stateTopic === topics.bridge('state');
+  }
+  const target = topics.parse(topic);
+  return target !== null && (isDocument(target) || isCommand(target));
+}
+
+/** Whether a bridge retains messages there. Other clients may use topics such as `sonic/garden/moisture`. */
+export function isDocument({ kind, id, path }: Target): boolean {
+  const paths: readonly string[] = documentPaths[kind];
+  return (kind === 'bridge' || isSafeId(id)) && paths.includes(path);
+}
+
+function isCommand({ kind, id, path }: Target): boolean {
+  if (kind === 'bridge' && path.startsWith('request/')) return true;
+  return (kind === 'bridge' || isSafeId(id)) && isCommandPath(kind, path);
+}
+
+/** The object in a JSON text; an empty one if there is none. */
+export function objectIn(payload: string): object {
+  try {
+    const value: unknown = JSON.parse(payload);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** A number of retained messages, for people. */
+export function messageCount(messages: number): string {
+  return `${messages.toLocaleString('en-US')} retained ${messages === 1 ? 'message' : 'messages'}`;
+}

@@ -1,0 +1,432 @@
+import { EventEmitter } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import type { Log } from '../../../src/base/log.ts';
+import type { Connection } from '../../../src/broker/connection.ts';
+import { Mirror } from '../../../src/broker/mirror.ts';
+import { NotConnectedError } from '../../../src/broker/notConnectedError.ts';
+import { brokerKinds, connected, startEmbedded } from '../../support/brokers.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
+import { logLines } from '../../support/logLines.ts';
+import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
+import { type MqttWatcher, watchTopics } from '../../support/mqttWatcher.ts';
+import { settle } from '../../support/passTime.ts';
+import { startTcpProxy } from '../../support/tcpProxy.ts';
+import { waitFor } from '../../support/waitFor.ts';
+
+const onMosquitto = it.skipIf(!mosquittoAvailable());
+
+/** What is retained on a broker, a connection to it and someone who watches. */
+async function startMirror(url: string, watched = url, protocolVersion: 4 | 5 = 4) {
+  const opened = await connected(url, { protocolVersion });
+  const watcher = await watchTopics(watched, '#');
+  return { ...opened, watcher, mirror: new Mirror(opened.connection, systemClock, opened.lines.log) };
+}
+
+/** What came on the watched topics, as `topic=payload`. */
+const seen = (watcher: MqttWatcher) => watcher.messages.map(({ topic, text }) => `${topic}=${text}`);
+
+/** A mirror of a broker that answers so. */
+function mirrorOn(
+  publish: (topic: string, payload: string) => Promise<void>,
+  log: Log = logLines().log,
+): Mirror {
+  const used = { isConnected: true, publish, forgetRefusedEvents: () => {}, isEchoed: () => false };
+  return new Mirror(Object.assign(new EventEmitter(), used) as unknown as Connection, systemClock, log);
+}
+
+/** The topics at which the broker has, or may have, a message with unknown content. */
+const unknownIn = (mirror: Mirror, ...topics: readonly string[]) =>
+  topics.filter((topic) => mirror.mayHave(topic) && !mirror.isKnown(topic));
+
+/** Waits until the watcher has seen all that was published before. */
+async function caughtUp(watcher: MqttWatcher): Promise<void> {
+  const end = `end-${performance.now()}`;
+  await watcher.publish('end', end);
+  await waitFor(() => watcher.messages.at(-1)?.text === end, { what: 'the end' });
+}
+
+describe.each(brokerKinds)('on $name, retained messages', ({ isInstalled, protocolVersion, start }) => {
+  const here = it.skipIf(!isInstalled);
+
+  here('are published when they change, and only then', async () => {
+    const { url } = await start();
+    const { mirror, watcher } = await startMirror(url, url, protocolVersion);
+    mirror.want('a', '1');
+    mirror.want('a', '1');
+    mirror.want('a', '2');
+    mirror.want('b', '2');
+    mirror.want('a', '2');
+    await mirror.waitForAnswers();
+    await caughtUp(watcher);
+    expect(seen(watcher).slice(0, -1)).toEqual(['a=1', 'a=2', 'b=2']);
+    const late = await watchTopics(url, '#');
+    expect([...late.last]).toEqual(
+      expect.arrayContaining([
+        ['a', '2'],
+        ['b', '2'],
+      ]),
+    );
+  });
+
+  here('arrive to the letter, short or long, in any script', async () => {
+    const { url } = await start();
+    const { mirror, watcher } = await startMirror(url, url, protocolVersion);
+    const text = 'Küche – 台所 – 🚰 – ';
+    for (const times of [1, 400, 600, 5_000]) mirror.want(`many/${times}`, text.repeat(times));
+    await mirror.waitForAnswers();
+    await caughtUp(watcher);
+    for (const times of [1, 400, 600, 5_000]) {
+      expect(watcher.last.get(`many/${times}`) === text.repeat(times), `${times} times`).toBe(true);
+    }
+  });
+
+  here('are all published again once they are forgotten', async () => {
+    const { url } = await start();
+    const { mirror, watcher } = await startMirror(url, url, protocolVersion);
+    mirror.want('a', '1');
+    mirror.want('b', '1');
+    await mirror.waitForAnswers();
+    mirror.forget();
+    expect(mirror.has('a', '1')).toBe(false);
+    mirror.want('a', '1');
+    await mirror.waitForAnswers();
+    await caughtUp(watcher);
+    expect(seen(watcher).slice(0, -1)).toEqual(['a=1', 'b=1', 'a=1']);
+    expect(unknownIn(mirror, 'a', 'b')).toEqual(['b']);
+  });
+
+  here('are deleted once, however often that is asked for before the broker has answered', async () => {
+    const { url } = await start();
+    const { mirror, watcher } = await startMirror(url, url, protocolVersion);
+    mirror.want('a', '1');
+    mirror.drop('a');
+    mirror.drop('a');
+    mirror.want('a', '2');
+    mirror.drop('a');
+    await mirror.waitForAnswers();
+    await caughtUp(watcher);
+    expect(seen(watcher).slice(0, -1)).toEqual(['a=1', 'a=', 'a=2', 'a=']);
+  });
+
+  here('are deleted where they are or may be, and nowhere else', async () => {
+    const { url } = await start();
+    const { mirror, watcher } = await startMirror(url, url, protocolVersion);
+    await watcher.publish('stale', 'old', { retain: true });
+    mirror.found('stale');
+    mirror.want('own', '1');
+    expect(unknownIn(mirror, 'own', 'stale', 'never')).toEqual(['stale']);
+    for (const topic of ['own', 'stale', 'never']) mirror.drop(topic);
+    await mirror.waitForAnswers();
+    for (const topic of ['own', 'stale', 'never']) mirror.drop(topic);
+    await caughtUp(watcher);
+    expect(seen(watcher).slice(0, -1).toSorted()).toEqual(['own=', 'own=1', 'stale=', 'stale=old']);
+    expect(mirror.size).toBe(0);
+    expect((await watchTopics(url, '#')).last.size).toBe(0);
+  });
+});
+
+describe('retained messages', () => {
+  it('that were found on the broker are stale until they are put', async () => {
+    const { mirror } = await startMirror((await startEmbedded()).url);
+    mirror.found('a');
+    mirror.want('b', '1');
+    mirror.found('b');
+    expect([mirror.isKnown('a'), mirror.isKnown('b'), mirror.isKnown('c')]).toEqual([false, true, false]);
+    expect(unknownIn(mirror, 'a', 'b', 'c')).toEqual(['a']);
+    mirror.want('a', '1');
+    expect(unknownIn(mirror, 'a', 'b', 'c')).toEqual([]);
+    expect([mirror.has('a', '1'), mirror.has('a', '2'), mirror.has('c', '1')]).toEqual([true, false, false]);
+  });
+
+  it('that are put, deleted and put again in one go end as they were put last', async () => {
+    const { url } = await startEmbedded();
+    const { mirror } = await startMirror(url);
+    mirror.want('a', '1');
+    mirror.drop('a');
+    mirror.want('a', '2');
+    await mirror.waitForAnswers();
+    expect(mirror.has('a', '2')).toBe(true);
+    expect((await watchTopics(url, 'a')).last.get('a')).toBe('2');
+  });
+
+  it('that a broker does not take leave what it had before, and those to be deleted stay to be deleted', async () => {
+    const publish = () => Promise.reject(new Error('packet too large'));
+    const lines = logLines('info');
+    const mirror = mirrorOn(publish, lines.log);
+    for (const topic of ['wanted', 'unwanted']) mirror.found(topic);
+    for (let times = 0; times < 2; times++) {
+      mirror.want('wanted', 'x');
+      mirror.drop('unwanted');
+      await mirror.waitForAnswers();
+    }
+    expect(unknownIn(mirror, 'wanted', 'unwanted')).toEqual(['wanted', 'unwanted']);
+    expect(lines.messages).toEqual([
+      'warn: The MQTT broker rejected wanted: packet too large',
+      'warn: The MQTT broker rejected unwanted: packet too large',
+    ]);
+  });
+
+  it('that a broker has never taken are nothing to delete, once they are not wanted or in one go', async () => {
+    const published: string[] = [];
+    const publish = (topic: string, payload: string) => {
+      published.push(`${topic}=${payload}`);
+      return Promise.reject(new Error('Not authorized'));
+    };
+    const mirror = mirrorOn(publish, logLines().log);
+    mirror.want('incident/1', 'x');
+    await mirror.waitForAnswers();
+    expect([mirror.refusal !== null, mirror.size]).toEqual([true, 0]);
+    mirror.drop('incident/1');
+    await mirror.waitForAnswers();
+    expect(published).toEqual(['incident/1=x']);
+    mirror.want('incident/2', 'x');
+    mirror.drop('incident/2');
+    await mirror.waitForAnswers();
+    expect([mirror.refusal !== null, mirror.size]).toEqual([false, 0]);
+  });
+
+  it('of which a broker refuses the deletion are refused until it takes that', async () => {
+    let isFull = false;
+    const publish = () => (isFull ? Promise.reject(new Error('quota exceeded')) : Promise.resolve());
+    const mirror = mirrorOn(publish, logLines().log);
+    const clear = async (topic: string) => {
+      mirror.drop(topic);
+      await mirror.waitForAnswers();
+    };
+    mirror.want('own', 'x');
+    await mirror.waitForAnswers();
+    isFull = true;
+    for (let times = 0; times < 2; times++) {
+      await clear('own');
+      expect(mirror.refusal).toMatchObject({ topic: 'own' });
+      mirror.forget();
+    }
+    isFull = false;
+    await clear('own');
+    expect(mirror.refusal).toBeNull();
+  });
+
+  it('that a broker may have, although it takes them no more, stay to be deleted', async () => {
+    let answer = () => Promise.resolve();
+    const mirror = mirrorOn(() => answer());
+    mirror.want('taken', 'x');
+    await mirror.waitForAnswers();
+    answer = () => Promise.reject(new NotConnectedError());
+    mirror.want('lost', 'x');
+    await mirror.waitForAnswers();
+    answer = () => Promise.reject(new Error('Not authorized'));
+    mirror.want('found', 'x');
+    mirror.found('found');
+    await mirror.waitForAnswers();
+    for (const topic of ['taken', 'lost', 'found']) mirror.want(topic, 'y');
+    for (const topic of ['taken', 'lost', 'found']) mirror.drop(topic);
+    await mirror.waitForAnswers();
+    expect(unknownIn(mirror, 'taken', 'lost', 'found')).toEqual(['taken', 'lost', 'found']);
+  });
+
+  it('that a broker has refused are deleted all the same once nothing is to be there', async () => {
+    let answer = () => Promise.resolve();
+    const mirror = mirrorOn(() => answer());
+    for (const topic of ['wanted', 'stale']) mirror.want(topic, 'online');
+    await mirror.waitForAnswers();
+    answer = () => Promise.reject(new Error('Not authorized'));
+    for (const topic of ['wanted', 'stale', 'new']) mirror.want(topic, 'offline');
+    await mirror.waitForAnswers();
+    expect(unknownIn(mirror, 'wanted', 'stale', 'new')).toEqual(['wanted', 'stale']);
+    answer = () => Promise.resolve();
+    mirror.want('wanted', 'offline');
+    for (const topic of ['stale', 'new']) mirror.drop(topic);
+    await mirror.waitForAnswers();
+    expect([mirror.has('wanted', 'offline'), mirror.size, mirror.refusal]).toEqual([true, 1, null]);
+  });
+
+  it('that a broker refuses are logged up to the tenth, and count as refused until it accepts them', async () => {
+    let isFull = true;
+    const publish = () => (isFull ? Promise.reject(new Error('quota exceeded')) : Promise.resolve());
+    const lines = logLines('info');
+    const mirror = mirrorOn(publish, lines.log);
+    for (const topic of Array.from({ length: 30 }, (_, index) => `many/${index}`)) {
+      mirror.want(topic, 'x');
+    }
+    await mirror.waitForAnswers();
+    expect(lines.messages).toHaveLength(10);
+    expect(lines.messages.at(-1)).toBe(
+      'warn: The MQTT broker rejected many/9: quota exceeded. Further ones are logged at level debug',
+    );
+    expect(mirror.refusal).not.toBeNull();
+    isFull = false;
+    for (const topic of Array.from({ length: 30 }, (_, index) => `many/${index}`)) {
+      mirror.want(topic, 'x');
+    }
+    await mirror.waitForAnswers();
+    expect(mirror.refusal).toBeNull();
+  });
+
+  it('are not swept where one was refused, though an earlier one is taken only afterwards', async () => {
+    const answers: ((error?: Error) => void)[] = [];
+    const publish = () =>
+      new Promise<void>((resolve, reject) => {
+        answers.push((error) => (error ? reject(error) : resolve()));
+      });
+    const mirror = mirrorOn(publish, logLines('info').log);
+    for (const payload of ['x', 'y']) mirror.want('state', payload);
+    answers[1]?.(new Error('quota exceeded'));
+    await settle();
+    answers[0]?.();
+    await mirror.waitForAnswers();
+    expect([mirror.refusal !== null, mirror.isKnown('state')]).toEqual([true, false]);
+  });
+
+  onMosquitto('wait for acknowledgements when there are many, so that memory is bounded', async () => {
+    const mosquitto = await startMosquitto();
+    const { connection, lines } = await connected(mosquitto.url);
+    const mirror = new Mirror(connection, systemClock, lines.log);
+    await mosquitto.kill('SIGSTOP');
+    let passes = 0;
+    const passing = (async () => {
+      for (; passes < 100; passes++) {
+        await mirror.waitForRoom();
+        mirror.want(`many/${passes}`, 'x');
+      }
+    })();
+    await settle();
+    expect(passes).toBe(64);
+    await mosquitto.kill('SIGCONT');
+    await passing;
+    await mirror.waitForAnswers();
+    expect(mirror.has('many/99', 'x')).toBe(true);
+  });
+
+  it('all arrive, however many there are', async () => {
+    const { url } = await startEmbedded();
+    const { mirror, watcher } = await startMirror(url);
+    for (let index = 0; index < 500; index++) mirror.want(`many/${index}`, 'x');
+    await mirror.waitForAnswers();
+    await caughtUp(watcher);
+    expect(watcher.last.size).toBe(501);
+  });
+
+  it('are not published, queued or taken for published while the broker is away', async () => {
+    const { url, port } = await startEmbedded();
+    const proxy = await startTcpProxy(port);
+    const { mirror, connection, watcher, lines } = await startMirror(`mqtt://127.0.0.1:${proxy.port}`, url);
+    mirror.want('a', '1');
+    await mirror.waitForAnswers();
+    proxy.cut();
+    await waitFor(() => !connection.isConnected, { what: 'the loss to be noticed' });
+    mirror.want('a', 'while away');
+    mirror.want('new', 'while away');
+    mirror.drop('a');
+    expect([mirror.has('a', '1'), mirror.has('new', 'while away')]).toEqual([true, false]);
+    proxy.repair();
+    await waitFor(() => connection.isConnected, { what: 'the connection to be back' });
+    mirror.want('a', '2');
+    await mirror.waitForAnswers();
+    await caughtUp(watcher);
+    expect(seen(watcher).slice(0, -1)).toEqual(['a=1', 'a=2']);
+    expect(lines.text).not.toContain('did not take');
+  });
+
+  onMosquitto('that are lost on their way are unknown, without a line for each', async () => {
+    const mosquitto = await startMosquitto();
+    const { connection, lines } = await connected(mosquitto.url);
+    const mirror = new Mirror(connection, systemClock, lines.log);
+    await mosquitto.kill('SIGSTOP');
+    for (let index = 0; index < 20; index++) mirror.want(`lost/${index}`, 'x');
+    await mosquitto.kill('SIGKILL');
+    await mirror.waitForAnswers();
+    expect([mirror.size, mirror.isKnown('lost/0'), mirror.isKnown('lost/19')]).toEqual([20, false, false]);
+    expect(lines.text).not.toContain('did not take');
+  });
+
+  onMosquitto('that the broker refuses are said once, and stay unknown', async () => {
+    const { url } = await startMosquitto({ permitted: ['allowed'] });
+    const { connection, lines } = await connected(url);
+    const mirror = new Mirror(connection, systemClock, lines.log);
+    for (const payload of ['1', '1', '2']) {
+      mirror.want('forbidden', payload);
+      mirror.want('allowed', payload);
+      await mirror.waitForAnswers();
+      expect([mirror.has('forbidden', payload), mirror.has('allowed', payload)]).toEqual([false, true]);
+    }
+    expect(lines.messages.filter((line) => line.startsWith('warn'))).toEqual([
+      'warn: The MQTT broker rejected forbidden: Publish error: Not authorized',
+    ]);
+    expect([mirror.mayHave('forbidden'), mirror.refusal?.topic]).toEqual([false, 'forbidden']);
+  });
+});
+
+describe('with MQTT 3.1.1, a message that the broker acknowledges', () => {
+  /** A broker that sends back what it stores, but no payload that is too long. */
+  function startSilentBroker({ isReadable = true } = {}) {
+    const clock = new FakeClock();
+    const lines = logLines('info');
+    let limit = 5;
+    const connection = Object.assign(new EventEmitter(), {
+      isConnected: true,
+      publish: (topic: string, payload: string) => {
+        if (payload.length <= limit && isReadable)
+          queueMicrotask(() => connection.emit('message', { topic, payload }));
+        return Promise.resolve();
+      },
+      forgetRefusedEvents: () => {},
+      isEchoed: (topic: string) => topic !== 'unheard',
+    });
+    const mirror = new Mirror(connection as unknown as Connection, clock, lines.log);
+    const settled = async () => {
+      await mirror.waitForAnswers();
+      await clock.advance(6_000);
+    };
+    const setLimit = (bytes: number) => {
+      limit = bytes;
+    };
+    return { mirror, lines, settled, setLimit };
+  }
+
+  it('and does not store is refused, until it comes back', async () => {
+    const { mirror, lines, settled, setLimit } = startSilentBroker();
+    const events: string[] = [];
+    mirror.on('refusal', (topic) => events.push(topic)).on('refusals', () => events.push('all'));
+    mirror.want('short', 'fits');
+    mirror.want('long', 'too long');
+    mirror.want('unheard', 'too long');
+    await settled();
+    expect(mirror.refusal).toMatchObject({ topic: 'long', reason: 'acknowledged but not stored' });
+    expect(mirror.isRefused('short') || mirror.isRefused('unheard')).toBe(false);
+    // The acknowledgement of the next attempt is no proof.
+    mirror.want('long', 'too long');
+    await mirror.waitForAnswers();
+    expect(mirror.isRefused('long')).toBe(true);
+    await settled();
+    expect(lines.messages).toEqual(['warn: The MQTT broker rejected long: acknowledged but not stored']);
+    setLimit(100);
+    mirror.want('long', 'too long');
+    await settled();
+    expect([mirror.refusal, mirror.has('long', 'too long')]).toEqual([null, true]);
+    expect(events).toEqual(['long', 'all', 'long', 'all']);
+  });
+
+  it('is not refused if the bridge may not read at all', async () => {
+    const { mirror, settled } = startSilentBroker({ isReadable: false });
+    mirror.want('short', 'fits');
+    await settled();
+    expect(mirror.refusal).toBeNull();
+  });
+
+  onMosquitto('and drops for its size is refused', async () => {
+    const { url } = await startMosquitto({ hasDefaultQueue: true, lines: ['message_size_limit 1000'] });
+    const { connection, lines } = await connected(url, { protocolVersion: 4, echoed: ['state/+'] });
+    const mirror = new Mirror(connection, systemClock, lines.log);
+    const long = 'x'.repeat(2_000);
+    mirror.want('state/short', 'x');
+    mirror.want('state/long', long);
+    await mirror.waitForAnswers();
+    expect(mirror.refusal).toBeNull();
+    await waitFor(() => mirror.isRefused('state/long'), { what: 'the refusal', timeoutMs: 20_000 });
+    expect([...(await watchTopics(url, '#')).last.keys()]).toEqual(['state/short']);
+    mirror.want('state/long', 'short again');
+    await waitFor(() => mirror.refusal === null, { what: 'the acceptance' });
+    mirror.stop();
+  });
+});
