@@ -73,13 +73,17 @@ interface Surroundings {
  * these parts. At the start, `Daemon` tells the publisher how far the reading is: `lists`, `details`, `running`.
  */
 
-/** Builds the parts in the order of their dependencies. */
+/**
+ * Builds the parts in the order of their dependencies. What many of them use is in `tools`, `base` and `known`. Each part
+ * takes of it what its options name.
+ */
 function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Surroundings) {
   const { clock = systemClock, random = Math.random, disk, dispatcher, dial, findBroker } = surroundings;
   const { cloud, homeassistant, valve, control, stale_after: staleAfterMs } = config;
   const { enabled: isHomeAssistantOn, status_topic: statusTopic, language } = homeassistant;
   const requestTimeoutMs = cloud.request_timeout;
   const topics = topicsOf(config);
+  const tools = { topics, statusTopic, clock, random, log };
 
   const account = { baseUrl: cloud.base_url, email: cloud.email };
   const state = new StateFile(config.data_dir, log, clock, disk);
@@ -93,68 +97,30 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   const broker = bridgeOptions(config, secrets, findBroker);
   const connection = new Connection(broker, clock, random, log, dial);
   const mirror = new Mirror(connection, clock, log);
+  const base = { ...tools, state, client, connection, mirror };
 
   const selection = config.filters.properties;
   const store = new Store({ selection, kept: state.kept, clock });
   const { schedules } = config;
-  const poller = new Poller({
-    client,
-    store,
-    state,
-    schedules,
-    timezone: schedules.timezone,
-    staleAfterMs,
-    requestTimeoutMs,
-    clock,
-    random,
-    log,
-  });
+  const { timezone } = schedules;
+  const poller = new Poller({ ...base, store, schedules, timezone, staleAfterMs, requestTimeoutMs });
 
   const otherBridges = new OtherBridges(topics, connection, clock, random);
   otherBridges.on('changed', () => poller.setSharingTopics(otherBridges.problem !== null));
   const announcers = new Announcers(topics, connection, mirror, clock);
-  const health = new HealthMonitor({
-    client,
-    connection,
-    mirror,
-    state,
-    store,
-    poller,
-    otherBridges,
-    announcers,
-    clock,
-    log,
-  });
-  const bridgeState = new BridgeState({
-    topics,
-    shownConfiguration: redactedConfig(config),
-    client,
-    store,
-    poller,
-    otherBridges,
-    health,
-    clock,
-    log,
-  });
+  const known = { ...base, store, poller, otherBridges, announcers };
+  const health = new HealthMonitor(known);
+  const bridgeState = new BridgeState({ ...known, health, shownConfiguration: redactedConfig(config) });
 
   const outcomes = new Outcomes(topics, store, log);
   const commands = new CommandRouter({
-    topics,
+    ...known,
     control,
-    statusTopic,
-    client,
-    connection,
-    store,
-    poller,
-    state,
     bridge: bridgeState,
-    otherBridges,
     outcomes,
     requestTimeoutMs,
     confirmTimeoutMs: valve.confirm_timeout,
     confirmIntervalMs: valve.confirm_interval,
-    clock,
-    log,
   });
 
   const discovery = new DiscoveryMessages(mirror, announcers, clock, log);
@@ -169,103 +135,34 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
       moment: (propertyId) => ({
         bridge: bridgeState.facts,
         now: clock.now(),
-        timezone: store.timezoneOf(propertyId) ?? schedules.timezone,
+        timezone: store.timezoneOf(propertyId) ?? timezone,
       }),
       offers: (operation) => missingPermission(operation, control) === null && client.isOffered(operation),
     },
-    state,
-    connection,
-    mirror,
-    store,
-    poller,
+    ...known,
     bridgeState,
     discovery,
-    otherBridges,
-    clock,
-    log,
   });
-  const presence = new Presence({
-    topics,
-    statusTopic,
-    connection,
-    mirror,
-    otherBridges,
-    announcers,
-    discovery,
-    publisher,
-    clock,
-    random,
-    log,
-  });
+  const shown = { ...known, discovery, publisher };
+  const presence = new Presence(shown);
   const events = new BridgeEvents(topics, connection, store, health, clock, log);
   outcomes
     .on('outcome', (outcome) => events.publish('command', outcome))
     .on('showAgain', (kind, id) => publisher.showAgain(kind, id))
     .on('offersChanged', () => publisher.offersChanged());
-  const incidentEvents = new IncidentEvents({
-    topics,
-    isHomeAssistantOn,
-    statusTopic,
-    state,
-    client,
-    connection,
-    store,
-    poller,
-    events,
-    discovery,
-    publisher,
-    clock,
-    log,
-  });
-  const recovery = new Recovery({
-    topics,
-    state,
-    connection,
-    store,
-    otherBridges,
-    incidentEvents,
-    clock,
-    log,
-  });
-  const removeFormer = coalesce(() => removeFormerTopics({ topics, state, connection, mirror, log }));
+  const incidentEvents = new IncidentEvents({ ...shown, isHomeAssistantOn, events });
+  const recovery = new Recovery({ ...known, incidentEvents });
+  const removeFormer = coalesce(() => removeFormerTopics(base));
   publisher.once('published', () => {
     void removeFormer();
     connection.on('connected', () => void removeFormer());
   });
 
-  const snapshots = new Snapshots({
-    client,
-    connection,
-    mirror,
-    store,
-    poller,
-    health,
-    outcomes,
-    publisher,
-    clock,
-    hasDeviceMetrics: config.http.device_metrics,
-  });
+  const hasDeviceMetrics = config.http.device_metrics;
+  const snapshots = new Snapshots({ ...known, health, outcomes, publisher, hasDeviceMetrics });
   return {
-    topics,
-    subscriptions: broker.subscriptions,
-    state,
-    client,
-    connection,
-    store,
-    poller,
-    otherBridges,
-    health,
-    bridgeState,
-    commands,
-    publisher,
-    presence,
-    incidentEvents,
-    announcers,
-    mirror,
-    recovery,
-    snapshots,
-    clock,
-    random,
+    ...{ ...shown, subscriptions: broker.subscriptions, health, bridgeState, commands },
+    ...{ presence, incidentEvents, recovery, snapshots },
   };
 }
 
