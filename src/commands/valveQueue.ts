@@ -136,9 +136,17 @@ export class ValveQueue {
 
   constructor(parts: ValveQueueParts) {
     this.#parts = parts;
-    const { stopping } = parts;
+    const { stopping, store, poller, log } = parts;
     // One listener for each valve that is being read.
     setMaxListeners(0, stopping);
+    store.on('undone', (id) => {
+      const is = store.valveRecord(id).movement?.valve === 'open' ? 'opened' : 'closed';
+      log.warn(
+        { device: id },
+        `Valve ${store.label('sonic', id)} ${is} against the newest command. A command from before the restart may have arrived late. Look at the valve`,
+      );
+      void poller.runNow('sonics');
+    });
     stopping.addEventListener('abort', () => {
       for (const { giveUp } of this.#sending.values()) giveUp.abort(stopping.reason);
     });

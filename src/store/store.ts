@@ -53,6 +53,8 @@ interface StoreEvents {
   readonly incident: [IncidentEvent];
   /** A sonic has another signal. Only the lists of signals show in which property that signal is. */
   readonly relocated: [];
+  /** A valve has moved back after a command had moved it. A command of an earlier run has arrived late. */
+  readonly undone: [sonicId: string];
   /** A pause of the automatic shut-off has changed, also in a property that is not shown. */
   readonly pause: [];
   /** The settings of a property were read, by a request that was sent at that time. An answer to a change is no reading. */
@@ -625,6 +627,7 @@ export class Store extends EventEmitter<StoreEvents> {
     const hasEnded = valves.record(sonic, readAt, table.formerReadAt(id));
     const hasMoved = valveRecords.record(sonic, readAt, table.formerReadAt(id));
     if (hasEnded || hasMoved) this.touch('sonic', id);
+    if (hasMoved === 'undone') this.emit('undone', id);
   }
 
   /** Marks all devices that show records which have changed, come or gone. */

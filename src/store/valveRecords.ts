@@ -69,6 +69,10 @@ const keptCount = 10;
 
 const unfinishedReason = 'sonic2mqtt was restarted before the valve had confirmed the command';
 
+function undoneReason(valve: SettledValve): string {
+  return `the valve was moved, and was then read as ${valve} again. A command from before the restart may have arrived late`;
+}
+
 /**
  * The newest command of each valve, the one that failed, and the last movement. All three are kept over restarts, and found
  * by what was heard of the valve lately.
@@ -126,13 +130,17 @@ export class ValveRecords {
     if (command?.flight) command.flight = until === null ? null : { ...command.flight, until };
   }
 
-  /** Takes the state of a valve, and when its former state was read last. Returns whether its record is another one now. */
-  record({ id, valve_state: state }: Sonic, readAt: number, formerReadAt: number): boolean {
+  /**
+   * Takes the state of a valve, and when its former state was read last. Returns whether its record is another one now, or
+   * whether a command of an earlier run has undone a newer one.
+   */
+  record({ id, valve_state: state }: Sonic, readAt: number, formerReadAt: number): boolean | 'undone' {
     const entry = this.#entry(id);
     const position = settledValve(state);
     if (position === null) entry.leftAt ??= formerReadAt;
-    else this.#arrive(entry, position, readAt, entry.leftAt ?? formerReadAt);
-    return this.#keep(entry);
+    const isUndone = position !== null && this.#arrive(entry, position, readAt, entry.leftAt ?? formerReadAt);
+    const isOther = this.#keep(entry);
+    return isUndone ? 'undone' : isOther;
   }
 
   /** Takes an incident at the valve that was not open before. */
@@ -174,8 +182,11 @@ export class ValveRecords {
     this.#kept.valves.delete(id);
   }
 
-  /** The valve was last read in its former position at `from`. */
-  #arrive(entry: ValveEntry, position: SettledValve, readAt: number, from: number): void {
+  /**
+   * The valve was last read in its former position at `from`. Returns whether a command of an earlier run has undone a
+   * newer one.
+   */
+  #arrive(entry: ValveEntry, position: SettledValve, readAt: number, from: number): boolean {
     entry.leftAt = null;
     const hasMoved = entry.movement !== null && entry.movement.valve !== position;
     const isMover = ({ flight }: KnownCommand) => flight && mayHaveMoved(flight, position, from, readAt);
@@ -194,6 +205,11 @@ export class ValveRecords {
     // The valve is where the failed command was to move it, whatever has moved it.
     const { failure } = entry;
     if (failure && targetOf[failure.record.action] === position && readAt >= failure.at) entry.failure = null;
+    const newest = entry.commands.at(-1);
+    if (!mover?.isOfEarlierRun || newest === mover || newest?.status !== 'confirmed') return false;
+    Object.assign(newest, { status: 'not_confirmed', reason: undoneReason(position) });
+    this.#fail(entry, newest, { waited_s: null, may_have_moved: true, at: this.#clock.now() });
+    return true;
   }
 
   #move(entry: ValveEntry, to: SettledValve, from: number, noticedAt: number, mover: Flight | null): void {

@@ -235,6 +235,32 @@ describe('a failed command', () => {
     });
   });
 
+  it('is a newer one whose valve moves back, since one of an earlier run may still arrive for three minutes', () => {
+    const story = (lateMs: number) => {
+      const stage = bench();
+      stage.read('closed');
+      stage.ask('open');
+      stage.restart();
+      stage.read('closed', 10_000);
+      const close = stage.ask('close');
+      stage.read('closed', 1_000);
+      stage.end(close, 'confirmed');
+      expect(stage.get().failed).toBe(null);
+      stage.read('open', lateMs);
+      return stage;
+    };
+    const late = story(160_000);
+    const reason = expect.stringMatching(/read as open again.*before the restart/);
+    expect(late.get()).toMatchObject({
+      command: { action: 'close', status: 'not_confirmed', reason },
+      failed: { action: 'close', status: 'not_confirmed', reason },
+      movement: { valve: 'open', by: 'command' },
+    });
+    late.read('closed');
+    expect(late.get().failed).toBe(null);
+    expect(story(15 * minuteMs).get()).toMatchObject({ command: { status: 'confirmed' }, failed: null });
+  });
+
   it.each([
     ['within three minutes', minuteMs, 'confirmed', 'command'],
     ['later', 3 * minuteMs, 'not_confirmed', 'elsewhere'],
