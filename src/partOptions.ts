@@ -12,7 +12,6 @@ import { readSecret } from './config/secrets.ts';
 import { commandFilters } from './homeassistant/command.ts';
 import { Topics } from './homeassistant/topics.ts';
 
-/** The topics of a configuration. */
 export function topicsOf(config: Config): Topics {
   return new Topics(config.mqtt.base_topic, config.homeassistant.discovery_prefix);
 }
@@ -22,7 +21,6 @@ export function cloudProxy({ cloud }: Config): URL | null {
   return proxyFor(new URL(cloud.base_url), process.env);
 }
 
-/** The options for the cloud, from the configuration. */
 export function cloudOptions(
   config: Config,
   log: Log,
@@ -105,7 +103,7 @@ export function bridgeOptions(config: Config, secrets: Secrets, find?: BrokerFin
 }
 
 /** The address to connect to if the broker listens on all addresses. */
-function reachable(host: string): string {
+export function reachable(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;
 }

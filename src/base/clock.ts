@@ -60,7 +60,6 @@ export function countingSleep(
 // A longer delay would overflow the runtime's 32-bit timer, and the timer would fire at once.
 const longestTimerMs = 2 ** 31 - 1;
 
-/** The machine's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: countingSleep(

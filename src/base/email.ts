@@ -1,2 +1,1 @@
-/** The shape of an e-mail address. */
 export const emailPattern = /^[^\s@]+@[^\s@]+$/;

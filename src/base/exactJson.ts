@@ -15,7 +15,6 @@ export function parseExact(json: string): unknown {
   return exact === json ? value : JSON.parse(exact);
 }
 
-/** A value from `parseExact` as JSON. */
 export function writeExact(value: unknown, indent = 0): string {
   return JSON.stringify(value, null, indent).replace(/"\\u0000(-?\d[\d.eE+-]*)"/g, '$1');
 }

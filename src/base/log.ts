@@ -9,7 +9,6 @@ import { withSourceNames } from './stackTraces.ts';
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** The log of all parts. It hides secrets in everything that it writes. */
 export type Log = Logger;
 
 /**
@@ -18,7 +17,6 @@ export type Log = Logger;
  */
 const subjectFields = ['device', 'topic', 'operation', 'incident', 'event'] as const;
 
-/** How log lines are written. */
 interface LogOptions {
   readonly level: LogLevel;
   readonly format: 'pretty' | 'json';

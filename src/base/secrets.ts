@@ -18,7 +18,6 @@ export class Secrets {
   #hidden: Forms = formsOf([]);
   #hiddenInData: Forms = formsOf([]);
 
-  /** Hides the value from now on. */
   add(value: string | undefined): void {
     if (value === undefined || this.#lasting.has(value)) return;
     this.#lasting.add(value);
@@ -51,7 +50,6 @@ export class Secrets {
   }
 }
 
-/** The forms in which secrets are searched for. */
 interface Forms {
   /** The longest first, so that no secret is hidden only in part. */
   readonly anywhere: readonly string[];

@@ -41,7 +41,6 @@ export function errorCode(error: unknown): string {
   return first instanceof Error && 'code' in first ? String(first.code) : '';
 }
 
-/** Why a file cannot be read. */
 export function fileMessage(error: unknown): string {
   const code = errorCode(error);
   return fileMessages[code] ?? (code || String(error));
@@ -83,7 +82,6 @@ export function tlsMessage(error: unknown): string | null {
   return message.includes('wrong version number') ? noTls : message;
 }
 
-/** Why nothing can listen at an address. */
 export function listenMessage(error: unknown, host: string, port: number): string {
   switch (errorCode(error)) {
     case 'EADDRINUSE':

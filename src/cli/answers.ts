@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { connect } from 'node:net';
 import { variableOf } from '../config/environment.ts';
 import type { Given } from '../config/load.ts';
 import { newConfigFile } from '../config/newFile.ts';
@@ -13,6 +12,7 @@ import { cloudChecks } from './cloudChecks.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import type { CommandContext } from './context.ts';
 import { rejectionText, withOwnClient } from './ownSession.ts';
+import { connectOnce } from './ports.ts';
 
 interface Question {
   /** The option that the answer gives. */
@@ -146,22 +146,8 @@ export async function findUsualBroker(
   hosts: readonly string[] = usualHosts,
   port = mqttPort,
 ): Promise<string | null> {
-  const found = await Promise.all(hosts.map((host) => isListening(host, port)));
+  const looks = hosts.map((host) => connectOnce(host, port, lookLimitMs));
+  const found = (await Promise.allSettled(looks)).map(({ status }) => status === 'fulfilled');
   const host = hosts[found.indexOf(true)];
   return host === undefined ? null : `mqtt://${host}:${port}`;
-}
-
-function isListening(host: string, port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host, port });
-    const end = (isThere: boolean) => {
-      clearTimeout(timer);
-      socket.destroy();
-      resolve(isThere);
-    };
-    // Resolving a name may take longer than a person waits.
-    const timer = setTimeout(() => end(false), lookLimitMs);
-    socket.once('connect', () => end(true));
-    socket.once('error', () => end(false));
-  });
 }

@@ -53,15 +53,8 @@ export async function deleteMessages(
       return exitStatus.failed;
     }
     const mirror = new Mirror(connection, systemClock, log);
-    const deletion: Deletion = {
-      connection,
-      mirror,
-      kept,
-      deleted: new Set(),
-      left: [],
-      bases: new Set(),
-      isListed: true,
-    };
+    const nothing = { deleted: new Set<string>(), left: [], bases: new Set<string>(), isListed: true };
+    const deletion: Deletion = { connection, mirror, kept, ...nothing };
     await deleteBelow(topics, own, deletion);
     for (const former of formerTopicsOf(topics, kept)) {
       const bridge = await readBridge(connection, former);

@@ -1,9 +1,7 @@
 import { lookup } from 'node:dns/promises';
-import { connect as connectTcp, isIP } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { isIP } from 'node:net';
 import { systemClock } from '../base/clock.ts';
 import { sanitize } from '../base/sanitize.ts';
-import { silentMessage } from '../broker/errorMessages.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError, isPermanent } from '../cloud/errors.ts';
 import { describeFailure } from '../cloud/networkErrors.ts';
@@ -15,6 +13,7 @@ import { cloudProxy } from '../partOptions.ts';
 import { PollSchedule } from '../polling/pollSchedule.ts';
 import type { Store } from '../store/store.ts';
 import { type Check, type CheckResult, ok } from './checks.ts';
+import { connectOnce } from './ports.ts';
 import { type CheckedAccount, readAccount } from './readAccount.ts';
 
 /** The settings of at most this many properties are read. */
@@ -99,20 +98,8 @@ async function connectTo(url: URL, timeoutMs: number): Promise<string> {
   const host = hostOf(url);
   const isTls = url.protocol === 'https:';
   const port = Number(url.port) || (isTls ? 443 : 80);
-  const servername = isIP(host) === 0 ? { servername: host } : {};
-  const options = { host, port, timeout: timeoutMs };
   try {
-    await new Promise<void>((resolve, reject) => {
-      const socket = isTls
-        ? connectTls({ ...options, ...servername, rejectUnauthorized: true })
-        : connectTcp(options);
-      socket.once(isTls ? 'secureConnect' : 'connect', () => {
-        resolve();
-        socket.destroy();
-      });
-      socket.once('timeout', () => socket.destroy(new Error(silentMessage)));
-      socket.once('error', reject);
-    });
+    await connectOnce(host, port, timeoutMs, isTls);
   } catch (error) {
     fail(error, url);
   }

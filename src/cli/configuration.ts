@@ -54,8 +54,7 @@ export async function readConfiguration(
     secrets,
     isDemo: app?.isDemo ?? false,
     isToCleanUp: app?.isToCleanUp ?? false,
-    findBroker: app?.broker.isWanted ? await brokerFinder(app, env, secrets) : undefined,
-    historyTarget: app?.importsHistory ? await homeAssistant(env, secrets) : undefined,
+    ...(app && (await fromSupervisor(app, env, secrets))),
   };
 }
 
@@ -90,26 +89,14 @@ async function inLanguageOfHomeAssistant(
   return { ...given, parsed: { ...given.parsed, value: withValueAt(value, path, language) } };
 }
 
-async function brokerFinder(
-  { broker }: App,
-  env: CommandContext['env'],
-  secrets: Secrets,
-): Promise<BrokerFinder> {
-  const { askForBroker } = await import('../config/supervisor.ts');
-  const { url, token } = await supervisor(env, secrets);
-  const learned = (password: string) => secrets.add(password);
-  return (stopping) => askForBroker({ url, token, hasOwnUser: broker.hasOwnUser, learned }, stopping);
-}
-
-/** The WebSocket of Home Assistant, which the Supervisor passes on. */
-async function homeAssistant(env: CommandContext['env'], secrets: Secrets): Promise<HomeAssistantAccess> {
-  const { url, token } = await supervisor(env, secrets);
-  return { url: `${url.replace(/^http/, 'ws')}/core/websocket`, token };
-}
-
-async function supervisor(env: CommandContext['env'], secrets: Secrets) {
-  const { supervisorAccess } = await import('../config/supervisor.ts');
-  const access = supervisorAccess(env);
-  secrets.add(access.token);
-  return access;
+/** What the Supervisor gives the app: Home Assistant's broker, and the WebSocket of Home Assistant. */
+async function fromSupervisor({ broker, importsHistory }: App, env: CommandContext['env'], secrets: Secrets) {
+  const { askForBroker, supervisorAccess } = await import('../config/supervisor.ts');
+  const { url, token } = supervisorAccess(env);
+  const learned = (secret: string) => secrets.add(secret);
+  learned(token);
+  const asked = { url, token, hasOwnUser: broker.hasOwnUser, learned };
+  const findBroker: BrokerFinder = (stopping) => askForBroker(asked, stopping);
+  const historyTarget = { url: `${url.replace(/^http/, 'ws')}/core/websocket`, token };
+  return { ...(broker.isWanted && { findBroker }), ...(importsHistory && { historyTarget }) };
 }

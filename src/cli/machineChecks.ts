@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
+import { reachable } from '../partOptions.ts';
 import { describeDiskError, systemDisk } from '../state/disk.ts';
 import { type Check, type CheckResult, ok } from './checks.ts';
 import { portProblem } from './ports.ts';
@@ -41,11 +42,10 @@ async function checkPort(host: string, port: number): Promise<readonly CheckResu
 }
 
 async function isBridgeAt(host: string, port: number): Promise<boolean> {
-  const everywhere: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
-  const reached = everywhere[host] ?? host;
-  const name = reached.includes(':') ? `[${reached}]` : reached;
   try {
-    const response = await fetch(`http://${name}:${port}/healthz`, { signal: AbortSignal.timeout(answerMs) });
+    const response = await fetch(`http://${reachable(host)}:${port}/healthz`, {
+      signal: AbortSignal.timeout(answerMs),
+    });
     const { status, version, cloud, broker } = Object(await response.json());
     return status === 'ok' && [version, cloud, broker].every((each) => each !== undefined);
   } catch {

@@ -1,5 +1,7 @@
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect as connectTcp, createServer, isIP } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { listenMessage } from '../base/systemErrors.ts';
+import { silentMessage } from '../broker/errorMessages.ts';
 
 /** Listens at an address for a moment. Resolves to the port (any free one for 0). Rejects with an error for people. */
 export function tryPort(host: string, port: number): Promise<number> {
@@ -19,4 +21,21 @@ export function portProblem(host: string, port: number): Promise<string | null> 
     () => null,
     ({ message }: Error) => message,
   );
+}
+
+/** Connects for a moment. Rejects if there is no connection within this time, in ms, which includes finding the name. */
+export function connectOnce(host: string, port: number, timeoutMs: number, isTls = false): Promise<void> {
+  return new Promise<void>((resolve, reject) => {
+    const options = { host, port, timeout: timeoutMs };
+    const servername = isIP(host) === 0 ? { servername: host } : {};
+    const socket = isTls
+      ? connectTls({ ...options, ...servername, rejectUnauthorized: true })
+      : connectTcp(options);
+    socket.once(isTls ? 'secureConnect' : 'connect', () => {
+      resolve();
+      socket.destroy();
+    });
+    socket.once('timeout', () => socket.destroy(new Error(silentMessage)));
+    socket.once('error', reject);
+  });
 }

@@ -7,11 +7,9 @@ import { ConfigError, type ConfigProblem } from './problems.ts';
 import { isAtOrBelow, isTree, type Path, type Tree, valueAt, withValueAt } from './tree.ts';
 import { timeZone } from './values.ts';
 
-/** An option of the Home Assistant app. */
 interface AppOption {
   /** The key in the app's config.yaml. Home Assistant shows it when the options are edited as YAML. */
   readonly key: string;
-  /** The label in Home Assistant's form. */
   readonly label: string;
   /** The path of the bridge's option. It starts with `app.` if only the app has the option. */
   readonly path: string;
@@ -78,7 +76,6 @@ const ingressFrom = '172.30.32.2';
 /** Stands for the broker that the Supervisor names, with or without TLS. The bridge never connects to this address. */
 const brokerOfSupervisor = 'mqtts://supervisor';
 
-/** The options from the app's page in Home Assistant, for `loadConfig`. */
 export interface App {
   readonly given: Given;
   readonly isDemo: boolean;

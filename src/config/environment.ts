@@ -16,7 +16,6 @@ export function variableOf(path: string): string {
   return prefix + path.toUpperCase().replaceAll('.', '__');
 }
 
-/** An option with its value from the environment. */
 export interface Setting {
   readonly variable: string;
   readonly path: readonly string[];
@@ -26,7 +25,6 @@ export interface Setting {
 const rowByVariable = new Map(optionRows.map((row) => [variableOf(row.path), row]));
 const mapRows = optionRows.filter((row) => row.type === 'map');
 
-/** The options in the environment. */
 export interface Environment {
   readonly settings: readonly Setting[];
   /** One line for each variable that looks like an option but is none, and one for all of a removed section. */
@@ -59,7 +57,6 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   return { settings, problems, foreign };
 }
 
-/** The message about a variable of a section that no longer exists. */
 function removedMessage(variable: string): string | undefined {
   const [section = '', ...rest] = variable.slice(prefix.length).toLowerCase().split('__');
   return rest.length > 0 ? removedSections.get(section) : undefined;
@@ -120,7 +117,6 @@ function addressesIn(written: string): string | string[] {
   return others.length === 0 ? first : [first, ...others];
 }
 
-/** Reads JSON, or YAML on one line. */
 function readFlow(written: string): unknown {
   try {
     return parse(written, { prettyErrors: false, logLevel: 'error' });

@@ -15,7 +15,6 @@ import { fileMessage } from '../base/systemErrors.ts';
 import { type ConfigProblem, missingColon } from './problems.ts';
 import type { Path } from './tree.ts';
 
-/** The content of a configuration file. */
 export interface ParsedFile {
   /** Undefined if the text is not YAML. */
   readonly value: unknown;

@@ -25,7 +25,6 @@ export interface Given {
   readonly tell: (problem: ConfigProblem) => string;
 }
 
-/** The sources of a configuration. */
 interface LoadOptions {
   /** The file from `--config`. If it is given, it must exist. */
   readonly file?: string | undefined;
@@ -37,11 +36,9 @@ interface LoadOptions {
   readonly cwd: string;
   /** The operations that `cloud.routes` may name. If they are not given, the names are not checked. */
   readonly operations?: OperationParams | undefined;
-  /** Used instead of the file. */
   readonly given?: Given | undefined;
 }
 
-/** A configuration and its file; null if only the environment was used. */
 interface LoadedConfig {
   readonly config: Config;
   readonly file: string | null;

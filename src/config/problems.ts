@@ -49,10 +49,8 @@ export const removedSections: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-/** The message for `key value` and `key:value`. */
 export const missingColon = 'a key must be followed by a colon and a space';
 
-/** The problems that the schema finds in the tree. */
 export function schemaProblems(error: z.ZodError, tree: Tree): ConfigProblem[] {
   return error.issues.flatMap(withoutUnions).flatMap((issue): ConfigProblem[] => {
     if (issue.code !== 'unrecognized_keys')

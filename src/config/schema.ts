@@ -255,7 +255,6 @@ function unwrapped(schema: z.core.$ZodType): z.core.$ZodType {
   return schema instanceof z.ZodPipe ? unwrapped(schema.in) : schema;
 }
 
-/** Every option, in the order of the file. */
 export const optionRows: readonly OptionRow[] = rowsOf(configSchema, '');
 
 /** The secret options. Each can also be given as a file, with `_file` at the end of its path. */

@@ -3,14 +3,12 @@ import { connectionMessage } from '../base/systemErrors.ts';
 import { type Language, languages } from '../model/language.ts';
 import type { Tree } from './tree.ts';
 
-/** How to reach Home Assistant's Supervisor. */
 interface SupervisorAccess {
   /** The URL without a slash at its end. */
   readonly url: string;
   readonly token: string;
 }
 
-/** How to ask Home Assistant's Supervisor for the broker. */
 interface SupervisorOptions extends SupervisorAccess {
   /** If true, the Supervisor's credentials are left out, because the user gave others. */
   readonly hasOwnUser: boolean;
@@ -18,10 +16,8 @@ interface SupervisorOptions extends SupervisorAccess {
   readonly learned: (password: string) => void;
 }
 
-/** The Supervisor's name in the network of the apps. */
 const supervisorUrl = 'http://supervisor';
 
-/** Finds the Supervisor of the app in the app's environment. */
 export function supervisorAccess(env: NodeJS.ProcessEnv): SupervisorAccess {
   const url = (env['SUPERVISOR_URL'] || supervisorUrl).replace(/\/+$/, '');
   return { url, token: env['SUPERVISOR_TOKEN'] ?? '' };

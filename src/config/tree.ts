@@ -1,7 +1,6 @@
 /** A map from YAML or from the environment, before its values were checked. */
 export type Tree = { readonly [key: string]: unknown };
 
-/** Keys, from the outermost to the innermost. */
 export type Path = readonly PropertyKey[];
 
 /** Whether a path, with dots between its keys, leads to a place or into it. */
@@ -9,12 +8,10 @@ export function isAtOrBelow(path: string, place: string): boolean {
   return `${path}.`.startsWith(`${place}.`);
 }
 
-/** Whether a value is a map. */
 export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value at a path; undefined if there is none. */
 export function valueAt(tree: unknown, path: Path): unknown {
   return path.reduce<unknown>(
     (value, key) =>

@@ -26,7 +26,6 @@ export function optional<Schema extends z.ZodType<unknown, string | string[]>>(s
   return schema.nullable().prefault(null);
 }
 
-/** True or false. */
 export const flag = z.boolean({ error: 'must be true or false' });
 
 /** A whole number from `min` to `max`, both included. */
@@ -35,12 +34,10 @@ export function whole(min: number, max: number) {
   return z.int({ error: message }).min(min, message).max(max, message);
 }
 
-/** One word of several. */
 export function oneOf<const Words extends readonly [string, ...string[]]>(words: Words) {
   return z.enum(words, { error: `must be one of ${words.join(', ')}` });
 }
 
-/** Names or ids, in a list. */
 export const names = z.array(text, { error: 'must be a list, for example [a, b]' });
 
 const durationMessage = 'must be a duration such as 500ms, 30s, 5m or 1h';
@@ -80,7 +77,6 @@ export function parseSchedule(text: string): Schedule | null {
   return fields.length >= 5 && validate(expression) ? { kind: 'cron', expression } : null;
 }
 
-/** A duration or a cron expression. */
 export const schedule = z
   .string({ error: scheduleMessage })
   .meta({ pattern: '^\\s*(\\d+(\\.\\d+)?(ms|s|m|h)|\\S+(\\s+\\S+){4,5})\\s*$' })
@@ -119,7 +115,6 @@ const brokerMessage = 'must be a URL that begins with mqtt://, mqtts://, ws:// o
 
 const brokerPattern = '^\\s*([Mm][Qq][Tt][Tt]|[Ww][Ss])[Ss]?://[^\\s#]+\\s*$';
 
-/** Address of a broker. */
 const brokerUrl = z
   .string({ error: brokerMessage })
   .meta({ pattern: brokerPattern })
@@ -170,7 +165,6 @@ export const listenAddress = z
 
 const networkMessage = 'must be an IP address or a network, for example 192.168.1.10 or 192.168.1.0/24';
 
-/** A list of IP addresses and networks. */
 export const networks = z.array(z.string({ error: networkMessage }).refine(isNetwork, networkMessage), {
   error: 'must be a list, for example [192.168.1.0/24]',
 });
@@ -205,7 +199,6 @@ const routePattern = /^(GET|POST|PUT|PATCH|DELETE) \/(?:[!"$->@-z|~]|\{[a-z_]+\}
 const routeMessage =
   'must be a method and a path such as "GET /v1/sonics/{sonic_id}", or null to switch the operation off';
 
-/** Another route for an operation of the cloud. */
 export const route = z.string({ error: routeMessage }).regex(routePattern, routeMessage).nullable();
 
 function refuse(context: z.core.$RefinementCtx<string>, message: string): never {

@@ -11,7 +11,6 @@ export interface Warning {
   readonly message: string;
 }
 
-/** At most this many variables are named. */
 const maxNamed = 10;
 
 /** Possible mistakes in a valid configuration: access for strangers, and variables that set no option. */

@@ -206,7 +206,7 @@ describe('the app', () => {
     await supervisor.start();
     const check = startApp({ ...options, mqtt_reject_unauthorized: false }, supervisor, { args: ['check'] });
     expect((await check.ended()).code, check.output).toBe(0);
-    expect(check.stdout).toMatch(/^WARN configuration: mqtt_reject_unauthorized is false\. /m);
+    expect(check.stdout).toMatch(/^WARN configuration: mqtt\.reject_unauthorized is false\. /m);
     expect(check.stdout).toMatch(/^OK {3}MQTT broker: connected to the broker of Home Assistant$/m);
   });
 
