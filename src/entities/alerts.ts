@@ -3,7 +3,6 @@ import { type Incident, severities } from '../model/records.ts';
 import { knownWord } from '../model/words.ts';
 import { incidentName } from './incidents.ts';
 
-/** The urgencies of alerts, the most urgent first. */
 const urgencies = ['alarm', 'warning', 'notice'] as const;
 export type Urgency = (typeof urgencies)[number];
 

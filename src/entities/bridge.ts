@@ -3,7 +3,6 @@ import { hasOpen } from '../model/incidents.ts';
 import { newestAttributes } from './incidents.ts';
 import { type EntityRow, rare, rowsFor } from './row.ts';
 
-/** The levels that can be set while the bridge runs. */
 export const settableLogLevels = ['debug', 'info', 'warn', 'error'] as const;
 
 const { sensor, binarySensor, button, select } = rowsFor<BridgeView>('bridge');

@@ -11,7 +11,6 @@ export interface FieldsCommand {
   readonly hasFieldTopics: boolean;
 }
 
-/** A command that takes a word. */
 export type WordCommand<View> = Command<View, string>;
 
 /** THE TABLE of commands that have a topic but no entity. */

@@ -11,12 +11,10 @@ import { type Alert, byUrgency, type Urgency } from './alerts.ts';
 /** The colour of the page, the most serious first. `unknown`: the state is not known. */
 export type Tone = Urgency | 'unknown' | 'moving' | 'good';
 
-/** The sentences of the headline, and its colour. */
 export interface Headline {
   readonly tone: Tone;
   /** One or two sentences, in large letters and in the title of the browser tab. */
   readonly sentences: readonly Sentence[];
-  /** The sentences below them. */
   readonly details: readonly Sentence[];
 }
 
@@ -40,7 +38,6 @@ export interface ShownFailure {
   readonly reason: string | null;
 }
 
-/** The parts of a valve that the headline needs. */
 export interface HeadlineValve extends DeviceTitle {
   readonly valve: Valve | null;
   /** Whether the shown state is certainly the current one: it is fresh, and the valve and its hub are reachable. */
@@ -49,11 +46,9 @@ export interface HeadlineValve extends DeviceTitle {
   /** Whether a pressure test runs. It closes the valve for a while, whatever position is shown. */
   readonly isTesting: boolean;
   readonly isFaulty: boolean;
-  /** The failed command; null if there is none. */
   readonly failed: ShownFailure | null;
 }
 
-/** An alert and its place. */
 export interface PlacedAlert {
   readonly alert: Alert;
   /** Its device, or its property if it names no device of the property; null if neither is known. */
@@ -62,13 +57,11 @@ export interface PlacedAlert {
   readonly valve: HeadlineValve | null;
 }
 
-/** All facts that decide about the headline. */
 export interface HeadlineFacts extends BridgeFacts {
   readonly valves: readonly HeadlineValve[];
   /** Whether there may be more valves. If so, no sentence speaks of all the water. */
   readonly mayHaveMore: boolean;
   readonly alerts: readonly PlacedAlert[];
-  /** Whether `alerts` is certainly complete. */
   readonly areAlertsKnown: boolean;
   /** Since when the oldest of the alerts was not confirmed, in ms since 1970; null if all are. */
   readonly unconfirmedSince: number | null;
@@ -85,35 +78,37 @@ export function headlineOf(facts: HeadlineFacts): Headline {
   if (worst) {
     // A valve that is offline is more important than a low battery.
     const { unconfirmedSince: at } = facts;
-    const more = (count: number): Parts[] => [
-      ...(at === null ? [] : [['alerts_unconfirmed', { at }] as const]),
+    const more = (count: number): Sentence[] => [
+      ...(at === null ? [] : [{ text: 'alerts_unconfirmed', values: { at } } as const]),
       ...moreAlerts(count),
     ];
     const trouble = worst.alert.urgency === 'notice' && !isLoading ? troubledHeadline(facts) : null;
-    if (trouble) return { ...trouble, details: [...more(alerts.length).map(sentence), ...trouble.details] };
+    if (trouble) return { ...trouble, details: [...more(alerts.length), ...trouble.details] };
     const lead = [alertSentence(worst), ...waterOf(worst.valve, facts)];
     const details = [...failedParts(facts), ...more(alerts.length - 1), ...extras(facts)];
     return say(worst.alert.urgency, lead, details);
   }
-  if (cloud.status === 'connecting') return say('unknown', [['connecting_cloud']]);
-  if (isLoading && !(isWhole && areAlertsKnown)) return say('unknown', [['reading_account']]);
-  if (!isWhole) return say('unknown', [['incomplete']], extras(facts));
+  if (cloud.status === 'connecting') return say('unknown', [{ text: 'connecting_cloud' }]);
+  if (isLoading && !(isWhole && areAlertsKnown)) return say('unknown', [{ text: 'reading_account' }]);
+  if (!isWhole) return say('unknown', [{ text: 'incomplete' }], extras(facts));
   const trouble = troubledHeadline(facts);
   // An offline valve reports no alerts, so both are said together.
   if (!areAlertsKnown && trouble)
-    return { ...trouble, details: [sentence(['alerts_unknown']), ...trouble.details] };
-  if (!areAlertsKnown) return say('unknown', [['alerts_unknown']], extras(facts));
-  if (valves.length === 0) return say('unknown', [['no_valve']], extras(facts));
+    return { ...trouble, details: [{ text: 'alerts_unknown' }, ...trouble.details] };
+  if (!areAlertsKnown) return say('unknown', [{ text: 'alerts_unknown' }], extras(facts));
+  if (valves.length === 0) return say('unknown', [{ text: 'no_valve' }], extras(facts));
   return trouble ?? moving(facts) ?? allWell(facts);
 }
 
 /** The headline during an outage. Old readings are not shown as current, but an alarm stays an alarm. */
 function outage({ cloud, health, valves }: HeadlineFacts, alerts: readonly PlacedAlert[]): Headline {
   const [worst] = alerts;
-  const cause: Parts = [health === 'auth_failed' ? 'sign_in_rejected' : 'no_cloud'];
-  const rest: readonly Parts[] = [
-    cloud.workedAt === null ? ['nothing_read'] : ['data_from', { at: cloud.workedAt }],
-    ...(valves.length > 0 ? [['water_unknown'] as const] : []),
+  const cause: Sentence = { text: health === 'auth_failed' ? 'sign_in_rejected' : 'no_cloud' };
+  const rest: readonly Sentence[] = [
+    cloud.workedAt === null
+      ? { text: 'nothing_read' }
+      : { text: 'data_from', values: { at: cloud.workedAt } },
+    ...(valves.length > 0 ? [{ text: 'water_unknown' } as const] : []),
   ];
   if (!worst) return say('unknown', [cause], rest);
   const tone = worst.alert.urgency === 'alarm' ? 'alarm' : 'unknown';
@@ -122,24 +117,20 @@ function outage({ cloud, health, valves }: HeadlineFacts, alerts: readonly Place
 
 /** The headline about a valve that is faulty, offline, has not obeyed or is unknown; null if there is none. */
 function troubledHeadline(facts: HeadlineFacts): Headline | null {
-  const { valves } = facts;
-  const faulty = valves.filter(({ isFaulty }) => isFaulty);
-  const away = valves.filter(({ isReachable }) => !isReachable);
-  const unsure = valves.filter(({ isSure, valve }) => !isSure || valve === null);
-  const failed = failedHeadline(facts);
   const worse =
-    (faulty.length > 0 && about(faulty, 'warning', 'valve_faulty', 'valves_faulty', facts)) ||
-    (away.length > 0 && about(away, 'warning', 'valve_offline', 'valves_offline', facts));
-  if (worse) return { ...worse, details: [...failedParts(facts).map(sentence), ...worse.details] };
-  if (failed) return failed;
-  if (unsure.length > 0) return about(unsure, 'unknown', 'valve_unknown', 'valves_unknown', facts);
-  return null;
+    about(({ isFaulty }) => isFaulty, 'warning', 'valve_faulty', 'valves_faulty', facts) ??
+    about(({ isReachable }) => !isReachable, 'warning', 'valve_offline', 'valves_offline', facts);
+  if (worse) return { ...worse, details: [...failedParts(facts), ...worse.details] };
+  const isUnknown = ({ isSure, valve }: HeadlineValve) => !isSure || valve === null;
+  return failedHeadline(facts) ?? about(isUnknown, 'unknown', 'valve_unknown', 'valves_unknown', facts);
 }
 
 /** The first valve that has not carried out its command, where something worse comes first. */
-function failedParts({ valves }: HeadlineFacts): Parts[] {
+function failedParts({ valves }: HeadlineFacts): Sentence[] {
   return valves
-    .flatMap((each): Parts[] => (each.failed ? [[each.failed.text, placeValues(each)]] : []))
+    .flatMap((each): Sentence[] =>
+      each.failed ? [{ text: each.failed.text, values: placeValues(each) }] : [],
+    )
     .slice(0, 1);
 }
 
@@ -148,33 +139,38 @@ function failedHeadline(facts: HeadlineFacts): Headline | null {
   const [first, ...others] = facts.valves.filter(({ failed }) => failed !== null);
   if (!first?.failed) return null;
   const { text, details, at, count, advice, reason } = first.failed;
-  const more: Parts[] = others.length > 0 ? [['more_failed', { count: others.length }]] : [];
-  const about: Parts[] = [[details, { at, count }], [advice, { reason }], ...more];
-  return say('warning', [[text, placeValues(first)]], [...about, ...extras(facts)]);
+  const more: Sentence[] =
+    others.length > 0 ? [{ text: 'more_failed', values: { count: others.length } }] : [];
+  const about: Sentence[] = [
+    { text: details, values: { at, count } },
+    { text: advice, values: { reason } },
+    ...more,
+  ];
+  return say('warning', [{ text, values: placeValues(first) }], [...about, ...extras(facts)]);
 }
 
 /** The headline about a valve that is moving or being tested; null if there is none. */
 function moving(facts: HeadlineFacts): Headline | null {
-  const { valves } = facts;
-  const testing = valves.filter(({ isTesting }) => isTesting);
-  const closing = valves.filter(({ valve }) => valve === 'closing');
-  const opening = valves.filter(({ valve }) => valve === 'opening');
-  if (testing.length > 0) return about(testing, 'moving', 'valve_testing', 'valves_testing', facts);
-  if (closing.length > 0) return about(closing, 'moving', 'valve_closing', 'valves_closing', facts);
-  if (opening.length > 0) return about(opening, 'moving', 'valve_opening', 'valves_opening', facts);
-  return null;
+  return (
+    about(({ isTesting }) => isTesting, 'moving', 'valve_testing', 'valves_testing', facts) ??
+    about(({ valve }) => valve === 'closing', 'moving', 'valve_closing', 'valves_closing', facts) ??
+    about(({ valve }) => valve === 'opening', 'moving', 'valve_opening', 'valves_opening', facts)
+  );
 }
 
+/** The headline about the valves for which `isMeant` is true; null if there are none. */
 function about(
-  some: readonly HeadlineValve[],
+  isMeant: (valve: HeadlineValve) => boolean,
   tone: Tone,
   one: HeadlineText,
   several: HeadlineText,
   facts: HeadlineFacts,
-): Headline {
-  const [first] = some;
-  const values = { ...(first && placeValues(first)), count: some.length, of: facts.valves.length };
-  return say(tone, [[some.length === 1 ? one : several, values]], extras(facts));
+): Headline | null {
+  const meant = facts.valves.filter(isMeant);
+  const [first] = meant;
+  if (!first) return null;
+  const values = { ...placeValues(first), count: meant.length, of: facts.valves.length };
+  return say(tone, [{ text: meant.length === 1 ? one : several, values }], extras(facts));
 }
 
 /** The headline if every valve is known to be open or closed, and no alert is open. */
@@ -188,53 +184,50 @@ function allWell(facts: HeadlineFacts): Headline {
   const more = extras(facts);
   return say(
     more.length > 0 ? 'warning' : 'good',
-    [...(areAllUp ? [['all_good'] as const] : []), [todayL === null ? water : `${water}_today`, values]],
+    [
+      ...(areAllUp ? [{ text: 'all_good' } as const] : []),
+      { text: todayL === null ? water : `${water}_today`, values },
+    ],
     more,
   );
 }
 
 /** Problems that do not concern the water. */
-function extras({ broker, health, isLoading }: HeadlineFacts): Parts[] {
-  if (broker.status === 'down') return [['no_broker']];
+function extras({ broker, health, isLoading }: HeadlineFacts): Sentence[] {
+  if (broker.status === 'down') return [{ text: 'no_broker' }];
   // During the first reading, missing data is no problem.
-  return health === 'degraded' && !isLoading ? [['bridge_problem'], ['see_below']] : [];
+  return health === 'degraded' && !isLoading ? [{ text: 'bridge_problem' }, { text: 'see_below' }] : [];
 }
 
 /** Whether the water runs at the place of an alert. */
-function waterOf(own: HeadlineValve | null, { valves, mayHaveMore, isWhole }: HeadlineFacts): Parts[] {
+function waterOf(own: HeadlineValve | null, { valves, mayHaveMore, isWhole }: HeadlineFacts): Sentence[] {
   const isKnown = (each: HeadlineValve) => each.isSure && !each.isTesting && each.valve !== null;
   const first = valves[0]?.valve;
   if (isWhole && !mayHaveMore && valves.every((each) => isKnown(each) && each.valve === first)) {
-    if (first === 'open') return [['water_on']];
-    if (first === 'closed') return [['water_off']];
+    if (first === 'open') return [{ text: 'water_on' }];
+    if (first === 'closed') return [{ text: 'water_off' }];
   }
   if (own === null) return [];
-  if (own.isTesting) return [['its_valve_testing']];
-  if (own.isFaulty) return [['its_valve_faulty']];
-  if (!isKnown(own) || own.valve === null) return [['its_valve_unknown']];
-  return [[`its_valve_${own.valve}`]];
+  if (own.isTesting) return [{ text: 'its_valve_testing' }];
+  if (own.isFaulty) return [{ text: 'its_valve_faulty' }];
+  if (!isKnown(own) || own.valve === null) return [{ text: 'its_valve_unknown' }];
+  return [{ text: `its_valve_${own.valve}` }];
 }
 
-function alertSentence({ alert: { name, type, at }, place }: PlacedAlert): Parts {
+function alertSentence({ alert: { name, type, at }, place }: PlacedAlert): Sentence {
   const values = { name, type, ...(place && placeValues(place)), ...(at !== null && { at }) };
-  if (place === null) return [at === null ? 'alert' : 'alert_since', values];
-  return [at === null ? 'alert_at' : 'alert_at_since', values];
+  const text = place === null ? 'alert' : 'alert_at';
+  return { text: at === null ? text : `${text}_since`, values };
 }
 
 function placeValues({ name, property }: DeviceTitle) {
   return { place: name, ...(property !== null && { property }) };
 }
 
-function moreAlerts(count: number): Parts[] {
-  return count > 0 ? [['more_alerts', { count }]] : [];
+function moreAlerts(count: number): Sentence[] {
+  return count > 0 ? [{ text: 'more_alerts', values: { count } }] : [];
 }
 
-type Parts = readonly [text: HeadlineText, values?: Sentence['values']];
-
-function say(tone: Tone, lead: readonly Parts[], details: readonly Parts[] = []): Headline {
-  return { tone, sentences: lead.map(sentence), details: details.map(sentence) };
-}
-
-function sentence([text, values]: Parts): Sentence {
-  return { text, ...(values && { values }) };
+function say(tone: Tone, sentences: readonly Sentence[], details: readonly Sentence[] = []): Headline {
+  return { tone, sentences, details };
 }

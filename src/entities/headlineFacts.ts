@@ -22,17 +22,14 @@ import {
 
 // The facts of the headline: of the whole account for the status page, or of one property for its summary.
 
-/** A hub or a valve. */
 export type CloudDevice = SignalView | SonicView;
 
 /** What a headline is about: the bridge, and an account or a property with its open incidents. */
 interface Scope extends BridgeFacts {
   readonly properties: readonly PropertyView[];
   readonly sonics: readonly SonicView[];
-  /** Whether there may be more valves. */
   readonly mayHaveMore?: boolean;
   readonly incidents: readonly Incident[];
-  /** Whether `incidents` is certainly complete. */
   readonly areIncidentsKnown: boolean;
   /** Since when the oldest of `incidents` was not confirmed, in ms since 1970; null if all are. */
   readonly unconfirmedSince: number | null;
@@ -177,7 +174,6 @@ export function todayOf(sonics: readonly SonicView[]): number | null {
   return Math.round(known.reduce((total, litres) => total + litres, 0) * 1_000) / 1_000;
 }
 
-/** Whether a device is a valve. */
 export function isSonic(device: CloudDevice): device is SonicView {
   return device.kind === 'sonic';
 }

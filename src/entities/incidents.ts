@@ -130,12 +130,10 @@ function actOnAll(
   };
 }
 
-/** The call that does something with one incident. */
 export function actOn(incidentId: string, action: string): Call<'act_on_incident'> {
   return { operation: 'act_on_incident', params: { incident_id: incidentId }, body: { action } };
 }
 
-/** Ends all open incidents. */
 export const resolveIncidents = button({
   key: 'resolve_incidents',
   name: 'Resolve alerts',
@@ -144,7 +142,6 @@ export const resolveIncidents = button({
   command: incidentCommand,
 });
 
-/** Silences all open incidents for a while. */
 export const snoozeIncidents = button({
   key: 'snooze_incidents',
   name: 'Snooze alerts',

@@ -1,6 +1,5 @@
 import { type FieldOperation, type PerDevice, rowsFor, type TextRow } from './row.ts';
 
-/** The entity that shows and changes the name of a device. */
 export function nameText<View>(
   operation: PerDevice<View, FieldOperation>,
   needs: TextRow<View>['needs'],

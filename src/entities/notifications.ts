@@ -50,7 +50,6 @@ function numberSelect(field: NumberField, values: readonly number[], shown: Show
   });
 }
 
-/** The entities of a property's notification settings. */
 export const notificationEntities: readonly (SwitchRow<PropertyView> | SelectRow<PropertyView>)[] = [
   acceptedSwitch('push', 'push_enabled', 'update_customer_notifications', {
     name: 'Push notifications',

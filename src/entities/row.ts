@@ -18,7 +18,6 @@ import type { EntityName, Sentence } from '../texts/texts.ts';
  */
 export type AvailabilitySource = 'device' | 'cloud' | 'bridge';
 
-/** An action of the bridge itself. */
 export type BridgeAction =
   | { readonly kind: 'refresh' }
   | { readonly kind: 'set_log_level'; readonly level: string }
@@ -33,7 +32,6 @@ export interface Refusal {
   readonly refusal: string;
 }
 
-/** The parts that each row may have. */
 interface Common<View> {
   /** Part of the unique id and the component id. It must never change. */
   readonly key: string;
@@ -48,7 +46,6 @@ interface Common<View> {
   readonly exists?: (view: View) => boolean;
 }
 
-/** A row with its platform. */
 type Row<Platform, Draft> = Draft & { readonly component: Platform; readonly needs: AvailabilitySource };
 
 /** A value that is the same for all devices, or depends on the device. */
@@ -68,7 +65,6 @@ export interface Command<View, Input> {
 export interface FieldCommand<View = unknown, Field extends string = BodyField<FieldOperation>> {
   readonly path: string;
   readonly operation: PerDevice<View, FieldOperation>;
-  /** A field of the operation's body. */
   readonly field: Field;
 }
 
@@ -221,7 +217,6 @@ export type SelectRow<View> = Row<'select', Select<View>>;
 export type SwitchRow<View> = Row<'switch', Switch<View>>;
 export type TextRow<View> = Row<'text', TextEntity<View>>;
 
-/** An entity that takes commands. */
 export type CommandRow<View> =
   | Row<'valve', ValveEntity<View>>
   | ButtonRow<View>
@@ -262,7 +257,6 @@ export const rare = { category: 'diagnostic', isDisabledByDefault: true } as con
 /** The operations that `control` permits and the cloud has. */
 export type SupportedOperations = (operation: OperationName) => boolean;
 
-/** The operation that a command needs on this device. */
 export function requiredOperation<View, Name>(operation: PerDevice<View, Name>, view: View): Name {
   return typeof operation === 'function' ? (operation as (view: View) => Name)(view) : operation;
 }

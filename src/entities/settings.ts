@@ -7,7 +7,6 @@ import { type FieldOperation, type Refusal, rowsFor, type SwitchRow, type TextRo
 
 const { toggle, text } = rowsFor<PropertyView>('cloud');
 
-/** How the entity of a setting is shown. */
 export type Shown = Pick<SwitchRow<PropertyView>, 'name' | 'icon' | 'isDisabledByDefault'>;
 
 /** For settings that have operations of their own. The cloud does not let guests change these either. */
@@ -65,7 +64,6 @@ function settingText(field: FieldOf<string>, shown: Shown & Pick<TextRow<unknown
   return text({ ...settingRow('settings', field), ...shown, value });
 }
 
-/** The entities of a property's settings. */
 export const settingEntities: readonly (SwitchRow<PropertyView> | TextRow<PropertyView>)[] = [
   settingSwitch('auto_shut_off', { name: 'Automatic shut-off', icon: 'mdi:water-off' }),
   acceptedSwitch('leak_protection', 'leak_protection_enabled', 'update_property_configuration', {

@@ -12,7 +12,6 @@ import type { EntityRow } from './row.ts';
 import { signalEntities } from './signal.ts';
 import { sonicEntities } from './sonic.ts';
 
-/** The view that the rows of each kind of device read. */
 export interface ViewOf {
   readonly bridge: BridgeView;
   readonly property: PropertyView;
@@ -20,11 +19,12 @@ export interface ViewOf {
   readonly sonic: SonicView;
 }
 
+// Rows that several tables share are copied, so that each row belongs to one kind of device.
 const tables: { readonly [Kind in DeviceKind]: readonly EntityRow<ViewOf[Kind]>[] } = {
-  bridge: bridgeEntities,
-  property: propertyEntities,
-  signal: signalEntities,
-  sonic: sonicEntities,
+  bridge: bridgeEntities.map((row) => ({ ...row })),
+  property: propertyEntities.map((row) => ({ ...row })),
+  signal: signalEntities.map((row) => ({ ...row })),
+  sonic: sonicEntities.map((row) => ({ ...row })),
 };
 
 /** The table of a kind of device. Its rows only read views of that kind, and must receive no others. */

@@ -27,10 +27,8 @@ import type { TargetKind, Topics } from './topics.ts';
  * checked by the operation's own schema. The action is refused unless `control` permits all of its calls.
  */
 
-/** The action of a command, or the reason for its sender why it is refused. */
 export type ParsedCommand = { readonly action: CommandAction } | Refusal;
 
-/** Handles the payloads at one path. */
 type CommandHandler =
   | CommandRow<DeviceView>
   | { readonly component: 'field'; readonly command: FieldCommand<unknown, string> }
@@ -45,7 +43,6 @@ const maxRefusalsShown = 5;
 
 const incidentOperations: readonly OperationName[] = ['act_on_incident', 'act_on_property_incident'];
 
-/** The path of commands below an incident's topic. */
 const incidentPath = 'action';
 
 /** By kind and path. The path of a field has `+` for the field. */
@@ -104,7 +101,6 @@ export function isCommandPath(kind: TargetKind, path: string): boolean {
   return kind === 'incident' ? path === incidentPath : handlerAt(kind, path) !== null;
 }
 
-/** The action of a payload at this path of the device. */
 export function parseCommand(
   view: DeviceView,
   path: string,
@@ -135,7 +131,6 @@ export function parseIncidentCommand(
     : { refusal: `must be one of ${offered.join(', ')}. Got ${quote(payload)}` };
 }
 
-/** The reason for refusing a command that a section of `control` forbids. */
 export function permissionMessage(section: Control): string {
   return `not permitted: control.${section} is off in the configuration`;
 }
@@ -226,7 +221,6 @@ export function valveAction(payload: string): 'open' | 'close' | Refusal {
     : { refusal: `action must be the only key. Got ${quote(stranger)} also` };
 }
 
-/** Reads a payload as a JSON object. */
 function readObject(
   payload: string,
   wanted: string,
@@ -242,7 +236,6 @@ function readObject(
   }
 }
 
-/** The reason for refusing an object that has a key twice. */
 export function repeatedKeyMessage(key: string): string {
   return `${key.slice(0, 80)} is given twice`;
 }

@@ -11,13 +11,11 @@ import type { Topics } from './topics.ts';
  * acts on a tap on an icon.
  */
 
-/** The parts of a device that a dashboard needs. */
 export interface DiscoveredDevice {
   /** False for a device of another account. It is needed because its entities occupy entity IDs. */
   readonly isOwn: boolean;
   readonly kind: string;
   readonly identifier: string;
-  /** The identifier of its parent device. */
   readonly parent: string;
   readonly name: string;
   readonly entities: ReadonlyMap<string, Entity>;
@@ -147,7 +145,6 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
     ...cards(valve, valveTiles, tile),
   ];
 
-  /** The card of a button entity. */
   const pressed = (device: DiscoveredDevice, component: string) =>
     cards(device, [component], (entity, name) =>
       button(entity, name, undefined, 'button.press', device.name),

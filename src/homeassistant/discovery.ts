@@ -12,7 +12,6 @@ import { textsIn } from '../texts/texts.ts';
 import { asIdPart } from './entityId.ts';
 import { statesPath, type Topics } from './topics.ts';
 
-/** One entity in a discovery message. */
 export type Component = Readonly<Record<string, unknown>>;
 
 /**
@@ -61,13 +60,11 @@ export const lastResetKey = 'last_reset';
 /** The key in the states for the texts of the open alerts. */
 export const alertsKey = 'alert_words';
 
-/** The longest state that Home Assistant shows. */
 export const maxStateLength = 255;
 
 /** Longer names and versions are cut. */
 const longestName = 100;
 
-/** The manufacturer of all devices in the cloud. */
 const manufacturer = 'Watergate';
 
 /** The id of a view's record; empty for the bridge. */
@@ -129,10 +126,9 @@ export function planDiscovery(
       state_topic: topics.below(kind, id, statesPath),
     };
     const idPart = asIdPart(device.name);
-    const texts = textsFor(origin, kind);
     const idText = JSON.stringify(id).slice(1, -1);
     const components = rows.map((row) => {
-      const { aroundId, idEnd } = textOf(row, view, origin, texts);
+      const { aroundId, idEnd } = textOf(row, view, origin);
       const wantedId = idPart === null ? '' : `,"default_entity_id":"${row.component}.${idPart}${idEnd}"`;
       return `"${componentId(row)}":{${aroundId.join(idText)}${wantedId}}`;
     });
@@ -153,7 +149,6 @@ export function withWithdrawn(text: string, componentIds: readonly string[]): st
   return `${before}${before.endsWith('{') ? '' : ','}${withdrawn}}}`;
 }
 
-/** The component id of a row: `{platform}_{key}`. */
 export function componentId(row: Pick<EntityRow<never>, 'component' | 'key'>): string {
   return `${row.component}_${row.key}`;
 }
@@ -175,7 +170,6 @@ function platformOf(id: string): string | null {
   return platforms.find((platform) => id.startsWith(`${platform}_`)) ?? null;
 }
 
-/** The `device` part of the message. */
 function deviceOf(
   view: DeviceView,
   { topics, version, statusPage }: DiscoveryOrigin,
@@ -291,24 +285,12 @@ interface ComponentText {
   readonly idEnd: string;
 }
 
-/** A cache by origin, kind of device and row. Writing a whole message takes ten times as long. */
-const componentTexts = new WeakMap<DiscoveryOrigin, Map<DeviceKind, ComponentTexts>>();
-type ComponentTexts = Map<EntityRow<DeviceView>, ComponentText>;
+/** A cache by origin and row. Writing a whole message takes ten times as long. */
+const componentTexts = new WeakMap<DiscoveryOrigin, Map<EntityRow<DeviceView>, ComponentText>>();
 
-function textsFor(origin: DiscoveryOrigin, kind: DeviceKind): ComponentTexts {
-  const byKind = componentTexts.get(origin) ?? new Map<DeviceKind, ComponentTexts>();
-  componentTexts.set(origin, byKind);
-  const texts: ComponentTexts = byKind.get(kind) ?? new Map();
-  byKind.set(kind, texts);
-  return texts;
-}
-
-function textOf(
-  row: EntityRow<DeviceView>,
-  view: DeviceView,
-  origin: DiscoveryOrigin,
-  texts: ComponentTexts,
-) {
+function textOf(row: EntityRow<DeviceView>, view: DeviceView, origin: DiscoveryOrigin): ComponentText {
+  const texts = componentTexts.get(origin) ?? new Map<EntityRow<DeviceView>, ComponentText>();
+  componentTexts.set(origin, texts);
   const known = texts.get(row);
   if (known) return known;
   const options = row.component === 'select' && { options: choicesOf(row, view) };

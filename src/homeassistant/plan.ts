@@ -59,7 +59,6 @@ export interface PlanContext extends DiscoveryOrigin {
   readonly moment: (propertyId: string | null) => Moment;
 }
 
-/** Everything about a device that should be retained. */
 export interface DevicePlan {
   /** Null if discovery is switched off. */
   readonly discovery: DiscoveryPlan | null;
@@ -80,10 +79,8 @@ export interface DevicePlan {
 /** How many alerts are listed. The recorder of Home Assistant refuses attributes above 16 KB. */
 const mostAlertsInWords = 20;
 
-/** How many open incidents are in one message. */
 const mostOpenIncidents = 50;
 
-/** The retained messages of a device that this run has read. */
 export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
   const { topics, isDiscoveryOn } = context;
   const { kind } = view;
@@ -397,7 +394,6 @@ function shownText({ pattern, value }: TextRow<DeviceView>, view: DeviceView): s
   return JSON.stringify(pattern === undefined || new RegExp(pattern, 'u').test(text) ? text : '');
 }
 
-/** The retained message of an open incident. */
 export function planIncident(incident: Incident, topics: Topics): Message {
   return { topic: topics.incident(incident.id), payload: JSON.stringify(incident) };
 }

@@ -1,9 +1,7 @@
 import type { DeviceKind } from '../model/devices.ts';
 
-/** Kinds that have topics of their own. */
 export type TargetKind = DeviceKind | 'incident';
 
-/** The device or incident that a topic names, and the path below it. */
 export interface Target {
   readonly kind: TargetKind;
   /** Empty for the bridge. */
@@ -33,10 +31,8 @@ export const documentPaths = {
   incident: [''],
 } as const satisfies Readonly<Record<TargetKind, readonly string[]>>;
 
-/** The path of a document below its device. */
 export type DocumentPath = (typeof documentPaths)[TargetKind][number];
 
-/** The default base topic. */
 const defaultBase = 'sonic2mqtt';
 
 /** Makes every topic of the bridge. The base topic and the discovery prefix have no slash at their ends. */
@@ -85,12 +81,10 @@ export class Topics {
     return kind === 'bridge' ? `${this.base}/bridge` : `${this.base}/${kind}/${id}`;
   }
 
-  /** A topic below a device's. */
   below(kind: TargetKind, id: string, path: string): string {
     return `${this.device(kind, id)}/${path}`;
   }
 
-  /** The topic of one of a device's documents. */
   document(kind: TargetKind, id: string, path: DocumentPath): string {
     return path === '' ? this.device(kind, id) : this.below(kind, id, path);
   }
@@ -119,7 +113,6 @@ export class Topics {
     return `sonic2mqtt_${kind === 'bridge' ? `${this.#bridgePrefix}bridge` : id}`;
   }
 
-  /** The topic of a device's discovery message. */
   discovery(kind: DeviceKind, id: string): string {
     return `${this.discoveryPrefix}/device/${this.identifier(kind, id)}/config`;
   }
@@ -154,7 +147,6 @@ export class Topics {
   }
 }
 
-/** The data that is read from a retained discovery message. */
 export interface FoundDiscovery {
   /** The `state` topic of the bridge that made it. */
   readonly stateTopic: string;

@@ -18,7 +18,6 @@ export function languageOf(accepted = ''): Language {
   return wanted.flatMap((tag) => languages.filter((each) => each === tag))[0] ?? 'en';
 }
 
-/** The texts of a page by key. */
 type TextsOf = (language: Language) => Readonly<Record<string, Text>>;
 
 /** Fills a template: each `{{name}}` becomes the text with that name. */
@@ -29,7 +28,6 @@ export function fillTemplate(template: string, textsOf: TextsOf): (language: Lan
   };
 }
 
-/** The texts of one language as a module, which the script of a page imports. */
 export function textsModule(textsOf: TextsOf): (language: Language) => string {
   return (language) => `export const texts = ${JSON.stringify(textsOf(language))};\n`;
 }
@@ -37,7 +35,6 @@ export function textsModule(textsOf: TextsOf): (language: Language) => string {
 /** Shorter files are not compressed, because little would be gained. */
 const minZippedLength = 1_000;
 
-/** A cache of compressed files that were requested. */
 const zipped = new Map<string, Buffer>();
 
 function zip(text: string): Buffer {

@@ -16,7 +16,6 @@ const lookMs = 60_000;
 /** With more valves there are no charts, because they would take too much memory. */
 const maxValves = 2_000;
 
-/** The flow of a valve during a day at most. */
 export interface FlowDay {
   /** When the first bar begins, in ms since 1970. */
   readonly from: number;
@@ -24,7 +23,6 @@ export interface FlowDay {
   readonly peaks: readonly (number | null)[];
 }
 
-/** Keeps the flow of the last 24 hours. */
 export class FlowHistory {
   readonly #store: Pick<Store, 'ids' | 'sonicView'>;
   readonly #clock: Clock;
@@ -47,7 +45,6 @@ export class FlowHistory {
     stopping.addEventListener('abort', () => cancel());
   }
 
-  /** Records the current flow of all valves. */
   record(): void {
     const ids = this.#store.ids('sonic');
     const kept = new Set(ids.length > maxValves ? [] : ids);

@@ -6,7 +6,6 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { listenMessage } from '../base/systemErrors.ts';
 
-/** One row of the routing table. */
 export interface Route {
   /** The path, for example `/healthz`. `/webhook/*` matches everything under `/webhook/`. */
   readonly path: string;
@@ -58,7 +57,6 @@ const sources = {
   'frame-ancestors': "'self'",
 };
 
-/** The headers of every answer. */
 export const commonHeaders = {
   'cache-control': 'no-store',
   'content-security-policy': Object.entries(sources)
@@ -100,7 +98,6 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
     this.#log = log;
   }
 
-  /** The port on which the server listens; null if it does not. */
   get port(): number | null {
     const address = this.#server?.address();
     return typeof address === 'object' && address !== null ? address.port : null;
@@ -205,7 +202,6 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
   }
 }
 
-/** Answers with a text, or with the bytes of an image. */
 export function send(
   response: ServerResponse,
   status: number,
@@ -218,7 +214,6 @@ export function send(
   response.writeHead(status, { ...commonHeaders, ...described }).end(text);
 }
 
-/** Answers with JSON. */
 export function sendJson(
   response: ServerResponse,
   status: number,

@@ -5,9 +5,7 @@ import type { FlowHistory } from './flowHistory.ts';
 import { commonHeaders, sendJson } from './httpServer.ts';
 import { type PageRequest, statusPages } from './status.ts';
 
-/** The limits for live pages. */
 const usualStreamLimits = {
-  /** How many live pages are served at a time. */
   readers: 16,
   /** How often the status is checked for changes while a page is open, in ms. */
   lookMs: 1_000,
@@ -30,7 +28,6 @@ const comeBackMs = 2_000;
 interface PageReader {
   readonly response: ServerResponse;
   readonly page: PageRequest;
-  /** The last document that it has received. */
   text: string;
   sentAt: number;
 }

@@ -8,7 +8,6 @@ import { isBatteryLow } from '../model/power.ts';
 import { type Measurement, measurementOf } from '../model/telemetry.ts';
 import type { DeliveryOutcome } from '../webhook/webhookReceiver.ts';
 
-/** The source of the metrics. */
 interface MetricsSource {
   readonly figures: MetricsSnapshot;
   /** The outcomes of the webhook calls; null without a webhook. */
@@ -26,11 +25,8 @@ type Figure = number | boolean | null;
  * here. A label has few different values, and only metrics of single valves have labels that identify a home. A metric
  * without samples is left out.
  */
-interface MetricRow {
-  readonly name: string;
-  readonly help: string;
-  readonly read: (source: MetricsSource & { readonly lagSeconds: number }) => readonly Sample[];
-}
+type MetricRow = readonly [name: string, help: string, read: Read];
+type Read = (source: MetricsSource & { readonly lagSeconds: number }) => readonly Sample[];
 
 const one = (value: Figure): Sample[] => (value === null ? [] : [[{}, Number(value)]]);
 const by = (label: string, values: Readonly<Record<string, number | null>>, labels = {}): Sample[] =>
@@ -50,7 +46,7 @@ const known = (
 
 /** A figure for each valve. If the figure is null, the valve is left out. */
 const ofValves =
-  (figureOf: (valve: MetricsSnapshot['valves'][number]) => Figure): MetricRow['read'] =>
+  (figureOf: (valve: MetricsSnapshot['valves'][number]) => Figure): Read =>
   ({ figures: { valves } }) =>
     valves.flatMap((valve) => {
       const { id, name } = valve.view.sonic;
@@ -60,7 +56,7 @@ const ofValves =
 
 /** A current figure for each valve; none if the data of the cloud is old. A bridge that is not ready may have current data. */
 const ofValvesNow =
-  (figureOf: (view: SonicView) => Figure): MetricRow['read'] =>
+  (figureOf: (view: SonicView) => Figure): Read =>
   (source) =>
     hasCurrentData(source) ? ofValves(({ view }) => figureOf(view))(source) : [];
 
@@ -79,168 +75,129 @@ const measured = (name: Exclude<keyof Measurement, 'probedAt'>) =>
  * valves have the units of their topics.
  */
 export const metricRows: readonly MetricRow[] = [
-  {
-    name: 'sonic2mqtt_build_info',
-    help: 'Always 1. The label is the version of sonic2mqtt',
-    read: () => [[{ version }, 1]],
-  },
-  {
-    name: 'sonic2mqtt_cloud_up',
-    help: '1 while the data of the cloud is fresh',
-    read: ({ figures }) => one(figures.readiness.cloud.isReady),
-  },
-  {
-    name: 'sonic2mqtt_broker_up',
-    help: '1 while the MQTT broker is connected and all devices are published',
-    read: ({ figures }) => one(figures.readiness.broker.isReady),
-  },
-  {
-    name: 'sonic2mqtt_polls_total',
-    help: 'Polls by schedule and outcome: everything was read (success), a part (incomplete), or nothing (failure)',
-    read: ({ figures }) =>
+  ['sonic2mqtt_build_info', 'Always 1. The label is the version of sonic2mqtt', () => [[{ version }, 1]]],
+  [
+    'sonic2mqtt_cloud_up',
+    '1 while the data of the cloud is fresh',
+    ({ figures }) => one(figures.readiness.cloud.isReady),
+  ],
+  [
+    'sonic2mqtt_broker_up',
+    '1 while the MQTT broker is connected and all devices are published',
+    ({ figures }) => one(figures.readiness.broker.isReady),
+  ],
+  [
+    'sonic2mqtt_polls_total',
+    'Polls by schedule and outcome: everything was read (success), a part (incomplete), or nothing (failure)',
+    ({ figures }) =>
       figures.schedules.flatMap(({ poll, polls }) => by('outcome', { ...polls }, { schedule: poll })),
-  },
-  {
-    name: 'sonic2mqtt_last_success_timestamp_seconds',
-    help: 'Time of the last successful poll of the schedule. Missing before the first',
-    read: ({ figures }) =>
+  ],
+  [
+    'sonic2mqtt_last_success_timestamp_seconds',
+    'Time of the last successful poll of the schedule. Missing before the first',
+    ({ figures }) =>
       figures.schedules.flatMap(({ poll, lastSuccessAt }) =>
         lastSuccessAt === null ? [] : [[{ schedule: poll }, lastSuccessAt / 1_000]],
       ),
-  },
-  {
-    name: 'sonic2mqtt_cloud_requests_total',
-    help: 'Requests to the cloud by class of HTTP status, or none without an answer',
-    read: ({ figures }) =>
-      by('status', { '2xx': 0, '4xx': 0, '5xx': 0, none: 0, ...figures.requests.byStatus }),
-  },
-  {
-    name: 'sonic2mqtt_cloud_request_seconds_total',
-    help: 'Total time from sending requests to the cloud until their answers',
-    read: ({ figures }) => one(figures.requests.ms / 1_000),
-  },
-  {
-    name: 'sonic2mqtt_cloud_poll_wait_seconds',
-    help: 'Wait before the next poll, because of cloud.max_requests_per_minute or a limit of the cloud',
-    read: ({ figures }) => one(figures.pollWaitMs / 1_000),
-  },
-  {
-    name: 'sonic2mqtt_devices',
-    help: 'Devices by kind. Missing before they were read',
-    read: ({ figures }) =>
+  ],
+  [
+    'sonic2mqtt_cloud_requests_total',
+    'Requests to the cloud by class of HTTP status, or none without an answer',
+    ({ figures }) => by('status', { '2xx': 0, '4xx': 0, '5xx': 0, none: 0, ...figures.requests.byStatus }),
+  ],
+  [
+    'sonic2mqtt_cloud_request_seconds_total',
+    'Total time from sending requests to the cloud until their answers',
+    ({ figures }) => one(figures.requests.ms / 1_000),
+  ],
+  [
+    'sonic2mqtt_cloud_poll_wait_seconds',
+    'Wait before the next poll, because of cloud.max_requests_per_minute or a limit of the cloud',
+    ({ figures }) => one(figures.pollWaitMs / 1_000),
+  ],
+  [
+    'sonic2mqtt_devices',
+    'Devices by kind. Missing before they were read',
+    ({ figures }) =>
       by('kind', {
         property: known(figures.devices.properties, 'properties', figures),
         signal: known(figures.devices.signals, 'signals', figures),
         sonic: known(figures.devices.sonics, 'sonics', figures),
       }),
-  },
-  {
-    name: 'sonic2mqtt_open_incidents',
-    help: 'Open incidents. Missing before they were read',
-    read: ({ figures }) => one(known(figures.openIncidents, 'incidents', figures)),
-  },
-  {
-    name: 'sonic2mqtt_valve_commands_total',
-    help: 'Valve commands by outcome. If the valve did not move, a command counts as ok and as not_confirmed',
-    read: ({ figures }) => by('outcome', figures.valveCommands),
-  },
-  {
-    name: 'sonic2mqtt_mqtt_messages_published_total',
-    help: 'Messages published to the MQTT broker',
-    read: ({ figures }) => one(figures.published),
-  },
-  {
-    name: 'sonic2mqtt_mqtt_retained_topics',
-    help: 'Retained messages of this bridge on the MQTT broker',
-    read: ({ figures }) => one(figures.retainedTopics),
-  },
-  {
-    name: 'sonic2mqtt_webhook_deliveries_total',
-    help: 'Webhook calls by outcome. Missing without a webhook',
-    read: ({ deliveries }) => by('outcome', deliveries ?? {}),
-  },
-  {
-    name: 'sonic2mqtt_valve_reachable',
-    help: '1 if the valve is online, 0 if it is offline',
-    read: ofValvesNow((view) => isSonicReachable(view)),
-  },
-  {
-    name: 'sonic2mqtt_valve_open',
-    help: '1 if the valve is open, 0 if it is closed. Missing while it moves',
-    read: ofReachableValves(({ valve }) =>
-      valve === 'open' || valve === 'closed' ? valve === 'open' : null,
-    ),
-  },
-  {
-    name: 'sonic2mqtt_valve_flow_litres_per_minute',
-    help: 'Water flow',
-    read: measured('flowLMin'),
-  },
-  {
-    name: 'sonic2mqtt_valve_pressure_bar',
-    help: 'Water pressure',
-    read: measured('pressureBar'),
-  },
-  {
-    name: 'sonic2mqtt_valve_water_temperature_celsius',
-    help: 'Water temperature',
-    read: measured('waterTemperatureC'),
-  },
-  {
-    name: 'sonic2mqtt_valve_water_litres',
-    help: 'Water used since the first day that was read. Corrections of the cloud can lower it',
-    read: ofReachableValves(({ usage }) => usage?.totalL ?? null),
-  },
-  {
-    name: 'sonic2mqtt_valve_water_today_litres',
-    help: 'Water used today, in the time zone of the property',
-    read: ofReachableValves(({ usage }) => usage?.todayL ?? null),
-  },
-  {
-    name: 'sonic2mqtt_valve_battery_low',
-    help: '1 if the battery is low',
-    read: ofReachableValves(({ sonic }) => isBatteryLow(sonic.battery)),
-  },
-  {
-    name: 'sonic2mqtt_valve_radio_rssi',
-    help: 'Radio signal strength, in the unit of the cloud',
-    read: ofReachableValves(({ sonic }) => sonic.radio_rssi),
-  },
-  {
-    name: 'sonic2mqtt_valve_open_incidents',
-    help: 'Open incidents of the valve',
-    read: ofValvesNow(openCount),
-  },
-  {
-    name: 'sonic2mqtt_valve_last_read_timestamp_seconds',
-    help: 'When the valve was last read from the cloud',
-    read: ofValves(({ readAt }) => readAt && readAt / 1_000),
-  },
-  {
-    name: 'process_cpu_seconds_total',
-    help: 'Processor time of the process, user and system',
-    read: () => one((process.cpuUsage().user + process.cpuUsage().system) / 1_000_000),
-  },
-  {
-    name: 'process_resident_memory_bytes',
-    help: 'Resident memory of the process',
-    read: () => one(process.memoryUsage().rss),
-  },
-  {
-    name: 'process_start_time_seconds',
-    help: 'When the process was started',
-    read: () => one(performance.timeOrigin / 1_000),
-  },
-  {
-    name: 'nodejs_heap_size_used_bytes',
-    help: 'Memory that the heap uses',
-    read: () => one(process.memoryUsage().heapUsed),
-  },
-  {
-    name: 'nodejs_eventloop_lag_seconds',
-    help: 'Current delay of the event loop',
-    read: ({ lagSeconds }) => one(lagSeconds),
-  },
+  ],
+  [
+    'sonic2mqtt_open_incidents',
+    'Open incidents. Missing before they were read',
+    ({ figures }) => one(known(figures.openIncidents, 'incidents', figures)),
+  ],
+  [
+    'sonic2mqtt_valve_commands_total',
+    'Valve commands by outcome. If the valve did not move, a command counts as ok and as not_confirmed',
+    ({ figures }) => by('outcome', figures.valveCommands),
+  ],
+  [
+    'sonic2mqtt_mqtt_messages_published_total',
+    'Messages published to the MQTT broker',
+    ({ figures }) => one(figures.published),
+  ],
+  [
+    'sonic2mqtt_mqtt_retained_topics',
+    'Retained messages of this bridge on the MQTT broker',
+    ({ figures }) => one(figures.retainedTopics),
+  ],
+  [
+    'sonic2mqtt_webhook_deliveries_total',
+    'Webhook calls by outcome. Missing without a webhook',
+    ({ deliveries }) => by('outcome', deliveries ?? {}),
+  ],
+  [
+    'sonic2mqtt_valve_reachable',
+    '1 if the valve is online, 0 if it is offline',
+    ofValvesNow((view) => isSonicReachable(view)),
+  ],
+  [
+    'sonic2mqtt_valve_open',
+    '1 if the valve is open, 0 if it is closed. Missing while it moves',
+    ofReachableValves(({ valve }) => (valve === 'open' || valve === 'closed' ? valve === 'open' : null)),
+  ],
+  ['sonic2mqtt_valve_flow_litres_per_minute', 'Water flow', measured('flowLMin')],
+  ['sonic2mqtt_valve_pressure_bar', 'Water pressure', measured('pressureBar')],
+  ['sonic2mqtt_valve_water_temperature_celsius', 'Water temperature', measured('waterTemperatureC')],
+  [
+    'sonic2mqtt_valve_water_litres',
+    'Water used since the first day that was read. Corrections of the cloud can lower it',
+    ofReachableValves(({ usage }) => usage?.totalL ?? null),
+  ],
+  [
+    'sonic2mqtt_valve_water_today_litres',
+    'Water used today, in the time zone of the property',
+    ofReachableValves(({ usage }) => usage?.todayL ?? null),
+  ],
+  [
+    'sonic2mqtt_valve_battery_low',
+    '1 if the battery is low',
+    ofReachableValves(({ sonic }) => isBatteryLow(sonic.battery)),
+  ],
+  [
+    'sonic2mqtt_valve_radio_rssi',
+    'Radio signal strength, in the unit of the cloud',
+    ofReachableValves(({ sonic }) => sonic.radio_rssi),
+  ],
+  ['sonic2mqtt_valve_open_incidents', 'Open incidents of the valve', ofValvesNow(openCount)],
+  [
+    'sonic2mqtt_valve_last_read_timestamp_seconds',
+    'When the valve was last read from the cloud',
+    ofValves(({ readAt }) => readAt && readAt / 1_000),
+  ],
+  [
+    'process_cpu_seconds_total',
+    'Processor time of the process, user and system',
+    () => one((process.cpuUsage().user + process.cpuUsage().system) / 1_000_000),
+  ],
+  ['process_resident_memory_bytes', 'Resident memory of the process', () => one(process.memoryUsage().rss)],
+  ['process_start_time_seconds', 'When the process was started', () => one(performance.timeOrigin / 1_000)],
+  ['nodejs_heap_size_used_bytes', 'Memory that the heap uses', () => one(process.memoryUsage().heapUsed)],
+  ['nodejs_eventloop_lag_seconds', 'Current delay of the event loop', ({ lagSeconds }) => one(lagSeconds)],
 ];
 
 /** The metrics in the text format of Prometheus, with its media type. */
@@ -253,7 +210,7 @@ export async function metricsText(
   await nextTurn();
   const lagSeconds = (performance.now() - askedAt) / 1_000;
   const registry = new Registry();
-  for (const { name, help, read } of metricRows) {
+  for (const [name, help, read] of metricRows) {
     const samples = read({ ...source, lagSeconds });
     const labelNames = Object.keys(samples[0]?.[0] ?? {});
     const options = { name, help, labelNames, registers: [registry] };

@@ -20,7 +20,6 @@ import script from './page/page.js?raw';
 import type { PageRequest } from './status.ts';
 import { pageTexts } from './texts.ts';
 
-const get = ['GET', 'HEAD'];
 /*
  * How the HTTP server works. It is loaded only if `http.listen` is set. `httpServer.ts` has the socket, its limits, and
  * the addresses that may connect. This table has everything that is served: the status page (`page/`, a document and a
@@ -46,13 +45,11 @@ const iconColours: Readonly<Record<Tone, string>> = {
 const tones = Object.keys(iconColours) as Tone[];
 const usualColour = /#0b6e99/g;
 
-/** Parts of the page besides the status. */
 interface PageOptions {
   /** The dashboard for Home Assistant; null if there is none at the moment. */
   readonly dashboard?: () => Promise<string | null>;
   /** Whether writing the dashboard would keep the bridge busy for seconds. */
   readonly isDashboardTooLarge?: () => boolean;
-  /** Whether the bridge may not move valves. */
   readonly isWatchOnly?: boolean;
 }
 
@@ -80,51 +77,30 @@ export function createRoutes(
     picture('/icon-192.png', smallIcon),
     picture('/icon-512.png', largeIcon),
     file('/manifest.webmanifest', 'application/manifest+json', fillTemplate(manifest, pageTexts)),
-    {
-      path: '/status.json',
-      methods: get,
-      answer: (response, url) =>
-        send(response, 200, 'application/json; charset=utf-8', live.document(pageOf(url))),
-    },
-    { path: '/events', methods: get, answer: (response, url) => live.follow(response, pageOf(url)) },
-    {
-      path: '/dashboard.yaml',
-      methods: get,
-      answer: async (response) => {
-        if (isDashboardTooLarge?.()) {
-          sendJson(response, 413, { status: 'too_many_devices' });
-          return;
-        }
-        const text = (await dashboard?.()) ?? null;
-        if (text === null) sendJson(response, 503, { status: 'no_dashboard' });
-        else send(response, 200, 'text/yaml; charset=utf-8', text);
-      },
-    },
-    {
-      path: '/healthz',
-      methods: get,
-      answer: (response) => sendJson(response, 200, { status: 'ok', ...health() }),
-    },
-    {
-      path: '/readyz',
-      methods: get,
-      answer: (response) => {
-        const { cloud, broker } = snapshots.readiness();
-        const isReady = cloud.isReady && broker.isReady;
-        sendJson(response, isReady ? 200 : 503, { status: isReady ? 'ready' : 'not_ready', ...health() });
-      },
-    },
-    {
-      path: '/metrics',
-      methods: get,
-      answer: async (response) => {
-        // Loaded at the first request, because not everybody uses Prometheus.
-        const { metricsText } = await import('./metrics.ts');
-        const figures = snapshots.metrics();
-        const { text, type } = await metricsText({ figures, deliveries: webhook?.counts ?? null });
-        send(response, 200, type, text);
-      },
-    },
+    get('/status.json', (response, url) =>
+      send(response, 200, 'application/json; charset=utf-8', live.document(pageOf(url))),
+    ),
+    get('/events', (response, url) => live.follow(response, pageOf(url))),
+    get('/dashboard.yaml', async (response) => {
+      if (isDashboardTooLarge?.()) return sendJson(response, 413, { status: 'too_many_devices' });
+      const text = await dashboard?.();
+      return text == null
+        ? sendJson(response, 503, { status: 'no_dashboard' })
+        : send(response, 200, 'text/yaml; charset=utf-8', text);
+    }),
+    get('/healthz', (response) => sendJson(response, 200, { status: 'ok', ...health() })),
+    get('/readyz', (response) => {
+      const { cloud, broker } = snapshots.readiness();
+      const isReady = cloud.isReady && broker.isReady;
+      sendJson(response, isReady ? 200 : 503, { status: isReady ? 'ready' : 'not_ready', ...health() });
+    }),
+    get('/metrics', async (response) => {
+      // Loaded at the first request, because not everybody uses Prometheus.
+      const { metricsText } = await import('./metrics.ts');
+      const figures = snapshots.metrics();
+      const { text, type } = await metricsText({ figures, deliveries: webhook?.counts ?? null });
+      send(response, 200, type, text);
+    }),
   ];
   if (webhook) {
     routes.push({
@@ -149,10 +125,15 @@ export function createRoutes(
   }
 }
 
+/** A route for GET, and for HEAD, which receives only the headers. */
+function get(path: string, answer: Route['answer']): Route {
+  return { path, methods: ['GET', 'HEAD'], answer };
+}
+
 /** Serves an image that was imported as a data URL. */
 function picture(path: string, url: string): Route {
   const bytes = Buffer.from(url.slice(url.indexOf(',') + 1), 'base64');
-  return { path, methods: get, answer: (response) => send(response, 200, 'image/png', bytes) };
+  return get(path, (response) => send(response, 200, 'image/png', bytes));
 }
 
 function tonedIcon(tone: Tone): string {

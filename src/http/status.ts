@@ -38,7 +38,6 @@ const maxAlerts = 5;
 
 /** The open incidents of a device, of a property, or of no known device. */
 interface WithAlerts {
-  /** The most urgent ones. */
   readonly alerts: readonly Alert[];
   readonly alertsInAll: number;
 }
@@ -56,7 +55,6 @@ interface ShownSonic extends WithAlerts {
   readonly offlineHub: string | null;
   /** When it was last read, in ms since 1970; null if the shown state is not old. */
   readonly readAt: number | null;
-  /** The failed command; null if there is none. */
   readonly failed: ShownFailure | null;
   readonly battery: string | null;
   readonly flowLMin: number | null;
@@ -73,7 +71,6 @@ interface ShownHub extends WithAlerts {
   readonly isConnected: boolean | null;
 }
 
-/** The parts of a property that can have alerts. */
 const alertSections = ['alerts', 'sonics', 'hubs'] as const;
 
 /**
@@ -87,10 +84,8 @@ interface ShownProperty extends WithAlerts {
   readonly areAlertsKnown: boolean;
   /** The parts in the order of their most urgent alerts. */
   readonly sections: readonly (typeof alertSections)[number][];
-  /** The hubs and sonics on this page. */
   readonly hubs: readonly ShownHub[];
   readonly sonics: readonly ShownSonic[];
-  /** The numbers of its hubs and sonics on all pages. */
   readonly hubsInAll: number;
   readonly sonicsInAll: number;
   /** The usage of all sonics in it together. If the property is not known, the usage of each sonic by itself. */
@@ -108,16 +103,12 @@ interface StatusDocument {
   readonly health: { readonly status: string | null; readonly reason: string | null };
   readonly cloud: ShownHalf;
   readonly broker: ShownHalf;
-  /** Whether the first reading is still going on. */
   readonly isLoading: boolean;
-  /** Whether everything was read once. */
   readonly isWhole: boolean;
   /** Why there is nothing to show, for people; null if there is something, or if the reason is not known. */
   readonly emptiness: string | null;
-  /** How many valves are in each position now. */
   readonly valves: Readonly<Record<Valve | 'unknown', number>>;
   readonly incidents: {
-    /** Whether all open incidents are known. */
     readonly areKnown: boolean;
     /** When they were last read, in ms since 1970; null before the first reading. */
     readonly readAt: number | null;
@@ -153,7 +144,6 @@ interface PropertyGroup {
   readonly devices: readonly CloudDevice[];
 }
 
-/** The page that a browser requests. */
 export interface PageRequest {
   readonly number: number;
   /** A part of the name of a property, hub or sonic; empty for all devices. */
@@ -327,12 +317,10 @@ function compareRanks(one: Rank = fine, other: Rank = fine): number {
   return one.grade - other.grade || (one.worst && other.worst ? byUrgency(one.worst, other.worst) : 0);
 }
 
-/** The most urgent alerts, and the number of all. */
 function withAlerts(incidents: readonly Incident[]): WithAlerts {
   return { alerts: alertsOf(incidents, shortenedName).slice(0, maxAlerts), alertsInAll: incidents.length };
 }
 
-/** The alerts that are shown at no device and no property. */
 function unplacedAlerts(snapshot: StatusSnapshot): StatusDocument['unplaced'] {
   const { incidents, properties, signals, sonics } = snapshot;
   const placed = idsOf([...properties, ...signals, ...sonics]);

@@ -20,7 +20,6 @@ export interface ShownUsage {
   readonly incompleteDays: readonly number[];
   /** The mean of the complete days among the seven before today; null if none is complete. */
   readonly averageL: number | null;
-  /** How many days the mean is made of. */
   readonly averageDays: number;
   /** The litres of this month so far, as far as they are known; null if none are. */
   readonly monthL: number | null;

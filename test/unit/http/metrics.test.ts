@@ -30,10 +30,10 @@ const linesOf = async (
 
 describe('the metrics', () => {
   it('are named by the conventions of Prometheus, each once, and documented', () => {
-    const names = metricRows.map(({ name }) => name);
+    const names = metricRows.map(([name]) => name);
     expect(new Set(names).size).toBe(names.length);
     const page = readFileSync(new URL('../../../docs/reference/http.md', import.meta.url), 'utf8');
-    for (const { name, help } of metricRows) {
+    for (const [name, help] of metricRows) {
       expect(name).toMatch(/^(sonic2mqtt|process|nodejs)_[a-z0-9_]+$/);
       expect(name).not.toMatch(/_(ms|milliseconds|kb|mb|percent)(_|$)/);
       expect(help).not.toBe('');
