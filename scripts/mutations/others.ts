@@ -35,13 +35,6 @@ export const otherMutations: readonly Mutation[] = [
     tests: installationTests,
   },
   {
-    promise: 'of a removed device nothing stays that the broker has refused to replace',
-    file: 'src/publishing/publisher.ts',
-    text: 'for (const topic of [...this.#leaving.values()].flat()) mirror.drop(topic);',
-    replacement: '',
-    tests: ['test/stories/brokerMemory.test.ts'],
-  },
-  {
     promise: 'each bridge must answer a new connection',
     file: 'src/health/otherBridges.ts',
     text: 'this.#connections += 1;',
@@ -60,13 +53,6 @@ export const otherMutations: readonly Mutation[] = [
     file: 'src/publishing/discoveryMessages.ts',
     text: 'if (this.#announcers.isForeign(topic) || (known?.device?.kind ?? kind) !== kind) return false;',
     replacement: 'if ((known?.device?.kind ?? kind) !== kind) return false;',
-    tests: installationTests,
-  },
-  {
-    promise: 'a device is not deleted with another one of its ID',
-    file: 'src/publishing/discoveryMessages.ts',
-    text: ' || (known?.device?.kind ?? kind) !== kind) return false;',
-    replacement: ') return false;',
     tests: installationTests,
   },
   {

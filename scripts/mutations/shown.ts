@@ -28,7 +28,7 @@ export const showingMutations: readonly Mutation[] = [
     file: 'src/store/topology.ts',
     text: 'return propertyId !== undefined && !this.#devices.property.has(propertyId);',
     replacement: 'return false;',
-    tests: ['test/unit/store/store.test.ts', 'test/stories/topology.test.ts'],
+    tests: ['test/unit/store/store.test.ts'],
   },
   {
     promise: 'a refused command is not confirmed by what was under way before a restart',
@@ -180,7 +180,7 @@ export const showingMutations: readonly Mutation[] = [
   {
     promise: 'an incident that one list misses is closed by nothing but the cloud’s answer for it',
     file: 'src/polling/lists.ts',
-    text: 'if (times >= (isRefused ? minListsIfRefused : minListsMissing)) return closed;',
+    text: 'if (times >= minListsMissing) return closed;',
     replacement: 'return closed;',
     tests: ['test/unit/polling/poller.test.ts'],
   },
@@ -379,13 +379,6 @@ export const showingMutations: readonly Mutation[] = [
     text: "before?.kind !== 'incomplete' && isInTime;",
     replacement: 'isInTime;',
     tests: ['test/unit/polling/pollStatus.test.ts'],
-  },
-  {
-    promise: 'a valve is in no property that its new hub has left',
-    file: 'src/store/topology.ts',
-    text: 'return this.#formerProperties.get(idKey(id))?.propertyId ?? owner;',
-    replacement: 'return owner;',
-    tests: ['test/stories/topology.test.ts'],
   },
   {
     promise: 'devices that a stopped bridge has taken are back within seconds',

@@ -50,20 +50,6 @@ export const surroundingMutations: readonly Mutation[] = [
     tests: announcementTests,
   },
   {
-    promise: 'what a disk that is mounted late knows to be announced is not announced again',
-    file: 'src/publishing/incidentEvents.ts',
-    text: 'if (!store.incidents.get(id) || state.kept.announced.has(id)) this.#queue.delete(id);',
-    replacement: 'if (!store.incidents.get(id)) this.#queue.delete(id);',
-    tests: otherInstallationTests,
-  },
-  {
-    promise: 'totals are worked out again with the data of a disk that is mounted late',
-    file: 'src/polling/poller.ts',
-    text: "state.on('added', () => this.#usage.refreshShown());",
-    replacement: '',
-    tests: otherInstallationTests,
-  },
-  {
     promise: 'a total is not shown from a file that cannot be written before the months are read again',
     file: 'src/state/stateFile.ts',
     text: 'if (!this.#hasWritten) this.#markBehind();',
@@ -171,8 +157,8 @@ export const surroundingMutations: readonly Mutation[] = [
   {
     promise: 'a connection is handed over in a turn of its own',
     file: 'src/cloud/connections.ts',
-    text: 'setImmediate(callback, ...outcome);',
-    replacement: 'callback(...outcome);',
+    text: 'void setImmediate(callback, ...outcome)',
+    replacement: 'callback(...outcome)',
     tests: ['test/e2e/lateHandshake.test.ts'],
   },
   {

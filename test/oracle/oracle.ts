@@ -40,9 +40,6 @@ const sentAgainMs = 11 * 60_000;
  */
 const maxListsInDoubt = 2;
 
-/** The same limit by the status of that answer. With a 403 the second list without the incident closes it. */
-const listsInDoubt: Readonly<Record<number, number>> = { 200: 0, 404: 0, 403: 1 };
-
 /** The schedules whose data depend on the answer to an operation. */
 const sourcesOf: readonly (readonly [pattern: RegExp, sources: readonly Source[]])[] = [
   [/incident/, ['incidents']],
@@ -409,8 +406,8 @@ export class Oracle {
     }
     const { incident_id: incidentId = '' } = request.params;
     const asked = this.#incidentsInDoubt.get(incidentId);
-    const most = listsInDoubt[answer.status];
-    if (asked && most !== undefined) this.#incidentsInDoubt.set(incidentId, { ...asked, most });
+    const isAnswered = answer.status === 200 || answer.status === 404;
+    if (asked && isAnswered) this.#incidentsInDoubt.set(incidentId, { ...asked, most: 0 });
   }
 
   /** The device was deleted. Refused messages of it that the broker never had are no longer needed. */

@@ -1,14 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import {
-  automaticAttemptAt,
-  earliestAttemptAt,
-  type Rejections,
-  withRejection,
-} from '../../src/cloud/signInLimits.ts';
 import { temporaryFolder } from '../support/program.ts';
-import { dayMs, Home, hourMs, leisurely, minuteMs, secondMs } from './home.ts';
+import { dayMs, Home, hourMs, leisurely, minuteMs } from './home.ts';
 
 const signIns = (home: Home) => home.asked('sign_in');
 
@@ -58,18 +52,6 @@ describe('7: the password was changed, and only removing and adding everything a
     ]);
     home.bridge.kill();
   });
-
-  it('within seconds, where the file is corrected soon', async () => {
-    const file = join(temporaryFolder(), 'password');
-    writeFileSync(file, 'mistyped\n');
-    const home = new Home({ config: { cloud: { password: null, password_file: file } } });
-    await home.start();
-    expect(home.json('bridge/health').status).toBe('auth_failed');
-    writeFileSync(file, 'demo\n');
-    await home.pass(10 * secondMs);
-    expect(home.json('bridge/health').status).toBe('ok');
-    home.bridge.kill();
-  });
 });
 
 describe('8: the token lives in memory only: each restart is a sign-in, and a second account gets the first', () => {
@@ -100,33 +82,6 @@ describe('8: the token lives in memory only: each restart is a sign-in, and a se
     const statuses = home.published('bridge/health').map(({ payload }) => JSON.parse(payload).status);
     expect(statuses).not.toContain('auth_failed');
     expect(signIns(home)).toHaveLength(1);
-    home.bridge.kill();
-  });
-
-  it('a token that is of no use any more costs one sign-in', async () => {
-    const home = new Home({ config: { schedules: leisurely } });
-    await home.start();
-    await home.stop();
-    // The sessions end, and the password is what it was.
-    home.simulator.setPassword('demo');
-    await home.start();
-    await home.pass(hourMs);
-    expect(home.json('bridge/health').status).toBe('ok');
-    expect(signIns(home)).toHaveLength(2);
-    home.bridge.kill();
-  });
-
-  it('another account on the same disk signs in for itself', async () => {
-    const home = new Home({ config: { schedules: leisurely } });
-    await home.start();
-    await home.stop();
-    const from = home.requests.length;
-    await home.startWith({ schedules: leisurely, cloud: { email: 'other@example.com' } });
-    const asked = home.requests.slice(from);
-    // Rejected, as the cloud knows nobody of that name, and tried again once.
-    expect(new Set(asked.map(({ operation }) => operation))).toEqual(new Set(['sign_in']));
-    expect(asked[0]?.body).toContain('other@example.com');
-    expect(home.json('bridge/health').status).toBe('auth_failed');
     home.bridge.kill();
   });
 });
@@ -163,57 +118,6 @@ describe('9: retrying a dead credential locks the account', () => {
     home.world.setValve(home.sonicId, 'open');
     await home.pass(hourMs + minuteMs);
     expect(home.json('bridge/health').status).toBe('ok');
-    home.bridge.kill();
-  });
-
-  it('so it goes on for weeks, whether or not anybody asks for more', () => {
-    for (const isAsked of [false, true]) {
-      let rejections: Rejections | null = null;
-      const at: number[] = [];
-      for (let now = 0; now < 28 * dayMs; ) {
-        at.push(now);
-        rejections = withRejection(rejections, now);
-        now = isAsked
-          ? Math.max(now + secondMs, earliestAttemptAt(rejections))
-          : automaticAttemptAt(rejections);
-      }
-      expectToKeepToTheCap(at);
-      expect(at.length).toBeLessThanOrEqual(28 * 24 + 6);
-    }
-  });
-
-  it('nor do people who press refresh all the time make it more', async () => {
-    const home = new Home();
-    await home.start();
-    home.simulator.setPassword(null);
-    for (let press = 0; press < 360; press++) {
-      await home.pass(10 * secondMs);
-      home.broker.publish('sonic2mqtt/bridge/refresh', 'PRESS', false);
-      home.broker.publish(`sonic2mqtt/sonic/${home.sonicId}/name/set`, `Name ${press}`, false);
-    }
-    const at = signIns(home)
-      .slice(1)
-      .map((request) => request.at);
-    expect(at.length).toBeGreaterThanOrEqual(3);
-    expect(at.length).toBeLessThanOrEqual(6);
-    expect(at.filter((each) => each < (at[0] ?? 0) + minuteMs).length).toBeLessThanOrEqual(3);
-    home.bridge.kill();
-  });
-
-  it('one sign-in is under way at a time, however many calls wait for it', async () => {
-    const home = new Home();
-    let underWay = 0;
-    home.strike = ({ operation }) => {
-      if (operation === 'sign_in') underWay += 1;
-      return operation === 'sign_in' && underWay === 1 ? 'hang-before' : null;
-    };
-    home.bridge.start();
-    // The request timeout is ten seconds; until then nobody else tries.
-    await home.pass(9 * secondMs);
-    expect(signIns(home)).toHaveLength(1);
-    await home.pass(minuteMs);
-    expect(home.json('bridge/health').status).toBe('ok');
-    expect(signIns(home).length).toBeLessThanOrEqual(3);
     home.bridge.kill();
   });
 });

@@ -26,37 +26,6 @@ describe('17: the broker is down at boot, and the bridge gives up', () => {
     });
     home.bridge.kill();
   });
-
-  it('so it is when the cloud is away at boot as well, in whichever order they come back', async () => {
-    for (const isCloudFirst of [true, false]) {
-      const home = new Home({ config: { schedules: leisurely } });
-      home.broker.fault = 'away';
-      home.strike = () => 'refused';
-      await home.start();
-      await home.pass(2 * hourMs);
-      if (isCloudFirst) home.strike = () => null;
-      else home.broker.fault = null;
-      await home.pass(20 * minuteMs);
-      home.strike = () => null;
-      home.broker.fault = null;
-      await home.pass(6 * minuteMs);
-      expect(home.entity(home.sonicId, 'valve_valve').isAvailable, `${isCloudFirst}`).toBe(true);
-      home.bridge.kill();
-    }
-  });
-
-  it('an outage of half a day in the middle is survived like a short one', async () => {
-    const home = new Home({ config: { schedules: leisurely } });
-    await home.start();
-    breakDown(home);
-    await home.pass(12 * hourMs);
-    home.world.setValve(home.sonicId, 'closed');
-    await home.pass(20 * minuteMs);
-    home.broker.fault = null;
-    await home.pass(minuteMs);
-    expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'closed', isAvailable: true });
-    home.bridge.kill();
-  });
 });
 
 describe('18: memory grows while the broker is away', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Script, WireConnection } from '../simulation/wire.ts';
+import type { Script } from '../simulation/wire.ts';
 import { expectWhole, pictureOf } from './brokerPicture.ts';
 import { brokerWarnings, Home, minuteMs, secondMs } from './home.ts';
 
@@ -237,58 +237,4 @@ describe('a broker that', () => {
       await home.stop();
     },
   );
-
-  it('sends garbage behind good packets is left, and asked again', async () => {
-    const home = await startWiredHome();
-    const before = pictureOf(home);
-    const pubrel = Buffer.from([0x62, 0x02, 0x00, 0x07]);
-    const message = Buffer.from([0x34, 0x06, 0x00, 0x01, 0x61, 0x00, 0x08, 0x78]);
-    const garbage = Buffer.from([0xff, 0xff, 0xff, 0xff, 0xff]);
-    for (const connection of home.wire.connections)
-      connection.toBridge(Buffer.concat([pubrel, pubrel, message, message, garbage]));
-    await home.pass(minuteMs);
-    expect(brokerWarnings(home)).toEqual([expect.stringMatching(/invalid data from the broker/)]);
-    expect(home.linesFrom(0).join('\n')).toMatch(/works again after/);
-    expectWhole(home, before);
-    await home.stop();
-  });
-
-  it('takes no message for a minute and closes the connection, like a cluster without a leader, has them all afterwards', async () => {
-    const home = new Home({ isWired: true, config: { mqtt: { protocol_version: 4 } } });
-    const waiting = new WeakSet<WireConnection>();
-    home.wire.play({
-      fromBridge: (packet, connection) => {
-        if (packet.cmd !== 'publish') return false;
-        if (!waiting.has(connection)) home.time.after(5_000, () => connection.hangUp());
-        waiting.add(connection);
-        return true;
-      },
-    });
-    await home.start();
-    await home.pass(minuteMs);
-    expect(home.wire.connectionCount).toBeGreaterThan(3);
-    home.wire.play();
-    await home.pass(2 * minuteMs);
-    expect(home.discovery(home.sonicId)).not.toBeNull();
-    expect(home.json('bridge/health')).toMatchObject({ status: 'ok' });
-    expect(home.linesFrom(0).filter((line) => /too large/.test(line))).toEqual([]);
-    await home.stop();
-  });
-
-  it('closes the connection at each request for retained messages is not asked again and again, and everything is shown', async () => {
-    const home = new Home({ isWired: true });
-    home.wire.play({
-      fromBridge: (packet, connection) => {
-        const isAsking =
-          packet.cmd === 'subscribe' && packet.subscriptions.some(({ topic }) => topic.endsWith('/usage'));
-        if (isAsking) connection.hangUp();
-        return isAsking;
-      },
-    });
-    await home.start();
-    await home.pass(5 * minuteMs);
-    expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: true });
-    expect(home.linesFrom(0).join('\n')).toMatch(/Cannot read the retained messages of the broker/);
-    await home.stop();
-  });
 });

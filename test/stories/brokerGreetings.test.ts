@@ -217,22 +217,5 @@ describe('a broker that', () => {
       expect(home.json('bridge/health')).toMatchObject({ status: 'ok' });
       await home.stop();
     });
-
-    it('and then publishes the last will of an earlier connection, is corrected', async () => {
-      const home = await until(20 * secondMs, (filter) => /\/state(\/#)?$/.test(filter));
-      expect(home.text('bridge/state')).toBe('online');
-      home.broker.publish('sonic2mqtt/bridge/state', 'offline', true);
-      await home.pass(10 * secondMs);
-      expect(home.text('bridge/state')).toBe('online');
-      await home.stop();
-    });
-
-    it('and has published the last will before it takes them, is corrected', async () => {
-      const home = await until(90 * secondMs, (filter) => /\/state(\/#)?$/.test(filter));
-      home.broker.publish('sonic2mqtt/bridge/state', 'offline', true);
-      await home.pass(3 * minuteMs);
-      expect(home.text('bridge/state')).toBe('online');
-      await home.stop();
-    });
   });
 });

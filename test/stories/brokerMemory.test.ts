@@ -124,23 +124,6 @@ describe('a broker', () => {
     await home.stop();
   });
 
-  it('that refused that a removed valve is offline has nothing of it once it takes that, and health says so', async () => {
-    const home = await startHome();
-    const { sonicId, world } = home;
-    await home.stop();
-    for (const id of world.incidents.ids) world.closeIncident(id);
-    world.removeSonic(sonicId);
-    home.broker.refuses = (topic) => topic === `sonic2mqtt/sonic/${sonicId}/availability`;
-    await home.start();
-    await home.pass(5 * minuteMs);
-    expect(home.text(`sonic/${sonicId}/availability`)).toBe('online');
-    home.broker.refuses = () => false;
-    await home.pass(11 * minuteMs);
-    expect([...home.broker.retained.keys()].filter((topic) => topic.includes(sonicId))).toEqual([]);
-    expect(home.json('bridge/health').status).toBe('ok');
-    await home.stop();
-  });
-
   it('that keeps what others have written there shows the truth again, and what is theirs stays', async () => {
     const home = await startHome();
     const { broker, sonicId } = home;
@@ -199,19 +182,6 @@ describe('a broker', () => {
     expect(home.json(`sonic/${sonicId}/usage`).total).toBeGreaterThanOrEqual(total + 5_000_000);
     expect(home.published(`sonic/${sonicId}/incident`)).toHaveLength(told);
     expect(home.linesFrom(0).join('\n')).not.toMatch(noRemoval);
-    home.bridge.kill();
-  });
-
-  it('that shows retained messages to exact topics only loses devices that have gone meanwhile', async () => {
-    const home = await startHome();
-    const [, gone = ''] = home.world.sonics.ids;
-    home.broker.listsRetained = false;
-    await home.stop();
-    home.world.sonics.delete(gone);
-    await home.start();
-    await home.pass(6 * minuteMs);
-    expect([...home.broker.retained.keys()].filter((topic) => topic.includes(gone))).toEqual([]);
-    expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: true });
     home.bridge.kill();
   });
 });

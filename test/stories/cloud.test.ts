@@ -95,26 +95,6 @@ describe('4: no errors, but the telemetry is old and nothing says so', () => {
     home.bridge.kill();
   });
 
-  it('the log names those that are silent each time that others are', async () => {
-    const home = new Home({ cloud: { sonics: 2 } });
-    const { world } = home;
-    const [first = '', second = ''] = world.sonics.ids;
-    const name = (id: string) => `"${world.sonics.get(id)?.name}"`;
-    const silent = silence(home, [first]);
-    await home.start();
-    await home.pass(10 * minuteMs);
-    expect(about(home)).toEqual([expect.stringContaining(`No new measurements from ${name(first)}. `)]);
-    silent.add(second);
-    await home.pass(10 * minuteMs);
-    expect(about(home).slice(1)).toEqual([
-      expect.stringContaining(`No new measurements from ${name(first)}, ${name(second)}. `),
-    ]);
-    silent.clear();
-    await home.pass(5 * minuteMs);
-    expect(about(home).slice(2)).toEqual(['info: Everything works']);
-    home.bridge.kill();
-  });
-
   it('a cloud that is away changes no value; one that is back does not show what has grown old meanwhile', async () => {
     const home = new Home();
     await home.start();
@@ -295,23 +275,6 @@ describe('19: 5406 identical errors in an evening without internet', () => {
     expect(lines.filter((text) => /works again after 3 h \(\d+ failed attempts\)/.test(text))).toHaveLength(
       1,
     );
-    home.bridge.kill();
-  });
-
-  it('so it is when the broker is out of reach as well', async () => {
-    const home = new Home({ config: { schedules: leisurely } });
-    await home.start();
-    const from = home.time.now;
-    home.strike = () => 'refused';
-    home.broker.fault = 'away';
-    home.broker.cut();
-    await home.pass(6 * hourMs);
-    home.strike = () => null;
-    home.broker.fault = null;
-    await home.pass(hourMs);
-    const lines = home.linesFrom(from);
-    expect(lines.length, lines.join('\n')).toBeLessThanOrEqual(24);
-    expect(lines.filter((text) => /broker.*works again after/.test(text))).toHaveLength(1);
     home.bridge.kill();
   });
 });

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { DeviceKind } from '../../src/model/devices.ts';
 import { type Incident, incidentTypes } from '../../src/model/records.ts';
 import { atSonic, openIncidents, type Shown } from '../oracle/recordTruths.ts';
-import type { RequestFault } from '../simulation/virtualCloud.ts';
 import { type Place, placeOf, truths, untruths } from './entityTruths.ts';
 import { type Entity, FakeHomeAssistant } from './fakeHomeAssistant.ts';
 import { Home, type HomeOptions, hourMs, minuteMs, secondMs } from './home.ts';
@@ -383,18 +382,6 @@ describe('a setting', () => {
     home.bridge.kill();
   });
 
-  it.each<RequestFault>(['error-503', 'reset-after', 'hang-before'])(
-    'is sent once, whatever becomes of it: %s',
-    async (fault) => {
-      const { home, command, sent } = await startedHome();
-      home.strike = ({ operation }) => (operation === 'update_property_settings' ? fault : null);
-      expect(await command('settings/auto_shut_off', 'ON')).toMatchObject({ status: 'error' });
-      await home.pass(minuteMs);
-      expect(sent()).toEqual([{ auto_shut_off: true }]);
-      home.bridge.kill();
-    },
-  );
-
   it('is unknown once it could not be read for too long, and known again once it is read', async () => {
     const { home } = await startedHome();
     const shown = (what: string) => home.json(`property/${home.propertyId}/${what}`);
@@ -409,28 +396,6 @@ describe('a setting', () => {
     home.strike = () => null;
     await home.pass(hourMs + minuteMs);
     expect(shown('settings')).toEqual(before.settings);
-    home.bridge.kill();
-  });
-
-  it('waits for the one before it, and only the newest of the same field is sent', async () => {
-    const { home, sent } = await startedHome({ config: { cloud: { request_timeout: '1m' } } });
-    home.strike = ({ operation }) => (operation === 'update_property_settings' ? 'slow' : null);
-    for (const [field, value] of [
-      ['timezone', 'Europe/Paris'],
-      ['timezone', 'Europe/Rome'],
-      ['auto_shut_off', 'ON'],
-      ['timezone', 'Europe/Madrid'],
-    ]) {
-      home.broker.publish(`sonic2mqtt/property/${home.propertyId}/settings/${field}/set`, `${value}`, false);
-    }
-    await home.pass(minuteMs);
-    const statuses = home.events('command').map(({ status }) => status);
-    expect(statuses).toEqual(['superseded', 'ok', 'ok', 'ok']);
-    expect(sent()).toEqual([
-      { timezone: 'Europe/Paris' },
-      { auto_shut_off: true },
-      { timezone: 'Europe/Madrid' },
-    ]);
     home.bridge.kill();
   });
 
@@ -463,8 +428,6 @@ describe('a setting', () => {
 });
 
 describe('a sonic on Wi-Fi', () => {
-  const lines = (home: Home) => home.linesFrom(0).filter((line) => /wifi|Wi-Fi/i.test(line));
-
   it('is shown with all that one on a hub has, below its property', async () => {
     const home = new Home({ cloud: { properties: 2, wifiSonics: 2 } });
     const { world } = home;
@@ -519,19 +482,6 @@ describe('a sonic on Wi-Fi', () => {
     await home.pass(10 * minuteMs);
     expect(home.text(`sonic/${barn}`)).toBeUndefined();
     expect(home.text(`sonic/${annexe}`)).toBeDefined();
-    home.bridge.kill();
-  });
-
-  it('is not looked for again in a cloud that does not offer such a list, which is said once', async () => {
-    const home = new Home();
-    home.strike = ({ operation }) => (operation === 'list_wifi_sonics' ? answer(404) : null);
-    await home.start();
-    expect(home.json('bridge/info').operations.list_wifi_sonics).toBe('unavailable');
-    const asked = home.asked('list_wifi_sonics').length;
-    await home.pass(10 * minuteMs);
-    expect(home.asked('list_wifi_sonics')).toHaveLength(asked);
-    expect(home.json('bridge/health').status).toBe('ok');
-    expect(lines(home)).toEqual([expect.stringContaining('The cloud does not offer list_wifi_sonics')]);
     home.bridge.kill();
   });
 });

@@ -273,23 +273,4 @@ describe('the opening of an incident', () => {
     expect(home.told('incident_opened')).toEqual([leak]);
     home.bridge.kill();
   });
-
-  it('at a sonic that was just added waits for no more than to hear of it', async () => {
-    const home = await startedHome({ request_timeout: '40s' });
-    home.strike = ({ operation }) => (operation === 'list_wifi_sonics' ? 'hang-before' : null);
-    const sonic = home.world.addSonic(home.signalId);
-    const leak = home.open('high_volume_alert', sonic.id, 'resolve');
-    await home.pass(20 * secondMs);
-    expect(home.announcedAt(leak)).toEqual([`sonic/${sonic.id}/incident`]);
-    home.bridge.kill();
-  });
-
-  it('at a sonic that the cloud does not list is announced at its signal', async () => {
-    const home = await startedHome();
-    const leak = home.open('high_volume_alert', null);
-    home.world.incidents.change(leak, { sonic_id: '5e1f0000-0000-4000-8000-000000000000' });
-    await home.pass(minuteMs);
-    expect(home.announcedAt(leak)).toEqual([`signal/${home.signalId}/incident`]);
-    home.bridge.kill();
-  });
 });

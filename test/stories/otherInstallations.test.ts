@@ -102,29 +102,6 @@ it('a second live bridge that reads the cloud does not vouch for what the first 
   await home.stop(second);
 });
 
-it('a second live bridge is not overwritten by what the first one has read long ago', async () => {
-  const home = new Home();
-  const { sonicId } = home;
-  home.world.changeSonic(sonicId, { battery: 'high' });
-  await home.start();
-  const wait = { status: 503, headers: { 'retry-after': '3600' }, text: '{}' };
-  home.strike = ({ operation }) => (operation === 'list_sonics' ? wait : null);
-  await home.pass(7 * minuteMs);
-  home.world.changeSonic(sonicId, { battery: 'low' });
-  home.strike = () => null;
-  const second = home.anotherBridge({ mqtt: { client_id: 'second' } });
-  second.start();
-  await home.pass(minuteMs);
-  const path = `sonic/${sonicId}/homeassistant`;
-  const from = home.published(path).length;
-  // Both go on to read what is measured.
-  await home.pass(20 * minuteMs);
-  const shown = home.published(path).slice(from);
-  expect(shown.length).toBeGreaterThan(5);
-  expect(new Set(shown.map(({ payload }) => JSON.parse(payload).battery))).toEqual(new Set(['low']));
-  await home.stop(second);
-});
-
 // Every bridge begins with them, in this order.
 it.each([
   ['cloud', 'before it was heard'],
@@ -329,19 +306,6 @@ describe('a trial instance with another base topic', () => {
 });
 
 describe('discovery messages that another client deletes', () => {
-  it('or that a bridge has replaced which has stopped since, are back after the next check', async () => {
-    const home = new Home();
-    await home.start();
-    await home.pass(5 * minuteMs);
-    home.broker.publish('trial/bridge/state', 'offline', true);
-    for (const id of [home.propertyId, home.signalId, home.sonicId]) {
-      const payload = home.broker.retained.get(discoveryOf(id)) ?? '';
-      home.broker.publish(discoveryOf(id), payload.replaceAll('"sonic2mqtt/', '"trial/'), true);
-    }
-    await home.pass(2 * minuteMs);
-    expect(announcersIn(home)).toEqual(['sonic2mqtt', 'sonic2mqtt', 'sonic2mqtt']);
-  });
-
   it('are published again within minutes, and not again and again', async () => {
     const home = new Home();
     await home.start();
@@ -394,18 +358,6 @@ describe('a base topic that was changed', () => {
     expect(announcersIn(home)).toEqual(['sonic2mqtt', 'sonic2mqtt', 'sonic2mqtt']);
   });
 
-  it('is tried again while the broker is away, also if the broker lists nothing', async () => {
-    const home = new Home();
-    await home.start();
-    await home.stop();
-    home.broker.fault = 'away';
-    await home.startWith(moved);
-    home.broker.shownShare = 0;
-    home.broker.fault = null;
-    await home.pass(5 * minuteMs);
-    expect(topicsBelow(home, 'sonic2mqtt')).toEqual([]);
-  });
-
   it('leaves what another bridge uses: data_dir was copied for a trial', async () => {
     const home = new Home();
     await home.start();
@@ -442,91 +394,5 @@ describe('a discovery prefix that was changed', () => {
     await home.startWith({ mqtt: { base_topic: 'water' } });
     expect(announced(home, 'ha')).toEqual([]);
     expect(announcersIn(home)).toEqual(['water', 'water', 'water']);
-  });
-
-  it('is tried again while the broker is away, also if the broker shows only exact topics', async () => {
-    const home = new Home();
-    await home.start();
-    await home.stop();
-    home.broker.fault = 'away';
-    await home.startWith(prefixed);
-    home.broker.listsRetained = false;
-    home.broker.fault = null;
-    await home.pass(5 * minuteMs);
-    expect(announced(home, 'homeassistant')).toEqual([]);
-  });
-});
-
-describe('a hub and a valve with the same ID', () => {
-  it('have one device in Home Assistant, which health says, and the valve gets it when the hub goes', async () => {
-    const home = new Home({ cloud: { sonics: 2 } });
-    const [, second = ''] = home.world.thingIds;
-    const sonic = home.world.sonics.get(second);
-    if (!sonic) throw new Error('no second valve');
-    home.world.sonics.delete(second);
-    home.world.sonics.set(home.signalId, { ...sonic, id: home.signalId });
-    await home.start();
-    await home.pass(5 * minuteMs);
-    expect(home.discovery(home.signalId).device.model).toBe('Signal');
-    expect(healthOf(home)).toMatchObject({
-      status: 'degraded',
-      reason: expect.stringContaining(`A hub and a valve have the same ID ${home.signalId}`),
-    });
-    // Both have their own topics.
-    expect(home.text(`sonic/${home.signalId}/availability`)).toBeDefined();
-    home.world.sonics.delete(home.signalId);
-    await home.pass(5 * minuteMs);
-    expect(home.discovery(home.signalId).device.model).toBe('Signal');
-    expectNoProblem(home);
-  });
-});
-
-describe('a disk that is mounted after the start', () => {
-  it('but before the broker lets the bridge in, tells of no incident again, and of no smaller total', async () => {
-    const home = new Home();
-    await home.start();
-    const { id } = home.world.openIncident({ type: 'long_flow_alert', sonicId: home.sonicId });
-    await home.pass(minuteMs);
-    await home.stop();
-    const path = [...home.disk.files.keys()].find((each) => each.endsWith('state.json')) ?? '';
-    const kept = JSON.parse(home.disk.files.get(path) ?? '');
-    kept.usage[home.sonicId].frozenMl = 5_000_000_000;
-    home.disk.files.clear();
-    home.broker.fault = 'subscriptions-refused';
-    const from = home.messages.length;
-    home.bridge.start();
-    await home.pass(minuteMs);
-    home.disk.files.set(path, JSON.stringify(kept));
-    await home.pass(4 * minuteMs);
-    home.broker.fault = null;
-    await home.pass(10 * minuteMs);
-    const since = home.messages.slice(from);
-    expect(home.events('incident_opened').filter((event) => event['id'] === id)).toHaveLength(1);
-    const totals = since
-      .filter(({ topic }) => topic === `sonic2mqtt/sonic/${home.sonicId}/usage`)
-      .map(({ payload }) => JSON.parse(payload).total);
-    expect(totals.length).toBeGreaterThan(0);
-    for (const total of totals) expect(total ?? 5_000_000).toBeGreaterThanOrEqual(5_000_000);
-    home.bridge.kill();
-  });
-
-  it('keeps the water of years, and what this run has read is added', async () => {
-    const home = new Home();
-    await home.start();
-    await home.stop();
-    const path = [...home.disk.files.keys()].find((each) => each.endsWith('state.json')) ?? '';
-    const text = home.disk.files.get(path) ?? '';
-    const kept = JSON.parse(text);
-    kept.usage[home.sonicId].frozenMl = 5_000_000_000;
-    home.disk.files.clear();
-    home.broker.retained.clear();
-    await home.start();
-    const { total } = home.json(`sonic/${home.sonicId}/usage`);
-    expect(total).toBeLessThan(1_000_000);
-    home.disk.files.set(path, JSON.stringify(kept));
-    await home.pass(hourMs);
-    expect(home.json(`sonic/${home.sonicId}/usage`).total).toBeGreaterThanOrEqual(5_000_000 + total);
-    expect(JSON.parse(home.disk.files.get(path) ?? '').usage[home.sonicId].frozenMl).toBe(5_000_000_000);
-    expectNoProblem(home);
   });
 });

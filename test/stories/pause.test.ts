@@ -239,18 +239,6 @@ describe('somebody else, during a pause', () => {
     home.bridge.kill();
   });
 
-  it('does not end it by a cloud that shows for a moment what was', async () => {
-    const { home, command, pause } = await pausedHome();
-    home.strike = ({ operation, method }) =>
-      operation === 'read_property_settings' && method === 'GET' ? showingOn : null;
-    await command('60');
-    await home.pass(5 * secondMs);
-    home.strike = () => null;
-    await home.pass(minuteMs);
-    expect(pause().state).toBe('paused');
-    home.bridge.kill();
-  });
-
   it('ends it by the command ON, and cannot make it last for good by OFF', async () => {
     const { home, command, pause, isOn, sent } = await pausedHome();
     const { propertyId } = home;
@@ -272,19 +260,6 @@ describe('somebody else, during a pause', () => {
     await home.pass(2 * hourMs);
     expect(isOn()).toBe(false);
     expect(sent()).toEqual([off, { timezone: 'Europe/Paris' }, on, off]);
-    home.bridge.kill();
-  });
-
-  it('may turn it off before the pause has its turn, which is refused then', async () => {
-    const { home, isOn, pause } = await pausedHome();
-    const publish = (path: string, payload: string) =>
-      home.broker.publish(`sonic2mqtt/property/${home.propertyId}/${path}`, payload, false);
-    publish('settings/auto_shut_off/set', 'OFF');
-    publish('pause/set', '60');
-    await home.pass(minuteMs);
-    expect(home.events('command')).toMatchObject([{ status: 'ok' }, { status: 'refused' }]);
-    await home.pass(2 * hourMs);
-    expect([isOn(), pause()]).toEqual([false, none]);
     home.bridge.kill();
   });
 });
@@ -474,19 +449,6 @@ describe('a pause and a state file', () => {
     expect([home.json('bridge/health').status, pause(), isOn()]).toEqual(['ok', none, true]);
     home.bridge.kill();
   });
-
-  it('that could not be written at its end is over after a restart, too', async () => {
-    const { home, command, pause, isOn, sent } = await pausedHome();
-    await command('60');
-    home.disk.fault = 'ENOSPC';
-    expect(await command('0')).toEqual(expect.objectContaining(ok));
-    home.bridge.kill();
-    await home.start();
-    await home.pass(5 * minuteMs);
-    expect([pause(), isOn()]).toEqual([none, true]);
-    expect(sent()).toEqual([off, on, on]);
-    home.bridge.kill();
-  });
 });
 
 describe('a pause and other bridges', () => {
@@ -526,28 +488,6 @@ describe('a pause and a clock', () => {
     expect(isOn()).toBe(false);
     await home.pass(minuteMs + 2 * secondMs);
     expect([isOn(), pause()]).toEqual([true, none]);
-    home.bridge.kill();
-  });
-
-  it('that is set forward ends when the clock says so', async () => {
-    const { home, command, isOn } = await pausedHome();
-    await command('60');
-    home.bridge.wallErrorMs = 30 * minuteMs;
-    await home.pass(29 * minuteMs);
-    expect(isOn()).toBe(false);
-    await home.pass(minuteMs + 2 * secondMs);
-    expect(isOn()).toBe(true);
-    home.bridge.kill();
-  });
-
-  it('that was set back while the bridge was stopped ends at once: nobody knows how long it has lasted', async () => {
-    const { home, command, isOn } = await pausedHome();
-    await command('60');
-    await home.pass(30 * minuteMs);
-    home.bridge.kill();
-    home.bridge.wallErrorMs = -60 * minuteMs;
-    await home.start();
-    expect(isOn()).toBe(true);
     home.bridge.kill();
   });
 
@@ -619,23 +559,6 @@ describe('a cloud that does not turn it on again', () => {
     home.broker.fault = null;
     await untilState('none', 3 * minuteMs);
     expect(pause()).toEqual(none);
-    home.bridge.kill();
-  });
-
-  it('from the start of a run on is said, although the property was not read yet', async () => {
-    const { home, command, pause, isOn, untilState } = await pausedHome();
-    await command('60');
-    home.bridge.kill();
-    home.strike = () => 'refused';
-    await home.pass(30 * minuteMs);
-    await home.start();
-    expect(pause().state).toBe('paused');
-    await home.pass(30 * minuteMs);
-    expect(pause()).toMatchObject({ state: 'failed', reason: expect.stringContaining('connection refused') });
-    expect(home.json('bridge/health').reason).toContain('still off after a pause');
-    home.strike = () => null;
-    await untilState('none', 2 * minuteMs);
-    expect(isOn()).toBe(true);
     home.bridge.kill();
   });
 

@@ -166,74 +166,6 @@ describe('a house in which things come, move and go', () => {
     home.bridge.kill();
   });
 
-  it('shows a sonic where its new signal is, though that has moved since the properties were read', async () => {
-    const home = new ShownHome({ config: { schedules: { ...schedules, properties: '12h' } } });
-    const { world } = home;
-    await home.start();
-    const [from = '', to = ''] = world.properties.ids;
-    const [signal = '', stays = ''] = world.signalIdsOf(from);
-    const [inTo = ''] = world.signalIdsOf(to);
-    const [sonicId = ''] = world.sonicIdsOf(inTo);
-    const leak = world.openIncident({ type: 'water_presence_detected', sonicId });
-    await home.pass(2 * minuteMs);
-    const openInFrom = new Set<number>();
-    const { onTaken } = home;
-    home.onTaken = (message) => {
-      onTaken(message);
-      openInFrom.add(home.openIncidentsAt(from));
-    };
-    world.moveToProperty(signal, to);
-    world.sonics.change(sonicId, { signal_id: signal });
-    await home.expectShown();
-    // The leak has never been in the property that the signal has left.
-    expect([...openInFrom]).toEqual([0]);
-    // A sonic that moves to another property by itself is there in minutes too.
-    home.onTaken = onTaken;
-    world.sonics.change(sonicId, { signal_id: stays });
-    await home.expectShown();
-    world.closeIncident(leak.id);
-    home.bridge.kill();
-  });
-
-  it('reads the status of hubs whose list is read late at once', async () => {
-    const home = new Home({ config: { schedules: { properties: '12h', signals: '5m' } } });
-    home.strike = ({ operation }) => (operation === 'list_signals' ? 'error-500' : null);
-    await home.start();
-    await home.pass(2 * minuteMs);
-    home.strike = () => null;
-    await home.pass(6 * minuteMs);
-    for (const id of home.world.signals.ids)
-      expect(home.json(`signal/${id}`)).toMatchObject({ hub_status: expect.any(String) });
-    home.bridge.kill();
-  });
-
-  it('reads the status of hubs whose list is read while the categories of appliances are', async () => {
-    const home = new Home({ config: { schedules: { properties: '12h', signals: '5m' } } });
-    home.strike = ({ operation }) => {
-      if (operation === 'read_appliance_categories') return 'hang-before';
-      return operation === 'list_signals' && home.time.now < 1_000 ? 'error-500' : null;
-    };
-    await home.start();
-    await home.pass(minuteMs);
-    expect(home.json(`signal/${home.signalId}`)).toMatchObject({ hub_status: 'online' });
-    home.bridge.kill();
-  });
-
-  it('reads the status of a new hub though the list of hubs is read later than its property', async () => {
-    const home = new Home({ config: { schedules: { properties: '12h', signals: '5m' } } });
-    await home.start();
-    const { id: signalId } = home.world.addSignal(home.propertyId);
-    home.strike = ({ operation }) => (operation === 'list_signals' ? 'error-500' : null);
-    home.broker.publish('sonic2mqtt/bridge/refresh', 'now', false);
-    await home.pass(2 * minuteMs);
-    home.strike = () => null;
-    await home.pass(6 * minuteMs);
-    expect(home.json(`signal/${signalId}`)).toMatchObject({ hub_status: 'online' });
-    const asked = home.asked('read_hub').map(({ params }) => params['hub_id']);
-    expect(asked.filter((id) => id === signalId)).toHaveLength(1);
-    home.bridge.kill();
-  });
-
   it('removes no hub of a chosen property because there is a second one', async () => {
     const home = new ShownHome({ cloud: { properties: 1, signals: 1, sonics: 1 } });
     const { world } = home;
@@ -247,36 +179,6 @@ describe('a house in which things come, move and go', () => {
     world.addProperty();
     await home.pass(30 * minuteMs);
     expect(home.happened('device_removed')).toEqual([]);
-    home.bridge.kill();
-  });
-
-  it('shows nothing of a property that is gone in the only one that is left', async () => {
-    const home = new ShownHome({
-      // The other lists stay as they were.
-      config: { schedules: { ...schedules, signals: '12h', sonics: '12h', incidents: '12h' } },
-      unjudged: 'The oracle expects a leak to be gone as soon as the schedule of its list allows.',
-    });
-    const { world } = home;
-    const [left = '', kept = ''] = world.properties.ids;
-    const [sonicId = ''] = world.thingIdsOf(left);
-    world.openIncident({ type: 'water_presence_detected', sonicId });
-    await home.start();
-    expect(home.openIncidentsAt(left)).toBe(1);
-    const open = new Set<number>();
-    const { onTaken } = home;
-    home.onTaken = (message) => {
-      onTaken(message);
-      open.add(home.openIncidentsAt(kept));
-    };
-    world.leaveProperty(left);
-    await home.until(() => !home.homeAssistant.devices.has(identifier(left)), 'the property to go');
-    await home.pass(minuteMs);
-    expect(home.json(`sonic/${sonicId}`).property_id).toBeNull();
-    expect([...open]).toEqual([0]);
-    home.broker.publish('sonic2mqtt/bridge/refresh', 'now', false);
-    await home.pass(minuteMs);
-    home.broker.publish('sonic2mqtt/bridge/refresh', 'now', false);
-    await home.expectShown([kept]);
     home.bridge.kill();
   });
 

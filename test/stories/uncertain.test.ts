@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { incidentTypes } from '../../src/model/records.ts';
 import type { Strike } from '../simulation/virtualCloud.ts';
 import type { VirtualDisk } from '../simulation/virtualDisk.ts';
-import { Home, type HomeOptions, hourMs, minuteMs, secondMs } from './home.ts';
+import { Home, type HomeOptions, minuteMs, secondMs } from './home.ts';
 
 const type = 'water_presence_detected';
 const leakSensor = `binary_sensor_incident_${type}`;
@@ -302,14 +302,6 @@ describe('a refusal as the first answer after a start', () => {
     home.bridge.kill();
   });
 
-  it('is believed where no Wi-Fi valve was ever known', async () => {
-    const home = quietHome();
-    home.strike = refuse('list_wifi_sonics', 404);
-    await home.start();
-    expect(home.json('bridge/health').status).toBe('ok');
-    home.bridge.kill();
-  });
-
   it.each([
     ['the last run has shown them', true, 11 * minuteMs],
     ['none has', false, 0],
@@ -378,17 +370,6 @@ describe('the day of a valve begins by the last known time zone', () => {
     }
     home.bridge.kill();
   });
-
-  it('also of a Wi-Fi valve, in an account of one property', async () => {
-    const home = quietHome({ begins: '2026-03-02T02:00:00Z', cloud: { wifiSonics: 1 } });
-    home.world.settings.change(home.propertyId, { timezone: 'America/New_York' });
-    await home.start();
-    await home.pass(minuteMs);
-    const wifiId = home.world.wifiSonics.ids[0] ?? '';
-    expect(home.json(`sonic/${wifiId}/usage`).last_reset).toBe('2026-03-01T00:00:00-05:00');
-    expect(home.json(`sonic/${wifiId}`).property_id).toBe(home.propertyId);
-    home.bridge.kill();
-  });
 });
 
 describe('an incident is announced once Home Assistant hears it', () => {
@@ -416,38 +397,6 @@ describe('an incident is announced once Home Assistant hears it', () => {
     home.broker.restart(0.5);
     await home.pass(minuteMs + 10 * secondMs);
     expect(home.published(`sonic/${home.sonicId}/incident`)).toHaveLength(1);
-    home.bridge.kill();
-  });
-
-  it('that opens while Home Assistant restarts', async () => {
-    const home = quietHome();
-    await home.start();
-    home.broker.publish('homeassistant/status', 'offline', false);
-    await home.pass(secondMs);
-    openLeak(home, {});
-    await home.pass(3 * minuteMs);
-    expect(home.published(`sonic/${home.sonicId}/incident`)).toEqual([]);
-    home.broker.publish('homeassistant/status', 'online', false);
-    await home.pass(10 * secondMs);
-    expect(home.published(`sonic/${home.sonicId}/incident`)).toHaveLength(1);
-    home.bridge.kill();
-  });
-});
-
-describe('hubs are read at once', () => {
-  it.each(['cloud_disconnection', type])('when an incident (%s) of a hub opens or closes', async (each) => {
-    const home = quietHome({ config: { schedules: { signals: '1h' } } });
-    await home.start();
-    const reads = () => home.asked('list_signals').length;
-    const before = reads();
-    const id = openLeak(home, { type: each, sonic_id: null, signal_id: home.signalId });
-    await home.pass(minuteMs);
-    expect(reads()).toBe(before + 1);
-    home.world.closeIncident(id);
-    await home.pass(minuteMs);
-    expect(reads()).toBe(before + 2);
-    await home.pass(hourMs / 4);
-    expect(reads()).toBe(before + 2);
     home.bridge.kill();
   });
 });

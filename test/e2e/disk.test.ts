@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { startDiskBridge } from '../support/diskBridge.ts';
+import { denyAccess, startDiskBridge, whyAccessCannotBeDenied } from '../support/diskBridge.ts';
 import { temporaryFolder } from '../support/program.ts';
 
 /** Makes the next command the first process of a namespace, as in a container. */
@@ -31,6 +31,30 @@ it.for([
     expect(code).toBe(0);
     expect(durationMs).toBeLessThan(5_000);
     await disk.bridge.close();
+  },
+);
+
+const forbidding = whyAccessCannotBeDenied();
+
+it.skipIf(forbidding !== null)(
+  'a data folder that is not its own is said in words, and all else works',
+  async () => {
+    const { bridge, sonicId, start, untilHealth } = await startDiskBridge();
+    const dataDir = temporaryFolder();
+    denyAccess(dataDir);
+    const program = start(dataDir);
+    await untilHealth(/cannot write to the folder/);
+    expect(program.output).toContain(dataDir);
+    await bridge.mqtt.waitForTopic(
+      `sonic2mqtt/sonic/${sonicId}`,
+      (text) => JSON.parse(text).valve === 'open',
+    );
+    await bridge.mqtt.publish(`sonic2mqtt/sonic/${sonicId}/valve/set`, 'CLOSE');
+    await bridge.mqtt.waitForTopic(
+      `sonic2mqtt/sonic/${sonicId}`,
+      (text) => JSON.parse(text).valve === 'closed',
+    );
+    expect((await program.stop('SIGTERM')).code).toBe(0);
   },
 );
 
