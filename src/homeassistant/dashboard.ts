@@ -2,6 +2,7 @@ import { Document } from 'yaml';
 import { sanitize } from '../base/sanitize.ts';
 import type { Language } from '../model/language.ts';
 import { textsIn } from '../texts/texts.ts';
+import { asIdPart } from './entityId.ts';
 import type { Topics } from './topics.ts';
 
 /*
@@ -69,10 +70,7 @@ export function readDiscovered(payload: string, topics: Topics): DiscoveredDevic
     const entities = Object.entries<Readonly<Record<string, unknown>>>(components)
       // A component that is being removed has only its platform.
       .filter(([, { unique_id }]) => unique_id !== undefined)
-      .map(([id, { name, enabled_by_default: isEnabled, default_entity_id: wantedId }]): [string, Entity] => [
-        id,
-        { name: textOrNull(name), isEnabled: isEnabled !== false, wantedId: textOrNull(wantedId) },
-      ]);
+      .map(([id, component]): [string, Entity] => [id, entityOf(component, String(device.name))]);
     return {
       isOwn,
       kind,
@@ -86,7 +84,14 @@ export function readDiscovered(payload: string, topics: Topics): DiscoveredDevic
   }
 }
 
-const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null);
+function entityOf(component: Readonly<Record<string, unknown>>, device: string): Entity {
+  const { platform, name: given, default_entity_id: wantedId, enabled_by_default: isEnabled } = component;
+  const name = typeof given === 'string' ? given : null;
+  // Another program, or an earlier version, states no ID. Home Assistant then makes it from the names.
+  const made = asIdPart(name === null ? device : `${device} ${name}`);
+  const stated = typeof wantedId === 'string' ? wantedId : null;
+  return { name, isEnabled: isEnabled !== false, wantedId: stated ?? (made && `${platform}.${made}`) };
+}
 
 /**
  * The dashboard of those devices that are own ones, as YAML for Home Assistant's raw configuration editor; null if

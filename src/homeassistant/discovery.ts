@@ -274,7 +274,7 @@ function choicesOf({ options, value }: SelectRow<DeviceView>, view: DeviceView):
   return [...options, present].toSorted(new Intl.Collator('en', { numeric: true }).compare);
 }
 
-/** Stands for the ID of a device. No topic has this character. */
+/** Stands for the ID of a device. No topic and no text of a row has this character. */
 const anyId = '#';
 
 /** What all components of a row have in common. */
