@@ -75,7 +75,8 @@ export class Recovery {
   }
 
   get #isLost(): boolean {
-    return Object.values(this.#parts.state.kept).some((section) => this.#misses(section));
+    const { state } = this.#parts;
+    return state.isIncomplete || Object.values(state.kept).some((section) => this.#misses(section));
   }
 
   /** Whether what earlier runs have kept in this section is lost. */
@@ -107,7 +108,8 @@ export class Recovery {
     if (this.#misses(kept.announced)) incidentEvents.takeOver(incidents);
     // While another bridge uses these topics, the records may be its own. An earlier version does not answer `hello`.
     const isAlone = otherBridges.problem === null && connection.storedState !== 'online';
-    if (isAlone && this.#misses(kept.devices)) for (const key of records) kept.devices.set(key, true);
+    // A backup may be a day old.
+    if (isAlone && (this.#misses(kept.devices) || state.isIncomplete)) for (const key of records) kept.devices.set(key, true);
   }
 
   #takePause(id: string, shown: object): void {

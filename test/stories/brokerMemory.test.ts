@@ -88,11 +88,17 @@ describe('a broker', () => {
     await home.stop();
   });
 
-  it('that has devices of a lost state file, and an account without them, loses them', async () => {
+  it.each([
+    ['lost state file', (file: string) => !file.includes('state.json')],
+    ['damaged state file, and a backup of before', (file: string) => file.endsWith('.bak')],
+  ])('that has devices of a %s, and an account without them, loses them', async (_, isKept) => {
     const home = await startHome();
-    const [, gone = ''] = home.world.sonics.ids;
+    const { id: gone } = home.world.addSonic(home.signalId);
+    await home.pass(5 * minuteMs);
+    expect(home.text(`sonic/${gone}/availability`)).toBe('online');
     await home.stop();
-    home.disk.files.clear();
+    const { files } = home.disk;
+    for (const file of [...files.keys()]) if (!isKept(file)) files.delete(file);
     home.world.removeSonic(gone);
     const from = home.messages.length;
     await home.start();
