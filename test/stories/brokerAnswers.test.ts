@@ -51,10 +51,11 @@ const hangUpOnAll = ({ wire }: Home) => {
 };
 
 /** Each message is refused for this reason; the broker has not taken it. */
-const refusing = (reasonCode: number): Script => ({
+const refusing = (reasonCode: number | undefined): Script => ({
   fromBridge: (packet, connection) => {
     if (packet.cmd !== 'publish') return false;
-    connection.toBridge({ cmd: 'puback', messageId: packet.messageId ?? 0, reasonCode });
+    const answer = { cmd: 'puback', messageId: packet.messageId ?? 0 } as const;
+    connection.toBridge(reasonCode === undefined ? answer : { ...answer, reasonCode });
     return true;
   },
 });
@@ -117,33 +118,44 @@ describe('a broker that', () => {
     await home.stop();
   });
 
-  it('refuses the state of one valve has that valve as offline, and as online once it takes the state', async () => {
-    const home = await startWiredHome();
-    const { sonicId: refused } = home;
-    const devices = [`sonic/${refused}`, `signal/${home.world.signals.ids[0]}`];
-    const linked = () => devices.map((device) => home.text(`${device}/availability`));
-    expect(linked()).toEqual(['online', 'online']);
-    const { fromBridge } = refusing(135);
-    home.wire.play({
-      fromBridge: (packet, connection) =>
-        packet.cmd === 'publish' && packet.topic === `sonic2mqtt/sonic/${refused}`
-          ? (fromBridge?.(packet, connection) ?? false)
-          : false,
-    });
-    home.world.setValve(refused, 'closed');
-    await home.pass(2 * minuteMs);
-    expect(home.json(`sonic/${refused}`).valve).toBe('open');
-    expect(linked()).toEqual(['offline', 'online']);
-    const from = home.messages.length;
-    await home.pass(30 * minuteMs);
-    const words = home.messages.slice(from).filter(({ topic }) => topic.endsWith('/availability'));
-    expect(words).toEqual([]);
-    home.wire.play();
-    await home.pass(11 * minuteMs);
-    expect(home.json(`sonic/${refused}`).valve).toBe('closed');
-    expect(linked()).toEqual(['online', 'online']);
-    await home.stop();
-  });
+  it.each([
+    ['refuses', 135, 5],
+    // With MQTT 3.1.1, an acknowledgement has no reason.
+    ['acknowledges and does not store', undefined, 4],
+  ])(
+    '%s the state of one valve has that valve as offline, and as online once it takes the state',
+    async (_, reasonCode, version) => {
+      const home = await startWiredHome({ protocol_version: version });
+      const { sonicId: refused } = home;
+      const devices = [`sonic/${refused}`, `signal/${home.world.signals.ids[0]}`];
+      const linked = () => devices.map((device) => home.text(`${device}/availability`));
+      expect(linked()).toEqual(['online', 'online']);
+      const { fromBridge } = refusing(reasonCode);
+      home.wire.play({
+        fromBridge: (packet, connection) =>
+          packet.cmd === 'publish' && packet.topic === `sonic2mqtt/sonic/${refused}`
+            ? (fromBridge?.(packet, connection) ?? false)
+            : false,
+      });
+      home.world.setValve(refused, 'closed');
+      await home.pass(2 * minuteMs);
+      expect(home.json(`sonic/${refused}`).valve).toBe('open');
+      expect(linked()).toEqual(['offline', 'online']);
+      expect(home.json('bridge/health')).toMatchObject({
+        status: 'degraded',
+        reason: expect.stringContaining(refused),
+      });
+      const from = home.messages.length;
+      await home.pass(30 * minuteMs);
+      const words = home.messages.slice(from).filter(({ topic }) => topic.endsWith('/availability'));
+      expect(words).toEqual([]);
+      home.wire.play();
+      await home.pass(11 * minuteMs);
+      expect(home.json(`sonic/${refused}`).valve).toBe('closed');
+      expect(linked()).toEqual(['online', 'online']);
+      await home.stop();
+    },
+  );
 
   it('takes tiny packets only gets what fits, with a few lines in the log, and gets the rest when it takes more', async () => {
     const home = await startWiredHome();
