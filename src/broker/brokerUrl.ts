@@ -1,4 +1,3 @@
-/** The parts of a broker's URL. */
 interface BrokerAddress {
   readonly protocol: 'mqtt' | 'mqtts' | 'ws' | 'wss';
   readonly host: string;
@@ -11,7 +10,6 @@ interface BrokerAddress {
 
 const defaultPorts = { mqtt: 1883, mqtts: 8883, ws: 80, wss: 443 } as const;
 
-/** Splits a valid broker URL into its parts. */
 export function parseBrokerUrl(url: string): BrokerAddress {
   const { protocol, hostname, port, pathname, search, username, password } = new URL(url);
   const scheme = protocol.slice(0, -1) as BrokerAddress['protocol'];

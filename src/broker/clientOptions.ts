@@ -2,13 +2,11 @@ import type { DuplexOptions } from 'node:stream';
 import type { IClientOptions, MqttClient } from 'mqtt';
 import { parseBrokerUrl } from './brokerUrl.ts';
 
-/** Opens a connection like mqtt.js. */
 export type Connect = (options: IClientOptions) => MqttClient;
 
 /** Finds the broker's URL. Rejects with a message for people. */
 export type BrokerFinder = (stopping: AbortSignal) => Promise<string>;
 
-/** Where and how to connect. */
 export interface BrokerOptions {
   /**
    * At least one mqtt, mqtts, ws or wss URL. If one cannot be reached, the next is tried. A user name and a password in
@@ -23,19 +21,14 @@ export interface BrokerOptions {
   /** How often the broker is pinged, in ms. The pings limit the age at which a message can still look new. */
   readonly pingEveryMs: number;
   readonly username: string | undefined;
-  /**
-   * Called at each attempt, because the password may be in a file. Not sent without a user name. Throws a message for
-   * people.
-   */
+  /** Called at each attempt, because it may be in a file. Throws a message for people. */
   readonly password: () => string | undefined;
-  /** Called at each attempt, because certificates are renewed while the bridge runs. */
   readonly tls: () => {
     readonly ca: string | undefined;
     readonly cert: string | undefined;
     readonly key: string | undefined;
     readonly rejectUnauthorized: boolean;
   };
-  /** The last will. The broker publishes it, retained, when the bridge vanishes. */
   readonly will: { readonly topic: string; readonly payload: string } | null;
   /**
    * Filters for the messages of other bridges. The broker does not send this bridge its own messages there, unless it
@@ -51,20 +44,14 @@ export interface BrokerOptions {
   readonly subscriptions: readonly string[];
   /** A topic of the subscriptions at which nobody listens. Empty messages there show whether the bridge may read. */
   readonly testTopic?: string;
-  /**
-   * Topics of birth messages. The bridge subscribes to them so that a live birth message has no retain flag, only a
-   * stored one.
-   */
+  /** Topics of birth messages, subscribed so that only a stored one has the retain flag. */
   readonly statusTopics?: readonly string[];
 }
 
 /** A node of a cluster may need ten seconds to take a client over from a node that has died. */
 export const greetingTimeoutMs = 15_000;
 
-/**
- * The longest packet, in bytes. The bridge's own messages must pass: they are not longer, because the cloud's answers
- * are not.
- */
+/** In bytes. The bridge's own messages are not longer, because the cloud's answers are not. */
 const maxPacketBytes = 16 * 1024 * 1024;
 
 /**

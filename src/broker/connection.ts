@@ -16,14 +16,13 @@ import { NotConnectedError } from './notConnectedError.ts';
  * How the bridge is connected to the broker. `Connection` goes from address to address and makes a new `MqttSession` for each
  * attempt, so nothing is queued or replayed. A session counts as connected once the broker has answered its subscriptions. It
  * limits the age of each message by pings (`pings.ts`), and finds out whether the broker marks stored messages
- * (`storedMessages.ts`). Messages are sent in order, and never more than the broker accepts (`publishQueue.ts`). `retained.ts`
+ * (`storedMessages.ts`). Messages are sent in order, and never more than the broker accepts (`publishQueue.ts`). `mirror.ts`
  * knows what is retained on the broker, and publishes only the difference. `embedded.ts` is a broker for trials.
  */
 
 export interface ConnectionEvents {
   /** The broker has accepted the connection and the subscriptions. */
   connected: [];
-  /** `trouble` says why. */
   lost: [];
   /** Connecting to an address failed, and why. The next attempt follows by itself. */
   failed: [reason: string, url: string];
@@ -92,7 +91,6 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     this.#outage = new OutageLog(clock, log, isKnown ? `MQTT broker ${describeUrl(url)}` : 'MQTT broker');
   }
 
-  /** Connects, and reconnects until `stop`; never throws. */
   start(): void {
     this.#running = this.#run();
   }
@@ -106,16 +104,12 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return this.isConnected ? null : this.#trouble;
   }
 
-  /**
-   * A message that another client takes the connection over; null if that has not happened for five minutes. Only an
-   * MQTT 5 broker says so for certain.
-   */
+  /** Null if that has not happened for five minutes. Only an MQTT 5 broker says it for certain. */
   get takeover(): string | null {
     const isRecent = this.#clock.monotonic() < this.#takenOverAt + takeoverShownMs;
     return isRecent ? takenOverMessage(this.#options.clientId) : null;
   }
 
-  /** Whether the broker sends stored messages without the retain flag, so that an old command looks like a new one. */
   get areStoredUnmarked(): boolean {
     return this.#session?.areStoredUnmarked ?? false;
   }
@@ -126,7 +120,6 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return this.refusedSubscriptions === null && this.#session?.isReadingDenied ? testTopic : null;
   }
 
-  /** The subscriptions that the broker refuses, with the reason; null if it refuses none. */
   get refusedSubscriptions(): string | null {
     return this.#session?.refusedSubscriptions ?? null;
   }
@@ -148,7 +141,6 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return session.publish(topic, payload, options);
   }
 
-  /** Publishes an event, without the retain flag. If the broker refuses it, `refusedEvent` shows it. */
   async publishEvent(topic: string, payload: string): Promise<void> {
     try {
       await this.publish(topic, payload, { retain: false });
@@ -161,23 +153,17 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     }
   }
 
-  /**
-   * An event that the broker has refused within the last hour; null if there is none. A later event that the broker
-   * accepts at the same topic removes it.
-   */
+  /** Within the last hour. A later event that the broker accepts at the same topic removes it. */
   get refusedEvent(): { readonly topic: string; readonly reason: string } | null {
     const event = this.#refusedEvent;
     return event && this.#clock.monotonic() - event.at < refusedEventMs ? event : null;
   }
 
-  /**
-   * The broker accepts messages again. Refused events are not published again, so they would stay in `refusedEvent`.
-   */
+  /** Refused events are not published again, so they would stay in `refusedEvent`. */
   forgetRefusedEvents(): void {
     this.#refusedEvent = null;
   }
 
-  /** Whether the broker sends this bridge the messages that it publishes at the topic. */
   isEchoed(topic: string): boolean {
     return this.#session?.isEchoed(topic) ?? false;
   }
@@ -214,9 +200,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     await Promise.race([this.#running, sleep(this.#clock, 500)]);
   }
 
-  /**
-   * Goes from address to address. It tries the next address at once, and waits after each full round, longer each time.
-   */
+  /** Tries the next address at once, and waits after each full round, longer each time. */
   async #run(): Promise<void> {
     const { urls } = this.#options;
     const stopping = this.#stopping.signal;
@@ -250,9 +234,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     }
   }
 
-  /**
-   * Connects to an address with the configured version of MQTT. If the broker may be too old for MQTT 5, tries 3.1.1.
-   */
+  /** If the broker may be too old for MQTT 5, tries 3.1.1. */
   async #attempt(address: string): Promise<SessionEnd> {
     const { find, protocolVersion } = this.#options;
     try {
@@ -329,10 +311,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     this.#log.info(`Connected to the MQTT broker ${describeUrl(url)} (${protocol})`);
   }
 
-  /**
-   * A retained will is an old one, unless this connection has already replaced it by its own state. Any other will
-   * means that the broker has declared this bridge dead.
-   */
+  /** A retained will is an old one, unless this connection has already replaced it by its own state. */
   #handle(message: BrokerMessage, { hasOwnState }: MqttSession): void {
     const { will } = this.#options;
     const { topic, payload, isRetained } = message;

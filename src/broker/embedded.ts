@@ -3,7 +3,6 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { Aedes, type PublishPacket } from 'aedes';
 import { matchesAny } from './topicFilter.ts';
 
-/** Where the embedded broker listens, and which clients it accepts. */
 export interface EmbeddedOptions {
   readonly host: string;
   readonly port: number;
@@ -11,9 +10,7 @@ export interface EmbeddedOptions {
   readonly password: string | undefined;
   /** How long a client may leave messages unread, in ms. After that it is disconnected. */
   readonly unreadMs: number;
-  /**
-   * The client that sees the retain flag of live messages, and for which filters. MQTT 3.1.1 itself clears this flag.
-   */
+  /** Sees the retain flag of live messages under these filters, which MQTT 3.1.1 itself clears. */
   readonly retainAsPublished?: { readonly clientId: string; readonly filters: readonly string[] };
 }
 
@@ -26,7 +23,6 @@ const signInTimeoutMs = 5_000;
 
 const maxConnections = 100;
 
-/** MQTT 3.1.1's "not authorized". */
 const notAuthorizedCode = 5;
 
 /** A broker inside the bridge: MQTT 3.1.1, in memory, for trying out and for Node-RED. */
@@ -83,7 +79,6 @@ export class EmbeddedBroker {
     return typeof address === 'object' && address !== null ? address.port : port;
   }
 
-  /** Closes all connections and stops listening. */
   async stop(): Promise<void> {
     const broker = this.#broker;
     if (broker) await new Promise<void>((closed) => broker.close(() => closed()));

@@ -22,7 +22,6 @@ const messagesByAlert: readonly (readonly [RegExp, string])[] = [
   [/alert (unknown ca|.*certificate)/, 'the broker rejects the certificate in mqtt.cert_file'],
 ];
 
-/** For a server that accepts connections and sends nothing. */
 export const silentMessage = 'the server accepts connections but does not answer';
 
 const messagesByMessage: Readonly<Record<string, string>> = {
@@ -32,7 +31,6 @@ const messagesByMessage: Readonly<Record<string, string>> = {
 
 const sessionTakenOver = 142;
 
-/** Describes an error of the broker or of a socket in a log line. */
 export function describeError(error: unknown): string {
   const code = errorCode(error);
   const tls = tlsMessage(error);
@@ -53,9 +51,7 @@ export function describeError(error: unknown): string {
   return system ?? messagesByCode[code] ?? messagesByMessage[message] ?? (message || String(error));
 }
 
-/**
- * Why a client failed. Invalid data may mean that the server is no MQTT broker, if it has not answered in MQTT before.
- */
+/** Invalid data may mean that the server is no MQTT broker, if it has not answered in MQTT before. */
 export function describeClientError(error: Error, hasAnswered: boolean): string {
   const { message } = error;
   const [, status] = /^Unexpected server response: (\d+)$/.exec(message) ?? [];
@@ -76,7 +72,6 @@ export function describeUnanswered(reason: string): string {
   return `${reason} before any answer. Check the port, mqtt:// or mqtts://, and mqtt.username and mqtt.password`;
 }
 
-/** Why the broker ended the connection, by its MQTT 5 reason. */
 export function describeDisconnect(
   { reasonCode = 0, properties }: { reasonCode?: number; properties?: { reasonString?: string } },
   clientId: string,
@@ -93,7 +88,6 @@ export function takenOverMessage(clientId: string): string {
   return `another client uses the client ID ${clientId}. Change mqtt.client_id`;
 }
 
-/** Filters that the broker has refused, and why. */
 export interface RefusedFilters {
   readonly filters: readonly string[];
   readonly reason: string;
@@ -109,7 +103,6 @@ export function refusedFilters(
   return { filters: refused, reason: error.message.replace(/^Subscribe error: /, '') };
 }
 
-/** The refused filters and the reason, for people. */
 export function describeRefusedFilters({ filters, reason }: RefusedFilters): string {
   const [first, second, ...others] = filters;
   const listed = [first, second].filter(Boolean).join(', ');

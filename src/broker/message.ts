@@ -7,16 +7,12 @@ import type { IPublishPacket } from 'mqtt';
  */
 export type MayBeStored = 'unproven' | 'unmarked';
 
-/** A message from the broker. */
 export interface BrokerMessage {
   readonly topic: string;
   readonly payload: string;
   /** The broker sent the message after this moment, in ms of the monotonic clock. So it cannot be older than this. */
   readonly sentAfter: number;
-  /**
-   * Whether the broker had stored it, or it was sent with the retain flag. A live message shows the flag only with MQTT
-   * 5.
-   */
+  /** Whether the broker had stored it, or MQTT 5 shows that it was sent with the retain flag. */
   readonly isRetained: boolean;
   /** Why it may be a stored message although it has no retain flag; null if it is certainly new, or has the flag. */
   readonly mayBeStored: MayBeStored | null;
@@ -30,14 +26,12 @@ export interface BrokerMessage {
 /** Of a longer payload, only this many bytes are read. No payload that is acted on is so long. */
 const readBytes = 1024 * 1024;
 
-/** How a message is sent. */
 export interface PublishOptions {
   readonly retain: boolean;
   /** The correlation data of the request that this message answers; sent with MQTT 5 only. */
   readonly correlationData?: Buffer | undefined;
 }
 
-/** Turns a packet of mqtt.js into a message. */
 export function messageOf(
   topic: string,
   payload: Buffer,

@@ -51,7 +51,6 @@ export class Mirror extends EventEmitter<MirrorEvents> {
   readonly #dropping = new Set<string>();
   /** Topics whose message has not come back, with the time of its acknowledgement, in ms of the monotonic clock. */
   readonly #unheard = new Map<string, number>();
-  /** Whether any message has come back on this connection. */
   #hasHeard = false;
   #cancelWatch: (() => void) | null = null;
   #inFlight = 0;
@@ -85,7 +84,6 @@ export class Mirror extends EventEmitter<MirrorEvents> {
     else if (!this.#dropping.has(topic)) this.#publish(topic, '', null);
   }
 
-  /** The broker has, or may have, a message there. */
   found(topic: string): void {
     this.#untaken.delete(topic);
     if (!this.#has.has(topic)) this.#has.set(topic, null);
@@ -102,7 +100,6 @@ export class Mirror extends EventEmitter<MirrorEvents> {
     this.#accept(topic);
   }
 
-  /** Whether the broker has exactly this message. */
   has(topic: string, payload: string): boolean {
     return this.#has.get(topic) === digestOf(payload);
   }
@@ -130,7 +127,6 @@ export class Mirror extends EventEmitter<MirrorEvents> {
     return this.#refused.values().next().value ?? null;
   }
 
-  /** Waits while too many messages are unacknowledged. */
   waitForRoom(): Promise<void> {
     return this.#untilInFlight(maxInFlight - 1);
   }
@@ -229,7 +225,6 @@ export class Mirror extends EventEmitter<MirrorEvents> {
     this.emit('refusals');
   }
 
-  /** A message has come, perhaps this bridge's own. */
   #heard(topic: string, payload: string): void {
     if (!this.#has.has(topic) || !this.#connection.isEchoed(topic)) return;
     const digest = digestOf(payload);

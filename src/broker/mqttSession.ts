@@ -27,22 +27,17 @@ import { matchesAny } from './topicFilter.ts';
 export interface SessionEnd {
   /** How long it was connected, from the answer to the subscriptions to its end, in ms; null if it never was. */
   readonly livedMs: number | null;
-  /** Why it ended, for people. */
   readonly reason: string;
-  /** Whether the broker has accepted or rejected the connection. */
   readonly hasAnswered: boolean;
   /** Whether the broker answered that it does not speak this version of MQTT. */
   readonly isVersionRefused?: boolean;
-  /**
-   * If the broker gave no reason: it closed the connection before its first answer, never answered, or closed it later.
-   */
+  /** If the broker gave no reason: it closed before its first answer, never answered, or closed later. */
   readonly ending?: 'unanswered' | 'silent' | 'closed' | undefined;
   /** The size of the messages that were not acknowledged. One of them may have been too large for the broker. */
   readonly unansweredBytes: number;
 }
 
 interface MqttSessionEvents {
-  /** The broker has accepted the connection and the subscriptions. */
   connected: [];
   message: [message: BrokerMessage];
 }
@@ -60,15 +55,12 @@ const answerTimeoutMs = 10_000;
 const goodbyeMs = 500;
 const refusedVersionCodes = new Set([1, 132]);
 
-/** The error codes of a socket that the broker has closed. */
 const closedCodes = new Set(['EPIPE', 'ECONNRESET']);
 
 /** If no retained message came before the answer to the ping, some may still come within this time, in ms. */
 const quietMs = 300;
 
-/**
- * After the answer to the ping, reading goes on until no message came for this long, in ms. aedes needs up to 1.3 s.
- */
+/** Reading goes on until no message came for this long, in ms. aedes needs up to 1.3 s. */
 const lateMs = 1_500;
 
 /**
@@ -82,12 +74,8 @@ const noneRefused: RefusedFilters = { filters: [], reason: '' };
 /** The number of packet ids. It is the limit for a broker that names none. */
 const maxInFlight = 65_535;
 
-/**
- * One client's connection to one address of the broker, from its first packet to its end. It never reconnects and knows
- * nothing of earlier connections.
- */
+/** One client's connection to one address. It never reconnects, and knows nothing of earlier ones. */
 export class MqttSession extends EventEmitter<MqttSessionEvents> {
-  /** Resolves once the connection has ended, or could not be made. */
   readonly ended: Promise<SessionEnd>;
   readonly version: 4 | 5;
   readonly #options: BrokerOptions;
@@ -102,7 +90,6 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   #isVersionRefused = false;
   #ending: SessionEnd['ending'];
   #unansweredBytes = 0;
-  /** Why the connection has ended; null until then. */
   #reason: string | null = null;
   #isSayingGoodbye = false;
   #connectedAt: number | null = null;
@@ -120,15 +107,11 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   #reader: ((message: BrokerMessage) => void) | null = null;
   /** Settles with the last reading. The next reading waits for it. */
   #reading: Promise<unknown> = Promise.resolve();
-  /** The packet ids of the messages received so far. */
   readonly #takenIds = new Set<number>();
-  /** The refused ones among the lasting subscriptions. */
   #refused = noneRefused;
   #cancelRetry: () => void = () => {};
   readonly #cancelGreeting: () => void;
-  /**
-   * Closes a connection that is not established yet. An established one is closed by `end`, which disconnects in order.
-   */
+  /** An established connection is closed by `end`, which disconnects in order. */
   readonly #onStop = () => {
     if (this.#connectedAt === null) this.#client.stream.destroy();
   };
@@ -185,7 +168,6 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     });
   }
 
-  /** Whether it is connected and subscribed, and has not ended. */
   get isLive(): boolean {
     return this.#connectedAt !== null && this.#reason === null && !this.#isSayingGoodbye;
   }
@@ -200,7 +182,6 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     return this.#stored.areUnmarked;
   }
 
-  /** Whether the broker accepts the subscriptions to commands, but sends no commands. */
   get isReadingDenied(): boolean {
     return this.#readTest.isDenied;
   }
@@ -221,10 +202,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     return needed.filters.length === 0 ? null : describeRefusedFilters(needed);
   }
 
-  /**
-   * The refused filters without those for the bridge's own topics. A broker may forbid these, and commands work without
-   * them.
-   */
+  /** A broker may forbid the bridge's own topics. Commands work without them. */
   #needed({ filters, reason }: RefusedFilters): RefusedFilters {
     const { subscriptions, statusTopics = [] } = this.#options;
     const needed = [...subscriptions, ...statusTopics];
@@ -348,10 +326,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     });
   }
 
-  /**
-   * Closes the connection. If everything is acknowledged, it disconnects in order first, which takes half a second at
-   * most.
-   */
+  /** If everything is acknowledged, it disconnects in order first, which takes half a second at most. */
   async end(): Promise<void> {
     if (this.isLive && this.#queue?.isEmpty) {
       this.#isSayingGoodbye = true;
@@ -403,7 +378,6 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#readTest.start();
   }
 
-  /** Subscribes to the refused filters again, until the broker accepts them. */
   #setRefused(refused: RefusedFilters, times = 1): void {
     this.#refused = refused;
     if (this.version === 4) {
@@ -476,7 +450,6 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     this.#endWithout(this.#hasAnswered ? 'closed' : 'unanswered', reason);
   }
 
-  /** Ends the connection without a reason from the broker. */
   #endWithout(ending: SessionEnd['ending'], reason: string): void {
     if (this.#reason === null) this.#ending = ending;
     this.#giveUp(reason);
@@ -496,7 +469,6 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   }
 }
 
-/** The broker's code for each filter. */
 function codesOf(packet: Packet | undefined): readonly unknown[] {
   return packet?.cmd === 'suback' ? packet.granted : [];
 }

@@ -10,7 +10,6 @@ export class Pings {
   readonly #client: MqttClient;
   readonly #everyMs: number;
   readonly #clock: Clock;
-  /** The pings that have no answer yet, oldest first. */
   readonly #unanswered: { readonly sentAt: number; onAnswer?: () => void }[] = [];
   #sentAfter: number;
   #isStopped = false;
@@ -44,17 +43,13 @@ export class Pings {
     this.#pingLater();
   }
 
-  /**
-   * Pings the broker now. `onAnswer` is called once the broker has answered everything that was sent before, or never
-   * if the connection ends.
-   */
+  /** `onAnswer` is called once the broker has answered all that was sent before; never if the connection ends. */
   ask(onAnswer: () => void): void {
     this.#client.sendPing();
     const ping = this.#unanswered.at(-1);
     if (ping) ping.onAnswer = onAnswer;
   }
 
-  /** Sends no more pings. */
   stop(): void {
     this.#isStopped = true;
     this.#cancel();

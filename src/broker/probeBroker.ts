@@ -5,10 +5,7 @@ import { describeUrl } from './brokerUrl.ts';
 import type { BrokerOptions } from './clientOptions.ts';
 import { Connection } from './connection.ts';
 
-/**
- * Connects while `work` runs, with its own client ID, so that a running bridge is not disconnected. Rejects with the
- * reasons if no address can be reached, or if the program stops.
- */
+/** Connects while `work` runs, with its own client ID, so that a running bridge is not disconnected. */
 export async function probeBroker<T>(
   options: Omit<BrokerOptions, 'will' | 'subscriptions'> & Partial<BrokerOptions>,
   visitor: string,

@@ -2,15 +2,12 @@ import type { IClientPublishOptions, MqttClient } from 'mqtt';
 import type { Clock } from '../base/clock.ts';
 import { NotConnectedError } from './notConnectedError.ts';
 
-/** The limits of the broker. */
 interface PublishQueueOptions {
-  /** How many unacknowledged messages the broker accepts. */
   readonly maxInFlight: number;
   /** How long the oldest message may be unacknowledged, in ms. */
   readonly overdueMs: number;
 }
 
-/** The caller that waits for the acknowledgement of a message. */
 interface Sender {
   readonly topic: string;
   readonly bytes: number;
@@ -31,10 +28,7 @@ export class PublishQueue {
   readonly #clock: Clock;
   readonly #onOverdue: () => void;
   readonly #waiting: QueuedMessage[] = [];
-  /**
-   * The callers of unacknowledged messages, the oldest first. The messages are not in this set: a set that changes so
-   * fast would keep them in memory.
-   */
+  /** The oldest first. Messages are not in this set: one that changes so fast would keep them in memory. */
   readonly #sent = new Set<Sender>();
   #watched: Sender | undefined;
   #watchedSince = 0;
@@ -48,7 +42,6 @@ export class PublishQueue {
     this.#onOverdue = onOverdue;
   }
 
-  /** Whether everything was acknowledged. */
   get isEmpty(): boolean {
     return this.#sent.size + this.#waiting.length === 0;
   }
@@ -66,10 +59,7 @@ export class PublishQueue {
     });
   }
 
-  /**
-   * The connection has ended. Nothing more is sent, and nobody knows which unacknowledged messages have arrived.
-   * Returns their size in bytes.
-   */
+  /** Nobody knows which unacknowledged messages have arrived. Returns their size in bytes. */
   close(): number {
     this.#cancelWatch();
     let unanswered = 0;
@@ -106,10 +96,7 @@ export class PublishQueue {
     this.#send();
   }
 
-  /**
-   * The time of a message starts when it becomes the oldest, so that many messages on a slow link are not overdue
-   * together.
-   */
+  /** The time of a message starts when it becomes the oldest, so that many on a slow link are not overdue. */
   #watch(): void {
     const [oldest] = this.#sent;
     if (oldest === this.#watched) return;

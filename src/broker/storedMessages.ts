@@ -2,10 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { BrokerOptions } from './clientOptions.ts';
 import type { BrokerMessage, MayBeStored } from './message.ts';
 
-/**
- * A broker sends its stored messages within this time after a subscription, in ms. ioBroker's MQTT adapter starts after
- * 0.2 s.
- */
+/** In ms after a subscription. ioBroker's MQTT adapter starts after 0.2 s. */
 const sendingMs = 10_000;
 
 /**
@@ -27,7 +24,6 @@ export class StoredMessages {
   #areMarked = false;
   /** When the bridge's own state came without the flag, in ms of the monotonic clock; null if it has not. */
   #unmarkedAt: number | null = null;
-  /** Whether the second subscription to the state was sent, and answered. */
   #again: 'no' | 'sent' | 'answered' = 'no';
   #hasOwnState = false;
   #isBack = false;
@@ -47,25 +43,19 @@ export class StoredMessages {
     return this.#isOver(this.#subscribedAt) ? null : 'unproven';
   }
 
-  /** Whether it is certain that the broker does not mark stored messages. */
   get areUnmarked(): boolean {
     return !this.#areMarked && this.#unmarkedAt !== null && this.#isOver(this.#unmarkedAt);
   }
 
-  /** Whether the broker has accepted the bridge's own state. */
   get hasOwnState(): boolean {
     return this.#hasOwnState;
   }
 
-  /** Whether the time in which stored messages come is over. */
   #isOver(since: number): boolean {
     return this.#clock.monotonic() - since >= sendingMs;
   }
 
-  /**
-   * A subscription is sent to the broker. Call the result with whether the broker accepted it: a refused one brings no
-   * messages.
-   */
+  /** Call the result with whether the broker accepted it: a refused subscription brings no messages. */
   subscribing(): (isTaken: boolean) => void {
     const before = this.#subscribedAt;
     const sentAt = this.#clock.monotonic();
@@ -86,7 +76,6 @@ export class StoredMessages {
     this.#subscribeAgain();
   }
 
-  /** The broker has accepted a retained message. */
   stored(topic: string): void {
     if (topic !== this.#will?.topic) return;
     this.#hasOwnState = true;

@@ -14,14 +14,11 @@ import type { Poller } from '../polling/poller.ts';
 import type { Store } from '../store/store.ts';
 
 interface BridgeStateEvents {
-  /** A document of the bridge has changed. */
   readonly changed: [];
 }
 
-/** What the messages about the bridge need. */
 interface BridgeStateParts {
   readonly topics: Topics;
-  /** The configuration without its secrets. */
   readonly shownConfiguration: unknown;
   readonly client: CloudClient;
   readonly store: Store;
@@ -32,10 +29,7 @@ interface BridgeStateParts {
   readonly log: Log;
 }
 
-/**
- * The figures that change with every poll are published only once in this time, in ms. Home Assistant stores each of
- * their values.
- */
+/** In ms. Home Assistant stores each value of these figures, which change with every poll. */
 const figuresEveryMs = 5 * 60_000;
 
 /** The retained messages about the bridge itself: `bridge/state`, `cloud`, `health`, `info`, and its entities. */
@@ -53,7 +47,6 @@ export class BridgeState extends EventEmitter<BridgeStateEvents> {
     parts.health.on('changed', () => this.emit('changed'));
   }
 
-  /** Renews the figures now, and regularly after that. */
   renewFigures(): void {
     const { client, poller, clock } = this.#parts;
     const { lastSuccessAt } = poller.statuses.records.sonics;
@@ -70,7 +63,6 @@ export class BridgeState extends EventEmitter<BridgeStateEvents> {
     this.#cancelTimer();
   }
 
-  /** The bridge as a device with entities. */
   get view(): BridgeView {
     const { store, health, log } = this.#parts;
     return {
@@ -103,7 +95,6 @@ export class BridgeState extends EventEmitter<BridgeStateEvents> {
     return { topic: topics.bridge('cloud'), payload: health.isCloudFresh ? 'online' : 'offline' };
   }
 
-  /** The message that the bridge is online. */
   get state(): Message {
     return { topic: this.#parts.topics.bridge('state'), payload: 'online' };
   }

@@ -7,38 +7,28 @@ import { type DiscoveryPlan, viewId, withWithdrawn } from '../homeassistant/disc
 import type { DeviceKind, DeviceView } from '../model/devices.ts';
 
 interface DiscoveryEvents {
-  /** The message of this device can be published now. */
   readonly due: [device: Announcing];
 }
 
-/** A device that has a discovery message. */
 interface Announcing {
   readonly kind: DeviceKind;
   /** Empty for the bridge. */
   readonly id: string;
 }
 
-/** What Home Assistant knows of a device. */
 interface Announced {
   /** The device that this run has announced; null if it has not yet. It tells a hub from a valve with the same id. */
   device: Announcing | null;
-  /**
-   * The ids of all components that Home Assistant may have. A removed component stays here until the broker has
-   * accepted the message that removes it.
-   */
+  /** A removed one stays until the broker has accepted the message that removes it. */
   componentIds: readonly string[];
   /** The fingerprint of the last message; null if there was none, or if the last message removes entities. */
   fingerprint: string | null;
   /** When the broker answered the last message, in ms of the monotonic clock; null until then. */
   at: number | null;
-  /** Cancels the delayed message. */
   cancelDelay: (() => void) | null;
 }
 
-/**
- * The shortest time between two different discovery messages of a device, in ms. If the second one comes sooner, Home
- * Assistant loses a part of it.
- */
+/** In ms. If two different messages of a device come sooner, Home Assistant loses a part of the second. */
 const spacingMs = 2_500;
 
 /**
@@ -52,7 +42,6 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
   readonly #announcers: Announcers;
   readonly #clock: Clock;
   readonly #log: Log;
-  /** By the topic of the discovery message. */
   readonly #announced = new Map<string, Announced>();
   /** By topic: devices whose topic is taken by another device or another bridge. */
   readonly #waiting = new Map<string, Announcing>();
@@ -69,7 +58,6 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
     this.#log = log;
   }
 
-  /** Home Assistant has started, and receives all devices again. */
   homeAssistantStarted(): void {
     this.#homeAssistantStartedAt = this.#clock.monotonic();
   }
@@ -89,10 +77,7 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
     return at === null ? null : Math.max(at, this.#homeAssistantStartedAt);
   }
 
-  /**
-   * Publishes the message if it differs from the last one. If that would be too soon for Home Assistant, publishes it
-   * later.
-   */
+  /** Later, if now would be too soon for Home Assistant. */
   publish({ topic, fingerprint, write }: DiscoveryPlan, view: DeviceView): void {
     const isElsewhere = this.#announcers.isLeft(topic);
     const known = this.#announced.get(topic);
@@ -139,15 +124,11 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
     return true;
   }
 
-  /** Cancels all delayed messages. */
   stop(): void {
     for (const { cancelDelay } of this.#announced.values()) cancelDelay?.();
   }
 
-  /**
-   * Leaves devices that another bridge announces to it, and publishes devices that the other bridge no longer
-   * announces.
-   */
+  /** Leaves devices to another bridge that announces them, and takes them back once it no longer does. */
   #yieldOrReturn(): void {
     for (const [topic, { device }] of this.#announced) {
       if (!this.#announcers.isLeft(topic)) continue;

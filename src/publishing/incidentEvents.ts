@@ -34,10 +34,7 @@ export interface IncidentEventsParts {
   readonly log: Log;
 }
 
-/**
- * How long Home Assistant needs to set up an entity, in ms, with the time of the message on its way. It loses earlier
- * events.
- */
+/** In ms, with the time on the way. Home Assistant loses events that come before it has set up the entity. */
 const setUpMs = 2_250;
 
 /**
@@ -98,14 +95,12 @@ export class IncidentEvents {
     });
   }
 
-  /** Counts these incidents as announced, because an earlier run has announced them. */
   takeOver(incidentIds: readonly string[]): void {
     if (incidentIds.length === 0) return;
     for (const id of incidentIds) this.#queue.delete(id);
     void this.#record(incidentIds, 'announced');
   }
 
-  /** Stops announcing incidents. */
   stop(): void {
     this.#cancelTimer();
     this.#queue.clear();
@@ -180,9 +175,7 @@ export class IncidentEvents {
     }
   }
 
-  /**
-   * The second step: publishes the events of the devices that are known and set up, and sets a timer for the next ones.
-   */
+  /** The second step, and a timer for the next ones. */
   async #announceReady(): Promise<void> {
     const { clock } = this.#parts;
     if (!this.#canPublish) return;
@@ -200,7 +193,6 @@ export class IncidentEvents {
     for (const id of ready) await this.#announceAtDevice(id);
   }
 
-  /** Publishes the event of the device's event entity. */
   async #announceAtDevice(id: string): Promise<void> {
     const { topics, state, store, connection, clock, log } = this.#parts;
     const incident = store.incidents.get(id);
@@ -266,10 +258,7 @@ export class IncidentEvents {
     return Math.max(announcedAt + setUpMs, this.#awaitedUntil);
   }
 
-  /**
-   * The device that announces the incident: its sonic, or else its hub. Null if there is none, or if the incident names
-   * a sonic and the sonics were not read yet.
-   */
+  /** Its sonic, or else its hub. Null if it names a sonic and the sonics were not read yet. */
   #deviceOf(id: string): AnnouncingDevice | null {
     const { store } = this.#parts;
     const incident = store.incidents.get(id);
@@ -278,7 +267,6 @@ export class IncidentEvents {
     return device?.kind === 'signal' && isSonicUnread ? null : device;
   }
 
-  /** The fields of a log line about an incident. */
   #fieldsOf(event: string, incident: Incident) {
     return { event, incident: incident.id, device: this.#parts.store.incidents.announcerOf(incident)?.id };
   }

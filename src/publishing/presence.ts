@@ -12,7 +12,6 @@ import type { Publisher } from './publisher.ts';
 
 interface PresenceParts {
   readonly topics: Topics;
-  /** The topic at which Home Assistant publishes that it has started. */
   readonly statusTopic: string;
   readonly connection: Connection;
   readonly mirror: Mirror;
@@ -25,9 +24,7 @@ interface PresenceParts {
   readonly log: Log;
 }
 
-/**
- * After a start of Home Assistant, everything is published again within this time, in ms. Incident events come later.
- */
+/** In ms, after a start of Home Assistant. Incident events come later. */
 const birthJitterMs = 1_500;
 
 /** The shortest time between two corrections, in ms, while another client keeps publishing `offline`. */
@@ -67,7 +64,6 @@ export class Presence {
     announcers.on('overwritten', () => this.#restore());
   }
 
-  /** Stops publishing. */
   stop(): void {
     this.#cancelBirth();
     this.#cancelCorrection();
@@ -88,10 +84,7 @@ export class Presence {
     });
   }
 
-  /**
-   * Reacts to the birth message of Home Assistant, which sets up its entities now. A stored message is from an earlier
-   * start.
-   */
+  /** Home Assistant sets up its entities after its birth message. A stored one is from an earlier start. */
   #onMessage({ topic, payload, isRetained }: BrokerMessage): void {
     const { statusTopic, discovery, publisher, clock, random, log } = this.#parts;
     if (topic !== statusTopic || payload !== 'online' || isRetained) return;

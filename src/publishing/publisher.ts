@@ -51,7 +51,6 @@ interface PublisherParts {
   readonly log: Log;
 }
 
-/** A device or an incident. */
 interface RecordKey {
   readonly kind: PlannedKind;
   readonly id: string;
@@ -118,7 +117,6 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     state.on('added', () => this.publishNamed());
   }
 
-  /** Whether the bridge stops, so that devices are no longer published. */
   get isStopped(): boolean {
     return this.#phase === 'stopped';
   }
@@ -183,7 +181,6 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     }
   }
 
-  /** Starts a pass that publishes what has changed, unless one is running. Then another pass follows it. */
   wake(): void {
     this.#isWanted = true;
     this.#running ??= this.#run().finally(() => {
@@ -192,7 +189,6 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     });
   }
 
-  /** Stops publishing devices. */
   stop(): void {
     this.#phase = 'stopped';
     this.#parts.discovery.stop();
@@ -348,7 +344,6 @@ export class Publisher extends EventEmitter<PublisherEvents> {
 
   // ---- what goes ----------------------------------------------------------------------------------------------
 
-  /** The records that the state file names. */
   *#named(): Generator<RecordKey> {
     const { context, state } = this.#parts;
     for (const key of state.kept.devices.keys()) {

@@ -109,7 +109,8 @@ export class Recovery {
     // While another bridge uses these topics, the records may be its own. An earlier version does not answer `hello`.
     const isAlone = otherBridges.problem === null && connection.storedState !== 'online';
     // A backup may be a day old.
-    if (isAlone && (this.#misses(kept.devices) || state.isIncomplete)) for (const key of records) kept.devices.set(key, true);
+    if (isAlone && (this.#misses(kept.devices) || state.isIncomplete))
+      for (const key of records) kept.devices.set(key, true);
   }
 
   #takePause(id: string, shown: object): void {

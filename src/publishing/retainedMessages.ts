@@ -4,7 +4,6 @@ import { isSafeId } from '../cloud/decoders.ts';
 import { isCommandPath } from '../homeassistant/command.ts';
 import { documentPaths, readDiscovery, type Target, type Topics } from '../homeassistant/topics.ts';
 
-/** How many exact topics are read at a time. */
 export const maxTopicsAtOnce = 100;
 
 /**
@@ -53,7 +52,6 @@ function isCommand({ kind, id, path }: Target): boolean {
   return (kind === 'bridge' || isSafeId(id)) && isCommandPath(kind, path);
 }
 
-/** The object in a JSON text; an empty one if there is none. */
 export function objectIn(payload: string): object {
   try {
     const value: unknown = JSON.parse(payload);
@@ -63,7 +61,6 @@ export function objectIn(payload: string): object {
   }
 }
 
-/** A number of retained messages, for people. */
 export function messageCount(messages: number): string {
   return `${messages.toLocaleString('en-US')} retained ${messages === 1 ? 'message' : 'messages'}`;
 }
