@@ -29,9 +29,6 @@ setDefaultAutoSelectFamilyAttemptTimeout(2_000);
  */
 const stopLimitMs = 4_000;
 
-const heldUpCheckMs = 10;
-const parentCheckMs = 500;
-
 /**
  * A Ctrl+C reaches every process of the terminal, and npm sends it to its child again some milliseconds later. Both
  * within this time, in ms, count as one.
@@ -104,7 +101,7 @@ function stopWithParent(stop: () => void): void {
     if (process.ppid === parent) return;
     clearInterval(timer);
     stop();
-  }, parentCheckMs);
+  }, 500);
   timer.unref();
 }
 
@@ -126,7 +123,7 @@ process.stderr.on('error', () => undefined);
 try {
   const status = await main();
   // Signals are still handled during this wait.
-  while (isExitHeldUp()) await passed(heldUpCheckMs);
+  while (isExitHeldUp()) await passed(10);
   // An immediate exit would cut off output that a slow reader has not read yet.
   process.stdout.write('', (error) => process.exit(error ? statusAfter(error) : status));
 } catch (error) {

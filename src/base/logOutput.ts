@@ -10,7 +10,6 @@ const failureMs = 1_000;
 
 /** How long the end of the process waits for the reader of a full pipe, in ms. */
 const goodbyeMs = 200;
-const pauseMs = 10;
 
 /**
  * Writes a log to standard error without ever blocking the process. Lines are written in the background, and failed
@@ -58,7 +57,7 @@ export class LogOutput implements DestinationStream {
         bytes = bytes.subarray(writeSync(this.#descriptor, bytes));
       } catch (error) {
         if (!isFullPipe(error) || performance.now() > until) return;
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
       }
     }
   }

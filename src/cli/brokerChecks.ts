@@ -4,7 +4,7 @@ import { describeUrl } from '../broker/brokerUrl.ts';
 import type { Connection } from '../broker/connection.ts';
 import { probeBroker } from '../broker/probeBroker.ts';
 import { brokerAddresses, type Config } from '../config/schema.ts';
-import { bridgeOptions, brokerOptions, topicsOf } from '../partOptions.ts';
+import { bridgeOptions, topicsOf } from '../partOptions.ts';
 import { type Check, type CheckResult, ok } from './checks.ts';
 import type { Configuration } from './configuration.ts';
 import { portProblem } from './ports.ts';
@@ -12,34 +12,25 @@ import { portProblem } from './ports.ts';
 /** How long a message may take back from the broker, in ms. */
 const echoMs = 5_000;
 
-/** One check for each address of the broker. If `work` is given, each check also runs it on a connection. */
+/** One check for each address of the broker. */
 export function brokerChecks(
   { config, log, secrets, findBroker }: Configuration,
   visitor: string,
   signal: AbortSignal,
-  work?: (connection: Connection) => Promise<void>,
 ): Check[] {
   const parts = { clock: systemClock, log, stopping: signal };
   const options = bridgeOptions(config, secrets, findBroker);
-  const connect = async (urls = options.urls): Promise<readonly CheckResult[]> => {
-    const tried = await probeBroker({ ...options, urls }, visitor, parts, (connection) =>
+  const connect = (urls = options.urls): Promise<readonly CheckResult[]> =>
+    probeBroker({ ...options, urls }, visitor, parts, (connection) =>
       tryMessages(connection, config, options.testTopic),
     );
-    // `work` needs a connection without subscriptions, because the retained messages that it reads must not have
-    // another one.
-    if (work)
-      await probeBroker({ ...brokerOptions(config, secrets, findBroker), urls }, visitor, parts, work);
-    return tried;
-  };
   const addresses = brokerAddresses(config);
   if (addresses.length === 0) {
     const { host, port } = config.mqtt.embedded;
     const run = async () => {
       const problem = await portProblem(host, port);
-      if (problem === null && !work) return ok('the built-in broker starts with sonic2mqtt');
-      const tried = await connect().catch((error) => {
-        throw problem === null ? error : new Error(`mqtt.embedded: ${problem}`);
-      });
+      if (problem === null) return ok('the built-in broker starts with sonic2mqtt');
+      const tried = await connect().catch(() => Promise.reject(new Error(`mqtt.embedded: ${problem}`)));
       return [...ok('the built-in broker is running'), ...tried];
     };
     return [{ name: 'MQTT broker', run }];
@@ -48,10 +39,8 @@ export function brokerChecks(
     name: 'MQTT broker',
     run: async () => {
       const tried = await connect([url]);
-      return [
-        ...ok(`connected to ${findBroker ? 'the broker of Home Assistant' : describeUrl(url)}`),
-        ...tried,
-      ];
+      const name = findBroker ? 'the broker of Home Assistant' : describeUrl(url);
+      return [...ok(`connected to ${name}`), ...tried];
     },
   }));
 }

@@ -18,7 +18,7 @@ import { type Finding, runChecks } from './checks.ts';
 import { cloudChecks } from './cloudChecks.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
-import { ownClient, signOutAndClose } from './ownSession.ts';
+import { ownClient, signOutAndClose, withOwnConnection } from './ownSession.ts';
 import { readPublished } from './published.ts';
 import type { CheckedAccount } from './readAccount.ts';
 import { shownConfiguration } from './shownConfiguration.ts';
@@ -52,10 +52,7 @@ export async function diagnostics(
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(limitMs)]);
   const client = ownClient(configuration);
   const account: CheckedAccount = {};
-  let bridge: Tree | null = null;
-  const broker = brokerChecks(configuration, 'diagnostics', signal, async (connection) => {
-    bridge ??= await readPublished(connection, topicsOf(config));
-  });
+  const broker = brokerChecks(configuration, 'diagnostics', signal);
   const rows = [cloudChecks(config, client, account), ...broker.map((each) => [each])].map(async (checks) => {
     const findings: Finding[] = [];
     const report = { progress: () => {}, found: (each: Finding) => void findings.push(each) };
@@ -63,6 +60,9 @@ export async function diagnostics(
     return { findings, error };
   });
   const found = await Promise.all(rows);
+  const bridge = await withOwnConnection(configuration, 'diagnostics', signal, (connection) =>
+    readPublished(connection, topicsOf(config)),
+  ).catch(() => null);
   const answers = isAccountWanted ? await readEverything(client, account, signal) : null;
   await signOutAndClose(client, context.signal);
   if (context.signal.aborted) return exitStatus.failed;

@@ -33,7 +33,6 @@ const litersPerUnit: Readonly<Record<string, number>> = {
 
 /** How long the recorder may take to write the imported hours, in ms. */
 const writtenWithinMs = 600_000;
-const lookEveryMs = 500;
 
 export interface WaterTotal {
   readonly entityId: string;
@@ -172,7 +171,7 @@ async function untilWritten(home: HomeAssistantSocket, entityId: string, beforeL
   while (performance.now() < deadline) {
     const anchorL = await readAnchor(home, entityId);
     if (anchorL !== null && Math.abs(anchorL - beforeL) < 0.001) return;
-    await passed(lookEveryMs);
+    await passed(500);
   }
   throw new Error(`Home Assistant has not written the days of ${entityId}. See its log`);
 }

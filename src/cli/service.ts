@@ -24,9 +24,6 @@ const hiddenFolders = ['/home', '/root', '/run/user'];
 /** In ms. The service reports after ten seconds that it has started, even if cloud or broker is unreachable. */
 const startLimitMs = 30_000;
 
-/** How much longer the log is shown, in ms, because its last lines may come after the report of the start. */
-const logDelayMs = 500;
-
 const runFile = promisify(execFile);
 
 async function systemctl(words: readonly string[], options: { timeout?: number; signal?: AbortSignal }) {
@@ -86,7 +83,8 @@ export async function startService(signal: AbortSignal): Promise<boolean> {
   } catch {
     return false;
   } finally {
-    await passed(logDelayMs);
+    // The last lines may come after the report of the start.
+    await passed(500);
     log.kill();
   }
 }
