@@ -28,13 +28,13 @@ export interface Report {
 }
 
 /** The bridge's median divided by that of the raw loop; null if there is none. */
-export function ratioOf({ bridge, raw }: Figure): number | null {
+function ratioOf({ bridge, raw }: Figure): number | null {
   const yardstick = raw === null ? 0 : median(raw);
   return yardstick > 0 ? median(bridge) / yardstick : null;
 }
 
 /** Whether the target was met; null if there is none, or nothing to judge by it. */
-export function isMet(figure: Figure): boolean | null {
+function isMet(figure: Figure): boolean | null {
   const { bridge, raw, target } = figure;
   if (target === null || bridge.length === 0) return null;
   let judged: number | null = median(bridge);
