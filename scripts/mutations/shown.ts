@@ -25,9 +25,9 @@ export const showingMutations: readonly Mutation[] = [
   },
   {
     promise: 'what is in a property that is gone is not in the only one that is left',
-    file: 'src/store/topology.ts',
-    text: 'return propertyId !== undefined && !this.#devices.property.has(propertyId);',
-    replacement: 'return false;',
+    file: 'src/store/places.ts',
+    text: 'const lost = known === null && was !== null && !property.has(was) ? was : null;',
+    replacement: 'const lost = null;',
     tests: ['test/unit/store/store.test.ts'],
   },
   {
@@ -284,14 +284,14 @@ export const showingMutations: readonly Mutation[] = [
   },
   {
     promise: 'a refused list hides no leak',
-    file: 'src/store/topology.ts',
-    text: 'this.arePlacesKnown && this.isAnyListRefused',
+    file: 'src/store/places.ts',
+    text: 'areAllKnown && ids.some((id) => signalLists.isRefused(id))',
     replacement: 'false',
     tests: ['test/stories/topology.test.ts'],
   },
   {
     promise: 'a replaced hub is no trouble of any valve',
-    file: 'src/store/incidents.ts',
+    file: 'src/store/incidentPlaces.ts',
     text: 'if (device === null && isAboutHub(record)) return false;',
     replacement: '',
     tests: ['test/stories/unassigned.test.ts'],
@@ -312,8 +312,8 @@ export const showingMutations: readonly Mutation[] = [
   },
   {
     promise: 'an incident of a hub may be at each valve of it',
-    file: 'src/store/incidents.ts',
-    text: "return kind === 'sonic' && isWithoutSonic(place) && this.#topology.mayBeOn(id, device.id);",
+    file: 'src/store/incidentPlaces.ts',
+    text: "return kind === 'sonic' && isWithoutSonic(place) && mayBeOn;",
     replacement: 'return false;',
     tests: uncertainTests,
   },
@@ -333,9 +333,9 @@ export const showingMutations: readonly Mutation[] = [
   },
   {
     promise: 'an alert that no longer names its valve may still be there',
-    file: 'src/store/incidents.ts',
-    text: 'return former !== null && this.#devices.sonic.has(former) ? former : null;',
-    replacement: 'return null;',
+    file: 'src/store/incidentPlaces.ts',
+    text: 'formerSonic: isMissed ? former : null',
+    replacement: 'formerSonic: null',
     tests: ['test/unit/store/store.test.ts'],
   },
   {
@@ -379,6 +379,13 @@ export const showingMutations: readonly Mutation[] = [
     text: "before?.kind !== 'incomplete' && isInTime;",
     replacement: 'isInTime;',
     tests: ['test/unit/polling/pollStatus.test.ts'],
+  },
+  {
+    promise: 'a valve is in no property that its new hub has left',
+    file: 'src/store/places.ts',
+    text: 'const since = hasNewHub ?',
+    replacement: 'const since = false ?',
+    tests: ['test/unit/store/store.test.ts'],
   },
   {
     promise: 'devices that a stopped bridge has taken are back within seconds',

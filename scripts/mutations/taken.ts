@@ -31,7 +31,7 @@ export const commandMutations: readonly Mutation[] = [
   {
     promise: 'a pressure test gives way to a newer valve command',
     file: 'src/commands/valveQueue.ts',
-    text: 'wishes.commanded(valve);',
+    text: 'wishes.commanded(id);',
     replacement: '',
     tests: ['test/stories/valve.test.ts'],
   },

@@ -55,7 +55,7 @@ export async function readAccount(
   account.signals = signals.records;
   store.replaceSignals(signals);
   const owned = new Map<string, Reading<Pick<Signal, 'id'>>>();
-  await forEachLimit(client.maxConcurrency, store.topology.propertyIdsToRead(), async (property_id) => {
+  await forEachLimit(client.maxConcurrency, store.ids('property'), async (property_id) => {
     try {
       owned.set(property_id, await read({ operation: 'list_property_signals', params: { property_id } }));
     } catch (error) {

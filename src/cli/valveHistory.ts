@@ -42,7 +42,7 @@ export async function findValves(
     }
   });
   return store.ids('sonic').map((id) => {
-    const propertyId = store.topology.propertyOf('sonic', id) ?? '';
+    const propertyId = store.propertyOf('sonic', id) ?? '';
     return {
       id,
       name: store.devices.sonic.get(id)?.name || id,

@@ -226,7 +226,7 @@ export function failed(reason: string, http_status: number | null = null): Updat
  */
 export function pausedRefusal(store: Store, call: Call): string | null {
   if (call.operation !== 'update_property_settings' || call.body.auto_shut_off !== false) return null;
-  const { state } = store.pauseOf(store.devices.property.idOf(call.params.property_id)) ?? noPause;
+  const { state } = store.pauseOf(call.params.property_id) ?? noPause;
   return state === 'none'
     ? null
     : 'the automatic shut-off is paused, and is turned on again after the pause. To turn it off permanently, end the pause first';
@@ -237,13 +237,13 @@ export function isSuperseded(error: unknown): boolean {
   return error instanceof CloudError && error.cause === overtakenByWish;
 }
 
-/** The valve that a pressure test or an incident's action moves, by its id in lower case; null if it is not known. */
+/** The valve that a pressure test or an incident's action moves; null if it is not known. */
 function movedValve({ params }: Call, store: Store): string | null {
   const { thing_id, incident_id = '' } = params as {
     readonly thing_id?: string;
     readonly incident_id?: string;
   };
-  return (thing_id ?? store.incidents.get(incident_id)?.sonic_id)?.toLowerCase() ?? null;
+  return thing_id ?? store.incidents.get(incident_id)?.sonic_id ?? null;
 }
 
 /** The fields that a command sets, each with its operation and record. */

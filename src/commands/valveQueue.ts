@@ -8,7 +8,7 @@ import { CloudError } from '../cloud/errors.ts';
 import type { Call } from '../cloud/operations.ts';
 import type { UncheckedCall } from '../cloud/request.ts';
 import { provablyNotExecuted } from '../cloud/retry.ts';
-import { idKey } from '../model/ids.ts';
+import { IdMap, isSameId } from '../model/ids.ts';
 import { settledValve, targetOf, type ValveAction } from '../model/valve.ts';
 import type { AskedCommand, CommandStatus } from '../model/valveCommand.ts';
 import type { Store } from '../store/store.ts';
@@ -129,9 +129,9 @@ export class ValveQueue {
   readonly #parts: ValveQueueParts;
   // By valve: the command that is being sent, the command that waits behind it, and the command whose effect is being
   // read.
-  readonly #sending = new Map<string, ValveCommand>();
-  readonly #waiting = new Map<string, ValveCommand>();
-  readonly #following = new Map<string, ValveCommand>();
+  readonly #sending = new IdMap<ValveCommand>();
+  readonly #waiting = new IdMap<ValveCommand>();
+  readonly #following = new IdMap<ValveCommand>();
   #listReading: Promise<void> | null = null;
 
   constructor(parts: ValveQueueParts) {
@@ -184,14 +184,13 @@ export class ValveQueue {
       logLineOf(call, store.label('sonic', id)),
     );
     this.#note(command, 'sent', null);
-    const valve = idKey(id);
-    wishes.commanded(valve);
-    const before = this.#waiting.get(valve);
-    this.#waiting.set(valve, command);
+    wishes.commanded(id);
+    const before = this.#waiting.get(id);
+    this.#waiting.set(id, command);
     if (before) this.#end(before, superseded);
-    const sending = this.#sending.get(valve);
+    const sending = this.#sending.get(id);
     if (sending) this.#overtake(sending, command);
-    else void this.#drain(valve);
+    else void this.#drain(id);
   }
 
   /** Ends a command early enough for a newer one: at once, or after a share of the newer one's time. */
@@ -276,12 +275,12 @@ export class ValveQueue {
     if (!isAccepted || action === null || reading === null) void poller.runNow('sonics');
     if (action === null || reading === null) return;
     // The valve is already being read for another command.
-    if (!isAccepted && this.#following.has(idKey(id))) return;
-    const isOver = () => stopping.aborted || this.#following.get(idKey(id)) !== command;
+    if (!isAccepted && this.#following.has(id)) return;
+    const isOver = () => stopping.aborted || this.#following.get(id) !== command;
     const sentAt = clock.monotonic();
     const until = sentAt + confirmTimeoutMs;
     if (isAccepted) store.commandAccepted(id, action, sentAt);
-    this.#following.set(idKey(id), command);
+    this.#following.set(id, command);
     while (clock.monotonic() < until) {
       // The state that is read here. It is needed if a filter hides the sonic, because then the store does not show it.
       let stateRead: string | null = null;
@@ -297,7 +296,7 @@ export class ValveQueue {
           const sonic = await client.call(reading, { priority: 'list', signal: stopping, timeoutMs });
           store.setSonic(sonic, readAt);
           // The cloud may answer with another valve, or with another spelling of the id.
-          if (idKey(sonic.id) === idKey(id)) stateRead = sonic.valve_state;
+          if (isSameId(sonic.id, id)) stateRead = sonic.valve_state;
         }
       } catch (error) {
         log.debug({ device: id }, `Reading the valve to confirm a command: ${String(error)}`);
@@ -308,7 +307,7 @@ export class ValveQueue {
       const isRead = (store.devices.sonic.readAt(id) ?? sentAt) >= sentAt;
       if (isRead && settledValve(view ? view.sonic.valve_state : stateRead) === targetOf[action]) {
         const tookMs = clock.monotonic() - sentAt;
-        this.#following.delete(idKey(id));
+        this.#following.delete(id);
         this.#note(command, 'confirmed', null);
         if (!isAccepted) return;
         if (settledValve(stateBefore) !== targetOf[action]) {
@@ -322,7 +321,7 @@ export class ValveQueue {
         return;
       }
     }
-    this.#following.delete(idKey(id));
+    this.#following.delete(id);
     if (!isAccepted) return;
     // From now on the state in the cloud is shown.
     store.commandSettled(id);
@@ -426,6 +425,6 @@ function readingOf(call: ValveCall, store: Store): SonicReading | null {
   const isKnown = store.sonicView(sonic_id) !== null;
   if (call.operation === 'change_thing_state' && !isKnown) return null;
   // A shown sonic is read by the operation for its kind, even if the command used the other one.
-  const isWifi = isKnown ? store.topology.isWifi(sonic_id) : call.operation === 'command_wifi_valve';
+  const isWifi = isKnown ? store.isWifi(sonic_id) : call.operation === 'command_wifi_valve';
   return { operation: isWifi ? 'read_wifi_sonic' : 'read_sonic', params: { sonic_id } };
 }

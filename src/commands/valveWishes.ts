@@ -1,5 +1,6 @@
 import type { BrokerMessage } from '../broker/message.ts';
 import { GivenUp } from '../cloud/deadline.ts';
+import { IdMap, isSameId } from '../model/ids.ts';
 
 /** The reason why a call that was not sent yet gives way to a command. */
 export const overtakenByWish = new GivenUp('a newer command for this valve arrived', false);
@@ -30,7 +31,7 @@ interface GuestWatch {
 export class ValveWishes {
   #count = 0;
   /** By valve: the number of its newest command. */
-  readonly #newest = new Map<string, number>();
+  readonly #newest = new IdMap<number>();
   /** By message: how many commands had come before it. */
   readonly #before = new WeakMap<BrokerMessage, number>();
   readonly #guests = new Set<Guest>();
@@ -40,12 +41,12 @@ export class ValveWishes {
     this.#before.set(message, this.#count);
   }
 
-  /** Call this for each valve command. `valve` is the valve's id in lower case. */
+  /** Call this for each valve command. */
   commanded(valve: string): void {
     this.#count += 1;
     this.#newest.set(valve, this.#count);
     for (const guest of this.#guests) {
-      if (guest.valve !== null && guest.valve !== valve) continue;
+      if (guest.valve !== null && !isSameId(guest.valve, valve)) continue;
       guest.isOvertaken = true;
       if (!guest.isInFlight) guest.giveWay.abort(overtakenByWish);
     }

@@ -5,7 +5,7 @@ import {
   type SignalView,
   type SonicView,
 } from '../model/devices.ts';
-import { idKey } from '../model/ids.ts';
+import { IdMap } from '../model/ids.ts';
 import { openCount } from '../model/incidents.ts';
 import { type Incident, type Signal, type Sonic, valveStates } from '../model/records.ts';
 import { failureAdvice, failureKind } from '../model/valveCommand.ts';
@@ -75,7 +75,7 @@ export function headlineFacts(scope: Scope, devices: readonly CloudDevice[]): He
   const isFresh = isPresent(scope);
   const placeOf = placesOf(properties);
   const valves = new Map(sonics.map((view) => [view, headlineValve(view, placeOf(view), isFresh)]));
-  const known = new Map(devices.map((device) => [idKey(recordOf(device).id), device]));
+  const known = new IdMap(devices.map((device) => [recordOf(device).id, device]));
   const ownPlaces = new Map(
     properties.flatMap(({ property, incidents }) =>
       incidents.map(({ id }) => [id, { name: displayName(property), property: null }]),
@@ -83,7 +83,7 @@ export function headlineFacts(scope: Scope, devices: readonly CloudDevice[]): He
   );
   const positions = new Map(devices.map((device, index) => [device, index]));
   const found = scope.incidents.flatMap((incident) => {
-    const [sonic, signal] = [incident.sonic_id, incident.signal_id].map((id) => known.get(idKey(id ?? '')));
+    const [sonic, signal] = [incident.sonic_id, incident.signal_id].map((id) => known.get(id ?? ''));
     const device = sonic && isSonic(sonic) ? sonic : signal;
     const place = device ? placeOf(device) : (ownPlaces.get(incident.id) ?? null);
     const valve = (device && isSonic(device) && valves.get(device)) || null;

@@ -145,8 +145,7 @@ export function pauseProblems(store: Store): Finding[] {
 
 function harmlessFacts(store: Store): string[] {
   const { signals } = store.counts();
-  const { topology } = store;
-  const bareIds = signals === 0 ? [] : store.ids('property').filter((id) => topology.isWithoutDevices(id));
+  const bareIds = signals === 0 ? [] : store.ids('property').filter((id) => store.isWithoutDevices(id));
   const bare = bareIds.map((id) => propertyName(store, id));
   const unset = store.ids('property').filter((id) => store.settings.of(id) === null);
   return [
@@ -180,7 +179,7 @@ export function unmatchedFilters({ devices, filter }: Store): string[] {
 /** Properties whose hubs the cloud does not list. */
 function unlistedHubs(store: Store, isAsked: boolean): string[] {
   if (!isAsked) return [];
-  const ids = store.topology.propertyIdsToRead().filter((id) => !store.topology.areSignalsKnown(id));
+  const ids = store.ids('property').filter((id) => !store.signalLists.isFresh(id));
   const names = ids.map((id) => propertyName(store, id));
   return ids.length === 0 ? [] : [`The cloud does not list the hubs of ${listNames(names)}`];
 }

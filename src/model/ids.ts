@@ -1,9 +1,23 @@
-/** The same key for all spellings of an id: the cloud's ids are UUIDs, in which capitals make no difference. */
-export function idKey(id: string): string {
-  return id.toLowerCase();
+/** Whether two ids name the same record: the cloud's ids are UUIDs, in which capitals make no difference. */
+export function isSameId(one: string | null, other: string | null): boolean {
+  return one !== null && other !== null && one.toLowerCase() === other.toLowerCase();
 }
 
-/** Whether two ids name the same record. */
-export function isSameId(one: string | null, other: string | null): boolean {
-  return one !== null && other !== null && idKey(one) === idKey(other);
+/** Values by id, in whatever spelling. Its keys are in lower case. */
+export class IdMap<V> extends Map<string, V> {
+  override get(id: string): V | undefined {
+    return super.get(id.toLowerCase());
+  }
+
+  override has(id: string): boolean {
+    return super.has(id.toLowerCase());
+  }
+
+  override set(id: string, value: V): this {
+    return super.set(id.toLowerCase(), value);
+  }
+
+  override delete(id: string): boolean {
+    return super.delete(id.toLowerCase());
+  }
 }

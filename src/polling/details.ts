@@ -24,7 +24,7 @@ export class Details {
   /** Reads the status of hubs that is not known yet. Resolves after that and never rejects. */
   readonly newHubs = coalesce(async () => {
     const { store, log } = this.#parts;
-    const known = store.ids('property').flatMap((id) => store.topology.signalsIn(id));
+    const known = store.ids('property').flatMap((id) => store.signalsIn(id));
     const ids = this.#areHubsDue ? known : known.filter((id) => store.signalView(id)?.hub === undefined);
     this.#areHubsDue = false;
     try {

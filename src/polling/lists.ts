@@ -51,7 +51,7 @@ export class Lists {
 
   async ownedSignals(run: PollRun, onRead: (read: number, total: number) => void): Promise<OwnedSignals> {
     const { client, store, stopping, clock } = this.#parts;
-    const { topology, devices } = store;
+    const { devices, signalLists } = store;
     const operation = 'list_property_signals';
     const lists = new Map<string, Reading<Pick<Signal, 'id'>>>();
     const refused: string[] = [];
@@ -74,11 +74,11 @@ export class Lists {
           onRead(++read, ids.length);
         }
       });
-    const shown = topology.propertyIdsToRead();
+    const shown = store.ids('property');
     const problem = await readAll(operation, shown);
     // If a list is refused, only the lists of all other properties show which devices may be in that property.
     const others = devices.property.ids.filter((id) => !shown.includes(id));
-    const areOthersDue = refused.length > 0 || topology.isAnyListRefused;
+    const areOthersDue = refused.length > 0 || shown.some((id) => signalLists.isRefused(id));
     const otherProblem = areOthersDue ? await readAll(`${operation} of others`, others) : null;
     // All lists are stored together. With ten thousand valves, placing all devices again after each property took 18 s
     // of CPU time.
@@ -105,7 +105,11 @@ export class Lists {
       const wifi = await wifiRead;
       if (stopping.aborted) return;
       store.replaceSonics(reading, wifi);
-      if (wifi.isComplete) state.kept.wifiSonics.keepOnly(store.topology.wifiSonics, true);
+      if (wifi.isComplete)
+        state.kept.wifiSonics.keepOnly(
+          store.devices.sonic.ids.filter((id) => store.isWifi(id)),
+          true,
+        );
     });
     const { problem: wifiProblem } = await wifiRead;
     return mergeProblems([

@@ -70,7 +70,7 @@ export class LocalDays {
    * count as today's.
    */
   ownTimezoneOf(sonicId: string): string | null {
-    const own = this.#store.timezoneOf(this.#store.topology.propertyOf('sonic', sonicId));
+    const own = this.#store.timezoneOf(this.#store.propertyOf('sonic', sonicId));
     if (own !== null) this.#known.set(sonicId, own);
     return this.#known.get(sonicId) ?? this.#state.kept.usage.get(sonicId)?.timezone ?? null;
   }

@@ -151,7 +151,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#propertiesRead = start('properties');
     const located = Promise.race([this.#located, this.#propertiesRead]);
     // If only some properties are shown, the lists of their signals decide which sonics are shown.
-    if (!store.topology.isWholeAccount) await located;
+    if (store.filter.isOn) await located;
     await Promise.all([located, ...(['signals', 'sonics', 'incidents'] as const).map(start)]);
     await this.#reached;
     // A list that failed while the cloud was unreachable is read once more before anything is shown without it. The

@@ -15,7 +15,7 @@ export async function pollTelemetry(parts: PollParts, run: PollRun): Promise<Pol
   const problems: (PollProblem | null)[] = [];
   const errors: unknown[] = [];
   for (const isWifi of [false, true]) {
-    const ids = linked.filter((id) => store.topology.isWifi(id) === isWifi);
+    const ids = linked.filter((id) => store.isWifi(id) === isWifi);
     if (ids.length === 0) continue;
     try {
       problems.push(await queryDevices(parts, run, ids, telemetryQuery(parts, isWifi)));

@@ -11,7 +11,8 @@ import type { Incident } from '../model/records.ts';
 import type { Poller } from '../polling/poller.ts';
 import { knownIncidents } from '../state/sections.ts';
 import type { StateFile } from '../state/stateFile.ts';
-import type { AnnouncingDevice, IncidentEvent } from '../store/incidents.ts';
+import type { AnnouncingDevice } from '../store/incidentPlaces.ts';
+import type { IncidentEvent } from '../store/incidents.ts';
 import type { Store } from '../store/store.ts';
 import type { BridgeEvents } from './bridgeEvents.ts';
 import type { DiscoveryMessages } from './discoveryMessages.ts';
@@ -275,7 +276,7 @@ export class IncidentEvents {
     const { store } = this.#parts;
     const name = incidentName(incident) ?? incident.type ?? 'unknown';
     const device = store.incidents.announcerOf(incident);
-    const home = store.ids('property').length > 1 ? store.topology.propertyOfIncident(incident) : null;
+    const home = store.ids('property').length > 1 ? store.incidents.propertyOf(incident) : null;
     const places = [device, home && { kind: 'property' as const, id: home }].flatMap((each) =>
       each ? [store.label(each.kind, each.id)] : [],
     );

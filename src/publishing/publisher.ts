@@ -18,8 +18,8 @@ import { cloudKinds, type DeviceKind, type DeviceView, kindLabels } from '../mod
 import type { Poller } from '../polling/poller.ts';
 import { knownIncidents } from '../state/sections.ts';
 import type { StateFile } from '../state/stateFile.ts';
-import type { DeviceKey, Dirty, PlannedKind } from '../store/changes.ts';
-import type { Store } from '../store/store.ts';
+import type { PlannedKind } from '../store/account.ts';
+import type { DeviceKey, Dirty, Store } from '../store/store.ts';
 import type { BridgeState } from './bridgeState.ts';
 import type { DiscoveryMessages } from './discoveryMessages.ts';
 import { messageCount } from './retainedMessages.ts';
@@ -308,7 +308,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     if (view) {
       this.#stay(device);
       this.#publishDevice(view);
-    } else if (store.topology.isUnplaced(kind, id)) this.#publishUnreadDevice(device);
+    } else if (store.isUnplaced(kind, id)) this.#publishUnreadDevice(device);
     // The account no longer has the device, or `filters.properties` now leaves out its property. If the filter changes
     // with a restart, the last step deletes the devices that it leaves out, unless it selects no property at all.
     else this.#leave(device);
@@ -425,8 +425,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
    */
   #isGone({ kind, id }: RecordKey): boolean {
     const { store } = this.#parts;
-    const isUnplaced =
-      kind === 'incident' ? store.incidents.isUnplaced(id) : store.topology.isUnplaced(kind, id);
+    const isUnplaced = kind === 'incident' ? store.incidents.isUnplaced(id) : store.isUnplaced(kind, id);
     if (isUnplaced) return false;
     return !store.filter.isOn || store.filter.isMatched || !store.has(kind, id);
   }

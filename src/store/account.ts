@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
-import type { CloudDeviceKind } from '../model/devices.ts';
+import { type CloudDeviceKind, cloudKinds } from '../model/devices.ts';
+import { IdMap } from '../model/ids.ts';
 import type { PollName } from '../model/polls.ts';
 import { type PressureTestDays, withoutToday } from '../model/pressureTests.ts';
 import type {
@@ -13,15 +14,19 @@ import type {
 import { withoutSettings } from '../model/settings.ts';
 import { type Usage, withoutPresent } from '../model/usage.ts';
 import type { Kept } from '../state/sections.ts';
-import type { Changes, PlannedKind } from './changes.ts';
 import { DetailTable, TelemetryTable } from './details.ts';
 import { OpenIncidents } from './incidents.ts';
 import { LinkFlaps } from './links.ts';
+import { noPlaces, type Places } from './places.ts';
 import { PropertyFilter } from './propertyFilter.ts';
+import { SignalLists } from './signalLists.ts';
 import { Table } from './table.ts';
-import { Topology } from './topology.ts';
 import { ValveRecords } from './valveRecords.ts';
 import { Valves } from './valves.ts';
+
+/** Discovery is planned for these: devices by kind, and open incidents. */
+export const plannedKinds = [...cloudKinds, 'incident'] as const;
+export type PlannedKind = (typeof plannedKinds)[number];
 
 /** A table whose records grow stale if its poll does not read them. */
 interface Aging {
@@ -41,8 +46,11 @@ export class Account {
     sonic: new Table<Sonic>(),
   };
   readonly filter: PropertyFilter;
-  /** Which device is in which property, and whether it is shown. */
-  readonly topology: Topology;
+  readonly signalLists = new SignalLists();
+  /** The sonics that the cloud lists among those on Wi-Fi. */
+  readonly wifi = new IdMap<true>();
+  /** Where each device is, by the lists that were stored last. */
+  places: Places = noPlaces;
   readonly incidents: OpenIncidents;
   readonly flaps = { signal: new LinkFlaps(), sonic: new LinkFlaps() };
   readonly valves = new Valves();
@@ -60,16 +68,19 @@ export class Account {
   /** The tables that each poll reads, by the kind of device that shows their data. */
   readonly readBy: Readonly<Record<PollName, readonly (readonly [PlannedKind, readonly Aging[]])[]>>;
 
-  constructor(selection: readonly string[], changes: Changes, kept: Kept, clock: Clock) {
+  constructor(selection: readonly string[], kept: Kept, clock: Clock) {
     this.valveRecords = new ValveRecords(kept, clock);
     this.kept = kept;
     this.filter = new PropertyFilter(selection);
-    this.topology = new Topology(this.devices, this.filter);
-    this.incidents = new OpenIncidents(this.devices, this.topology, changes, clock);
+    const isFilterOn = this.filter.isOn;
+    this.incidents = new OpenIncidents(
+      () => ({ devices: this.devices, isFilterOn, places: this.places }),
+      clock,
+    );
     const { devices, flaps } = this;
     this.readBy = {
       properties: [
-        ['property', [devices.property, this.topology, this.settings, this.notifications]],
+        ['property', [devices.property, this.signalLists, this.settings, this.notifications]],
         ['signal', [this.hubs]],
       ],
       signals: [['signal', [devices.signal, flaps.signal]]],

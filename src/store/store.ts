@@ -2,8 +2,14 @@ import { EventEmitter } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import { isTimezone } from '../model/calendar.ts';
-import type { CloudDeviceKind, PropertyView, SignalView, SonicView } from '../model/devices.ts';
-import { idKey } from '../model/ids.ts';
+import {
+  type CloudDeviceKind,
+  namedProperty,
+  type PropertyView,
+  type SignalView,
+  type SonicView,
+} from '../model/devices.ts';
+import { IdMap } from '../model/ids.ts';
 import { noPause, type ShownPause } from '../model/pause.ts';
 import type { PollName } from '../model/polls.ts';
 import type { PressureTestDays } from '../model/pressureTests.ts';
@@ -24,14 +30,14 @@ import type { Usage } from '../model/usage.ts';
 import type { ValveAction } from '../model/valve.ts';
 import type { AskedCommand, CommandStatus, ValveRecord } from '../model/valveCommand.ts';
 import { type Kept, newKept } from '../state/sections.ts';
-import { Account } from './account.ts';
-import { Changes, type Dirty, type PlannedKind, plannedKinds } from './changes.ts';
+import { Account, type PlannedKind, plannedKinds } from './account.ts';
 import type { ReadonlyDetails, TelemetryTable } from './details.ts';
+import { type IncidentPlace, isAnyDeviceAffected } from './incidentPlaces.ts';
 import type { IncidentEvent, ReadonlyIncidents } from './incidents.ts';
+import { type Move, movesBetween, type Places, placesOf, type ReadonlyDevices } from './places.ts';
 import type { ReadonlyFilter } from './propertyFilter.ts';
-import { type DeviceEvent, ShownDevices } from './shownDevices.ts';
+import type { ReadonlySignalLists } from './signalLists.ts';
 import type { Change, Reading } from './table.ts';
-import type { ReadonlyDevices, ReadonlyTopology } from './topology.ts';
 import type { CommandFailure } from './valveRecords.ts';
 import { propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
 
@@ -45,6 +51,21 @@ interface StoreOptions {
 }
 
 type CommandEnding = [status: CommandStatus, reason: string | null, failure?: CommandFailure];
+
+export interface DeviceKey {
+  readonly kind: CloudDeviceKind;
+  readonly id: string;
+}
+
+/** A device was added or removed. The devices in the first complete list do not count as added. */
+export interface DeviceEvent {
+  readonly event: 'device_added' | 'device_removed';
+  readonly kind: CloudDeviceKind;
+  readonly record: Property | Signal | Sonic;
+}
+
+/** Ids of devices and incidents to plan again, by kind. */
+export type Dirty = Readonly<Record<PlannedKind, ReadonlySet<string>>>;
 
 interface StoreEvents {
   /** Devices or incidents must be planned again. */
@@ -65,16 +86,15 @@ interface StoreEvents {
 const timerToleranceMs = 2;
 
 /**
- * All that is known of the account. The polls put whole lists into tables (`Account`), one for each kind of record. The
- * topology knows where each device is, and whether this bridge shows it. A change marks the devices that show it in one dirty
- * set. After a whole list is stored, events are emitted, and the publisher takes the dirty set. A record is stale once polls
- * have missed it for too long. Measured values also expire by themselves, by one timer. All times are ms of the monotonic
- * clock.
+ * All that is known of the account. The polls put whole lists into tables (`Account`), one for each kind of record. After each
+ * list it is found out where everything is (`placesOf`). What is different then is marked in one dirty set, events are emitted,
+ * and the publisher takes the dirty set. A record is stale once polls have missed it for too long. Measured values also expire
+ * by themselves, by one timer. All times are ms of the monotonic clock.
  */
 export class Store extends EventEmitter<StoreEvents> {
   readonly devices: ReadonlyDevices;
   readonly filter: ReadonlyFilter;
-  readonly topology: ReadonlyTopology;
+  readonly signalLists: ReadonlySignalLists;
   readonly incidents: ReadonlyIncidents;
   readonly settings: ReadonlyDetails<PropertySettings>;
   readonly notifications: ReadonlyDetails<NotificationSettings>;
@@ -82,10 +102,14 @@ export class Store extends EventEmitter<StoreEvents> {
   readonly usage: ReadonlyDetails<Usage>;
   readonly pressureTests: ReadonlyDetails<PressureTestDays>;
   readonly #account: Account;
-  readonly #changes = new Changes();
-  readonly #shown: ShownDevices;
+  #dirty = nothingDirty();
+  #hasChanged = false;
+  #mayDevicesMove = false;
+  #mayIncidentsMove = false;
+  /** The last records of the devices that have left the account since they were last placed, by kind and id. */
+  readonly #gone = new Map<string, Property | Signal | Sonic>();
   #applianceCategories: ApplianceCategories['categories'] | null | undefined;
-  readonly #pauses = new Map<string, ShownPause>();
+  readonly #pauses = new IdMap<ShownPause>();
   readonly #clock: Clock;
   #isAging = false;
   #cancelExpiry: () => void = () => {};
@@ -93,13 +117,12 @@ export class Store extends EventEmitter<StoreEvents> {
   constructor({ selection, kept = newKept(), clock }: StoreOptions) {
     super();
     this.#clock = clock;
-    const account = new Account(selection, this.#changes, kept, clock);
+    const account = new Account(selection, kept, clock);
     this.#account = account;
-    this.#shown = new ShownDevices(account.devices, account.topology, this.#changes);
     ({
       devices: this.devices,
       filter: this.filter,
-      topology: this.topology,
+      signalLists: this.signalLists,
       incidents: this.incidents,
       settings: this.settings,
       notifications: this.notifications,
@@ -111,28 +134,25 @@ export class Store extends EventEmitter<StoreEvents> {
 
   // ---- lists --------------------------------------------------------------------------------------------------
 
-  /** Stores the properties. */
   replaceProperties(reading: Reading<Property>): void {
-    const changes = this.#account.devices.property.replaceAll(reading);
-    this.#recordProperties(changes);
+    this.#recordProperties(this.#account.devices.property.replaceAll(reading));
     this.#settle();
   }
 
-  /** Stores which signals these properties have, and which lists the cloud refuses. Returns whether any signal has moved. */
+  /** Stores which signals these properties have, and which lists the cloud refuses. Returns whether any device has moved. */
   setOwnedSignals(
     lists: ReadonlyMap<string, Reading<Pick<Signal, 'id'>>>,
     refused: readonly string[] = [],
   ): boolean {
-    const unknown = [...lists.keys()].filter((id) => !this.topology.areSignalsKnown(id));
-    const haveMoved = this.#account.topology.setSignals(lists, refused);
-    const known = unknown.filter((id) => this.topology.areSignalsKnown(id));
-    for (const id of known) this.touch('property', id);
-    if (haveMoved || known.length > 0) this.#shown.markMoved();
-    this.#settle();
-    return haveMoved;
+    const { signalLists } = this.#account;
+    const unknown = [...lists.keys()].filter((id) => !signalLists.isFresh(id));
+    for (const [id, reading] of lists) signalLists.set(id, reading);
+    for (const id of refused) signalLists.refuse(id);
+    for (const id of unknown) if (signalLists.isFresh(id)) this.touch('property', id);
+    this.#mayDevicesMove = true;
+    return this.#settle();
   }
 
-  /** Stores the signals. */
   replaceSignals(reading: Reading<Signal>): void {
     this.#record('signal', this.#account.devices.signal.replaceAll(reading));
     // A reading without a change ends what an incident has said before it.
@@ -152,6 +172,7 @@ export class Store extends EventEmitter<StoreEvents> {
   /** Stores the open incidents. An incident that is missing from a complete list is closed. */
   replaceIncidents(reading: Reading<Incident>): void {
     this.#account.incidents.replaceAll(reading);
+    this.#mayIncidentsMove = true;
     this.#settle();
   }
 
@@ -165,6 +186,7 @@ export class Store extends EventEmitter<StoreEvents> {
       }
     }
     this.#touchIfListed(wereListed);
+    if (poll === 'incidents') this.#mayIncidentsMove = true;
     this.#settle();
   }
 
@@ -172,11 +194,10 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Stores one sonic that was requested by itself at that time, unless a newer reading is known. */
   setSonic(sonic: Sonic, sentAt: number): void {
-    const id = this.devices.sonic.idOf(sonic.id);
-    if (!this.#shown.has('sonic', id)) return;
+    if (!this.#isShown('sonic', sonic.id)) return;
     const change = this.#account.devices.sonic.upsert(sonic.id, sonic, sentAt);
     this.#record('sonic', change ? [change] : []);
-    this.#recordValve(id);
+    this.#recordValve(sonic.id);
     this.#settle();
   }
 
@@ -211,8 +232,8 @@ export class Store extends EventEmitter<StoreEvents> {
    * are shown for `maxAgeMs`, unless they were measured too long ago. Returns whether they are shown.
    */
   setTelemetry(sonicId: string, telemetry: Telemetry | null, ageMs = 0, maxAgeMs = 0): void {
-    if (!this.#shown.has('sonic', sonicId)) return;
-    const table = this.#telemetry(this.topology.isWifi(sonicId));
+    if (!this.#isShown('sonic', sonicId)) return;
+    const table = this.#telemetry(this.isWifi(sonicId));
     const now = this.#clock.monotonic();
     const { isNews } = table.setMeasured(sonicId, telemetry, now, ageMs, maxAgeMs);
     const at = telemetry && restedAt(telemetry, ageMs, this.#clock.now());
@@ -239,7 +260,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Shows a sonic's water usage as it was requested at that time; null, the cloud has none. */
   setUsage(sonicId: string, usage: Usage | null, sentAt: number): void {
-    if (!this.#shown.has('sonic', sonicId)) return;
+    if (!this.#isShown('sonic', sonicId)) return;
     this.#shows('sonic', sonicId, this.#account.usage.set(sonicId, usage, sentAt));
   }
 
@@ -250,7 +271,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Shows a sonic's pressure tests as they were requested at that time; null, the cloud has none. */
   setPressureTests(sonicId: string, tests: PressureTestDays | null, sentAt: number): void {
-    if (!this.#shown.has('sonic', sonicId)) return;
+    if (!this.#isShown('sonic', sonicId)) return;
     this.#shows('sonic', sonicId, this.#account.pressureTests.set(sonicId, tests, sentAt));
   }
 
@@ -268,7 +289,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Notes the pressure test that this bridge has started last. */
   recordPressureTestJob(sonicId: string, jobId: string): void {
-    if (!this.#shown.has('sonic', sonicId)) return;
+    if (!this.#isShown('sonic', sonicId)) return;
     this.#account.pressureTestJobs.set(sonicId, jobId);
     this.#shows('sonic', sonicId);
   }
@@ -305,12 +326,13 @@ export class Store extends EventEmitter<StoreEvents> {
 
   setIncident(id: string, answer: Incident, at: number): void {
     this.#account.incidents.change(id, answer, at);
+    this.#mayIncidentsMove = true;
     this.#settle();
   }
 
   /** Notes settings that the cloud accepted and does not show. */
   recordAcceptedSettings(propertyId: string, settings: AcceptedSettings): void {
-    if (!this.#shown.has('property', propertyId)) return;
+    if (!this.#isShown('property', propertyId)) return;
     const { accepted } = this.#account.kept;
     accepted.set(propertyId, { ...accepted.get(propertyId), ...settings });
     this.#shows('property', propertyId);
@@ -330,7 +352,7 @@ export class Store extends EventEmitter<StoreEvents> {
    * shows something new.
    */
   commandAccepted(sonicId: string, action: ValveAction, at: number): void {
-    const sonic = this.#shown.has('sonic', sonicId) ? this.devices.sonic.get(sonicId) : undefined;
+    const sonic = this.#isShown('sonic', sonicId) ? this.devices.sonic.get(sonicId) : undefined;
     if (!sonic) return;
     this.#account.valves.accept(sonic, action, at);
     this.#shows('sonic', sonicId);
@@ -341,25 +363,22 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#shows('sonic', sonicId, this.#account.valves.forgetAccepted(sonicId));
   }
 
-  /** Records how far a valve command is, or how it ended. */
   recordCommand(sonicId: string, asked: AskedCommand, ...ending: CommandEnding): void {
     const id = this.devices.sonic.idOf(sonicId);
-    if (!this.#shown.has('sonic', id)) return;
+    if (!this.#isShown('sonic', id)) return;
     this.#account.valveRecords.recordCommand(id, asked, ...ending);
     this.#shows('sonic', id);
   }
 
-  /** Records that the cloud may carry out a command from now on. */
   recordInFlight(sonicId: string, asked: AskedCommand): void {
-    if (this.#shown.has('sonic', sonicId)) this.#account.valveRecords.recordInFlight(sonicId, asked);
+    if (this.#isShown('sonic', sonicId)) this.#account.valveRecords.recordInFlight(sonicId, asked);
   }
 
   /** Records until when a sent command may move the valve; null, the cloud has not received it. */
   recordMovesUntil(sonicId: string, asked: AskedCommand, until: number | null): void {
-    if (this.#shown.has('sonic', sonicId)) this.#account.valveRecords.recordMovesUntil(sonicId, asked, until);
+    if (this.#isShown('sonic', sonicId)) this.#account.valveRecords.recordMovesUntil(sonicId, asked, until);
   }
 
-  /** The last command and movement of a valve, also of an earlier run. */
   valveRecord(sonicId: string): ValveRecord {
     return this.#account.valveRecords.of(sonicId);
   }
@@ -372,14 +391,13 @@ export class Store extends EventEmitter<StoreEvents> {
 
   // ---- what is known ------------------------------------------------------------------------------------------
 
-  /** Null for a property that is not shown. */
   propertyView(id: string): PropertyView | null {
     let contents: ReturnType<PropertyView['contents']> | undefined;
     const look = () => {
       contents ??= {
-        signals: this.#shown.idsIn('signal', id).flatMap((each) => this.signalView(each) ?? []),
+        signals: (this.places.contents.get(id)?.signals ?? []).flatMap((each) => this.signalView(each) ?? []),
         sonics: this.#sonicsIn(id),
-        mayHaveMore: this.#shown.hasStraySonics,
+        mayHaveMore: this.places.hasStraySonics,
       };
       return contents;
     };
@@ -398,12 +416,10 @@ export class Store extends EventEmitter<StoreEvents> {
     return this.#pauses;
   }
 
-  /** Null for a signal that is not shown. */
   signalView(id: string): SignalView | null {
     return signalViewOf(this.#account, id);
   }
 
-  /** Null for a sonic that is not shown. */
   sonicView(id: string): SonicView | null {
     return sonicViewOf(this.#account, id);
   }
@@ -431,12 +447,39 @@ export class Store extends EventEmitter<StoreEvents> {
     return timezone !== null && isTimezone(timezone) ? timezone : null;
   }
 
-  /** The ids of the shown devices of a kind, or of the shown open incidents. */
-  ids(kind: PlannedKind): string[] {
-    return kind === 'incident' ? this.incidents.ids : this.#shown.ids(kind);
+  get places(): Places {
+    return this.#account.places;
   }
 
-  /** How many there are of each. */
+  propertyOf(kind: CloudDeviceKind, id: string): string | null {
+    return this.places[kind].get(id)?.propertyId ?? null;
+  }
+
+  isWifi(sonicId: string): boolean {
+    return this.#account.wifi.has(sonicId);
+  }
+
+  /** The shown signals that the list of a property has. */
+  signalsIn(propertyId: string): readonly string[] {
+    const { signals = [] } = this.places.contents.get(propertyId) ?? {};
+    return signals.filter((id) => this.places.owners.has(id));
+  }
+
+  /** Whether it is known that a property has no signals and no sonics on Wi-Fi. */
+  isWithoutDevices(propertyId: string): boolean {
+    const { sonics = [] } = this.places.contents.get(propertyId) ?? {};
+    return this.signalLists.isEmpty(propertyId) && !sonics.some((id) => this.isWifi(id));
+  }
+
+  /** Whether the device's property was not read yet. Then it is not known whether this bridge should show the device. */
+  isUnplaced(kind: CloudDeviceKind, id: string): boolean {
+    return !this.places.areAllKnown && this.devices[kind].has(id) && this.propertyOf(kind, id) === null;
+  }
+
+  ids(kind: PlannedKind): readonly string[] {
+    return kind === 'incident' ? this.incidents.ids : this.places.shown[kind];
+  }
+
   counts(): { properties: number; signals: number; sonics: number; open_incidents: number } {
     return {
       properties: this.ids('property').length,
@@ -464,7 +507,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Whether it was also once known where each device is, so that only those are hidden that must be. */
   get isResolved(): boolean {
-    return this.isComplete && this.topology.arePlacesKnown;
+    return this.isComplete && this.places.areAllKnown;
   }
 
   // ---- what is to be published --------------------------------------------------------------------------------
@@ -474,28 +517,33 @@ export class Store extends EventEmitter<StoreEvents> {
    * whose property is not known may be in any.
    */
   takeDirty(): Dirty {
-    const dirty = this.#changes.take();
+    const dirty = this.#dirty;
+    this.#dirty = nothingDirty();
     const propertiesOf = (kind: 'signal' | 'sonic', id: string) => {
-      const isStray =
-        kind === 'sonic' && this.#shown.has(kind, id) && this.#shown.propertyOf(kind, id) === null;
-      return isStray ? this.ids('property') : (this.#shown.propertyOf(kind, id) ?? []);
+      const place = this.places[kind].get(id);
+      if (!place?.isShown) return [];
+      return place.propertyId ?? (kind === 'sonic' ? this.ids('property') : []);
     };
-    const properties = (['signal', 'sonic'] as const).flatMap((kind) =>
-      [...dirty[kind]].flatMap((id) => propertiesOf(kind, id)),
-    );
-    return { ...dirty, property: new Set([...dirty.property, ...properties]) };
+    for (const kind of ['signal', 'sonic'] as const) {
+      for (const id of [...dirty[kind]].flatMap((each) => propertiesOf(kind, each))) dirty.property.add(id);
+    }
+    return dirty;
   }
 
   /** Marks a shown device or incident, so that it is planned again. */
   touch(kind: PlannedKind, id: string): void {
-    if (kind === 'incident' ? this.incidents.get(id) : this.#shown.has(kind, id))
-      this.#changes.mark(kind, id);
+    const shownId =
+      kind === 'incident'
+        ? this.incidents.get(id)?.id
+        : this.#isShown(kind, id)
+          ? this.places[kind].get(id)?.id
+          : undefined;
+    if (shownId !== undefined) this.#mark(kind, shownId);
   }
 
-  /** Marks all shown devices of these kinds. */
   touchAll(kinds: readonly PlannedKind[] = plannedKinds): void {
     for (const kind of kinds) {
-      for (const id of this.ids(kind)) this.#changes.mark(kind, id);
+      for (const id of this.ids(kind)) this.#mark(kind, id);
     }
   }
 
@@ -505,43 +553,100 @@ export class Store extends EventEmitter<StoreEvents> {
     return this.#account.telemetry[isWifi ? 'wifi' : 'hub'];
   }
 
-  /** Emits the events, once everything that was read together is stored. */
-  #settle(): void {
-    const { incidents } = this.#account;
-    const { events: deviceEvents, haveMoved } = this.#shown.place();
-    if (haveMoved) {
-      incidents.markMoved();
-      // The former property of a device no longer sums it up.
-      this.touchAll(['property']);
-    }
-    for (const { event, kind, record } of deviceEvents) {
-      if (event === 'device_removed') this.#account.forgetDetails(kind, record.id);
-    }
-    const { events: incidentEvents, isAllAffected } = incidents.place();
-    if (isAllAffected) this.touchAll();
-    for (const { event, record } of incidentEvents) {
-      const device = incidents.announcerOf(record);
-      if (device?.kind !== 'sonic') continue;
-      if (event === 'incident_opened') this.#account.valveRecords.incidentOpened(device.id, record);
-    }
+  #isShown(kind: CloudDeviceKind, id: string): boolean {
+    return this.places[kind].get(id)?.isShown === true;
+  }
+
+  #mark(kind: PlannedKind, id: string): void {
+    this.#dirty[kind].add(id);
+    this.#hasChanged = true;
+  }
+
+  /** Emits the events, once everything that was read together is stored. Returns whether any device has moved. */
+  #settle(): boolean {
+    const before = this.places;
+    const [mayDevicesMove, mayIncidentsMove] = [this.#mayDevicesMove, this.#mayIncidentsMove];
+    const { moves, events: deviceEvents } = mayDevicesMove ? this.#placeDevices() : noMoves;
+    const incidentEvents = mayIncidentsMove || mayDevicesMove ? this.#placeIncidents() : [];
+    [this.#mayDevicesMove, this.#mayIncidentsMove] = [false, false];
     this.#explainMovements();
     for (const event of deviceEvents) this.emit('device', event);
     for (const event of incidentEvents) this.emit('incident', event);
-    if (this.#changes.wasMarked()) this.emit('change');
+    if (mayDevicesMove && isAnySought(before, this.places)) this.emit('relocated');
+    if (this.#hasChanged) {
+      this.#hasChanged = false;
+      this.emit('change');
+    }
+    return moves.length > 0;
   }
 
-  /** Marks the valves whose movement an incident explains now. */
+  /** Finds out where each device is, and marks those that have come, left or moved, and the properties that sum them up. */
+  #placeDevices(): { readonly moves: readonly Move[]; readonly events: readonly DeviceEvent[] } {
+    const account = this.#account;
+    const before = account.places;
+    const after = placesOf(account, account.filter, before);
+    account.places = after;
+    const moves = movesBetween(before, after);
+    const events: DeviceEvent[] = [];
+    for (const { kind, id, was, is } of moves) {
+      this.#mark(kind, id);
+      for (const propertyId of [was?.propertyId, is?.propertyId]) {
+        if (propertyId) this.touch('property', propertyId);
+      }
+      const record = this.devices[kind].get(id) ?? this.#gone.get(`${kind}/${id}`);
+      if (was && is) continue;
+      if (was) account.forgetDetails(kind, id);
+      if (was && record) events.push({ event: 'device_removed', kind, record });
+      if (is && record && before.completeKinds.includes(kind))
+        events.push({ event: 'device_added', kind, record });
+    }
+    this.#gone.clear();
+    const hasStray = (places: Places) => places.contents.get('')?.sonics.length;
+    const areStraysDifferent =
+      before.hasStraySonics !== after.hasStraySonics || hasStray(before) !== hasStray(after);
+    if (areStraysDifferent) this.touchAll(['property']);
+    return { moves, events };
+  }
+
+  /** Finds out where each incident is, and marks the devices that show a difference. */
+  #placeIncidents(): readonly IncidentEvent[] {
+    const { incidents, valveRecords } = this.#account;
+    const { before, after, events } = incidents.place();
+    for (const id of new Set([...before.places.keys(), ...after.places.keys()])) {
+      const [was, is] = [before.places.get(id), after.places.get(id)];
+      if (isDeepStrictEqual(was, is)) continue;
+      for (const place of [was, is]) if (place?.isShown) this.#markIncident(place);
+    }
+    for (const id of new Set([...before.lostHubs.keys(), ...after.lostHubs.keys()])) {
+      if (before.lostHubs.has(id) !== after.lostHubs.has(id)) this.#touchLinks(id);
+    }
+    if (isAnyDeviceAffected(before, after)) this.touchAll();
+    for (const { event, record } of events) {
+      const device = event === 'incident_opened' ? incidents.announcerOf(record) : null;
+      if (device?.kind === 'sonic') valveRecords.incidentOpened(device.id, record);
+    }
+    return events;
+  }
+
+  #markIncident({ record, device, propertyId }: IncidentPlace): void {
+    this.#mark('incident', record.id);
+    if (device) this.#mark(device.kind, device.id);
+    if (propertyId !== null) this.#mark('property', propertyId);
+  }
+
   #explainMovements(): void {
     const { valveRecords, settings } = this.#account;
     const isShutOffOn = (id: string) => {
-      const propertyId = this.topology.propertyOf('sonic', id);
+      const propertyId = this.propertyOf('sonic', id);
       return (propertyId === null ? null : settings.of(propertyId)?.auto_shut_off) ?? null;
     };
     for (const id of valveRecords.explain(isShutOffOn)) this.touch('sonic', id);
   }
 
+  /** The shown sonics of a property; of none, if `propertyId` is null. */
   #sonicsIn(propertyId: string | null): SonicView[] {
-    return this.#shown.idsIn('sonic', propertyId).flatMap((id) => this.sonicView(id) ?? []);
+    const ids = this.places.contents.get(propertyId ?? '')?.sonics ?? [];
+    return ids.flatMap((id) => this.sonicView(id) ?? []);
   }
 
   /** Marks all properties if it is no longer, or only now, known that every sonic was listed. */
@@ -554,12 +659,10 @@ export class Store extends EventEmitter<StoreEvents> {
    * property is not known may be in any, and so may one that no complete list has had yet.
    */
   #isReporting({ signals, sonics }: ReturnType<PropertyView['contents']>): boolean {
-    const strays = this.#shown.hasStraySonics ? this.#sonicsIn(null) : [];
-    const views = [...signals, ...sonics, ...strays];
+    const views = [...signals, ...sonics, ...this.#sonicsIn(null)];
     return this.devices.sonic.isListFresh && views.every(({ isReporting }) => isReporting);
   }
 
-  /** Marks a device whose values have changed. */
   #shows(kind: CloudDeviceKind, id: string, isNews = true): void {
     if (!isNews) return;
     this.touch(kind, id);
@@ -585,39 +688,47 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 
   #recordProperties(changes: readonly Change<Property>[]): void {
-    this.#account.topology.propertiesChanged();
-    this.#shown.markMoved();
+    const { devices, filter, signalLists } = this.#account;
+    const { onlyProperty, owners } = this.places;
+    // The account had only one property and now has more. Its signals stay there until its lists miss them.
+    if (onlyProperty !== null && devices.property.has(onlyProperty) && devices.property.size > 1) {
+      signalLists.adopt(
+        onlyProperty,
+        devices.signal.ids.filter((id) => !owners.has(id)),
+      );
+    }
+    filter.update(devices.property.records);
     this.#record('property', changes);
+    this.#mayDevicesMove = true;
   }
 
   /** Stores both lists of sonics as one. An id in both lists is one device with a hub. */
   #recordSonics(hub: Reading<Sonic>, wifi: Omit<Reading<Sonic>, 'startedAt'>): void {
-    const ofHub = new Set(hub.records.map(({ id }) => idKey(id)));
+    const { wifi: known, valves, valveRecords, telemetry, devices } = this.#account;
+    const ofHub = new IdMap(hub.records.map(({ id }) => [id, true]));
     // Where the hub's list is incomplete, one that was in it is taken to be there still.
     const isOfHub = (id: string) =>
-      ofHub.has(idKey(id)) || (!hub.isComplete && this.devices.sonic.has(id) && !this.topology.isWifi(id));
+      ofHub.has(id) || (!hub.isComplete && devices.sonic.has(id) && !this.isWifi(id));
     const own = wifi.records.filter(({ id }) => !isOfHub(id));
     const moved = [
-      ...[...ofHub].filter((id) => this.#account.topology.setWifi(id, false)),
-      ...own.filter(({ id }) => this.#account.topology.setWifi(id, true)).map(({ id }) => id),
+      ...hub.records.filter(({ id }) => known.delete(id)),
+      ...own.filter(({ id }) => !known.has(id) && known.set(id, true)),
     ];
     const isComplete = hub.isComplete && wifi.isComplete;
-    const wereListed = this.devices.sonic.isListFresh;
+    const wereListed = devices.sonic.isListFresh;
     const records = [...hub.records, ...own];
-    this.#record('sonic', this.#account.devices.sonic.replaceAll({ ...hub, records, isComplete }));
+    this.#record('sonic', devices.sonic.replaceAll({ ...hub, records, isComplete }));
     this.#touchIfListed(wereListed);
-    for (const id of moved.map((each) => this.devices.sonic.idOf(each))) {
+    if (moved.length > 0) this.#mayDevicesMove = true;
+    for (const { id } of moved) {
       // Another operation reads its telemetry from now on.
-      for (const isWifi of [false, true]) this.#telemetry(isWifi).forget(id);
-      this.#shown.markMoved();
+      for (const table of Object.values(telemetry)) table.forget(devices.sonic.idOf(id));
       this.touch('sonic', id);
     }
     // A reading without a change matters to a valve with an open command.
-    const { valves, valveRecords } = this.#account;
     for (const id of new Set([...valves.awaited, ...valveRecords.awaited])) this.#recordValve(id);
   }
 
-  /** Passes the present record of a sonic to `valves`. */
   #recordValve(id: string): void {
     const table = this.devices.sonic;
     const sonic = table.get(id);
@@ -639,36 +750,49 @@ export class Store extends EventEmitter<StoreEvents> {
         else this.touch(kind, id);
       }
     }
+    if (this.devices[kind].isComplete && !this.places.completeKinds.includes(kind))
+      this.#mayDevicesMove = true;
     for (const { id, before, after } of changes) {
-      if (kind === 'sonic') {
-        const isSought = this.#account.topology.moveSonic(id, signalIdOf(before), signalIdOf(after));
-        if (isSought) this.emit('relocated');
-      }
       if (kind === 'sonic') this.#recordValve(id);
-      this.#shown.markMoved();
+      if (!before || !after || locationOf(before) !== locationOf(after)) this.#mayDevicesMove = true;
       this.touch(kind, id);
       if (before && !after) this.#forget(kind, id, before);
       if (kind === 'signal') this.#touchLinks(id);
-      if (!before || !after) this.#account.incidents.markMoved();
     }
   }
 
   /** Marks a signal and its sonics, which show its link too. */
   #touchLinks(signalId: string): void {
     this.touch('signal', signalId);
-    for (const sonicId of this.topology.sonicsOn(signalId)) this.touch('sonic', sonicId);
+    for (const sonicId of this.places.sonicsOn.get(signalId) ?? []) this.touch('sonic', sonicId);
   }
 
-  /** Forgets the place of a device that has left the account. */
   #forget(kind: CloudDeviceKind, id: string, record: Property | Signal | Sonic): void {
-    this.#shown.markGone(kind, id, record);
-    if (kind === 'property') this.#account.topology.forgetProperty(id);
-    else this.#account.flaps[kind].forget(id);
-    if (kind === 'sonic') this.#account.topology.forgetSonic(id);
-    if (kind === 'sonic') this.#account.valveRecords.forget(id);
+    const { flaps, signalLists, wifi, valveRecords } = this.#account;
+    this.#gone.set(`${kind}/${id}`, record);
+    if (kind === 'property') signalLists.forget(id);
+    else flaps[kind].forget(id);
+    if (kind === 'sonic') {
+      wifi.delete(id);
+      valveRecords.forget(id);
+    }
   }
 }
 
-function signalIdOf(record: Property | Signal | Sonic | undefined): string | null {
-  return record && 'signal_id' in record ? record.signal_id : null;
+const noMoves = { moves: [], events: [] } as const;
+
+function nothingDirty(): Record<PlannedKind, Set<string>> {
+  return { property: new Set(), signal: new Set(), sonic: new Set(), incident: new Set() };
+}
+
+/** Whether a sonic has a new signal, and only the lists of signals can show where that is. */
+function isAnySought(before: Places, after: Places): boolean {
+  return [...after.sonic.values()].some(
+    ({ id, soughtSince, hub }) => hub !== null && soughtSince !== null && before.sonic.get(id)?.hub !== hub,
+  );
+}
+
+/** What a record says of where the device is. */
+function locationOf(record: Property | Signal | Sonic): string {
+  return `${'signal_id' in record ? record.signal_id : null}/${namedProperty(record)}`;
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { idKey } from '../model/ids.ts';
+import { IdMap } from '../model/ids.ts';
 
 /** The result of reading a list. */
 export interface Reading<T> {
@@ -42,13 +42,12 @@ interface Entry<T> {
  */
 export class Table<T extends object | null> {
   readonly #maxMisses: number;
-  /** By the key of the id, as in the next map. */
-  readonly #entries = new Map<string, Entry<T>>();
+  readonly #entries = new IdMap<Entry<T>>();
   /**
    * When the cloud last answered a change of a record, even of one that is not in the table. A reading from before that
    * does not know the change.
    */
-  readonly #changedAt = new Map<string, number>();
+  readonly #changedAt = new IdMap<number>();
   #completeAt: number | null = null;
   /** Records read before that time are stale. At the start, only records that this run has not read at all. */
   #staleBefore = -Number.MAX_VALUE;
@@ -63,10 +62,10 @@ export class Table<T extends object | null> {
    * known.
    */
   upsert(id: string, record: T, readAt: number): Change<T> | null {
-    const entry = this.#entries.get(idKey(id));
+    const entry = this.#entries.get(id);
     if (this.isOlder(id, readAt)) return null;
     if (!entry) {
-      this.#entries.set(idKey(id), { id, record, readAt, formerReadAt: Number.NEGATIVE_INFINITY, misses: 0 });
+      this.#entries.set(id, { id, record, readAt, formerReadAt: Number.NEGATIVE_INFINITY, misses: 0 });
       return { id, before: undefined, after: record };
     }
     const { record: before, readAt: formerReadAt } = entry;
@@ -90,7 +89,7 @@ export class Table<T extends object | null> {
     }
     if (!isComplete) return changes;
     this.#completeAt = startedAt;
-    const listed = new Set(records.map(({ id }) => idKey(id)));
+    const listed = new IdMap(records.map(({ id }) => [id, true]));
     for (const [key, entry] of this.#entries) {
       const { id } = entry;
       if (listed.has(key)) entry.misses = 0;
@@ -104,7 +103,7 @@ export class Table<T extends object | null> {
    * Notes that the cloud did not have the record. The record is removed once this has happened often enough in a row.
    */
   miss(id: string): Change<T>[] {
-    const entry = this.#entries.get(idKey(id));
+    const entry = this.#entries.get(id);
     if (!entry) return [];
     entry.misses += 1;
     return entry.misses < this.#maxMisses ? [] : this.remove(id);
@@ -112,8 +111,8 @@ export class Table<T extends object | null> {
 
   /** Stores the answer to a change, received at `heardAt`. Fields that the answer does not have stay as they were. */
   change(id: string, answer: object, heardAt: number): Change<T> | null {
-    this.#changedAt.set(idKey(id), heardAt);
-    const entry = this.#entries.get(idKey(id));
+    this.#changedAt.set(id, heardAt);
+    const entry = this.#entries.get(id);
     if (!entry?.record) return null;
     const { record: before } = entry;
     const sent = Object.entries(answer).filter(([field, value]) => field !== 'id' && value !== null);
@@ -125,8 +124,8 @@ export class Table<T extends object | null> {
 
   /** Removes a record that is gone. */
   remove(id: string): Change<T>[] {
-    const entry = this.#entries.get(idKey(id));
-    this.#entries.delete(idKey(id));
+    const entry = this.#entries.get(id);
+    this.#entries.delete(id);
     return entry ? [{ id: entry.id, before: entry.record, after: undefined }] : [];
   }
 
@@ -141,37 +140,37 @@ export class Table<T extends object | null> {
   }
 
   get(id: string | null): T | undefined {
-    return id === null ? undefined : this.#entries.get(idKey(id))?.record;
+    return id === null ? undefined : this.#entries.get(id)?.record;
   }
 
   has(id: string | null): boolean {
-    return id !== null && this.#entries.has(idKey(id));
+    return id !== null && this.#entries.has(id);
   }
 
   /** The id in the spelling of its record; `id` itself if there is no record. */
   idOf(id: string): string {
-    return this.#entries.get(idKey(id))?.id ?? id;
+    return this.#entries.get(id)?.id ?? id;
   }
 
   /** When the last request that read the record was sent, in ms of the monotonic clock. */
   readAt(id: string): number | undefined {
-    return this.#entries.get(idKey(id))?.readAt;
+    return this.#entries.get(id)?.readAt;
   }
 
   /** When the record before the last change was last read, in ms of the monotonic clock. */
   formerReadAt(id: string): number {
-    return this.#entries.get(idKey(id))?.formerReadAt ?? Number.NEGATIVE_INFINITY;
+    return this.#entries.get(id)?.formerReadAt ?? Number.NEGATIVE_INFINITY;
   }
 
   /** Whether a newer reading of the record, or a change of it, is known than a reading that was sent at `sentAt`. */
   isOlder(id: string, sentAt: number): boolean {
     const never = Number.NEGATIVE_INFINITY;
-    return sentAt < Math.max(this.readAt(id) ?? never, this.#changedAt.get(idKey(id)) ?? never);
+    return sentAt < Math.max(this.readAt(id) ?? never, this.#changedAt.get(id) ?? never);
   }
 
   /** Whether the record was read too long ago to show the present. */
   isStale(id: string): boolean {
-    const entry = this.#entries.get(idKey(id));
+    const entry = this.#entries.get(id);
     return entry !== undefined && entry.readAt < this.#staleBefore;
   }
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
-import { idKey } from '../model/ids.ts';
+import { IdMap } from '../model/ids.ts';
 import type { Incident, Sonic } from '../model/records.ts';
 import { type SettledValve, settledValve, targetOf } from '../model/valve.ts';
 import {
@@ -80,7 +80,7 @@ function undoneReason(valve: SettledValve): string {
 export class ValveRecords {
   readonly #kept: ValvesKept;
   readonly #clock: Clock;
-  readonly #entries = new Map<string, ValveEntry>();
+  readonly #entries = new IdMap<ValveEntry>();
   /** The valves whose last movement an incident may still explain. */
   readonly #unexplained = new Set<string>();
 
@@ -177,7 +177,7 @@ export class ValveRecords {
 
   /** Forgets a valve that has left the account. */
   forget(id: string): void {
-    this.#entries.delete(idKey(id));
+    this.#entries.delete(id);
     this.#unexplained.delete(id);
     this.#kept.valves.delete(id);
   }
@@ -234,13 +234,12 @@ export class ValveRecords {
   }
 
   #entry(id: string): ValveEntry {
-    const key = idKey(id);
-    const known = this.#entries.get(key);
+    const known = this.#entries.get(id);
     if (known) return known;
     const kept = this.#kept.valves.get(id);
     const nothing = { commands: [], failure: null, incidents: [], leftAt: null, move: null };
     const entry: ValveEntry = { id, ...nothing, movement: kept?.movement ?? null };
-    this.#entries.set(key, entry);
+    this.#entries.set(id, entry);
     if (kept) this.#restore(entry, kept);
     return entry;
   }

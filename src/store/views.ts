@@ -18,10 +18,10 @@ export function propertyViewOf(
   contents: PropertyView['contents'],
   isReporting: (contents: ReturnType<PropertyView['contents']>) => boolean,
 ): PropertyView | null {
-  const { devices, topology, incidents } = account;
+  const { devices, places, incidents, signalLists } = account;
   const accepted = account.kept.accepted.get(id) ?? {};
   const property = devices.property.get(id);
-  if (!property || !topology.isShown('property', id)) return null;
+  if (!property || !places.property.get(id)?.isShown) return null;
   const ownIncidents = incidents.shownBy('property', id);
   return {
     kind: 'property',
@@ -37,7 +37,7 @@ export function propertyViewOf(
     unconfirmedSince: incidents.unconfirmedSince(ownIncidents),
     possibleIncidents: incidents.possibleAt('property', id),
     // If a signal is not known to be in this property yet, its incidents would be missing here.
-    areIncidentsKnown: incidents.areKnown && topology.areSignalsKnown(id),
+    areIncidentsKnown: incidents.areKnown && signalLists.isFresh(id),
     isReporting: isReporting(contents()),
   };
 }
@@ -67,14 +67,14 @@ function signalLinkOf({ devices, incidents, flaps }: Account, id: string) {
 
 /** A signal with all data that its entities show; null if it is not shown. */
 export function signalViewOf(account: Account, id: string): SignalView | null {
-  const { topology, incidents, hubs } = account;
+  const { places, incidents, hubs } = account;
   const link = signalLinkOf(account, id);
-  if (!link || !topology.isShown('signal', id)) return null;
-  const propertyId = topology.propertyOf('signal', id);
+  const place = places.signal.get(id);
+  if (!link || !place?.isShown) return null;
   return {
     kind: 'signal',
     ...link,
-    propertyId,
+    propertyId: place.propertyId,
     hub: hubs.of(id),
     incidents: incidents.shownBy('signal', id),
     possibleIncidents: incidents.possibleAt('signal', id),
@@ -85,13 +85,12 @@ export function signalViewOf(account: Account, id: string): SignalView | null {
 
 /** A sonic with all data that its entities show; null if it is not shown. */
 export function sonicViewOf(account: Account, id: string): SonicView | null {
-  const { devices, topology, incidents, flaps, valves } = account;
+  const { devices, places, incidents, flaps, valves } = account;
   const sonic = devices.sonic.get(id);
-  if (!sonic || !topology.isShown('sonic', id)) return null;
-  const isWifi = topology.isWifi(id);
-  const signalId = isWifi ? null : sonic.signal_id;
+  const place = places.sonic.get(id);
+  if (!sonic || !place?.isShown) return null;
+  const { isWifi, hub: signalId, propertyId } = place;
   const link = signalId === null ? null : signalLinkOf(account, signalId);
-  const propertyId = topology.propertyOf('sonic', id);
   const ownIncidents = incidents.shownBy('sonic', id);
   const view: SonicView = {
     kind: 'sonic',

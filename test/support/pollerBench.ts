@@ -5,7 +5,7 @@ import { byPoll } from '../../src/model/polls.ts';
 import { Poller } from '../../src/polling/poller.ts';
 import { StateFile } from '../../src/state/stateFile.ts';
 import type { IncidentEvent } from '../../src/store/incidents.ts';
-import type { DeviceEvent } from '../../src/store/shownDevices.ts';
+import type { DeviceEvent } from '../../src/store/store.ts';
 import { Store } from '../../src/store/store.ts';
 import { startClient } from './clientBench.ts';
 import type { StubHandler } from './cloudStub.ts';

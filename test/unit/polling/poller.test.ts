@@ -332,7 +332,7 @@ describe('the sonics without a hub', () => {
 
   it('are read with the others', async () => {
     const { store, poller } = await startWith(list(wifiSonic));
-    expect(store.ids('sonic').map((id) => [id, store.topology.isWifi(id)])).toEqual([
+    expect(store.ids('sonic').map((id) => [id, store.isWifi(id)])).toEqual([
       ['kitchen', false],
       ['barn', true],
     ]);

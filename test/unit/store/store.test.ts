@@ -105,7 +105,7 @@ describe('the store', () => {
       // @ts-expect-error: hidden by its type.
       store.settings.set,
       // @ts-expect-error: hidden by its type.
-      store.topology.setSignals,
+      store.signalLists.set,
       // @ts-expect-error: hidden by its type.
       store.incidents.replaceAll,
       // @ts-expect-error: hidden by its type.
@@ -360,7 +360,7 @@ describe('the store', () => {
 
     it('show until they are too old, and then only when they were made, without another poll', () => {
       store.setAging(true);
-      expect(store.setTelemetry('kitchen', telemetry, 0, staleAfterMs)).toBe(true);
+      store.setTelemetry('kitchen', telemetry, 0, staleAfterMs);
       // It arms its timer with the end of a poll.
       store.setAging(true);
       clock.advance(staleAfterMs);
@@ -371,9 +371,9 @@ describe('the store', () => {
     });
 
     it('count from when they were measured', () => {
-      expect(store.setTelemetry('kitchen', telemetry, 180_001, staleAfterMs)).toBe(false);
+      store.setTelemetry('kitchen', telemetry, 180_001, staleAfterMs);
       expect(shown()).toEqual({ ...telemetry, ...none });
-      expect(store.setTelemetry('kitchen', telemetry, 179_950, staleAfterMs)).toBe(true);
+      store.setTelemetry('kitchen', telemetry, 179_950, staleAfterMs);
       store.setAging(true);
       clock.advance(50);
       expect(shown()).toEqual(telemetry);
@@ -446,9 +446,9 @@ describe('a signal that two properties list', () => {
     for (const _ of [1, 2, 3])
       expect([list('home', 'hub'), list('shop', 'hub'), home()]).toEqual([false, false, 'shop']);
     expect(store.takeDirty().property).toEqual(new Set());
-    expect(store.topology.isWithoutDevices('home')).toBe(false);
+    expect(store.isWithoutDevices('home')).toBe(false);
     list('home');
-    expect(store.topology.isWithoutDevices('home')).toBe(true);
+    expect(store.isWithoutDevices('home')).toBe(true);
   });
 
   it('is in the other at once when the one does not list it any more', () => {
@@ -773,7 +773,7 @@ describe('a selection of properties', () => {
     ] as const;
     const left = () =>
       everything.map(([kind, id]) =>
-        kind === 'incident' ? store.incidents.isUnplaced(id) : store.topology.isUnplaced(kind, id),
+        kind === 'incident' ? store.incidents.isUnplaced(id) : store.isUnplaced(kind, id),
       );
     store.replaceProperties(complete([property('home', 'My home'), property('shop', 'Shop')]));
     store.replaceSignals(complete([signal('hub'), signal('stray')]));
@@ -782,12 +782,12 @@ describe('a selection of properties', () => {
     expect([store.isComplete, store.isResolved]).toEqual([true, false]);
     expect(left()).toEqual([true, true, true]);
     // What the cloud does not list is gone all the same.
-    expect(store.topology.isUnplaced('sonic', 'gone')).toBe(false);
+    expect(store.isUnplaced('sonic', 'gone')).toBe(false);
     expect(store.incidents.isUnplaced('gone')).toBe(false);
     store.setOwnedSignals(ownedSignals('home', ['hub']));
     expect(store.isResolved).toBe(true);
     expect(left()).toEqual([false, false, false]);
     expect(everything.map(([kind]) => store.ids(kind))).toEqual([['hub'], ['kitchen'], ['leak']]);
-    expect(store.topology.isUnplaced('sonic', 'shed')).toBe(false);
+    expect(store.isUnplaced('sonic', 'shed')).toBe(false);
   });
 });

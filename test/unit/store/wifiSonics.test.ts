@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Sonic } from '../../../src/model/records.ts';
-import type { DeviceEvent } from '../../../src/store/shownDevices.ts';
+import type { DeviceEvent } from '../../../src/store/store.ts';
 import { Store } from '../../../src/store/store.ts';
 import type { Reading } from '../../../src/store/table.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
@@ -57,7 +57,7 @@ describe('the two lists of sonics', () => {
     store.replaceSonics(complete([kitchen]), complete([]));
     expect(events).toMatchObject([{ event: 'device_removed', kind: 'sonic', record: { id: 'barn' } }]);
     expect(store.sonicView('barn')).toBeNull();
-    expect(store.topology.isWifi('barn')).toBe(false);
+    expect(store.isWifi('barn')).toBe(false);
   });
 
   it('leave those of a list that fails as they were, until they are old, and the others fresh', () => {
@@ -110,7 +110,7 @@ describe('a Wi-Fi sonic', () => {
     ]);
     store.replaceIncidents(complete([anIncident({ id: 'leak', sonic_id: 'barn', signal_id: null })]));
     expect(store.propertyView('farm')?.incidents).toMatchObject([{ id: 'leak' }]);
-    expect(store.topology.isWithoutDevices('farm')).toBe(false);
+    expect(store.isWithoutDevices('farm')).toBe(false);
   });
 
   it('is planned again when its property becomes known', () => {

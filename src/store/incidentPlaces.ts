@@ -1,0 +1,172 @@
+import { isDeepStrictEqual } from 'node:util';
+import { IdMap, isSameId } from '../model/ids.ts';
+import { isAboutHub } from '../model/incidents.ts';
+import type { Incident } from '../model/records.ts';
+import type { DeviceLists, Places } from './places.ts';
+import type { ReadonlyTable } from './table.ts';
+
+/*
+ * Where each open incident is. Each is shown at its sonic, or else at its hub. An incident that names neither is shown at the
+ * account's only property, or at the bridge if there are several. The incident entities of all devices that it may belong to
+ * are unknown then: of every device, or of the sonics of its hub.
+ */
+
+/** The device that announces an incident. */
+export interface AnnouncingDevice {
+  readonly kind: 'sonic' | 'signal';
+  readonly id: string;
+}
+
+export interface IncidentPlace {
+  readonly record: Incident;
+  /** Its sonic, or else its signal; null if the account has neither. */
+  readonly device: AnnouncingDevice | null;
+  readonly propertyId: string | null;
+  /** The sonic that an earlier record of the incident named, if the record no longer names one of the account. */
+  readonly formerSonic: string | null;
+  readonly isShown: boolean;
+  /** Whether it names no device, or a sonic without a hub: the lists of signals do not show where that is. */
+  readonly mayBeAnywhere: boolean;
+  /** When its last reading was sent, if that is too long ago, in ms of the monotonic clock; else null. */
+  readonly staleSince: number | null;
+}
+
+export interface IncidentPlaces {
+  readonly places: ReadonlyMap<string, IncidentPlace>;
+  /** The incidents whose sonic or property is not known. */
+  readonly unplaced: readonly IncidentPlace[];
+  /** By `kind/id`, the incidents that a device or property shows. */
+  readonly shownAt: ReadonlyMap<string, readonly Incident[]>;
+  /**
+   * By a hub that has lost the cloud, as an open incident of the hub itself says, when that incident was first read, in ms of
+   * the monotonic clock.
+   */
+  readonly lostHubs: ReadonlyMap<string, number>;
+  /** Whether all open ones are known: the list was read completely, and not too long ago. */
+  readonly areKnown: boolean;
+  readonly onlyProperty: string | null;
+}
+
+export const noIncidents: IncidentPlaces = {
+  places: new IdMap(),
+  unplaced: [],
+  shownAt: new Map(),
+  lostHubs: new IdMap(),
+  areKnown: false,
+  onlyProperty: null,
+};
+
+/** What decides where an incident is. */
+export interface IncidentContext {
+  readonly devices: DeviceLists['devices'];
+  readonly isFilterOn: boolean;
+  readonly places: Places;
+}
+
+export function placeOfIncident(
+  incident: Incident,
+  { devices, isFilterOn, places }: IncidentContext,
+): Pick<IncidentPlace, 'device' | 'propertyId' | 'isShown'> {
+  const sonic = places.sonic.get(incident.sonic_id ?? '');
+  const signal = places.signal.get(incident.signal_id ?? '');
+  const device: AnnouncingDevice | null = sonic
+    ? { kind: 'sonic', id: sonic.id }
+    : signal && devices.signal.has(signal.id)
+      ? { kind: 'signal', id: signal.id }
+      : null;
+  // What a hub reports of itself is in no property if no list has the hub: a replaced hub is no trouble of a home.
+  const isOfStranger = isAboutHub(incident) && !devices.signal.has(incident.signal_id);
+  const isLost = (sonic?.lost ?? signal?.lost ?? null) !== null;
+  const assumed = isLost || isOfStranger ? null : places.onlyProperty;
+  const propertyId = sonic?.propertyId ?? signal?.propertyId ?? assumed;
+  const isSought = incident.sonic_id !== null || incident.signal_id !== null;
+  const isNameless = !isSought || (devices.signal.isComplete && devices.sonic.isComplete);
+  const isShown = device
+    ? places[device.kind].get(device.id)?.isShown === true
+    : propertyId !== null
+      ? places.property.get(propertyId)?.isShown === true
+      : !isFilterOn || isNameless;
+  return { device, propertyId, isShown };
+}
+
+export function incidentPlacesOf(
+  table: ReadonlyTable<Incident>,
+  context: IncidentContext,
+  before: IncidentPlaces,
+): IncidentPlaces {
+  const { devices } = context;
+  const found = new IdMap<IncidentPlace>();
+  const shownAt = new Map<string, Incident[]>();
+  const lostHubs = new IdMap<number>();
+  for (const record of table.records) {
+    const { id } = record;
+    const place = placeOfIncident(record, context);
+    const { device, propertyId } = place;
+    const known = before.places.get(id);
+    const former = known?.device?.kind === 'sonic' ? known.device.id : (known?.formerSonic ?? null);
+    const isMissed = device?.kind !== 'sonic' && former !== null && devices.sonic.has(former);
+    const staleSince = table.isStale(id) ? (table.readAt(id) ?? null) : null;
+    const isHubless = device?.kind === 'sonic' && context.places.sonic.get(device.id)?.hub === null;
+    const mayBeAnywhere = device === null || isHubless;
+    found.set(id, { ...place, record, mayBeAnywhere, formerSonic: isMissed ? former : null, staleSince });
+    const shownBy = [device && `${device.kind}/${device.id}`, propertyId && `property/${propertyId}`];
+    for (const key of place.isShown ? shownBy : []) {
+      const others = key && shownAt.get(key);
+      if (others) others.push(record);
+      else if (key) shownAt.set(key, [record]);
+    }
+    if (record.signal_id === null || !isAboutHub(record)) continue;
+    const lostAt = before.lostHubs.get(record.signal_id) ?? table.readAt(id) ?? 0;
+    lostHubs.set(record.signal_id, lostHubs.get(record.signal_id) ?? lostAt);
+  }
+  return {
+    places: found,
+    unplaced: [...found.values()].filter((place) => place.propertyId === null || isWithoutSonic(place)),
+    shownAt,
+    lostHubs,
+    areKnown: table.isListFresh,
+    onlyProperty: context.places.onlyProperty,
+  };
+}
+
+/** Whether an incident is about a sonic that the account does not have, or that it does not name. */
+export function isWithoutSonic({ device, record }: IncidentPlace): boolean {
+  return device === null || (device.kind === 'signal' && !isAboutHub(record));
+}
+
+/** Whether what is different may make incident entities of any device unknown, or known again. */
+export function isAnyDeviceAffected(before: IncidentPlaces, after: IncidentPlaces): boolean {
+  return (
+    before.areKnown !== after.areKnown ||
+    before.onlyProperty !== after.onlyProperty ||
+    !isDeepStrictEqual(before.unplaced, after.unplaced)
+  );
+}
+
+/** The open incidents that may belong to a device, though it does not show them. */
+export function possibleAt(
+  kind: 'property' | 'signal' | 'sonic',
+  id: string,
+  { unplaced }: IncidentPlaces,
+  places: Places,
+): Incident[] {
+  if (unplaced.length === 0) return [];
+  const own = places[kind].get(id)?.propertyId ?? null;
+  const hubOf = (sonicId: string) => places.sonic.get(sonicId)?.hub ?? null;
+  const isPossible = (place: IncidentPlace) => {
+    const { record, device, propertyId, formerSonic, mayBeAnywhere } = place;
+    // What a hub reports of itself concerns that hub alone, even if no list has it.
+    if (device === null && isAboutHub(record)) return false;
+    if (formerSonic !== null) {
+      // An incident does not move, so it may still be at the sonic where it began.
+      if (kind === 'sonic' && formerSonic === id) return true;
+      if (kind === 'property' && places.sonic.get(formerSonic)?.propertyId === id) return propertyId !== id;
+    }
+    if (kind === 'property') return propertyId === null && mayBeAnywhere;
+    if (device === null) return propertyId === null || own === null || propertyId === own;
+    const mayBeOn =
+      places.sonic.get(id)?.isWifi === false && (hubOf(id) === null || isSameId(hubOf(id), device.id));
+    return kind === 'sonic' && isWithoutSonic(place) && mayBeOn;
+  };
+  return unplaced.filter(isPossible).map(({ record }) => record);
+}
