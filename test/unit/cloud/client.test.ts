@@ -113,18 +113,6 @@ describe('a valve command', () => {
     expect(tookMs).toBeGreaterThan(600);
     expect(tookMs).toBeLessThan(1_500);
   });
-
-  it('goes out although polls have used up the budget', async () => {
-    const { client, stub } = await startClient(({ method }) => (method === 'PUT' ? {} : sonic), {
-      session,
-      maxRequestsPerMinute: 2,
-    });
-    for (let polls = 0; polls < 2; polls++) await client.call(readSonic);
-    const waiting = client.call(readSonic).catch(() => {});
-    await client.call(closeValve);
-    expect(stub.requests.map(({ method }) => method)).toEqual(['GET', 'GET', 'PUT']);
-    void waiting;
-  });
 });
 
 describe('while the connection opens', () => {
@@ -238,13 +226,6 @@ describe('while the connection opens', () => {
 });
 
 describe('a poll', () => {
-  it('is asked again after passing trouble', async () => {
-    const answers = [{ status: 502 }, { fault: 'cutInBody' as const, text: '{"id"' }, sonic];
-    const { client, stub } = await startClient(() => answers.shift(), { session });
-    await expect(client.call(readSonic)).resolves.toMatchObject({ id: 's-1' });
-    expect(stub.requests).toHaveLength(3);
-  });
-
   it('waits for its turn without a deadline, which starts when it is sent', async () => {
     const clock = new FakeClock();
     const { client, stub } = await startClient(() => sonic, {
@@ -259,21 +240,6 @@ describe('a poll', () => {
     expect(stub.requests).toHaveLength(1);
     await passTime(clock, 1_000, 1_000);
     await expect(second).resolves.toMatchObject({ id: 's-1' });
-  });
-
-  it.each([
-    ['a list', { operation: 'list_sonics' }, { json: { data: [] } }],
-    ['one thing', readSonic, sonic],
-  ] as const)('leaves one of the slots free (%s)', async (_, call, answer) => {
-    const { client, stub } = await startClient(
-      async () => {
-        await new Promise((resolve) => setTimeout(resolve, 5));
-        return answer;
-      },
-      { session, maxConcurrency: 4 },
-    );
-    await Promise.all(Array.from({ length: 12 }, () => client.call(call)));
-    expect(stub.mostAtOnce).toBe(3);
   });
 
   it('ends at once when its caller gives up, waiting or under way', async () => {
@@ -420,21 +386,6 @@ describe('an operation beyond the document', () => {
       expect(new Set(stub.requests.map(({ path }) => path))).toEqual(new Set(['/ape/v1/sonics_wifi']));
     },
   );
-
-  it('stays on where only lists that are not complete show the record', async () => {
-    const clock = new FakeClock();
-    const incomplete = { json: { data: [{ id: 's-1' }], total_entries: 2, total_pages: 1 } };
-    const { client } = await startClient(
-      ({ path }) => (path.endsWith('telemetry') ? { status: 404 } : incomplete),
-      { session, clock },
-    );
-    for (let times = 0; times < 3; times++) {
-      clock.advance(1_000);
-      await client.readList({ operation: 'list_sonics' });
-      clock.advance(1_000);
-      expect(await errorOf(client.call(readTelemetry))).toMatchObject({ kind: 'notFound' });
-    }
-  });
 });
 
 describe('the clock of this machine', () => {
@@ -448,13 +399,6 @@ describe('the clock of this machine', () => {
     shiftMs = 7_200_000;
     expect(Math.abs(client.clockAheadMs - shiftMs)).toBeLessThan(60_000);
     shiftMs = 0;
-    expect(client.clockAheadMs).toBe(0);
-  });
-
-  it('is not held against a clock that nobody can read', async () => {
-    const clock = { ...systemClock, now: () => Date.now() + 7_200_000 };
-    const { client } = await startClient(() => ({ ...sonic, headers: { date: 'soon' } }), { session, clock });
-    await client.call(readSonic);
     expect(client.clockAheadMs).toBe(0);
   });
 });

@@ -38,18 +38,12 @@ const objects: readonly (readonly [string, Decoder<unknown>, object, object])[] 
     { id: 'u-1', email: 'me@example.com', first_name: 'Ada', last_name: 'Byron' },
     { id: 7, email: true, first_name: [], last_name: {} },
   ],
-  ['an invitation', decoders.invitation, { invitation_id: 'v-1' }, { invitation_id: 7 }],
-  ['a job', decoders.pressureTestJob, { job_id: 'j-1' }, { job_id: 7 }],
-  ['a status', decoders.status, { status: 'ok' }, { status: 200 }],
-  ['a property of the app', decoders.customerProperty, { id: 'p-1', name: 'Home' }, { id: 7, name: 7 }],
   [
     'leak protection',
     decoders.leakProtection,
     { leak_protection_enabled: true },
     { leak_protection_enabled: 'yes' },
   ],
-  ['push notifications', decoders.pushNotifications, { push_enabled: false }, { push_enabled: 0 }],
-  ['a sign-out', decoders.signedOut, { success: true }, { success: 'true' }],
 ];
 
 describe.each(objects)('the reader of %s', (_, read, good, wrong) => {
@@ -102,10 +96,6 @@ describe('the reader of daily usage', () => {
     expect(read({ daily, unit: 'l' })).toEqual({ ok: true, value: { daily, unit: 'l' }, notices: [] });
   });
 
-  it('takes a month without days', () => {
-    expect(read({ daily: [] })).toEqual({ ok: true, value: { daily: [] }, notices: [] });
-  });
-
   it.each([
     ['no date', {}],
     ['a date that is none', day('2026-02-30', 1)],
@@ -141,11 +131,6 @@ describe('the reader of daily usage', () => {
       expect(reasonOf(read, value)).toBe('it has no daily');
     },
   );
-
-  it('leaves __proto__ out, and gives up on what is nested too deeply', () => {
-    expect(Object.keys(readAs(read, withProto({ daily: [] })) as object)).toEqual(['daily']);
-    expect(reasonOf(read, { daily: [], extra: deep })).toBe('it is nested too deeply');
-  });
 });
 
 describe('the reader of pressure tests', () => {
@@ -180,12 +165,6 @@ describe('the reader of pressure tests', () => {
     expect(reasonOf(read, { by_day })).toBe('its by_day cannot be read');
   });
 
-  it.each([[null], [{}], ['t-1'], [7]])('drops a day that holds %j in place of a list', (tests) => {
-    const by_day = { '2026-11-19': tests, '2026-11-20': [] };
-    expect(readAs(read, { by_day })).toEqual({ by_day: { '2026-11-20': [] } });
-    expect(noticesOf(read, { by_day })).toEqual(['a day was skipped: unexpected format']);
-  });
-
   it.each([[{}], [{ by_day: [] }], [{ by_day: null }], [null], [[]]])('gives up on %j', (value) => {
     expect(reasonOf(read, value)).toBe('it has no by_day');
   });
@@ -193,18 +172,6 @@ describe('the reader of pressure tests', () => {
 
 describe('the reader of appliance categories', () => {
   const read = decoders.applianceCategories;
-
-  it('keeps categories, also one without a name', () => {
-    const categories = [
-      { id: 'c-1', name: 'Dishwasher', icon: 'x' },
-      { id: 'c-2' },
-      { id: 'c-3', name: null },
-    ];
-    expect(readAs(read, { categories })).toEqual({
-      categories: [categories[0], { id: 'c-2', name: null }, categories[2]],
-    });
-    expect(noticesOf(read, { categories })).toEqual([]);
-  });
 
   it('drops one that is none, and says so', () => {
     const categories = [
@@ -215,10 +182,6 @@ describe('the reader of appliance categories', () => {
     ];
     expect(readAs(read, { categories })).toEqual({ categories: [{ id: 'c-2', name: 'Tap' }] });
     expect(noticesOf(read, { categories })).toEqual(['a category was skipped: unexpected format']);
-  });
-
-  it('gives up where there is no list', () => {
-    expect(reasonOf(read, { categories: { id: 'c-1' } })).toBe('it has no categories');
   });
 });
 
@@ -240,16 +203,6 @@ describe('the reader of an incident', () => {
     expect(noticesOf(read, { ...incident, possible_actions })).toEqual([
       'possible_actions has an unexpected value (Invalid input)',
     ]);
-  });
-
-  it.each([[null], [undefined]])('takes %j for no actions', (possible_actions) => {
-    expect(readAs(read, { ...incident, possible_actions })?.possible_actions).toEqual([]);
-    expect(noticesOf(read, { ...incident, possible_actions })).toEqual([]);
-  });
-
-  it('makes no actions of what is no list', () => {
-    expect(readAs(read, { ...incident, possible_actions: 'resolve' })?.possible_actions).toEqual([]);
-    expect(noticesOf(read, { ...incident, possible_actions: 'resolve' })).toHaveLength(1);
   });
 
   it('keeps words that nobody knows, and says so', () => {
@@ -309,11 +262,6 @@ describe('the reader of a session', () => {
       expect(reason).not.toContain('two');
     },
   );
-
-  it('takes a token as the cloud makes them', () => {
-    const token_details = `${'bG9uZyB0ZXh0+/'.repeat(20)}==--${'0123456789abcdef'.repeat(3)}`;
-    expect(readAs(read, { token_details })).toEqual({ token_details });
-  });
 });
 
 describe('the envelope of a list', () => {
@@ -325,10 +273,6 @@ describe('the envelope of a list', () => {
       total_entries: null,
       total_pages: null,
     });
-  });
-
-  it('is not lost with a record that is nested too deeply', () => {
-    expect(readAs(readEnvelope, { data: [deep, { id: 'x' }], page_number: 'one' })?.data).toHaveLength(2);
   });
 
   it.each([[{}], [{ data: null }], [{ data: {} }], [{ data: 'x' }]])(

@@ -125,13 +125,6 @@ describe('a good answer', () => {
     expect(heard.text).not.toMatch(/content-type/);
   });
 
-  it('is read on the connection that the one before left open', async () => {
-    const { port, heard } = await serve(answering(reply('200 OK\r\nContent-Length: 2', '{}')));
-    const http = connect(`http://127.0.0.1:${port}`, 1);
-    for (let count = 0; count < 5; count++) await send(http);
-    expect(heard.connections).toBe(1);
-  });
-
   it('may begin with an interim one', async () => {
     const { port, heard } = await serve(
       answering(reply('103 Early Hints') + reply('200 OK\r\nContent-Length: 2', '{}')),
@@ -191,12 +184,6 @@ describe('no connection', () => {
     const error = await failure(send(connect(`https://localhost:${port}`)));
     expect(error.message).toBe('TLS: the server offers only TLS 1.1 or older, which is not secure');
   });
-
-  it('is reported as missing TLS if the server uses something else, for example plain HTTP', async () => {
-    const { port } = await serve(answering('hello\r\n\r\n'));
-    const error = await failure(send(connect(`https://127.0.0.1:${port}`)));
-    expect(error.message).toBe('TLS: the server does not use TLS. Check cloud.base_url');
-  });
 });
 
 describe('the deadline', () => {
@@ -228,21 +215,6 @@ describe('the deadline', () => {
     release();
     await third.catch(() => {});
     expect(heard.text).not.toContain('/second');
-  });
-
-  it('does not wait for the connections of reads where something is to be changed', async () => {
-    const { port, heard } = await serve((socket) => {
-      socket.on('data', (chunk) => {
-        if (chunk.toString().startsWith('PUT')) socket.write(reply('200 OK\r\nContent-Length: 2', '{}'));
-      });
-    });
-    const http = connect(`http://127.0.0.1:${port}`, 1);
-    const read = send(http).catch(() => {});
-    await waitFor(() => heard.text.includes('GET'), { what: 'a read that hangs' });
-    expect((await send(http, put)).status).toBe(200);
-    expect(heard.connections).toBe(2);
-    await http.close();
-    await read;
   });
 
   it('covers a server that never answers', async () => {
@@ -335,15 +307,6 @@ describe('a broken connection', () => {
     expect(error).toMatchObject({ kind: 'unavailable', mayHaveActed: true });
   });
 
-  it('by a reset may have acted', async () => {
-    const { port } = await serve((socket) => {
-      socket.once('data', () => socket.resetAndDestroy());
-    });
-    expect(await failure(send(connect(`http://127.0.0.1:${port}`), put))).toMatchObject({
-      mayHaveActed: true,
-    });
-  });
-
   it('in the body leaves the status', async () => {
     const { port } = await serve((socket) => {
       socket.once('data', () => socket.end(reply('503 Sorry\r\nContent-Length: 1000', '{"error"')));
@@ -407,13 +370,6 @@ describe('nonsense', () => {
     const error = await failure(send(connect(`http://127.0.0.1:${port}`)));
     expect(error.message).toBe(`the answer from 127.0.0.1:${port} has too long headers`);
     expect(error.kind).toBe('unreadable');
-  });
-
-  it('in a token ends the request before it is sent', async () => {
-    const { port, heard } = await serve(() => {});
-    const sent = connect(`http://127.0.0.1:${port}`).send(get, 'a\r\nx: y', new AbortController().signal);
-    expect(await failure(sent)).toMatchObject({ kind: 'unavailable', mayHaveActed: false });
-    expect(heard.text).toBe('');
   });
 });
 

@@ -77,30 +77,6 @@ describe('a call that is wrong', () => {
     for (const name of ['__proto__', 'constructor', 'toString', ''])
       expect(refusal(name)).toThrow(CloudError);
   });
-
-  it('is refused briefly however much of it is wrong', () => {
-    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`field_${index}`, index]));
-    for (const place of ['params', 'query', 'body']) {
-      const call = {
-        operation: 'update_sonic',
-        params: { sonic_id: 's-1' },
-        body: { name: 'x' },
-        [place]: many,
-      };
-      try {
-        encodeCall(call, {});
-        expect.fail('it was encoded');
-      } catch (error) {
-        expect(error).toBeInstanceOf(CloudError);
-        expect((error as CloudError).message.length).toBeLessThan(500);
-      }
-    }
-  });
-
-  it.each([[null], ['text'], [7], [[]]])('is refused where its parts are %j', (part) => {
-    const call = { operation: 'update_sonic', params: part, query: part ?? undefined, body: part };
-    expect(() => encodeCall(call, {})).toThrow(CloudError);
-  });
 });
 
 describe('an override of a route', () => {

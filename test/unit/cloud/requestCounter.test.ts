@@ -17,15 +17,3 @@ it('counts what happened in the last hour and forgets what is older', () => {
   clock.advance(30 * minuteMs);
   expect(count.lastHour).toBe(0);
 });
-
-it('forgets everything after a long silence', () => {
-  const clock = new FakeClock();
-  const count = new RequestCounter(clock);
-  for (let minute = 0; minute < 90; minute++) {
-    count.recordSent();
-    clock.advance(minuteMs);
-  }
-  expect(count.lastHour).toBe(59);
-  clock.advance(1_000 * minuteMs);
-  expect(count.lastHour).toBe(0);
-});

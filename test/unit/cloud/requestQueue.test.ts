@@ -7,20 +7,6 @@ import { passTime, settle } from '../../support/passTime.ts';
 /** A queue whose tasks take as long as the test likes. */
 function bench(maxConcurrency: number, maxRequestsPerMinute = 60) {
   const clock = new FakeClock();
-  const timers = new Set<object>();
-  const after: FakeClock['after'] = clock.after.bind(clock);
-  clock.after = (delayMs, callback) => {
-    const timer = {};
-    timers.add(timer);
-    const cancel = after(delayMs, () => {
-      timers.delete(timer);
-      callback();
-    });
-    return () => {
-      timers.delete(timer);
-      cancel();
-    };
-  };
   const queue = new RequestQueue({ clock, maxConcurrency, maxRequestsPerMinute });
   const started: string[] = [];
   const running: { readonly name: string; readonly end: () => void }[] = [];
@@ -56,7 +42,7 @@ function bench(maxConcurrency: number, maxRequestsPerMinute = 60) {
         started.push(`${priority}${index}`);
       }),
     );
-  return { clock, timers, queue, started, ask, finishOne, askBriefly };
+  return { clock, queue, started, ask, finishOne, askBriefly };
 }
 
 describe('the slots', () => {
@@ -70,15 +56,6 @@ describe('the slots', () => {
     for (let asked = 0; asked < 100; asked++) void ask(priority, priority);
     await settle();
     expect(started).toHaveLength(count);
-  });
-
-  it('are there for a command and a valve, whatever hangs', async () => {
-    const { started, ask } = bench(4);
-    for (const priority of ['device', 'list', 'command', 'valve'] as const) {
-      for (let asked = 0; asked < 2; asked++) void ask(priority, priority);
-      await settle();
-    }
-    expect(started).toEqual(['device', 'device', 'list', 'command', 'valve', 'valve']);
   });
 
   const [device, list, command]: readonly Priority[] = ['device', 'list', 'command'];
@@ -119,17 +96,6 @@ describe('the slots', () => {
     await settle();
     for (let count = 0; count < 5; count++) await finishOne();
     expect(started).toEqual(['d1', 'v1', 'c1', 'l1', 'd2']);
-  });
-
-  it('are given back by a task that fails', async () => {
-    const { queue, started, ask } = bench(1);
-    const failing = queue.run('list', new AbortController().signal, () =>
-      Promise.reject(new Error('broken')),
-    );
-    await expect(failing).rejects.toThrow('broken');
-    void ask('next', 'list');
-    await settle();
-    expect(started).toEqual(['next']);
   });
 });
 
@@ -202,12 +168,6 @@ describe('the budget', () => {
     expect(queue.isUsedUp()).toBe(false);
     expect(queue.pollWaitMs()).toBe(0);
   });
-
-  it('of one request a minute lets a command through beyond it too', async () => {
-    const { queue, askBriefly } = bench(1, 1);
-    await Promise.all(askBriefly(1, 'list'));
-    expect(queue.isUsedUp()).toBe(false);
-  });
 });
 
 describe('a list with a limit to its waiting', () => {
@@ -266,30 +226,4 @@ describe('a request that is given up', () => {
     await finishOne();
     expect(started).toEqual(['first', 'third']);
   });
-
-  it('is turned away if that was before', async () => {
-    const { started, ask } = bench(1);
-    await expect(
-      ask('late', 'command', { signal: AbortSignal.abort(new Error('too late')) }),
-    ).rejects.toThrow('too late');
-    expect(started).toEqual([]);
-  });
-
-  it('leaves no timer behind', async () => {
-    const { timers, askBriefly } = bench(4);
-    const stop = new AbortController();
-    await Promise.all(askBriefly(60, 'list'));
-    const [waiting] = askBriefly(1, 'list', stop.signal);
-    expect(timers.size).toBe(1);
-    stop.abort(new Error('enough'));
-    await expect(waiting).rejects.toThrow('enough');
-    expect(timers.size).toBe(0);
-  });
-});
-
-it('ten thousand waiting polls all get their turn', async () => {
-  const { clock, started, askBriefly } = bench(4, 1_000_000);
-  void askBriefly(10_000, 'device');
-  await passTime(clock, 1_000, 1_000);
-  expect(started).toHaveLength(10_000);
 });

@@ -37,17 +37,6 @@ describe('a client without a session', () => {
     expect(client.sessionState()).toEqual({ status: 'signed_in', rejection: null });
   });
 
-  it('is unavailable, not rejected, while the cloud cannot be reached to sign in', async () => {
-    const clock = new FakeClock();
-    const { client, stub } = await startClient(() => sonic, { clock });
-    stub.sessionHandler = () => ({ status: 503 });
-    expect(await errorOf(client.call(readSonic, now))).toMatchObject({ kind: 'unavailable', status: 503 });
-    expect(client.sessionState()).toEqual({ status: 'unknown', rejection: null });
-    stub.sessionHandler = () => undefined;
-    clock.advance(5_000);
-    await expect(client.call(readSonic)).resolves.toMatchObject({ id: 's-1' });
-  });
-
   it.each([
     ['seconds', () => '3600'],
     ['a date', (now: number) => new Date(now + hourMs).toUTCString()],
@@ -91,19 +80,6 @@ describe('a client without a session', () => {
     stub.sessionHandler = () => answer;
     expect(await errorOf(client.call(readSonic))).toMatchObject({ kind: 'unreadable' });
   });
-
-  it.each(['me@home', 'a@b.c', '"me..too"@example.com'])(
-    'asks the cloud about %s, which the configuration takes: only the cloud knows its addresses',
-    async (email) => {
-      const { client, stub } = await startClient(() => sonic, { email });
-      stub.sessionHandler = ({ body }) => ({
-        status: 401,
-        json: { error: `nobody is ${JSON.stringify(body)}` },
-      });
-      expect(await errorOf(client.call(readSonic))).toMatchObject({ kind: 'auth' });
-      expect(stub.sessionRequests.map(({ body }) => body)).toEqual([expect.objectContaining({ email })]);
-    },
-  );
 
   it('says so when the password cannot be read, without asking the cloud', async () => {
     const password = () => {
@@ -156,15 +132,6 @@ describe('a sign-in that fails', () => {
 });
 
 describe('a client with the session of its last run', () => {
-  it('uses it without asking', async () => {
-    const { client, stub } = await startClient(() => sonic, {
-      session: { token: 'kept', since: Date.now() },
-    });
-    await client.call(readSonic);
-    expect(stub.sessionRequests).toEqual([]);
-    expect(stub.requests[0]?.token).toBe('kept');
-  });
-
   it('signs in when the cloud knows the token no longer and does not renew it', async () => {
     const bench = await startClient(() => sonic, { session: { token: 'kept', since: Date.now() } });
     bench.stub.tokens.clear();
@@ -253,14 +220,6 @@ describe('a token', () => {
     await client.call(readSonic);
     expect(names(stub.sessionRequests)).toEqual(['refresh_token']);
     expect(memory.session).toEqual({ token: 'token-1', since: clock.now() });
-  });
-
-  it('that is younger is left alone', async () => {
-    const clock = new FakeClock();
-    const since = clock.now() - 9 * dayMs + 1_000;
-    const { client, stub } = await startClient(() => sonic, { clock, session: { token: 'kept', since } });
-    await client.call(readSonic);
-    expect(stub.sessionRequests).toEqual([]);
   });
 
   it('that cannot be renewed early goes on being used, and is tried again after ten minutes', async () => {
@@ -442,17 +401,6 @@ describe('a rejected password', () => {
     expect(tries).toHaveLength(2);
   });
 
-  it('is tried less and less: a client that polls every 30 s keeps to the limits', async () => {
-    const { client, tries, clock } = await rejected();
-    const counts: number[] = [];
-    for (let poll = 0; poll < 4 * 120; poll++) {
-      clock.advance(30_000);
-      await errorOf(client.call(readSonic));
-      if (poll % 120 === 118) counts.push(tries.length);
-    }
-    expect(counts).toEqual([4, 5, 6, 7]);
-  });
-
   it('is tried at once when somebody asks, until the limit of the minute is reached', async () => {
     const { client, tries, clock } = await rejected();
     for (let count = 0; count < 5; count++) {
@@ -479,21 +427,6 @@ describe('a rejected password', () => {
     expect(memory.session).not.toBeNull();
     clock.advance(hourMs);
     expect(changed).toHaveLength(1);
-  });
-
-  it('that changes too often waits for the limits', async () => {
-    const { client, tries, secret, changed, clock } = await rejected();
-    for (const password of ['second', 'third', 'fourth']) {
-      secret.password = password;
-      clock.advance(2_000);
-      await errorOf(client.call(readSonic));
-    }
-    expect(tries).toEqual(['wrong horse', 'second', 'third']);
-    expect(changed).toHaveLength(2);
-    clock.advance(minuteMs);
-    expect(changed).toHaveLength(3);
-    await errorOf(client.call(readSonic));
-    expect(tries.at(-1)).toBe('fourth');
   });
 
   it('that was changed is reported once, and is tried again if something came between', async () => {
