@@ -90,32 +90,18 @@ function without({ anywhere, short }: Forms, text: string): string {
   return hidden;
 }
 
-/** The spellings of a value: unchanged, in a URL or a form, in JSON, in hexadecimal, in base64. */
+/** The spellings of a value: unchanged, in a URL or a form, in JSON. */
 function spellingsOf(value: string): string[] {
-  const bytes = Buffer.from(value, 'utf8');
-  const url = encodeURIComponent(bytes.toString('utf8'));
+  // Half of a surrogate pair cannot be encoded.
+  const url = encodeURIComponent(Buffer.from(value, 'utf8').toString('utf8'));
   const json = JSON.stringify(value).slice(1, -1);
-  const hex = bytes.toString('hex');
   return [
     ...[value, url, url.replace(/%../g, (code) => code.toLowerCase()), url.replaceAll('%20', '+')],
     // JSON may be inside JSON, for example an answer in the text of an error.
     ...[json, JSON.stringify(json).slice(1, -1), inAscii(json)],
-    ...[hex, hex.toUpperCase()],
-    ...inBase64(bytes),
   ];
 }
 
 function inAscii(json: string): string {
   return json.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
-/** The value in base64, at each of its three possible offsets: only the characters that depend on the value alone. */
-function inBase64(bytes: Buffer): string[] {
-  return [0, 1, 2].flatMap((before) => {
-    const start = Math.ceil((before * 8) / 6);
-    const end = Math.floor(((before + bytes.length) * 8) / 6);
-    const whole = Buffer.concat([Buffer.alloc(before), bytes]);
-    const forms = [whole.toString('base64'), whole.toString('base64url')];
-    return forms.map((text) => text.slice(start, end)).filter(({ length }) => length >= shortestHidden);
-  });
 }

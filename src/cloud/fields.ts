@@ -67,10 +67,7 @@ export function faultsOf(
   const faults = error.issues.flatMap((issue): CallFault[] => {
     if (issue.code === 'unrecognized_keys') return unknownNames(place, issue.keys, names);
     const field = fields.find(({ name }) => name === issue.path[0]);
-    if (!field) {
-      const message = issue.code === 'custom' ? issue.message : 'must be an object';
-      return [{ place, name: null, message }];
-    }
+    if (!field) return [{ place, name: null, message: 'must be an object' }];
     const { name, takes, choices } = field;
     const wrong = given.get(name);
     if (wrong === undefined) return [{ place, name, message: 'is missing' }];

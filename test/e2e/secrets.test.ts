@@ -18,37 +18,16 @@ const signingSecret = 'signing-secret-5';
 
 /** The ways in which a secret can be written where programs and people read. */
 function spellings(secret: string): string[] {
-  const bytes = Buffer.from(secret);
   const url = encodeURIComponent(secret);
   const json = JSON.stringify(secret).slice(1, -1);
-  return [
-    ...[
-      secret,
-      json,
-      JSON.stringify(json).slice(1, -1),
-      url,
-      url.replace(/%../g, (code) => code.toLowerCase()),
-    ],
-    ...[
-      bytes.toString('base64'),
-      bytes.toString('base64url'),
-      bytes.toString('hex'),
-      bytes.toString('hex').toUpperCase(),
-    ],
-  ];
-}
-
-/** As it goes out with HTTP's Basic authentication. */
-function basic(secret: string): string {
-  return Buffer.from(`bridge:${secret}`).toString('base64');
+  const lower = url.replace(/%../g, (code) => code.toLowerCase());
+  return [secret, json, JSON.stringify(json).slice(1, -1), url, lower];
 }
 
 /** The secrets that a text tells, each with what stands around it. */
 function found(text: string, secrets: Iterable<string>): string[] {
   return [...secrets].flatMap((secret) => {
-    // What stands before and after it shares some letters with it, which tell nothing.
-    const forms = [...spellings(secret), basic(secret).slice(10, -4)];
-    const form = forms.find((each) => text.includes(each));
+    const form = spellings(secret).find((each) => text.includes(each));
     if (form === undefined) return [];
     const at = text.indexOf(form);
     return [`${secret}: …${text.slice(Math.max(0, at - 150), at + form.length + 20)}…`];
@@ -67,7 +46,7 @@ it('no secret is in any message or log line, although the cloud repeats them in 
   const [sonic_id = ''] = cloud.world.sonics.ids;
   const talkative = await startEchoingCloud(cloud);
   const all = [password, wrongPassword, brokerPassword, webhookSecret, signingSecret];
-  talkative.extraTexts.push(...all.flatMap(spellings), ...all.map(basic));
+  talkative.extraTexts.push(...all.flatMap(spellings));
   // In the address, where it is written as URLs are.
   const url = bridge.broker.url.replace('//', `//bridge:${encodeURIComponent(brokerPassword)}@`);
   bridge.start({

@@ -61,7 +61,6 @@ describe('a short secret', () => {
 
 describe('a secret in other writing', () => {
   const secret = 'pä&ss "wörd" 1';
-  const bytes = Buffer.from(secret);
   const json = JSON.stringify(secret);
   it.each([
     ['a URL', encodeURIComponent(secret)],
@@ -70,31 +69,12 @@ describe('a secret in other writing', () => {
     ['JSON', json.slice(1, -1)],
     ['JSON in JSON', JSON.stringify(json).slice(3, -3)],
     ['JSON of ASCII', json.slice(1, -1).replaceAll('ä', '\\u00e4').replaceAll('ö', '\\u00f6')],
-    ['hexadecimal', bytes.toString('hex')],
-    ['hexadecimal of capitals', bytes.toString('hex').toUpperCase()],
   ])('is hidden: in %s', (_, form) => {
     const secrets = new Secrets();
     secrets.add(secret);
     expect(form).not.toBe(secret);
     expect(secrets.hide(`before ${form} after`)).toBe('before [hidden] after');
   });
-
-  it.each(['', 'b', 'br', 'bridge', 'bridge:', 'somebody:'])(
-    'is hidden: in base64, behind "%s"',
-    (before) => {
-      const secrets = new Secrets();
-      secrets.add(secret);
-      const encoded = Buffer.from(`${before}${secret} and more`);
-      for (const form of [encoded.toString('base64'), encoded.toString('base64url')]) {
-        const hidden = secrets.hide(form);
-        expect(hidden).toContain('[hidden]');
-        // The letters at its ends are shared with what stands around it.
-        const left = Buffer.from(hidden.replace('[hidden]', ''), 'base64').toString('latin1');
-        expect(left).not.toContain('wör');
-        expect(hidden.length).toBeLessThan(form.length - 10);
-      }
-    },
-  );
 });
 
 describe('in data', () => {
