@@ -18,12 +18,9 @@ import type { GoodAnswer, Page } from './response.ts';
 import type { SessionState } from './session.ts';
 
 /*
- * How the cloud is called. Each operation is a row of `catalogue.ts`: its route, body and reply, and whether it may be repeated.
- * A call is checked and encoded by its row (`request.ts`), and goes through the pipeline (`requestPipeline.ts`): deadline,
- * retries, session, queue, connection, answer. `requestQueue.ts` decides which request is sent next. `session.ts` has the one
- * token. `http.ts` opens a connection for each change, so that a change that is given up can be reset. The decoder of the row
- * reads the answer tolerantly. A list is read page by page, and is complete only if its pages add up (`crawl.ts`). Every
- * failure is a `CloudError`.
+ * How the cloud is called. A call is checked and encoded by its row in `catalogue.ts` (`request.ts`), and goes through the
+ * pipeline (`requestPipeline.ts`). `requestQueue.ts` decides which request is sent next, and `session.ts` has the one token. A
+ * list is read page by page, and is complete only if its pages add up (`crawl.ts`). Every failure is a `CloudError`.
  */
 
 export interface CloudClientOptions extends Omit<PipelineOptions, 'random'> {
@@ -188,10 +185,7 @@ export class CloudClient {
     return this.#pipeline.problems.latest();
   }
 
-  /**
-   * A user wants everything read now: polls no longer wait out the cloud's rate limits, and after a rejected password the
-   * next call signs in at once, within the hard limits.
-   */
+  /** A user wants everything read now: the next call waits for no rate limit, and signs in at once within the hard limits. */
   refresh(): void {
     this.#pipeline.rateLimits.clear();
     this.#pipeline.session.signInNow();

@@ -13,10 +13,7 @@ export class GivenUp extends Error {
   }
 }
 
-/**
- * When a call ends: its time is up, or one of its callers aborts. It is an `AbortSignal` whose reason is always a `GivenUp`.
- * Its time is measured by the given clock, which may be a virtual one.
- */
+/** When a call ends: its time is up, or a caller aborts. The reason of the signal is always a `GivenUp`. */
 export class Deadline {
   readonly #clock: Clock;
   readonly #callers: readonly AbortSignal[];

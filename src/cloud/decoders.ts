@@ -201,10 +201,7 @@ function refused(message: string, isLeftOut = false): Refused {
   return { ok: false, message, isLeftOut };
 }
 
-/**
- * A decoder that keeps unknown keys and words. A field of the wrong type becomes null, and wrong entries of a list are
- * left out. It fails only if the value is not an object or has no usable id.
- */
+/** Keeps unknown keys and words. A wrong field becomes null, and lists lose wrong entries. It fails without a usable id. */
 function decoder<T>(schema: z.ZodObject & z.ZodType<T>, rules: Rules = {}): Decoder<T> {
   const read = tolerantDecoder<T>(schema);
   return (value) => {
@@ -257,10 +254,7 @@ const anyObject = z.looseObject({});
 /** The usable entries of a list or table, and notices about the others; null if it is not a list or table. */
 type Entries = { readonly good: object; readonly notices: readonly string[] } | null;
 
-/**
- * A decoder of an answer that holds one list or table of entries. Bad entries are left out. If all entries are bad, it
- * fails, because an empty list would claim that there is nothing.
- */
+/** Bad entries are left out. If all are bad, it fails, because an empty list would claim that there is nothing. */
 function holder<T>(field: string, readHeld: (value: unknown) => Entries): Decoder<T> {
   return (value) => {
     if (isTooDeeplyNested(value)) return refused('it is nested too deeply');

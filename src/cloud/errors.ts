@@ -1,26 +1,14 @@
-/**
- * What went wrong with a call. The kinds differ in what the caller can do:
- *
- * - auth: there is no valid session, and the bridge cannot get one
- * - forbidden: 403 or 405
- * - notFound: 404
- * - rateLimited: 429
- * - unavailable: no answer, or 5xx
- * - rejected: another 4xx, so the cloud did not accept the request
- * - unreadable: the answer does not have the format of the operation
- * - unsupported: the route is switched off, or the cloud does not have it
- * - invalid: the call itself is wrong and was not sent
- */
+/** What went wrong with a call. The kinds differ in what the caller can do. */
 export type CloudErrorKind =
-  | 'auth'
-  | 'forbidden'
-  | 'notFound'
-  | 'rateLimited'
-  | 'unavailable'
-  | 'rejected'
-  | 'unreadable'
-  | 'unsupported'
-  | 'invalid';
+  | 'auth' // There is no valid session, and the bridge cannot get one.
+  | 'forbidden' // 403 or 405.
+  | 'notFound' // 404.
+  | 'rateLimited' // 429.
+  | 'unavailable' // No answer, or 5xx.
+  | 'rejected' // Another 4xx: the cloud did not accept the request.
+  | 'unreadable' // The answer does not have the format of the operation.
+  | 'unsupported' // The route is switched off, or the cloud does not have it.
+  | 'invalid'; // The call itself is wrong and was not sent.
 
 /** What is known of a failure beyond its kind and message. */
 export interface CloudErrorDetails {

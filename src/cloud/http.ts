@@ -141,10 +141,7 @@ function headersOf(request: HttpRequest, token: string | null): Record<string, s
   };
 }
 
-/**
- * Receives one answer, or the error that ended it early. The handler is one of undici: undici's `request` is much slower,
- * and has no place for the gate.
- */
+/** A handler of undici: its `request` is much slower, and has no place for the gate. */
 function receive({ operation, wantsBody }: HttpRequest, clock: Clock, gate: () => void) {
   const answer = {
     /** Whether the request has passed the gate. */

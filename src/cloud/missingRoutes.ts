@@ -29,10 +29,7 @@ export class MissingRoutes {
     return this.#missing.has(name);
   }
 
-  /**
-   * Whether a 404 or 405 may mean that the cloud has no such route. If a list or record was read before, it does not:
-   * then only the list or record is gone.
-   */
+  /** Whether a 404 or 405 may mean that. If a list or record was read before, only the list or record is gone. */
   mayBeMissing(name: OperationName): boolean {
     const { path, reply } = operationRow(name);
     const isAboutRecords = paramNames(path).length > 0 || reply.kind === 'page';

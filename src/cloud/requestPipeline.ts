@@ -194,10 +194,7 @@ export class RequestPipeline {
     }
   }
 
-  /**
-   * Waits for a new session. The deadline of the call moves by the time that this took, but only once, and by one
-   * request timeout at most, because the machine may sleep during the wait.
-   */
+  /** The deadline moves by the time that this takes, but only once, and by one request timeout at most: the machine may sleep. */
   async #waitForSession<T>(renewal: Promise<T>, job: Job): Promise<T> {
     const { deadline } = job;
     const mostMs = job.hasWaited ? 0 : this.#options.requestTimeoutMs;
@@ -299,10 +296,7 @@ export class RequestPipeline {
   }
 }
 
-/**
- * The priority of a call that names none. Lists come before single devices, because one answer covers all valves or
- * leaks.
- */
+/** Lists come before single devices, because one answer covers all valves or leaks. */
 function priorityOf(name: OperationName, { isChange }: HttpRequest): Priority {
   if (isChange) return 'command';
   return isAccountList(name) ? 'list' : 'device';

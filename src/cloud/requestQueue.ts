@@ -62,10 +62,7 @@ export class RequestQueue {
     this.#budget = maxRequestsPerMinute;
   }
 
-  /**
-   * Runs the task as soon as its turn comes; rejects with the signal's reason if the signal aborts before that. Only a
-   * list may have a `maxWaitMs`. After this time its turn has come.
-   */
+  /** Runs the task when its turn comes; rejects as soon as the signal aborts. Only a list may have a `maxWaitMs`. */
   run<T>(
     priority: Priority,
     signal: AbortSignal,

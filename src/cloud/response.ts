@@ -44,10 +44,7 @@ const meanings: Readonly<Record<number, readonly [CloudErrorKind, string]>> = {
   429: ['rateLimited', 'too many requests'],
 };
 
-/**
- * The error that the status means; null for success. Only the status decides. A message in the body is passed on, with
- * secrets hidden.
- */
+/** The error that the status means; null for success. A message in the body is passed on, with secrets hidden. */
 export function checkStatus(
   name: OperationName,
   answer: HttpResponse,
@@ -177,10 +174,7 @@ function asCount(value: number | null): number | null {
 const messageKeys = ['message', 'detail', 'error', 'description', 'msg', 'reason', 'title'];
 const maxMessages = 5;
 
-/**
- * The messages for people in the body of an error, in any of the usual shapes: `message`, `errors[].detail`,
- * `errors.{field}[]`.
- */
+/** The messages in the body of an error, in any usual shape: `message`, `errors[].detail`, `errors.{field}[]`. */
 function messageIn(body: unknown): string {
   if (isTooDeeplyNested(body)) return '';
   return oneLine([...new Set(messagesIn(body))].slice(0, maxMessages).join('. '));

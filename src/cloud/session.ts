@@ -113,10 +113,7 @@ export class Session {
     return { status: 'rejected', rejection: { reason, nextAttemptAt } };
   }
 
-  /**
-   * The renewal that a request has to wait for; null if there is none. Without a token it is a sign-in. An old token is
-   * renewed early, but only by a request that can wait.
-   */
+  /** The renewal that a request has to wait for; null if there is none. An old token is renewed only by one that can wait. */
   renewalDue(isHurried: boolean): Promise<void> | null {
     if (this.#options.isSessionFixed) return null;
     if (!this.#stored) return this.#renew();
@@ -328,10 +325,7 @@ export class Session {
   }
 }
 
-/**
- * The error of a sign-in that failed for another reason. Its kind never looks like an answer to the caller's own
- * operation.
- */
+/** Its kind never looks like an answer to the caller's own operation. */
 function signInError(error: CloudError): CloudError {
   const { kind, status, retryAfterMs, timedOut } = error;
   const isOwn = kind === 'invalid' || kind === 'unsupported';

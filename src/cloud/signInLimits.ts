@@ -22,10 +22,7 @@ export function rejectionMessage(said: string, status?: number): string {
     : `the cloud rejects the sign-in${code}: ${said}`;
 }
 
-/**
- * When a sign-in may be tried again at the earliest, even if a user requests it: an account must not be locked by
- * retrying. At most 3 in the first minute, 6 in the first hour, then one an hour.
- */
+/** At most 3 in the first minute, 6 in the first hour, then one an hour, even if a user asks: the account could be locked. */
 export function earliestAttemptAt({ firstAt, lastAt, count }: Rejections): number {
   if (lastAt >= firstAt + hourMs) return lastAt + hourMs;
   if (count < 3) return lastAt;
