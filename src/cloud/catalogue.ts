@@ -63,7 +63,7 @@ const { text, flag, whole } = kinds;
 const pageNumber = kinds.page.optional();
 const anyPage = { query: z.strictObject({ page: pageNumber }) };
 const byName = { query: z.strictObject({ name: text.optional(), page: pageNumber }) };
-const incidentFilter = {
+const ofIncidents = {
   query: z.strictObject({
     type: z.enum(incidentTypes).optional(),
     open: flag.optional(),
@@ -80,53 +80,37 @@ const propertyFilter = {
 };
 const monthFilter = { query: z.strictObject({ month: whole.optional(), year: whole.optional() }) };
 
-type Number = number | null;
-type Core = 'number' | 'method' | 'path' | 'retry' | 'reply';
-type Rest = Partial<Omit<OperationRow<string, unknown>, Core>>;
-type Row<Path extends string, T, Own> = Pick<OperationRow<Path, T>, Core | 'source'> & Omit<Own, 'source'>;
+const record = <T>(decode: Decoder<T>): Reply<T> => ({ kind: 'record', decode });
+const page = <T>(decode: Decoder<T>): Reply<T> => ({ kind: 'page', decode });
+/** A success by its status alone. In practice a valve command is answered 200 without a body. */
+const done = <T>(decode: Decoder<T>): Reply<T | null> => ({ kind: 'acknowledgement', decode });
 
-/** A row with these own fields. Only a read may be repeated, and its source is `public` unless it says otherwise. */
-function row<const Path extends string, T, const Own extends Rest>(
-  method: OperationRow<Path, T>['method'],
-  number: Number,
-  path: Path,
+type Core = 'number' | 'method' | 'path' | 'source' | 'retry' | 'reply';
+type Method = OperationRow<string, unknown>['method'];
+type PathOf<Route> = Route extends `${string} ${infer Path}` ? Path : never;
+
+/** A row, whose source is `public` unless it says otherwise. Only a read may be repeated. */
+function row<
+  const Route extends `${Method} /${string}`,
+  T,
+  const Own extends Partial<Omit<OperationRow<string, unknown>, Exclude<Core, 'source'>>>,
+>(
+  number: number | null,
+  route: Route,
   reply: Reply<T>,
-  own: Own,
-): Row<Path, T, Own> {
-  const retry = method === 'GET' ? 'safe' : 'never';
-  return { method, source: 'public', retry, number, path, reply, ...own };
-}
-
-const read = <const Path extends string, T, const Own extends Rest>(
-  number: Number,
-  path: Path,
-  decode: Decoder<T>,
   own: Own = {} as Own,
-) => row('GET', number, path, { kind: 'record', decode }, own);
-
-const page = <const Path extends string, T, const Own extends Rest>(
-  number: Number,
-  path: Path,
-  decode: Decoder<T>,
-  own: Own,
-) => row('GET', number, path, { kind: 'page', decode }, own);
-
-const change = <const Path extends string, T, const Own extends Rest>(
-  method: 'POST' | 'PUT' | 'PATCH',
-  number: Number,
-  path: Path,
-  decode: Decoder<T>,
-  own: Own,
-) => row(method, number, path, { kind: 'record', decode }, own);
-
-/** A change whose answer is a success by its status alone. In practice a valve command is answered 200 without a body. */
-const acknowledged = <const Path extends string, T, const Own extends Rest>(
-  method: 'PUT' | 'DELETE',
-  number: Number,
-  path: Path,
-  decode: Decoder<T>,
-  own: Own,
-) => row<Path, T | null, Own>(method, number, path, { kind: 'acknowledgement', decode }, own);
+): Pick<OperationRow<PathOf<Route>, T>, Core> & Omit<Own, 'source'> {
+  const [method, path] = route.split(' ') as [Method, PathOf<Route>];
+  return {
+    method,
+    source: 'public',
+    retry: method === 'GET' ? 'safe' : 'never',
+    number,
+    path,
+    reply,
+    ...own,
+  };
+}
 
 const session = { source: 'document', session: true } as const;
 const assumed = { source: 'assumed' } as const;
@@ -147,154 +131,156 @@ const { dailyUsage, applianceCategories } = decoders;
 
 /** THE CATALOGUE: every operation of the cloud, one row each. */
 export const catalogue = {
-  sign_in: change('POST', null, '/user-service/auth/sign_in', tokens, {
+  sign_in: row(null, 'POST /user-service/auth/sign_in', record(tokens), {
     ...session,
     body: bodies.credentials,
   }),
   // A refresh disables the old token at once. A second one would lose the session.
-  refresh_token: change('PUT', null, '/user-service/auth/refresh_token', tokens, {
+  refresh_token: row(null, 'PUT /user-service/auth/refresh_token', record(tokens), {
     ...session,
     body: bodies.refreshToken,
   }),
-  validate_token: read(null, '/user-service/auth/validate_token', tokens, session),
-  sign_out: acknowledged('DELETE', null, '/user-service/auth/sign_out', signedOut, session),
+  validate_token: row(null, 'GET /user-service/auth/validate_token', record(tokens), session),
+  sign_out: row(null, 'DELETE /user-service/auth/sign_out', done(signedOut), session),
 
-  list_incidents: page(1, '/ape/v1/incidents', incident, incidentFilter),
-  read_incident: read(2, '/ape/v1/incidents/{incident_id}', incident),
-  act_on_incident: change('PUT', 3, '/ape/v1/incidents/{incident_id}/action', incident, {
+  list_incidents: row(1, 'GET /ape/v1/incidents', page(incident), ofIncidents),
+  read_incident: row(2, 'GET /ape/v1/incidents/{incident_id}', record(incident)),
+  act_on_incident: row(3, 'PUT /ape/v1/incidents/{incident_id}/action', record(incident), {
     ...forIncident,
     body: bodies.incidentAction,
     returns: 'incident',
   }),
-  list_property_incidents: page(4, '/ape/v1/properties/{property_id}/incidents', incident, incidentFilter),
-  act_on_property_incident: acknowledged(
-    'PUT',
+  list_property_incidents: row(
+    4,
+    'GET /ape/v1/properties/{property_id}/incidents',
+    page(incident),
+    ofIncidents,
+  ),
+  act_on_property_incident: row(
     5,
-    '/iot-core/customer_app/properties/{property_id}/incidents/{incident_id}/action',
-    status,
+    'PUT /iot-core/customer_app/properties/{property_id}/incidents/{incident_id}/action',
+    done(status),
     { ...assumed, ...forIncident, body: bodies.openAction },
   ),
 
-  list_properties: page(6, '/ape/v1/properties', property, propertyFilter),
-  read_property: read(7, '/ape/v1/properties/{property_id}', property),
-  update_property: change('PUT', 8, '/ape/v1/properties/{property_id}', property, ownProperty),
-  patch_property: change('PATCH', 8, '/ape/v1/properties/{property_id}', property, ownProperty),
-  read_notification_settings: read(9, '/ape/v1/properties/{property_id}/notifications', notifications),
-  update_notification_settings: change(
-    'PUT',
+  list_properties: row(6, 'GET /ape/v1/properties', page(property), propertyFilter),
+  read_property: row(7, 'GET /ape/v1/properties/{property_id}', record(property)),
+  update_property: row(8, 'PUT /ape/v1/properties/{property_id}', record(property), ownProperty),
+  patch_property: row(8, 'PATCH /ape/v1/properties/{property_id}', record(property), ownProperty),
+  read_notification_settings: row(
+    9,
+    'GET /ape/v1/properties/{property_id}/notifications',
+    record(notifications),
+  ),
+  update_notification_settings: row(
     10,
-    '/ape/v1/properties/{property_id}/notifications',
-    changedNotifications,
+    'PUT /ape/v1/properties/{property_id}/notifications',
+    record(changedNotifications),
     { ...forProperty, body: bodies.notifications, returns: 'notifications' },
   ),
-  read_property_settings: read(11, '/ape/v1/properties/{property_id}/settings', settings),
-  update_property_settings: change('PUT', 12, '/ape/v1/properties/{property_id}/settings', changedSettings, {
-    ...forProperty,
-    body: bodies.settings,
-    returns: 'settings',
-  }),
+  read_property_settings: row(11, 'GET /ape/v1/properties/{property_id}/settings', record(settings)),
+  update_property_settings: row(
+    12,
+    'PUT /ape/v1/properties/{property_id}/settings',
+    record(changedSettings),
+    { ...forProperty, body: bodies.settings, returns: 'settings' },
+  ),
 
-  list_property_signals: page(13, '/ape/v1/properties/{property_id}/signals', signal, anyPage),
-  list_signals: page(14, '/ape/v1/signals', signal, byName),
-  read_signal: read(15, '/ape/v1/signals/{signal_id}', signal),
-  update_signal: change('PUT', 16, '/ape/v1/signals/{signal_id}', signal, nameOfSignal),
-  patch_signal: change('PATCH', 16, '/ape/v1/signals/{signal_id}', signal, nameOfSignal),
+  list_property_signals: row(13, 'GET /ape/v1/properties/{property_id}/signals', page(signal), anyPage),
+  list_signals: row(14, 'GET /ape/v1/signals', page(signal), byName),
+  read_signal: row(15, 'GET /ape/v1/signals/{signal_id}', record(signal)),
+  update_signal: row(16, 'PUT /ape/v1/signals/{signal_id}', record(signal), nameOfSignal),
+  patch_signal: row(16, 'PATCH /ape/v1/signals/{signal_id}', record(signal), nameOfSignal),
 
-  list_signal_sonics: page(17, '/ape/v1/signals/{signal_id}/sonics', sonic, anyPage),
-  list_sonics: page(18, '/ape/v1/sonics', sonic, byName),
-  read_sonic: read(19, '/ape/v1/sonics/{sonic_id}', sonic),
-  update_sonic: change('PUT', 20, '/ape/v1/sonics/{sonic_id}', sonic, nameOfSonic),
-  patch_sonic: change('PATCH', 20, '/ape/v1/sonics/{sonic_id}', sonic, nameOfSonic),
-  command_valve: acknowledged('PUT', 21, '/ape/v1/sonics/{sonic_id}/valve', status, forValve),
+  list_signal_sonics: row(17, 'GET /ape/v1/signals/{signal_id}/sonics', page(sonic), anyPage),
+  list_sonics: row(18, 'GET /ape/v1/sonics', page(sonic), byName),
+  read_sonic: row(19, 'GET /ape/v1/sonics/{sonic_id}', record(sonic)),
+  update_sonic: row(20, 'PUT /ape/v1/sonics/{sonic_id}', record(sonic), nameOfSonic),
+  patch_sonic: row(20, 'PATCH /ape/v1/sonics/{sonic_id}', record(sonic), nameOfSonic),
+  command_valve: row(21, 'PUT /ape/v1/sonics/{sonic_id}/valve', done(status), forValve),
   // Moves a valve, as the command does.
-  change_thing_state: acknowledged('PUT', 22, '/iot-core/customer_app/things/{thing_id}/state', status, {
+  change_thing_state: row(22, 'PUT /iot-core/customer_app/things/{thing_id}/state', done(status), {
     ...assumed,
     control: ['valves'],
     body: bodies.openAction,
   }),
 
-  create_property: change('POST', 23, '/iot-core/customer_app/properties', customerProperty, {
+  create_property: row(23, 'POST /iot-core/customer_app/properties', record(customerProperty), {
     ...assumed,
     ...forAccount,
     body: bodies.newProperty,
     refreshes: 'properties',
   }),
-  update_customer_property: change(
-    'PUT',
+  update_customer_property: row(
     24,
-    '/iot-core/customer_app/properties/{property_id}',
-    customerProperty,
+    'PUT /iot-core/customer_app/properties/{property_id}',
+    record(customerProperty),
     { ...assumed, ...forProperty, body: bodies.customerProperty },
   ),
-  update_property_configuration: change(
-    'PUT',
+  update_property_configuration: row(
     25,
-    '/iot-core/customer_app/properties/{property_id}/configuration',
-    leakProtection,
+    'PUT /iot-core/customer_app/properties/{property_id}/configuration',
+    record(leakProtection),
     { ...assumed, ...forProperty, body: bodies.configuration, returns: 'leakProtection' },
   ),
-  update_user: change('PUT', 26, '/user-service/customer_app/users/{user_id}', user, {
+  update_user: row(26, 'PUT /user-service/customer_app/users/{user_id}', record(user), {
     ...forAccount,
     body: bodies.user,
   }),
-  create_invitation: change(
-    'POST',
+  create_invitation: row(
     27,
-    '/user-service/customer_app/properties/{property_id}/invitations',
-    invitation,
+    'POST /user-service/customer_app/properties/{property_id}/invitations',
+    record(invitation),
     { ...assumed, ...forAccount, body: bodies.invitation },
   ),
-  update_customer_notifications: change(
-    'PUT',
+  update_customer_notifications: row(
     28,
-    '/iot-core/customer_app/properties/{property_id}/notifications',
-    pushNotifications,
+    'PUT /iot-core/customer_app/properties/{property_id}/notifications',
+    record(pushNotifications),
     { ...assumed, ...forProperty, body: bodies.customerNotifications, returns: 'pushNotifications' },
   ),
 
   // A pressure test closes the valve for a while, and shows as the state of the valve.
-  start_pressure_test: change(
-    'POST',
+  start_pressure_test: row(
     29,
-    '/iot-core/customer_app/things/{thing_id}/pressure_tests',
-    pressureTestJob,
+    'POST /iot-core/customer_app/things/{thing_id}/pressure_tests',
+    record(pressureTestJob),
     { ...assumed, ...forTest, body: bodies.pressureTest, returns: 'pressureTestJob' },
   ),
-  read_pressure_tests: read(
+  read_pressure_tests: row(
     30,
-    '/iot-core/customer_app/things/{thing_id}/pressure_tests',
-    pressureTests,
+    'GET /iot-core/customer_app/things/{thing_id}/pressure_tests',
+    record(pressureTests),
     assumed,
   ),
-  read_daily_usage: read(31, '/iot-core/customer_app/things/{thing_id}/daily_usage', dailyUsage, {
+  read_daily_usage: row(31, 'GET /iot-core/customer_app/things/{thing_id}/daily_usage', record(dailyUsage), {
     ...assumed,
     ...monthFilter,
   }),
-  read_appliance_categories: read(
+  read_appliance_categories: row(
     32,
-    '/iot-core/customer_app/appliance_categories',
-    applianceCategories,
+    'GET /iot-core/customer_app/appliance_categories',
+    record(applianceCategories),
     assumed,
   ),
-  read_hub: read(33, '/iot-core/customer_app/hubs/{hub_id}', hub, assumed),
+  read_hub: row(33, 'GET /iot-core/customer_app/hubs/{hub_id}', record(hub), assumed),
 
   // The user of the session. The operations on users need this user's id. The answer also holds the token, which is not
   // passed on.
   read_own_user: row(
-    'GET',
     null,
-    '/user-service/auth/validate_token',
+    'GET /user-service/auth/validate_token',
     { kind: 'record', decode: user, part: 'user_details' },
     { source: 'document' },
   ),
 
   // Beyond the interface document.
-  read_user: read(null, '/user-service/customer_app/users/{user_id}', user),
-  read_telemetry: read(null, '/ape/v1/sonics/{sonic_id}/telemetry', telemetry),
-  list_wifi_sonics: page(null, '/ape/v1/sonics_wifi', sonic, byName),
-  read_wifi_sonic: read(null, '/ape/v1/sonics_wifi/{sonic_id}', sonic),
-  update_wifi_sonic: change('PUT', null, '/ape/v1/sonics_wifi/{sonic_id}', sonic, nameOfSonic),
-  patch_wifi_sonic: change('PATCH', null, '/ape/v1/sonics_wifi/{sonic_id}', sonic, nameOfSonic),
-  command_wifi_valve: acknowledged('PUT', null, '/ape/v1/sonics_wifi/{sonic_id}/valve', status, forValve),
-  read_wifi_telemetry: read(null, '/ape/v1/sonics_wifi/{sonic_id}/telemetry', telemetry),
+  read_user: row(null, 'GET /user-service/customer_app/users/{user_id}', record(user)),
+  read_telemetry: row(null, 'GET /ape/v1/sonics/{sonic_id}/telemetry', record(telemetry)),
+  list_wifi_sonics: row(null, 'GET /ape/v1/sonics_wifi', page(sonic), byName),
+  read_wifi_sonic: row(null, 'GET /ape/v1/sonics_wifi/{sonic_id}', record(sonic)),
+  update_wifi_sonic: row(null, 'PUT /ape/v1/sonics_wifi/{sonic_id}', record(sonic), nameOfSonic),
+  patch_wifi_sonic: row(null, 'PATCH /ape/v1/sonics_wifi/{sonic_id}', record(sonic), nameOfSonic),
+  command_wifi_valve: row(null, 'PUT /ape/v1/sonics_wifi/{sonic_id}/valve', done(status), forValve),
+  read_wifi_telemetry: row(null, 'GET /ape/v1/sonics_wifi/{sonic_id}/telemetry', record(telemetry)),
 } as const;

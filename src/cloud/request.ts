@@ -17,10 +17,7 @@ import {
 /** Operation name to `METHOD /path/{param}`; null switches it off. */
 export type RouteOverrides = Readonly<Record<string, string | null>>;
 
-interface RequestRoute {
-  readonly method: AnyOperation['method'];
-  readonly path: string;
-}
+type RequestRoute = Pick<AnyOperation, 'method' | 'path'>;
 
 /** A request as it is sent, without the headers of the session. */
 export interface HttpRequest {
@@ -95,7 +92,12 @@ export function encodeCall(call: UncheckedCall, overrides: RouteOverrides): Http
   const row = operationRow(name);
   const route = routeOf(name, overrides);
   const { params, query, body, faults } = checkCall(row, call);
-  if (faults.length > 0) throw new CloudError('invalid', name, joinSentences(faults.map(faultMessage)));
+  if (faults.length > 0) {
+    const messages = faults.map(({ place, name: field, message }) => {
+      return `${field === null ? place : `${place}.${field}`} ${message}`;
+    });
+    throw new CloudError('invalid', name, joinSentences(messages));
+  }
   const path = route.path.replace(/\{([^}]+)\}/g, (_, param: string) => params.get(param) ?? '');
   return {
     operation: name,
@@ -105,10 +107,6 @@ export function encodeCall(call: UncheckedCall, overrides: RouteOverrides): Http
     wantsBody: row.reply.kind !== 'acknowledgement',
     isChange: row.retry === 'never',
   };
-}
-
-function faultMessage({ place, name, message }: CallFault): string {
-  return name === null ? `${place} ${message}` : `${place}.${name} ${message}`;
 }
 
 function checkParams(names: readonly string[], params: unknown, faults: CallFault[]): Map<string, string> {
