@@ -5,9 +5,7 @@ const maxTokens = 10;
 
 export class Sessions {
   readonly #now: () => number;
-  /**
-   * When each token was issued, in ms since 1970, the oldest first; minus infinity for a token that was made to expire.
-   */
+  /** When each token was issued, in ms since 1970, the oldest first; minus infinity for a token that was made to expire. */
   readonly #tokens = new Map<string, number>();
   #password: string | null;
   email: string;

@@ -16,9 +16,7 @@ export interface SimulatorOptions {
   readonly host?: string;
   /** With the same seed, ids, names and random events are the same, and so are the times of the events. */
   readonly seed?: number;
-  /**
-   * How many there are. The defaults are 2 properties, 3 signals and 4 sonics, but never fewer than of the kind before.
-   */
+  /** How many there are. The defaults are 2 properties, 3 signals and 4 sonics, but never fewer than of the kind before. */
   readonly properties?: number;
   readonly signals?: number;
   readonly sonics?: number;
@@ -55,9 +53,6 @@ export interface SimulatorOptions {
 
 export const demoCredentials = { email: 'demo@example.com', password: 'demo' } as const;
 
-/** How often the world catches up with the time without a request while a webhook is enabled, in ms. */
-const webhookIntervalMs = 1_000;
-
 const twoWeeksMs = 14 * 24 * 60 * 60 * 1_000;
 
 /** A cloud for trying things out. It behaves and validates like the real one. */
@@ -70,7 +65,6 @@ export class Simulator {
   readonly #faults: Faults;
   readonly #webhooks: Webhooks;
   readonly #tokenLifetimeMs: number;
-  #cancelWebhookTimer: (() => void) | null = null;
   /** Added to the monotonic time, it gives the world's time, which therefore never jumps. */
   readonly #epochMs: number;
   readonly #stopping = new AbortController();
@@ -122,7 +116,6 @@ export class Simulator {
     const server = this.#server;
     this.#server = null;
     this.#stopping.abort();
-    this.#cancelWebhookTimer?.();
     if (!server) return;
     const closed = new Promise((resolve) => server.close(resolve));
     server.closeAllConnections();
@@ -149,19 +142,7 @@ export class Simulator {
   answer(request: CloudRequest): SimulatedAnswer {
     const { pageSize = 10 } = this.#options;
     const cloud = { world: this.world, sessions: this.#sessions, faults: this.#faults, pageSize };
-    const answer = answerRequest(cloud, request);
-    if (request.method === 'PUT' && this.#cancelWebhookTimer === null) this.#startWebhookTimer();
-    return answer;
-  }
-
-  /** While a webhook is enabled, runs due events even without requests. */
-  #startWebhookTimer(): void {
-    if (this.#server === null || !this.#webhooks.areEnabled) return;
-    this.#cancelWebhookTimer = this.#clock.after(webhookIntervalMs, () => {
-      this.#cancelWebhookTimer = null;
-      this.#world.timeline.runUntil(this.#now());
-      this.#startWebhookTimer();
-    });
+    return answerRequest(cloud, request);
   }
 
   /** Makes all tokens expire. They can be refreshed. */

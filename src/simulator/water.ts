@@ -84,9 +84,7 @@ export function dailyUsage(household: Household, now: number, of: Month = {}): D
   return { daily };
 }
 
-/**
- * The litres of a whole day, to one decimal. They depend on the household, with more at weekends and few if it is away.
- */
+/** The litres of a whole day, to one decimal. They depend on the household, with more at weekends and few if it is away. */
 function litersOf(seed: number, date: string): number {
   const household = seededRandom(seed);
   const day = seededRandom(seed + (Date.parse(date) / dayMs) * 41);

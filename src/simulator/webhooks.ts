@@ -32,10 +32,6 @@ export class Webhooks {
     return this.#deliveries;
   }
 
-  get areEnabled(): boolean {
-    return this.#world.properties.ids.some((id) => this.#urlOf(id) !== null);
-  }
-
   async #deliver(event: WebhookEventName, incident: Incident): Promise<void> {
     const property_id = this.#world.propertyOfIncident(incident) ?? '';
     const url = this.#urlOf(property_id);

@@ -218,9 +218,7 @@ export class World {
     this.#devices.delete(sonicId);
   }
 
-  /**
-   * Ends the account's membership: the property and everything in it leave the lists, and are forbidden from now on.
-   */
+  /** Ends the account's membership: the property and everything in it leave the lists, and are forbidden from now on. */
   leaveProperty(propertyId: string): void {
     const incidents = [...this.incidents.values()].filter(
       (incident) => this.propertyOfIncident(incident) === propertyId,
