@@ -286,9 +286,12 @@ export class RequestPipeline {
       const wasMissing = this.missingRoutes.has(name);
       if (options.isExpected?.() || !this.missingRoutes.recordError(name, params, status)) throw error;
       const { method, path } = routeOf(name, routes);
-      const what = `The cloud does not offer ${name} (${status} for ${method} ${path})`;
-      const hint = `It is not used until the next start. If the path differs, set cloud.routes.${name}`;
-      if (!wasMissing) log.info({ operation: name }, `${what}. ${hint}`);
+      if (!wasMissing) {
+        log.info(
+          { operation: name },
+          `The cloud does not offer ${name} (${status} for ${method} ${path}). It is not used until the next start. If the path differs, set cloud.routes.${name}`,
+        );
+      }
       throw new CloudError('unsupported', name, message, { status });
     }
     this.missingRoutes.recordWorked(name);
