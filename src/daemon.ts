@@ -47,10 +47,7 @@ import type { WebhookReceiver } from './webhook/webhookReceiver.ts';
 /** After this time, in ms, the bridge counts as started, even if the cloud or the broker is unreachable. */
 const startingMs = 10_000;
 
-/**
- * With more devices, the page names the command instead. Writing the dashboard takes some milliseconds per device and
- * blocks everything else.
- */
+/** With more devices, the page names the command: writing a dashboard takes milliseconds per device, and blocks. */
 const maxDevicesOnDashboard = 200;
 
 /** Replaces the machine's own clock, disk and network, for example in a simulation. */
@@ -228,10 +225,7 @@ export class Daemon {
     return this.#http?.port ?? null;
   }
 
-  /**
-   * Cancels everything in progress, publishes `offline` and disconnects. Takes at most two seconds and the time of the
-   * disk.
-   */
+  /** Cancels everything, publishes `offline` and disconnects, in at most two seconds and the time of the disk. */
   async stop(): Promise<void> {
     const { topics, state, connection, poller, otherBridges, health } = this.#parts;
     const { bridgeState, commands, publisher, presence, incidentEvents, announcers, mirror } = this.#parts;

@@ -105,10 +105,7 @@ function stopWithParent(stop: () => void): void {
   timer.unref();
 }
 
-/**
- * The exit status after an error of standard output. A reader that has seen enough, such as `head`, is no failure. A
- * full disk is one.
- */
+/** A reader that has seen enough, such as `head`, is no failure. A full disk is one. */
 function statusAfter(error: NodeJS.ErrnoException): number {
   return error.code === 'EPIPE' ? exitStatus.done : exitStatus.failed;
 }

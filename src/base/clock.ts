@@ -10,19 +10,13 @@ import { uptime } from 'node:os';
 export interface Clock {
   /** Wall-clock time, in ms since 1970. It may jump. */
   now(): number;
-  /**
-   * Ms of a clock that is never set and goes on while the machine sleeps. Only differences between two values have a
-   * meaning.
-   */
+  /** Ms of a clock that is never set and goes on while the machine sleeps. Only differences have a meaning. */
   monotonic(): number;
   /** Calls `callback` once after this many ms. The returned function cancels it. */
   after(delayMs: number, callback: () => void): () => void;
 }
 
-/**
- * How often the uptime is read at most, in ms, because reading it is slow. A sleep that the wall clock shows is an
- * exception.
- */
+/** In ms, because reading the uptime is slow. A sleep that the wall clock shows is an exception. */
 const lookEveryMs = 100;
 
 /** A shorter difference, in ms, does not count as a sleep, because two clocks are never read at the same moment. */

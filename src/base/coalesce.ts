@@ -1,7 +1,4 @@
-/**
- * Runs the task, but never twice at a time. All calls during a run share one more run after it. Each call resolves at
- * the end of a run that began after the call.
- */
+/** Runs the task one at a time. All calls during a run share one more run, which begins after them. */
 export function coalesce(task: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null;
   let next: Promise<void> | null = null;

@@ -2,10 +2,7 @@
 
 const tokens = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
 
-/**
- * Parses JSON for `writeExact`. A number that JSON.stringify would write differently becomes a text that begins with a
- * null character.
- */
+/** A number that JSON.stringify would write differently becomes a text that begins with a null character. */
 export function parseExact(json: string): unknown {
   // Throws if it is not JSON.
   const value: unknown = JSON.parse(json);

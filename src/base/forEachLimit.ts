@@ -1,6 +1,4 @@
-/**
- * Runs the task for each item, at most `most` at a time. Rejects with the first failure, and then starts no more tasks.
- */
+/** Runs at most `most` tasks at a time. Rejects with the first failure, and then starts no more tasks. */
 export async function forEachLimit<T>(
   most: number,
   items: Iterable<T>,

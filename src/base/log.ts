@@ -11,10 +11,7 @@ export type LogLevel = (typeof logLevels)[number];
 
 export type Log = Logger;
 
-/**
- * Fields with the ids and topics of a log line in the JSON format. The pretty format leaves them out, because they are
- * long and its messages have the names.
- */
+/** Fields of the JSON format. The pretty format leaves them out: they are long, and its messages have the names. */
 const subjectFields = ['device', 'topic', 'operation', 'incident', 'event'] as const;
 
 interface LogOptions {
@@ -51,10 +48,7 @@ export function createLog({ level, format, secrets, output }: LogOptions): Log {
   return log;
 }
 
-/**
- * A JSON line in which control characters, except new lines, are escaped twice, so that they stay escaped when it is
- * parsed.
- */
+/** A JSON line in which control characters, except new lines, stay escaped when it is parsed. */
 function literal(line: string): string {
   return line.replace(/\\(u....|.)/g, (code) => (/[ubfr]/.test(code.charAt(1)) ? `\\${code}` : code));
 }

@@ -1,7 +1,4 @@
-/**
- * A key that an object in this JSON has twice, at any depth; null if there is none. In JSON the last value counts, but
- * nobody knows which one was meant.
- */
+/** A key that an object in this JSON has twice, at any depth; null if there is none. Nobody knows what is meant. */
 export function repeatedKey(json: string): string | null {
   const open: Set<string>[] = [];
   let word = '';

@@ -4,10 +4,7 @@ const mostTokens = 10;
 /** Shorter secrets are not hidden, because that would hide parts of ordinary words. */
 const shortestHidden = 4;
 
-/**
- * Shorter secrets are not hidden everywhere. Such a secret may be a word, for example `open` or `mqtt`, and the gaps
- * would reveal it.
- */
+/** Shorter secrets may be words, such as `open`. Hidden everywhere, their gaps would reveal them. */
 export const shortestHiddenAnywhere = 8;
 
 /** Values to hide wherever they appear: in messages, error texts and stack traces. */
@@ -71,10 +68,7 @@ function formsOf(secrets: readonly string[]): Forms {
 
 const noLetter = { before: '(?<![\\p{L}\\p{N}])', after: '(?![\\p{L}\\p{N}])' };
 
-/**
- * The text before a secret that identifies it: a name, or the user in a URL. Quotes of JSON inside JSON have a \\
- * before them.
- */
+/** What identifies a secret: a name, or the user in a URL. Quotes of JSON inside JSON have a \\ before them. */
 const quote = `\\\\*["']?`;
 const calledSecret = `(?:passw(?:or)?d|token|secret|api_?key|webhook)${quote}\\s*[:=/]\\s*${quote}|://[^\\s/:@]*:`;
 

@@ -11,10 +11,7 @@ import type { Configuration } from './configuration.ts';
 const signOutLimitMs = 3_000;
 const hurriedSignOutLimitMs = 700;
 
-/**
- * A client with its own session, so that it does not disturb the bridge's session. If a token is given, its session is
- * used unchanged.
- */
+/** Has its own session, so that the bridge's session is not disturbed. That of a given token is used unchanged. */
 export function ownClient({ config, log, secrets }: Configuration, token?: string): CloudClient {
   const options = cloudOptions(config, log, secrets, systemClock);
   const given = token === undefined ? null : { token, since: systemClock.now() };

@@ -10,10 +10,7 @@ export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d+){3}|\[?::1\]?)$/i.test(host);
 }
 
-/**
- * The address of the status page for a browser on another machine; null if the page is not served, or its address is
- * not known.
- */
+/** For a browser on another machine; null if the page is not served, or its address is not known. */
 export function statusPageUrl({ http: { listen } }: { http: Pick<Config['http'], 'listen'> }): string | null {
   if (listen === null || listen.port === 0) return null;
   const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
@@ -23,10 +20,7 @@ export function statusPageUrl({ http: { listen } }: { http: Pick<Config['http'],
   return url.href;
 }
 
-/**
- * The address for the webhook setting of each property; null if the setting must not be changed. Throws an error for
- * people if the file of the secret cannot be read.
- */
+/** For the setting of each property; null if it must not be changed. Throws if the secret's file is unreadable. */
 export function webhookAddress({ http: { webhook } }: Pick<Config, 'http'>): string | null {
   const { public_url: written, register } = webhook;
   if (!register || written === null) return null;
@@ -62,9 +56,7 @@ function parseProxy(name: string, value: string): URL {
   throw new ConfigError([`${name}: must be the address of an HTTP proxy, for example http://proxy:3128`]);
 }
 
-/**
- * Whether a list such as `localhost,.example.com,cloud.example.com:8443` names the host or one of its parent domains.
- */
+/** Whether a list such as `.example.com,cloud.example.com:8443` names the host or one of its parent domains. */
 function isExempt({ hostname, protocol, port }: URL, list: string): boolean {
   if (list.trim() === '*') return true;
   const usedPort = port || (protocol === 'https:' ? '443' : '80');

@@ -64,9 +64,7 @@ function companionProblems(tree: Tree): ConfigProblem[] {
     .map(([path, companion]) => optionProblem(path, `needs ${companion} too`));
 }
 
-/**
- * The bridge deletes old messages under its own topic, so the discovery messages of other devices must not be there.
- */
+/** The bridge deletes old messages under its own topic, so other devices' discovery messages must not be there. */
 function topicProblems(tree: Tree): ConfigProblem[] {
   const [base, discovery] = ['mqtt.base_topic', 'homeassistant.discovery_prefix'].map(
     (path) => at(tree, path) ?? defaultOf(path),
@@ -98,10 +96,7 @@ function encryptionProblems(tree: Tree): ConfigProblem[] {
     );
 }
 
-/**
- * Certificate files that cannot be read or used. TLS would report them only at the first connection, without their
- * names.
- */
+/** TLS would report unusable certificate files only at the first connection, without their names. */
 function certificateProblems(tree: Tree): ConfigProblem[] {
   const read = (path: string) => {
     const file = at(tree, path);

@@ -87,10 +87,7 @@ function entryName(variable: string, path: string): string | null {
   return /^[A-Z][A-Z0-9_]*$/.test(name) ? name.toLowerCase() : null;
 }
 
-/**
- * Converts a value to the type of its option. So the password `true` stays text. A value that does not fit stays text
- * too.
- */
+/** Converts a value to the type of its option, so the password `true` stays text, as does a value that does not fit. */
 function readOption(type: OptionRow['type'], written: string): unknown {
   const trimmed = written.trim();
   switch (type) {

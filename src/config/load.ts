@@ -29,10 +29,7 @@ interface LoadOptions {
   /** The file from `--config`. If it is given, it must exist. */
   readonly file?: string | undefined;
   readonly env: NodeJS.ProcessEnv;
-  /**
-   * The folder for relative paths in `file` and in variables. Relative paths in the file start from the file's own
-   * folder.
-   */
+  /** For relative paths in `file` and in variables. Those in the file start from the file's own folder. */
   readonly cwd: string;
   /** The operations that `cloud.routes` may name. If they are not given, the names are not checked. */
   readonly operations?: OperationParams | undefined;

@@ -6,10 +6,7 @@ const head = `# Configuration of sonic2mqtt. All other options have defaults:
 
 `;
 
-/**
- * The text of a new configuration file with these options. Values are quoted, so that none has a special meaning in
- * YAML.
- */
+/** A new configuration file. Values are quoted, so that none has a special meaning in YAML. */
 export function newConfigFile(options: Tree): string {
   return (
     head + stringify(options, { defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN', lineWidth: 0 })

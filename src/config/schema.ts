@@ -204,10 +204,7 @@ export const configSchema = section({
     .describe('Log, written to standard error'),
 });
 
-/**
- * The configuration as the bridge uses it, with the keys of the file. Durations are in ms, every option is present, and
- * an empty option is null.
- */
+/** Durations are in ms, every option is present, and an empty option is null. */
 export type Config = z.output<typeof configSchema>;
 
 /** One option, for tables of options and for reading it from the environment. */
@@ -265,9 +262,7 @@ export function brokerAddresses({ mqtt }: Config): readonly string[] {
   return [mqtt.url ?? []].flat();
 }
 
-/**
- * JSON Schema (draft 2020-12) of the configuration file, for editors. `operations` are the names that routes may have.
- */
+/** JSON Schema (draft 2020-12) for editors. `operations` are the names that routes may have. */
 export function configJsonSchema(operations: readonly string[]): object {
   const schema = z.toJSONSchema(configSchema, {
     target: 'draft-2020-12',

@@ -80,10 +80,7 @@ export function redactedConfig(config: Config): Tree {
   return withPublicUrls(redacted, config);
 }
 
-/**
- * A value as a user would write it. Durations, schedules and addresses are text in the file, but numbers or objects
- * here.
- */
+/** Durations, schedules and addresses are text in the file, but numbers or objects here. */
 function asWritten(value: unknown): unknown {
   if (typeof value === 'number') return formatDuration(value);
   if (typeof value !== 'object' || value === null) return value;

@@ -22,10 +22,7 @@ export function valueAt(tree: unknown, path: Path): unknown {
   );
 }
 
-/**
- * A copy of the tree with another value at a path; undefined removes the value. If something on the path is not a map,
- * the tree is returned unchanged.
- */
+/** A copy with another value; undefined removes it. Unchanged if something on the path is not a map. */
 export function withValueAt(tree: Tree, path: readonly string[], value: unknown): Tree {
   const [key, ...rest] = path;
   if (key === undefined) return tree;
@@ -37,10 +34,7 @@ export function withValueAt(tree: Tree, path: readonly string[], value: unknown)
   return Object.fromEntries(value === undefined ? others : [...others, [key, value]]);
 }
 
-/**
- * A copy of the tree without null values, which mean that the option is left out. `kept` says where null is a real
- * value.
- */
+/** A copy without null, which means that an option is left out. `kept` says where null is a real value. */
 export function withoutEmpty(
   tree: Tree,
   kept: (path: readonly string[]) => boolean,

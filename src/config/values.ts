@@ -9,9 +9,7 @@ import { isTimezoneName } from '../model/settings.ts';
 // The kinds of values that options have. Each message is the rest of a sentence that begins with "mqtt.keepalive (line
 // 12): ".
 
-/**
- * Text. A number or a boolean is refused, not converted: 0123, for example, has lost its zero when YAML has read it.
- */
+/** Numbers and booleans are refused, not converted: 0123, for example, has lost its zero when YAML has read it. */
 export const text = z
   .string({ error: ({ input }) => (isBare(input) ? 'must be text. Put it in quotes' : 'must be text') })
   .min(1, { error: 'must not be empty', abort: true });
@@ -135,10 +133,7 @@ const brokerUrl = z
 /** The address of a broker, or a list of the nodes of a cluster. */
 export const brokerUrls = z.union([brokerUrl, z.array(brokerUrl).min(1, 'must name at least one address')]);
 
-/**
- * Decodes a part of a URL; null if a % begins no code. The text is returned because the bundler would remove an unused
- * decoding.
- */
+/** Null if a % begins no code. The text is returned because the bundler would remove an unused decoding. */
 export function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);
