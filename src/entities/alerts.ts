@@ -17,10 +17,7 @@ export interface Alert {
   readonly at: number | null;
 }
 
-/**
- * Types of alerts during which water may be running out. Of two equally urgent alerts, the type that is first here
- * comes first.
- */
+/** Alerts during which water may be running out. Of two equally urgent ones, the one that is first here comes first. */
 const waterTypes: readonly (string | null)[] = [
   'water_presence_detected',
   'long_flow_alert',

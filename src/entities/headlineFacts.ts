@@ -35,10 +35,7 @@ interface Scope extends BridgeFacts {
   readonly unconfirmedSince: number | null;
 }
 
-/**
- * Why the shown state of a valve may not be the current one; null if it is. `unsure`: the hub of the valve could not be
- * read.
- */
+/** Null if the shown state of a valve is the current one. `unsure`: the hub of the valve could not be read. */
 export type Doubt = 'old' | 'unreachable' | 'unsure' | null;
 
 /** Longer names are cut: the cloud does not limit them. */
@@ -143,9 +140,6 @@ export function failureOf({ valveRecord: { failed } }: SonicView): ShownFailure 
   );
 }
 
-/**
- * Why the shown state of a valve may not be the current one. `isFresh` says whether the last reading counts as current.
- */
 export function doubtOf(view: SonicView, isFresh: boolean): Doubt {
   if (!isFresh || view.isStale) return 'old';
   // A link that only one reading says is down makes nothing unavailable, but nothing is certain until the next one.
@@ -156,16 +150,12 @@ export function doubtOf(view: SonicView, isFresh: boolean): Doubt {
     : 'unreachable';
 }
 
-/**
- * Whether readings count as current. They do not during an outage: the headline then says that the water is not known.
- */
+/** False during an outage: the headline then says that the water is not known. */
 export function isPresent({ cloud }: Pick<BridgeFacts, 'cloud'>): boolean {
   return cloud.status !== 'down';
 }
 
-/**
- * Litres of today of these sonics together. Null if they are not known of a sonic with usage, or if no sonic has usage.
- */
+/** Litres. Null if they are not known of a sonic with usage, or if no sonic has usage. */
 export function todayOf(sonics: readonly SonicView[]): number | null {
   const having = sonics.flatMap(({ usage }) => (usage === null ? [] : [usage?.todayL ?? null]));
   const known = having.filter((litres) => litres !== null);

@@ -61,9 +61,7 @@ export function incidentName(incident: Pick<Incident, 'type'>): EntityName | nul
   return known === null ? null : shownByType[known].name;
 }
 
-/**
- * The binary sensor of an incident type. It is on while an incident is open, and has the newest record as attributes.
- */
+/** On while an incident of the type is open, with the newest record as attributes. */
 export function incidentSensor(type: IncidentType): BinarySensorRow<WithIncidents> {
   return binarySensor({
     key: `incident_${type}`,

@@ -25,9 +25,7 @@ function inMinutes(
   return { refusal: `must be whole minutes from ${minPauseMinutes} to ${maxPauseMinutes}${end}` };
 }
 
-/**
- * The entities of a pause of the automatic shut-off. Their commands need `control.settings`, like those of the switch.
- */
+/** Their commands need `control.settings`, like those of the switch. */
 export const pauseEntities: readonly EntityRow<PropertyView>[] = [
   number({
     key: 'pause_minutes',

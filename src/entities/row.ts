@@ -54,9 +54,7 @@ export type PerDevice<View, Name> = Name | ((view: View) => Name);
 /** A command: its topic below the device's, and what it does. */
 export interface Command<View, Input> {
   readonly path: string;
-  /**
-   * The operation that it needs. If `control` forbids the operation or the cloud does not offer it, there is no entity.
-   */
+  /** If `control` forbids it or the cloud does not offer it, there is no entity. */
   readonly operation: PerDevice<View, OperationName | null>;
   readonly action: (view: View, input: Input) => CommandAction | Refusal;
 }
@@ -201,18 +199,16 @@ interface NumberEntity<View> extends Common<View> {
 }
 
 interface TextEntity<View> extends Common<View> {
-  /**
-   * A regular expression for both Python and JavaScript. Home Assistant does not show a value that does not match it.
-   */
+  /** A regular expression for Python and JavaScript. Home Assistant shows no value that does not match it. */
   readonly pattern?: string;
   readonly value: (view: View) => string | null;
   readonly command: FieldCommand<View>;
 }
 
-export type SensorRow<View> = Row<'sensor', Sensor<View>>;
+type SensorRow<View> = Row<'sensor', Sensor<View>>;
 export type BinarySensorRow<View> = Row<'binary_sensor', BinarySensor<View>>;
-export type EventRow<View> = Row<'event', EventEntity<View>>;
-export type ButtonRow<View> = Row<'button', Button<View>>;
+type EventRow<View> = Row<'event', EventEntity<View>>;
+type ButtonRow<View> = Row<'button', Button<View>>;
 export type SelectRow<View> = Row<'select', Select<View>>;
 export type SwitchRow<View> = Row<'switch', Switch<View>>;
 export type TextRow<View> = Row<'text', TextEntity<View>>;

@@ -35,10 +35,7 @@ type CommandHandler =
   | { readonly component: 'fields'; readonly command: FieldsCommand }
   | { readonly component: 'word'; readonly command: WordCommand<DeviceView> };
 
-/**
- * After this many refused fields, no more are checked. Checking takes time, and a message has room for thousands of
- * fields.
- */
+/** Further fields are not checked: it takes time, and a message has room for thousands of fields. */
 const maxRefusalsShown = 5;
 
 const incidentOperations: readonly OperationName[] = ['act_on_incident', 'act_on_property_incident'];
@@ -85,10 +82,7 @@ function commandPaths(kind: DeviceKind): readonly string[] {
   return paths.filter((path) => path === withAnyField(path) || !paths.includes(withAnyField(path)));
 }
 
-/**
- * The filters to subscribe to. No two filters match the same topic, because a broker could then deliver a command
- * twice.
- */
+/** No two filters match the same topic, because a broker could then deliver a command twice. */
 export function commandFilters(topics: Topics): string[] {
   const ofDevices = deviceKinds.flatMap((kind) =>
     commandPaths(kind).map((path) => topics.below(kind, '+', path)),
@@ -183,9 +177,7 @@ export function missingPermission(
   return needed.find((section) => !control[section]) ?? null;
 }
 
-/**
- * The section of `control` that forbids a call; null if it is permitted. An incident's action may also need `valves`.
- */
+/** Null if the call is permitted. An incident's action may also need `valves`. */
 export function missingPermissionFor(
   call: UncheckedCall,
   control: Readonly<Record<Control, boolean>>,
@@ -204,10 +196,7 @@ export function movesValve({ operation, body }: UncheckedCall): boolean {
 
 const valveWords = 'OPEN or CLOSE, or {"action":"open"}';
 
-/**
- * The action of a payload. A payload that is only partly understood must not move a valve, so other or repeated keys
- * are refused.
- */
+/** A payload that is only partly understood must not move a valve, so other or repeated keys are refused. */
 export function valveAction(payload: string): 'open' | 'close' | Refusal {
   const text = payload.trim();
   const read = text.startsWith('{') ? readObject(text, valveWords) : { object: { action: text } };

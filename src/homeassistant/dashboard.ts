@@ -36,9 +36,7 @@ const head = [
   'Home Assistant before 2025.10 ignores the entity IDs of sonic2mqtt, and makes them from the names that it shows.',
 ];
 
-/**
- * THE TILES: components in the order in which they are shown. A device has the tiles whose components its message has.
- */
+/** THE TILES, in the order in which they are shown. A device has those whose components its message has. */
 const valveTiles = [
   'binary_sensor_alert',
   'binary_sensor_incident_water_presence_detected',

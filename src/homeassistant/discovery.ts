@@ -43,10 +43,7 @@ export interface DiscoveryOrigin {
   readonly homepage: string | null;
 }
 
-/**
- * The availability in the root of a device's message. It is the one that most entities of the kind need, so that the
- * message is short.
- */
+/** What most entities of the kind need. It is in the root of the message, so that the message is short. */
 const needOfRoot: Readonly<Record<DeviceKind, AvailabilitySource>> = {
   bridge: 'bridge',
   property: 'cloud',
@@ -81,16 +78,10 @@ export function viewId(view: DeviceView): string {
   }
 }
 
-/**
- * The plan of a discovery message. The message is longer than all others of the device together, so it is written only
- * if its fingerprint is new.
- */
+/** The message is longer than all others of the device together, so it is written only if its fingerprint is new. */
 export interface DiscoveryPlan {
   readonly topic: string;
-  /**
-   * Everything in the device on which its message depends. Two messages of a device with the same fingerprint are the
-   * same.
-   */
+  /** Two messages of a device with the same fingerprint are the same. */
   readonly fingerprint: string;
   readonly write: () => WrittenDiscovery;
 }
@@ -218,10 +209,7 @@ function deviceOf(
 
 type Parent = (kind: DeviceKind, id: string) => { readonly via_device: string };
 
-/**
- * The parent with that id, or the bridge if there is none. A device must not be its own parent, even if both have the
- * same id.
- */
+/** The bridge if there is no parent. A device must not be its own parent, even if both have the same id. */
 function parentIn(parent: Parent, kind: DeviceKind, id: string | null, childId: string) {
   return id === null || id === childId ? parent('bridge', '') : parent(kind, id);
 }
@@ -241,10 +229,7 @@ function named(name: string | null, otherwise: string): { name: string } {
   return { name: shortened(name?.trim() ?? '', longestName) || otherwise };
 }
 
-/**
- * The beginning of a text, without halves of surrogate pairs. Home Assistant would refuse the whole message for one of
- * those.
- */
+/** Without halves of surrogate pairs, for which Home Assistant would refuse the whole message. */
 export function shortened(text: string, longest: number): string {
   return text.slice(0, longest).replace(/\p{Surrogate}/gu, '');
 }

@@ -137,10 +137,7 @@ function onlineLast(messages: readonly Message[]): readonly Message[] {
   return first?.payload === 'online' ? [...others, first] : messages;
 }
 
-/**
- * The content at a path below a device: a word or a record. Null means no message, undefined that the broker's message
- * stays.
- */
+/** Null means no message, undefined that the message on the broker stays. */
 type Document = readonly [path: DocumentPath, content: string | object | null | undefined];
 
 function documents(view: DeviceView, language: Language): readonly Document[] {
@@ -252,10 +249,7 @@ function unknownProperty(property: Pick<Property, 'id'>): Property {
   return { ...withoutSettings(property), ...unknown, id: property.id };
 }
 
-/**
- * A flag as a word. If it is not known, the broker's message stays: an earlier run, whose data is lost, may have known
- * it.
- */
+/** An unknown flag leaves the message on the broker: an earlier run, whose data is lost, may have known it. */
 function flagWord(flag: boolean | undefined): string | undefined {
   if (flag === undefined) return undefined;
   return flag ? 'ON' : 'OFF';
@@ -385,10 +379,7 @@ function stateWord(value: string | number | boolean | null): string {
   return JSON.stringify(typeof value === 'string' ? shortened(value, maxStateLength) || null : value);
 }
 
-/**
- * The state of a text entity. It has no word for unknown, and Home Assistant fails on a text that does not fit its
- * pattern.
- */
+/** A text has no word for unknown, and Home Assistant fails on a text that does not fit its pattern. */
 function shownText({ pattern, value }: TextRow<DeviceView>, view: DeviceView): string {
   const text = shortened(value(view) ?? '', maxStateLength);
   return JSON.stringify(pattern === undefined || new RegExp(pattern, 'u').test(text) ? text : '');

@@ -45,10 +45,7 @@ export class Topics {
   readonly discoveryFilter: string;
   /** The filter for requests. Each operation of the cloud has its own topic. */
   readonly requestFilter: string;
-  /**
-   * The beginning of the ids of the bridge device. It has the base topic unless that is the default one, because two
-   * installations may share a broker.
-   */
+  /** The base topic unless it is the default one, because two installations may share a broker. */
   readonly #bridgePrefix: string;
   readonly #requests: string;
   readonly #responses: string;

@@ -3,10 +3,7 @@ import { type Language, languages } from '../model/language.ts';
 import type { Text } from '../texts/texts.ts';
 import { type Route, send } from './httpServer.ts';
 
-/**
- * The language that the browser prefers (`Accept-Language`), among those of the pages; English if it prefers none of
- * them.
- */
+/** By `Accept-Language`. English if the browser prefers none of the languages of the pages. */
 export function languageOf(accepted = ''): Language {
   const weightOf = (range: string) => Number(/;\s*q=([\d.]+)/.exec(range)?.[1] ?? 1);
   const wanted = accepted

@@ -41,10 +41,7 @@ const usualLimits = {
 /** The waits before listening is tried again, in ms. A port in use may become free. */
 const listenBackoff: Backoff = { firstMs: 5_000, longestMs: 300_000 };
 
-/**
- * A page may load only our own files. Only pages of the same origin, for example Home Assistant's, may show it in a
- * frame.
- */
+/** A page may load only our own files. Only pages of the same origin, such as Home Assistant's, may frame it. */
 const sources = {
   'default-src': "'none'",
   'script-src': "'self'",
@@ -72,10 +69,7 @@ interface HttpServerEvents {
   readonly problem: [message: string | null];
 }
 
-/**
- * Serves the routes at one address. If it cannot listen, it reports that and tries again, because everything else works
- * without it.
- */
+/** If it cannot listen, it reports that and tries again, because everything else works without it. */
 export class HttpServer extends EventEmitter<HttpServerEvents> {
   readonly #options: HttpServerOptions;
   readonly #routes: readonly Route[];
@@ -223,10 +217,7 @@ export function sendJson(
   send(response, status, 'application/json; charset=utf-8', JSON.stringify(value), headers);
 }
 
-/**
- * Returns whether an address is in the list of addresses and networks, such as `192.168.1.0/24`. With an empty list,
- * all are.
- */
+/** By addresses and networks such as `192.168.1.0/24`. An empty list allows all. */
 function addressFilter(networks: readonly string[]): (address: string) => boolean {
   const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4');
   const list = new BlockList();

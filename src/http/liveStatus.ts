@@ -96,10 +96,7 @@ export class LiveStatus {
     });
   }
 
-  /**
-   * Sends the page if it has changed. A client that does not read gets no more data, and the idle timeout disconnects
-   * it.
-   */
+  /** A client that does not read gets no more data, and the idle timeout disconnects it. */
   #update(reader: PageReader): void {
     const { response, page } = reader;
     if (response.writableNeedDrain) return;

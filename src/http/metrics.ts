@@ -70,10 +70,7 @@ const ofReachableValves = (figureOf: (view: SonicView) => Figure) =>
 const measured = (name: Exclude<keyof Measurement, 'probedAt'>) =>
   ofReachableValves(({ telemetry }) => (telemetry ? measurementOf(telemetry)[name] : null));
 
-/**
- * THE METRICS, named by the conventions of Prometheus: base units, and `_total` for values that only grow. Figures of
- * valves have the units of their topics.
- */
+/** THE METRICS, named by the conventions of Prometheus. Figures of valves have the units of their topics. */
 export const metricRows: readonly MetricRow[] = [
   ['sonic2mqtt_build_info', 'Always 1. The label is the version of sonic2mqtt', () => [[{ version }, 1]]],
   [

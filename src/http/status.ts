@@ -73,10 +73,7 @@ interface ShownHub extends WithAlerts {
 
 const alertSections = ['alerts', 'sonics', 'hubs'] as const;
 
-/**
- * The devices of a property, or the devices in no known property. Its own alerts are those that name none of its
- * devices.
- */
+/** Its own alerts are those that name none of its devices. */
 interface ShownProperty extends WithAlerts {
   /** Null for the devices in no known property. */
   readonly name: string | null;
@@ -92,10 +89,7 @@ interface ShownProperty extends WithAlerts {
   readonly usage: readonly ShownUsage[];
 }
 
-/**
- * Everything that the page shows. Anyone who can open the port can see it, so it has no address, e-mail, id or serial
- * number.
- */
+/** Anyone who can open the port can see it, so it has no address, e-mail, id or serial number. */
 interface StatusDocument {
   readonly version: string;
   readonly startedAt: number;
@@ -150,9 +144,7 @@ export interface PageRequest {
   readonly query: string;
 }
 
-/**
- * Splits the status into pages. `nearest` finds the existing page nearest to a request, and `page` makes its document.
- */
+/** `nearest` finds the existing page nearest to a request, and `page` makes its document. */
 export function statusPages(
   snapshot: StatusSnapshot,
   flows: Pick<FlowHistory, 'of'>,
@@ -278,10 +270,7 @@ function groupsOf({ properties, signals, sonics }: StatusSnapshot, ranks: Ranks)
   return sorted.map(({ group }) => group);
 }
 
-/**
- * How urgently somebody should look at a device. A lower grade is more urgent, and equal grades are ordered by the
- * worst alert.
- */
+/** A lower grade is more urgent, and equal grades are ordered by the worst alert. */
 interface Rank {
   readonly grade: number;
   readonly worst: Alert | null;

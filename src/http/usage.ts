@@ -29,10 +29,7 @@ export interface ShownUsage {
   readonly isFresh: boolean;
 }
 
-/**
- * Adds up the usage of these sonics; null if none of them has usage, or if it is not known yet. `isPresent` says
- * whether the last reading counts as today's figure. It does not during an outage.
- */
+/** Null if none has usage, or if it is not known yet. In an outage, the last reading is not present. */
 export function usageOf(
   sonic: string | null,
   sonics: readonly SonicView[],
@@ -70,10 +67,7 @@ function dateOf({ lastReset }: Usage): string {
   return lastReset.slice(0, 10);
 }
 
-/**
- * The litres of a date. A day gets its figure once water has run. No figure for today means no water, if readings are
- * fresh.
- */
+/** A day gets its figure once water has run. No figure for today means no water, if readings are fresh. */
 function litresOn(usage: Usage, date: string): number | null {
   return usage.days[date] ?? (date === dateOf(usage) ? usage.todayL : null);
 }
