@@ -87,12 +87,10 @@ export function dateAfter(date: string, days: number): string {
   return new Date(Date.parse(date) + days * dayMs).toISOString().slice(0, 10);
 }
 
-/** Whether the date is the first of a month. */
 export function isFirstOfMonth(date: string): boolean {
   return date.endsWith('-01');
 }
 
-/** The month of a date. */
 export function monthOf(date: string): string {
   return date.slice(0, 7);
 }
@@ -103,7 +101,6 @@ export function monthAfter(month: string, months: number): string {
   return new Date(Date.UTC(year ?? 0, (number ?? 1) - 1 + months)).toISOString().slice(0, 7);
 }
 
-/** A day in a time zone. */
 export interface Day {
   /** YYYY-MM-DD. */
   readonly date: string;

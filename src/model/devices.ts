@@ -38,7 +38,6 @@ export type CloudDeviceKind = (typeof cloudKinds)[number];
 /** Why a sonic has no signal to show. `none`: it needs none. `unknown`: no list so far has the signal that it names. */
 type NoSignal = 'none' | 'unknown';
 
-/** The names of the kinds for people. */
 export const kindLabels: Readonly<Record<DeviceKind, string>> = {
   bridge: 'bridge',
   property: 'property',
@@ -46,7 +45,6 @@ export const kindLabels: Readonly<Record<DeviceKind, string>> = {
   sonic: 'valve',
 };
 
-/** A sonic with all related data. */
 export interface SonicView extends WithIncidents {
   readonly kind: 'sonic';
   readonly sonic: Sonic;
@@ -77,7 +75,6 @@ export interface SonicView extends WithIncidents {
   readonly pressureTestJobId: string | null;
 }
 
-/** A signal, and all data that decides whether it is reachable. */
 interface SignalLink {
   readonly signal: Signal;
   /** Whether only a single reading says that its link is down. That may be a short flap. */
@@ -112,7 +109,6 @@ export interface PropertyView extends WithIncidents {
   readonly pause: ShownPause | undefined;
   /** How long a pause lasts if the command names no time, in minutes. */
   readonly pauseMinutes: number;
-  /** Looks up the devices in it. */
   readonly contents: () => {
     readonly signals: readonly SignalView[];
     readonly sonics: readonly SonicView[];
@@ -145,7 +141,6 @@ export interface BridgeFacts {
   readonly cloud: Pick<Side, 'status' | 'workedAt'>;
   readonly broker: Pick<Side, 'status' | 'workedAt'>;
   readonly health: HealthStatus | null;
-  /** Whether the first reading of any data is still going on. */
   readonly isLoading: boolean;
   /** Whether every list was read completely once, so that all valves are known. */
   readonly isWhole: boolean;

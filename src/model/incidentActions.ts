@@ -30,7 +30,6 @@ export function endingAction(incident: Incident, action: string): string | null 
   return null;
 }
 
-/** All actions that at least one of the incidents offers, each once. */
 export function offeredActions(incidents: readonly Incident[]): string[] {
   return [...new Set(incidents.flatMap(({ possible_actions: offered }) => offered))];
 }

@@ -29,7 +29,6 @@ export function isTypeUnknown({ type }: Pick<Incident, 'type'>): boolean {
   return type === null || type.trim() === '';
 }
 
-/** The incident's type if it is one of the twenty, else `unknown_incident`. */
 export function eventTypeOf(incident: Incident): IncidentType | typeof unknownIncident {
   return typeOf(incident) ?? unknownIncident;
 }
@@ -83,9 +82,7 @@ export function newestByType(incidents: readonly Incident[]): Readonly<Record<st
   return Object.fromEntries(newest);
 }
 
-/** The open incidents of a device, a property or the bridge. */
 export interface WithIncidents {
-  /** Only the open ones. */
   readonly incidents: readonly Incident[];
   /** Open ones that may belong here: they name no device, or none that is known. */
   readonly possibleIncidents: readonly Incident[];

@@ -30,7 +30,6 @@ export interface ShownPause {
   readonly reason: string | null;
 }
 
-/** The published form if the shut-off is not paused. */
 export const noPause: ShownPause = { until: null, state: 'none', reason: null };
 
 /**
@@ -68,7 +67,6 @@ export function nextPhase(phase: PausePhase, event: PauseEvent): PausePhase {
   return following[phase][event] ?? phase;
 }
 
-/** A pause that begins now, by both clocks. */
 export function newPause(minutes: number, now: number, monotonic: number): Pause {
   return { until: now + minutes * 60_000, endsAt: monotonic + minutes * 60_000, isOver: false };
 }

@@ -25,18 +25,14 @@ export type PollName = keyof typeof rows;
 /** THE TABLE of all polls. */
 export const pollTable: Readonly<Record<PollName, PollRow>> = rows;
 
-/** All polls, in the order of the table. */
 export const pollNames = Object.keys(rows) as PollName[];
-/** The polls that read lists. */
 export const listPolls = pollNames.filter((poll) => !pollTable[poll].isBySonic);
-/** The polls that send a request for each sonic. */
 export const sonicPolls = pollNames.filter((poll) => pollTable[poll].isBySonic);
 /**
  * The polls for leaks and valves, which no limit and no error may stop. The first one decides whether data is fresh.
  */
 export const vitalPolls = pollNames.filter((poll) => pollTable[poll].isVital);
 
-/** One value for each poll. */
 export function byPoll<T>(make: (poll: PollName) => T): Record<PollName, T> {
   return Object.fromEntries(pollNames.map((poll) => [poll, make(poll)])) as Record<PollName, T>;
 }

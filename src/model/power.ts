@@ -39,7 +39,6 @@ const powerByWord: ReadonlyMap<string, Power> = new Map([
 
 const unknownPower = { isLow: null, isExternal: null } as const;
 
-/** All known words of the cloud for a battery. */
 export const batteryWords: readonly string[] = [...powerByWord.keys()];
 
 /** The battery as an option; null if the cloud says nothing. */

@@ -53,7 +53,6 @@ export interface NotificationSettings {
   readonly water_presence_detected: boolean | null;
 }
 
-/** The settings of a property. */
 export interface PropertySettings {
   readonly auto_shut_off: boolean | null;
   readonly pressure_tests_enabled: boolean | null;
@@ -128,7 +127,6 @@ export interface PressureTests {
   readonly by_day: Readonly<Record<string, readonly { readonly id: string }[]>>;
 }
 
-/** A pressure test that was just started. */
 export interface PressureTestJob {
   readonly job_id: string | null;
 }
@@ -153,7 +151,6 @@ export interface User {
   readonly last_name: string | null;
 }
 
-/** The answer to an accepted command. */
 export interface Status {
   readonly status: string | null;
 }

@@ -6,7 +6,6 @@ export const volumeThresholdsLitres = [25, 50, 75, 100, 150, 200, 250, 300, 400,
 /** The only delays that the cloud accepts for a notification, in minutes (same source). */
 export const longFlowDelaysMins = [15, 30, 60, 120, 180, 240, 300, 360];
 
-/** The settings of a property that was not read. */
 export const unknownSettings: PropertySettings = {
   auto_shut_off: null,
   pressure_tests_enabled: null,
@@ -16,7 +15,6 @@ export const unknownSettings: PropertySettings = {
   webhook_url: null,
 };
 
-/** The notification settings of a property that was not read. */
 export const unknownNotifications: NotificationSettings = {
   battery_too_low_to_move_handle: null,
   cloud_disconnection: null,

@@ -230,7 +230,6 @@ export function withoutPresent(usage: Usage): Usage {
   return { ...usage, todayL: null, yesterdayL: null, monthL: null };
 }
 
-/** The usage to show on a day. */
 export function usageOn(day: Day, record: UsageRecord): Usage {
   const presentMonth = monthOf(day.date);
   const previous = monthAfter(presentMonth, -1);

@@ -11,7 +11,6 @@ import type { DailyUsage } from './records.ts';
 /** Litres by date (YYYY-MM-DD), in order. */
 export type DaysOfUsage = ReadonlyMap<string, number>;
 
-/** Where the existing statistics begin. */
 export interface Joint {
   /** The first existing hour, in ms since 1970. */
   readonly atMs: number;
@@ -27,7 +26,6 @@ export interface Joint {
 interface PastHours {
   readonly beforeL: number;
   readonly hours: readonly { readonly startMs: number; readonly sumL: number }[];
-  /** The dates of the hours, in order. */
   readonly dates: readonly string[];
 }
 

@@ -1,6 +1,5 @@
 import { isSameWord, knownWord, wordOf } from './words.ts';
 
-/** The states of a valve that are shown. */
 export type Valve = 'open' | 'opening' | 'closing' | 'closed';
 
 /** A position in which a valve stands still. */
@@ -26,13 +25,11 @@ export function valveStateKnown(valveState: string | null): string | null {
   return valveState === null || wordOf(valveState) === unknownState ? null : valveState;
 }
 
-/** The position that an action leads to. */
 export const targetOf = { open: 'open', close: 'closed' } as const satisfies Record<
   ValveAction,
   SettledValve
 >;
 
-/** The movement that an action starts. */
 export const movementOf = { open: 'opening', close: 'closing' } as const satisfies Record<ValveAction, Valve>;
 
 /**

@@ -1,6 +1,5 @@
 import type { SettledValve, ValveAction } from './valve.ts';
 
-/** The progress of a valve command, or how it ended. */
 export const commandStatuses = [
   'sent',
   'confirmed',
@@ -48,7 +47,6 @@ export const mayArriveMs = 180_000;
 /** How long a failed command is shown, in ms, unless a newer command is confirmed. */
 export const failureShownMs = 24 * 3_600_000;
 
-/** What moved a valve. */
 export const movers = ['command', 'by_hand', 'automatic_shut_off', 'elsewhere'] as const;
 
 /** How a valve came to its position. A key is null if it is not known. */
@@ -57,13 +55,11 @@ export interface Movement {
   /** ISO 8601 in UTC. */
   readonly at: string | null;
   readonly by: (typeof movers)[number] | null;
-  /** The topic of the command. */
   readonly topic: string | null;
   /** The id of the incident that shows what moved the valve. */
   readonly incident_id: string | null;
 }
 
-/** The data of a valve that is kept over a restart. */
 export interface ValveRecord {
   readonly command: (LastCommand & { readonly topic: string }) | null;
   /** With `at`, the time of the failure in ms since 1970. */
@@ -71,7 +67,6 @@ export interface ValveRecord {
   readonly movement: Movement | null;
 }
 
-/** Which of the texts describes a failed command. */
 export function failureKind({ status }: FailedCommand): 'not_confirmed' | 'failed' {
   return status === 'not_confirmed' ? status : 'failed';
 }

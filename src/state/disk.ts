@@ -18,7 +18,6 @@ export interface Disk {
   lock(folder: string): Promise<(() => void) | null>;
 }
 
-/** The machine's disk. */
 export const systemDisk: Disk = {
   read: (path) => readFile(path, 'utf8'),
   async write(path, text) {

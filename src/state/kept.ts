@@ -7,7 +7,6 @@ export const saveIn = { now: 0, aMinute: 60_000, aQuarter: 900_000 } as const;
 /** Asks for a write after this time. Resolves once it is done, or cannot be done, if the time is `saveIn.now`. */
 export type Save = (delayMs: number) => Promise<void>;
 
-/** What is known of a file whose values are read. */
 export interface FileTimes {
   /** Whether the run that wrote the file may have read more water than the file has. */
   readonly isBehind: boolean;
@@ -28,7 +27,6 @@ export interface Section<V> {
   readonly merge: (found: V, own: V, isOfThisRun: boolean) => V;
 }
 
-/** A section, from the schema of its form in the file. */
 export function section<Stored, V>(
   stored: z.ZodType<Stored>,
   form: Pick<Section<V>, 'write'> &
@@ -81,7 +79,6 @@ export class KeptMap<V> extends Map<string, V> {
     return true;
   }
 
-  /** Keeps this value for these ids, and nothing else. */
   keepOnly(ids: readonly string[], value: V): void {
     for (const id of this.keys()) if (!ids.includes(id)) this.delete(id);
     for (const id of ids) this.set(id, value);
@@ -92,17 +89,14 @@ export class KeptMap<V> extends Map<string, V> {
     return this.#save(saveIn.now);
   }
 
-  /** Whether this run has set or deleted the value. */
   isOfThisRun(id: string): boolean {
     return this.#own.has(id);
   }
 
-  /** Whether a value of this id is on disk. */
   isOnDisk(id: string): boolean {
     return this.#onDisk.has(id);
   }
 
-  /** Whether the value is on disk as it is now. */
   isSaved(id: string): boolean {
     return isDeepStrictEqual(this.#onDisk.get(id), this.get(id));
   }
@@ -131,7 +125,6 @@ export class KeptMap<V> extends Map<string, V> {
     return true;
   }
 
-  /** The values in the form of the file. */
   write(times: FileTimes): unknown {
     this.#written = new Map(this);
     return this.#section.write(this, times);

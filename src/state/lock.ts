@@ -80,7 +80,6 @@ function listen(path: string): Promise<Server> {
 /** Errors of a socket on which nobody listens, or nobody any more. */
 const deadCodes: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT']);
 
-/** Whether a process listens at the path. */
 function isAlive(path: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(path, () => {

@@ -110,7 +110,6 @@ export function newKept(save: Save = () => Promise.resolve()) {
         write: (sessions) => sessions.get('') ?? null,
       }),
     ),
-    /** Open incidents that were announced. */
     announced: keep(ids(saveIn.now)),
     /** Open incidents that were published at `bridge/event`, but not yet announced at their device. */
     waiting: keep(ids(saveIn.now)),
@@ -179,7 +178,6 @@ export function newKept(save: Save = () => Promise.resolve()) {
 export type Kept = ReturnType<typeof newKept>;
 type SectionName = keyof Kept;
 
-/** The names of all sections. */
 export function sectionsOf(kept: Kept): readonly SectionName[] {
   return Object.keys(kept) as SectionName[];
 }

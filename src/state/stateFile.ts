@@ -11,7 +11,6 @@ import { type Disk, describeDiskError, systemDisk } from './disk.ts';
 import { saveIn } from './kept.ts';
 import { type Kept, knownIncidents, newKept, readSections, sectionsOf, storedSections } from './sections.ts';
 
-/** The name of the file in the data directory. */
 export const stateFileName = 'state.json';
 
 /** Whether a file in `data_dir` holds the state: also one of version 0.1.0, a backup and a damaged copy. */
@@ -106,7 +105,6 @@ export class StateFile extends EventEmitter<StateEvents> {
     return this.#save();
   }
 
-  /** Writes everything, and gives up the lock. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#isDirty = true;

@@ -57,7 +57,6 @@ export class Account {
   readonly valveRecords: ValveRecords;
   readonly settings = new DetailTable<PropertySettings>(withoutSettings);
   readonly notifications = new DetailTable<NotificationSettings>(withoutSettings);
-  /** What is kept over a restart. */
   readonly kept: Kept;
   readonly hubs = new DetailTable<HubDetail>(() => undefined);
   readonly telemetry = { hub: new TelemetryTable(), wifi: new TelemetryTable() };

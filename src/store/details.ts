@@ -79,12 +79,10 @@ export class DetailTable<T extends object> {
   }
 }
 
-/** The table as the other rooms see it: only the store writes it. */
 export type ReadonlyDetails<T extends object> = Pick<DetailTable<T>, 'of' | 'record' | 'readAt'>;
 
 /** The last measurements of each sonic, until they are too old to be shown. Times are ms of the monotonic clock. */
 export class TelemetryTable extends DetailTable<Telemetry> {
-  /** When the shown values will be too old, by sonic. */
   readonly #expiresAt = new Map<string, number>();
   readonly #silentIds = new Set<string>();
 

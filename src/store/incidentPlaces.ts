@@ -11,7 +11,6 @@ import type { ReadonlyTable } from './table.ts';
  * are unknown then: of every device, or of the sonics of its hub.
  */
 
-/** The device that announces an incident. */
 export interface AnnouncingDevice {
   readonly kind: 'sonic' | 'signal';
   readonly id: string;
@@ -56,7 +55,6 @@ export const noIncidents: IncidentPlaces = {
   onlyProperty: null,
 };
 
-/** What decides where an incident is. */
 export interface IncidentContext {
   readonly devices: DeviceLists['devices'];
   readonly isFilterOn: boolean;

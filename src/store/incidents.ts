@@ -22,7 +22,6 @@ export interface IncidentEvent {
   readonly record: Incident;
 }
 
-/** The open incidents of the account, and where they are. */
 export class OpenIncidents {
   /** An incident closes when one complete list no longer has it: the poll has read that incident by itself before. */
   readonly #table = new Table<Incident>(1);
@@ -46,7 +45,6 @@ export class OpenIncidents {
     this.#table.replaceAll({ ...reading, records: records.filter(isOpen) });
   }
 
-  /** Stores the answer to a change, received at that time. */
   change(id: string, answer: Incident, heardAt: number): void {
     const change = this.#table.change(id, answer, heardAt);
     if (change?.after && !isOpen(change.after)) this.#close(change.after);
@@ -92,17 +90,14 @@ export class OpenIncidents {
     return this.#table.has(id);
   }
 
-  /** Whether the list was once read completely. */
   get isComplete(): boolean {
     return this.#table.isComplete;
   }
 
-  /** Whether the list was read completely by requests that were sent since then. */
   isReadSince(at: number): boolean {
     return this.#table.isReadSince(at);
   }
 
-  /** Whether all open ones are known: the list was read completely, and not too long ago. */
   get areKnown(): boolean {
     return this.#table.isListFresh;
   }
@@ -130,12 +125,10 @@ export class OpenIncidents {
     return this.#now.lostHubs.get(signalId) ?? null;
   }
 
-  /** The open incidents that a device shows. */
   shownBy(kind: CloudDeviceKind, id: string): readonly Incident[] {
     return this.#now.shownAt.get(`${kind}/${id}`) ?? [];
   }
 
-  /** The open incidents that may belong to a device, though it does not show them. */
   possibleAt(kind: CloudDeviceKind, id: string): readonly Incident[] {
     return possibleAt(kind, id, this.#now, this.#context().places);
   }
@@ -181,5 +174,4 @@ export class OpenIncidents {
   }
 }
 
-/** The incidents as the other rooms see them: only the store writes them. */
 export type ReadonlyIncidents = Omit<OpenIncidents, 'replaceAll' | 'change' | 'markStale' | 'place'>;

@@ -3,7 +3,6 @@ import type { Property, Signal, Sonic } from '../model/records.ts';
 import type { Change, ReadonlyTable } from './table.ts';
 
 interface Flap {
-  /** When the link was last read as up. */
   readonly upAt: number;
   /** When the link was first read as down after that. */
   readonly downAt: number;

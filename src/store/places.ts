@@ -18,7 +18,6 @@ export interface ReadonlyDevices {
   readonly sonic: ReadonlyTable<Sonic>;
 }
 
-/** What the lists say of devices. */
 export interface DeviceLists {
   readonly devices: ReadonlyDevices;
   readonly signalLists: ReadonlySignalLists;
@@ -49,7 +48,6 @@ export interface SonicPlace extends Place {
   readonly soughtSince: number | null;
 }
 
-/** Ids of the shown devices in a property. */
 export interface Contents {
   readonly signals: string[];
   readonly sonics: string[];
@@ -59,7 +57,6 @@ export interface Places {
   readonly property: ReadonlyMap<string, Place>;
   readonly signal: ReadonlyMap<string, Place>;
   readonly sonic: ReadonlyMap<string, SonicPlace>;
-  /** By kind, the ids of the shown devices. */
   readonly shown: Readonly<Record<CloudDeviceKind, readonly string[]>>;
   /** The account's only property; null if it has several, or if not all are known. */
   readonly onlyProperty: string | null;

@@ -31,7 +31,6 @@ export class PropertyFilter {
     return !this.isOn || [...this.#selected.values()].some((ids) => ids.includes(propertyId));
   }
 
-  /** Whether only some properties are selected. */
   get isOn(): boolean {
     return this.#wanted.length > 0;
   }
@@ -65,5 +64,4 @@ function isNamed({ id, name }: Property, wanted: string): boolean {
   return at >= 0 && name.endsWith(last) && name.length - last.length >= at;
 }
 
-/** The filter as the other rooms see it: only the store writes it. */
 export type ReadonlyFilter = Omit<PropertyFilter, 'update'>;

@@ -13,7 +13,6 @@ interface SignalList {
   readonly completeAt: number | null;
 }
 
-/** The lists of the properties' signals. */
 export class SignalLists {
   readonly #lists = new IdMap<SignalList>();
   readonly #refused = new IdMap<true>();
@@ -35,7 +34,6 @@ export class SignalLists {
     this.#lists.set(propertyId, { propertyId, signals, completeAt });
   }
 
-  /** Notes that the cloud does not show the list of a property. */
   refuse(propertyId: string): void {
     this.#refused.set(propertyId, true);
   }
@@ -89,7 +87,6 @@ export class SignalLists {
     return at !== null && at >= this.#staleBefore;
   }
 
-  /** Whether it was read completely, and has no signal. */
   isEmpty(propertyId: string): boolean {
     return this.completeAt(propertyId) !== null && this.#lists.get(propertyId)?.signals.size === 0;
   }

@@ -68,7 +68,6 @@ export interface DeviceEvent {
 export type Dirty = Readonly<Record<PlannedKind, ReadonlySet<string>>>;
 
 interface StoreEvents {
-  /** Devices or incidents must be planned again. */
   readonly change: [];
   readonly device: [DeviceEvent];
   readonly incident: [IncidentEvent];
@@ -280,14 +279,12 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#showAll(details === 'hubs' ? 'signal' : 'sonic', this.#account[details].drop());
   }
 
-  /** Stores the categories of appliances. Null means that the cloud has none. */
   setApplianceCategories(categories: ApplianceCategories['categories'] | null): void {
     if (isDeepStrictEqual(categories, this.#applianceCategories)) return;
     this.#applianceCategories = categories;
     this.emit('change');
   }
 
-  /** Notes the pressure test that this bridge has started last. */
   recordPressureTestJob(sonicId: string, jobId: string): void {
     if (!this.#isShown('sonic', sonicId)) return;
     this.#account.pressureTestJobs.set(sonicId, jobId);
@@ -383,7 +380,6 @@ export class Store extends EventEmitter<StoreEvents> {
     return this.#account.valveRecords.of(sonicId);
   }
 
-  /** Notes how long a valve took from command to confirmation, in s. */
   recordTravelTime(sonicId: string, seconds: number): void {
     this.#account.valves.recordTravelTime(sonicId, seconds);
     this.#shows('sonic', sonicId);
@@ -411,7 +407,6 @@ export class Store extends EventEmitter<StoreEvents> {
     return this.#pauses.get(propertyId) ?? (isNone ? noPause : undefined);
   }
 
-  /** The pauses that this run has shown, by property. */
   get pauses(): ReadonlyMap<string, ShownPause> {
     return this.#pauses;
   }
@@ -530,7 +525,6 @@ export class Store extends EventEmitter<StoreEvents> {
     return dirty;
   }
 
-  /** Marks a shown device or incident, so that it is planned again. */
   touch(kind: PlannedKind, id: string): void {
     const shownId =
       kind === 'incident'
@@ -741,7 +735,6 @@ export class Store extends EventEmitter<StoreEvents> {
     if (hasMoved === 'undone') this.emit('undone', id);
   }
 
-  /** Marks all devices that show records which have changed, come or gone. */
   #record<T extends Property | Signal | Sonic>(kind: CloudDeviceKind, changes: readonly Change<T>[]): void {
     if (kind !== 'property') {
       // A link is down by two readings in a row, and up by one.
@@ -761,7 +754,6 @@ export class Store extends EventEmitter<StoreEvents> {
     }
   }
 
-  /** Marks a signal and its sonics, which show its link too. */
   #touchLinks(signalId: string): void {
     this.touch('signal', signalId);
     for (const sonicId of this.places.sonicsOn.get(signalId) ?? []) this.touch('sonic', sonicId);
@@ -792,7 +784,6 @@ function isAnySought(before: Places, after: Places): boolean {
   );
 }
 
-/** What a record says of where the device is. */
 function locationOf(record: Property | Signal | Sonic): string {
   return `${'signal_id' in record ? record.signal_id : null}/${namedProperty(record)}`;
 }

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { IdMap } from '../model/ids.ts';
 
-/** The result of reading a list. */
 export interface Reading<T> {
   readonly records: readonly T[];
   /** Whether every record that the cloud has was read. Only a complete reading can remove a record. */
@@ -122,7 +121,6 @@ export class Table<T extends object | null> {
     return { id: entry.id, before, after };
   }
 
-  /** Removes a record that is gone. */
   remove(id: string): Change<T>[] {
     const entry = this.#entries.get(id);
     this.#entries.delete(id);
@@ -152,7 +150,6 @@ export class Table<T extends object | null> {
     return this.#entries.get(id)?.id ?? id;
   }
 
-  /** When the last request that read the record was sent, in ms of the monotonic clock. */
   readAt(id: string): number | undefined {
     return this.#entries.get(id)?.readAt;
   }

@@ -50,7 +50,6 @@ interface Failure {
   readonly at: number;
 }
 
-/** What was heard of a valve lately. */
 interface ValveEntry {
   readonly id: string;
   /** The newest last. */
@@ -59,7 +58,6 @@ interface ValveEntry {
   incidents: readonly NewIncident[];
   /** When the valve was last read in its position, in ms of the monotonic clock; null while it is there. */
   leftAt: number | null;
-  /** The last movement in this run. */
   move: Move | null;
   movement: ValveRecord['movement'];
 }
@@ -93,7 +91,6 @@ export class ValveRecords {
     return this.#recordOf(this.#entry(id));
   }
 
-  /** Records how far a command is, or how it ended. */
   recordCommand(
     id: string,
     asked: AskedCommand,
@@ -117,7 +114,6 @@ export class ValveRecords {
     this.#keep(entry);
   }
 
-  /** Records that the cloud may carry out a command from now on. */
   recordInFlight(id: string, asked: AskedCommand): void {
     const command = this.#entry(id).commands.find((each) => each.asked === asked);
     const sentAt = this.#clock.monotonic();
@@ -175,7 +171,6 @@ export class ValveRecords {
     });
   }
 
-  /** Forgets a valve that has left the account. */
   forget(id: string): void {
     this.#entries.delete(id);
     this.#unexplained.delete(id);

@@ -58,7 +58,6 @@ export class Valves {
     this.#accepted.set(sonic.id, { action, stateBefore: sonic.valve_state, wasMoving, acceptedAt });
   }
 
-  /** The sonics with a command that has not ended yet. */
   get awaited(): Iterable<string> {
     return this.#accepted.keys();
   }
@@ -90,7 +89,6 @@ export class Valves {
     return ids.filter((id) => this.#lastSettled(id) === null && this.#settled.delete(id));
   }
 
-  /** The state to show for a sonic's valve. */
   shown({ id, valve_state: state }: Sonic): Valve | null {
     return valveShownAfter(this.#accepted.get(id) ?? null, state, this.#lastSettled(id));
   }
@@ -105,7 +103,6 @@ export class Valves {
     return settled.position;
   }
 
-  /** Forgets a sonic that is gone. */
   forget(sonicId: string): void {
     for (const map of [this.#accepted, this.#settled, this.#travelTimesS]) map.delete(sonicId);
   }
