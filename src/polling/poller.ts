@@ -154,15 +154,10 @@ export class Poller extends EventEmitter<PollerEvents> {
     if (store.filter.isOn) await located;
     await Promise.all([located, ...(['signals', 'sonics', 'incidents'] as const).map(start)]);
     await this.#reached;
-    // A list that failed while the cloud was unreachable is read once more before anything is shown without it. The
-    // hubs are also read again if an incident says that one of them has lost the cloud: the incident may have been read
-    // after the hub.
+    // A list that failed while the cloud was unreachable is read once more before anything is shown without it.
     const isMissing = (poll: PollName) => {
       const { lastSuccessAt, failure } = this.statuses.records[poll];
-      const isFailed = lastSuccessAt === null && failure !== null;
-      const isDenied = (id: string) => store.signalView(id)?.isCloudLost ?? false;
-      const isDoubted = poll === 'signals' && store.ids('signal').some(isDenied);
-      return (isFailed || isDoubted) && !stopping.aborted;
+      return lastSuccessAt === null && failure !== null && !stopping.aborted;
     };
     await Promise.all(listPolls.filter(isMissing).map((poll) => this.runNow(poll)));
     if (stopping.aborted) return;
