@@ -392,7 +392,7 @@ export const showingMutations: readonly Mutation[] = [
     file: 'src/health/announcers.ts',
     text: "if (isOverwritten) this.emit('overwritten');",
     replacement: '',
-    tests: ['test/stories/otherInstallations.test.ts'],
+    tests: ['test/stories/brokerMemory.test.ts'],
   },
   {
     promise: 'a list that changes for too long is a fault',

@@ -17,17 +17,12 @@ const answerMs = 10_000;
 /** So many bridges never share a topic, and messages of other clients must not fill the memory. */
 const maxBridges = 20;
 
-interface OtherBridgesEvents {
-  /** `problem` may have changed. */
-  readonly changed: [];
-}
-
 /**
  * Notices bridges that run under the same base topic by mistake: both would carry out each command. Each bridge says
  * hello at `bridge/hello`, which is never retained, with an id that is new with each connection. A running bridge
  * answers to that id. A message that names no current id may be stored or old, so it is only answered.
  */
-export class OtherBridges extends EventEmitter<OtherBridgesEvents> {
+export class OtherBridges extends EventEmitter<{ changed: [] }> {
   readonly #topics: Topics;
   readonly #connection: Connection;
   readonly #clock: Clock;
