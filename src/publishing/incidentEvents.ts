@@ -144,7 +144,7 @@ export class IncidentEvents {
   /** Forgets incidents that are missing from two complete lists in a row. One list without them may be a mistake. */
   #forgetMissed(): void {
     const { state, store } = this.#parts;
-    const missed = knownIncidents(state.kept).filter((id) => !store.incidents.isOpen(id));
+    const missed = knownIncidents(state.kept).filter((id) => !store.has('incident', id));
     for (const id of missed) if (this.#missed.has(id)) this.#forget(id);
     this.#missed = new Set(missed);
   }

@@ -72,10 +72,9 @@ export class DetailTable<T extends object> {
     return isNews;
   }
 
-  /** Forgets a removed device. Returns whether anything was known of it. */
-  forget(id: string): boolean {
+  forget(id: string): void {
     this.#refusedSince.delete(id);
-    return this.#table.remove(id).length > 0;
+    this.#table.remove(id);
   }
 }
 
@@ -94,10 +93,16 @@ export class TelemetryTable extends DetailTable<Telemetry> {
   /**
    * Stores measurements that were requested at `sentAt`, and made `ageMs` before that. Null means that the cloud has
    * none, which counts only for a sonic that has never measured. The values are shown if neither the request nor the
-   * measurement is too long ago.
+   * measurement is too long ago. Returns whether this changes what is shown.
    */
-  setMeasured(id: string, telemetry: Telemetry | null, sentAt: number, ageMs: number, maxAgeMs: number) {
-    if (telemetry === null) return { isPresent: false, isNews: !this.of(id) && this.set(id, null, sentAt) };
+  setMeasured(
+    id: string,
+    telemetry: Telemetry | null,
+    sentAt: number,
+    ageMs: number,
+    maxAgeMs: number,
+  ): boolean {
+    if (telemetry === null) return !this.of(id) && this.set(id, null, sentAt);
     // A sonic measures once a minute, and its values are read once a minute. So even a normal value can be two minutes
     // old.
     const maxMeasuredMs = Math.max(maxAgeMs, 3 * measuringIntervalMs);
@@ -106,7 +111,7 @@ export class TelemetryTable extends DetailTable<Telemetry> {
     else this.#silentIds.add(id);
     if (isPresent) this.#expiresAt.set(id, sentAt + Math.min(maxAgeMs, maxMeasuredMs - ageMs));
     else this.#expiresAt.delete(id);
-    return { isPresent, isNews: this.set(id, isPresent ? telemetry : withoutValues(telemetry), sentAt) };
+    return this.set(id, isPresent ? telemetry : withoutValues(telemetry), sentAt);
   }
 
   /** Drops the values that are too old at `now`; returns the ids of their sonics. */
@@ -133,9 +138,9 @@ export class TelemetryTable extends DetailTable<Telemetry> {
     return super.drop();
   }
 
-  override forget(id: string): boolean {
+  override forget(id: string): void {
     this.#silentIds.delete(id);
     this.#expiresAt.delete(id);
-    return super.forget(id);
+    super.forget(id);
   }
 }

@@ -14,7 +14,7 @@ import {
   placeOfIncident,
   possibleAt,
 } from './incidentPlaces.ts';
-import { type Reading, Table } from './table.ts';
+import { type Reading, type ReadonlyTable, Table } from './table.ts';
 
 /** What happened to an incident that this bridge shows. */
 export interface IncidentEvent {
@@ -74,6 +74,11 @@ export class OpenIncidents {
     return { before, after, events };
   }
 
+  /** The open incidents of the account, shown or not. */
+  get list(): ReadonlyTable<Incident> {
+    return this.#table;
+  }
+
   /** The record of an open incident; null if this bridge does not show it. */
   get(id: string): Incident | null {
     const place = this.#now.places.get(id);
@@ -83,19 +88,6 @@ export class OpenIncidents {
   /** The ids of the open incidents that this bridge shows. */
   get ids(): string[] {
     return [...this.#now.places.values()].flatMap(({ record, isShown }) => (isShown ? record.id : []));
-  }
-
-  /** Whether the incident is open in the account, shown or not. */
-  isOpen(id: string): boolean {
-    return this.#table.has(id);
-  }
-
-  get isComplete(): boolean {
-    return this.#table.isComplete;
-  }
-
-  isReadSince(at: number): boolean {
-    return this.#table.isReadSince(at);
   }
 
   get areKnown(): boolean {

@@ -228,13 +228,13 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /**
    * Stores a sonic's telemetry that was read now and measured `ageMs` ago. Null means that the cloud has none. The values
-   * are shown for `maxAgeMs`, unless they were measured too long ago. Returns whether they are shown.
+   * are shown for `maxAgeMs`, unless they were measured too long ago.
    */
   setTelemetry(sonicId: string, telemetry: Telemetry | null, ageMs = 0, maxAgeMs = 0): void {
     if (!this.#isShown('sonic', sonicId)) return;
     const table = this.#telemetry(this.isWifi(sonicId));
     const now = this.#clock.monotonic();
-    const { isNews } = table.setMeasured(sonicId, telemetry, now, ageMs, maxAgeMs);
+    const isNews = table.setMeasured(sonicId, telemetry, now, ageMs, maxAgeMs);
     const at = telemetry && restedAt(telemetry, ageMs, this.#clock.now());
     const { rested } = this.#account.kept;
     const isRest = at !== null && at > (rested.get(sonicId) ?? 0);
@@ -487,17 +487,17 @@ export class Store extends EventEmitter<StoreEvents> {
   /** Whether each list was once read completely. From then on, a record that is not in the store is not in the cloud. */
   get isComplete(): boolean {
     const { property, signal, sonic } = this.devices;
-    return [property, signal, sonic, this.incidents].every(({ isComplete }) => isComplete);
+    return [property, signal, sonic, this.incidents.list].every(({ isComplete }) => isComplete);
   }
 
   /** Whether the account has the device or the open incident, also if it is not shown. */
   has(kind: PlannedKind, id: string): boolean {
-    return kind === 'incident' ? this.incidents.isOpen(id) : this.devices[kind].has(id);
+    return kind === 'incident' ? this.incidents.list.has(id) : this.devices[kind].has(id);
   }
 
   /** Whether the list of that kind was read completely by requests that were sent since then. */
   isReadSince(kind: PlannedKind, at: number): boolean {
-    return (kind === 'incident' ? this.incidents : this.devices[kind]).isReadSince(at);
+    return (kind === 'incident' ? this.incidents.list : this.devices[kind]).isReadSince(at);
   }
 
   /** Whether it was also once known where each device is, so that only those are hidden that must be. */

@@ -679,7 +679,7 @@ describe('a selection of properties', () => {
     const leaks = ['kitchen', 'shed'].map((id) => incident(`leak-${id}`, { sonic_id: id }));
     expect(eventsOf(() => store.replaceIncidents(complete(leaks)))).toEqual([]);
     expect(store.incidents.get('leak-kitchen')).toBeNull();
-    expect(leaks.map(({ id }) => store.incidents.isOpen(id))).toEqual([true, true]);
+    expect(leaks.map(({ id }) => store.has('incident', id))).toEqual([true, true]);
 
     const kitchen = { ...sonic('kitchen', null), property_id: 'home' };
     const shed = { ...sonic('shed', null), property_id: 'shop' };
@@ -695,7 +695,7 @@ describe('a selection of properties', () => {
     expect(eventsOf(() => store.replaceIncidents(complete([])))).toMatchObject([
       { event: 'incident_closed' },
     ]);
-    expect(leaks.map(({ id }) => store.incidents.isOpen(id))).toEqual([false, false]);
+    expect(leaks.map(({ id }) => store.has('incident', id))).toEqual([false, false]);
   });
 
   it.each([
@@ -712,7 +712,7 @@ describe('a selection of properties', () => {
     expect(new Set(gone.map(({ event }) => event))).toEqual(new Set(['device_removed']));
     expect([store.ids('signal'), store.ids('sonic'), store.ids('incident')]).toEqual([[], [], []]);
     expect(store.takeDirty().incident).toEqual(new Set(['leak']));
-    expect(store.incidents.isOpen('leak')).toBe(true);
+    expect(store.has('incident', 'leak')).toBe(true);
     expect(eventsOf(() => store.replaceIncidents(complete([leak])))).toEqual([]);
   });
 
@@ -749,10 +749,10 @@ describe('a selection of properties', () => {
     store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
     const elsewhere = [incident('leak', { sonic_id: 'shed' })];
     expect(eventsOf(() => store.replaceIncidents({ ...complete(elsewhere), isComplete: false }))).toEqual([]);
-    expect([store.ids('incident'), store.incidents.isOpen('leak')]).toEqual([[], true]);
+    expect([store.ids('incident'), store.has('incident', 'leak')]).toEqual([[], true]);
     expect(store.sonicView('kitchen')?.incidents).toEqual([]);
     expect(eventsOf(() => store.replaceIncidents(complete(elsewhere)))).toEqual([]);
-    expect(store.incidents.isOpen('leak')).toBe(true);
+    expect(store.has('incident', 'leak')).toBe(true);
   });
 
   it('says that an incident closed whose signal the list of its property misses', () => {
