@@ -1,6 +1,8 @@
+import { brotliDecompressSync, unzipSync } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
+import { errorCode } from '../base/systemErrors.ts';
 import { version } from '../base/version.ts';
 import { type Connections, connectionsTo } from './connections.ts';
 import { GivenUp } from './deadline.ts';
@@ -119,15 +121,12 @@ export class Http {
     };
     if (status === null) throw failure(isSent ? 'without an answer' : 'while connecting');
     const header = (name: string) => [headers[name]].flat()[0] ?? null;
-    if (error !== null) {
-      return { status, header, body: Buffer.concat(chunks), bodyProblem: failure('within the answer') };
-    }
-    const coding = header('content-encoding') ?? 'identity';
-    // The request asks for none, and nobody was seen to send one.
-    const isPlain = coding.trim().toLowerCase() === 'identity';
-    const message = `the answer is compressed (content-encoding ${JSON.stringify(coding.slice(0, 40))})`;
-    const bodyProblem = isPlain ? null : new CloudError('unreadable', request.operation, message);
-    return { status, header, body: isPlain ? Buffer.concat(chunks) : Buffer.alloc(0), bodyProblem };
+    const coding = header('content-encoding') ?? '';
+    const whole = unpacked(request.operation, coding, Buffer.concat(chunks), answer.maxBytes);
+    const isWhole = !(whole instanceof CloudError);
+    const body = isWhole ? whole : Buffer.alloc(0);
+    const problem = isWhole ? null : whole;
+    return { status, header, body, bodyProblem: error === null ? problem : failure('within the answer') };
   }
 }
 
@@ -139,6 +138,27 @@ function headersOf(request: HttpRequest, token: string | null): Record<string, s
     ...(token === null ? {} : { authorization: `Bearer ${token}` }),
     ...(request.body === null ? {} : { 'content-type': 'application/json' }),
   };
+}
+
+const decompressors: ReadonlyMap<string, typeof unzipSync> = new Map([
+  ['gzip', unzipSync],
+  ['x-gzip', unzipSync],
+  ['deflate', unzipSync],
+  ['br', brotliDecompressSync],
+]);
+
+/** The body without its coding. The request names no coding, but some proxies compress every answer. */
+function unpacked(operation: string, named: string, body: Buffer, maxBytes: number): Buffer | CloudError {
+  const coding = named.trim().toLowerCase();
+  if (coding === '' || coding === 'identity' || body.length === 0) return body;
+  try {
+    const whole = decompressors.get(coding)?.(body, { maxOutputLength: maxBytes });
+    if (whole) return whole;
+  } catch (error) {
+    if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE') return tooLarge(operation, maxBytes);
+  }
+  const message = `the answer is compressed (content-encoding ${JSON.stringify(coding.slice(0, 40))})`;
+  return new CloudError('unreadable', operation, message);
 }
 
 /** A handler of undici: its `request` is much slower, and has no place for the gate. */

@@ -171,7 +171,10 @@ function asCount(value: number | null): number | null {
 }
 
 /** Keys under which services put their error messages, the plainest first. */
-const messageKeys = ['message', 'detail', 'error', 'description', 'msg', 'reason', 'title'];
+const messageKeys = [
+  ...['message', 'detail', 'error', 'error_description'],
+  ...['description', 'msg', 'reason', 'title'],
+];
 const maxMessages = 5;
 
 /** The messages in the body of an error, in any usual shape: `message`, `errors[].detail`, `errors.{field}[]`. */

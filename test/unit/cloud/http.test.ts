@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:tls';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { Deadline, GivenUp } from '../../../src/cloud/deadline.ts';
@@ -134,6 +134,14 @@ describe('a good answer', () => {
       expect(await send(http)).toMatchObject({ status: 200, body: '{}', bodyProblem: null });
     }
     expect(heard.connections).toBe(1);
+  });
+
+  it.each([
+    ['gzip', gzipSync('{}')],
+    ['Deflate', deflateSync('{}')],
+    ['br', brotliCompressSync('{}')],
+  ])('is unpacked if somebody has packed it, which nobody asked for: %s', async (coding, bytes) => {
+    expect(await packed(coding, bytes)).toMatchObject({ status: 200, body: '{}', bodyProblem: null });
   });
 });
 
@@ -338,14 +346,23 @@ describe('nonsense', () => {
     expect(bodyProblem?.kind).toBe('unreadable');
   });
 
-  it('is reported if it is compressed, which nobody asked for', async () => {
-    const coding = 'gzip';
-    const { status, body, bodyProblem } = await packed(coding, gzipSync('{}'));
+  it.each([
+    ['gzip', Buffer.from('{}')],
+    ['zstd', Buffer.from('{}')],
+    ['constructor', Buffer.from('{}')],
+  ])('is reported if its packing cannot be undone: %s', async (coding, bytes) => {
+    const { status, body, bodyProblem } = await packed(coding, bytes);
     expect([status, body]).toEqual([200, '']);
     expect(bodyProblem).toMatchObject({
       kind: 'unreadable',
       message: `the answer is compressed (content-encoding "${coding}")`,
     });
+  });
+
+  it('is cut where it would be huge once it is unpacked', async () => {
+    const { body, bodyProblem } = await packed('gzip', gzipSync(Buffer.alloc(16 * 1024 * 1024 + 1)));
+    expect(body).toBe('');
+    expect(bodyProblem?.message).toBe('the answer was cut off: it is larger than 16777216 bytes');
   });
 
   it('is reported if its headers are too long', async () => {
