@@ -103,8 +103,6 @@ export class Oracle {
     { readonly at: number; readonly lists: number; readonly most: number }
   >();
   readonly #refused = new Map<string, number>();
-  /** Topics that were refused when the connection began, until the broker accepts a message there. */
-  #sentAgain = new Set<string>();
   /** Topics of the bridge on which another client wrote the last message. */
   readonly #forged = new Set<string>();
   #healthRefusedAt = 0;
@@ -138,8 +136,7 @@ export class Oracle {
       bounds: () => this.#bounds,
       isOurs: (topic) => topic.startsWith(`${this.#base}/`),
       isOfOtherAccount: (id) => this.isOfOtherAccount(id),
-      isRefused: (topic) =>
-        this.#refused.has(topic) || (this.#sentAgain.has(topic) && time.now - this.#linkedSince < 10_000),
+      isRefused: (topic) => this.#refused.has(topic),
       isForged: (topic) => this.#forged.has(topic),
       isMisled: (source) => this.isMisled(source),
       areIncidentsUnread: () =>
@@ -148,7 +145,6 @@ export class Oracle {
         [...this.#incidentsInDoubt].flatMap(([id, { at, lists, most }]) =>
           time.now - at < slackMs || lists < most ? [id] : [],
         ),
-      isBeingDeleted: (id) => !history.latest.has(id) && time.now - this.#linkedSince < 10_000,
       isTravelling: (id, shown) => this.#isTravelling(id, shown),
       countCheck: (check) => this.#count(check),
       reportViolation: (words) => this.#violated(words),
@@ -326,7 +322,6 @@ export class Oracle {
     handedOver: () => {},
     taken: (topic, payload, retain) => {
       this.#refused.delete(topic);
-      this.#sentAgain.delete(topic);
       this.#forged.delete(topic);
       this.#checkHealth();
       if (!retain) return;
@@ -360,7 +355,6 @@ export class Oracle {
       if (isLinked && !this.#isLinked) this.#linkedSince = this.#options.time.now;
       this.#isLinked = isLinked;
       // The bridge sends refused messages again on the next connection.
-      if (isLinked) this.#sentAgain = new Set(this.#refused.keys());
       if (isLinked) this.#refused.clear();
     },
   };

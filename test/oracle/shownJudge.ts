@@ -43,11 +43,6 @@ export interface ShownContext {
   isOfOtherAccount(id: string): boolean;
   /** Whether the broker refused the bridge's last message on this topic. */
   isRefused(topic: string): boolean;
-  /**
-   * Whether the device no longer exists, and the bridge is deleting its messages because a connection has
-   * just begun.
-   */
-  isBeingDeleted(id: string): boolean;
   /** Whether another client wrote the last message on this topic. */
   isForged(topic: string): boolean;
   /** Whether the bridge has recently received wrong data from this schedule. */
@@ -161,7 +156,7 @@ export class ShownJudge {
     if (state === null || state === '' || !this.#entities.isAvailable(entity)) return;
     const rule = this.#ruleFor(entity);
     if (rule === null || !this.#context.isOurs(stateTopic)) return;
-    if (this.#context.isOfOtherAccount(id) || this.#context.isBeingDeleted(id)) return;
+    if (this.#context.isOfOtherAccount(id)) return;
     const { countCheck, reportViolation, bounds, isMisled } = this.#context;
     const { source } = rule;
     const maxAgeMs = bounds().maxAgeMs[source];

@@ -127,10 +127,6 @@ export class Moment implements WorldView {
     return JSON.stringify([...this.#propertyOf, ...things]);
   }
 
-  has(id: string): boolean {
-    return this.properties.has(id) || this.signals.has(id) || this.thingsById.has(id);
-  }
-
   /** Whether the radio link of a sonic and the cloud link of its hub are up. */
   isReachable(id: string): boolean {
     const sonic = this.things.get(id);
