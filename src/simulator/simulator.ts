@@ -6,7 +6,7 @@ import { seededRandom } from './random.ts';
 import { startRandomEvents } from './randomEvents.ts';
 import { createCloudServer, RequestLog } from './server.ts';
 import { Sessions } from './sessions.ts';
-import { type Delivery, Webhooks } from './webhooks.ts';
+import { callWebhooks } from './webhooks.ts';
 import { World } from './world.ts';
 
 export interface SimulatorOptions {
@@ -63,7 +63,6 @@ export class Simulator {
   readonly #world: World;
   readonly #sessions: Sessions;
   readonly #faults: Faults;
-  readonly #webhooks: Webhooks;
   readonly #tokenLifetimeMs: number;
   /** Added to the monotonic time, it gives the world's time, which therefore never jumps. */
   readonly #epochMs: number;
@@ -88,7 +87,7 @@ export class Simulator {
     this.#tokenLifetimeMs = tokenLifetimeMs;
     this.#sessions = new Sessions(email, password, tokenLifetimeMs, () => this.#now());
     this.#faults = new Faults(seededRandom(seed + 2), () => this.#now());
-    this.#webhooks = new Webhooks(this.#world, options.signingSecret, this.#stopping.signal);
+    callWebhooks(this.#world, options.signingSecret, this.#stopping.signal);
     if (happenings) happenings(this.#world);
     else if (!quiet) startRandomEvents(this.#world, seededRandom(seed + 3), speed);
     this.setFaults(options.faults ?? []);
@@ -132,10 +131,6 @@ export class Simulator {
   get world(): World {
     this.#world.timeline.runUntil(this.#now());
     return this.#world;
-  }
-
-  get deliveries(): readonly Delivery[] {
-    return this.#webhooks.deliveries;
   }
 
   /** Validates a request and carries it out, without a socket, and without the faults of the server. */

@@ -192,7 +192,6 @@ describe('a delivery to the webhook', () => {
     // The cloud delivers it to the registered address.
     world.openIncident({ type: 'water_presence_detected', sonicId: sonic });
     await bridge.untilJson(`sonic/${sonic}/incidents`, ({ open }) => open.water_presence_detected !== null);
-    expect(cloud.deliveries).toEqual([{ url: publicUrl, event: 'incident.created', status: 202 }]);
     expect(polls()).toBe(before + 1);
     const lie = JSON.stringify({ type: 'incident.created', data: { incident_type: 'low_temperature' } });
     const deliver = () => httpRequest(publicUrl, { method: 'POST', body: lie, headers: sign(lie) });
