@@ -22,6 +22,9 @@ export const deviceShare = 0.9;
 /** How far commands may exceed the budget, as a share of it. After that, commands that can wait should wait. */
 const overdraftShare = 0.25;
 
+/** After this many lists in a row a waiting device has its turn, so that lists never use up the whole budget. */
+const maxListsInARow = 3;
+
 const minuteMs = 60_000;
 
 export function readSlots(maxConcurrency: number): number {
@@ -51,6 +54,7 @@ export class RequestQueue {
     device: new Set(),
   };
   readonly #inFlight: Record<Priority, number> = { valve: 0, command: 0, list: 0, device: 0 };
+  #listsInARow = 0;
   /** When the polls and the commands of the last minute were sent, the oldest first, in ms of the monotonic clock. */
   readonly #polledAt: number[] = [];
   readonly #commandedAt: number[] = [];
@@ -130,10 +134,13 @@ export class RequestQueue {
       urgent.start(priority);
       return true;
     }
-    const priority = this.#next('list') ? 'list' : 'device';
+    const isTurnOfDevice = this.#next('device') && this.#listsInARow >= maxListsInARow;
+    const priority = this.#next('list') && !isTurnOfDevice ? 'list' : 'device';
     const poll = this.#next(priority);
-    const waitMs = poll ? this.#waitMs(priority) : Number.POSITIVE_INFINITY;
+    // In its turn, a device may use the share of the lists.
+    const waitMs = poll ? this.#waitMs(isTurnOfDevice ? 'list' : priority) : Number.POSITIVE_INFINITY;
     if (poll && waitMs <= 0) {
+      this.#listsInARow = priority === 'list' ? this.#listsInARow + 1 : 0;
       this.#polledAt.push(now);
       poll.start(priority);
       return true;

@@ -2,10 +2,28 @@ import { listNames } from '../base/listNames.ts';
 import { nearest } from '../base/nearest.ts';
 import { incidentName } from '../entities/incidents.ts';
 import { isTimezone } from '../model/calendar.ts';
+import type { HealthStatus } from '../model/devices.ts';
 import { isAboutHub, isTypeUnknown } from '../model/incidents.ts';
-import type { RefusedDevices } from '../polling/perDevice.ts';
+import type { RefusedDevices } from '../polling/pollParts.ts';
 import type { Store } from '../store/store.ts';
-import type { Finding } from './checks.ts';
+
+/** A half of the bridge. */
+export type SideName = 'cloud' | 'broker';
+
+/** One problem, or one piece of information. */
+export interface Finding {
+  /** What happened, what it means and what to do, in short sentences without the last full stop. */
+  readonly message: string;
+  /** The same text for each occurrence of one problem, and another text for another problem; by default the message. */
+  readonly key?: string;
+  /** Replaces the status of the check. */
+  readonly status?: HealthStatus;
+  readonly stops?: SideName | undefined;
+  /** Whether the log waits, because the problem may end soon, or become an outage that has its own line. */
+  readonly isBrief?: boolean;
+  /** Why the cloud's data cannot be read at all, for the log. */
+  readonly outage?: string;
+}
 
 // Problems of the account as a whole. `isAsked` says whether the properties and each property's list of hubs were read
 // once.

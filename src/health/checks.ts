@@ -6,12 +6,18 @@ import { type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { Rejection } from '../cloud/session.ts';
 import { type HealthStatus, isSonicReachable } from '../model/devices.ts';
 import { type PollName, pollNames, pollTable, vitalPolls } from '../model/polls.ts';
-import type { RefusedDevices } from '../polling/perDevice.ts';
+import type { RefusedDevices } from '../polling/pollParts.ts';
 import { incompleteKey, type PollFailure } from '../polling/pollProblem.ts';
 import { type StatusByPoll, wasPolled } from '../polling/pollStatus.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
-import { accountProblems, pauseProblems, refusedValves } from './accountProblems.ts';
+import {
+  accountProblems,
+  type Finding,
+  pauseProblems,
+  refusedValves,
+  type SideName,
+} from './accountProblems.ts';
 import type { Announcers } from './announcers.ts';
 import type { OtherBridges } from './otherBridges.ts';
 
@@ -48,21 +54,6 @@ export interface HealthFacts {
   readonly httpProblem: string | null;
 }
 
-/** One problem, or one piece of information. */
-export interface Finding {
-  /** What happened, what it means and what to do, in short sentences without the last full stop. */
-  readonly message: string;
-  /** The same text for each occurrence of one problem, and another text for another problem; by default the message. */
-  readonly key?: string;
-  /** Replaces the status of the check. */
-  readonly status?: HealthStatus;
-  readonly stops?: Check['stops'];
-  /** Whether the log waits, because the problem may end soon, or become an outage that has its own line. */
-  readonly isBrief?: boolean;
-  /** Why the cloud's data cannot be read at all, for the log. */
-  readonly outage?: string;
-}
-
 type Find = (facts: HealthFacts) => string | Finding | null | readonly (string | Finding)[];
 
 export interface Check {
@@ -70,7 +61,7 @@ export interface Check {
   /** The status of the bridge while the check finds something; `ok` for information. */
   readonly status: HealthStatus;
   /** The side of the bridge that is not ready meanwhile. */
-  readonly stops?: 'cloud' | 'broker' | undefined;
+  readonly stops?: SideName | undefined;
   /** False if another part logs it. */
   readonly isLogged?: false;
   readonly find: Find;

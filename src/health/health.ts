@@ -1,7 +1,8 @@
 import { joinSentences } from '../base/joinSentences.ts';
 import { type HealthStatus, healthStatuses } from '../model/devices.ts';
 import { pollNames } from '../model/polls.ts';
-import { type Check, checks, type Finding, type HealthFacts, maxShown } from './checks.ts';
+import type { Finding } from './accountProblems.ts';
+import { type Check, checks, type HealthFacts, maxShown } from './checks.ts';
 
 /** What a check has found. */
 export type HealthProblem = Omit<Check, 'find'> & Finding & { readonly key: string };

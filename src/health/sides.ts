@@ -1,11 +1,10 @@
 import type { Connection } from '../broker/connection.ts';
-import type { BridgeFacts, Side } from '../model/devices.ts';
+import type { BridgeFacts, HealthStatus, Side } from '../model/devices.ts';
 import { type PollName, pollNames, pollTable, vitalPolls } from '../model/polls.ts';
 import { decidingPoll, type StatusByPoll, wasPolled } from '../polling/pollStatus.ts';
 import type { Store } from '../store/store.ts';
 import { readingReason, waitingReason } from './checks.ts';
 import { type HealthProblem, type HealthReport, reasonOf } from './health.ts';
-import type { HealthMonitor } from './healthMonitor.ts';
 
 /** The reason if the cloud's data is unavailable although nothing has failed. */
 export const staleReason = 'No fresh data from the cloud';
@@ -60,7 +59,7 @@ export function brokerSide(
 
 /** The facts about the bridge in the headline, except those about the broker. */
 export function cloudFacts(
-  { cloud, status }: HealthMonitor,
+  { cloud, status }: { readonly cloud: Side; readonly status: HealthStatus | null },
   polls: StatusByPoll,
   store: Pick<Store, 'isResolved'>,
 ): Omit<BridgeFacts, 'broker'> {

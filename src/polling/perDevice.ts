@@ -6,27 +6,8 @@ import { type CloudDeviceKind, kindLabels } from '../model/devices.ts';
 import type { PollName } from '../model/polls.ts';
 import type { ReadonlyDetails } from '../store/details.ts';
 import type { Store } from '../store/store.ts';
-import type { PollParts, PollRun } from './pollParts.ts';
+import { type DeviceOperation, deviceOperations, drops, type PollParts, type PollRun } from './pollParts.ts';
 import { type PollProblem, toProblem } from './pollProblem.ts';
-
-/** The operations that read a single device, each with how to remove its data from the store. */
-const drops = {
-  read_hub: (store: Store) => store.drop('hubs'),
-  read_telemetry: (store: Store) => store.dropTelemetry(),
-  read_wifi_telemetry: (store: Store) => store.dropTelemetry(true),
-  read_daily_usage: (store: Store) => store.drop('usage'),
-  read_pressure_tests: (store: Store) => store.drop('pressureTests'),
-};
-
-type DeviceOperation = keyof typeof drops;
-const operations = Object.keys(drops) as DeviceOperation[];
-
-/** By operation: the devices that the cloud refuses to show to this account. */
-export type RefusedDevices = Readonly<Record<DeviceOperation, Set<string>>>;
-
-export function noneRefused(): RefusedDevices {
-  return Object.fromEntries(operations.map((each) => [each, new Set<string>()])) as RefusedDevices;
-}
 
 /** A request that is sent for each device. Times are ms of the monotonic clock. */
 export interface DeviceQuery {
@@ -129,7 +110,7 @@ export function unknownFirst(store: Store, table: ReadonlyDetails<object>): stri
 
 /** Removes the data of operations that are switched off. Otherwise entities would appear and vanish at the start. */
 export function dropUnavailable(client: CloudClient, store: Store): void {
-  for (const operation of operations) {
+  for (const operation of deviceOperations) {
     if (!client.isOffered(operation)) drops[operation](store);
   }
 }

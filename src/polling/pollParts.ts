@@ -4,8 +4,26 @@ import type { CloudClient } from '../cloud/client.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 import type { LocalDays } from './localDays.ts';
-import type { RefusedDevices } from './perDevice.ts';
 import type { PollStatuses } from './pollStatus.ts';
+
+/** The operations that read a single device, each with how to remove its data from the store. */
+export const drops = {
+  read_hub: (store: Store) => store.drop('hubs'),
+  read_telemetry: (store: Store) => store.dropTelemetry(),
+  read_wifi_telemetry: (store: Store) => store.dropTelemetry(true),
+  read_daily_usage: (store: Store) => store.drop('usage'),
+  read_pressure_tests: (store: Store) => store.drop('pressureTests'),
+};
+
+export type DeviceOperation = keyof typeof drops;
+export const deviceOperations = Object.keys(drops) as DeviceOperation[];
+
+/** By operation: the devices that the cloud refuses to show to this account. */
+export type RefusedDevices = Readonly<Record<DeviceOperation, Set<string>>>;
+
+export function noneRefused(): RefusedDevices {
+  return Object.fromEntries(deviceOperations.map((each) => [each, new Set<string>()])) as RefusedDevices;
+}
 
 /** A run of a poll. */
 export interface PollRun {

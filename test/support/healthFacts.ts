@@ -1,6 +1,6 @@
 import type { HealthFacts } from '../../src/health/checks.ts';
 import { byPoll } from '../../src/model/polls.ts';
-import { noneRefused } from '../../src/polling/perDevice.ts';
+import { noneRefused } from '../../src/polling/pollParts.ts';
 import type { PollFailure } from '../../src/polling/pollProblem.ts';
 import { neverPolled, type PollStatus } from '../../src/polling/pollStatus.ts';
 import { Store } from '../../src/store/store.ts';

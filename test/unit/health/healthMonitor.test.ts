@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { expect, it, onTestFinished } from 'vitest';
 import { HealthMonitor, type HealthParts } from '../../../src/health/healthMonitor.ts';
 import { byPoll, type PollName, pollNames } from '../../../src/model/polls.ts';
-import { noneRefused } from '../../../src/polling/perDevice.ts';
+import { noneRefused } from '../../../src/polling/pollParts.ts';
 import { neverPolled, type PollStatus } from '../../../src/polling/pollStatus.ts';
 import { StateFile } from '../../../src/state/stateFile.ts';
 import { Store } from '../../../src/store/store.ts';
