@@ -207,9 +207,9 @@ export const sendingMutations: readonly Mutation[] = [
   },
   {
     promise: 'two spellings of an id are one valve',
-    file: valveQueue,
-    text: 'const valve = idKey(id);',
-    replacement: 'const valve = id;',
+    file: 'src/model/ids.ts',
+    text: 'return super.set(id.toLowerCase(), value);',
+    replacement: 'return super.set(id, value);',
     tests: valveQueueTests,
   },
   {

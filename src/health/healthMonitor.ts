@@ -206,7 +206,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       // Perhaps nothing has failed, and the requests still wait.
       const { failure } = records[decidingPoll(records) ?? 'sonics'];
       const cause = isAnswered(failure) ? '' : `: ${failure?.message}`;
-      this.#parts.log.warn(`${staleReason}${cause}. Entities are now unavailable`);
+      this.#parts.log.warn(`No fresh data from the cloud${cause}. Entities are now unavailable`);
       // If the whole cloud is unreachable, that explains more than the failure of one list.
       const outage = problems.find((problem) => problem.outage !== undefined);
       this.emit('event', 'cloud_offline', { reason: outage?.message ?? `${staleReason}${cause}` });

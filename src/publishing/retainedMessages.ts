@@ -4,7 +4,7 @@ import { isSafeId } from '../cloud/decoders.ts';
 import { isCommandPath } from '../homeassistant/command.ts';
 import { documentPaths, readDiscovery, type Target, type Topics } from '../homeassistant/topics.ts';
 
-export const maxTopicsAtOnce = 100;
+const maxTopicsAtOnce = 100;
 
 /**
  * Reads the retained messages under these filters. `found` is called for each message. Unless `isEnough` returns true

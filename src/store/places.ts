@@ -25,7 +25,7 @@ export interface DeviceLists {
   readonly wifi: ReadonlyMap<string, true>;
 }
 
-export interface Place {
+interface Place {
   readonly id: string;
   /** Null if it is not known. In an account with one property it is that one. */
   readonly propertyId: string | null;
@@ -37,7 +37,7 @@ export interface Place {
   readonly isShown: boolean;
 }
 
-export interface SonicPlace extends Place {
+interface SonicPlace extends Place {
   readonly isWifi: boolean;
   /** Its signal; null if it is on Wi-Fi or names none. */
   readonly hub: string | null;
@@ -48,7 +48,7 @@ export interface SonicPlace extends Place {
   readonly soughtSince: number | null;
 }
 
-export interface Contents {
+interface Contents {
   readonly signals: string[];
   readonly sonics: string[];
 }

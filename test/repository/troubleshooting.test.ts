@@ -61,7 +61,7 @@ describe('what the program says', () => {
     expect(files('…: …. Retrying')).toEqual(['base/outageLog.ts']);
     expect(files('no such host')).toEqual(['base/systemErrors.ts']);
     expect(files('Stopping')).toEqual(['cli/run.ts']);
-    expect(files('Waiting for the cloud to answer')).toEqual(['health/health.ts']);
+    expect(files('Waiting for the cloud to answer')).toEqual(['health/checks.ts']);
   });
 
   it('is not what only level debug has', () => {
