@@ -76,5 +76,25 @@ export function connectionsTo({ url, proxy }: Way, count: number, connectTimeout
  * freed while OpenSSL still uses it, which ends the process.
  */
 function inTurnOfItsOwn(connect: buildConnector.connector): buildConnector.connector {
-  return (options, callback) => connect(options, (...outcome) => void setImmediate(callback, ...outcome));
+  return (options, callback) =>
+    connect(options, (...outcome) => {
+      if (outcome[1]) passOverContinue(outcome[1]);
+      void setImmediate(callback, ...outcome);
+    });
+}
+
+const continueLine = Buffer.from('HTTP/1.1 100 ');
+
+/**
+ * Some servers and proxies send `100 Continue` before the answer. undici ends the connection then, but skips other interim
+ * answers, so 100 is read as 103.
+ */
+function passOverContinue(socket: Socket): void {
+  const read = socket.read.bind(socket);
+  socket.read = (size?: number) => {
+    const chunk: unknown = read(size);
+    if (Buffer.isBuffer(chunk) && chunk.subarray(0, continueLine.length).equals(continueLine))
+      chunk.write('103', 9, 'latin1');
+    return chunk;
+  };
 }

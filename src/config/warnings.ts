@@ -33,6 +33,12 @@ export function configWarnings(config: Config, { foreign }: Pick<Environment, 'f
         `${path} contains \${…}, which is not replaced. Set the variable ${variableOf(path)} instead`,
       );
     }
+    if (/^[“”„‟‘’‚«»]|[“”„‟‘’‚«»]$/.test(value)) {
+      warn(
+        path,
+        `${path} has typographic quotes, which count as part of it. Remove them, or write " instead`,
+      );
+    }
   }
   for (const option of shortSecrets(config)) {
     // A cloud on this machine is a simulated one, which has no secrets.

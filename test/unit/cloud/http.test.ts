@@ -125,9 +125,9 @@ describe('a good answer', () => {
     expect(heard.text).not.toMatch(/content-type/);
   });
 
-  it('may begin with an interim one', async () => {
+  it.each(['100 Continue', '103 Early Hints'])('may begin with an interim one: %s', async (interim) => {
     const { port, heard } = await serve(
-      answering(reply('103 Early Hints') + reply('200 OK\r\nContent-Length: 2', '{}')),
+      answering(reply(interim) + reply('200 OK\r\nContent-Length: 2', '{}')),
     );
     const http = connect(`http://127.0.0.1:${port}`, 1);
     for (let count = 0; count < 2; count++) {

@@ -38,6 +38,7 @@ it.each([
   ['a short password of the account', { password: 'secret' }, {}, 'cloud.password'],
   ['a short password of the broker', {}, { username: 'me', password: 'mqtt' }, 'mqtt.password'],
   ['a variable that nothing replaces', { password: `pass-${'$'}{PW}` }, {}, 'cloud.password'],
+  ['typographic quotes', { password: '“correct horse”' }, {}, 'cloud.password'],
   ['a short password in an address', {}, { url: 'mqtts://me:mqtt@broker' }, 'mqtt.url'],
   ['any certificate', {}, { reject_unauthorized: false }, 'mqtt.reject_unauthorized'],
   ['an open broker', {}, { embedded: { enabled: true, host: '0.0.0.0' } }, 'mqtt.embedded'],
