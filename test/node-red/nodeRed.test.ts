@@ -304,9 +304,10 @@ describe('a request', () => {
     const { text } = await shownIn(nodeRed, 'Answer', /water_presence_detected/);
     expect(text).toContain(id);
     expect(nodeRed.debug.filter(({ name }) => name === 'Answer')).toHaveLength(1);
-    const asked = watcher.messages.find(({ topic }) => topic === 'sonic2mqtt/bridge/request/list_incidents');
-    expect(asked?.properties?.responseTopic).toBe('node-red/sonic2mqtt/answers');
-    expect(asked?.retain).toBe(false);
+    const isRequest = ({ topic }: { topic: string }) => topic === 'sonic2mqtt/bridge/request/list_incidents';
+    const asked = await watcher.waitForMessage(isRequest, { what: 'the request' });
+    expect(asked.properties?.responseTopic).toBe('node-red/sonic2mqtt/answers');
+    expect(asked.retain).toBe(false);
   });
 
   test('that is refused says why, and one that nobody answers ends', async () => {
