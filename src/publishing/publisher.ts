@@ -142,7 +142,9 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   publishNamed(): void {
     const { kept } = this.#parts.state;
     // An earlier version did not name incidents among the devices.
-    for (const id of knownIncidents(kept)) kept.devices.set(`incident/${id}`, true);
+    for (const key of knownIncidents(kept).map((id) => `incident/${id}`)) {
+      if (!kept.devices.isOfThisRun(key)) kept.devices.set(key, true);
+    }
     this.#isNamedWanted = true;
     this.#isSweepWanted = true;
     this.wake();
