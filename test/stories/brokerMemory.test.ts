@@ -30,6 +30,22 @@ describe('a broker', () => {
     home.bridge.kill();
   });
 
+  it('loses the message of an ended incident once, also if the disk cannot be written', async () => {
+    const home = await startHome();
+    const [sonicId = ''] = home.world.sonics.ids;
+    const { id } = home.world.openIncident({ type: 'long_flow_alert', sonicId });
+    await home.pass(minuteMs);
+    home.bridge.kill();
+    home.world.incidents.delete(id);
+    home.disk.fault = 'EROFS';
+    const from = home.messages.length;
+    await home.start();
+    await home.pass(6 * minuteMs);
+    const deletions = home.messages.slice(from).filter(({ topic }) => topic === `sonic2mqtt/incident/${id}`);
+    expect(deletions).toHaveLength(1);
+    home.bridge.kill();
+  });
+
   it('that shows only a part of what it keeps to a new bridge loses nothing by that', async () => {
     const home = await startHome();
     const before = pictureOf(home);
