@@ -64,6 +64,8 @@ const pause = z.object({ until: z.number(), leftMs: z.number().nonnegative(), is
 const file = z.looseObject({
   isBehind: z.boolean().catch(true).default(false),
   writtenAt: z.string().nullable().catch(null).default(null),
+  /** Whether no run has lost a pause that may still last. */
+  arePausesKnown: z.boolean().catch(false).default(true),
 });
 
 /** The values of the file are those of the map, by id. */
@@ -220,17 +222,20 @@ export function readSections(
 ): FileRead {
   const { success, data } = file.safeParse(jsonIn(text));
   if (!success) return { damaged: wanted, writtenAt: null };
-  const { isBehind, writtenAt } = data;
+  const { isBehind, writtenAt, arePausesKnown } = data;
   const isClockBehind = clock.now() < Date.parse(writtenAt ?? '') - maxClockErrorMs;
   const times = { isBehind, isClockBehind, monotonic: clock.monotonic() };
-  return { damaged: wanted.filter((name) => !kept[name].read(data[name], times)), writtenAt };
+  const damaged = wanted.filter((name) => !kept[name].read(data[name], times));
+  if (wanted.includes('pauses') && !damaged.includes('pauses')) kept.pauses.isKnown = arePausesKnown;
+  return { damaged, writtenAt };
 }
 
 /** All sections in the form of the file. `isBehind`: this run may read more water than it writes now. */
 export function storedSections(kept: Kept, isBehind: boolean, clock: Clock) {
   const times = { isBehind, isClockBehind: false, monotonic: clock.monotonic() };
   const stored = Object.entries(kept).map(([name, map]) => [name, map.write(times)] as const);
-  return { ...Object.fromEntries(stored), isBehind, writtenAt: new Date(clock.now()).toISOString() };
+  const writtenAt = new Date(clock.now()).toISOString();
+  return { ...Object.fromEntries(stored), isBehind, writtenAt, arePausesKnown: kept.pauses.isKnown };
 }
 
 function jsonIn(text: string): unknown {

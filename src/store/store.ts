@@ -28,7 +28,12 @@ import type { AcceptedSettings } from '../model/settings.ts';
 import { restedAt } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ValveAction } from '../model/valve.ts';
-import type { AskedCommand, CommandStatus, ValveRecord } from '../model/valveCommand.ts';
+import {
+  type AskedCommand,
+  type CommandStatus,
+  mayArriveMs,
+  type ValveRecord,
+} from '../model/valveCommand.ts';
 import { type Kept, newKept } from '../state/sections.ts';
 import { Account, type PlannedKind, plannedKinds } from './account.ts';
 import type { ReadonlyDetails, TelemetryTable } from './details.ts';
@@ -109,6 +114,9 @@ export class Store extends EventEmitter<StoreEvents> {
   readonly #gone = new Map<string, Property | Signal | Sonic>();
   #applianceCategories: ApplianceCategories['categories'] | null | undefined;
   readonly #pauses = new IdMap<ShownPause>();
+  /** The properties of the first complete list; null before it. An earlier run has paused no other property. */
+  #firstProperties: ReadonlyMap<string, true> | null = null;
+  readonly #createdAt: number;
   readonly #clock: Clock;
   #isAging = false;
   #cancelExpiry: () => void = () => {};
@@ -116,6 +124,7 @@ export class Store extends EventEmitter<StoreEvents> {
   constructor({ selection, kept = newKept(), clock }: StoreOptions) {
     super();
     this.#clock = clock;
+    this.#createdAt = clock.monotonic();
     const account = new Account(selection, kept, clock);
     this.#account = account;
     ({
@@ -218,6 +227,7 @@ export class Store extends EventEmitter<StoreEvents> {
         knownNotifications.setUnlessRefusedOnce(id, notifications, sentAt, apartMs),
     ];
     if (settings) this.emit('settingsRead', id, settings, sentAt);
+    if (settings) this.#settlePause(id, sentAt);
     this.#shows('property', id, isNews.includes(true));
   }
 
@@ -403,7 +413,8 @@ export class Store extends EventEmitter<StoreEvents> {
   /** The pause of a property's automatic shut-off, also if the property is not shown; undefined while it is not known. */
   pauseOf(propertyId: string): ShownPause | undefined {
     const { kept, settings } = this.#account;
-    const isNone = kept.pauses.isKnown || settings.of(propertyId)?.auto_shut_off === true;
+    const isNew = this.#firstProperties?.has(propertyId) === false;
+    const isNone = kept.pauses.isKnown || isNew || settings.of(propertyId)?.auto_shut_off === true;
     return this.#pauses.get(propertyId) ?? (isNone ? noPause : undefined);
   }
 
@@ -669,6 +680,21 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#settle();
   }
 
+  /**
+   * Ends the doubt about lost pauses once each property has shown its shut-off as on. A request of an earlier run may still
+   * turn it off for a while.
+   */
+  #settlePause(id: string, sentAt: number): void {
+    const { kept, settings, devices } = this.#account;
+    if (kept.pauses.isKnown || sentAt < this.#createdAt + mayArriveMs) return;
+    const pause = this.pauseOf(id);
+    if (pause) this.#pauses.set(id, pause);
+    const isSettled = (each: string) => this.#pauses.has(each) || settings.of(each) === null;
+    if (!devices.property.isComplete || !this.ids('property').every(isSettled)) return;
+    kept.pauses.isKnown = true;
+    void kept.pauses.saved();
+  }
+
   #expireTelemetry(): void {
     const now = this.#clock.monotonic();
     const tables = Object.values(this.#account.telemetry);
@@ -692,6 +718,8 @@ export class Store extends EventEmitter<StoreEvents> {
       );
     }
     filter.update(devices.property.records);
+    if (devices.property.isComplete)
+      this.#firstProperties ??= new IdMap(devices.property.ids.map((id) => [id, true]));
     this.#record('property', changes);
     this.#mayDevicesMove = true;
   }

@@ -444,9 +444,34 @@ describe('a pause and a state file', () => {
       reason: expect.stringContaining('A pause of the automatic shut-off may be lost with the state file'),
     });
     expect(home.text(`property/${home.propertyId}/pause`)).toBeUndefined();
+    // The next run has an intact file, and still does not know.
+    home.bridge.kill();
+    await home.start();
+    await home.pass(5 * minuteMs);
+    expect(home.json('bridge/health').status).toBe('degraded');
     home.world.settings.change(home.propertyId, on);
     await home.pass(2 * hourMs);
     expect([home.json('bridge/health').status, pause(), isOn()]).toEqual(['ok', none, true]);
+    home.world.settings.change(home.propertyId, off);
+    home.bridge.kill();
+    forgetTopics(home);
+    await home.start();
+    await home.pass(5 * minuteMs);
+    expect(home.json('bridge/health').status).toBe('ok');
+    home.bridge.kill();
+  });
+
+  it('that is lost everywhere is not of a property that was added later', async () => {
+    const { home } = await pausedHome();
+    home.bridge.kill();
+    for (const file of [path, `${path}.bak`]) lose(home, file, () => '{');
+    forgetTopics(home);
+    await home.start();
+    const { id } = home.world.addProperty();
+    home.world.settings.change(id, off);
+    await home.pass(2 * hourMs);
+    expect(home.json(`property/${id}/pause`)).toEqual(none);
+    expect(home.json('bridge/health').status).toBe('ok');
     home.bridge.kill();
   });
 });
