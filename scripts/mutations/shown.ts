@@ -1,446 +1,299 @@
-import type { Mutation } from './mutation.ts';
-
-const storeTests = ['test/unit/store/store.test.ts'];
-const valveTests = ['test/unit/model/valve.test.ts'];
-const healthTests = ['test/stories/health.test.ts'];
-const announcementTests = ['test/stories/announcements.test.ts'];
-const uncertainTests = ['test/stories/uncertain.test.ts'];
-const accountTests = ['test/unit/health/health.test.ts'];
+import { type Mutation, mistakesIn } from './mutation.ts';
 
 /** What is shown. */
 export const showingMutations: readonly Mutation[] = [
-  {
-    promise: 'a command that was sent when the process died is not shown as sent for ever',
-    file: 'src/store/valveRecords.ts',
-    text: "if (last.status !== 'sent') return;",
-    replacement: 'return;',
-    tests: ['test/unit/store/valveRecords.test.ts'],
-  },
-  {
-    promise: 'a failed command is shown until a newer one is confirmed',
-    file: 'src/store/valveRecords.ts',
-    text: "if (isFailure && (isWanted || status === 'refused')) {",
-    replacement: 'if (false) {',
-    tests: ['test/unit/store/valveRecords.test.ts'],
-  },
-  {
-    promise: 'what is in a property that is gone is not in the only one that is left',
-    file: 'src/store/places.ts',
-    text: 'const lost = known === null && was !== null && !property.has(was) ? was : null;',
-    replacement: 'const lost = null;',
-    tests: ['test/unit/store/store.test.ts'],
-  },
-  {
-    promise: 'a refused command is not confirmed by what was under way before a restart',
-    file: 'src/store/valveRecords.ts',
-    text: "Object.assign(obeyed, { status: 'confirmed'",
-    replacement: "Object.assign(entry.commands.at(-1) ?? {}, { status: 'confirmed'",
-    tests: ['test/unit/store/valveRecords.test.ts'],
-  },
-  {
-    promise: 'a movement is by a command only if one was at work',
-    file: 'src/store/movement.ts',
-    text: ' && from < until && ',
-    replacement: ' && ',
-    tests: ['test/unit/store/valveRecords.test.ts'],
-  },
-  {
-    promise: 'a movement that is found long after a command is nobody’s',
-    file: 'src/store/movement.ts',
-    text: ' && noticedAt < until + countsAsMoverMs;',
-    replacement: ';',
-    tests: ['test/unit/store/valveRecords.test.ts'],
-  },
-  {
-    promise: 'a pressure test is no closed valve',
-    file: 'src/model/valve.ts',
-    text: "if (word === 'pressure_test') return lastSettled;",
-    replacement: "if (word === 'pressure_test') return 'closed';",
-    tests: valveTests,
-  },
-  {
-    promise: 'an unknown word is no position',
-    file: 'src/model/valve.ts',
-    text: 'return shownByState.get(word) ?? null;',
-    replacement: 'return shownByState.get(word) ?? lastSettled;',
-    tests: valveTests,
-  },
-  {
-    promise: 'a requested close is not a closed valve',
-    file: 'src/model/valve.ts',
-    text: "['requested_closed', 'closing'],",
-    replacement: "['requested_closed', 'closed'],",
-    tests: valveTests,
-  },
-  {
-    promise: 'a command alone closes no valve',
-    file: 'src/model/valve.ts',
-    text: 'return movementOf[command.action];',
-    replacement: 'return targetOf[command.action];',
-    tests: storeTests,
-  },
-  {
-    promise: 'the word of the cloud stands over a command',
-    file: 'src/store/valves.ts',
-    text: 'return isOver && this.#accepted.delete(id);',
-    replacement: 'return false;',
-    tests: storeTests,
-  },
-  {
-    promise: 'what was read before a command says nothing of it',
-    file: 'src/store/valves.ts',
-    text: 'if (readAt < accepted.acceptedAt)',
-    replacement: 'if (false)',
-    tests: storeTests,
-  },
-  {
-    promise: 'a command is confirmed only by what was read since',
-    file: 'src/commands/valveQueue.ts',
-    text: '(store.devices.sonic.readAt(id) ?? sentAt) >= sentAt;',
-    replacement: 'true;',
-    tests: ['test/unit/commands/valveQueue.test.ts'],
-  },
-  {
-    promise: 'an answer that comes late does not undo a newer reading',
-    file: 'src/store/table.ts',
-    text: 'if (this.isOlder(id, readAt)) return null;',
-    replacement: '',
-    tests: storeTests,
-  },
-  {
-    promise: 'an older list does not undo a newer reading',
-    file: 'src/store/table.ts',
-    text: 'return sentAt < Math.max(',
-    replacement: 'return 0 > Math.max(',
-    tests: storeTests,
-  },
-  {
-    promise: 'an incomplete list removes no device',
-    file: 'src/store/table.ts',
-    text: 'if (!isComplete) return changes;',
-    replacement: '',
-    tests: storeTests,
-  },
-  {
-    promise: 'one list without a device removes none',
-    file: 'src/store/table.ts',
-    text: 'constructor(maxMisses = 2) {',
-    replacement: 'constructor(maxMisses = 1) {',
-    tests: storeTests,
-  },
-  {
-    promise: 'absences that were interrupted do not count',
-    file: 'src/store/table.ts',
-    text: '    entry.misses = 0;\n    const spelled',
-    replacement: '    const spelled',
-    tests: storeTests,
-  },
-  {
-    promise: 'a crawl that missed a page is incomplete',
-    file: 'src/cloud/crawl.ts',
-    text: 'complete: problem === null',
-    replacement: 'complete: true',
-    tests: ['test/unit/cloud/crawl.test.ts'],
-  },
-  {
-    promise: 'a lost cloud changes no value',
-    file: 'src/polling/details.ts',
-    text: '        if (!isPermanent(error)) return toProblem(error);\n        query.store(null',
-    replacement: '        query.store(null',
-    tests: ['test/unit/polling/poller.test.ts', 'test/stories/uncertain.test.ts'],
-  },
-  {
-    promise: 'health is judged though no poll ends',
-    file: 'src/health/healthMonitor.ts',
-    text: 'this.#cancelTimer = this.#parts.clock.after(nextMs, () => this.#judge());',
-    replacement: '',
-    tests: ['test/unit/health/healthMonitor.test.ts'],
-  },
-  {
-    promise: 'health tells of messages that the broker rejects',
-    file: 'src/broker/mirror.ts',
-    text: 'return this.#refused.values().next().value ?? null;',
-    replacement: 'return null;',
-    tests: healthTests,
-  },
-  {
-    promise: 'health tells of a vital list that waits',
-    file: 'src/polling/pollStatus.ts',
-    text: 'return this.#clock.monotonic() > limitAt + marginMs;',
-    replacement: 'return false;',
-    tests: ['test/unit/polling/pollStatus.test.ts'],
-  },
-  {
-    promise: 'a lost cloud makes values unavailable',
-    file: 'src/health/healthMonitor.ts',
-    text: 'const isFresh = leftMs > 0;',
-    replacement: 'const isFresh = this.#isCloudFresh || leftMs > 0;',
-    tests: announcementTests,
-  },
-  {
-    promise: 'an incident that one list misses is closed by nothing but the cloud’s answer for it',
-    file: 'src/polling/lists.ts',
-    text: 'if (times >= minListsMissing) return closed;',
-    replacement: 'return closed;',
-    tests: ['test/unit/polling/poller.test.ts'],
-  },
-  {
-    promise: 'what hangs leaves a connection to what matters more',
-    file: 'src/cloud/requestQueue.ts',
-    text: 'Math.max(1, maxConcurrency - 1)',
-    replacement: 'maxConcurrency',
-    tests: ['test/unit/cloud/requestQueue.test.ts'],
-  },
-  {
-    promise: 'valve commands take no connection from what is read, and it takes none from them',
-    file: 'src/cloud/requestQueue.ts',
-    text: "if (priority === 'valve') return valve < valveSlots;",
-    replacement: '',
-    tests: ['test/unit/cloud/requestQueue.test.ts'],
-  },
-  {
-    promise: 'no minute has more polls than the budget',
-    file: 'src/cloud/requestQueue.ts',
-    text: 'this.#polledAt.push(now);',
-    replacement: 'if (this.#polledAt.length < 30) this.#polledAt.push(now);',
-    tests: ['test/unit/cloud/requestQueue.test.ts'],
-  },
-  {
-    promise: 'no flood and no budget keeps the lists of valves and leaks waiting',
-    file: 'src/cloud/requestQueue.ts',
-    text: 'if (late && lateInMs <= 0 &&',
-    replacement: 'if (late && false &&',
-    tests: ['test/unit/cloud/requestQueue.test.ts'],
-  },
-  {
-    promise: 'a wish of the cloud to wait is no longer than ten minutes for valves and leaks',
-    file: 'src/cloud/rateLimits.ts',
-    text: 'isVitalList(name) ? Math.min(ms, maxVitalPauseMs) : ms',
-    replacement: 'ms',
-    tests: ['test/unit/cloud/client.test.ts'],
-  },
-  {
-    promise: 'a property does not vouch for valves that no list had',
-    file: 'src/store/store.ts',
-    text: 'this.devices.sonic.isListFresh && views.every',
-    replacement: 'views.every',
-    tests: ['test/stories/knownInThisRun.test.ts'],
-  },
-  {
-    promise: 'what was read too long ago is not shown',
-    file: 'src/store/table.ts',
-    text: 'return entry !== undefined && entry.readAt < this.#staleBefore;',
-    replacement: 'return false;',
-    tests: storeTests,
-  },
-  {
-    promise: 'what was measured too long ago is not shown',
-    file: 'src/store/details.ts',
-    text: 'const isPresent = ageMs <= maxMeasuredMs;',
-    replacement: 'const isPresent = true;',
-    tests: ['test/unit/store/details.test.ts', ...storeTests],
-  },
-  {
-    promise: 'water of today that was read too long ago is not shown',
-    file: 'src/model/usage.ts',
-    text: 'return { ...usage, todayL: null,',
-    replacement: 'return { ...usage,',
-    tests: ['test/stories/knownInThisRun.test.ts', 'test/stories/water.test.ts'],
-  },
-  {
-    promise: 'what this run has not read is offline',
-    file: 'src/publishing/publisher.ts',
-    text: 'if (!this.#isNamedWanted || this.isStopped) return;',
-    replacement: 'return;',
-    tests: ['test/stories/knownInThisRun.test.ts'],
-  },
-  {
-    promise: 'devices are available again only with what was read since',
-    file: 'src/publishing/publisher.ts',
-    text: 'this.#publishOnline(isShowingDevices && wasFresh);',
-    replacement: 'this.#publishOnline(isShowingDevices);',
-    tests: ['test/stories/cloudFaults.test.ts'],
-  },
-  {
-    promise: 'an offline valve does not say that nothing leaks',
-    file: 'src/store/views.ts',
-    text: 'return { ...view, isReporting: isSonicReachable(view) };',
-    replacement: 'return view;',
-    tests: uncertainTests,
-  },
-  {
-    promise: 'a property does not say that nothing leaks at an offline valve',
-    file: 'src/store/views.ts',
-    text: 'isReporting: isReporting(contents())',
-    replacement: 'isReporting: true',
-    tests: uncertainTests,
-  },
-  {
-    promise: 'an unknown word of a link takes nothing offline',
-    file: 'src/model/devices.ts',
-    text: 'return link !== null && isConnected(link) !== false;',
-    replacement: 'return isConnected(link) === true;',
-    tests: ['test/unit/model/devices.test.ts'],
-  },
-  {
-    promise: 'a refused list hides no leak',
-    file: 'src/store/places.ts',
-    text: 'areAllKnown && ids.some((id) => signalLists.isRefused(id))',
-    replacement: 'false',
-    tests: ['test/stories/topology.test.ts'],
-  },
-  {
-    promise: 'a replaced hub is no trouble of any valve',
-    file: 'src/store/incidentPlaces.ts',
-    text: 'if (device === null && isAboutHub(record)) return false;',
-    replacement: '',
-    tests: ['test/stories/unassigned.test.ts'],
-  },
-  {
-    promise: 'a resolved leak ends while only the list of incidents fails',
-    file: 'src/polling/lists.ts',
-    text: 'if (!isRetry && error instanceof CloudError) await this.#confirmOpen(startedAt);',
-    replacement: '',
-    tests: ['test/stories/incidents.test.ts'],
-  },
-  {
-    promise: 'an incident without a type may be of any',
-    file: 'src/model/incidents.ts',
-    text: '    possibleIncidents.some(isTypeUnknown) ||\n',
-    replacement: '',
-    tests: ['test/unit/model/incidents.test.ts'],
-  },
-  {
-    promise: 'an incident of a hub may be at each valve of it',
-    file: 'src/store/incidentPlaces.ts',
-    text: "return kind === 'sonic' && isWithoutSonic(place) && mayBeOn;",
-    replacement: 'return false;',
-    tests: uncertainTests,
-  },
-  {
-    promise: 'a list with an incident whose id cannot be used is not complete',
-    file: 'src/cloud/decoders.ts',
-    text: 'rules.isNeverLeftOut ? refused(each.message) : each',
-    replacement: 'each',
-    tests: ['test/unit/cloud/crawl.test.ts'],
-  },
-  {
-    promise: 'a movement is not explained by an alert from before the one before',
-    file: 'src/store/valveRecords.ts',
-    text: 'readAt >= formerFrom && ',
-    replacement: '',
-    tests: ['test/unit/store/valveRecords.test.ts'],
-  },
-  {
-    promise: 'an alert that no longer names its valve may still be there',
-    file: 'src/store/incidentPlaces.ts',
-    text: 'formerSonic: isMissed ? former : null',
-    replacement: 'formerSonic: null',
-    tests: ['test/unit/store/store.test.ts'],
-  },
-  {
-    promise: 'a list of incidents that is too old says nothing',
-    file: 'src/store/incidents.ts',
-    text: 'return this.#table.isListFresh;',
-    replacement: 'return true;',
-    tests: storeTests,
-  },
-  {
-    promise: 'health tells of an incident whose valve is not known',
-    file: 'src/health/accountProblems.ts',
-    text: 'store.isComplete ? store.incidents.uncertain : []',
-    replacement: '[]',
-    tests: uncertainTests,
-  },
-  {
-    promise: 'health tells of measurements that have stopped',
-    file: 'src/health/checks.ts',
-    text: 'if (ids.length === 0) return null;',
-    replacement: 'return null;',
-    tests: accountTests,
-  },
-  {
-    promise: 'health tells of devices that another bridge announces',
-    file: 'src/health/checks.ts',
-    text: "{ source: 'bridge', status: 'degraded', find: announcedElsewhere },",
-    replacement: '',
-    tests: ['test/stories/otherInstallations.test.ts'],
-  },
-  {
-    promise: 'health is not ok before the account was read',
-    file: 'src/health/checks.ts',
-    text: 'isFirstReading ? readingReason : null',
-    replacement: 'null',
-    tests: accountTests,
-  },
-  {
-    promise: 'a list that was incomplete is so until it was read whole',
-    file: 'src/polling/pollStatus.ts',
-    text: "before?.kind !== 'incomplete' && isInTime;",
-    replacement: 'isInTime;',
-    tests: ['test/unit/polling/pollStatus.test.ts'],
-  },
-  {
-    promise: 'a valve is in no property that its new hub has left',
-    file: 'src/store/places.ts',
-    text: 'const since = hasNewHub ?',
-    replacement: 'const since = false ?',
-    tests: ['test/unit/store/store.test.ts'],
-  },
-  {
-    promise: 'devices that a stopped bridge has taken are back within seconds',
-    file: 'src/health/announcers.ts',
-    text: "if (isOverwritten) this.emit('overwritten');",
-    replacement: '',
-    tests: ['test/stories/brokerMemory.test.ts'],
-  },
-  {
-    promise: 'a list that changes for too long is a fault',
-    file: 'src/polling/pollStatus.ts',
-    text: "before?.kind !== 'incomplete' && isInTime;",
-    replacement: "before?.kind !== 'incomplete';",
-    tests: ['test/unit/polling/pollStatus.test.ts'],
-  },
-  {
-    promise: 'a total does not begin again at zero',
-    file: 'src/polling/usage.ts',
-    text: 'state.problem === null || state.kept.usage.isOnDisk(sonicId)',
-    replacement: 'true',
-    tests: ['test/unit/polling/usage.test.ts', 'test/stories/water.test.ts'],
-  },
-  {
-    promise: 'through a long pressure test no old position is shown',
-    file: 'src/store/valves.ts',
-    text: '(settled.seenAt ?? this.#staleBefore) < this.#staleBefore',
-    replacement: 'false',
-    tests: storeTests,
-  },
-  {
-    promise: 'a link that may be a flap is not up for ever',
-    file: 'src/store/links.ts',
-    text: 'flap.upAt >= this.#staleBefore',
-    replacement: 'true',
-    tests: storeTests,
-  },
-  {
-    promise: 'what this run has read of water is newer than what it finds',
-    file: 'src/state/sections.ts',
-    text: 'isOfThisRun || own.readAt > found.readAt',
-    replacement: 'own.readAt > found.readAt',
-    tests: ['test/unit/state/stateFile.test.ts'],
-  },
-  {
-    promise: 'a bridge that dies before it was heard leaves nothing behind',
-    file: 'src/publishing/presence.ts',
-    text: "mirror.forget(topics.documents('bridge', ''));",
-    replacement: "mirror.forget([topics.bridge('state'), topics.bridge('info')]);",
-    tests: ['test/stories/otherInstallations.test.ts'],
-  },
-  {
-    promise: 'health is not ok before each list has come whole once',
-    file: 'src/polling/poller.ts',
-    text: 'return !this.#areListsRead || progress.some(isInconsistent);',
-    replacement: 'return !this.#areListsRead;',
-    tests: ['test/stories/health.test.ts'],
-  },
+  ...mistakesIn('broker/mirror.ts', ['stories/health'], {
+    'health tells of messages that the broker rejects': [
+      'return this.#refused.values().next().value ?? null;',
+      'return null;',
+    ],
+  }),
+  ...mistakesIn('cloud/crawl.ts', ['unit/cloud/crawl'], {
+    'a crawl that missed a page is incomplete': ['complete: problem === null', 'complete: true'],
+  }),
+  ...mistakesIn('cloud/decoders.ts', ['unit/cloud/crawl'], {
+    'a list with an incident whose id cannot be used is not complete': [
+      'rules.isNeverLeftOut ? refused(each.message) : each',
+      'each',
+    ],
+  }),
+  ...mistakesIn('cloud/rateLimits.ts', ['unit/cloud/client'], {
+    'a wish of the cloud to wait is no longer than ten minutes for valves and leaks': [
+      'isVitalList(name) ? Math.min(ms, maxVitalPauseMs) : ms',
+      'ms',
+    ],
+  }),
+  ...mistakesIn('cloud/requestQueue.ts', ['unit/cloud/requestQueue'], {
+    'what hangs leaves a connection to what matters more': [
+      'Math.max(1, maxConcurrency - 1)',
+      'maxConcurrency',
+    ],
+    'valve commands take no connection from what is read, and it takes none from them': [
+      "if (priority === 'valve') return valve < valveSlots;",
+      '',
+    ],
+    'no minute has more polls than the budget': [
+      'this.#polledAt.push(now);',
+      'if (this.#polledAt.length < 30) this.#polledAt.push(now);',
+    ],
+    'no flood and no budget keeps the lists of valves and leaks waiting': [
+      'if (late && lateInMs <= 0 &&',
+      'if (late && false &&',
+    ],
+  }),
+  ...mistakesIn('commands/valveQueue.ts', ['unit/commands/valveQueue'], {
+    'a command is confirmed only by what was read since': [
+      '(store.devices.sonic.readAt(id) ?? sentAt) >= sentAt;',
+      'true;',
+    ],
+  }),
+  ...mistakesIn('health/accountProblems.ts', ['stories/uncertain'], {
+    'health tells of an incident whose valve is not known': [
+      'store.isComplete ? store.incidents.uncertain : []',
+      '[]',
+    ],
+  }),
+  ...mistakesIn('health/announcers.ts', ['stories/brokerMemory'], {
+    'devices that a stopped bridge has taken are back within seconds': [
+      "if (isOverwritten) this.emit('overwritten');",
+      '',
+    ],
+  }),
+  ...mistakesIn('health/checks.ts', ['unit/health/health'], {
+    'health tells of measurements that have stopped': ['if (ids.length === 0) return null;', 'return null;'],
+    'health is not ok before the account was read': ['isFirstReading ? readingReason : null', 'null'],
+  }),
+  ...mistakesIn('health/checks.ts', ['stories/otherInstallations'], {
+    'health tells of devices that another bridge announces': [
+      "{ source: 'bridge', status: 'degraded', find: announcedElsewhere },",
+      '',
+    ],
+  }),
+  ...mistakesIn('health/healthMonitor.ts', ['unit/health/healthMonitor'], {
+    'health is judged though no poll ends': [
+      'this.#cancelTimer = this.#parts.clock.after(nextMs, () => this.#judge());',
+      '',
+    ],
+  }),
+  ...mistakesIn('health/healthMonitor.ts', ['stories/announcements'], {
+    'a lost cloud makes values unavailable': [
+      'const isFresh = leftMs > 0;',
+      'const isFresh = this.#isCloudFresh || leftMs > 0;',
+    ],
+  }),
+  ...mistakesIn('model/devices.ts', ['unit/model/devices'], {
+    'an unknown word of a link takes nothing offline': [
+      'return link !== null && isConnected(link) !== false;',
+      'return isConnected(link) === true;',
+    ],
+  }),
+  ...mistakesIn('model/incidents.ts', ['unit/model/incidents'], {
+    'an incident without a type may be of any': ['    possibleIncidents.some(isTypeUnknown) ||\n', ''],
+  }),
+  ...mistakesIn('model/usage.ts', ['stories/knownInThisRun', 'stories/water'], {
+    'water of today that was read too long ago is not shown': [
+      'return { ...usage, todayL: null,',
+      'return { ...usage,',
+    ],
+  }),
+  ...mistakesIn('model/valve.ts', ['unit/model/valve'], {
+    'a pressure test is no closed valve': [
+      "if (word === 'pressure_test') return lastSettled;",
+      "if (word === 'pressure_test') return 'closed';",
+    ],
+    'an unknown word is no position': [
+      'return shownByState.get(word) ?? null;',
+      'return shownByState.get(word) ?? lastSettled;',
+    ],
+    'a requested close is not a closed valve': [
+      "['requested_closed', 'closing'],",
+      "['requested_closed', 'closed'],",
+    ],
+  }),
+  ...mistakesIn('model/valve.ts', ['unit/store/store'], {
+    'a command alone closes no valve': [
+      'return movementOf[command.action];',
+      'return targetOf[command.action];',
+    ],
+  }),
+  ...mistakesIn('polling/details.ts', ['unit/polling/poller', 'stories/uncertain'], {
+    'a lost cloud changes no value': [
+      '        if (!isPermanent(error)) return toProblem(error);\n        query.store(null',
+      '        query.store(null',
+    ],
+  }),
+  ...mistakesIn('polling/lists.ts', ['unit/polling/poller'], {
+    'an incident that one list misses is closed by nothing but the cloud’s answer for it': [
+      'if (times >= minListsMissing) return closed;',
+      'return closed;',
+    ],
+  }),
+  ...mistakesIn('polling/lists.ts', ['stories/incidents'], {
+    'a resolved leak ends while only the list of incidents fails': [
+      'if (!isRetry && error instanceof CloudError) await this.#confirmOpen(startedAt);',
+      '',
+    ],
+  }),
+  ...mistakesIn('polling/pollStatus.ts', ['unit/polling/pollStatus'], {
+    'health tells of a vital list that waits': [
+      'return this.#clock.monotonic() > limitAt + marginMs;',
+      'return false;',
+    ],
+    'a list that was incomplete is so until it was read whole': [
+      "before?.kind !== 'incomplete' && isInTime;",
+      'isInTime;',
+    ],
+    'a list that changes for too long is a fault': [
+      "before?.kind !== 'incomplete' && isInTime;",
+      "before?.kind !== 'incomplete';",
+    ],
+  }),
+  ...mistakesIn('polling/poller.ts', ['stories/health'], {
+    'health is not ok before each list has come whole once': [
+      'return !this.#areListsRead || progress.some(isInconsistent);',
+      'return !this.#areListsRead;',
+    ],
+  }),
+  ...mistakesIn('polling/usage.ts', ['unit/polling/usage', 'stories/water'], {
+    'a total does not begin again at zero': [
+      'state.problem === null || state.kept.usage.isOnDisk(sonicId)',
+      'true',
+    ],
+  }),
+  ...mistakesIn('publishing/presence.ts', ['stories/otherInstallations'], {
+    'a bridge that dies before it was heard leaves nothing behind': [
+      "mirror.forget(topics.documents('bridge', ''));",
+      "mirror.forget([topics.bridge('state'), topics.bridge('info')]);",
+    ],
+  }),
+  ...mistakesIn('publishing/publisher.ts', ['stories/knownInThisRun'], {
+    'what this run has not read is offline': [
+      'if (!this.#isNamedWanted || this.isStopped) return;',
+      'return;',
+    ],
+  }),
+  ...mistakesIn('publishing/publisher.ts', ['stories/cloudFaults'], {
+    'devices are available again only with what was read since': [
+      'this.#publishOnline(isShowingDevices && wasFresh);',
+      'this.#publishOnline(isShowingDevices);',
+    ],
+  }),
+  ...mistakesIn('state/sections.ts', ['unit/state/stateFile'], {
+    'what this run has read of water is newer than what it finds': [
+      'isOfThisRun || own.readAt > found.readAt',
+      'own.readAt > found.readAt',
+    ],
+  }),
+  ...mistakesIn('store/details.ts', ['unit/store/details', 'unit/store/store'], {
+    'what was measured too long ago is not shown': [
+      'const isPresent = ageMs <= maxMeasuredMs;',
+      'const isPresent = true;',
+    ],
+  }),
+  ...mistakesIn('store/incidentPlaces.ts', ['stories/unassigned'], {
+    'a replaced hub is no trouble of any valve': [
+      'if (device === null && isAboutHub(record)) return false;',
+      '',
+    ],
+  }),
+  ...mistakesIn('store/incidentPlaces.ts', ['stories/uncertain'], {
+    'an incident of a hub may be at each valve of it': [
+      "return kind === 'sonic' && isWithoutSonic(place) && mayBeOn;",
+      'return false;',
+    ],
+  }),
+  ...mistakesIn('store/incidentPlaces.ts', ['unit/store/store'], {
+    'an alert that no longer names its valve may still be there': [
+      'formerSonic: isMissed ? former : null',
+      'formerSonic: null',
+    ],
+  }),
+  ...mistakesIn('store/incidents.ts', ['unit/store/store'], {
+    'a list of incidents that is too old says nothing': ['return this.#table.isListFresh;', 'return true;'],
+  }),
+  ...mistakesIn('store/links.ts', ['unit/store/store'], {
+    'a link that may be a flap is not up for ever': ['flap.upAt >= this.#staleBefore', 'true'],
+  }),
+  ...mistakesIn('store/movement.ts', ['unit/store/valveRecords'], {
+    'a movement is by a command only if one was at work': [' && from < until && ', ' && '],
+    'a movement that is found long after a command is nobody’s': [
+      ' && noticedAt < until + countsAsMoverMs;',
+      ';',
+    ],
+  }),
+  ...mistakesIn('store/places.ts', ['unit/store/store'], {
+    'what is in a property that is gone is not in the only one that is left': [
+      'const lost = known === null && was !== null && !property.has(was) ? was : null;',
+      'const lost = null;',
+    ],
+    'a valve is in no property that its new hub has left': [
+      'const since = hasNewHub ?',
+      'const since = false ?',
+    ],
+  }),
+  ...mistakesIn('store/places.ts', ['stories/topology'], {
+    'a refused list hides no leak': ['areAllKnown && ids.some((id) => signalLists.isRefused(id))', 'false'],
+  }),
+  ...mistakesIn('store/store.ts', ['stories/knownInThisRun'], {
+    'a property does not vouch for valves that no list had': [
+      'this.devices.sonic.isListFresh && views.every',
+      'views.every',
+    ],
+  }),
+  ...mistakesIn('store/table.ts', ['unit/store/store'], {
+    'an answer that comes late does not undo a newer reading': [
+      'if (this.isOlder(id, readAt)) return null;',
+      '',
+    ],
+    'an older list does not undo a newer reading': ['return sentAt < Math.max(', 'return 0 > Math.max('],
+    'an incomplete list removes no device': ['if (!isComplete) return changes;', ''],
+    'one list without a device removes none': [
+      'constructor(maxMisses = 2) {',
+      'constructor(maxMisses = 1) {',
+    ],
+    'absences that were interrupted do not count': [
+      '    entry.misses = 0;\n    const spelled',
+      '    const spelled',
+    ],
+    'what was read too long ago is not shown': [
+      'return entry !== undefined && entry.readAt < this.#staleBefore;',
+      'return false;',
+    ],
+  }),
+  ...mistakesIn('store/valveRecords.ts', ['unit/store/valveRecords'], {
+    'a command that was sent when the process died is not shown as sent for ever': [
+      "if (last.status !== 'sent') return;",
+      'return;',
+    ],
+    'a failed command is shown until a newer one is confirmed': [
+      "if (isFailure && (isWanted || status === 'refused')) {",
+      'if (false) {',
+    ],
+    'a refused command is not confirmed by what was under way before a restart': [
+      "Object.assign(obeyed, { status: 'confirmed'",
+      "Object.assign(entry.commands.at(-1) ?? {}, { status: 'confirmed'",
+    ],
+    'a movement is not explained by an alert from before the one before': ['readAt >= formerFrom && ', ''],
+  }),
+  ...mistakesIn('store/valves.ts', ['unit/store/store'], {
+    'the word of the cloud stands over a command': [
+      'return isOver && this.#accepted.delete(id);',
+      'return false;',
+    ],
+    'what was read before a command says nothing of it': ['if (readAt < accepted.acceptedAt)', 'if (false)'],
+    'through a long pressure test no old position is shown': [
+      '(settled.seenAt ?? this.#staleBefore) < this.#staleBefore',
+      'false',
+    ],
+  }),
+  ...mistakesIn('store/views.ts', ['stories/uncertain'], {
+    'an offline valve does not say that nothing leaks': [
+      'return { ...view, isReporting: isSonicReachable(view) };',
+      'return view;',
+    ],
+    'a property does not say that nothing leaks at an offline valve': [
+      'isReporting: isReporting(contents())',
+      'isReporting: true',
+    ],
+  }),
 ];

@@ -1,236 +1,149 @@
-import type { Mutation } from './mutation.ts';
-
-const httpTests = ['test/unit/cloud/http.test.ts'];
-const connectionTests = ['test/unit/broker/connection.test.ts'];
-const announcementTests = ['test/stories/announcements.test.ts'];
-const otherInstallationTests = ['test/stories/otherInstallations.test.ts'];
+import { type Mutation, mistakesIn } from './mutation.ts';
 
 /** The broker, the session and the disk. */
 export const surroundingMutations: readonly Mutation[] = [
-  {
-    promise: 'the last will says offline',
-    file: 'src/partOptions.ts',
-    text: "will: { topic: state, payload: 'offline' },",
-    replacement: "will: { topic: state, payload: 'online' },",
-    tests: announcementTests,
-  },
-  {
-    promise: 'the last words say offline',
-    file: 'src/daemon.ts',
-    text: "await connection.stop([{ topic: topics.bridge('state'), payload: 'offline' }]);",
-    replacement: "await connection.stop([{ topic: topics.bridge('state'), payload: 'online' }]);",
-    tests: announcementTests,
-  },
-  {
-    promise: 'the broker keeps no commands for a bridge that is away',
-    file: 'src/broker/clientOptions.ts',
-    text: 'clean: true,',
-    replacement: 'clean: false,',
-    tests: connectionTests,
-  },
-  {
-    promise: 'an incident is noted before the bridge announces it',
-    file: 'src/publishing/incidentEvents.ts',
-    text: "await this.#record(opened, 'waiting');",
-    replacement: "void this.#record(opened, 'waiting');",
-    tests: announcementTests,
-  },
-  {
-    promise: 'an incident is noted before its device announces it',
-    file: 'src/publishing/incidentEvents.ts',
-    text: "await this.#record(ready, 'announced');",
-    replacement: "void this.#record(ready, 'announced');",
-    tests: announcementTests,
-  },
-  {
-    promise: 'no incident is announced again after a restart',
-    file: 'src/publishing/incidentEvents.ts',
-    text: '!store.incidents.get(id) || state.kept.announced.has(id)',
-    replacement: '!store.incidents.get(id)',
-    tests: announcementTests,
-  },
-  {
-    promise: 'a total is not shown from a file that cannot be written before the months are read again',
-    file: 'src/state/stateFile.ts',
-    text: 'if (!this.#hasWritten) this.#markBehind();',
-    replacement: '',
-    tests: ['test/stories/water.test.ts'],
-  },
-  {
-    promise: 'a bridge that announces a device too is noticed',
-    file: 'src/health/announcers.ts',
-    text: 'if (isOurs) this.#contested.add(topic);',
-    replacement: '',
-    tests: otherInstallationTests,
-  },
-  {
-    promise: 'a Wi-Fi valve that only the broker knows of is not deleted after a refusal',
-    file: 'src/publishing/recovery.ts',
-    text: 'if (record.signal_id === null) kept.wifiSonics.adopt([[id, true]]);',
-    replacement: '',
-    tests: ['test/stories/uncertain.test.ts'],
-  },
-  {
-    promise: 'one session is renewed at a time',
-    file: 'src/cloud/session.ts',
-    text: '#renew = singleFlight(() => this.#renewWhenAllowed());',
-    replacement: '#renew = () => this.#renewWhenAllowed();',
-    tests: ['test/unit/cloud/session.test.ts'],
-  },
-  {
-    promise: 'a rejected password is tried at most three times a minute',
-    file: 'src/cloud/signInLimits.ts',
-    text: 'if (count < 3) return lastAt;',
-    replacement: 'if (count < 6) return lastAt;',
-    tests: ['test/unit/cloud/signInLimits.test.ts'],
-  },
-  {
-    promise: 'all who sign in keep to one back-off',
-    file: 'src/cloud/session.ts',
-    text: 'if (this.#failure !== null && leftMs > 0)',
-    replacement: 'if (false)',
-    tests: ['test/unit/cloud/session.test.ts'],
-  },
-  {
-    promise: 'a token that was refused is dead, however its renewal fails',
-    file: 'src/cloud/session.ts',
-    text: 'this.#keep(null);\n      this.#refused = refused;',
-    replacement: 'this.#refused = refused;',
-    tests: ['test/unit/cloud/session.test.ts'],
-  },
-  {
-    promise: 'an operation that is always refused renews the session once',
-    file: 'src/cloud/session.ts',
-    text: 'if (isOwnFault || isJustRenewed) return false;',
-    replacement: '',
-    tests: ['test/unit/cloud/session.test.ts'],
-  },
-  {
-    promise: 'a sign-in keeps to the limits',
-    file: 'src/cloud/session.ts',
-    text: 'if (this.#rejections && this.#attemptInMs(this.#rejections) > 0) throw this.#authError(this.#rejections);',
-    replacement: '',
-    tests: ['test/unit/cloud/session.test.ts'],
-  },
-  {
-    promise: 'a restart does not take the bridge from MQTT 5 to 3.1.1',
-    file: 'src/broker/connection.ts',
-    text: '(isUnanswered && !this.#usedV5.has(url))',
-    replacement: 'isUnanswered',
-    tests: ['test/unit/broker/connectionTrouble.test.ts'],
-  },
-  {
-    promise: 'a stored birth message is no start of Home Assistant',
-    file: 'src/publishing/presence.ts',
-    text: "payload !== 'online' || isRetained) return;",
-    replacement: "payload !== 'online') return;",
-    tests: ['test/stories/homeAssistant.test.ts'],
-  },
-  {
-    promise: 'one refused subscription does not end the connection',
-    file: 'src/broker/mqttSession.ts',
-    text: 'subscriptions.every((filter) => refused.filters.includes(filter))',
-    replacement: 'subscriptions.some((filter) => refused.filters.includes(filter))',
-    tests: ['test/unit/broker/connectionTrouble.test.ts'],
-  },
-  {
-    promise: 'a refused subscription is tried again within seconds',
-    file: 'src/broker/mqttSession.ts',
-    text: 'const retry = { firstMs: 1_000,',
-    replacement: 'const retry = { firstMs: 600_000,',
-    tests: ['test/stories/brokerGreetings.test.ts'],
-  },
-  {
-    promise: 'a client of the embedded broker that does not read holds up nobody else',
-    file: 'src/broker/embedded.ts',
-    text: 'concurrency: 0,',
-    replacement: '',
-    tests: ['test/unit/broker/embedded.test.ts'],
-  },
-  {
-    promise: 'a client of the embedded broker that does not read is disconnected',
-    file: 'src/broker/embedded.ts',
-    text: 'drainTimeout: unreadMs,',
-    replacement: 'drainTimeout: 0,',
-    tests: ['test/unit/broker/embedded.test.ts'],
-  },
-  {
-    promise: 'a connection is handed over in a turn of its own',
-    file: 'src/cloud/connections.ts',
-    text: 'void setImmediate(callback, ...outcome)',
-    replacement: 'callback(...outcome)',
-    tests: ['test/e2e/lateHandshake.test.ts'],
-  },
-  {
-    promise: 'an exit resets what was sent and not delivered',
-    file: 'src/cloud/connections.ts',
-    text: "process.on('exit', () => reset(allSockets));",
-    replacement: '',
-    tests: ['test/e2e/givenUp.test.ts'],
-  },
-  {
-    promise: 'a host is looked up once at a time',
-    file: 'src/cloud/lookUp.ts',
-    text: 'if (others) return;',
-    replacement: '',
-    tests: ['test/unit/cloud/lookUp.test.ts'],
-  },
-  {
-    promise: 'a host is looked up again after its look-up has ended',
-    file: 'src/cloud/lookUp.ts',
-    text: 'waitingFor.delete(host);',
-    replacement: '',
-    tests: ['test/unit/cloud/lookUp.test.ts'],
-  },
-  {
-    promise: 'valve commands have slots of their own',
-    file: 'src/cloud/requestQueue.ts',
-    text: "if (priority === 'valve') return valve < valveSlots;",
-    replacement: '',
-    tests: ['test/unit/cloud/requestQueue.test.ts'],
-  },
-  {
-    promise: 'valve commands use up no slot of others',
-    file: 'src/cloud/requestQueue.ts',
-    text: 'command + list + device < limit',
-    replacement: 'valve + command + list + device < limit',
-    tests: ['test/unit/cloud/requestQueue.test.ts'],
-  },
-  {
-    promise: 'no empty WebSocket frame is sent',
-    file: 'src/broker/clientOptions.ts',
-    text: 'wsOptions: { ...webSocketOptions },',
-    replacement: '',
-    tests: ['test/unit/broker/webSocket.test.ts'],
-  },
-  {
-    promise: 'the certificate of the broker is verified by default',
-    file: 'src/config/schema.ts',
-    text: `reject_unauthorized: flag
-      .prefault(true)`,
-    replacement: `reject_unauthorized: flag
-      .prefault(false)`,
-    tests: ['test/contract/configuration.test.ts'],
-  },
-  {
-    promise: 'the certificate of the broker is verified',
-    file: 'src/broker/clientOptions.ts',
-    text: 'rejectUnauthorized: tls.rejectUnauthorized,',
-    replacement: 'rejectUnauthorized: false,',
-    tests: ['test/unit/broker/connectionTrouble.test.ts'],
-  },
-  {
-    promise: 'the certificate of the cloud is verified',
-    file: 'src/cloud/connections.ts',
-    text: 'timeout: connectTimeoutMs, rejectUnauthorized: true',
-    replacement: 'timeout: connectTimeoutMs, rejectUnauthorized: false',
-    tests: httpTests,
-  },
-  {
-    promise: 'what is kept on disk is for its owner only',
-    file: 'src/state/disk.ts',
-    text: "'wx', 0o600",
-    replacement: "'wx', 0o644",
-    tests: ['test/unit/state/stateFile.test.ts'],
-  },
+  ...mistakesIn('broker/clientOptions.ts', ['unit/broker/connection'], {
+    'the broker keeps no commands for a bridge that is away': ['clean: true,', 'clean: false,'],
+  }),
+  ...mistakesIn('broker/clientOptions.ts', ['unit/broker/webSocket'], {
+    'no empty WebSocket frame is sent': ['wsOptions: { ...webSocketOptions },', ''],
+  }),
+  ...mistakesIn('broker/clientOptions.ts', ['unit/broker/connectionTrouble'], {
+    'the certificate of the broker is verified': [
+      'rejectUnauthorized: tls.rejectUnauthorized,',
+      'rejectUnauthorized: false,',
+    ],
+  }),
+  ...mistakesIn('broker/connection.ts', ['unit/broker/connectionTrouble'], {
+    'a restart does not take the bridge from MQTT 5 to 3.1.1': [
+      '(isUnanswered && !this.#usedV5.has(url))',
+      'isUnanswered',
+    ],
+  }),
+  ...mistakesIn('broker/embedded.ts', ['unit/broker/embedded'], {
+    'a client of the embedded broker that does not read holds up nobody else': ['concurrency: 0,', ''],
+    'a client of the embedded broker that does not read is disconnected': [
+      'drainTimeout: unreadMs,',
+      'drainTimeout: 0,',
+    ],
+  }),
+  ...mistakesIn('broker/mqttSession.ts', ['unit/broker/connectionTrouble'], {
+    'one refused subscription does not end the connection': [
+      'subscriptions.every((filter) => refused.filters.includes(filter))',
+      'subscriptions.some((filter) => refused.filters.includes(filter))',
+    ],
+  }),
+  ...mistakesIn('broker/mqttSession.ts', ['stories/brokerGreetings'], {
+    'a refused subscription is tried again within seconds': [
+      'const retry = { firstMs: 1_000,',
+      'const retry = { firstMs: 600_000,',
+    ],
+  }),
+  ...mistakesIn('cloud/connections.ts', ['e2e/lateHandshake'], {
+    'a connection is handed over in a turn of its own': [
+      'void setImmediate(callback, ...outcome)',
+      'callback(...outcome)',
+    ],
+  }),
+  ...mistakesIn('cloud/connections.ts', ['e2e/givenUp'], {
+    'an exit resets what was sent and not delivered': ["process.on('exit', () => reset(allSockets));", ''],
+  }),
+  ...mistakesIn('cloud/connections.ts', ['unit/cloud/http'], {
+    'the certificate of the cloud is verified': [
+      'timeout: connectTimeoutMs, rejectUnauthorized: true',
+      'timeout: connectTimeoutMs, rejectUnauthorized: false',
+    ],
+  }),
+  ...mistakesIn('cloud/lookUp.ts', ['unit/cloud/lookUp'], {
+    'a host is looked up once at a time': ['if (others) return;', ''],
+    'a host is looked up again after its look-up has ended': ['waitingFor.delete(host);', ''],
+  }),
+  ...mistakesIn('cloud/requestQueue.ts', ['unit/cloud/requestQueue'], {
+    'valve commands have slots of their own': ["if (priority === 'valve') return valve < valveSlots;", ''],
+    'valve commands use up no slot of others': [
+      'command + list + device < limit',
+      'valve + command + list + device < limit',
+    ],
+  }),
+  ...mistakesIn('cloud/session.ts', ['unit/cloud/session'], {
+    'one session is renewed at a time': [
+      '#renew = singleFlight(() => this.#renewWhenAllowed());',
+      '#renew = () => this.#renewWhenAllowed();',
+    ],
+    'all who sign in keep to one back-off': ['if (this.#failure !== null && leftMs > 0)', 'if (false)'],
+    'a token that was refused is dead, however its renewal fails': [
+      'this.#keep(null);\n      this.#refused = refused;',
+      'this.#refused = refused;',
+    ],
+    'an operation that is always refused renews the session once': [
+      'if (isOwnFault || isJustRenewed) return false;',
+      '',
+    ],
+    'a sign-in keeps to the limits': [
+      'if (this.#rejections && this.#attemptInMs(this.#rejections) > 0) throw this.#authError(this.#rejections);',
+      '',
+    ],
+  }),
+  ...mistakesIn('cloud/signInLimits.ts', ['unit/cloud/signInLimits'], {
+    'a rejected password is tried at most three times a minute': [
+      'if (count < 3) return lastAt;',
+      'if (count < 6) return lastAt;',
+    ],
+  }),
+  ...mistakesIn('config/schema.ts', ['contract/configuration'], {
+    'the certificate of the broker is verified by default': [
+      'reject_unauthorized: flag\n      .prefault(true)',
+      'reject_unauthorized: flag\n      .prefault(false)',
+    ],
+  }),
+  ...mistakesIn('daemon.ts', ['stories/announcements'], {
+    'the last words say offline': [
+      "await connection.stop([{ topic: topics.bridge('state'), payload: 'offline' }]);",
+      "await connection.stop([{ topic: topics.bridge('state'), payload: 'online' }]);",
+    ],
+  }),
+  ...mistakesIn('health/announcers.ts', ['stories/otherInstallations'], {
+    'a bridge that announces a device too is noticed': ['if (isOurs) this.#contested.add(topic);', ''],
+  }),
+  ...mistakesIn('partOptions.ts', ['stories/announcements'], {
+    'the last will says offline': [
+      "will: { topic: state, payload: 'offline' },",
+      "will: { topic: state, payload: 'online' },",
+    ],
+  }),
+  ...mistakesIn('publishing/incidentEvents.ts', ['stories/announcements'], {
+    'an incident is noted before the bridge announces it': [
+      "await this.#record(opened, 'waiting');",
+      "void this.#record(opened, 'waiting');",
+    ],
+    'an incident is noted before its device announces it': [
+      "await this.#record(ready, 'announced');",
+      "void this.#record(ready, 'announced');",
+    ],
+    'no incident is announced again after a restart': [
+      '!store.incidents.get(id) || state.kept.announced.has(id)',
+      '!store.incidents.get(id)',
+    ],
+  }),
+  ...mistakesIn('publishing/presence.ts', ['stories/homeAssistant'], {
+    'a stored birth message is no start of Home Assistant': [
+      "payload !== 'online' || isRetained) return;",
+      "payload !== 'online') return;",
+    ],
+  }),
+  ...mistakesIn('publishing/recovery.ts', ['stories/uncertain'], {
+    'a Wi-Fi valve that only the broker knows of is not deleted after a refusal': [
+      'if (record.signal_id === null) kept.wifiSonics.adopt([[id, true]]);',
+      '',
+    ],
+  }),
+  ...mistakesIn('state/disk.ts', ['unit/state/stateFile'], {
+    'what is kept on disk is for its owner only': ["'wx', 0o600", "'wx', 0o644"],
+  }),
+  ...mistakesIn('state/stateFile.ts', ['stories/water'], {
+    'a total is not shown from a file that cannot be written before the months are read again': [
+      'if (!this.#hasWritten) this.#markBehind();',
+      '',
+    ],
+  }),
 ];
