@@ -33,20 +33,22 @@ export const questions = {
 export type AnswerName = keyof typeof questions;
 const answerNames = Object.keys(questions) as readonly AnswerName[];
 
-/** What only the page asks, by the name of its field. */
+/** The options of the choices, by the name of their field in the page. */
 const choicePaths = {
   language: 'homeassistant.language',
   keepPage: 'http.listen',
   watchOnly: 'control.valves',
 };
 
-export interface Answers extends Readonly<Record<AnswerName, string>> {
+export interface Choices {
   /** The language of entity names; English if it is not given. */
   readonly language?: Language;
   /** The address of the status page; the page is not served if it is not given. */
   readonly listen?: string | undefined;
   readonly watchOnly?: boolean;
 }
+
+export interface Answers extends Readonly<Record<AnswerName, string>>, Choices {}
 
 function configurationOf({ language = 'en', listen, watchOnly, ...answers }: Answers): Tree {
   // People write `192.168.1.2`.
@@ -61,23 +63,28 @@ function configurationOf({ language = 'en', listen, watchOnly, ...answers }: Ans
 }
 
 function givenBy(answers: Answers, file: string): Given {
-  const labelOf = (path: string) => answerNames.find((name) => questions[name].path === path);
   return {
     file,
     parsed: { value: configurationOf(answers), problems: [], lineOf: () => undefined },
-    tell: ({ path, message }) => {
-      const name = labelOf(path.join('.'));
-      return `${name ? questions[name].label : path.join('.')}: ${message}`;
-    },
+    tell: ({ path, message }) => (answerAt(path.join('.')) ? message : `${path.join('.')}: ${message}`),
   };
 }
+
+const answerAt = (path: string | null | undefined) =>
+  answerNames.find((name) => questions[name].path === path);
 
 export type Part = 'account' | 'broker';
 
 /** `invalid`: no configuration can have these answers. `rejected`: the cloud rejects the e-mail or the password. */
 export type TestResult = 'passed' | 'failed' | 'rejected' | 'invalid';
 
-/** Tests answers like `check`, and reports the findings. */
+/** Each part is tested with these in place of the other part, because no configuration is valid without both. */
+const others: Readonly<Record<Part, Partial<Answers>>> = {
+  account: { broker: 'localhost', brokerUsername: '', brokerPassword: '' },
+  broker: { email: 'nobody@example.com', password: 'none' },
+};
+
+/** Tests answers like `check`, and reports the findings. A finding about a single answer has the name of the answer. */
 export async function testAnswers(
   part: Part,
   answers: Answers,
@@ -85,15 +92,27 @@ export async function testAnswers(
   context: CommandContext,
   report: Reporter,
 ): Promise<TestResult> {
+  const refuse = (words: string, field: AnswerName | undefined) => {
+    const finding = {
+      check: field ? questions[field].label : 'configuration',
+      outcome: 'FAIL',
+      words,
+    } as const;
+    report.found(field ? { ...finding, field } : finding);
+  };
   const unused = part === 'broker' ? unusedAnswers(answers, context.env) : [];
-  for (const words of unused) report.found({ check: part, outcome: 'FAIL', words });
+  for (const { field, variable } of unused)
+    refuse(`${variable} is set and has priority. Leave this empty, or remove that variable`, field);
   if (unused.length > 0) return 'invalid';
   let configuration: Configuration;
   try {
-    configuration = await readConfiguration(context, { level: 'error' }, givenBy(answers, file));
+    const given = givenBy({ ...answers, ...others[part] }, file);
+    configuration = await readConfiguration(context, { level: 'error' }, given);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    for (const words of error.problems) report.found({ check: part, outcome: 'FAIL', words });
+    error.problems.forEach((words, index) => {
+      refuse(words, answerAt(error.places[index]?.option));
+    });
     return 'invalid';
   }
   const { signal } = context;
@@ -119,15 +138,13 @@ export function setElsewhere(env: NodeJS.ProcessEnv): Readonly<Record<string, st
   );
 }
 
-/** A problem for each answer that a variable replaces. Docker Compose, for example, sets its broker's own user. */
-function unusedAnswers(answers: Answers, env: NodeJS.ProcessEnv): string[] {
+/** The answers that a variable replaces. Docker Compose, for example, sets its broker's own user. */
+function unusedAnswers(answers: Answers, env: NodeJS.ProcessEnv) {
   const set = setElsewhere(env);
-  return (['brokerUsername', 'brokerPassword'] as const)
-    .filter((name) => answers[name] !== '' && set[name] !== undefined)
-    .map(
-      (name) =>
-        `${questions[name].label}: ${set[name]} is set and has priority. Leave this empty, or remove that variable`,
-    );
+  return (['brokerUsername', 'brokerPassword'] as const).flatMap((field) => {
+    const variable = answers[field] === '' ? undefined : set[field];
+    return variable === undefined ? [] : [{ field, variable }];
+  });
 }
 
 /** Writes the configuration file, completely or not at all, readable by its owner only. Never replaces a file. */

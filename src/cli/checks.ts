@@ -16,6 +16,8 @@ export interface CheckResult {
 
 export interface Finding extends CheckResult {
   readonly check: string;
+  /** The name of the answer that is wrong, in a setup. */
+  readonly field?: string;
 }
 
 export interface Reporter {
@@ -33,6 +35,12 @@ export function reportTo(print: (line: string) => void): Reporter {
       print(`${outcome.padEnd(4)} ${check}: ${words}`);
     },
   };
+}
+
+/** A reporter that keeps the findings. */
+export function collectFindings(): { readonly findings: Finding[]; readonly report: Reporter } {
+  const findings: Finding[] = [];
+  return { findings, report: { progress: () => {}, found: (finding) => void findings.push(finding) } };
 }
 
 /** Runs checks one after the other, until one fails or the signal aborts. Resolves to the error; null if all pass. */

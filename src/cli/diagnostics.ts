@@ -14,7 +14,7 @@ import { newKept, readSections } from '../state/sections.ts';
 import { isStateFile } from '../state/stateFile.ts';
 import { accountReport, countEach, readEverything } from './accountReport.ts';
 import { brokerChecks } from './brokerChecks.ts';
-import { type Finding, runChecks } from './checks.ts';
+import { collectFindings, runChecks } from './checks.ts';
 import { cloudChecks } from './cloudChecks.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
@@ -54,8 +54,7 @@ export async function diagnostics(
   const account: CheckedAccount = {};
   const broker = brokerChecks(configuration, 'diagnostics', signal);
   const rows = [cloudChecks(config, client, account), ...broker.map((each) => [each])].map(async (checks) => {
-    const findings: Finding[] = [];
-    const report = { progress: () => {}, found: (each: Finding) => void findings.push(each) };
+    const { findings, report } = collectFindings();
     const error = await runChecks(checks, report, signal);
     return { findings, error };
   });

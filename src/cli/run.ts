@@ -9,7 +9,7 @@ import { ConfigError } from '../config/problems.ts';
 import { listenAddress } from '../config/values.ts';
 import { Daemon } from '../daemon.ts';
 import { isApp, readConfiguration } from './configuration.ts';
-import { aborted, type CommandContext, exitStatus } from './context.ts';
+import { aborted, type CommandContext, exitStatus, usualPageAddress } from './context.ts';
 
 export async function run(context: CommandContext): Promise<number> {
   if (!(await isSetUp(context))) return context.signal.aborted ? exitStatus.done : exitStatus.failed;
@@ -58,13 +58,10 @@ export async function run(context: CommandContext): Promise<number> {
   return exitStatus.done;
 }
 
-/** By default, the page is only for a browser on this computer. The container image sets another address. */
-const usualSetupAddress = '127.0.0.1:8099';
-
 /** Serves the setup page if there is no configuration. Resolves to whether there is one afterwards. */
 async function isSetUp(context: CommandContext): Promise<boolean> {
   const { configFile: file, env, cwd, logLevel } = context;
-  const address = env[setupVariable] || usualSetupAddress;
+  const address = env[setupVariable] || usualPageAddress;
   if (address === 'off' || isApp(env) || !isUnconfigured({ file, env, cwd })) return true;
   const listen = listenAddress.safeParse(address);
   if (!listen.success)

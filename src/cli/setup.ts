@@ -3,19 +3,22 @@ import { dirname, resolve } from 'node:path';
 import { emailPattern } from '../base/email.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import { fileVariable } from '../config/environment.ts';
+import { languages } from '../model/language.ts';
 import { describeDiskError } from '../state/disk.ts';
 import {
   type AnswerName,
   type Answers,
+  type Choices,
   findUsualBroker,
   type Part,
   questions,
   saveAnswers,
+  setElsewhere,
   type TestResult,
   testAnswers,
 } from './answers.ts';
 import { reportTo } from './checks.ts';
-import { type CommandContext, exitStatus } from './context.ts';
+import { type CommandContext, exitStatus, usualPageAddress } from './context.ts';
 import { hiddenProgram, logCommand, serviceFiles, serviceProblem, startService } from './service.ts';
 import { InputEnded, isYes, openTerminal, type Terminal } from './terminal.ts';
 
@@ -69,6 +72,11 @@ async function writeConfiguration(context: CommandContext, file: string): Promis
     const answers = await askForAll(terminal, context, file);
     await saveAnswers(answers, file);
     print(`\nSaved ${file}. Only you can read it.`);
+    if (answers.watchOnly)
+      print(
+        'Watch only does not end by itself. To end it, change valves: false to valves: true there, and restart.',
+      );
+    if (answers.listen) print(`Status page, as soon as sonic2mqtt runs: http://${answers.listen}/`);
     return true;
   } catch (error) {
     const isStopped = signal.aborted || error instanceof InputEnded;
@@ -85,18 +93,13 @@ function nearestFolder(file: string): string {
   return existsSync(folder) ? folder : nearestFolder(folder);
 }
 
-/** With a broker, because no configuration is valid without one. */
-const noAnswers: Answers = {
-  ...{ email: '', password: '' },
-  ...{ broker: 'localhost', brokerUsername: '', brokerPassword: '' },
-};
+const noAnswers: Answers = { email: '', password: '', broker: '', brokerUsername: '', brokerPassword: '' };
 
 async function askForAll(terminal: Terminal, context: CommandContext, file: string): Promise<Answers> {
   const { print, signal } = context;
   let answers = noAnswers;
   const ask = async (name: AnswerName, isRight: (answer: string) => boolean = Boolean) => {
-    const { isHidden, ...question } = { isHidden: false, ...questions[name] };
-    const label = name === 'brokerUsername' ? `${question.label} (empty for none)` : question.label;
+    const { isHidden, label } = { isHidden: false, ...questions[name] };
     let answer: string;
     do answer = await (isHidden ? terminal.askHidden(label) : terminal.ask(label, answers[name]));
     while (!isRight(answer));
@@ -109,7 +112,7 @@ async function askForAll(terminal: Terminal, context: CommandContext, file: stri
   };
   const isEmail = (answer: string) => {
     const isRight = emailPattern.test(answer);
-    if (!isRight && answer !== '') print('FAIL account: E-mail: must be an e-mail address');
+    if (!isRight && answer !== '') print(`FAIL ${questions.email.label}: must be an e-mail address`);
     return isRight;
   };
   let outcome: TestResult;
@@ -127,14 +130,40 @@ async function askForAll(terminal: Terminal, context: CommandContext, file: stri
   if (answers.broker !== '') print(`A broker answers at ${answers.broker}. Press Enter to use it.`);
   do {
     await ask('broker');
-    await ask('brokerUsername', () => true);
-    answers = { ...answers, brokerPassword: '' };
+    const label = `${questions.brokerUsername.label} (empty for none)`;
+    // Not proposed again, because Enter means that there is none.
+    answers = { ...answers, brokerUsername: await terminal.ask(label), brokerPassword: '' };
     if (answers.brokerUsername !== '') await ask('brokerPassword', () => true);
     outcome = await test('broker');
     // The broker may only be started later, so the user may keep it.
   } while (
     outcome !== 'passed' &&
-    !(outcome === 'failed' && (await isYes(terminal, 'Use this broker anyway? y or n')))
+    !(outcome === 'failed' && (await isYes(terminal, 'Use this broker anyway?', 'n')))
   );
-  return answers;
+  return { ...answers, ...(await askForChoices(terminal, context)) };
+}
+
+/** Asks for the options of the page, except for those that a variable sets. */
+async function askForChoices(terminal: Terminal, { print, env }: CommandContext): Promise<Choices> {
+  const set = setElsewhere(env);
+  let choices: Choices = {};
+  try {
+    print('\nOptions. Press Enter for the answer in brackets:');
+    while (!set['language'] && choices.language === undefined) {
+      const proposal = languages.find((each) => env['LANG']?.startsWith(each)) ?? 'en';
+      const question = `Language of the names in Home Assistant (${languages.join(', ')})`;
+      const answer = await terminal.ask(question, proposal);
+      const language = languages.find((each) => each === answer.toLowerCase());
+      choices = { ...choices, ...(language && { language }) };
+    }
+    const page = `Status page for browsers on this computer, at http://${usualPageAddress}/?`;
+    if (!set['keepPage'] && (await isYes(terminal, page, 'y')))
+      choices = { ...choices, listen: usualPageAddress };
+    const watchOnly = 'Watch only for now, so that nobody can move a valve through sonic2mqtt?';
+    if (!set['watchOnly']) choices = { ...choices, watchOnly: await isYes(terminal, watchOnly, 'n') };
+  } catch (error) {
+    // A pipe may end after account and broker. Then all other options keep their defaults.
+    if (!(error instanceof InputEnded) || process.stdin.isTTY) throw error;
+  }
+  return choices;
 }

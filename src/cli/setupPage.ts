@@ -16,7 +16,7 @@ import { type Language, languages } from '../model/language.ts';
 import { describeDiskError } from '../state/disk.ts';
 import { textsIn } from '../texts/texts.ts';
 import { findUsualBroker, type Part, saveAnswers, setElsewhere, testAnswers } from './answers.ts';
-import type { Finding } from './checks.ts';
+import { collectFindings } from './checks.ts';
 import { aborted, type CommandContext } from './context.ts';
 import style from './setupPage/page.css?raw';
 import html from './setupPage/page.html?raw';
@@ -73,10 +73,17 @@ export async function serveSetup(
       return { status: 403, body: { problem: isClosed ? 'closed' : 'code' } };
     }
     const answers = { ...sent, listen: sent.keepPage ? listen() : undefined };
-    const findings: Finding[] = [];
-    const report = { progress: () => {}, found: (finding: Finding) => void findings.push(finding) };
-    const test = (part: Part) => testAnswers(part, answers, file, context, report);
-    const [account, broker] = await Promise.all([test('account'), test('broker')]);
+    const test = async (part: Part) => {
+      const { findings, report } = collectFindings();
+      return { findings, result: await testAnswers(part, answers, file, context, report) };
+    };
+    const tests = await Promise.all([test('account'), test('broker')]);
+    const [account, broker] = tests.map(({ result }) => result);
+    const all = tests.flatMap((each) => each.findings);
+    // Both tests find what is wrong with the environment.
+    const findings = all.filter(
+      ({ words }, index) => all.findIndex((each) => each.words === words) === index,
+    );
     const canKeepBroker = account === 'passed' && broker === 'failed';
     const isGood = account === 'passed' && broker === 'passed';
     if (!isSaved && (isGood || (canKeepBroker && sent.keepBroker))) {

@@ -50,9 +50,9 @@ export function openTerminal(signal: AbortSignal): Terminal {
   };
 }
 
-/** Asks a yes-or-no question. Enter means no. */
-export async function isYes(terminal: Terminal, question: string): Promise<boolean> {
-  return /^y/i.test(await terminal.ask(question, 'n'));
+/** Asks a yes-or-no question. */
+export async function isYes(terminal: Terminal, question: string, proposal: 'y' | 'n'): Promise<boolean> {
+  return /^y/i.test(await terminal.ask(`${question} y or n`, proposal));
 }
 
 /**

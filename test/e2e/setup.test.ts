@@ -25,13 +25,13 @@ async function setUp(answers: readonly string[], cwd = temporaryFolder()) {
 }
 
 describe('sonic2mqtt setup', () => {
-  it('asks until account and broker work, and writes a configuration that check accepts', async () => {
+  it('asks until account and broker work, and writes a configuration that check accepts, also if the pipe ends there', async () => {
     const nobody = `localhost:${await freePort()}`;
     const account = [email, 'wrong', 'not an e-mail', '', email, password];
     const { code, stdout, stderr, file, cwd } = await setUp(['', ...account, nobody, '', 'n', brokerUrl, '']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('FAIL sign-in: the cloud rejects the e-mail or the password');
-    expect(stdout).toContain('FAIL account: E-mail: must be an e-mail address');
+    expect(stdout).toContain('FAIL E-mail: must be an e-mail address');
     // The cloud does not say which of them is wrong.
     expect(stdout).not.toContain('E-mail [');
     expect(stdout).toContain(`FAIL MQTT broker: mqtt://${nobody}: connection refused`);
@@ -46,14 +46,21 @@ describe('sonic2mqtt setup', () => {
     expect(checked).toMatchObject({ code: 0, stdout: expect.not.stringContaining('FAIL') });
   });
 
-  it('takes a broker that is away if that is wanted', async () => {
+  it('takes a broker that is away if that is wanted, and the options of the page', async () => {
     const nobody = `mqtt://localhost:${await freePort()}`;
-    const { code, file } = await setUp([email, password, nobody, 'home', '#: "', 'y']);
+    const options = ['it', 'FR', '', 'y'];
+    const { code, stdout, file } = await setUp([
+      ...[email, password, 'http://x', '', nobody, 'home', '#: "', 'y', ...options],
+    ]);
     expect(code).toBe(0);
-    expect(parse(readFileSync(file, 'utf8')).mqtt).toEqual({
-      url: nobody,
-      username: 'home',
-      password: '#: "',
+    expect(stdout).toContain('FAIL Broker: must be a URL that begins with mqtt://');
+    expect(stdout).toContain('To end it, change valves: false to valves: true there');
+    expect(parse(readFileSync(file, 'utf8'))).toEqual({
+      cloud: { email, password },
+      mqtt: { url: nobody, username: 'home', password: '#: "' },
+      homeassistant: { language: 'fr' },
+      control: { valves: false },
+      http: { listen: '127.0.0.1:8099' },
     });
   });
 

@@ -113,8 +113,9 @@ it('says that a user of the broker is not used where the environment names one',
   const typed = { ...answers, code, brokerUsername: ' home ', keepBroker: true };
   const { isSaved, findings } = (await send(typed)).body;
   expect([isSaved, existsSync(file)]).toEqual([false, false]);
-  const words = expect.stringContaining('User name of the broker: SONIC2MQTT_MQTT__USERNAME is set');
-  expect(findings).toContainEqual({ check: 'broker', outcome: 'FAIL', words });
+  const words = expect.stringContaining('SONIC2MQTT_MQTT__USERNAME is set');
+  const check = 'User name of the broker';
+  expect(findings).toContainEqual({ check, field: 'brokerUsername', outcome: 'FAIL', words });
   expect((await send({ ...typed, brokerUsername: ' ' })).body).toMatchObject({ isSaved: true });
   await program.stop();
 });
@@ -123,10 +124,10 @@ it('takes a broker that is away only if that is wanted', async () => {
   const { program, send, code, file } = await startUnconfigured();
   const away = { ...answers, code, broker: `localhost:${await freePort()}`, brokerUsername: 'home' };
   expect((await send(away)).body).toMatchObject({ isSaved: false, canKeepBroker: true });
-  expect((await send({ ...away, broker: 'http://x', keepBroker: true })).body).toMatchObject({
-    isSaved: false,
-    canKeepBroker: false,
-  });
+  const wrong = (await send({ ...away, broker: 'http://x', keepBroker: true })).body;
+  expect(wrong).toMatchObject({ isSaved: false, canKeepBroker: false });
+  const failures = wrong.findings.filter(({ outcome }: { outcome: string }) => outcome === 'FAIL');
+  expect(failures).toMatchObject([{ check: 'Broker', field: 'broker' }]);
   expect((await send({ ...away, keepBroker: true })).body).toMatchObject({ isSaved: true });
   expect(parse(readFileSync(file, 'utf8')).mqtt).toEqual({ url: `mqtt://${away.broker}`, username: 'home' });
   await program.waitForOutput(/Signed in/);

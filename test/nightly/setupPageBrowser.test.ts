@@ -49,8 +49,10 @@ it.runIf(chromiumAvailable())(
     await fill({ code, email, password: 'wrong', broker: broker.url });
     await said('✗ Die Cloud lehnt E-Mail oder Passwort ab.');
     await said('✓ Der MQTT-Broker funktioniert.');
+    await fill({ broker: 'http://broker' });
+    await said('✗ Bitte dieses Feld korrigieren: MQTT-Broker, Adresse.');
     if (process.env['PICTURE']) await tab.takePicture(`${process.env['PICTURE']}.de.png`, true);
-    await fill({ password });
+    await fill({ password, broker: broker.url });
     await waitInTab(tab, `location.search === '?setup=done' && document.body.innerText.includes('Kitchen')`);
     // The browser is English, and so is this page.
     await said('Next:');

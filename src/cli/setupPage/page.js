@@ -18,19 +18,29 @@ function say(words, kind = '') {
 
 /** The text for each finding of the tests: the first row that fits. A finding that fits no row gets no line. */
 const meanings = [
-  ['OK', /^account$/, 'account_works'],
-  ['OK', /^MQTT broker$/, 'broker_works'],
-  ['WARN', /./, 'note'],
-  ['FAIL', /^sign-in$/, 'sign_in_rejected'],
-  ['FAIL', /^cloud/, 'cloud_unreachable'],
-  ['FAIL', /^account$/, 'account_fails'],
-  ['FAIL', /broker$/, 'broker_fails'],
-  ['FAIL', /./, 'file_fails'],
+  [/^OK account:/, 'account_works'],
+  [/^OK MQTT broker:/, 'broker_works'],
+  [/^WARN/, 'note'],
+  [/^FAIL sign-in: the cloud rejects the e-mail or the password/, 'sign_in_rejected'],
+  [/^FAIL (sign-in|account):/, 'account_fails'],
+  [/^FAIL cloud/, 'cloud_unreachable'],
+  [/^FAIL MQTT broker:/, 'broker_fails'],
+  [/^FAIL/, 'file_fails'],
 ];
-const meaningOf = ({ check, outcome }) =>
-  meanings.find(([result, name]) => result === outcome && name.test(check))?.[2];
+const meaningOf = ({ check, outcome, words, field }) =>
+  field ? 'field' : meanings.find(([pattern]) => pattern.test(`${outcome} ${check}: ${words}`))?.[1];
 
-/** Lists the results in the language of this page. Failures and notes also show the program's English words. */
+/** These texts say everything. With others, the program's English words follow. */
+const isComplete = (meaning) => meaning.endsWith('_works') || meaning === 'sign_in_rejected';
+
+/** The name of a field as the form shows it, with that of its group. */
+function nameOf(field) {
+  const input = form.elements[field];
+  const group = input.closest('fieldset').querySelector('legend').textContent;
+  return `${group}, ${input.labels[0].firstChild.textContent.trim()}`;
+}
+
+/** Lists the results in the language of this page. */
 function show(found) {
   // A part that works may have more than one finding.
   const isFirst = (each, index) => found.findIndex((other) => meaningOf(other) === meaningOf(each)) === index;
@@ -41,9 +51,11 @@ function show(found) {
     ...lines.map((finding) => {
       const line = document.createElement('li');
       const isGood = finding.outcome !== 'FAIL';
+      const meaning = meaningOf(finding);
       line.className = isGood ? 'good' : 'bad';
-      line.textContent = `${isGood ? '✓' : '✗'} ${texts[`result_${meaningOf(finding)}`]}`;
-      if (finding.outcome !== 'OK') {
+      const words = texts[`result_${meaning}`].replace('{field}', () => nameOf(finding.field));
+      line.textContent = `${isGood ? '✓' : '✗'} ${words}`;
+      if (!isComplete(meaning)) {
         const details = document.createElement('small');
         details.lang = 'en';
         details.textContent = finding.words;
