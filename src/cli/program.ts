@@ -139,6 +139,11 @@ async function createProgram(
     .addOption(numberOption('--wifi-sonics <n>', 100_000, 'number of valves without a hub (default: 0)'))
     .addOption(textOption('--email <e-mail>', 'e-mail of the account', emailPattern, 'an e-mail address'))
     .addOption(textOption('--password <password>', 'password of the account', /./, 'at least one character'))
+    .addOption(
+      new Option('--role <role>', 'role in the properties: a guest gets 403 for changes').choices([
+        ...['owner', 'user', 'guest'],
+      ]),
+    )
     .action(async (options, command) =>
       end((await import('./simulate.ts')).simulate(contextOf(), options, command)),
     );

@@ -6,7 +6,7 @@ import { aborted, type CommandContext, exitStatus } from './context.ts';
 
 type SimulateOptions = Pick<
   SimulatorOptions,
-  'port' | 'seed' | 'properties' | 'signals' | 'sonics' | 'wifiSonics' | 'email' | 'password'
+  'port' | 'seed' | 'properties' | 'signals' | 'sonics' | 'wifiSonics' | 'email' | 'password' | 'role'
 > & { readonly fault?: readonly Fault[] };
 
 /** Adds the option for faults to `simulate`, and the table of faults to its help. */

@@ -1,8 +1,7 @@
-import type { z } from 'zod';
 import { type OperationName, operationNames, operationRow } from '../cloud/operations.ts';
-import { bodySchemas, queries } from './document.ts';
+import { acceptedBody, acceptedQuery, Rejection } from './document.ts';
 import type { Faults } from './faults.ts';
-import { handlers, Rejection } from './handlers.ts';
+import { handlers } from './handlers.ts';
 import type { Sessions } from './sessions.ts';
 import type { World } from './world.ts';
 
@@ -105,10 +104,9 @@ function answer(cloud: Cloud, request: CloudRequest): SimulatedAnswer {
   // According to the interface document, an expired token can still be refreshed. The handler checks the token.
   const needsNoSession = name === 'sign_in' || (name === 'refresh_token' && token !== '');
   if (!needsNoSession && !sessions.isValid(token)) return denied;
-  const query = readQuery(name, request.target);
-  const valid = { params, query, body: acceptedBody(name, request), token, world, sessions };
-  // The path and the schemas have checked all parts of the request, and the types of the handler come from the same
-  // schemas.
+  const query = acceptedQuery(name, request.target);
+  const valid = { params, query, body: readBody(name, request), token, world, sessions };
+  // All parts of the request were checked, and the types of the handler come from the same schemas.
   const result: object | readonly object[] | null = handlers[name](valid as never);
   if (result === null) return { status: 200, headers: { 'content-type': 'text/plain' }, text: '' };
   if (!Array.isArray(result)) return jsonAnswer(200, spoiled(cloud, name, result));
@@ -138,30 +136,15 @@ function spoiled({ world, faults }: Cloud, name: OperationName, record: object):
   return kinds.some(({ ids }) => ids.at(-1) === record.id) ? faults.spoilRecord(name, record) : record;
 }
 
-function readQuery(name: OperationName, target: string): Record<string, unknown> {
-  const query = new URLSearchParams(target.split('?').slice(1).join('?'));
-  const schema: z.ZodType | undefined = name in queries ? queries[name as keyof typeof queries] : undefined;
-  return schema ? (accepted(schema, Object.fromEntries(query)) as Record<string, unknown>) : {};
-}
-
-function acceptedBody(name: OperationName, { contentType, text }: CloudRequest): unknown {
-  const schema: z.ZodType | undefined =
-    name in bodySchemas ? bodySchemas[name as keyof typeof bodySchemas] : undefined;
-  if (!schema) return undefined;
-  if (text === '') return accepted(schema, {});
+function readBody(name: OperationName, { contentType, text }: CloudRequest): unknown {
+  if (!operationRow(name).body) return undefined;
+  if (text === '') return acceptedBody(name, {});
   if (!/^application\/json\b/i.test(contentType ?? '')) {
     throw new Rejection(415, 'the body must be application/json');
   }
   try {
-    return accepted(schema, JSON.parse(text));
+    return acceptedBody(name, JSON.parse(text));
   } catch (error) {
     throw error instanceof SyntaxError ? new Rejection(400, 'the body is not JSON') : error;
   }
-}
-
-function accepted(schema: z.ZodType, value: unknown): unknown {
-  const { success, data, error } = schema.safeParse(value);
-  if (success) return data;
-  const problems = error.issues.map(({ path, message }) => [...path, message].join(': '));
-  throw new Rejection(422, problems.join('; '));
 }

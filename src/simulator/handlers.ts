@@ -1,28 +1,26 @@
-import type { z } from 'zod';
 import { emailPattern } from '../base/email.ts';
-import type { ListName, OperationName, ParamsOf, RecordOf } from '../cloud/operations.ts';
+import {
+  type BodyOf,
+  type ListName,
+  type OperationName,
+  operationRow,
+  type ParamsOf,
+  type QueryOf,
+  type RecordOf,
+} from '../cloud/operations.ts';
 import type { Incident, Property, Sonic, Telemetry } from '../model/records.ts';
 import type { ValveAction } from '../model/valve.ts';
-import { bodySchemas, type DocumentBody, type DocumentQuery } from './document.ts';
+import { Rejection, shapeOf } from './document.ts';
 import { isKnownTimezone } from './localTime.ts';
 import { startPressureTest, testsByDay } from './pressureTests.ts';
 import { blankProperty, type Records, type SomeFields } from './records.ts';
 import type { Sessions } from './sessions.ts';
 import type { World } from './world.ts';
 
-export class Rejection extends Error {
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
-}
-
 interface ValidRequest<Name extends OperationName> {
   readonly params: ParamsOf<Name>;
-  readonly query: DocumentQuery<Name>;
-  readonly body: DocumentBody<Name>;
+  readonly query: QueryOf<Name>;
+  readonly body: BodyOf<Name>;
   /** The bearer token. It is valid, except for session operations, which check it themselves. */
   readonly token: string;
   readonly world: World;
@@ -97,7 +95,7 @@ export const handlers: Handlers = {
   update_property: ({ world, params, body }) => change(world, world.properties, params.property_id, body),
   patch_property: ({ world, params, body }) => change(world, world.properties, params.property_id, body),
   create_property: ({ world, body }) => {
-    const { id } = world.addProperty(blankProperty(world.nextId(), world.now));
+    const { id } = world.addProperty(blankProperty(world.nextId(), world.now), 'owner');
     const { name } = change(world, world.properties, id, propertyFieldsOf(body));
     return { id, name };
   },
@@ -107,8 +105,8 @@ export const handlers: Handlers = {
   },
   update_property_configuration: ({ world, params: { property_id }, body: { leak_protection_enabled } }) => {
     foundToChange(world, world.properties, property_id);
-    if (leak_protection_enabled !== undefined) world.leakProtection.set(property_id, leak_protection_enabled);
-    return { leak_protection_enabled: world.leakProtection.get(property_id) ?? null };
+    world.leakProtection.set(property_id, leak_protection_enabled === true);
+    return { leak_protection_enabled: leak_protection_enabled === true };
   },
   create_invitation: ({ world, params }) => {
     foundToChange(world, world.properties, params.property_id);
@@ -120,8 +118,8 @@ export const handlers: Handlers = {
     change(world, world.notifications, params.property_id, body),
   update_customer_notifications: ({ world, params: { property_id }, body: { push_enabled } }) => {
     foundToChange(world, world.properties, property_id);
-    if (push_enabled !== undefined) world.push.set(property_id, push_enabled);
-    return { push_enabled: world.push.get(property_id) ?? null };
+    world.push.set(property_id, push_enabled === true);
+    return { push_enabled: push_enabled === true };
   },
   read_property_settings: ({ world, params }) =>
     withoutWebhookUrl(found(world, world.settings, params.property_id)),
@@ -186,8 +184,11 @@ export const handlers: Handlers = {
     found(world, world.things, thing_id);
     return testsByDay(world.pressureTestsOf(thing_id), world.timezoneOf(world.propertyOf(thing_id)));
   },
-  read_daily_usage: ({ world, params, query }) =>
-    world.usage(found(world, world.things, params.thing_id).id, query),
+  read_daily_usage: ({ world, params, query }) => {
+    const { month = 1 } = query;
+    if (month < 1 || month > 12) throw new Rejection(422, 'month: must be from 1 to 12');
+    return world.usage(found(world, world.things, params.thing_id).id, query);
+  },
   read_appliance_categories: () => ({ categories: applianceCategories }),
 
   // Another name for validate_token, which gives the same answer.
@@ -228,10 +229,10 @@ function change<T>(world: World, records: Records<T>, id: string, fields: SomeFi
   return found(world, records, id);
 }
 
-function actOnIncident(world: World, id: string, action: string | undefined): void {
+function actOnIncident(world: World, id: string, action = ''): void {
   const incident = found(world, world.incidents, id);
   rejectGuest(world, world.propertyOfIncident(incident));
-  if (action === undefined || world.actOnIncident(id, action)) return;
+  if (world.actOnIncident(id, action)) return;
   const possible = incident.possible_actions.join(', ');
   throw new Rejection(422, `action ${action} is not possible, only ${possible}`);
 }
@@ -248,7 +249,7 @@ function telemetry(world: World, sonics: Records<Sonic>, id: string): Telemetry 
 }
 
 /** Sorted like the cloud's list, the newest first. */
-function listIncidents(world: World, { type, open }: DocumentQuery<'list_incidents'>): readonly Incident[] {
+function listIncidents(world: World, { type, open }: QueryOf<'list_incidents'>): readonly Incident[] {
   const asked = [...world.incidents.values()].filter(
     (each) => each.type === (type ?? each.type) && each.open === (open ?? each.open),
   );
@@ -270,7 +271,7 @@ function withoutWebhookUrl<T extends { readonly webhook_url: unknown }>({ webhoo
 
 /** The known fields of a property in a body. Additional fields may have any value, but the known ones must fit. */
 function propertyFieldsOf(given: Readonly<Record<string, unknown>>): SomeFields<Property> {
-  const own: ReadonlyMap<string, z.ZodType> = new Map(Object.entries(bodySchemas.update_property.shape));
+  const own = new Map(Object.entries(shapeOf(operationRow('update_property').body)));
   const fits = ([field, value]: [string, unknown]) =>
     field !== 'id' && (own.get(field)?.safeParse(value).success ?? true);
   return Object.fromEntries(Object.entries(given).filter(fits));

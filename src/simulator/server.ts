@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type Clock, sleep } from '../base/clock.ts';
 import type { OperationName } from '../cloud/operations.ts';
 import { type CloudRequest, denied, findOperation, jsonAnswer, type SimulatedAnswer } from './answers.ts';
+import { readable } from './document.ts';
 import type { Faults } from './faults.ts';
 
 const maxBodyBytes = 1_000_000;
@@ -70,7 +71,7 @@ async function serve(
   const match = findOperation(method, target);
   const operation = match.kind === 'operation' ? match.name : null;
   const text = await readText(request);
-  const seen = { at: clock.now(), method, path: target, operation, body: readable(text) };
+  const seen = { at: clock.now(), method, path: target, operation, body: text ? readable(text) : null };
   const logged: LoggedRequest & { status: number | null } = { ...seen, status: null };
   log.add(logged);
   const latencyMs = operation && faults.strike('latency', operation);
@@ -118,13 +119,4 @@ async function readText(request: IncomingMessage): Promise<string | null> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
-}
-
-function readable(text: string | null): unknown {
-  if (!text) return null;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

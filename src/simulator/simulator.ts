@@ -24,6 +24,8 @@ export interface SimulatorOptions {
   readonly wifiSonics?: number;
   readonly email?: string;
   readonly password?: string;
+  /** The membership role in each property. The default is `owner`. The cloud rejects the changes of a guest. */
+  readonly role?: 'owner' | 'user' | 'guest';
   readonly faults?: readonly Fault[];
   readonly clock?: Clock;
   readonly pageSize?: number;
@@ -71,7 +73,7 @@ export class Simulator {
 
   constructor(options: SimulatorOptions = {}) {
     const { seed = 1, clock = systemClock, speed = 1, quiet = false, happenings } = options;
-    const { properties = 2, wifiSonics = 0 } = options;
+    const { properties = 2, wifiSonics = 0, role = 'owner' } = options;
     const { signals = properties === 0 ? 0 : Math.max(3, properties) } = options;
     const { sonics = signals === 0 ? 0 : Math.max(4, signals) } = options;
     const { email = demoCredentials.email, password = demoCredentials.password } = options;
@@ -80,7 +82,7 @@ export class Simulator {
     this.#clock = clock;
     this.#epochMs = clock.now() - clock.monotonic();
     this.#world = new World({
-      ...{ seed, email, properties, signals, sonics, wifiSonics, valveTravelMs, pressureTestMs, quiet },
+      ...{ seed, email, role, properties, signals, sonics, wifiSonics, valveTravelMs, pressureTestMs, quiet },
       probeMs: 60_000 / speed,
       now: this.#now(),
     });

@@ -52,6 +52,8 @@ interface WorldOptions {
   readonly signals: number;
   readonly sonics: number;
   readonly wifiSonics: number;
+  /** In each property: owner, user or guest. */
+  readonly role: string;
   /** Ms since 1970. */
   readonly now: number;
   readonly valveTravelMs: number;
@@ -150,10 +152,13 @@ export class World {
   }
 
   /** Adds a property; one of the usual ones if none is given. */
-  addProperty(property = newProperty(this.properties.size, this.#random, this.now)): Property {
+  addProperty(
+    property = newProperty(this.properties.size, this.#random, this.now),
+    role = this.#options.role,
+  ): Property {
     this.settings.set(property.id, newSettings(this.properties.size));
     this.notifications.set(property.id, newNotifications());
-    this.roles.set(property.id, 'owner');
+    this.roles.set(property.id, role);
     this.properties.set(property.id, property);
     return property;
   }

@@ -80,18 +80,25 @@ function changeable(): string {
   return JSON.stringify([records.map((each) => [...each]), [...world.leakProtection, ...world.push], tests]);
 }
 
-it('each operation is answered as its row promises, with and without a slash at the end', async () => {
-  for (const name of operationNames) for (const slash of ['', '/']) await expectPromised(name, slash);
+it.each([
+  ['as it is', (path: string) => path],
+  ['with a slash at the end', (path: string) => `${path}/`],
+  [
+    'with ids in capitals',
+    (path: string) => path.replaceAll(/[\da-f]{8}-[\da-f-]{27}/g, (id) => id.toUpperCase()),
+  ],
+])('each operation is answered as its row promises, for a path %s', async (_, sent) => {
+  for (const name of operationNames) await expectPromised(name, sent);
 });
 
-async function expectPromised(name: OperationName, slash: string): Promise<void> {
+async function expectPromised(name: OperationName, sent: (path: string) => string): Promise<void> {
   const { reply, session } = operationRow(name);
   if (session) await client.signIn();
   // What can be asked for once only.
   simulator.world.actOnIncident(simulator.world.incidents.ids[0] ?? '', 'dismiss');
   simulator.world.actOnIncident(simulator.world.incidents.ids[0] ?? '', 'reopen');
   simulator.world.setValve(simulator.world.sonics.ids[0] ?? '', 'open');
-  const { status, text } = await ask(name, `${pathOf(name)}${slash}`);
+  const { status, text } = await ask(name, sent(pathOf(name)));
   expect([name, status, text]).toEqual([name, 200, text]);
   if (session) await client.signIn();
   if (withoutAnswer.includes(name)) {
@@ -151,6 +158,7 @@ it.each(['sign_in', 'patch_sonic', 'command_valve'] as const)(
       { sent: { contentType: null }, status: 415 },
       { sent: { contentType: 'text/plain' }, status: 415 },
       { sent: { body: { nonsense: 1 } }, status: 422 },
+      { sent: { body: {} }, status: 422 },
       { sent: { body: [] }, status: 422 },
       { sent: { text: 'null' }, status: 422 },
       { sent: { text: `"${'x'.repeat(1_000_001)}"` }, status: 413 },
@@ -164,14 +172,20 @@ it.each(['sign_in', 'patch_sonic', 'command_valve'] as const)(
 );
 
 it('a guest may change nothing of a property, and what is not of one', async () => {
+  await simulator.stop();
+  simulator = new Simulator({ quiet: true, wifiSonics: 1, role: 'guest' });
+  await simulator.start();
+  client = new CloudTestClient(simulator);
+  await client.signIn();
   const before = changeable();
-  for (const id of simulator.world.properties.ids) simulator.world.roles.set(id, 'guest');
   for (const name of ofProperty) {
     const { status, text } = await ask(name);
     expect([name, status]).toEqual([name, 403]);
     expect(JSON.parse(text).message).toMatch(/guest/);
   }
   expect(changeable()).toBe(before);
+  const roles = await client.get('/ape/v1/properties?membership_role=guest');
+  expect(roles.total_entries).toBe(simulator.world.properties.size);
   for (const name of changes.filter((each) => !ofProperty.includes(each))) {
     expect([name, (await ask(name)).status]).toEqual([name, 200]);
   }

@@ -21,17 +21,19 @@ async function runSimulate(argv: readonly string[], whileRunning: (url: string) 
   return { status, lines };
 }
 
-it('simulate serves as many Wi-Fi sonics as it was asked for, and says so', async () => {
-  let total = 0;
-  const { status, lines } = await runSimulate(['--wifi-sonics', '5'], async (url) => {
+it('simulate serves as many Wi-Fi sonics and the role that it was asked for, and says so', async () => {
+  const totals: number[] = [];
+  const { status, lines } = await runSimulate(['--wifi-sonics', '5', '--role', 'guest'], async (url) => {
     const body = JSON.stringify({ email: 'demo@example.com', password: 'demo' });
     const headers = { 'content-type': 'application/json' };
     const session = await fetch(`${url}/user-service/auth/sign_in`, { method: 'POST', headers, body });
     const authorization = `Bearer ${JSON.parse(await session.text()).token_details}`;
-    const list = await fetch(`${url}/ape/v1/sonics_wifi`, { headers: { authorization } });
-    total = JSON.parse(await list.text()).total_entries;
+    for (const path of ['sonics_wifi', 'properties?membership_role=guest']) {
+      const list = await fetch(`${url}/ape/v1/${path}`, { headers: { authorization } });
+      totals.push(JSON.parse(await list.text()).total_entries);
+    }
   });
-  expect([status, total]).toEqual([0, 5]);
+  expect([status, totals]).toEqual([0, [5, 2]]);
   expect(lines[2]).toBe('Properties: 2, hubs: 3, valves: 4, Wi-Fi valves: 5. Press Ctrl+C to stop.');
 });
 
