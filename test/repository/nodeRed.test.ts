@@ -211,6 +211,19 @@ describe('the flows for Node-RED', () => {
   });
 });
 
+describe('what the flows show', () => {
+  it.each([
+    ['mid', 'medium'],
+    ['MID', 'medium'],
+    ['high', 'high'],
+    ['external_power_supply', 'external power supply'],
+    [null, 'unknown'],
+  ])('of a battery in words: %s', (battery, shown) => {
+    const record = { topic: 'sonic2mqtt/sonic/sonic-1', payload: { id: 'sonic-1', battery } };
+    expect(sentBy('What is known', [record])).toMatchObject([[{ payload: { rows: [{ battery: shown }] } }]]);
+  });
+});
+
 describe('what the flows send', () => {
   const beat = Date.now();
   const remembered = { known: { sonics: { 'sonic-1': { id: 'sonic-1' } } }, beats: [beat - 2_000, beat] };
