@@ -27,6 +27,7 @@ const tasks = {
   ],
   Help: [
     'docs/leak',
+    'docs/family',
     'docs/faq',
     'docs/troubleshooting',
     'docs/update',
