@@ -223,10 +223,11 @@ export class PollStatuses {
     return Math.min(at, this.#records[poll].runningSince ?? at, agesUntil) - this.maxAgeMs(poll);
   }
 
-  /** Whether the cloud answers. False while a poll that decides about this is in progress. */
+  /** Whether the cloud answers. False while the poll that decides about this is in progress. */
   get isCloudAnswering(): boolean {
-    const isDeciding = vitalPolls.some((poll) => this.#records[poll].runningSince !== null);
-    return !isDeciding && cloudAnsweredAt(this.#records) > Number.NEGATIVE_INFINITY;
+    const deciding = decidingPoll(this.#records);
+    const isRunning = deciding !== null && this.#records[deciding].runningSince !== null;
+    return !isRunning && cloudAnsweredAt(this.#records) > Number.NEGATIVE_INFINITY;
   }
 
   /** Whether a vital poll is due, but neither ends nor reads another page. */

@@ -332,6 +332,7 @@ export class World {
     const started_at = new Date(this.now).toISOString();
     const test = { ...request, id: this.nextId(), job_id: this.nextId(), started_at };
     this.#devices.get(sonicId)?.pressureTests.push(test);
+    this.onChange();
     return test;
   }
 

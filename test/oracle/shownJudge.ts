@@ -29,9 +29,6 @@ interface Rule {
 /** The payload of an availability topic is one word, treated as a document with one field. */
 const availability = 'availability#availability';
 
-/** Details are read device by device. If a read fails, it is repeated within this time. */
-const readAgainMs = 6 * 60_000;
-
 /** What the oracle tells this judge. */
 export interface ShownContext {
   /** Ms since 1970. */
@@ -77,9 +74,6 @@ export class ShownJudge {
   readonly #planned = new Set<string>();
   /** Times at which a valve measured no flow, in Unix seconds, by valve. */
   readonly #restTimes = new Map<string, Set<unknown>>();
-  /** The last payloads of `bridge/cloud` and `bridge/state`. */
-  readonly #lastStates: Record<string, string> = { cloud: 'offline', state: 'offline' };
-  #backAt = Number.NEGATIVE_INFINITY;
 
   constructor(
     history: WorldHistory,
@@ -95,11 +89,6 @@ export class ShownJudge {
 
   /** The broker accepted a message. Must be called before the entities take it. */
   take(topic: string, payload: string): void {
-    const [, , word] = /\/bridge(_\d+)?\/(cloud|state)$/.exec(topic) ?? [];
-    if (word !== undefined) {
-      if (payload === 'online' && this.#lastStates[word] !== payload) this.#backAt = this.#context.now();
-      this.#lastStates[word] = payload;
-    }
     const [, base, kind, id, path = ''] =
       /^(.+)\/(property|signal|sonic)\/([^/]+)(?:\/(.+))?$/.exec(topic) ?? [];
     if (base === undefined || id === undefined) return;
@@ -166,7 +155,7 @@ export class ShownJudge {
     if (isTrue === null) return;
     countCheck('what is shown was true');
     if (isTrue || this.#wasTrueElsewhere(rule, entity) || isMisled(source) || this.#isRefused(entity)) return;
-    if (this.#isBeingReadAgain(source) || this.#isInDoubt(rule, entity)) return;
+    if (this.#isInDoubt(rule, entity)) return;
     // While the list of incidents cannot be read, an alarm stays shown. It must not end only because reading
     // fails.
     const isAlarm = state === 'ON' || (componentId === 'sensor_summary' && reportsLeak(String(state)));
@@ -175,20 +164,6 @@ export class ShownJudge {
     reportViolation(
       `${stateTopic} ${componentId} shows ${state}, which has not been so for ${Math.round(maxAgeMs / 60_000)} min`,
     );
-  }
-
-  /**
-   * A lost cloud or broker makes values unavailable but does not change them. When the connection is back,
-   * details are still the old ones until they are read again, which takes time. Valve positions and incidents
-   * are read before anything becomes available.
-   */
-  #isBeingReadAgain(source: Source): boolean {
-    if (source === 'sonics' || source === 'incidents') return false;
-    const sinceMs = this.#context.now() - this.#backAt;
-    if (sinceMs > readAgainMs) return false;
-    const { maxAgeMs } = this.#context.bounds();
-    this.#judgeLater(readAgainMs - sinceMs + 1, maxAgeMs[source]);
-    return true;
   }
 
   /**

@@ -235,6 +235,17 @@ describe('a poll of valves or incidents', () => {
     expect([0, 59, 60, 300].map(staleAt)).toEqual([0, 59, 60, 300]);
   });
 
+  it('has measurements grow old while the other list is read, which may hang after an outage', () => {
+    const { statuses, run } = start();
+    run('sonics', away503);
+    expect(statuses.isCloudAnswering).toBe(false);
+    run('sonics');
+    statuses.begin('incidents');
+    expect(statuses.isCloudAnswering).toBe(true);
+    statuses.begin('sonics');
+    expect(statuses.isCloudAnswering).toBe(false);
+  });
+
   it('is late while a run takes longer than its interval, and until one does not', () => {
     const { clock, statuses } = start();
     const lateIn = (poll: PollName, minutes: number) => {
