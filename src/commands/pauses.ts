@@ -384,7 +384,7 @@ export class Pauses {
       ...(onAnswer && { onAnswer }),
     } as const;
     const settings = await client.call(call, options);
-    store.setPropertyDetails(id, settings, undefined, sentAt);
+    store.setSettings(id, settings, sentAt);
     return settings.auto_shut_off;
   }
 }

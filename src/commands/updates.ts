@@ -3,19 +3,12 @@ import { forEachLimit } from '../base/forEachLimit.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import type { Answered } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
-import { type Call, type OperationName, operationRow, type RecordOf } from '../cloud/operations.ts';
+import { type Call, type OperationName, operationRow } from '../cloud/operations.ts';
 import type { CallOptions } from '../cloud/requestPipeline.ts';
 import { movesValve } from '../homeassistant/command.ts';
 import { isSameId } from '../model/ids.ts';
 import { noPause } from '../model/pause.ts';
-import type {
-  Incident,
-  NotificationSettings,
-  Property,
-  PropertySettings,
-  Signal,
-  Sonic,
-} from '../model/records.ts';
+import type { Incident, Sonic } from '../model/records.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
 import type { Store } from '../store/store.ts';
 import { type MessageLimits, timeLeftMs } from './messageRules.ts';
@@ -255,6 +248,13 @@ export function changedFields(calls: readonly Call[]): string {
   return fields.join(' ');
 }
 
+/** By what an operation returns: the settings that the cloud accepts but does not show. */
+const acceptedSettings: Readonly<Record<string, keyof AcceptedSettings>> = {
+  settings: 'webhook_url',
+  leakProtection: 'leak_protection_enabled',
+  pushNotifications: 'push_enabled',
+};
+
 /**
  * Stores the answer to a change, received at `now` in ms of the monotonic clock. The answer is newer than any list that
  * was requested before, and has some data that no list shows. The row of the operation says what the answer is. `reply`
@@ -263,29 +263,20 @@ export function changedFields(calls: readonly Call[]): string {
 export function storeReply(store: Store, call: Call, reply: unknown, now: number): void {
   const [id = ''] = Object.values<string>(call.params ?? {});
   const { returns } = operationRow(call.operation);
+  if (returns === undefined) return;
+  const accepted = acceptedSettings[returns];
   // Settings that cannot be read are stored as requested, unless the answer says otherwise.
-  const { body: asked } = call as { readonly body?: unknown } as {
-    readonly body: AcceptedSettings;
-  };
-  const answer = (reply ?? {}) as { readonly [Key in keyof AcceptedSettings]?: AcceptedSettings[Key] | null };
-  if (returns === 'settings' && asked.webhook_url !== undefined) {
-    store.recordAcceptedSettings(id, { webhook_url: asked.webhook_url });
-  } else if (returns === 'leakProtection') {
-    const leak_protection_enabled = answer.leak_protection_enabled ?? asked.leak_protection_enabled;
-    if (leak_protection_enabled !== undefined) store.recordAcceptedSettings(id, { leak_protection_enabled });
-  } else if (returns === 'pushNotifications') {
-    const push_enabled = answer.push_enabled ?? asked.push_enabled;
-    if (push_enabled !== undefined) store.recordAcceptedSettings(id, { push_enabled });
+  const answered = returns === 'settings' ? null : reply;
+  const value =
+    accepted && (Object(answered)[accepted] ?? Object('body' in call ? call.body : null)[accepted]);
+  if (accepted && value !== undefined) store.recordAcceptedSettings(id, { [accepted]: value });
+  if (typeof reply !== 'object' || reply === null) return;
+  const { job_id: jobId, name } = reply as { readonly job_id?: string | null; readonly name?: unknown };
+  if (returns === 'pressureTestJob') {
+    if (jobId) store.recordPressureTestJob(id, jobId);
   }
-  if (reply === null) return;
-  if (returns === 'incident') store.setIncident(id, reply as Incident, now);
-  else if (returns === 'property') store.setProperty(id, reply as Property, now);
-  else if (returns === 'signal') store.setSignal(id, reply as Signal, now);
-  else if (returns === 'sonic') store.setChangedSonic(id, reply as Sonic, now);
-  else if (returns === 'notifications') store.setNotifications(id, reply as NotificationSettings, now);
-  else if (returns === 'settings') store.setSettings(id, reply as PropertySettings, now);
-  else if (returns === 'pressureTestJob') {
-    const { job_id: jobId } = reply as RecordOf<'start_pressure_test'>;
-    if (jobId !== null) store.recordPressureTestJob(id, jobId);
-  }
+  // The rest of a sonic, such as the state of a moving valve, may be old.
+  else if (returns === 'sonic') store.setAnswer('sonic', id, { name }, now);
+  else if (returns !== 'leakProtection' && returns !== 'pushNotifications')
+    store.setAnswer(returns, id, reply, now);
 }

@@ -68,12 +68,12 @@ export class Details {
     const problems = await Promise.all([
       this.#readUnlessRefused(`settings/${id}`, {
         read: () => client.call({ operation: 'read_property_settings', params }, options),
-        store: (settings, ...when) => store.setPropertyDetails(id, settings, undefined, ...when),
+        store: (settings, ...when) => store.setSettings(id, settings, ...when),
         isNone: () => store.settings.of(id) === null,
       }),
       this.#readUnlessRefused(`notifications/${id}`, {
         read: () => client.call({ operation: 'read_notification_settings', params }, options),
-        store: (settings, ...when) => store.setPropertyDetails(id, undefined, settings, ...when),
+        store: (settings, ...when) => store.setDetail('notifications', id, settings, ...when),
         isNone: () => store.notifications.of(id) === null,
       }),
     ]);
@@ -128,9 +128,9 @@ export class Details {
       poll: null,
       read: async (id, sentAt) => {
         const call = { operation: 'read_hub', params: { hub_id: id } } as const;
-        store.setHub(id, await client.call(call, { signal: stopping }), sentAt);
+        store.setDetail('hubs', id, await client.call(call, { signal: stopping }), sentAt);
       },
-      onNone: (id, sentAt) => store.setHub(id, null, sentAt),
+      onNone: (id, sentAt) => store.setDetail('hubs', id, null, sentAt),
     };
   }
 

@@ -9,8 +9,8 @@ import type { PollStatuses } from './pollStatus.ts';
 /** The operations that read a single device, each with how to remove its data from the store. */
 export const drops = {
   read_hub: (store: Store) => store.drop('hubs'),
-  read_telemetry: (store: Store) => store.dropTelemetry(),
-  read_wifi_telemetry: (store: Store) => store.dropTelemetry(true),
+  read_telemetry: (store: Store) => store.drop('hub'),
+  read_wifi_telemetry: (store: Store) => store.drop('wifi'),
   read_daily_usage: (store: Store) => store.drop('usage'),
   read_pressure_tests: (store: Store) => store.drop('pressureTests'),
 };

@@ -63,7 +63,7 @@ export class PressureTestPoll {
       read: (id, sentAt) => this.#read(id, sentAt),
       onNone: (id, sentAt) => {
         // If the sonic has had tests in this run, they stay.
-        if (!this.#tests.has(id)) store.setPressureTests(id, null, sentAt);
+        if (!this.#tests.has(id)) store.setDetail('pressureTests', id, null, sentAt);
       },
     };
   }
@@ -79,6 +79,7 @@ export class PressureTestPoll {
   #update(sonicId: string, tests: PressureTests, sentAt: number): void {
     const { store, days } = this.#parts;
     const startOf = (date: string) => days.startOf(sonicId, date);
-    store.setPressureTests(sonicId, pressureTestsOn(days.of(sonicId).date, tests, startOf), sentAt);
+    const shown = pressureTestsOn(days.of(sonicId).date, tests, startOf);
+    store.setDetail('pressureTests', sonicId, shown, sentAt);
   }
 }

@@ -65,7 +65,7 @@ export class UsagePoll {
       read: (id, sentAt) => this.#readMonths(id, sentAt),
       onNone: (id, sentAt) => {
         // If usage of the sonic is kept, it stays.
-        if (!this.#parts.state.kept.usage.has(id)) store.setUsage(id, null, sentAt);
+        if (!this.#parts.state.kept.usage.has(id)) store.setDetail('usage', id, null, sentAt);
       },
     };
   }
@@ -156,8 +156,7 @@ export class UsagePoll {
     const isKept = state.problem === null || state.kept.usage.isOnDisk(sonicId);
     const shown = isKept ? usage : { ...usage, totalL: null };
     const readAt = sentAt ?? store.usage.readAt(sonicId) ?? Number.NEGATIVE_INFINITY;
-    if (Number.isFinite(readAt)) store.setUsage(sonicId, shown, readAt);
-    else store.recallUsage(sonicId, shown);
+    store.setDetail('usage', sonicId, shown, readAt);
   }
 
   #forgetGone(): void {

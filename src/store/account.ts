@@ -28,6 +28,27 @@ import { Valves } from './valves.ts';
 export const plannedKinds = [...cloudKinds, 'incident'] as const;
 export type PlannedKind = (typeof plannedKinds)[number];
 
+/** What is read device by device, besides telemetry. */
+export interface DetailRecords {
+  readonly settings: PropertySettings;
+  readonly notifications: NotificationSettings;
+  readonly hubs: HubDetail;
+  readonly usage: Usage;
+  readonly pressureTests: PressureTestDays;
+}
+
+export type DetailName = keyof DetailRecords;
+
+/** The kind of device that shows each. */
+export const detailKinds = {
+  settings: 'property',
+  notifications: 'property',
+  hubs: 'signal',
+  usage: 'sonic',
+  pressureTests: 'sonic',
+} as const satisfies Record<DetailName, CloudDeviceKind>;
+const detailNames = Object.keys(detailKinds) as DetailName[];
+
 /** A table whose records grow stale if its poll does not read them. */
 interface Aging {
   /** Marks records that were read before that time as too old; returns the ids that have now become stale. */
@@ -55,13 +76,15 @@ export class Account {
   readonly flaps = { signal: new LinkFlaps(), sonic: new LinkFlaps() };
   readonly valves = new Valves();
   readonly valveRecords: ValveRecords;
-  readonly settings = new DetailTable<PropertySettings>(withoutSettings);
-  readonly notifications = new DetailTable<NotificationSettings>(withoutSettings);
   readonly kept: Kept;
-  readonly hubs = new DetailTable<HubDetail>(() => undefined);
+  readonly details: { readonly [Name in DetailName]: DetailTable<DetailRecords[Name]> } = {
+    settings: new DetailTable(withoutSettings),
+    notifications: new DetailTable(withoutSettings),
+    hubs: new DetailTable<HubDetail>(() => undefined),
+    usage: new DetailTable(withoutPresent),
+    pressureTests: new DetailTable(withoutToday),
+  };
   readonly telemetry = { hub: new TelemetryTable(), wifi: new TelemetryTable() };
-  readonly usage = new DetailTable<Usage>(withoutPresent);
-  readonly pressureTests = new DetailTable<PressureTestDays>(withoutToday);
   /** By sonic: the job of the last pressure test that this bridge has started. */
   readonly pressureTestJobs = new Map<string, string>();
   /** The tables that each poll reads, by the kind of device that shows their data. */
@@ -76,19 +99,19 @@ export class Account {
       () => ({ devices: this.devices, isFilterOn, places: this.places }),
       clock,
     );
-    const { devices, flaps } = this;
+    const { devices, flaps, details } = this;
     this.readBy = {
       properties: [
-        ['property', [devices.property, this.signalLists, this.settings, this.notifications]],
-        ['signal', [this.hubs]],
+        ['property', [devices.property, this.signalLists, details.settings, details.notifications]],
+        ['signal', [details.hubs]],
       ],
       signals: [['signal', [devices.signal, flaps.signal]]],
       sonics: [['sonic', [devices.sonic, flaps.sonic, this.valves]]],
       incidents: [['incident', [this.incidents]]],
       // Measured values expire by themselves.
       telemetry: [],
-      usage: [['sonic', [this.usage]]],
-      pressure_tests: [['sonic', [this.pressureTests]]],
+      usage: [['sonic', [details.usage]]],
+      pressure_tests: [['sonic', [details.pressureTests]]],
     };
   }
 
@@ -97,20 +120,12 @@ export class Account {
    * not read again.
    */
   forgetDetails(kind: CloudDeviceKind, id: string): void {
-    const { telemetry } = this;
-    const details = {
-      property: [this.settings, this.notifications],
-      signal: [this.hubs],
-      sonic: [
-        ...[telemetry.hub, telemetry.wifi, this.usage, this.pressureTests],
-        ...[this.valves, this.valveRecords],
-      ],
-    };
-    for (const table of details[kind]) table.forget(id);
+    for (const name of detailNames) if (detailKinds[name] === kind) this.details[name].forget(id);
     if (kind === 'property') this.kept.accepted.delete(id);
-    if (kind === 'sonic') {
-      this.pressureTestJobs.delete(id);
-      this.kept.rested.delete(id);
-    }
+    if (kind !== 'sonic') return;
+    const { telemetry, valves, valveRecords } = this;
+    for (const table of [telemetry.hub, telemetry.wifi, valves, valveRecords]) table.forget(id);
+    this.pressureTestJobs.delete(id);
+    this.kept.rested.delete(id);
   }
 }

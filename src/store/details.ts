@@ -16,28 +16,23 @@ export class DetailTable<T extends object> {
     this.#whenStale = whenStale;
   }
 
-  /** Stores a record that was requested at `sentAt`. Returns whether this changes what is shown. */
-  set(id: string, record: T | null, sentAt: number): boolean {
-    return this.#isOffered && this.#table.upsert(id, record, sentAt) !== null;
-  }
-
   /**
-   * Like `set`. But null, which means that the cloud refused it, counts only after two refusals in a row, at least
-   * `apartMs` apart.
+   * Stores a record that was requested at `sentAt`. Returns whether this changes what is shown. With `apartMs`, null means that
+   * the cloud refused it, and counts only after two refusals in a row that are so many ms apart.
    */
-  setUnlessRefusedOnce(id: string, record: T | null, sentAt: number, apartMs: number): boolean {
+  set(id: string, record: T | null, sentAt: number, apartMs?: number): boolean {
     if (record !== null) this.#refusedSince.delete(id);
-    else if (this.#table.isOlder(id, sentAt)) return false;
-    else {
+    else if (apartMs !== undefined) {
+      if (this.#table.isOlder(id, sentAt)) return false;
       const since = this.#refusedSince.get(id);
       if (since === undefined) this.#refusedSince.set(id, sentAt);
       if (since === undefined || sentAt - since < apartMs) return false;
     }
-    return this.set(id, record, sentAt);
+    return this.#isOffered && this.#table.upsert(id, record, sentAt) !== null;
   }
 
   /** Stores the answer to a change, received at `heardAt`. Returns whether this changes what is shown. */
-  change(id: string, answer: T, heardAt: number): boolean {
+  change(id: string, answer: object, heardAt: number): boolean {
     return this.#table.change(id, answer, heardAt) !== null;
   }
 

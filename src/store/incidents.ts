@@ -45,7 +45,7 @@ export class OpenIncidents {
     this.#table.replaceAll({ ...reading, records: records.filter(isOpen) });
   }
 
-  change(id: string, answer: Incident, heardAt: number): void {
+  change(id: string, answer: object, heardAt: number): void {
     const change = this.#table.change(id, answer, heardAt);
     if (change?.after && !isOpen(change.after)) this.#close(change.after);
   }

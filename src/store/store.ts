@@ -15,7 +15,6 @@ import type { PollName } from '../model/polls.ts';
 import type { PressureTestDays } from '../model/pressureTests.ts';
 import type {
   ApplianceCategories,
-  HubDetail,
   Incident,
   NotificationSettings,
   Property,
@@ -35,7 +34,14 @@ import {
   type ValveRecord,
 } from '../model/valveCommand.ts';
 import { type Kept, newKept } from '../state/sections.ts';
-import { Account, type PlannedKind, plannedKinds } from './account.ts';
+import {
+  Account,
+  type DetailName,
+  type DetailRecords,
+  detailKinds,
+  type PlannedKind,
+  plannedKinds,
+} from './account.ts';
 import type { ReadonlyDetails, TelemetryTable } from './details.ts';
 import { type IncidentPlace, isAnyDeviceAffected } from './incidentPlaces.ts';
 import type { IncidentEvent, ReadonlyIncidents } from './incidents.ts';
@@ -54,6 +60,9 @@ interface StoreOptions {
   readonly kept?: Kept;
   readonly clock: Clock;
 }
+
+/** The records that an answer to a change may show. */
+export type AnsweredRecord = CloudDeviceKind | 'incident' | 'settings' | 'notifications';
 
 type CommandEnding = [status: CommandStatus, reason: string | null, failure?: CommandFailure];
 
@@ -132,18 +141,20 @@ export class Store extends EventEmitter<StoreEvents> {
       filter: this.filter,
       signalLists: this.signalLists,
       incidents: this.incidents,
+      telemetry: this.telemetry,
+    } = account);
+    ({
       settings: this.settings,
       notifications: this.notifications,
-      telemetry: this.telemetry,
       usage: this.usage,
       pressureTests: this.pressureTests,
-    } = account);
+    } = account.details);
   }
 
   // ---- lists --------------------------------------------------------------------------------------------------
 
   replaceProperties(reading: Reading<Property>): void {
-    this.#recordProperties(this.#account.devices.property.replaceAll(reading));
+    this.#record('property', this.#account.devices.property.replaceAll(reading));
     this.#settle();
   }
 
@@ -210,30 +221,25 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 
   /**
-   * Stores a property's settings and notification settings, requested at that time. Null means that the cloud shows none,
-   * which counts after two refusals that are so many ms apart. Undefined means that they could not be read.
+   * Stores what was read of one device by a request that was sent at that time; null if the cloud has none. With `apartMs`,
+   * null counts only after two refusals that are so many ms apart.
    */
-  setPropertyDetails(
+  setDetail<Name extends DetailName>(
+    name: Name,
     id: string,
-    settings: PropertySettings | null | undefined,
-    notifications: NotificationSettings | null | undefined,
+    record: DetailRecords[Name] | null,
     sentAt: number,
-    apartMs = 0,
+    apartMs?: number,
   ): void {
-    const { settings: known, notifications: knownNotifications } = this.#account;
-    const isNews = [
-      settings !== undefined && known.setUnlessRefusedOnce(id, settings, sentAt, apartMs),
-      notifications !== undefined &&
-        knownNotifications.setUnlessRefusedOnce(id, notifications, sentAt, apartMs),
-    ];
-    if (settings) this.emit('settingsRead', id, settings, sentAt);
-    if (settings) this.#settlePause(id, sentAt);
-    this.#shows('property', id, isNews.includes(true));
+    this.#shows(detailKinds[name], id, this.#account.details[name].set(id, record, sentAt, apartMs));
   }
 
-  /** Stores the status of a hub, requested at that time. Null means that the cloud has none. */
-  setHub(signalId: string, hub: HubDetail | null, sentAt: number): void {
-    this.#shows('signal', signalId, this.#account.hubs.set(signalId, hub, sentAt));
+  /** Like `setDetail`. A reading of the shut-off may end a pause. */
+  setSettings(id: string, settings: PropertySettings | null, sentAt: number, apartMs = 0): void {
+    this.setDetail('settings', id, settings, sentAt, apartMs);
+    if (settings === null) return;
+    this.emit('settingsRead', id, settings, sentAt);
+    this.#settlePause(id, sentAt);
   }
 
   /**
@@ -252,9 +258,13 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#shows('sonic', sonicId, isNews || isRest);
   }
 
-  /** Forgets all telemetry of sonics with a hub, or of those without: the cloud does not offer it. */
-  dropTelemetry(isWifi = false): void {
-    this.#showAll('sonic', this.#telemetry(isWifi).drop());
+  /** Shows none of this, because the cloud does not offer it: telemetry by hubs or of Wi-Fi sonics, or other details. */
+  drop(name: DetailName | 'hub' | 'wifi'): void {
+    const isTelemetry = name === 'hub' || name === 'wifi';
+    const { telemetry, details } = this.#account;
+    if ((isTelemetry ? telemetry[name] : details[name]).drop())
+      this.touchAll([isTelemetry ? 'sonic' : detailKinds[name]]);
+    this.#settle();
   }
 
   /**
@@ -265,28 +275,6 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#isAging = isAging;
     this.#cancelExpiry();
     if (isAging) this.#expireTelemetry();
-  }
-
-  /** Shows a sonic's water usage as it was requested at that time; null, the cloud has none. */
-  setUsage(sonicId: string, usage: Usage | null, sentAt: number): void {
-    if (!this.#isShown('sonic', sonicId)) return;
-    this.#shows('sonic', sonicId, this.#account.usage.set(sonicId, usage, sentAt));
-  }
-
-  /** Shows the sum of a sonic's water that an earlier run has read. The values of today stay unknown. */
-  recallUsage(sonicId: string, usage: Usage): void {
-    this.#shows('sonic', sonicId, this.#account.usage.set(sonicId, usage, Number.NEGATIVE_INFINITY));
-  }
-
-  /** Shows a sonic's pressure tests as they were requested at that time; null, the cloud has none. */
-  setPressureTests(sonicId: string, tests: PressureTestDays | null, sentAt: number): void {
-    if (!this.#isShown('sonic', sonicId)) return;
-    this.#shows('sonic', sonicId, this.#account.pressureTests.set(sonicId, tests, sentAt));
-  }
-
-  /** Shows no details of this kind, because the cloud does not offer them. */
-  drop(details: 'hubs' | 'usage' | 'pressureTests'): void {
-    this.#showAll(details === 'hubs' ? 'signal' : 'sonic', this.#account[details].drop());
   }
 
   setApplianceCategories(categories: ApplianceCategories['categories'] | null): void {
@@ -302,38 +290,19 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 
   // ---- changes ------------------------------------------------------------------------------------------------
-  // Store the cloud's answer to a change, received at that time in ms of the monotonic clock.
 
-  setProperty(id: string, answer: Property, at: number): void {
-    const change = this.#account.devices.property.change(id, answer, at);
-    if (change) this.#recordProperties([change]);
-    this.#settle();
-  }
-
-  setSignal(id: string, answer: Signal, at: number): void {
-    const change = this.#account.devices.signal.change(id, answer, at);
-    if (change) this.#record('signal', [change]);
-    this.#settle();
-  }
-
-  /** Stores only the name of an answer. The rest, such as the state of a moving valve, may be old. */
-  setChangedSonic(id: string, { name }: Sonic, at: number): void {
-    const change = this.#account.devices.sonic.change(id, { name }, at);
-    if (change) this.#record('sonic', [change]);
-    this.#settle();
-  }
-
-  setSettings(propertyId: string, answer: PropertySettings, at: number): void {
-    this.#shows('property', propertyId, this.#account.settings.change(propertyId, answer, at));
-  }
-
-  setNotifications(propertyId: string, answer: NotificationSettings, at: number): void {
-    this.#shows('property', propertyId, this.#account.notifications.change(propertyId, answer, at));
-  }
-
-  setIncident(id: string, answer: Incident, at: number): void {
-    this.#account.incidents.change(id, answer, at);
-    this.#mayIncidentsMove = true;
+  /** Stores the cloud's answer to a change, received at that time in ms of the monotonic clock. */
+  setAnswer(of: AnsweredRecord, id: string, answer: object, at: number): void {
+    const { devices, incidents, details } = this.#account;
+    if (of === 'incident') {
+      incidents.change(id, answer, at);
+      this.#mayIncidentsMove = true;
+    } else if (of === 'settings' || of === 'notifications') {
+      if (details[of].change(id, answer, at)) this.touch('property', id);
+    } else {
+      const change = devices[of].change(id, answer, at);
+      if (change) this.#record<Property | Signal | Sonic>(of, [change]);
+    }
     this.#settle();
   }
 
@@ -398,23 +367,14 @@ export class Store extends EventEmitter<StoreEvents> {
   // ---- what is known ------------------------------------------------------------------------------------------
 
   propertyView(id: string): PropertyView | null {
-    let contents: ReturnType<PropertyView['contents']> | undefined;
-    const look = () => {
-      contents ??= {
-        signals: (this.places.contents.get(id)?.signals ?? []).flatMap((each) => this.signalView(each) ?? []),
-        sonics: this.#sonicsIn(id),
-        mayHaveMore: this.places.hasStraySonics,
-      };
-      return contents;
-    };
-    return propertyViewOf(this.#account, id, this.pauseOf(id), look, (found) => this.#isReporting(found));
+    return propertyViewOf(this.#account, id, this.pauseOf(id));
   }
 
   /** The pause of a property's automatic shut-off, also if the property is not shown; undefined while it is not known. */
   pauseOf(propertyId: string): ShownPause | undefined {
-    const { kept, settings } = this.#account;
+    const { kept } = this.#account;
     const isNew = this.#firstProperties?.has(propertyId) === false;
-    const isNone = kept.pauses.isKnown || isNew || settings.of(propertyId)?.auto_shut_off === true;
+    const isNone = kept.pauses.isKnown || isNew || this.settings.of(propertyId)?.auto_shut_off === true;
     return this.#pauses.get(propertyId) ?? (isNone ? noPause : undefined);
   }
 
@@ -640,32 +600,17 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 
   #explainMovements(): void {
-    const { valveRecords, settings } = this.#account;
+    const { valveRecords } = this.#account;
     const isShutOffOn = (id: string) => {
       const propertyId = this.propertyOf('sonic', id);
-      return (propertyId === null ? null : settings.of(propertyId)?.auto_shut_off) ?? null;
+      return (propertyId === null ? null : this.settings.of(propertyId)?.auto_shut_off) ?? null;
     };
     for (const id of valveRecords.explain(isShutOffOn)) this.touch('sonic', id);
-  }
-
-  /** The shown sonics of a property; of none, if `propertyId` is null. */
-  #sonicsIn(propertyId: string | null): SonicView[] {
-    const ids = this.places.contents.get(propertyId ?? '')?.sonics ?? [];
-    return ids.flatMap((id) => this.sonicView(id) ?? []);
   }
 
   /** Marks all properties if it is no longer, or only now, known that every sonic was listed. */
   #touchIfListed(wereListed: boolean): void {
     if (this.devices.sonic.isListFresh !== wereListed) this.touchAll(['property']);
-  }
-
-  /**
-   * Whether no device of the property is unreachable, so that the absence of incidents means that none is open. A sonic whose
-   * property is not known may be in any, and so may one that no complete list has had yet.
-   */
-  #isReporting({ signals, sonics }: ReturnType<PropertyView['contents']>): boolean {
-    const views = [...signals, ...sonics, ...this.#sonicsIn(null)];
-    return this.devices.sonic.isListFresh && views.every(({ isReporting }) => isReporting);
   }
 
   #shows(kind: CloudDeviceKind, id: string, isNews = true): void {
@@ -674,22 +619,16 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#settle();
   }
 
-  #showAll(kind: CloudDeviceKind, isNews: boolean): void {
-    if (!isNews) return;
-    for (const id of this.ids(kind)) this.touch(kind, id);
-    this.#settle();
-  }
-
   /**
    * Ends the doubt about lost pauses once each property has shown its shut-off as on. A request of an earlier run may still
    * turn it off for a while.
    */
   #settlePause(id: string, sentAt: number): void {
-    const { kept, settings, devices } = this.#account;
+    const { kept, devices } = this.#account;
     if (kept.pauses.isKnown || sentAt < this.#createdAt + mayArriveMs) return;
     const pause = this.pauseOf(id);
     if (pause) this.#pauses.set(id, pause);
-    const isSettled = (each: string) => this.#pauses.has(each) || settings.of(each) === null;
+    const isSettled = (each: string) => this.#pauses.has(each) || this.settings.of(each) === null;
     if (!devices.property.isComplete || !this.ids('property').every(isSettled)) return;
     kept.pauses.isKnown = true;
     void kept.pauses.saved();
@@ -707,7 +646,7 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#cancelExpiry = this.#clock.after(leftMs, () => this.#expireTelemetry());
   }
 
-  #recordProperties(changes: readonly Change<Property>[]): void {
+  #updateFilter(): void {
     const { devices, filter, signalLists } = this.#account;
     const { onlyProperty, owners } = this.places;
     // The account had only one property and now has more. Its signals stay there until its lists miss them.
@@ -720,7 +659,6 @@ export class Store extends EventEmitter<StoreEvents> {
     filter.update(devices.property.records);
     if (devices.property.isComplete)
       this.#firstProperties ??= new IdMap(devices.property.ids.map((id) => [id, true]));
-    this.#record('property', changes);
     this.#mayDevicesMove = true;
   }
 
@@ -764,7 +702,8 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 
   #record<T extends Property | Signal | Sonic>(kind: CloudDeviceKind, changes: readonly Change<T>[]): void {
-    if (kind !== 'property') {
+    if (kind === 'property') this.#updateFilter();
+    else {
       // A link is down by two readings in a row, and up by one.
       for (const id of this.#account.flaps[kind].record(changes, this.devices[kind])) {
         if (kind === 'signal') this.#touchLinks(id);

@@ -15,37 +15,47 @@ export function propertyViewOf(
   account: Account,
   id: string,
   pause: PropertyView['pause'],
-  contents: PropertyView['contents'],
-  isReporting: (contents: ReturnType<PropertyView['contents']>) => boolean,
 ): PropertyView | null {
   const { devices, places, incidents, signalLists } = account;
   const accepted = account.kept.accepted.get(id) ?? {};
   const property = devices.property.get(id);
   if (!property || !places.property.get(id)?.isShown) return null;
   const ownIncidents = incidents.shownBy('property', id);
+  const signals = (places.contents.get(id)?.signals ?? []).flatMap(
+    (each) => signalViewOf(account, each) ?? [],
+  );
+  const sonics = sonicsIn(account, id);
+  // A sonic whose property is not known may be in any, and so may one that no complete list has had yet.
+  const all = [...signals, ...sonics, ...sonicsIn(account, null)];
   return {
     kind: 'property',
     property,
     isStale: devices.property.isStale(id),
     settings: settingsOf(account, id, accepted),
-    notifications: account.notifications.of(id),
+    notifications: account.details.notifications.of(id),
     accepted,
     pause,
     pauseMinutes: account.kept.pauseMinutes.get(id) ?? defaultPauseMinutes,
-    contents,
+    contents: () => ({ signals, sonics, mayHaveMore: places.hasStraySonics }),
     incidents: ownIncidents,
     unconfirmedSince: incidents.unconfirmedSince(ownIncidents),
     possibleIncidents: incidents.possibleAt('property', id),
     // If a signal is not known to be in this property yet, its incidents would be missing here.
     areIncidentsKnown: incidents.areKnown && signalLists.isFresh(id),
-    isReporting: isReporting(contents()),
+    isReporting: devices.sonic.isListFresh && all.every(({ isReporting }) => isReporting),
   };
+}
+
+/** The shown sonics of a property; those of none, if `propertyId` is null. */
+function sonicsIn(account: Account, propertyId: string | null): SonicView[] {
+  const ids = account.places.contents.get(propertyId ?? '')?.sonics ?? [];
+  return ids.flatMap((id) => sonicViewOf(account, id) ?? []);
 }
 
 /**
  * The settings of a property. If the cloud does not show the address of the webhook, the last accepted address is used.
  */
-function settingsOf({ settings }: Account, id: string, { webhook_url }: AcceptedSettings) {
+function settingsOf({ details: { settings } }: Account, id: string, { webhook_url }: AcceptedSettings) {
   const read = settings.of(id);
   return read?.webhook_url === null && webhook_url !== undefined ? { ...read, webhook_url } : read;
 }
@@ -67,7 +77,7 @@ function signalLinkOf({ devices, incidents, flaps }: Account, id: string) {
 
 /** A signal with all data that its entities show; null if it is not shown. */
 export function signalViewOf(account: Account, id: string): SignalView | null {
-  const { places, incidents, hubs } = account;
+  const { places, incidents, details } = account;
   const link = signalLinkOf(account, id);
   const place = places.signal.get(id);
   if (!link || !place?.isShown) return null;
@@ -75,7 +85,7 @@ export function signalViewOf(account: Account, id: string): SignalView | null {
     kind: 'signal',
     ...link,
     propertyId: place.propertyId,
-    hub: hubs.of(id),
+    hub: details.hubs.of(id),
     incidents: incidents.shownBy('signal', id),
     possibleIncidents: incidents.possibleAt('signal', id),
     areIncidentsKnown: incidents.areKnown,
@@ -85,7 +95,7 @@ export function signalViewOf(account: Account, id: string): SignalView | null {
 
 /** A sonic with all data that its entities show; null if it is not shown. */
 export function sonicViewOf(account: Account, id: string): SonicView | null {
-  const { devices, places, incidents, flaps, valves } = account;
+  const { devices, places, incidents, flaps, valves, details } = account;
   const sonic = devices.sonic.get(id);
   const place = places.sonic.get(id);
   if (!sonic || !place?.isShown) return null;
@@ -107,8 +117,8 @@ export function sonicViewOf(account: Account, id: string): SonicView | null {
     valveRecord: account.valveRecords.of(id),
     telemetry: account.telemetry[isWifi ? 'wifi' : 'hub'].of(id),
     restedAt: account.kept.rested.get(id) ?? null,
-    usage: account.usage.of(id),
-    pressureTests: account.pressureTests.of(id),
+    usage: details.usage.of(id),
+    pressureTests: details.pressureTests.of(id),
     pressureTestJobId: account.pressureTestJobs.get(id) ?? null,
     incidents: ownIncidents,
     possibleIncidents: incidents.possibleAt('sonic', id),

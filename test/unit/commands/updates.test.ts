@@ -44,7 +44,8 @@ async function startUpdates(handler: StubHandler, requestTimeoutMs = 5_000) {
   const store = new Store({ selection: [], clock: systemClock });
   const complete = <T>(records: readonly T[]) => ({ records, isComplete: true, startedAt: 0 });
   store.replaceProperties(complete([aProperty()]));
-  store.setPropertyDetails('property-1', someSettings(), someNotifications(), 0);
+  store.setSettings('property-1', someSettings(), 0);
+  store.setDetail('notifications', 'property-1', someNotifications(), 0);
   store.setOwnedSignals(ownedSignals('property-1', ['signal-1']));
   store.replaceSignals(complete([aSignal()]));
   store.replaceSonics(complete([aSonic()]));
@@ -133,9 +134,11 @@ describe('the answer to an update', () => {
       const view = store.propertyView('property-1');
       return [view?.settings?.auto_shut_off, view?.notifications?.low_temperature];
     };
-    store.setPropertyDetails('property-1', someSettings(), someNotifications(), startedAt);
+    store.setSettings('property-1', someSettings(), startedAt);
+    store.setDetail('notifications', 'property-1', someNotifications(), startedAt);
     expect(shown()).toEqual([false, false]);
-    store.setPropertyDetails('property-1', someSettings(), someNotifications(), performance.now());
+    store.setSettings('property-1', someSettings(), performance.now());
+    store.setDetail('notifications', 'property-1', someNotifications(), performance.now());
     expect(shown()).toEqual([true, true]);
   });
 
@@ -196,7 +199,7 @@ describe('the answer to an update', () => {
   it('that does not show the address of the webhook leaves what was accepted, unless a reading shows another', async () => {
     const { store, run } = await startUpdates(() => ({ json: { ...someSettings(), webhook_url: null } }));
     const shown = (webhook_url: string | null) => {
-      store.setPropertyDetails('property-1', someSettings({ webhook_url }), null, performance.now());
+      store.setSettings('property-1', someSettings({ webhook_url }), performance.now());
       return store.propertyView('property-1')?.settings?.webhook_url;
     };
     await run(setting({ webhook_url: 'https://example.com/new' }));

@@ -34,10 +34,10 @@ it('names a property with a time zone that does not exist', () => {
   const found = () =>
     accountProblems(store, false).map(({ status = 'degraded', message }) => `${status}: ${message}`);
   for (const timezone of [null, 'Europe/London']) {
-    store.setPropertyDetails('property-1', { timezone } as PropertySettings, null, 1);
+    store.setSettings('property-1', { timezone } as PropertySettings, 1);
     expect(found()).toEqual([]);
   }
-  store.setPropertyDetails('property-1', { timezone: 'Europe/Londn' } as PropertySettings, null, 2);
+  store.setSettings('property-1', { timezone: 'Europe/Londn' } as PropertySettings, 2);
   expect(found()).toEqual([
     `ok: Unknown time zone of Home: "Europe/Londn". Its days begin by schedules.timezone. Correct it in the vendor's app`,
   ]);

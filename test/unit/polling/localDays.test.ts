@@ -21,7 +21,7 @@ function watch(timezones: string[], clock: FakeClock) {
     for (let reading = 0; reading < 2; reading++) {
       store.replaceProperties({ records: zones.map((id) => aProperty({ id })), ...at });
       for (const id of zones) {
-        store.setPropertyDetails(id, someSettings({ timezone: id }), null, 0);
+        store.setSettings(id, someSettings({ timezone: id }), 0);
         store.setOwnedSignals(ownedSignals(id, [id]));
       }
       store.replaceSignals({ records: zones.map((id) => aSignal({ id })), ...at });

@@ -33,7 +33,7 @@ beforeEach(() => {
   store.on('change', () => touched++);
   const at = { isComplete: true, startedAt: 0 };
   store.replaceProperties({ records: [aProperty()], ...at });
-  store.setPropertyDetails('property-1', someSettings({ timezone: 'America/New_York' }), null, 0);
+  store.setSettings('property-1', someSettings({ timezone: 'America/New_York' }), 0);
   store.setOwnedSignals(ownedSignals('property-1', ['signal-1']));
   store.replaceSignals({ records: [aSignal()], ...at });
   store.replaceSonics({ records: [aSonic()], ...at });
@@ -74,7 +74,7 @@ describe('the pressure tests of a sonic', () => {
   it('are counted by the calendar of their water while that of the property is not known', async () => {
     const month = { month: '2026-11', presentMonth: '2026-11', daily: [], readAt: clock.now() };
     state.kept.usage.set(id, withReading(null, { ...month, timezone: 'Pacific/Kiritimati' }));
-    store.setPropertyDetails('property-1', someSettings({ timezone: null }), undefined, clock.monotonic());
+    store.setSettings('property-1', someSettings({ timezone: null }), clock.monotonic());
     await read();
     expect(shown()).toMatchObject({ todayCount: 0 });
   });

@@ -114,7 +114,7 @@ async function start(unread: 'settings' | 'ownership' | null = null): Promise<Be
 
 function setTimezone(store: Store, name: string | null): void {
   timezone = name ?? '';
-  store.setPropertyDetails('property-1', someSettings({ timezone: name }), null, clock.monotonic());
+  store.setSettings('property-1', someSettings({ timezone: name }), clock.monotonic());
 }
 
 /** What is shown of the present of a sonic that this run has not read. */

@@ -93,7 +93,7 @@ async function startOn(directory: string, clock: FakeClock, answer: (month: stri
     await run('usage', () => usage.poll(newRun()));
   };
   const setTimezone = (timezone: string) => {
-    store.setPropertyDetails('property-1', someSettings({ timezone }), null, clock.monotonic());
+    store.setSettings('property-1', someSettings({ timezone }), clock.monotonic());
     usage.refresh();
   };
   const totalMl = () => {

@@ -9,7 +9,7 @@ const settings: Settings = { timezone: 'UTC' };
 describe('settings that the cloud refuses to show', () => {
   const tableWith = (...read: (Settings | null)[]) => {
     const table = new DetailTable<Settings>();
-    const news = read.map((each, at) => table.setUnlessRefusedOnce('home', each, at, 1));
+    const news = read.map((each, at) => table.set('home', each, at, 1));
     return { table, news, shown: table.of('home') };
   };
 
@@ -26,7 +26,7 @@ describe('settings that the cloud refuses to show', () => {
 
   it('are none only once it has refused them for that long', () => {
     const { table } = tableWith(settings);
-    const at = [10, 15, 19, 20].map((time) => table.setUnlessRefusedOnce('home', null, time, 10));
+    const at = [10, 15, 19, 20].map((time) => table.set('home', null, time, 10));
     expect(at).toEqual([false, false, false, true]);
   });
 
@@ -37,8 +37,8 @@ describe('settings that the cloud refuses to show', () => {
   it('are as a change has left them, for what was asked before it', () => {
     const { table } = tableWith(settings);
     expect(table.change('home', { timezone: 'Europe/Paris' }, 5)).toBe(true);
-    for (const _ of [1, 2]) expect(table.setUnlessRefusedOnce('home', null, 4, 1)).toBe(false);
-    expect(table.setUnlessRefusedOnce('home', settings, 4, 1)).toBe(false);
+    for (const _ of [1, 2]) expect(table.set('home', null, 4, 1)).toBe(false);
+    expect(table.set('home', settings, 4, 1)).toBe(false);
     expect(table.of('home')).toEqual({ timezone: 'Europe/Paris' });
   });
 

@@ -153,7 +153,7 @@ describe('the store', () => {
   it('marks nothing of a device that no list has brought yet: it would be taken for gone', () => {
     store.setOwnedSignals(ownedSignals('home', ['hub', 'unread']));
     store.takeDirty();
-    store.setHub('unread', { id: 'unread', status: 'online' } as HubDetail, 0);
+    store.setDetail('hubs', 'unread', { id: 'unread', status: 'online' } as HubDetail, 0);
     expect(store.takeDirty().signal).toEqual(new Set());
     const rest = [sonic('bath', 'hub'), sonic('shed', 'stray')];
     store.replaceSonics(complete(rest));
@@ -215,7 +215,7 @@ describe('the store', () => {
     const readAt = store.devices.sonic.readAt('kitchen');
     store.commandAccepted('kitchen', 'close', time++);
     const renamed = { ...sonic('kitchen', 'hub', 'closed'), name: 'Attic', radio_connection: 'disconnected' };
-    store.setChangedSonic('kitchen', renamed, time++);
+    store.setAnswer('sonic', 'kitchen', { name: renamed.name }, time++);
     expect(store.sonicView('kitchen')).toMatchObject({
       sonic: { name: 'Attic', valve_state: 'open', radio_connection: 'connected' },
       valve: 'closing',
@@ -225,7 +225,7 @@ describe('the store', () => {
 
   it('has not read a sonic with a list that knew less of it', () => {
     const startedAt = time++;
-    store.setChangedSonic('kitchen', { ...sonic('kitchen', 'hub'), name: 'Attic' }, time++);
+    store.setAnswer('sonic', 'kitchen', { name: 'Attic' }, time++);
     const records = ['kitchen', 'bath', 'shed'].map((id) =>
       sonic(id, id === 'shed' ? 'stray' : 'hub', 'closed'),
     );
@@ -349,7 +349,7 @@ describe('the store', () => {
     const telemetry = { pressure: 3_000, water_flow: 0, water_temp: 12, probed_at: null };
     for (const id of ['kitchen', 'nobody']) store.setTelemetry(id, telemetry, 0);
     expect(store.sonicView('kitchen')?.telemetry).toBe(telemetry);
-    store.dropTelemetry();
+    store.drop('hub');
     expect(store.sonicView('kitchen')?.telemetry).toBeNull();
   });
 

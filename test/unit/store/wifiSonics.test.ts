@@ -20,7 +20,7 @@ const inProperty = (id: string, property_id: unknown): Sonic =>
 function storeWith(wifi: readonly Sonic[], selection: readonly string[] = []): Store {
   const store = new Store({ selection, clock: new FakeClock(0) });
   store.replaceProperties(complete([aProperty({ id: 'home' }), aProperty({ id: 'farm' })]));
-  store.setPropertyDetails('farm', someSettings({ timezone: 'Asia/Tokyo' }), null, time++);
+  store.setSettings('farm', someSettings({ timezone: 'Asia/Tokyo' }), time++);
   store.setOwnedSignals(ownedSignals('home', ['hub']));
   store.setOwnedSignals(ownedSignals('farm', []));
   store.replaceSignals(complete([aSignal({ id: 'hub' })]));
@@ -131,7 +131,7 @@ describe('a Wi-Fi sonic', () => {
   it('loses its telemetry alone where the cloud offers none for its kind', () => {
     const store = storeWith([barn]);
     for (const id of ['kitchen', 'barn']) store.setTelemetry(id, someTelemetry(), 0);
-    store.dropTelemetry(true);
+    store.drop('wifi');
     expect(store.sonicView('barn')?.telemetry).toBeNull();
     expect(store.sonicView('kitchen')?.telemetry).toEqual(someTelemetry());
   });

@@ -27,7 +27,7 @@ async function start(settings: Partial<PropertySettings> | null | undefined, han
   const read = (changes: Partial<PropertySettings> | null | undefined = settings) => {
     for (const id of ['one', 'two']) {
       const shown = changes && someSettings(changes);
-      store.setPropertyDetails(id, shown, undefined, clock.monotonic());
+      if (shown !== undefined) store.setSettings(id, shown, clock.monotonic());
     }
   };
   read();
