@@ -9,7 +9,7 @@ const bridge = await startBridge({
 });
 afterAll(() => bridge.close());
 const { cloud, mqtt } = bridge;
-const [sonic = '', neighbour = ''] = cloud.world.sonics.ids;
+const [sonic = ''] = cloud.world.sonics.ids;
 const valve = `sonic/${sonic}/valve/set`;
 const actionsSent = () => bridge.sent('command_valve').map(({ body }) => Object(body).action);
 
@@ -53,80 +53,6 @@ describe('a valve command', () => {
     expect(sinceLast()).toEqual({ statuses: ['ok'], actions: ['close'] });
   });
 
-  it('waits for the one before it, and only the newest that waits is sent', async () => {
-    cloud.setFaults([fault('latency=300@command_valve')]);
-    const request = JSON.stringify({ params: { thing_id: sonic }, body: { action: 'open' } });
-    await mqtt.publish(`sonic2mqtt/${valve}`, 'CLOSE');
-    await waitFor(() => actionsSent().length > seen.actions, { what: 'the first one to be sent' });
-    await mqtt.publish('sonic2mqtt/bridge/request/change_thing_state', request);
-    await mqtt.publish(`sonic2mqtt/${valve}`, 'CLOSE');
-    // Another valve does not wait for this one.
-    await mqtt.publish(`sonic2mqtt/sonic/${neighbour}/valve/set`, 'CLOSE');
-    await mqtt.publish('sonic2mqtt/bridge/request/command_valve', '{"body":{"action":"explode"}}');
-    await mqtt.publish(`sonic2mqtt/${valve}`, 'OPEN');
-    await waitFor(() => bridge.outcomes().length === seen.statuses + 6, { what: 'six outcomes' });
-    const { statuses, actions } = sinceLast();
-    expect(statuses).toEqual(['superseded', 'refused', 'superseded', 'ok', 'ok', 'ok']);
-    expect(actions).toEqual(['close', 'close', 'open']);
-    expect(bridge.sent('command_valve').at(-1)?.path).toContain(sonic);
-    expect(bridge.sent('change_thing_state')).toEqual([]);
-    expect(bridge.answers('change_thing_state')).toMatchObject([
-      { status: 'error', error: { code: 'rate_limited' } },
-    ]);
-  });
-
-  it.each([
-    ['error=503', { status: 'error', http_status: 503 }],
-    ['reset', { status: 'error', http_status: null }],
-    // Success is the status code, whatever the body.
-    ['html', { status: 'ok', http_status: 200 }],
-  ])('is sent once if the cloud fails with %s', async (trouble, outcome) => {
-    cloud.setFaults([fault(`${trouble}@command_valve`)]);
-    expect(await bridge.command(valve, 'CLOSE')).toMatchObject(outcome);
-    expect(actionsSent().slice(seen.actions)).toEqual(['close']);
-  });
-
-  it('that hangs is given up in time for a newer one, which times out after request_timeout without retry', async () => {
-    cloud.setFaults([fault('hang@command_valve')]);
-    const startMs = performance.now();
-    const before = bridge.sent('command_valve').length;
-    await mqtt.publish(`sonic2mqtt/${valve}`, 'CLOSE');
-    await waitFor(() => bridge.sent('command_valve').length > before, { what: 'the first one to hang' });
-    await mqtt.publish(`sonic2mqtt/${valve}`, 'OPEN');
-    await waitFor(() => bridge.outcomes().length === seen.statuses + 2, { what: 'both outcomes' });
-    // Each has the time since it was published; the ages of both are counted from the last ping to the broker.
-    expect(performance.now() - startMs).toBeLessThan(3_500);
-    cloud.setFaults([]);
-    await bridge.command('bridge/refresh', 'PRESS');
-    const reasons = bridge
-      .outcomes(valve)
-      .slice(-2)
-      .map(({ reason }) => reason);
-    expect(reasons).toEqual([
-      expect.stringMatching(/before a newer command/),
-      expect.stringMatching(/without an answer/),
-    ]);
-    expect(sinceLast()).toEqual({ statuses: ['error', 'error', 'ok'], actions: ['close', 'open'] });
-  });
-
-  it('is sent once more after a sign-in if the session has expired', async () => {
-    cloud.expireTokens();
-    expect(await bridge.command(valve, 'CLOSE')).toMatchObject({ status: 'ok' });
-    const sent = bridge.sent('command_valve').slice(seen.actions);
-    expect(sent.filter(({ status }) => status === 200)).toHaveLength(1);
-  });
-
-  it('ends with not_confirmed if the valve does not move, and the valve is shown as the cloud has it', async () => {
-    cloud.world.dropRadio(sonic);
-    await mqtt.publish(`sonic2mqtt/${valve}`, 'CLOSE');
-    await waitFor(() => bridge.outcomes().length === seen.statuses + 2, { what: 'both outcomes' });
-    expect(bridge.outcomes().at(-1)?.reason).toBe('not_confirmed');
-    await bridge.untilJson(`sonic/${sonic}`, (record) => record.valve !== 'closing');
-    expect(sinceLast()).toEqual({ statuses: ['ok', 'error'], actions: ['close'] });
-    expect(bridge.json(`sonic/${sonic}`).valve).not.toBe('closed');
-    cloud.world.connectRadio(sonic);
-  });
-
   it('is sent at once although other changes hang', async () => {
     cloud.setFaults([fault('hang@update_sonic')]);
     for (let count = 0; count < 6; count++) {
@@ -153,30 +79,5 @@ describe.runIf(mosquittoAvailable())('a retained command', () => {
     const { statuses, actions } = sinceLast();
     expect(new Set(statuses)).toEqual(new Set(['refused']));
     expect(actions).toEqual([]);
-  });
-});
-
-describe('the position of a valve', () => {
-  it('stays during a pressure test, and is unknown for a faulty valve', async () => {
-    cloud.world.setValve(sonic, 'pressure_test');
-    await bridge.command('bridge/refresh', 'PRESS');
-    await bridge.untilJson(`sonic/${sonic}/homeassistant`, (states) => states.pressure_test_running === 'ON');
-    expect(bridge.json(`sonic/${sonic}`)).toMatchObject({ valve: 'open', valve_state: 'pressure_test' });
-    cloud.world.setValve(sonic, 'faulty');
-    await bridge.command('bridge/refresh', 'PRESS');
-    await bridge.untilJson(`sonic/${sonic}/homeassistant`, (states) => states.valve_problem === 'ON');
-    expect(bridge.json(`sonic/${sonic}`).valve).toBeNull();
-    expect(sinceLast().actions).toEqual([]);
-  });
-});
-
-describe('a command', () => {
-  it('changes the log level, or is refused with the levels that there are', async () => {
-    await bridge.command('bridge/log_level/set', 'debug');
-    await bridge.untilJson('bridge/homeassistant', (states) => states.log_level === 'debug');
-    expect(await bridge.command('bridge/log_level/set', 'verbose')).toMatchObject({
-      status: 'refused',
-      reason: expect.stringContaining('debug, info'),
-    });
   });
 });
