@@ -2,7 +2,7 @@ import { sleep, systemClock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import type { Configuration } from './configuration.ts';
 import { importedText, valveLabel } from './history.ts';
-import { importDays, isImported, readWaterTotals, type WaterTotal } from './historyImport.ts';
+import { importDays, readAnchor, readWaterTotals, type WaterTotal } from './historyImport.ts';
 import { type HomeAssistantAccess, HomeAssistantSocket } from './homeAssistantSocket.ts';
 import { withOwnClient } from './ownSession.ts';
 import { findValves, readHistory } from './valveHistory.ts';
@@ -41,7 +41,8 @@ async function importOnce(
     const wanted = new Map<string, WaterTotal>();
     const totals = await readWaterTotals(home);
     if (totals.size === 0) throw new Error('Home Assistant has no Water total yet');
-    for (const [id, total] of totals) if (!(await isImported(home, total))) wanted.set(id, total);
+    for (const [id, total] of totals)
+      if ((await readAnchor(home, total.entityId)) === null) wanted.set(id, total);
     // At later starts everything is imported, so the cloud is not asked again.
     if (wanted.size === 0) return;
     await withOwnClient(configuration, signal, async (client) => {

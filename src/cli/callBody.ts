@@ -7,14 +7,19 @@ import { readTextFile } from '../config/file.ts';
 import { aborted, type CommandContext } from './context.ts';
 
 /** The token in `--token-file`: the token alone, or the output of `call sign_in`. A fault ends the program. */
-export async function readToken(typed: string, command: Command, context: CommandContext): Promise<string> {
+export async function readToken(
+  typed: string,
+  command: Command,
+  context: CommandContext,
+  hint = 'Use what call sign_in prints',
+): Promise<string> {
   const text = await textOf('--token-file', typed === '-' ? typed : `@${typed}`, command, context);
   let token: unknown = text.trim();
   try {
     token = Object(JSON.parse(text)).token_details;
   } catch {}
   if (isToken(token)) return token;
-  return command.error('--token-file has no token. Use what call sign_in prints');
+  return command.error(`--token-file has no token. ${hint}`);
 }
 
 /** The JSON of `--body`: the option's own text, standard input (`-`), or a file (`@FILE`). A fault ends the program. */
@@ -33,7 +38,7 @@ export async function readTypedBody(
 }
 
 /** The text of an option: its own text, standard input (`-`), or a file (`@FILE`). A fault ends the program. */
-export async function textOf(
+async function textOf(
   option: string,
   typed: string,
   command: Command,

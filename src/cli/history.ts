@@ -3,7 +3,7 @@ import { systemClock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import { sanitize } from '../base/sanitize.ts';
 import type { DaysOfUsage } from '../model/usageHistory.ts';
-import { textOf } from './callBody.ts';
+import { readToken } from './callBody.ts';
 import { readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { importDays, readWaterTotals } from './historyImport.ts';
@@ -58,9 +58,7 @@ async function readAccess(
   command: Command,
 ): Promise<HomeAssistantAccess | null> {
   if (url === undefined || file === undefined) return null;
-  const text = await textOf('--token-file', file === '-' ? file : `@${file}`, command, context);
-  const token = text.trim();
-  if (!/^[\x21-\x7e]+$/.test(token)) command.error('--token-file has no token. Put only the token into it');
+  const token = await readToken(file, command, context, 'Put only the token into it');
   return { url: socketUrl(url), token };
 }
 

@@ -55,10 +55,6 @@ export async function readWaterTotals(home: HomeAssistantSocket): Promise<Readon
   return totals;
 }
 
-export async function isImported(home: HomeAssistantSocket, { entityId }: WaterTotal): Promise<boolean> {
-  return (await readAnchor(home, entityId)) !== null;
-}
-
 /** Adds the days before the first existing hour. Returns the added dates, in order. */
 export async function importDays(
   home: HomeAssistantSocket,
@@ -104,7 +100,7 @@ async function readJoint(home: HomeAssistantSocket, total: WaterTotal, nowMs: nu
 }
 
 /** The sum before everything that was imported; null if nothing was imported. */
-async function readAnchor(home: HomeAssistantSocket, entityId: string): Promise<number | null> {
+export async function readAnchor(home: HomeAssistantSocket, entityId: string): Promise<number | null> {
   const [anchor] = await readStatistics(home, entityId, 'hour', anchorMs, anchorMs + hourMs);
   return anchor?.startMs === anchorMs ? anchor.sumL : null;
 }

@@ -1,4 +1,6 @@
-import { type RawData, WebSocket } from 'ws';
+import { once } from 'node:events';
+import { setTimeout as passed } from 'node:timers/promises';
+import { WebSocket } from 'ws';
 import { errorMessage } from '../base/errorMessage.ts';
 import { connectionMessage } from '../base/systemErrors.ts';
 
@@ -26,99 +28,88 @@ export function socketUrl(pageUrl: string): string {
   return `${protocol === 'https:' ? 'wss' : 'ws'}://${host}${pathname.replace(/\/+$/, '')}/api/websocket`;
 }
 
+/** A connection that is signed in. It has one command at a time under way. */
 export class HomeAssistantSocket {
   readonly #socket: WebSocket;
-  readonly #waiting = new Map<number, (answer: Answer) => void>();
+  readonly #ended: Promise<never>;
   #lastId = 0;
 
-  private constructor(socket: WebSocket) {
+  private constructor(socket: WebSocket, signal: AbortSignal) {
     this.#socket = socket;
-    socket.on('message', (data) => {
-      const answer = parsed(data);
-      this.#waiting.get(answer.id)?.(answer);
+    this.#ended = new Promise((_, reject) => {
+      socket.on('error', reject);
+      socket.once('close', () => reject(new Error('it has closed the connection')));
+      signal.addEventListener('abort', () => reject(new Error('interrupted')), { once: true });
     });
-    socket.on('close', () => {
-      const error = { code: 'closed', message: 'Home Assistant has closed the connection' };
-      for (const answered of this.#waiting.values())
-        answered({ id: 0, type: 'result', success: false, error });
-    });
+    this.#ended.catch(() => {});
   }
 
   static async connect(
     { url, token }: HomeAssistantAccess,
     signal: AbortSignal,
   ): Promise<HomeAssistantSocket> {
-    const socket = new WebSocket(url);
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(connectTimeoutMs)]);
-    const failed = new Promise<never>((_, reject) => {
-      socket.on('error', reject);
-      socket.once('close', () => reject(new Error('it has closed the connection')));
-      limit.addEventListener('abort', () => reject(new Error('no answer')), { once: true });
-    });
-    // After signing in, a lost connection is reported by the pending answers.
-    failed.catch(() => {});
-    const next = async () => {
-      const received = new Promise<RawData>((resolve) => socket.once('message', resolve));
-      return parsed(await Promise.race([received, failed]));
-    };
+    const home = new HomeAssistantSocket(new WebSocket(url), signal);
     try {
-      let answer = await next();
+      let answer = await home.#next(connectTimeoutMs);
       if (answer.type === 'auth_required') {
-        socket.send(JSON.stringify({ type: 'auth', access_token: token }));
-        answer = await next();
+        home.#socket.send(JSON.stringify({ type: 'auth', access_token: token }));
+        answer = await home.#next(connectTimeoutMs);
       }
-      if (answer.type !== 'auth_ok') {
-        throw new Error('it rejects the token. Create a long-lived access token of an administrator');
-      }
-      return new HomeAssistantSocket(socket);
+      if (answer.type === 'auth_ok') return home;
+      throw new Error('it rejects the token. Create a long-lived access token of an administrator');
     } catch (error) {
-      socket.terminate();
-      const { cause = error } = Object(error);
-      const reason = connectionMessage(cause) ?? errorMessage(cause);
-      throw new Error(`Home Assistant ${new URL(url).host}: ${reason}`, { cause: error });
+      home.#socket.terminate();
+      throw home.#failure(error);
     }
   }
 
   /** Sends a command; rejects with Home Assistant's error. */
   async ask(type: string, fields: object = {}): Promise<unknown> {
     this.#lastId += 1;
-    const id = this.#lastId;
-    if (this.#socket.readyState !== WebSocket.OPEN) {
-      throw new HomeAssistantError('closed', 'Home Assistant has closed the connection');
-    }
-    const answer = await new Promise<Answer>((resolve) => {
-      const error = { code: 'timeout', message: 'Home Assistant does not answer' };
-      const timer = setTimeout(() => resolve({ id, type: 'result', success: false, error }), answerTimeoutMs);
-      this.#waiting.set(id, (each) => {
-        clearTimeout(timer);
-        resolve(each);
-      });
-      this.#socket.send(JSON.stringify({ id, type, ...fields }));
-    });
-    this.#waiting.delete(id);
-    if (answer.success) return answer.result;
+    this.#socket.send(JSON.stringify({ id: this.#lastId, type, ...fields }), () => {});
+    const answer = await this.#next(answerTimeoutMs).catch((error) => Promise.reject(this.#failure(error)));
+    if (answer.id === this.#lastId && answer.success) return answer.result;
     const { code = 'unknown', message = 'no reason' } = answer.error ?? {};
-    const isOwn = code === 'closed' || code === 'timeout';
-    throw new HomeAssistantError(code, isOwn ? message : `Home Assistant rejects ${type}: ${message}`);
+    throw new HomeAssistantError(code, `Home Assistant rejects ${type}: ${message}`);
   }
 
   close(): void {
     this.#socket.close();
   }
+
+  async #next(timeoutMs: number): Promise<Answer> {
+    const over = new AbortController();
+    const options = { signal: over.signal };
+    const late = passed(timeoutMs, undefined, options).then(() => Promise.reject(new Error('no answer')));
+    const received = once(this.#socket, 'message', options);
+    try {
+      const [data] = await Promise.race([received, late, this.#ended]);
+      return parsed(data);
+    } finally {
+      over.abort();
+      for (const each of [late, received]) each.catch(() => {});
+    }
+  }
+
+  #failure(error: unknown): Error {
+    const { cause = error } = Object(error);
+    const reason = connectionMessage(cause) ?? errorMessage(cause);
+    return new Error(`Home Assistant ${new URL(this.#socket.url).host}: ${reason}`, { cause: error });
+  }
 }
 
 interface Answer {
-  readonly id: number;
-  readonly type: string;
+  readonly id?: number;
+  readonly type?: string;
   readonly success?: boolean;
   readonly result?: unknown;
   readonly error?: { readonly code?: string; readonly message?: string };
 }
 
-function parsed(data: RawData): Answer {
+function parsed(data: unknown): Answer {
   try {
     return Object(JSON.parse(String(data)));
   } catch {
-    return { id: 0, type: 'unreadable' };
+    return {};
   }
 }
