@@ -116,7 +116,7 @@ async function createProgram(
   add(
     'setup',
     'Prompt for account and broker, write the configuration',
-    'With --service, the configuration is /etc/sonic2mqtt/config.yaml. If it exists, setup prompts for nothing,\n' +
+    'With --service, the configuration is /etc/sonic2mqtt/config.yaml. If it exists, setup asks for nothing,\n' +
       'renews the service and restarts it.',
   )
     .option('--service', 'also install a service of systemd, start it and show its log (Linux, as root)')

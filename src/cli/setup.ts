@@ -66,7 +66,7 @@ async function writeConfiguration(context: CommandContext, file: string): Promis
     complain(`${file} cannot be written (${describeDiskError(error)}).`);
     return false;
   }
-  print('Setup prompts for your account and your MQTT broker, and tests each of them. Press Ctrl+C to stop.');
+  print('Setup asks for your account and your MQTT broker, and tests each of them. Press Ctrl+C to stop.');
   const terminal = openTerminal(signal);
   try {
     const answers = await askForAll(terminal, context, file);
