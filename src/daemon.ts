@@ -47,9 +47,6 @@ import type { WebhookReceiver } from './webhook/webhookReceiver.ts';
 /** After this time, in ms, the bridge counts as started, even if the cloud or the broker is unreachable. */
 const startingMs = 10_000;
 
-/** With more devices, the page names the command: writing a dashboard takes milliseconds per device, and blocks. */
-const maxDevicesOnDashboard = 200;
-
 /** Replaces the machine's own clock, disk and network, for example in a simulation. */
 interface Surroundings {
   readonly clock?: Clock;
@@ -282,10 +279,6 @@ export class Daemon {
     flows.start(this.#stopping.signal);
     const routes = createRoutes(snapshots, flows, webhook, clock, this.#secrets, {
       dashboard: singleFlight(() => this.#dashboard()),
-      isDashboardTooLarge: () => {
-        const { properties, signals, sonics } = store.counts();
-        return properties + signals + sonics > maxDevicesOnDashboard;
-      },
       isWatchOnly: !this.#config.control.valves,
     });
     this.#http = new HttpServer(

@@ -1,4 +1,3 @@
-import { Document } from 'yaml';
 import { sanitize } from '../base/sanitize.ts';
 import type { Language } from '../model/language.ts';
 import { textsIn } from '../texts/texts.ts';
@@ -25,6 +24,8 @@ export interface DiscoveredDevice {
 interface Entity {
   /** Null for the device's main entity. */
   readonly name: string | null;
+  /** Null if it receives no commands. */
+  readonly commandTopic: string | null;
   readonly isEnabled: boolean;
   /** The entity ID in a new installation; null if only Home Assistant can spell the name. */
   readonly wantedId: string | null;
@@ -44,7 +45,7 @@ const valveTiles = [
   'sensor_flow',
   'sensor_pressure',
   'sensor_water_temperature',
-  'sensor_battery',
+  'binary_sensor_battery_low',
   'sensor_moved_by',
   'sensor_moved_at',
   'sensor_water_today',
@@ -57,6 +58,16 @@ const propertyTiles = [
   'switch_auto_shut_off',
   'switch_pressure_tests_enabled',
 ];
+
+/** Home Assistant would show the same drop for all three. */
+const tileIcons: Readonly<Record<string, string>> = {
+  sensor_water_today: 'mdi:calendar-today',
+  sensor_water_yesterday: 'mdi:calendar-arrow-left',
+  sensor_water_month: 'mdi:calendar-month',
+};
+
+/** The pauses on offer, in minutes. */
+const pauses = { '30 min': 30, '1 h': 60, '4 h': 240 } as const;
 
 /** Reads the discovery message of a device, of this bridge or of any other program; null for any other payload. */
 export function readDiscovered(payload: string, topics: Topics): DiscoveredDevice | null {
@@ -83,12 +94,19 @@ export function readDiscovered(payload: string, topics: Topics): DiscoveredDevic
 }
 
 function entityOf(component: Readonly<Record<string, unknown>>, device: string): Entity {
-  const { platform, name: given, default_entity_id: wantedId, enabled_by_default: isEnabled } = component;
-  const name = typeof given === 'string' ? given : null;
+  const { platform, default_entity_id: wantedId, enabled_by_default: isEnabled } = component;
+  const { name = null, command_topic: commandTopic = null } = component as Partial<
+    Readonly<Record<string, string | null>>
+  >;
   // Another program, or an earlier version, states no ID. Home Assistant then makes it from the names.
   const made = asIdPart(name === null ? device : `${device} ${name}`);
   const stated = typeof wantedId === 'string' ? wantedId : null;
-  return { name, isEnabled: isEnabled !== false, wantedId: stated ?? (made && `${platform}.${made}`) };
+  return {
+    name,
+    commandTopic,
+    isEnabled: isEnabled !== false,
+    wantedId: stated ?? (made && `${platform}.${made}`),
+  };
 }
 
 /**
@@ -115,16 +133,17 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
   const cards = (
     device: DiscoveredDevice,
     components: readonly string[],
-    card: (entity: string, name: string) => object,
-  ) =>
+    card: (entity: string, name: string, component: string) => object | readonly object[],
+  ): readonly object[] =>
     components.flatMap((component) => {
       const entity = idOf(device, component);
-      return entity === undefined ? [] : [card(entity, device.entities.get(component)?.name ?? device.name)];
+      const name = device.entities.get(component)?.name ?? device.name;
+      return entity === undefined ? [] : card(entity, name, component);
     });
 
   /** Whether a valve has entities to show whose IDs only Home Assistant can know. */
   const isNameless = ({ entities }: DiscoveredDevice) =>
-    ['valve_valve', ...valveTiles].some((component) => {
+    ['valve_valve', 'binary_sensor_valve_problem', ...valveTiles].some((component) => {
       const entity = entities.get(component);
       return entity?.isEnabled && !isCertain(entity);
     });
@@ -132,39 +151,68 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
   const valveCards = (valve: DiscoveredDevice): readonly object[] => [
     heading(valve.name, 'mdi:pipe-valve'),
     ...(isNameless(valve) ? [{ type: 'markdown', content: words.unknownIds, ...wholeLine }] : []),
-    // Shown only if the last command has failed.
-    ...cards(valve, ['binary_sensor_command_failed'], (entity, name) => ({
-      ...tile(entity, name),
-      ...wholeLine,
-      visibility: [{ condition: 'state', entity, state: 'on' }],
-    })),
+    ...['binary_sensor_valve_problem', 'binary_sensor_command_failed'].flatMap((component) =>
+      cards(valve, [component], (entity, name) =>
+        only([is(entity, 'on')], { ...tile(entity, name), ...wholeLine }),
+      ),
+    ),
     ...cards(valve, ['valve_valve'], (entity, name) => ({ ...tile(entity, name), ...wholeLine })),
     ...cards(valve, ['valve_valve'], (entity) =>
-      button(entity, words.close, 'mdi:water-off', 'valve.close_valve', valve.name),
+      only([is(entity, 'unavailable')], { type: 'markdown', content: words.byHand, ...wholeLine }),
+    ),
+    // A valve whose position is not known can be closed.
+    ...cards(valve, ['valve_valve'], (entity) =>
+      only(
+        [isNot(entity, ['closed', 'closing', 'unavailable'])],
+        button(entity, words.close, 'mdi:valve-closed', 'valve.close_valve', valve.name),
+      ),
     ),
     ...cards(valve, ['valve_valve'], (entity) =>
-      button(entity, words.open, 'mdi:water', 'valve.open_valve', valve.name),
+      only(
+        [is(entity, 'closed')],
+        button(entity, words.open, 'mdi:valve-open', 'valve.open_valve', valve.name),
+      ),
     ),
-    ...cards(valve, valveTiles, tile),
+    ...withoutHoles(cards(valve, valveTiles, tile)),
   ];
 
-  const pressed = (device: DiscoveredDevice, component: string) =>
-    cards(device, [component], (entity, name) =>
-      button(entity, name, undefined, 'button.press', device.name),
-    );
-
-  /** The buttons of a property. Cards about a pause are shown only while they are of use. */
+  /** The buttons of a property, each shown only while it can do something. */
   const propertyButtons = (property: DiscoveredDevice): readonly object[] => {
-    const until = idOf(property, 'sensor_paused_until');
-    const whilePaused = { condition: 'state', entity: until, state_not: ['unknown', 'unavailable'] };
-    const whileOn = { condition: 'state', entity: idOf(property, 'switch_auto_shut_off'), state: 'on' };
-    const only = (condition: object) => (card: object) => ({ ...card, visibility: [condition] });
-    const shown = cards(property, ['sensor_paused_until'], (...of) => ({ ...tile(...of), ...wholeLine }));
+    const stateOf = (component: string) => idOf(property, component) ?? '';
+    const isPaused = isNot(stateOf('sensor_paused_until'), ['unknown', 'unavailable']);
+    const pressed = (component: string, condition: object) =>
+      cards(property, [component], (entity, name) =>
+        only(
+          [condition, isNot(entity, 'unavailable')],
+          button(entity, name, undefined, 'button.press', property.name),
+        ),
+      );
     return [
-      ...shown.map(only(whilePaused)),
-      ...pressed(property, 'button_resolve_incidents'),
-      ...pressed(property, 'button_resume').map(only(whilePaused)),
-      ...pressed(property, 'button_pause').map(only(whileOn)),
+      ...pressed('button_resolve_incidents', is(stateOf('binary_sensor_problem'), 'on')),
+      ...cards(property, ['sensor_paused_until'], (...of) =>
+        only([isPaused], { ...tile(...of), ...wholeLine }),
+      ),
+      ...cards(property, ['button_pause'], (pause, name) => {
+        const topic = property.entities.get('button_resume')?.commandTopic;
+        const canPause = [
+          { condition: 'or', conditions: [is(stateOf('switch_auto_shut_off'), 'on'), isPaused] },
+          isNot(pause, 'unavailable'),
+        ];
+        const offered = Object.entries(pauses).map(([time, minutes]) => ({
+          ...{ type: 'button', name: time, icon: 'mdi:timer-pause-outline', icon_height: '24px' },
+          tap_action: {
+            ...{ action: 'perform-action', perform_action: 'mqtt.publish' },
+            data: { topic, payload: String(minutes) },
+            confirmation: { text: `${property.name}: ${name}, ${time}?` },
+          },
+          hold_action: { action: 'none' },
+          grid_options: { columns: 4, rows: 2 },
+        }));
+        return [{ ...heading(name), heading_style: 'subtitle' }, ...offered].map((card) =>
+          only(canPause, card),
+        );
+      }),
+      ...pressed('button_resume', isPaused),
     ];
   };
 
@@ -188,9 +236,11 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
       content: `## ${summaryText(entity)}`,
       ...wholeLine,
     })),
-    ...cards(property, propertyTiles, tile),
+    ...withoutHoles([
+      ...cards(property, propertyTiles, tile),
+      ...bridges.flatMap((bridge) => cards(bridge, ['binary_sensor_cloud'], tile)),
+    ]),
     ...propertyButtons(property),
-    ...bridges.flatMap((bridge) => cards(bridge, ['binary_sensor_cloud'], tile)),
   ];
 
   const chart = (valves: readonly DiscoveredDevice[]): readonly object[] => {
@@ -222,12 +272,9 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
       .map((all) => ({ type: 'grid', cards: all })),
   }));
   if (views.length === 0) return null;
-  // YAML 1.1 quotes more texts. Other readers would take them for dates, or `on` for true.
-  const document = new Document({ views }, { version: '1.1', aliasDuplicateObjects: false });
   const incomplete = devices.filter(({ entities }) => ![...entities.values()].every(isCertain));
   const notes = [...head, ...new Set(incomplete.map(({ name }) => missingNote(name)))];
-  document.commentBefore = notes.map((note) => ` ${sanitize(note)}`).join('\n');
-  return document.toString({ lineWidth: 0, directives: false });
+  return `${notes.map((note) => `# ${sanitize(note)}\n`).join('')}\nviews:\n${listText(views, '  ')}`;
 }
 
 /** The property of a valve: the parent of its hub, or its own parent; null if there is none. */
@@ -248,11 +295,11 @@ const wholeLine = { grid_options: { columns: 'full' } };
 /** How many letters of a name fit into half a line on a phone. */
 const maxLettersInHalf = 16;
 
-const heading = (text: string, icon: string) => ({ type: 'heading', heading: text, icon });
+const heading = (text: string, icon?: string) => ({ type: 'heading', heading: text, ...(icon && { icon }) });
 
 /** Shows an entity. A tap anywhere on it opens the details. */
-const tile = (entity: string, name: string) => ({
-  ...{ type: 'tile', entity, name },
+const tile = (entity: string, name: string, component = '') => ({
+  ...{ type: 'tile', entity, name, ...(tileIcons[component] && { icon: tileIcons[component] }) },
   tap_action: { action: 'more-info' },
   icon_tap_action: { action: 'more-info' },
   ...(name.length > maxLettersInHalf && wholeLine),
@@ -266,4 +313,44 @@ const button = (entity: string, name: string, icon: string | undefined, action: 
     confirmation: { text: `${place}: ${name}?` },
   },
   hold_action: { action: 'more-info' },
+  ...wholeLine,
 });
+
+const is = (entity: string, state: string) => ({ condition: 'state', entity, state });
+const isNot = (entity: string, states: string | readonly string[]) => ({
+  ...{ condition: 'state', entity, state_not: states },
+});
+const only = (conditions: readonly object[], card: object) => ({ ...card, visibility: conditions });
+
+/** The tiles, each half a line with a neighbour, or the whole line. */
+function withoutHoles(tiles: readonly object[]): readonly object[] {
+  const arranged: object[] = [];
+  let half: object | null = null;
+  for (const each of tiles) {
+    if ('grid_options' in each) arranged.push(each);
+    else if (half === null) half = each;
+    else {
+      arranged.push(half, each);
+      half = null;
+    }
+  }
+  return half === null ? arranged : [...arranged, { ...half, ...wholeLine }];
+}
+
+/** A list as YAML. A library takes a hundred times as long, and would keep commands waiting. */
+function listText(values: readonly unknown[], indent: string): string {
+  return values.map((value) => `${indent}-${valueText(value, `${indent}  `).replace(/^\s+/, ' ')}`).join('');
+}
+
+/** What follows a colon or a dash. Texts are quoted as in JSON unless they are plain words and no YAML keyword. */
+function valueText(value: unknown, indent: string): string {
+  if (Array.isArray(value)) return `\n${listText(value, indent)}`;
+  if (typeof value === 'object' && value !== null) {
+    const lines = Object.entries(value).map(
+      ([key, each]) => `${indent}${key}:${valueText(each, `${indent}  `)}`,
+    );
+    return `\n${lines.join('')}`;
+  }
+  const isWord = typeof value === 'string' && /^[a-z][\w.-]*[:._-][\w.-]+$|^[a-z]{4,}$/.test(value);
+  return ` ${isWord && value !== 'true' && value !== 'false' && value !== 'null' ? value : JSON.stringify(value)}\n`;
+}

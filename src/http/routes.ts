@@ -48,8 +48,6 @@ const usualColour = /#0b6e99/g;
 interface PageOptions {
   /** The dashboard for Home Assistant; null if there is none at the moment. */
   readonly dashboard?: () => Promise<string | null>;
-  /** Whether writing the dashboard would keep the bridge busy for seconds. */
-  readonly isDashboardTooLarge?: () => boolean;
   readonly isWatchOnly?: boolean;
 }
 
@@ -60,7 +58,7 @@ export function createRoutes(
   webhook: WebhookReceiver | null,
   clock: Clock,
   secrets: Secrets,
-  { dashboard, isDashboardTooLarge, isWatchOnly }: PageOptions = {},
+  { dashboard, isWatchOnly }: PageOptions = {},
 ): Route[] {
   const hide = (text: string) => secrets.hide(text);
   const live = new LiveStatus(() => snapshots.status(), flows, hide, clock);
@@ -82,7 +80,6 @@ export function createRoutes(
     ),
     get('/events', (response, url) => live.follow(response, pageOf(url))),
     get('/dashboard.yaml', async (response) => {
-      if (isDashboardTooLarge?.()) return sendJson(response, 413, { status: 'too_many_devices' });
       const text = await dashboard?.();
       return text == null
         ? sendJson(response, 503, { status: 'no_dashboard' })

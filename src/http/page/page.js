@@ -663,11 +663,10 @@ at('search').addEventListener('input', () => {
 
 async function copyDashboard({ target }) {
   try {
-    const answer = await fetch('dashboard.yaml', { cache: 'no-store', signal: AbortSignal.timeout(8_000) });
-    const isTooLarge = answer.status === 413;
-    if (!answer.ok && !isTooLarge) throw new Error(String(answer.status));
-    if (!isTooLarge) await copy(await answer.text());
-    write(target, isTooLarge ? texts.dashboard_too_large : texts.dashboard_copied);
+    const answer = await fetch('dashboard.yaml', { cache: 'no-store', signal: AbortSignal.timeout(30_000) });
+    if (!answer.ok) throw new Error(String(answer.status));
+    await copy(await answer.text());
+    write(target, texts.dashboard_copied);
   } catch {
     write(target, texts.dashboard_failed);
   }

@@ -19,6 +19,7 @@ type Card = Readonly<Record<string, unknown>> & {
   readonly type: string;
   readonly entity?: string;
   readonly name?: string;
+  readonly grid_options?: { readonly columns: number | 'full' };
 };
 interface View {
   readonly title: string;
@@ -48,6 +49,9 @@ const cardsIn = (text: string) =>
   viewsIn(text).flatMap(({ sections }) => sections.flatMap(({ cards }) => cards));
 const entitiesIn = (text: string) => cardsIn(text).flatMap(({ entity }) => entity ?? []);
 
+/** The condition of a card that is shown only in some states. */
+const stateIn = (visibility: unknown) => (visibility as readonly { entity?: string }[] | undefined)?.[0];
+
 const home: readonly DeviceView[] = [bridgeView(), propertyView(), signalView(), sonicView()];
 const called = (name: string) => sonicView({ sonic: aSonic({ id: `id-${name.length}`, name }) });
 
@@ -67,36 +71,47 @@ describe('the dashboard for Home Assistant', () => {
     expect(buttons.map(({ entity }) => entity)).toContain('valve.kitchen');
     for (const { tap_action, hold_action, ...others } of buttons) {
       expect(tap_action).toMatchObject({ confirmation: { text: expect.stringMatching(/^.+: .+\?$/) } });
-      expect(hold_action).toEqual({ action: 'more-info' });
+      expect(hold_action).toEqual({ action: others.entity === undefined ? 'none' : 'more-info' });
       expect(others).not.toHaveProperty('double_tap_action');
     }
     const types = new Set(cards.map(({ type }) => type));
     expect(types).toEqual(new Set(['heading', 'markdown', 'tile', 'button', 'statistics-graph']));
   });
 
-  it('closes and opens the valve that it names', () => {
-    const actions = cardsIn(made(home))
-      .filter(({ type, entity }) => type === 'button' && entity === 'valve.kitchen')
-      .map(({ name, tap_action }) => [name, tap_action]);
+  it('closes the valve unless it is closed, opens it while it is closed, and else says to use the hand', () => {
+    const cards = cardsIn(made(home)).filter(
+      ({ visibility }) => stateIn(visibility)?.entity === 'valve.kitchen',
+    );
     const action = (perform_action: string, text: string) => ({
       ...{ action: 'perform-action', perform_action, target: { entity_id: 'valve.kitchen' } },
       confirmation: { text },
     });
-    expect(actions).toEqual([
-      ['Close the water', action('valve.close_valve', 'Kitchen: Close the water?')],
-      ['Open the water', action('valve.open_valve', 'Kitchen: Open the water?')],
+    expect(cards).toMatchObject([
+      {
+        ...{ type: 'markdown', content: 'No connection: close the valve by hand.' },
+        visibility: [{ state: 'unavailable' }],
+      },
+      {
+        ...{ type: 'button', name: 'Close the water', entity: 'valve.kitchen' },
+        tap_action: action('valve.close_valve', 'Kitchen: Close the water?'),
+        visibility: [{ state_not: ['closed', 'closing', 'unavailable'] }],
+      },
+      {
+        ...{ type: 'button', name: 'Open the water', entity: 'valve.kitchen' },
+        tap_action: action('valve.open_valve', 'Kitchen: Open the water?'),
+        visibility: [{ state: 'closed' }],
+      },
     ]);
   });
 
-  it('has the summary on top, and a failed command only while there is one', () => {
+  it('has the summary on top, and a fault and a failed command only while there is one', () => {
     const text = made([propertyView(), sonicView()]);
     const content = "## {{ states('sensor.holiday_home_summary') }}";
     expect(cardsIn(text)[1]).toMatchObject({ type: 'markdown', content });
-    expect(
-      cardsIn(text).find(({ entity }) => entity === 'binary_sensor.kitchen_command_failed'),
-    ).toMatchObject({
-      visibility: [{ condition: 'state', entity: 'binary_sensor.kitchen_command_failed', state: 'on' }],
-    });
+    for (const entity of ['binary_sensor.kitchen_command_failed', 'binary_sensor.kitchen_valve_problem'])
+      expect(cardsIn(text).filter((card) => card.entity === entity)).toMatchObject([
+        { type: 'tile', visibility: [{ condition: 'state', entity, state: 'on' }] },
+      ]);
   });
 
   it.each([
@@ -115,26 +130,58 @@ describe('the dashboard for Home Assistant', () => {
     );
   });
 
-  it('gives a name that half a line of a phone would cut the whole line', () => {
-    const columns = cardsIn(made(home, 'de'))
-      .filter(({ type }) => type === 'tile')
-      .map(({ name, grid_options }) => [name, grid_options]);
-    expect(columns).toContainEqual(['Wasser läuft zu lange', { columns: 'full' }]);
-    expect(columns).toContainEqual(['Wassertemperatur', undefined]);
+  it.each(languages)('cuts no name on a phone, and has no hole between the tiles, in %s', (language) => {
+    const sections = viewsIn(made(home, language)).flatMap((view) => view.sections);
+    for (const { cards } of sections) {
+      let column = 0;
+      for (const { grid_options, name = '', type, entity } of cards) {
+        const columns = grid_options?.columns ?? (type === 'heading' ? 'full' : 6);
+        if (columns === 'full') expect([entity, column]).toEqual([entity, 0]);
+        else if (columns === 6) expect(name.length).toBeLessThan(17);
+        column = (column + (columns === 'full' ? 0 : columns)) % 12;
+      }
+      expect(column).toBe(0);
+    }
   });
 
-  it('offers to pause the automatic shut-off while it is on, and to resume it while it is paused', () => {
-    const until = 'sensor.holiday_home_automatic_shut_off_paused_until';
-    const whilePaused = { condition: 'state', entity: until, state_not: ['unknown', 'unavailable'] };
-    const whileOn = { condition: 'state', entity: 'switch.holiday_home_automatic_shut_off', state: 'on' };
+  it('tells the water of today, yesterday and the month apart by icons', () => {
+    const icons = cardsIn(made(home)).flatMap(({ type, icon }) => (type === 'tile' ? (icon ?? []) : []));
+    expect(new Set(icons).size).toBe(3);
+  });
+
+  it('offers what a property can do, and only while it can', () => {
     const shown = cardsIn(made(home))
-      .filter(({ visibility }) => visibility)
-      .map(({ type, entity, visibility }) => [type, entity, visibility]);
+      .filter(({ visibility }) => JSON.stringify(visibility)?.includes('.holiday_home'))
+      .map(({ heading, name, tap_action, visibility }) => [name ?? heading, tap_action, visibility]);
+    const state = (entity: string, is: object) => ({ condition: 'state', entity, ...is });
+    const until = 'sensor.holiday_home_automatic_shut_off_paused_until';
+    const isPaused = state(until, { state_not: ['unknown', 'unavailable'] });
+    const isThere = (button: string) => state(`button.holiday_home_${button}`, { state_not: 'unavailable' });
+    const pause = [
+      {
+        condition: 'or',
+        conditions: [state('switch.holiday_home_automatic_shut_off', { state: 'on' }), isPaused],
+      },
+      isThere('pause_automatic_shut_off'),
+    ];
+    const press = expect.objectContaining({ perform_action: 'button.press' });
+    const pausing = (payload: string, time: string) => ({
+      ...{ action: 'perform-action', perform_action: 'mqtt.publish' },
+      data: { topic: 'sonic2mqtt/property/property-1/pause/set', payload },
+      confirmation: { text: `Holiday home: Pause automatic shut-off, ${time}?` },
+    });
     expect(shown).toEqual([
-      ['tile', until, [whilePaused]],
-      ['button', 'button.holiday_home_resume_automatic_shut_off', [whilePaused]],
-      ['button', 'button.holiday_home_pause_automatic_shut_off', [whileOn]],
-      ['tile', 'binary_sensor.kitchen_command_failed', expect.anything()],
+      [
+        'Resolve alerts',
+        press,
+        [state('binary_sensor.holiday_home_water_problem', { state: 'on' }), isThere('resolve_alerts')],
+      ],
+      ['Automatic shut-off paused until', { action: 'more-info' }, [isPaused]],
+      ['Pause automatic shut-off', undefined, pause],
+      ['30 min', pausing('30', '30 min'), pause],
+      ['1 h', pausing('60', '1 h'), pause],
+      ['4 h', pausing('240', '4 h'), pause],
+      ['Resume automatic shut-off', press, [isPaused, isThere('resume_automatic_shut_off')]],
     ]);
   });
 
@@ -188,8 +235,12 @@ describe('the dashboard for Home Assistant', () => {
 
   it('has no entity that is disabled, forbidden or being withdrawn', () => {
     const { components, ...root } = discoveryOf(sonicView(), { offers: (name) => name !== 'command_valve' });
-    const battery = { ...components['sensor_battery'], enabled_by_default: false };
-    const changed = { ...components, sensor_battery: battery, sensor_flow: { platform: 'sensor' } };
+    const battery = { ...components['binary_sensor_battery_low'], enabled_by_default: false };
+    const changed = {
+      ...components,
+      binary_sensor_battery_low: battery,
+      sensor_flow: { platform: 'sensor' },
+    };
     const entities = entitiesIn(textOf([{ ...root, components: changed }]));
     expect(entities).toContain('sensor.kitchen_water_pressure');
     expect(entities.filter((id) => /^valve\.|battery|flow$/.test(id))).toEqual([]);
