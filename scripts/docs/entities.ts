@@ -55,6 +55,7 @@ Home Assistant 2024.12 or newer is required (device-based discovery).`,
 - **Enabled** *no*: the entity is off by default. Turn it on in its settings.
 - **Needs** lists what must work, otherwise the entity is unavailable: the *bridge*, fresh data from the *cloud*, and the *link* of the device. The link of a valve is its connection to the hub, and the hub's connection to the cloud.
 - An alert of an owner is an *incident* of the cloud. An \`incident_…\` sensor is on while an alert of this type is open. Its attributes are the record. The \`incident\` event fires once for each new alert.
+- The states of \`battery\`, \`moved_by\`, \`pressure_test_result\` and the bridge’s \`status\` are words in the same [language](options.md#homeassistant). The attribute \`code\` is the word in the table: use it in automations.
 - \`alert\` is on while an alert of any type is open. Its attribute \`alerts\` lists them in words, in the [language](options.md#homeassistant) of the names.
 - \`summary\` is the headline of the [status page](../status-page.md) for the property. It also reports what is unknown. If the cloud becomes unreachable, it keeps its last sentence, and is unavailable after \`stale_after\`.
 - \`pressure_test_result\` is the newest open alert about a test, from the day of the last test on. A closed alert no longer counts. It is unknown while a test runs, and while such an alert may be open.

@@ -23,10 +23,12 @@ export const bridgeEntities: readonly EntityRow<BridgeView>[] = [
     icon: 'mdi:heart-pulse',
     deviceClass: 'enum',
     options: healthStatuses,
+    isInWords: true,
     value: (view) => view.status,
     attributes: {
       path: 'health',
-      expression: "{'reason': value_json.reason, 'schedules': value_json.schedules}",
+      expression:
+        "{'code': value_json.status, 'reason': value_json.reason, 'schedules': value_json.schedules}",
     },
   }),
   binarySensor({

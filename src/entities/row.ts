@@ -117,6 +117,8 @@ type NumberSensor<View> = (Measured | Counted<View>) & {
 interface EnumSensor<View> {
   readonly deviceClass: 'enum';
   readonly options: readonly string[];
+  /** The state is a word of the chosen language, and the attribute `code` is the option. */
+  readonly isInWords?: true;
   readonly value: (view: View) => string | null;
 }
 /** A time is ISO 8601 in UTC, as from `isoFromUnixSeconds` in model/calendar.ts. A date is YYYY-MM-DD. */

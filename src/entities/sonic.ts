@@ -189,6 +189,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     icon: 'mdi:account-question',
     deviceClass: 'enum',
     options: movers,
+    isInWords: true,
     value: ({ valveRecord }) => valveRecord.movement?.by ?? null,
   }),
   binarySensor({
@@ -212,6 +213,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     icon: 'mdi:clipboard-check-outline',
     deviceClass: 'enum',
     options: pressureTestResults,
+    isInWords: true,
     exists: hasPressureTests,
     // A test that is still running has no result.
     value: (view) =>
@@ -264,6 +266,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     icon: 'mdi:battery',
     deviceClass: 'enum',
     options: batteryOptions,
+    isInWords: true,
     value: ({ sonic }) => batteryOption(sonic.battery),
   }),
   binarySensor({

@@ -8,7 +8,7 @@ import {
 import { entityTable } from '../entities/tables.ts';
 import type { DeviceKind, DeviceView, SonicView } from '../model/devices.ts';
 import type { Language } from '../model/language.ts';
-import { textsIn } from '../texts/texts.ts';
+import { type StateText, textsIn } from '../texts/texts.ts';
 import { asIdPart } from './entityId.ts';
 import { statesPath, type Topics } from './topics.ts';
 
@@ -53,6 +53,9 @@ const needOfRoot: Readonly<Record<DeviceKind, AvailabilitySource>> = {
 
 /** The key in the states for the time since when a row counts. */
 export const lastResetKey = 'last_reset';
+
+/** The end of the key in the states for the option of which the state is the word. */
+export const codeEnd = '_code';
 
 /** The key in the states for the texts of the open alerts. */
 export const alertsKey = 'alert_words';
@@ -287,6 +290,11 @@ function textOf(row: EntityRow<DeviceView>, view: DeviceView, origin: DiscoveryO
   return made;
 }
 
+/** The word for an option of a row. */
+export function stateInWords(key: string, option: string, language: Language): string {
+  return textsIn(language).states[`${key}_${option}` as StateText];
+}
+
 /** The component of a row, on a device with any ID. */
 function component(
   row: EntityRow<never>,
@@ -317,8 +325,18 @@ function component(
     ...('stateClass' in row && { state_class: row.stateClass }),
     ...('lastReset' in row && { last_reset_value_template: `{{ value_json.${lastResetKey} }}` }),
     ...('precision' in row && { suggested_display_precision: row.precision }),
-    ...('options' in row && { options: row.options }),
+    ...('options' in row && {
+      options:
+        'isInWords' in row
+          ? row.options.map((option) => stateInWords(row.key, option, language))
+          : row.options,
+    }),
     ...(attributes && { json_attributes_template: `{{ (${attributes.expression}) | tojson }}` }),
+    ...('isInWords' in row &&
+      !attributes && {
+        json_attributes_template: `{{ ({'code': value_json.${row.key}${codeEnd}}) | tojson }}`,
+        json_attributes_topic: below(statesPath),
+      }),
     ...('alerts' in row && {
       json_attributes_template: `{{ ({'alerts': value_json.${alertsKey}}) | tojson }}`,
     }),

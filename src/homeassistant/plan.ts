@@ -26,12 +26,14 @@ import type { Usage } from '../model/usage.ts';
 import type { ValveRecord } from '../model/valveCommand.ts';
 import {
   alertsKey,
+  codeEnd,
   type DiscoveryOrigin,
   type DiscoveryPlan,
   lastResetKey,
   maxStateLength,
   planDiscovery,
   shortened,
+  stateInWords,
   viewId,
 } from './discovery.ts';
 import { alertInWords, failureInWords, inWords, type Moment, type Wording } from './sentences.ts';
@@ -327,7 +329,7 @@ export function entityStates(
 ): string {
   // Computed on demand: few states have texts, and finding out the moment takes time.
   const wording = () => ({ language, ...moment(propertyIdOf(view)) });
-  return statesOf(view.kind, (row) => (hasEntity(row, view, offers) ? view : null), wording);
+  return statesOf(view.kind, (row) => (hasEntity(row, view, offers) ? view : null), language, wording);
 }
 
 function propertyIdOf(view: DeviceView): string | null {
@@ -337,22 +339,27 @@ function propertyIdOf(view: DeviceView): string | null {
 
 /** By kind: the states of a device that was not read. */
 const unknownStates: Readonly<Record<CloudDeviceKind, string>> = {
-  property: statesOf('property', () => null, null),
-  signal: statesOf('signal', () => null, null),
-  sonic: statesOf('sonic', () => null, null),
+  property: statesOf('property', () => null),
+  signal: statesOf('signal', () => null),
+  sonic: statesOf('sonic', () => null),
 };
 
 /** The states of a kind of device as JSON. A row for which `viewOf` returns null is unknown. */
 function statesOf(
   kind: DeviceKind,
   viewOf: (row: EntityRow<DeviceView>) => DeviceView | null,
-  wording: (() => Wording) | null,
+  language: Language = 'en',
+  wording?: () => Wording,
 ): string {
   let text = '';
   for (const row of entityTable(kind)) {
     const view = viewOf(row);
     if (row.component === 'text') text += `,"${row.key}":${view ? shownText(row, view) : '""'}`;
-    else if ('value' in row) text += `,"${row.key}":${view ? stateWord(row.value(view)) : 'null'}`;
+    else if ('isInWords' in row) {
+      const option = view && row.value(view);
+      text += `,"${row.key}":${stateWord(option && stateInWords(row.key, option, language))}`;
+      if (!row.attributes) text += `,"${row.key}${codeEnd}":${stateWord(option)}`;
+    } else if ('value' in row) text += `,"${row.key}":${view ? stateWord(row.value(view)) : 'null'}`;
     else if ('sentences' in row) {
       const now = view && wording?.();
       const words = now && inWords(row.sentences(view, now.bridge), now, maxStateLength);

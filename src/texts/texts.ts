@@ -30,6 +30,9 @@ type Texts = {
 
 const all: Readonly<Record<Language, Texts>> = { en: english, de, fr, nl, pl };
 
+/** The key of a state's word: the key of its entity and the option. */
+export type StateText = keyof typeof en.states;
+
 /** The key of a text of the headline. */
 export type HeadlineText = keyof typeof en.headline;
 

@@ -233,7 +233,7 @@ describe(`Home Assistant ${version}, met for the first time`, () => {
     await waitFor(() => shown().includes('closed'), { what: `${valve} to close`, timeoutMs: 60_000 });
     expect(shown()).toEqual(['closing', 'closed']);
     expect(valveInTheCloud(sonicId)).toBe('closed');
-    await becomes(`sonic2mqtt_${sonicId}_moved_by`, { state: 'command' });
+    await becomes(`sonic2mqtt_${sonicId}_moved_by`, { state: 'Command' });
     await becomes(`sonic2mqtt_${sonicId}_moved_at`, { state: aTime });
   });
 
@@ -318,7 +318,7 @@ describe('used as a householder uses it', () => {
     await waitFor(() => valveInTheCloud(last) === 'open', {
       what: 'the test to end',
     });
-    await becomes(`sonic2mqtt_${last}_pressure_test_result`, { state: 'no_problem' });
+    await becomes(`sonic2mqtt_${last}_pressure_test_result`, { state: 'No problem' });
     // The test is no movement.
     await becomes(`sonic2mqtt_${last}_moved_by`, { state: 'unknown' });
   });

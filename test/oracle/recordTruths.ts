@@ -81,11 +81,11 @@ const thousandth = (value: number | null | undefined): Shown =>
   value === null || value === undefined ? null : value / 1_000;
 
 const batteries: Readonly<Record<string, string>> = {
-  mid: 'medium',
-  high: 'high',
-  low: 'low',
-  critical: 'low',
-  external_power_supply: 'external_power_supply',
+  mid: 'Medium',
+  high: 'High',
+  low: 'Low',
+  critical: 'Low',
+  external_power_supply: 'External power',
 };
 
 const flags = [
@@ -127,7 +127,8 @@ function pressureTestResult(place: Place): Shown {
         type?.startsWith('pressure_test_') && dayOf(detected_at) >= dayOf(last.started_at),
     )
     .toSorted((one, other) => Date.parse(other.detected_at ?? '') - Date.parse(one.detected_at ?? ''));
-  return newest?.type?.slice('pressure_test_'.length) ?? 'no_problem';
+  const word = newest?.type?.slice('pressure_test_'.length) ?? 'no problem';
+  return word[0]?.toUpperCase() + word.slice(1);
 }
 
 /** An unknown word of the valve is unknown, not "no". */
@@ -207,9 +208,9 @@ export const recordTruths: Readonly<
     },
     binary_sensor_valve_problem: (place) => isInState(place, 'faulty'),
     binary_sensor_pressure_test_running: (place) => isInState(place, 'pressure_test'),
-    sensor_battery: (place) => batteries[wordOf(sonic(place)?.battery)] ?? 'other',
-    binary_sensor_battery_low: (place) => isPowered(place, 'low'),
-    binary_sensor_external_power: (place) => isPowered(place, 'external_power_supply'),
+    sensor_battery: (place) => batteries[wordOf(sonic(place)?.battery)] ?? 'Other',
+    binary_sensor_battery_low: (place) => isPowered(place, 'Low'),
+    binary_sensor_external_power: (place) => isPowered(place, 'External power'),
     binary_sensor_radio_connection: (place) => onOff(isConnected(sonic(place)?.radio_connection)),
     ...Object.fromEntries(
       incidentTypes.map((type) => [

@@ -26,14 +26,17 @@ describe('7: the password was changed, and only removing and adding everything a
 
     home.simulator.setPassword('a new one');
     await home.pass(2 * hourMs);
-    expect(home.entity('bridge', 'sensor_status')).toMatchObject({ state: 'auth_failed', isAvailable: true });
+    expect(home.entity('bridge', 'sensor_status')).toMatchObject({
+      state: 'Sign-in rejected',
+      isAvailable: true,
+    });
     expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: false });
     expect(home.events('auth_failed')).toHaveLength(1);
 
     writeFileSync(file, 'a new one\n');
     // Six attempts an hour are all that there are; one may have to be waited for.
     await home.pass(hourMs + minuteMs);
-    expect(home.entity('bridge', 'sensor_status').state).toBe('ok');
+    expect(home.entity('bridge', 'sensor_status').state).toBe('OK');
     expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: true });
     expect(uniqueIds(home)).toEqual(before);
     expect(home.bridge.runs).toBe(1);
@@ -131,7 +134,7 @@ describe('23: the account shows settings only, no valve and no message', () => {
       status: 'degraded',
       reason: expect.stringContaining(words),
     });
-    expect(home.entity('bridge', 'sensor_status')).toMatchObject({ state: 'degraded', isAvailable: true });
+    expect(home.entity('bridge', 'sensor_status')).toMatchObject({ state: 'Degraded', isAvailable: true });
     expect(home.linesFrom(0).filter((text) => text.includes(words))).toHaveLength(1);
     expect(home.asked('list_wifi_sonics').length).toBeGreaterThan(0);
     // It goes by itself, once there is one.

@@ -53,12 +53,19 @@ const dayBefore = (date: string) =>
   new Date(Date.parse(date) - 24 * 60 * 60 * 1_000).toISOString().slice(0, 10);
 const sum = (litres: Iterable<number>) => tenth([...litres].reduce((all, each) => all + each, 0));
 
+const moverWords: Readonly<Record<string, string>> = {
+  command: 'Command',
+  by_hand: 'By hand',
+  automatic_shut_off: 'Automatic shut-off',
+  elsewhere: 'Elsewhere',
+};
+
 /** What each entity has to show, by component id. */
 export const truths: Readonly<Record<DeviceKind, Readonly<Record<string, Truth>>>> = {
   bridge: {
     binary_sensor_cloud: () => 'ON',
     binary_sensor_unassigned_incidents: () => 'OFF',
-    sensor_status: () => 'ok',
+    sensor_status: () => 'OK',
     sensor_last_update:
       ({ world }) =>
       (shown) =>
@@ -121,7 +128,7 @@ export const truths: Readonly<Record<DeviceKind, Readonly<Record<string, Truth>>
     sensor_moved_by:
       ({ home, id }) =>
       (shown) =>
-        shown === home.json(`sonic/${id}/movement`).by,
+        shown === (moverWords[home.json(`sonic/${id}/movement`).by] ?? null),
     // Nobody but the bridge measures it; unknown before the first command.
     sensor_valve_travel_time:
       ({ home, id }) =>

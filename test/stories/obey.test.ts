@@ -148,7 +148,7 @@ describe('who moved the valve', () => {
     await home.pass(30 * secondMs);
     const topic = `sonic2mqtt/sonic/${sonicId}/valve/set`;
     expect(movement(home)).toMatchObject({ valve: 'closed', by: 'command', topic, incident_id: null });
-    expect(home.entity(sonicId, 'sensor_moved_by').state).toBe('command');
+    expect(home.entity(sonicId, 'sensor_moved_by').state).toBe('Command');
     expect(home.entity(sonicId, 'sensor_moved_at').state).toBe(movement(home).at);
     await home.pass(10 * minuteMs);
     world.setValve(sonicId, 'open');

@@ -484,14 +484,14 @@ describe('what Home Assistant can use', () => {
     home.strike = () => 'error-503';
     await expectWeather({ isCloudUp: false });
     expect(home.entity('bridge', 'binary_sensor_cloud').state).toBe('OFF');
-    expect(home.entity('bridge', 'sensor_status').state).toBe('cloud_unreachable');
+    expect(home.entity('bridge', 'sensor_status').state).toBe('Cloud unreachable');
     const after = states();
     const changed = [...before.keys()].filter((key) => before.get(key) !== after.get(key));
     expect(changed.filter((key) => !key.startsWith('sonic2mqtt_bridge '))).toEqual([]);
     home.strike = () => null;
     await home.pass(hourMs);
     await expectWeather({});
-    expect(home.entity('bridge', 'sensor_status').state).toBe('ok');
+    expect(home.entity('bridge', 'sensor_status').state).toBe('OK');
 
     home.bridge.kill();
     await expectWeather({ isBridgeUp: false });

@@ -17,12 +17,12 @@ function refusals(home: Home): string[] {
 
 describe('20: a text comes where a number was, and the entity vanishes', () => {
   it.each<[string, unknown, string | null, string | null]>([
-    ['a word that is known', 'mid', 'medium', 'OFF'],
-    ['a low one', 'low', 'low', 'ON'],
-    ['a critical one', 'critical', 'low', 'ON'],
-    ['the mains', 'external_power_supply', 'external_power_supply', 'OFF'],
-    ['a word that nobody knows', 'Unavailable', 'other', null],
-    ['a voltage', '3.7 V', 'other', null],
+    ['a word that is known', 'mid', 'Medium', 'OFF'],
+    ['a low one', 'low', 'Low', 'ON'],
+    ['a critical one', 'critical', 'Low', 'ON'],
+    ['the mains', 'external_power_supply', 'External power', 'OFF'],
+    ['a word that nobody knows', 'Unavailable', 'Other', null],
+    ['a voltage', '3.7 V', 'Other', null],
     ['a number', 42, null, null],
     ['an object', { level: 'high' }, null, null],
     ['nothing', null, null, null],
@@ -213,7 +213,7 @@ describe('a pressure test that was started', () => {
     expect(home.entity(sonicId, 'sensor_pressure_test_result').state).toBeNull();
     await home.pass(10 * minuteMs);
     expect(home.entity(sonicId, 'binary_sensor_pressure_test_running').state).toBe('OFF');
-    expect(home.entity(sonicId, 'sensor_pressure_test_result').state).toBe('no_problem');
+    expect(home.entity(sonicId, 'sensor_pressure_test_result').state).toBe('No problem');
     home.bridge.kill();
   });
 });
