@@ -59,8 +59,9 @@ const propertyTiles = [
   'switch_pressure_tests_enabled',
 ];
 
-/** Home Assistant would show the same drop for all three. */
+/** Else Home Assistant would show the same drop for all of these, and for a leak. */
 const tileIcons: Readonly<Record<string, string>> = {
+  switch_auto_shut_off: 'mdi:shield-lock',
   sensor_water_today: 'mdi:calendar-today',
   sensor_water_yesterday: 'mdi:calendar-arrow-left',
   sensor_water_month: 'mdi:calendar-month',
@@ -137,7 +138,9 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
   ): readonly object[] =>
     components.flatMap((component) => {
       const entity = idOf(device, component);
-      const name = device.entities.get(component)?.name ?? device.name;
+      // “Battery: low” reads better than “Battery low: low”.
+      const named = component === 'binary_sensor_battery_low' ? 'sensor_battery' : component;
+      const name = device.entities.get(named)?.name ?? device.name;
       return entity === undefined ? [] : card(entity, name, component);
     });
 
@@ -292,8 +295,8 @@ const missingNote = (name: string) =>
 
 const wholeLine = { grid_options: { columns: 'full' } };
 
-/** How many letters of a name fit into half a line on a phone. */
-const maxLettersInHalf = 16;
+/** How many letters of a name fit into half a line on a phone, and of a column on a desktop. */
+const maxLettersInHalf = 14;
 
 const heading = (text: string, icon?: string) => ({ type: 'heading', heading: text, ...(icon && { icon }) });
 

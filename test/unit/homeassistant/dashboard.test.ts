@@ -137,16 +137,16 @@ describe('the dashboard for Home Assistant', () => {
       for (const { grid_options, name = '', type, entity } of cards) {
         const columns = grid_options?.columns ?? (type === 'heading' ? 'full' : 6);
         if (columns === 'full') expect([entity, column]).toEqual([entity, 0]);
-        else if (columns === 6) expect(name.length).toBeLessThan(17);
+        else if (columns === 6) expect(name.length).toBeLessThan(15);
         column = (column + (columns === 'full' ? 0 : columns)) % 12;
       }
       expect(column).toBe(0);
     }
   });
 
-  it('tells the water of today, yesterday and the month apart by icons', () => {
+  it('tells the water of today, yesterday and the month, a leak and the shut-off apart by icons', () => {
     const icons = cardsIn(made(home)).flatMap(({ type, icon }) => (type === 'tile' ? (icon ?? []) : []));
-    expect(new Set(icons).size).toBe(3);
+    expect(new Set(icons).size).toBe(4);
   });
 
   it('offers what a property can do, and only while it can', () => {
