@@ -98,8 +98,8 @@ async function readPages<T extends { readonly id: string }>(list: PagedList<T>):
   const request = async (number: number): Promise<Page<T> | null> => {
     try {
       const page = await list.readPage(number);
-      if (page.pageNumber === null || page.pageNumber === number) return page;
-      const message = `page ${number} was requested, page ${page.pageNumber} came`;
+      if (page.page_number === null || page.page_number === number) return page;
+      const message = `page ${number} was requested, page ${page.page_number} came`;
       throw new CloudError('unreadable', list.operation, message);
     } catch (error) {
       if (!(error instanceof CloudError)) throw error;
@@ -111,15 +111,15 @@ async function readPages<T extends { readonly id: string }>(list: PagedList<T>):
   const take = (number: number, page: Page<T>) => {
     pages.set(number, page);
     for (const record of page.records) byId.set(record.id, record);
-    const { totalPages = null, totalEntries = null } = pages.get(1) ?? {};
+    const { total_pages = null, total_entries = null } = pages.get(1) ?? {};
     const entries = sum([...pages.values()].map(sizeOf));
-    list.onPage?.({ read: pages.size, announced: totalPages }, { read: entries, announced: totalEntries });
+    list.onPage?.({ read: pages.size, announced: total_pages }, { read: entries, announced: total_entries });
   };
 
   const first = await request(1);
   if (!first) return pass;
   take(1, first);
-  const announced = first.totalPages;
+  const announced = first.total_pages;
   if (announced !== null) {
     let isPastEnd = false;
     await forEachLimit(list.concurrency, numbers(2, Math.min(announced, maxPages)), async (number) => {
@@ -155,15 +155,17 @@ async function readPages<T extends { readonly id: string }>(list: PagedList<T>):
 
 function judge<T>({ pages, byId, failures, isCutOff }: Pass<T>): Verdict<T> {
   const all = [...pages.values()];
-  const { totalEntries = null, totalPages = null } = pages.get(1) ?? {};
+  const { total_entries = null, total_pages = null } = pages.get(1) ?? {};
   const sizeAt = (number: number) => sizeOf(pages.get(number));
   const entries = sum(all.map(sizeOf));
   const missing = sum(all.map((page) => page.missing));
   const repeated = sum(all.map(({ records }) => records.length)) - byId.size;
-  const isChanged = all.some((page) => page.totalEntries !== totalEntries || page.totalPages !== totalPages);
+  const isChanged = all.some(
+    (page) => page.total_entries !== total_entries || page.total_pages !== total_pages,
+  );
   const last = Math.max(...pages.keys());
-  const isLastFull = sizeAt(last) > 0 && sizeAt(last) >= (pages.get(last)?.pageSize ?? sizeAt(1));
-  const end = Math.max(totalPages ?? 1, ...[...pages.keys()].filter((number) => sizeAt(number) > 0));
+  const isLastFull = sizeAt(last) > 0 && sizeAt(last) >= (pages.get(last)?.page_size ?? sizeAt(1));
+  const end = Math.max(total_pages ?? 1, ...[...pages.keys()].filter((number) => sizeAt(number) > 0));
   const fullSize = Math.max(...all.map(sizeOf));
   const hasGap = sizeAt(end) === 0 || [...numbers(1, end - 1)].some((number) => sizeAt(number) < fullSize);
 
@@ -178,12 +180,12 @@ function judge<T>({ pages, byId, failures, isCutOff }: Pass<T>): Verdict<T> {
   let inconsistency: string | null = null;
   if (repeated > 0) inconsistency = `records seen on more than one page: ${repeated}`;
   else if (isChanged) inconsistency = 'the list changed while it was read';
-  else if (totalEntries !== null && totalEntries !== entries)
-    inconsistency = `${entries} records read, ${totalEntries} announced`;
-  else if (totalEntries === null && isLastFull)
+  else if (total_entries !== null && total_entries !== entries)
+    inconsistency = `${entries} records read, ${total_entries} announced`;
+  else if (total_entries === null && isLastFull)
     inconsistency = 'the last page is full and no total is announced';
 
-  const isWhole = repeated === 0 && !isLastFull && (entries >= (totalEntries ?? 0) || !hasGap);
+  const isWhole = repeated === 0 && !isLastFull && (entries >= (total_entries ?? 0) || !hasGap);
   return { byId, unread: failures.get(1), flaw, key: failed?.[1].key ?? null, inconsistency, isWhole };
 }
 

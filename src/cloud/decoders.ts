@@ -1,30 +1,7 @@
 import { z } from 'zod';
 import { isTooDeeplyNested } from '../base/nesting.ts';
 import { batteryWords } from '../model/power.ts';
-import {
-  type ApplianceCategories,
-  type CustomerProperty,
-  connectionStates,
-  type DailyUsage,
-  type HubDetail,
-  type Incident,
-  type Invitation,
-  incidentTypes,
-  type LeakProtection,
-  type NotificationSettings,
-  type PressureTestJob,
-  type PressureTests,
-  type Property,
-  type PropertySettings,
-  type PushNotifications,
-  type Signal,
-  type Sonic,
-  type Status,
-  severities,
-  type Telemetry,
-  type User,
-  valveStates,
-} from '../model/records.ts';
+import * as records from '../model/records.ts';
 import { unknownState } from '../model/valve.ts';
 import { knownWord } from '../model/words.ts';
 import { notificationFields, settingsFields } from './bodies.ts';
@@ -131,10 +108,10 @@ export interface SessionReply {
 const token = z.string().regex(/^[!-~]{1,8192}$/);
 
 const day = z.iso.date();
-const pressureTest = z.looseObject({ id: z.string() });
+const pressureTests = z.looseObject({ by_day: z.record(day, z.array(z.looseObject({ id: z.string() }))) });
 // Negative litres are odd, but valid numbers. The sums of water use ignore them.
-const dayOfUsage = z.looseObject({ date: day, liters: figure });
-const category = z.looseObject({ id: z.string(), name: text });
+const dailyUsage = z.looseObject({ daily: z.array(z.looseObject({ date: day, liters: figure })) });
+const categories = z.looseObject({ categories: z.array(z.looseObject({ id: z.string(), name: text })) });
 
 /** Longer texts are cut before people see them. */
 const longestText = 1_000;
@@ -154,6 +131,8 @@ interface Rules {
   readonly isOfOneKind?: true;
   /** A list misses it if it cannot be used, whatever its id is: it may be a leak. */
   readonly isNeverLeftOut?: true;
+  /** Its list or table. If no entry can be read, it fails: an empty list would claim that there is nothing. */
+  readonly holds?: string;
   /** Nothing of it is shown, so oddities are not reported. */
   readonly isSecret?: true;
 }
@@ -161,40 +140,38 @@ interface Rules {
 const ofOneKind = { isOfOneKind: true } as const;
 
 export const decoders = {
-  incident: decoder<Incident>(incident, {
+  incident: decoder<records.Incident>(incident, {
     isNeverLeftOut: true,
-    words: { type: incidentTypes, severity: severities },
+    words: { type: records.incidentTypes, severity: records.severities },
   }),
-  property: decoder<Property>(property),
-  notifications: decoder<NotificationSettings>(notifications, ofOneKind),
-  settings: decoder<PropertySettings>(settings, ofOneKind),
+  property: decoder<records.Property>(property),
+  notifications: decoder<records.NotificationSettings>(notifications, ofOneKind),
+  settings: decoder<records.PropertySettings>(settings, ofOneKind),
   // The answer to a change need not hold the changed fields.
-  changedNotifications: decoder<NotificationSettings>(notifications),
-  changedSettings: decoder<PropertySettings>(settings),
-  signal: decoder<Signal>(signal, { words: { cloud_connection: connectionStates } }),
-  sonic: decoder<Sonic>(sonic, {
+  changedNotifications: decoder<records.NotificationSettings>(notifications),
+  changedSettings: decoder<records.PropertySettings>(settings),
+  signal: decoder<records.Signal>(signal, { words: { cloud_connection: records.connectionStates } }),
+  sonic: decoder<records.Sonic>(sonic, {
     words: {
-      valve_state: [...valveStates, unknownState],
+      valve_state: [...records.valveStates, unknownState],
       battery: batteryWords,
-      radio_connection: connectionStates,
+      radio_connection: records.connectionStates,
     },
   }),
-  telemetry: decoder<Telemetry>(telemetry, ofOneKind),
+  telemetry: decoder<records.Telemetry>(telemetry, ofOneKind),
   session: decoder<SessionReply>(z.looseObject({ token_details: token }), { isSecret: true }),
   signedOut: decoder<{ readonly success: boolean | null }>(z.looseObject({ success: flag })),
-  user: decoder<User>(z.looseObject(all(text, 'id', 'email', 'first_name', 'last_name'))),
-  status: decoder<Status>(z.looseObject({ status: text })),
-  customerProperty: decoder<CustomerProperty>(z.looseObject(all(text, 'id', 'name'))),
-  leakProtection: decoder<LeakProtection>(z.looseObject({ leak_protection_enabled: flag })),
-  pushNotifications: decoder<PushNotifications>(z.looseObject({ push_enabled: flag })),
-  invitation: decoder<Invitation>(z.looseObject({ invitation_id: text })),
-  pressureTestJob: decoder<PressureTestJob>(z.looseObject({ job_id: text })),
-  hub: decoder<HubDetail>(hub, ofOneKind),
-  pressureTests: holder<PressureTests>('by_day', readTestsByDay),
-  dailyUsage: holder<DailyUsage>('daily', (value) => readEntries('day', dayOfUsage, value)),
-  applianceCategories: holder<ApplianceCategories>('categories', (value) =>
-    readEntries('category', category, value),
-  ),
+  user: decoder<records.User>(z.looseObject(all(text, 'id', 'email', 'first_name', 'last_name'))),
+  status: decoder<records.Status>(z.looseObject({ status: text })),
+  customerProperty: decoder<records.CustomerProperty>(z.looseObject(all(text, 'id', 'name'))),
+  leakProtection: decoder<records.LeakProtection>(z.looseObject({ leak_protection_enabled: flag })),
+  pushNotifications: decoder<records.PushNotifications>(z.looseObject({ push_enabled: flag })),
+  invitation: decoder<records.Invitation>(z.looseObject({ invitation_id: text })),
+  pressureTestJob: decoder<records.PressureTestJob>(z.looseObject({ job_id: text })),
+  hub: decoder<records.HubDetail>(hub, ofOneKind),
+  pressureTests: decoder<records.PressureTests>(pressureTests, { holds: 'by_day' }),
+  dailyUsage: decoder<records.DailyUsage>(dailyUsage, { holds: 'daily' }),
+  applianceCategories: decoder<records.ApplianceCategories>(categories, { holds: 'categories' }),
 } as const;
 
 function refused(message: string, isLeftOut = false): Refused {
@@ -208,9 +185,12 @@ function decoder<T>(schema: z.ZodObject & z.ZodType<T>, rules: Rules = {}): Deco
     if (isTooDeeplyNested(value)) return refused('it is nested too deeply');
     const each = read(value);
     if (!each.ok) return rules.isNeverLeftOut ? refused(each.message) : each;
-    const given = Object.keys(value as object);
-    const isKnown = given.length === 0 || given.some((field) => Object.hasOwn(schema.shape, field));
-    if (rules.isOfOneKind && !isKnown) return refused('it has none of the requested fields');
+    const given = value as Readonly<Record<string, unknown>>;
+    const { holds = '', isOfOneKind } = rules;
+    const isKnown = isEmpty(given) || Object.keys(given).some((field) => Object.hasOwn(schema.shape, field));
+    if (isOfOneKind && !isKnown) return refused('it has none of the requested fields');
+    const isLost = isEmpty((each.value as typeof given)[holds]) && !isEmpty(given[holds]);
+    if (isLost) return refused(`its ${holds} cannot be read`);
     return { ...each, notices: [...each.notices, ...oddities(each.value as object, rules)] };
   };
 }
@@ -238,58 +218,24 @@ function tolerantDecoder<T>(schema: z.ZodType<T>): Decoder<T> {
   };
 }
 
-/** A copy without the values that the issues name: a field becomes null, a list loses the wrong entries. */
+/** A copy without the values that the issues name: a field becomes null, a list or table loses the wrong entries. */
 function mend(value: object, issues: readonly z.core.$ZodIssue[]): Record<string, unknown> {
-  const wrong = new Set(issues.map(({ path }) => path.slice(0, 2).join(' ')));
-  const mended = Object.entries(value).map(([field, held]: [string, unknown]): [string, unknown] => {
-    if (wrong.has(field)) return [field, null];
-    if (!Array.isArray(held)) return [field, held];
-    return [field, held.filter((_, index) => !wrong.has(`${field} ${index}`))];
-  });
-  return Object.fromEntries(mended);
-}
-
-const anyObject = z.looseObject({});
-
-/** The usable entries of a list or table, and notices about the others; null if it is not a list or table. */
-type Entries = { readonly good: object; readonly notices: readonly string[] } | null;
-
-/** Bad entries are left out. If all are bad, it fails, because an empty list would claim that there is nothing. */
-function holder<T>(field: string, readHeld: (value: unknown) => Entries): Decoder<T> {
-  return (value) => {
-    if (isTooDeeplyNested(value)) return refused('it is nested too deeply');
-    const { data: held } = anyObject.safeParse(value);
-    const given = held?.[field];
-    const entries = readHeld(given);
-    if (!entries) return refused(`it has no ${field}`);
-    const { good, notices } = entries;
-    const isAnyGood = Object.keys(good).length > 0 || Object.keys(given as object).length === 0;
-    if (!isAnyGood) return refused(`its ${field} cannot be read`);
-    return { ok: true, value: { ...held, [field]: good } as T, notices };
+  const isIndex = (key: PropertyKey) => typeof key === 'number';
+  const endOf = (path: readonly PropertyKey[]) => path.slice(0, Math.max(2, path.findLastIndex(isIndex) + 1));
+  const wrong = new Set(issues.map(({ path }) => endOf(path).join(' ')));
+  const without = (held: unknown, at: string): unknown => {
+    if (Array.isArray(held)) return held.filter((_, index) => !wrong.has(`${at} ${index}`));
+    if (typeof held !== 'object' || held === null) return held;
+    const entries = Object.entries(held).filter(([key]) => !wrong.has(`${at} ${key}`));
+    return Object.fromEntries(entries.map(([key, each]) => [key, without(each, `${at} ${key}`)]));
   };
+  const fields = Object.entries(value);
+  return Object.fromEntries(
+    fields.map(([field, held]) => [field, wrong.has(field) ? null : without(held, field)]),
+  );
 }
 
-function readEntries(what: string, schema: z.ZodType, value: unknown): Entries {
-  if (!Array.isArray(value)) return null;
-  const good = value.flatMap((each) => {
-    const { success, data } = schema.safeParse(each);
-    return success ? [data] : [];
-  });
-  const notices = good.length === value.length ? [] : [`a ${what} was skipped: unexpected format`];
-  return { good, notices };
-}
-
-function readTestsByDay(value: unknown): Entries {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
-  const days: [string, unknown][] = [];
-  const notices = new Set<string>();
-  for (const [date, tests] of Object.entries(value)) {
-    const entries = day.safeParse(date).success ? readEntries('pressure test', pressureTest, tests) : null;
-    if (entries) days.push([date, entries.good]);
-    for (const notice of entries?.notices ?? ['a day was skipped: unexpected format']) notices.add(notice);
-  }
-  return { good: Object.fromEntries(days), notices: [...notices] };
-}
+const isEmpty = (held: unknown) => Object.keys(Object(held)).length === 0;
 
 /** Notices about values that are kept although they are unknown words, or too long to show. */
 function oddities(record: object, { words = {}, isSecret }: Rules): string[] {
@@ -314,9 +260,10 @@ function quoted(value: unknown): string {
   return text.length > 80 ? `something of ${text.length} characters` : text;
 }
 
+const count = figure.pipe(z.int().min(0)).nullable().default(null);
 const envelope = z.looseObject({
   data: z.array(z.unknown()),
-  ...all(number, 'page_number', 'page_size', 'total_entries', 'total_pages'),
+  ...all(count, 'page_number', 'page_size', 'total_entries', 'total_pages'),
 });
 
 /** Reads the envelope of a list; its counts are hints, its records are read one by one. */

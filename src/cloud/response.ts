@@ -15,10 +15,10 @@ export interface Page<T> {
   readonly dropped: number;
   /** Dropped records without which the list is not complete. */
   readonly missing: number;
-  readonly pageNumber: number | null;
-  readonly pageSize: number | null;
-  readonly totalEntries: number | null;
-  readonly totalPages: number | null;
+  readonly page_number: number | null;
+  readonly page_size: number | null;
+  readonly total_entries: number | null;
+  readonly total_pages: number | null;
 }
 
 /** A good answer in two forms: as the bridge uses it, with every field of a record, and as the cloud sent it. */
@@ -155,19 +155,8 @@ function readPage(
     }
   }
   const { data, page_number, page_size, total_entries, total_pages } = envelope.value;
-  return {
-    records,
-    dropped: data.length - records.length,
-    missing,
-    pageNumber: asCount(page_number),
-    pageSize: asCount(page_size),
-    totalEntries: asCount(total_entries),
-    totalPages: asCount(total_pages),
-  };
-}
-
-function asCount(value: number | null): number | null {
-  return Number.isSafeInteger(value) && value !== null && value >= 0 ? value : null;
+  const dropped = data.length - records.length;
+  return { records, dropped, missing, page_number, page_size, total_entries, total_pages };
 }
 
 /** Keys under which services put their error messages, the plainest first. */

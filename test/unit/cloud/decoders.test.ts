@@ -83,106 +83,110 @@ describe.each(objects)('the reader of %s', (_, read, good, wrong) => {
   });
 });
 
-describe('the reader of daily usage', () => {
-  const read = decoders.dailyUsage;
-  const day = (date: unknown, liters: unknown) => ({ date, liters });
+describe('the reader of a list or a table', () => {
+  const { dailyUsage, pressureTests, applianceCategories } = decoders;
+  const good = { date: '2026-11-03', liters: 3 };
+  const tests = [{ id: 't-1' }];
+  /** A table of tests with one day that is good. */
+  const withDay = (name: string) =>
+    JSON.parse(`{${JSON.stringify(name)}:[{"id":"t-2"}],"2026-11-20":[{"id":"t-1"}]}`);
 
-  it('keeps days in the order of the answer, with what else they hold', () => {
-    const daily = [
-      { ...day('2026-11-02', 1.5), source: 'meter' },
-      day('2026-11-01', 0),
-      day('2026-11-02', 2),
-    ];
-    expect(read({ daily, unit: 'l' })).toEqual({ ok: true, value: { daily, unit: 'l' }, notices: [] });
+  it.each<[string, Decoder<unknown>, object]>([
+    ['what else they hold', dailyUsage, { daily: [{ ...good, source: 'meter' }], unit: 'l' }],
+    ['their order', dailyUsage, { daily: [good, { date: '2026-11-02', liters: 0 }, good] }],
+    ['negative litres', dailyUsage, { daily: [{ ...good, liters: -1 }] }],
+    ['no day', dailyUsage, { daily: [] }],
+    [
+      'fields of a test',
+      pressureTests,
+      { by_day: { '2026-11-20': [{ id: 't-1', state: 'finished' }], '2026-11-19': [] }, page: 1 },
+    ],
+    ['no test', pressureTests, { by_day: {} }],
+  ])('keeps %s', (_, read, answer) => {
+    expect(read(answer)).toEqual({ ok: true, value: answer, notices: [] });
+  });
+
+  it('takes litres as a text', () => {
+    expect(readAs(dailyUsage, { daily: [{ ...good, liters: '12.5' }] })).toEqual({
+      daily: [{ ...good, liters: 12.5 }],
+    });
   });
 
   it.each([
-    ['no date', {}],
-    ['a date that is none', day('2026-02-30', 1)],
-    ['a date in other clothes', day('1.11.2026', 1)],
-    ['a time', day('2026-11-01T00:00:00Z', 1)],
-    ['no litres', day('2026-11-01', undefined)],
-    ['litres in words', day('2026-11-01', 'twelve')],
-    ['null litres', day('2026-11-01', null)],
-    ['endless litres', day('2026-11-01', Number.POSITIVE_INFINITY)],
-    ['a number', 7],
-    ['null', null],
-    ['a list', []],
-  ])('drops a day with %s, says so once, and keeps the others', (_, bad) => {
-    const good = day('2026-11-03', 3);
-    expect(readAs(read, { daily: [bad, good, bad] })).toEqual({ daily: [good] });
-    expect(noticesOf(read, { daily: [bad, good, bad] })).toEqual(['a day was skipped: unexpected format']);
+    [{}],
+    [{ ...good, date: '2026-02-30' }],
+    [{ ...good, date: '1.11.2026' }],
+    [{ ...good, date: '2026-11-01T00:00:00Z' }],
+    [{ date: good.date }],
+    [{ ...good, liters: 'twelve' }],
+    [{ ...good, liters: null }],
+    [{ ...good, liters: Number.POSITIVE_INFINITY }],
+    [7],
+    [null],
+    [[]],
+  ])('drops the day %j, says so once, and keeps the others', (bad) => {
+    const daily = [bad, good, bad];
+    expect(readAs(dailyUsage, { daily })).toEqual({ daily: [good] });
+    expect(noticesOf(dailyUsage, { daily })).toEqual([
+      expect.stringMatching(/^daily has an unexpected value/),
+    ]);
+    // No known day is not the same as no water.
+    expect(reasonOf(dailyUsage, { daily: [bad, bad] })).toBe('its daily cannot be read');
   });
 
-  it('takes any number of litres, since the cloud may send it, also as a text', () => {
-    const daily = [day('2026-11-01', '12.5'), day('2026-11-02', '-3')];
-    expect(readAs(read, { daily })).toEqual({ daily: [day('2026-11-01', 12.5), day('2026-11-02', -3)] });
-    expect(readAs(read, { daily: [day('2026-11-01', -1)] })).toEqual({ daily: [day('2026-11-01', -1)] });
+  it.each<[string, Decoder<unknown>, object, object]>([
+    [
+      'a test',
+      pressureTests,
+      { by_day: { '2026-11-20': [{ id: 7 }, ...tests, null, 'x', {}] } },
+      { by_day: { '2026-11-20': tests } },
+    ],
+    [
+      'a day',
+      pressureTests,
+      { by_day: { '2026-11-19': 7, '2026-11-20': tests } },
+      { by_day: { '2026-11-20': tests } },
+    ],
+    ...['yesterday', '2026-02-30', '2026-11-20T03:00:00Z', 'constructor', ''].map(
+      (name) =>
+        [
+          `the day ${name}`,
+          pressureTests,
+          { by_day: withDay(name) },
+          { by_day: { '2026-11-20': tests } },
+        ] as [string, Decoder<unknown>, object, object],
+    ),
+    [
+      'a category',
+      applianceCategories,
+      { categories: [{ name: 'Tap' }, { id: 'c-1', name: 7 }, { id: 'c-2', name: 'Tap' }] },
+      { categories: [{ id: 'c-2', name: 'Tap' }] },
+    ],
+  ])('drops %s that is none, and says so', (_, read, given, kept) => {
+    expect(readAs(read, given)).toEqual(kept);
+    expect(noticesOf(read, given)).toHaveLength(1);
   });
 
-  it('gives up where no day can be read: no known day is not the same as no water', () => {
-    const daily = [day('2026-11-01', null), day('2026-11-02T00:00:00Z', 1)];
-    expect(reasonOf(read, { daily })).toBe('its daily cannot be read');
+  it('leaves a day that is called __proto__ out', () => {
+    expect(readAs(pressureTests, { by_day: withDay('__proto__') })).toEqual({
+      by_day: { '2026-11-20': tests },
+    });
   });
 
-  it.each([[{}], [{ daily: null }], [{ daily: {} }], [null], [[]], ['daily'], [{ Daily: [] }]])(
-    'gives up on %j: no days is not the same as no water',
-    (value) => {
-      expect(reasonOf(read, value)).toBe('it has no daily');
+  it.each([
+    [dailyUsage, {}, 'daily has an unexpected value (expected array, received undefined)'],
+    [dailyUsage, { daily: null }, 'daily has an unexpected value (expected array, received null)'],
+    [dailyUsage, { daily: {} }, 'daily has an unexpected value (expected array, received object)'],
+    [dailyUsage, 'daily', 'it is not an object'],
+    [pressureTests, { by_day: [] }, 'by_day has an unexpected value (expected record, received array)'],
+    [pressureTests, { by_day: { '20.11.2026': tests, '2026-11-19': null } }, 'its by_day cannot be read'],
+    [pressureTests, [], 'it is not an object'],
+  ] as const)(
+    'gives up if there is none, which is not the same as an empty one: %# %j',
+    (read, value, reason) => {
+      expect(reasonOf(read, value)).toBe(reason);
     },
   );
-});
-
-describe('the reader of pressure tests', () => {
-  const read = decoders.pressureTests;
-
-  it('keeps days and tests with what else they hold', () => {
-    const answer = {
-      by_day: { '2026-11-20': [{ id: 't-1', state: 'finished' }], '2026-11-19': [] },
-      page: 1,
-    };
-    expect(read(answer)).toEqual({ ok: true, value: answer, notices: [] });
-    expect(read({ by_day: {} })).toEqual({ ok: true, value: { by_day: {} }, notices: [] });
-  });
-
-  it('drops a test that is none, and keeps its day', () => {
-    const by_day = { '2026-11-20': [{ id: 7 }, { id: 't-1' }, null, 'x', {}] };
-    expect(readAs(read, { by_day })).toEqual({ by_day: { '2026-11-20': [{ id: 't-1' }] } });
-    expect(noticesOf(read, { by_day })).toEqual(['a pressure test was skipped: unexpected format']);
-  });
-
-  it.each([['yesterday'], ['2026-02-30'], ['2026-11-20T03:00:00Z'], ['__proto__'], ['constructor'], ['']])(
-    'drops a day that is called %j',
-    (name) => {
-      const by_day = JSON.parse(`{${JSON.stringify(name)}:[{"id":"t-2"}],"2026-11-20":[{"id":"t-1"}]}`);
-      expect(readAs(read, { by_day })).toEqual({ by_day: { '2026-11-20': [{ id: 't-1' }] } });
-      expect(noticesOf(read, { by_day })).toEqual(['a day was skipped: unexpected format']);
-    },
-  );
-
-  it('gives up where no day can be read: no known day is not the same as no test', () => {
-    const by_day = { '20.11.2026': [{ id: 't-1' }], '2026-11-19': null };
-    expect(reasonOf(read, { by_day })).toBe('its by_day cannot be read');
-  });
-
-  it.each([[{}], [{ by_day: [] }], [{ by_day: null }], [null], [[]]])('gives up on %j', (value) => {
-    expect(reasonOf(read, value)).toBe('it has no by_day');
-  });
-});
-
-describe('the reader of appliance categories', () => {
-  const read = decoders.applianceCategories;
-
-  it('drops one that is none, and says so', () => {
-    const categories = [
-      { id: 1, name: 'Shower' },
-      { name: 'Tap' },
-      { id: 'c-1', name: 7 },
-      { id: 'c-2', name: 'Tap' },
-    ];
-    expect(readAs(read, { categories })).toEqual({ categories: [{ id: 'c-2', name: 'Tap' }] });
-    expect(noticesOf(read, { categories })).toEqual(['a category was skipped: unexpected format']);
-  });
 });
 
 describe('the reader of an incident', () => {

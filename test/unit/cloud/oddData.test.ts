@@ -27,7 +27,7 @@ describe('odd data', () => {
     const data = [{ id: 'a/b' }, 7, { id: 's-1' }, { name: 'nobody' }];
     const { client, lines } = await startClient(() => ({ json: { data, page_number: 1 } }), { session });
     const page = await client.call(listSonics);
-    expect(page).toMatchObject({ dropped: 3, missing: 2, pageNumber: 1, totalEntries: null });
+    expect(page).toMatchObject({ dropped: 3, missing: 2, page_number: 1, total_entries: null });
     expect(page.records.map(({ id }) => id)).toEqual(['s-1']);
     expect(lines.filter((line) => line.includes('"a/b\\"') || line.includes('a/b'))).toHaveLength(1);
   });

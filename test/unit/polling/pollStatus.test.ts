@@ -23,7 +23,7 @@ const away = new CloudError('unavailable', 'list_sonics', 'timeout: the cloud, a
 async function cutOffList() {
   const readPage = async (page: number): Promise<Page<{ id: string }>> => {
     if (page > 1) throw away;
-    const totals = { pageNumber: page, pageSize: 1, totalEntries: 3, totalPages: 3 };
+    const totals = { page_number: page, page_size: 1, total_entries: 3, total_pages: 3 };
     return { records: [{ id: 'kitchen' }], dropped: 0, missing: 0, ...totals };
   };
   return crawl({ operation: 'list_sonics', concurrency: 1, readPage });
