@@ -33,10 +33,8 @@ export interface ListOptions extends CallOptions {
   readonly isExpected?: () => boolean;
 }
 
-export interface Answered<Name extends OperationName> {
+export interface Answered<Name extends OperationName> extends GoodAnswer {
   readonly reply: ReplyOf<Name>;
-  /** JSON, without a key that the cloud did not send; null if the answer was empty. */
-  readonly sent: string | null;
 }
 
 /** The answer as the bridge uses it: a record, a page, or null if a change was done and the answer has no record. */
@@ -48,18 +46,6 @@ type ReplyOf<Name extends OperationName> = Name extends ListName
 
 /** `unavailable`: the cloud has shown that it has no such route; `off`: `cloud.routes` switches it off. */
 type OperationState = 'available' | 'unavailable' | 'off';
-
-interface Traffic {
-  readonly requestsLastHour: number;
-  /** Until when an operation must wait because the cloud limits it, in wall-clock ms; null if none must. */
-  readonly limitedUntil: number | null;
-  /** How long the budget keeps the next poll waiting, in ms; a vital list waits a minute at most. */
-  readonly pollWaitMs: number;
-  /** Whether commands have used up the budget and more. Then a command that can wait should wait. */
-  readonly isUsedUp: boolean;
-  readonly budget: number;
-  readonly meanMs: number;
-}
 
 interface OwnCall<Name extends OperationName> {
   readonly operation: Name;
@@ -150,13 +136,16 @@ export class CloudClient {
     return this.#options.maxConcurrency;
   }
 
-  traffic(): Traffic {
+  traffic() {
     const { counter, rateLimits, queue } = this.#pipeline;
     const limitedMs = rateLimits.longestMs;
     return {
       requestsLastHour: counter.lastHour,
+      /** Until when an operation must wait because the cloud limits it, in wall-clock ms; null if none must. */
       limitedUntil: limitedMs > 0 ? this.#options.clock.now() + limitedMs : null,
+      /** How long the budget keeps the next poll waiting, in ms; a vital list waits a minute at most. */
       pollWaitMs: queue.pollWaitMs(),
+      /** Whether commands have used up the budget and more. Then a command that can wait should wait. */
       isUsedUp: queue.isUsedUp(),
       budget: this.#options.maxRequestsPerMinute,
       meanMs: counter.meanMs,

@@ -42,23 +42,27 @@ const maxFailures = 5;
 
 /** Reads all pages of a list; throws if not even the first page can be read. */
 export async function crawl<T extends { readonly id: string }>(list: PagedList<T>): Promise<ListResult<T>> {
-  const first = judge(await readPages(list));
+  const { byId: before, ...first } = await readPages(list);
   if (first.unread) throw first.unread;
-  if (first.flaw !== null || first.inconsistency === null) return resultOf(first);
-
-  const second = judge(await readPages(list));
-  if (second.flaw === null && second.inconsistency === null) return resultOf(second);
-  const hasSameIds =
-    second.byId.size === first.byId.size && [...second.byId.keys()].every((id) => first.byId.has(id));
-  if (second.flaw === null && second.isWhole && hasSameIds) {
-    list.onWrongTotals?.(`the list's totals are wrong: ${second.inconsistency}`);
-    return resultOf({ ...second, inconsistency: null });
+  if (first.flaw !== null || first.inconsistency === null) return resultOf(before, first);
+  const { byId, ...second } = await readPages(list);
+  const { flaw, inconsistency, isWhole } = second;
+  if (flaw === null && inconsistency === null) return resultOf(byId, second);
+  const hasSameIds = byId.size === before.size && [...byId.keys()].every((id) => before.has(id));
+  if (flaw === null && isWhole && hasSameIds) {
+    list.onWrongTotals?.(`the list's totals are wrong: ${inconsistency}`);
+    return resultOf(byId, { ...second, inconsistency: null });
   }
-  const inconsistency = second.inconsistency && `${second.inconsistency}, twice`;
-  return resultOf({ ...second, inconsistency, byId: new Map([...first.byId, ...second.byId]) });
+  const twice = inconsistency && `${inconsistency}, twice`;
+  return resultOf(new Map([...before, ...byId]), { ...second, inconsistency: twice });
 }
 
-function resultOf<T>({ byId, flaw, key, inconsistency }: Verdict<T>): ListResult<T> {
+type Verdict = ReturnType<typeof judge>;
+
+function resultOf<T>(
+  byId: ReadonlyMap<string, T>,
+  { flaw, key, inconsistency }: Omit<Verdict, 'unread'>,
+): ListResult<T> {
   const problem = flaw ?? inconsistency;
   const isInconsistent = flaw === null && inconsistency !== null;
   return { records: [...byId.values()], complete: problem === null, problem, key, isInconsistent };
@@ -74,25 +78,7 @@ interface Pass<T> {
   isCutOff: boolean;
 }
 
-/** What follows from one pass over the pages. */
-interface Verdict<T> {
-  readonly byId: ReadonlyMap<string, T>;
-  /** Why the first page could not be read; undefined if it could. */
-  readonly unread: CloudError | undefined;
-  /** What is certainly missing, so that a second pass would not help; null if nothing is. */
-  readonly flaw: string | null;
-  /** The key of the error behind the flaw; null if no error is. */
-  readonly key: string | null;
-  /** Why records may be missing; null if the pages add up to the list's totals. */
-  readonly inconsistency: string | null;
-  /**
-   * Whether the pages look like a whole list although their totals differ: no record is repeated, the last page is not
-   * full, and no other page is short unless all announced records came.
-   */
-  readonly isWhole: boolean;
-}
-
-async function readPages<T extends { readonly id: string }>(list: PagedList<T>): Promise<Pass<T>> {
+async function readPages<T extends { readonly id: string }>(list: PagedList<T>) {
   const pass: Pass<T> = { pages: new Map(), byId: new Map(), failures: new Map(), isCutOff: false };
   const { pages, byId, failures } = pass;
   const request = async (number: number): Promise<Page<T> | null> => {
@@ -117,7 +103,7 @@ async function readPages<T extends { readonly id: string }>(list: PagedList<T>):
   };
 
   const first = await request(1);
-  if (!first) return pass;
+  if (!first) return { byId, ...judge(pass) };
   take(1, first);
   const announced = first.total_pages;
   if (announced !== null) {
@@ -130,8 +116,8 @@ async function readPages<T extends { readonly id: string }>(list: PagedList<T>):
       take(number, page);
     });
     pass.isCutOff = announced > maxPages && !isPastEnd;
-    const { flaw, inconsistency } = judge(pass);
-    if (flaw !== null || inconsistency === null) return pass;
+    const verdict = judge(pass);
+    if (verdict.flaw !== null || verdict.inconsistency === null) return { byId, ...verdict };
   }
   // The list may have more pages than it announces.
   for (const number of numbers(Math.max(...pages.keys()) + 1, maxPages)) {
@@ -150,10 +136,11 @@ async function readPages<T extends { readonly id: string }>(list: PagedList<T>):
     if (isLast) break;
     pass.isCutOff = number === maxPages;
   }
-  return pass;
+  return { byId, ...judge(pass) };
 }
 
-function judge<T>({ pages, byId, failures, isCutOff }: Pass<T>): Verdict<T> {
+/** What follows from one pass over the pages. */
+function judge({ pages, byId, failures, isCutOff }: Pass<unknown>) {
   const all = [...pages.values()];
   const { total_entries = null, total_pages = null } = pages.get(1) ?? {};
   const sizeAt = (number: number) => sizeOf(pages.get(number));
@@ -185,8 +172,17 @@ function judge<T>({ pages, byId, failures, isCutOff }: Pass<T>): Verdict<T> {
   else if (total_entries === null && isLastFull)
     inconsistency = 'the last page is full and no total is announced';
 
-  const isWhole = repeated === 0 && !isLastFull && (entries >= (total_entries ?? 0) || !hasGap);
-  return { byId, unread: failures.get(1), flaw, key: failed?.[1].key ?? null, inconsistency, isWhole };
+  return {
+    /** Why the first page could not be read; undefined if it could. */
+    unread: failures.get(1),
+    /** What is certainly missing, so that a second pass would not help; null if nothing is. */
+    flaw,
+    key: failed?.[1].key ?? null,
+    /** Why records may be missing; null if the pages add up to the list's totals. */
+    inconsistency,
+    /** Whether this looks like a whole list although the totals differ: no other page than the last is short. */
+    isWhole: repeated === 0 && !isLastFull && (entries >= (total_entries ?? 0) || !hasGap),
+  };
 }
 
 function sum(numbers: readonly number[]): number {

@@ -29,23 +29,19 @@ export class DataProblems {
   }
 
   collect(operation: OperationName, params: unknown): ProblemCollector {
-    const question = () => `${operation} ${JSON.stringify(params ?? {})}`;
+    const question = `${operation} ${JSON.stringify(params)}`;
     const heard = new Map<string, DataProblem>();
     const keep = (problems: ReadonlyMap<string, DataProblem>) => {
-      this.#byQuestion.delete(question());
-      if (problems.size > 0) this.#byQuestion.set(question(), problems);
+      this.#byQuestion.delete(question);
+      if (problems.size > 0) this.#byQuestion.set(question, problems);
     };
-    return {
-      report: (level, notice) => {
-        const message = `${operation}: ${notice}`;
-        if (heard.size < maxShown) heard.set(message, { level, message });
-        keep(new Map([...(this.#byQuestion.get(question()) ?? []), ...heard]));
-        this.#logOnce(level, message);
-      },
-      end: () => {
-        if (heard.size + this.#byQuestion.size > 0) keep(heard);
-      },
+    const report: ProblemCollector['report'] = (level, notice) => {
+      const message = `${operation}: ${notice}`;
+      if (heard.size < maxShown) heard.set(message, { level, message });
+      keep(new Map([...(this.#byQuestion.get(question) ?? []), ...heard]));
+      this.#logOnce(level, message);
     };
+    return { report, end: () => keep(heard) };
   }
 
   latest(): readonly DataProblem[] {
@@ -57,10 +53,10 @@ export class DataProblems {
     if (this.#logged.has(message) || this.#logged.size >= maxLogged) return;
     this.#logged.add(message);
     this.#log[level](`Unexpected data from the cloud: ${message}`);
-    if (this.#logged.size === maxLogged) {
+    const isLast = this.#logged.size === maxLogged;
+    if (isLast)
       this.#log.warn(
         `More than ${maxLogged} kinds of unexpected data from the cloud. Further ones are not logged`,
       );
-    }
   }
 }

@@ -140,20 +140,14 @@ function headersOf(request: HttpRequest, token: string | null): Record<string, s
   };
 }
 
-const decompressors: ReadonlyMap<string, typeof unzipSync> = new Map([
-  ['gzip', unzipSync],
-  ['x-gzip', unzipSync],
-  ['deflate', unzipSync],
-  ['br', brotliDecompressSync],
-]);
-
 /** The body without its coding. The request names no coding, but some proxies compress every answer. */
 function unpacked(operation: string, named: string, body: Buffer, maxBytes: number): Buffer | CloudError {
   const coding = named.trim().toLowerCase();
   if (coding === '' || coding === 'identity' || body.length === 0) return body;
   try {
-    const whole = decompressors.get(coding)?.(body, { maxOutputLength: maxBytes });
-    if (whole) return whole;
+    const limit = { maxOutputLength: maxBytes };
+    if (['gzip', 'x-gzip', 'deflate'].includes(coding)) return unzipSync(body, limit);
+    if (coding === 'br') return brotliDecompressSync(body, limit);
   } catch (error) {
     if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE') return tooLarge(operation, maxBytes);
   }

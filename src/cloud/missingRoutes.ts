@@ -1,14 +1,14 @@
 import { type ListName, type OperationName, operationRow, paramNames } from './operations.ts';
 
 /** The lists that have the record a parameter names. A hub is a signal, and a thing is a sonic of either kind. */
-const listsOf: ReadonlyMap<string, readonly ListName[]> = new Map<string, readonly ListName[]>([
-  ['property_id', ['list_properties']],
-  ['signal_id', ['list_signals']],
-  ['hub_id', ['list_signals']],
-  ['sonic_id', ['list_sonics']],
-  ['thing_id', ['list_sonics', 'list_wifi_sonics']],
-  ['incident_id', ['list_incidents']],
-]);
+const listsOf: Readonly<Record<string, readonly ListName[]>> = {
+  property_id: ['list_properties'],
+  signal_id: ['list_signals'],
+  hub_id: ['list_signals'],
+  sonic_id: ['list_sonics'],
+  thing_id: ['list_sonics', 'list_wifi_sonics'],
+  incident_id: ['list_incidents'],
+};
 
 /**
  * Finds out which routes the cloud does not have. A published route is never missing. Any other route is missing after a 501,
@@ -50,9 +50,8 @@ export class MissingRoutes {
     params: Readonly<Record<string, string>>,
     status: number | undefined,
   ): boolean {
-    const isMissing =
-      (status === 501 && !isPublished(name)) ||
-      ((status === 404 || status === 405) && this.mayBeMissing(name) && !this.#isAboutRecord(name, params));
+    const mayBe = (status === 404 || status === 405) && this.mayBeMissing(name);
+    const isMissing = (status === 501 && !isPublished(name)) || (mayBe && !this.#isAboutRecord(name, params));
     if (isMissing) this.#missing.add(name);
     return isMissing;
   }
@@ -60,12 +59,11 @@ export class MissingRoutes {
   #isAboutRecord(name: OperationName, params: Readonly<Record<string, string>>): boolean {
     const listed = Object.entries(params).flatMap(([param, id]) => {
       const isWifi = param === 'sonic_id' && name.includes('wifi');
-      const lists = isWifi ? (['list_wifi_sonics'] as const) : listsOf.get(param);
+      const lists = isWifi ? (['list_wifi_sonics'] as const) : listsOf[param];
       return lists ? [lists.some((list) => this.#lists.get(list)?.has(id))] : [];
     });
-    if (listed.length === 0) return false;
+    if (listed.length === 0 || listed.includes(false)) return listed.length > 0;
     const key = [name, ...Object.values(params)].join(' ');
-    if (listed.includes(false)) return true;
     const isFirst = !this.#notFound.has(key);
     this.#notFound.add(key);
     return isFirst;

@@ -61,15 +61,8 @@ export type ChangeName = {
   [Name in OperationName]: Operations[Name] extends { readonly control: unknown } ? Name : never;
 }[OperationName];
 
-/** A cache, because each request needs the names of its path. It has as many entries as there are paths. */
-const namesIn = new Map<string, readonly string[]>();
-
 export function paramNames(path: string): readonly string[] {
-  const known = namesIn.get(path);
-  if (known) return known;
-  const names = [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? '');
-  namesIn.set(path, names);
-  return names;
+  return [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? '');
 }
 
 /** Whether it lists all records of a kind in the account, not only those of one property or hub. */

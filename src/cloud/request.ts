@@ -67,14 +67,7 @@ export function routeOf(name: OperationName, overrides: RouteOverrides): Request
   return route;
 }
 
-interface CheckedCall {
-  readonly params: ReadonlyMap<string, string>;
-  readonly query: unknown;
-  readonly body: unknown;
-  readonly faults: readonly CallFault[];
-}
-
-export function checkCall(row: AnyOperation, call: Omit<UncheckedCall, 'operation'>): CheckedCall {
+export function checkCall(row: AnyOperation, call: Omit<UncheckedCall, 'operation'>) {
   const faults: CallFault[] = [];
   const params = checkParams(paramNames(row.path), call.params ?? {}, faults);
   const query = checkPart('query', row.query, call.query, faults);
@@ -158,10 +151,7 @@ function checkPart(
 }
 
 function encodeQuery(query: unknown): string {
-  if (query === undefined) return '';
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query as object)) {
-    if (value !== undefined) search.set(name, String(value));
-  }
+  const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined);
+  const search = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]));
   return search.size > 0 ? `?${search}` : '';
 }

@@ -20,8 +20,7 @@ export class RequestCounter {
   readonly #clock: Clock;
   /** By minute of the monotonic clock. */
   readonly #sent = new Map<number, number>();
-  readonly #byStatus = new Map<string, number>();
-  #ms = 0;
+  readonly totals: { readonly byStatus: Record<string, number>; ms: number } = { byStatus: {}, ms: 0 };
   #meanMs = 0;
   #count = 0;
   /** The cloud's time minus the monotonic time, in ms; null until the first answer. */
@@ -39,8 +38,8 @@ export class RequestCounter {
   /** A request has ended after this many ms. The status is null if there was no answer. */
   recordEnded(status: number | null, ms: number): void {
     const word = status === null ? 'none' : `${Math.floor(status / 100)}xx`;
-    this.#byStatus.set(word, (this.#byStatus.get(word) ?? 0) + 1);
-    this.#ms += ms;
+    this.totals.byStatus[word] = (this.totals.byStatus[word] ?? 0) + 1;
+    this.totals.ms += ms;
     this.#count = Math.min(meanOf, this.#count + 1);
     this.#meanMs += (ms - this.#meanMs) / this.#count;
   }
@@ -60,10 +59,6 @@ export class RequestCounter {
   /** How long the latest requests have taken on average, in ms; 0 before the first. */
   get meanMs(): number {
     return this.#meanMs;
-  }
-
-  get totals(): RequestTotals {
-    return { byStatus: Object.fromEntries(this.#byStatus), ms: this.#ms };
   }
 
   /** The cloud's time in ms since 1970; this machine's time until the first answer. */

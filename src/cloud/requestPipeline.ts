@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../base/clock.ts';
+import { sleep } from '../base/clock.ts';
 import { DataProblems, type ProblemCollector } from './dataProblems.ts';
 import { Deadline, GivenUp, orAborted } from './deadline.ts';
 import type { SessionReply } from './decoders.ts';
@@ -77,7 +77,6 @@ export class RequestPipeline {
   readonly missingRoutes = new MissingRoutes();
   readonly problems: DataProblems;
   readonly #options: PipelineOptions;
-  readonly #clock: Clock;
   readonly #http: Http;
   readonly #closing = new AbortController();
   /** When each page of the vital lists was last requested, in ms of the monotonic clock. */
@@ -86,7 +85,6 @@ export class RequestPipeline {
   constructor(options: PipelineOptions) {
     const { clock, log, maxConcurrency, requestTimeoutMs } = options;
     this.#options = options;
-    this.#clock = clock;
     this.queue = new RequestQueue(options);
     this.#http = new Http({ ...options, maxConnections: maxConcurrency, connectTimeoutMs: requestTimeoutMs });
     this.session = new Session({ ...options, send: (call, token) => this.#sendForSession(call, token) });
@@ -112,7 +110,9 @@ export class RequestPipeline {
       throw new CloudError('unsupported', name, `the cloud does not offer ${name}`);
     }
     const { signal, timeoutMs } = options;
-    const priority = options.priority ?? priorityOf(name, request);
+    // Lists come before single devices, because one answer covers all valves or leaks.
+    const ofRead = isAccountList(name) ? 'list' : 'device';
+    const priority = options.priority ?? (request.isChange ? 'command' : ofRead);
     // A poll without a time of its own waits for its turn as long as necessary.
     const ownMs = timeoutMs ?? (isPoll(priority) ? null : this.#options.requestTimeoutMs);
     return this.#within(ownMs, signal ? [signal] : [], name, (deadline) =>
@@ -127,7 +127,7 @@ export class RequestPipeline {
     name: OperationName,
     run: (deadline: Deadline) => Promise<T>,
   ): Promise<T> {
-    const deadline = new Deadline(this.#clock, [...callers, this.#closing.signal]);
+    const deadline = new Deadline(this.#options.clock, [...callers, this.#closing.signal]);
     if (ms !== null) deadline.set(ms);
     try {
       return await run(deadline);
@@ -155,7 +155,7 @@ export class RequestPipeline {
         const remainingMs = deadline.remainingMs();
         const waitMs = retryWaitMs({ retry, attempts, error, remainingMs }, this.#options.random);
         if (waitMs === null) throw error;
-        await sleep(this.#clock, waitMs, deadline.signal).catch(() => {});
+        await sleep(this.#options.clock, waitMs, deadline.signal).catch(() => {});
         if (deadline.signal.aborted) throw error;
       }
     }
@@ -184,8 +184,7 @@ export class RequestPipeline {
       if (status === 401 && !isRenewed) {
         isRenewed = await this.#waitForSession(this.session.replace(used, name), job);
         if (isRenewed) continue;
-      } else if (status === 401) this.session.noteRefusal(name);
-      if (status < 300) this.session.noteSuccess(name, used);
+      } else this.session.noteAnswer(name, status, used);
       options.onAnswer?.(status);
       const good = this.#readResponse(job, response);
       if (name === 'refresh_token') this.session.adopt(good.reply as SessionReply);
@@ -199,12 +198,12 @@ export class RequestPipeline {
     const { deadline } = job;
     const mostMs = job.hasWaited ? 0 : this.#options.requestTimeoutMs;
     job.hasWaited = true;
-    const startedAt = this.#clock.monotonic();
+    const startedAt = this.#options.clock.monotonic();
     deadline.extend(mostMs);
     try {
       return await orAborted(renewal, deadline.signal);
     } finally {
-      deadline.extend(Math.min(this.#clock.monotonic() - startedAt, mostMs) - mostMs);
+      deadline.extend(Math.min(this.#options.clock.monotonic() - startedAt, mostMs) - mostMs);
     }
   }
 
@@ -215,7 +214,7 @@ export class RequestPipeline {
     if (isPoll(priority)) await this.rateLimits.wait(name, deadline);
     const send = async () => {
       if (!job.hasTime) deadline.set(requestTimeoutMs);
-      const startedAt = this.#clock.monotonic();
+      const startedAt = this.#options.clock.monotonic();
       let isInFlight = false;
       let response: HttpResponse | null = null;
       // If it is too late already, no connection is opened.
@@ -227,15 +226,17 @@ export class RequestPipeline {
           if (deadline.signal.aborted) return;
           isInFlight = true;
           this.counter.recordSent();
-          if (isVitalList(name)) this.#vitalSentAt.set(request.path, this.#clock.monotonic());
+          if (isVitalList(name)) this.#vitalSentAt.set(request.path, this.#options.clock.monotonic());
           options.onFlight?.(true);
         });
         // If the machine slept before the answer came, the answer shows an old state. For a change it is still the
         // right outcome.
-        if (!request.isChange && deadline.remainingMs() === 0 && !deadline.signal.aborted)
-          throw lateAnswer(name);
+        if (!request.isChange && deadline.remainingMs() === 0 && !deadline.signal.aborted) {
+          const details = { timedOut: true, key: noAnswer };
+          throw new CloudError('unavailable', name, 'timeout: the answer came too late', details);
+        }
       } finally {
-        const ms = this.#clock.monotonic() - startedAt;
+        const ms = this.#options.clock.monotonic() - startedAt;
         const status = response?.status ?? null;
         if (isInFlight) this.counter.recordEnded(status, ms);
         if (response) log.debug({ operation: name, status, ms: Math.round(ms) }, `Cloud request ${name}`);
@@ -253,7 +254,7 @@ export class RequestPipeline {
   #maxWaitMs({ request, maxWaitMs }: Job): number {
     if (maxWaitMs === undefined) return Number.POSITIVE_INFINITY;
     const sentAt = this.#vitalSentAt.get(request.path) ?? Number.NEGATIVE_INFINITY;
-    return Math.max(maxWaitMs, sentAt + vitalPeriodMs - this.#clock.monotonic());
+    return Math.max(maxWaitMs, sentAt + vitalPeriodMs - this.#options.clock.monotonic());
   }
 
   /**
@@ -280,13 +281,13 @@ export class RequestPipeline {
     const { name, params, problems, options } = job;
     const { secrets, routes, log } = this.#options;
     const hide = (text: string) => secrets.hide(text);
-    const error = checkStatus(name, response, this.#clock.now(), hide);
+    const error = checkStatus(name, response, this.#options.clock.now(), hide);
     if (error) {
       const { status, message } = error;
       const wasMissing = this.missingRoutes.has(name);
       if (options.isExpected?.() || !this.missingRoutes.recordError(name, params, status)) throw error;
-      const { method, path } = routeOf(name, routes);
       if (!wasMissing) {
+        const { method, path } = routeOf(name, routes);
         log.info(
           { operation: name },
           `The cloud does not offer ${name} (${status} for ${method} ${path}). It is not used until the next start. If the path differs, set cloud.routes.${name}`,
@@ -299,12 +300,6 @@ export class RequestPipeline {
   }
 }
 
-/** Lists come before single devices, because one answer covers all valves or leaks. */
-function priorityOf(name: OperationName, { isChange }: HttpRequest): Priority {
-  if (isChange) return 'command';
-  return isAccountList(name) ? 'list' : 'device';
-}
-
 /** Whether requests of this priority wait for the budget, however long that takes. */
 function isPoll(priority: Priority): boolean {
   return priority === 'list' || priority === 'device';
@@ -313,19 +308,10 @@ function isPoll(priority: Priority): boolean {
 /** Thrown if the token was lost while the request waited for its turn: another request was answered 401. */
 const tokenGone = new Error();
 
-function lateAnswer(name: OperationName): CloudError {
-  return new CloudError('unavailable', name, 'timeout: the answer came too late', {
-    timedOut: true,
-    key: noAnswer,
-  });
-}
-
 /** Turns a failure into a `CloudError`. Any other error is a bug of ours and is returned unchanged. */
 function toCloudError(name: OperationName, error: unknown): unknown {
-  if (error instanceof GivenUp) {
-    const { timedOut } = error;
-    const message = timedOut ? 'timed out before the request was sent' : error.message;
-    return new CloudError('unavailable', name, message, { timedOut, mayHaveActed: false, cause: error });
-  }
-  return error;
+  if (!(error instanceof GivenUp)) return error;
+  const { timedOut } = error;
+  const message = timedOut ? 'timed out before the request was sent' : error.message;
+  return new CloudError('unavailable', name, message, { timedOut, mayHaveActed: false, cause: error });
 }

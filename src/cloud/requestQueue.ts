@@ -44,9 +44,7 @@ interface Waiting {
  * addition too. If there is only one slot, such a list may use a second one.
  */
 export class RequestQueue {
-  readonly #clock: Clock;
-  readonly #maxConcurrency: number;
-  readonly #budget: number;
+  readonly #options: RequestQueueOptions;
   readonly #waiting: Readonly<Record<Priority, Set<Waiting>>> = {
     valve: new Set(),
     command: new Set(),
@@ -60,10 +58,8 @@ export class RequestQueue {
   readonly #commandedAt: number[] = [];
   #cancelTimer = () => {};
 
-  constructor({ clock, maxConcurrency, maxRequestsPerMinute }: RequestQueueOptions) {
-    this.#clock = clock;
-    this.#maxConcurrency = maxConcurrency;
-    this.#budget = maxRequestsPerMinute;
+  constructor(options: RequestQueueOptions) {
+    this.#options = options;
   }
 
   /** Runs the task when its turn comes; rejects as soon as the signal aborts. Only a list may have a `maxWaitMs`. */
@@ -85,7 +81,7 @@ export class RequestQueue {
           })
           .then(resolve, reject);
       };
-      const entry = { start, latestAt: this.#clock.monotonic() + maxWaitMs };
+      const entry = { start, latestAt: this.#options.clock.monotonic() + maxWaitMs };
       const leave = () => {
         signal.removeEventListener('abort', giveUp);
         this.#waiting[priority].delete(entry);
@@ -109,7 +105,8 @@ export class RequestQueue {
   /** Whether commands have used up the budget and their excess. Then a command that can wait should wait. */
   isUsedUp(): boolean {
     this.#forgetOld();
-    const most = this.#budget + Math.max(1, this.#budget * overdraftShare);
+    const budget = this.#options.maxRequestsPerMinute;
+    const most = budget + Math.max(1, budget * overdraftShare);
     return this.#polledAt.length + this.#commandedAt.length >= most;
   }
 
@@ -119,10 +116,10 @@ export class RequestQueue {
   }
 
   #startOne(): boolean {
-    const now = this.#clock.monotonic();
-    const late = this.#firstToBeLate();
+    const now = this.#options.clock.monotonic();
+    const [late] = [...this.#waiting.list].sort((one, other) => one.latestAt - other.latestAt);
     const lateInMs = late ? late.latestAt - now : Number.POSITIVE_INFINITY;
-    if (late && lateInMs <= 0 && this.#hasSlot('command', Math.max(2, this.#maxConcurrency))) {
+    if (late && lateInMs <= 0 && this.#hasSlot('command', Math.max(2, this.#options.maxConcurrency))) {
       // A late list does not count. Otherwise such lists alone would use up a small budget.
       late.start('command');
       return true;
@@ -147,7 +144,7 @@ export class RequestQueue {
     }
     const lookInMs = Math.min(waitMs, lateInMs > 0 ? lateInMs : Number.POSITIVE_INFINITY);
     if (lookInMs < Number.POSITIVE_INFINITY) {
-      this.#cancelTimer = this.#clock.after(lookInMs, () => this.#startNext());
+      this.#cancelTimer = this.#options.clock.after(lookInMs, () => this.#startNext());
     }
     return false;
   }
@@ -155,35 +152,27 @@ export class RequestQueue {
   /** The task that has waited longest with this priority; undefined if there is none or no slot for it. */
   #next(priority: Priority): Waiting | undefined {
     const [first] = this.#waiting[priority];
-    return this.#hasSlot(priority, this.#maxConcurrency) ? first : undefined;
-  }
-
-  #firstToBeLate(): Waiting | undefined {
-    let first: Waiting | undefined;
-    for (const each of this.#waiting.list) {
-      if (each.latestAt < (first?.latestAt ?? Number.POSITIVE_INFINITY)) first = each;
-    }
-    return first;
+    return this.#hasSlot(priority, this.#options.maxConcurrency) ? first : undefined;
   }
 
   /** Whether one more request of this priority may be in flight. `limit` is the total without valve commands. */
   #hasSlot(priority: Priority, limit: number): boolean {
     const { valve, command, list, device } = this.#inFlight;
     if (priority === 'valve') return valve < valveSlots;
-    const isLeftFree = priority === 'command' || list + device < readSlots(this.#maxConcurrency);
+    const isLeftFree = priority === 'command' || list + device < readSlots(this.#options.maxConcurrency);
     return isLeftFree && command + list + device < limit;
   }
 
   /** How long a poll must wait until its share of the budget allows one more within a minute, in ms. */
   #waitMs(priority: 'list' | 'device'): number {
     this.#forgetOld();
-    const most = priority === 'list' ? this.#budget : Math.ceil(this.#budget * deviceShare);
-    const sentAt = this.#polledAt.at(-most);
-    return sentAt === undefined ? 0 : sentAt + minuteMs - this.#clock.monotonic();
+    const { clock, maxRequestsPerMinute: budget } = this.#options;
+    const sentAt = this.#polledAt.at(-(priority === 'list' ? budget : Math.ceil(budget * deviceShare)));
+    return sentAt === undefined ? 0 : sentAt + minuteMs - clock.monotonic();
   }
 
   #forgetOld(): void {
-    const since = this.#clock.monotonic() - minuteMs;
+    const since = this.#options.clock.monotonic() - minuteMs;
     for (const times of [this.#polledAt, this.#commandedAt]) {
       const kept = times.findIndex((at) => at > since);
       times.splice(0, kept === -1 ? times.length : kept);

@@ -42,14 +42,8 @@ export interface SessionOptions {
 
 export interface SessionState {
   readonly status: 'unknown' | 'signed_in' | 'rejected';
-  /** Null unless the cloud has rejected the account. */
-  readonly rejection: Rejection | null;
-}
-
-/** Why the cloud has rejected the account, for people, and the wall-clock ms of the next sign-in. */
-export interface Rejection {
-  readonly reason: string;
-  readonly nextAttemptAt: number;
+  /** Why the cloud has rejected the account, for people, and the wall-clock ms of the next sign-in; else null. */
+  readonly rejection: { readonly reason: string; readonly nextAttemptAt: number } | null;
 }
 
 // A developer of the vendor told users that tokens live for two weeks. The bridge renews them well before ten days.
@@ -63,7 +57,6 @@ const renewalBackoff: Backoff = { firstMs: 2_000, longestMs: 120_000 };
 /** The token that all requests share. Two renewals never run at a time. */
 export class Session {
   readonly #options: SessionOptions;
-  readonly #clock: Clock;
   readonly #renew = singleFlight(() => this.#renewWhenAllowed());
   #stored: StoredSession | null = null;
   /** The token that the cloud has answered 401, until the next attempt to renew it. */
@@ -85,7 +78,6 @@ export class Session {
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    this.#clock = options.clock;
   }
 
   /** Takes up the session of the last run. A damaged one counts as expired. */
@@ -109,7 +101,7 @@ export class Session {
   get state(): SessionState {
     if (!this.#rejections) return { status: this.#stored ? 'signed_in' : 'unknown', rejection: null };
     const reason = rejectionMessage(this.#rejections.said);
-    const nextAttemptAt = this.#clock.now() + this.#attemptInMs(this.#rejections);
+    const nextAttemptAt = this.#options.clock.now() + this.#attemptInMs(this.#rejections);
     return { status: 'rejected', rejection: { reason, nextAttemptAt } };
   }
 
@@ -119,8 +111,10 @@ export class Session {
     if (!this.#stored) return this.#renew();
     // If this machine's clock was wrong when the token came, its age looks negative, or like decades. A renewal
     // corrects that.
-    const isOld = Math.abs(this.#clock.now() - this.#stored.since) > renewAfterMs;
-    return isOld && !isHurried && this.#clock.monotonic() >= this.#renewEarlyFrom ? this.#renewEarly() : null;
+    const isOld = Math.abs(this.#options.clock.now() - this.#stored.since) > renewAfterMs;
+    return isOld && !isHurried && this.#options.clock.monotonic() >= this.#renewEarlyFrom
+      ? this.#renewEarly()
+      : null;
   }
 
   /**
@@ -142,14 +136,10 @@ export class Session {
     return true;
   }
 
-  /** The cloud has answered the operation 401 even with a new token. */
-  noteRefusal(name: OperationName): void {
-    this.#unauthorized.add(name);
-  }
-
-  /** The cloud has answered the operation well with that token. */
-  noteSuccess(name: OperationName, token: string | null): void {
-    if (token === null || token !== this.token) return;
+  /** The last answer to the operation: 401 even with a new token, or a success with that token. */
+  noteAnswer(name: OperationName, status: number, token: string | null): void {
+    if (status === 401) this.#unauthorized.add(name);
+    if (status >= 300 || token === null || token !== this.token) return;
     this.#unauthorized.delete(name);
     this.#isProven = true;
     this.#endBackoff();
@@ -159,7 +149,7 @@ export class Session {
     this.#options.secrets.addToken(token);
     this.#isProven = false;
     this.#failure = null;
-    this.#keep({ token, since: this.#clock.now() });
+    this.#keep({ token, since: this.#options.clock.now() });
     this.#rejections = null;
     this.#cancelWatch();
   }
@@ -174,16 +164,11 @@ export class Session {
     this.#isAttemptAsked = true;
   }
 
-  /** Renews a token that still works. So a failure does no harm if the token stays as it was. */
+  /** Renews a token that still works. So a failure does no harm: the request is sent with the token, if it is still there. */
   async #renewEarly(): Promise<void> {
-    const { token } = this;
-    this.#renewEarlyFrom = this.#clock.monotonic() + renewEarlyAgainMs;
-    try {
-      await this.#renew();
-    } catch (error) {
-      if (this.token !== token) throw error;
-      this.#options.log.debug({ err: error }, 'The session could not be renewed early');
-    }
+    const { clock, log } = this.#options;
+    this.#renewEarlyFrom = clock.monotonic() + renewEarlyAgainMs;
+    await this.#renew().catch((err: unknown) => log.debug({ err }, 'The session could not be renewed early'));
   }
 
   #keep(session: StoredSession | null): void {
@@ -192,7 +177,7 @@ export class Session {
   }
 
   get #waitMs(): number {
-    return Math.max(0, this.#waitsUntil - this.#clock.monotonic());
+    return Math.max(0, this.#waitsUntil - this.#options.clock.monotonic());
   }
 
   #endBackoff(): void {
@@ -221,7 +206,7 @@ export class Session {
     } finally {
       this.#renewals += 1;
       const waitMs = backoffMs(renewalBackoff, this.#renewals, this.#options.random);
-      this.#waitsUntil = this.#clock.monotonic() + Math.max(askedMs, waitMs);
+      this.#waitsUntil = this.#options.clock.monotonic() + Math.max(askedMs, waitMs);
     }
   }
 
@@ -248,7 +233,7 @@ export class Session {
     const password = this.#readPassword();
     secrets.add(password);
     this.#triedPassword = password;
-    const at = this.#clock.monotonic();
+    const at = this.#options.clock.monotonic();
     try {
       this.adopt(await send({ operation: 'sign_in', body: { email, password } }, null));
       log.info('Signed in to the cloud');
@@ -279,7 +264,7 @@ export class Session {
   /** The wait before the next sign-in after rejections, in ms. */
   #attemptInMs(rejections: Rejections): number {
     const at = this.#isAttemptAsked ? earliestAttemptAt(rejections) : automaticAttemptAt(rejections);
-    return Math.max(0, at - this.#clock.monotonic());
+    return Math.max(0, at - this.#options.clock.monotonic());
   }
 
   #authError(rejections: Rejections, status?: number): CloudError {
@@ -304,8 +289,9 @@ export class Session {
     this.#cancelWatch();
     const { onPasswordChange, log } = this.#options;
     if (this.#isStopped || !onPasswordChange) return;
-    this.#cancelWatch = this.#clock.after(passwordCheckMs, () => {
-      const isAllowed = this.#rejections && earliestAttemptAt(this.#rejections) <= this.#clock.monotonic();
+    this.#cancelWatch = this.#options.clock.after(passwordCheckMs, () => {
+      const isAllowed =
+        this.#rejections && earliestAttemptAt(this.#rejections) <= this.#options.clock.monotonic();
       if (!isAllowed || !this.#isPasswordChanged()) {
         this.#watchPassword();
         return;

@@ -3,7 +3,7 @@ import { listNames } from '../base/listNames.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
-import type { Rejection } from '../cloud/session.ts';
+import type { SessionState } from '../cloud/session.ts';
 import { type HealthStatus, isSonicReachable } from '../model/devices.ts';
 import { type PollName, pollNames, pollTable, vitalPolls } from '../model/polls.ts';
 import type { RefusedDevices } from '../polling/pollParts.ts';
@@ -34,7 +34,7 @@ export interface HealthFacts {
   /** Why the schedules cannot be kept; null if they can. */
   readonly overload: string | null;
   /** Null unless the cloud has rejected the account. */
-  readonly rejection: Rejection | null;
+  readonly rejection: SessionState['rejection'];
   /** Wall-clock ms until which the cloud limits requests; null if it does not. */
   readonly limitedUntil: number | null;
   readonly refused: RefusedDevices;
@@ -177,7 +177,7 @@ function isWhollyFailing(polls: StatusByPoll, kind: CloudErrorKind): boolean {
   return judged.length > 0 && judged.every(({ failure }) => failure?.kind === kind);
 }
 
-function rejectedAccount({ reason, nextAttemptAt }: Rejection): Finding {
+function rejectedAccount({ reason, nextAttemptAt }: NonNullable<SessionState['rejection']>): Finding {
   const at = new Date(nextAttemptAt).toISOString().slice(11, 16);
   const next = `Next attempt by ${at} UTC, or when the password file changes`;
   const message = joinSentences([reason.charAt(0).toUpperCase() + reason.slice(1), next]);
