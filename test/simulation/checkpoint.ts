@@ -70,12 +70,14 @@ export async function checkSettledState(
   await checkMove(environment, observer, things);
 }
 
-/** A pause is shown exactly while there is one. */
+/** A pause is shown exactly while there is one, unless health says that it may be lost. */
 function checkPause({ broker }: BridgeEnvironment, observer: Observer, oracle: Oracle, id: string): void {
   const { state } = JSON.parse(broker.retained.get(`sonic2mqtt/property/${id}/pause`) ?? '{}');
   const isPaused = oracle.pauses.isPaused(id);
   if (isPaused === null) return;
-  const isRight = isPaused ? state !== 'none' : state === 'none' || state === 'paused';
+  const mayBeLost = /pause .* may be lost/.test(broker.retained.get('sonic2mqtt/bridge/health') ?? '');
+  const isUnknown = state === undefined && mayBeLost;
+  const isRight = isPaused ? state !== 'none' : state === 'none' || state === 'paused' || isUnknown;
   if (!isRight) observer.reportViolation(`the pause of ${id} is shown as ${state} although all is well`);
 }
 

@@ -55,67 +55,91 @@ describe('usage', () => {
     ]);
   });
 
-  it('begins a new day at midnight by itself', () => {
-    expect(shown(both(), '2026-11-21T00:00:00Z')).toMatchObject({
-      todayL: 0,
-      yesterdayL: 7.25,
-      monthL: 107.75,
-      totalL: 138.75,
-      lastReset: '2026-11-21T00:00:00+00:00',
-      updatedAt: '2026-11-21T00:00:00.000Z',
-    });
-  });
+  const noon = '2026-11-20T12:00:00Z';
+  const inDecember = '2026-12-01T00:10:00Z';
+  const atMonthEnd = () =>
+    read(read(null, '2026-11-30T23:59:00Z', ['2026-11', november]), inDecember, ['2026-12', {}]);
+  const ofDecember = () =>
+    read(null, '2026-12-31T23:59:00Z', ['2026-12', { '2026-12-31': 5 }], ['2026-11', november]);
 
-  it('begins a new month and year at midnight by itself', () => {
-    const december = read(
-      null,
-      '2026-12-31T23:59:00Z',
-      ['2026-12', { '2026-12-31': 5 }],
-      ['2026-11', november],
-    );
-    expect(shown(december, '2027-01-01T00:00:00Z')).toMatchObject({
-      todayL: 0,
-      yesterdayL: 5,
-      monthL: 0,
-      totalL: 112.75,
-      days: { '2026-12-31': 5 },
-    });
-  });
-
-  it('has no sum before this month and last were read once', () => {
-    const present = read(null, '2026-11-20T12:00:00Z', ['2026-11', november]);
-    expect(shown(present, '2026-11-20T12:00:00Z')).toMatchObject({ todayL: 7.25, totalL: null });
-    const previous = read(null, '2026-11-20T12:00:00Z', ['2026-10', october]);
-    expect(shown(previous, '2026-11-20T12:00:00Z').totalL).toBeNull();
-  });
-
-  it('keeps its total once it has one, also in the first moments of a new month', () => {
-    expect(shown(both(), '2026-12-01T00:00:00Z').totalL).toBe(138.75);
-    const later = read(both(), '2026-12-01T00:10:00Z', ['2026-12', {}]);
-    expect(shown(later, '2026-12-01T00:10:00Z')).toMatchObject({ todayL: 0, monthL: 0, totalL: 138.75 });
-  });
-
-  it('has no sum while a month end came between the first readings, until all three months were read', () => {
-    const first = read(null, '2026-11-30T23:59:00Z', ['2026-11', november]);
-    const second = read(first, '2026-12-01T00:10:00Z', ['2026-12', {}]);
-    expect(shown(second, '2026-12-01T00:10:00Z').totalL).toBeNull();
-    const third = read(second, '2026-12-01T00:10:00Z', ['2026-10', october]);
-    expect(shown(third, '2026-12-01T00:10:00Z').totalL).toBe(138.75);
-  });
-
-  it('does not know yesterday while its month was never read', () => {
-    const present = read(null, '2026-12-01T12:00:00Z', ['2026-12', { '2026-12-01': 3 }]);
-    expect(shown(present, '2026-12-01T12:00:00Z')).toMatchObject({ todayL: 3, yesterdayL: null });
-  });
-
-  it('is zero on a day that the cloud leaves out of a month with other days', () => {
-    const present = read(null, '2026-11-20T12:00:00Z', ['2026-11', {}]);
-    expect(shown(present, '2026-11-20T12:00:00Z')).toMatchObject({
-      todayL: 0,
-      yesterdayL: 0,
-      monthL: 0,
-      days: {},
-    });
+  it.each<[string, UsageRecord, string, Partial<ReturnType<typeof usageOn>>]>([
+    [
+      'begins a new day at midnight by itself',
+      both(),
+      '2026-11-21T00:00:00Z',
+      {
+        ...{ todayL: 0, yesterdayL: 7.25, monthL: 107.75, totalL: 138.75 },
+        ...{ lastReset: '2026-11-21T00:00:00+00:00', updatedAt: '2026-11-21T00:00:00.000Z' },
+      },
+    ],
+    [
+      'begins a new month and year at midnight by itself',
+      ofDecember(),
+      '2027-01-01T00:00:00Z',
+      { todayL: 0, yesterdayL: 5, monthL: 0, totalL: 112.75, days: { '2026-12-31': 5 } },
+    ],
+    [
+      'has no sum before last month was read once',
+      read(null, noon, ['2026-11', november]),
+      noon,
+      { todayL: 7.25, totalL: null },
+    ],
+    [
+      'has no sum before this month was read once',
+      read(null, noon, ['2026-10', october]),
+      noon,
+      { totalL: null },
+    ],
+    [
+      'keeps its total in the first moments of a new month',
+      both(),
+      '2026-12-01T00:00:00Z',
+      { totalL: 138.75 },
+    ],
+    [
+      'keeps its total once a new month is read',
+      read(both(), inDecember, ['2026-12', {}]),
+      inDecember,
+      { todayL: 0, monthL: 0, totalL: 138.75 },
+    ],
+    [
+      'has no sum while a month end came between the first readings',
+      atMonthEnd(),
+      inDecember,
+      { totalL: null },
+    ],
+    [
+      'has a sum then once all three months were read',
+      read(atMonthEnd(), inDecember, ['2026-10', october]),
+      inDecember,
+      { totalL: 138.75 },
+    ],
+    [
+      'does not know yesterday while its month was never read',
+      read(null, '2026-12-01T12:00:00Z', ['2026-12', { '2026-12-01': 3 }]),
+      '2026-12-01T12:00:00Z',
+      { todayL: 3, yesterdayL: null },
+    ],
+    [
+      'is zero on a day that the cloud leaves out of a month',
+      read(null, noon, ['2026-11', {}]),
+      noon,
+      { todayL: 0, yesterdayL: 0, monthL: 0, days: {} },
+    ],
+    [
+      'keeps the litres of a day that an answer leaves out',
+      read(both(), noon, ['2026-11', { '2026-11-20': 8 }], ['2026-10', {}]),
+      noon,
+      { todayL: 8, yesterdayL: 100.5, totalL: 139.5 },
+    ],
+    [
+      'is unknown, but for its sum, as long as neither this month nor last was read',
+      both(),
+      '2027-02-01T00:10:00Z',
+      { todayL: null, monthL: null, totalL: 138.75, days: {} },
+    ],
+  ])('%s', (_, record, at, figures) => {
+    expect(shown(record, at)).toMatchObject(figures);
   });
 
   it.each([
@@ -131,15 +155,6 @@ describe('usage', () => {
       yesterdayL: liters,
       totalL: 138.75 - 100.5 + liters,
       updatedAt: '2026-11-20T13:00:00.000Z',
-    });
-  });
-
-  it('keeps the litres of a day that an answer leaves out', () => {
-    const later = read(both(), '2026-11-20T13:00:00Z', ['2026-11', { '2026-11-20': 8 }], ['2026-10', {}]);
-    expect(shown(later, '2026-11-20T13:00:00Z')).toMatchObject({
-      todayL: 8,
-      yesterdayL: 100.5,
-      totalL: 139.5,
     });
   });
 
@@ -189,15 +204,6 @@ describe('usage', () => {
       monthL: null,
       totalL: 138.75,
       days: { ...october, ...november },
-    });
-  });
-
-  it('is unknown, but for its sum, as long as neither this month nor last was read', () => {
-    expect(shown(both(), '2027-02-01T00:10:00Z')).toMatchObject({
-      todayL: null,
-      monthL: null,
-      totalL: 138.75,
-      days: {},
     });
   });
 

@@ -99,116 +99,42 @@ describe('a run that ends', () => {
   };
   const lacking: PollFailure = { kind: 'incomplete', message: 'records without a usable id: 1', key: 'id' };
 
+  const endings: Readonly<Record<string, PollFailure | null>> = { whole: null, torn, lacking, away: away503 };
+
   /** The status after runs that have each begun and ended in that minute. */
-  function statusAfter(...runs: (readonly [minute: number, failure: PollFailure | null])[]): PollStatus {
+  function statusAfter(runs: string): PollStatus {
     let status = neverPolled;
-    for (const [minute, failure] of runs) {
-      const at = minute * minuteMs;
-      status = ended(begun(status, at), failure, { ...times, schedule: hourly }, at, at);
+    for (const [minute, ending = ''] of runs.split(', ').map((run) => run.split(' '))) {
+      const at = Number(minute) * minuteMs;
+      status = ended(begun(status, at), endings[ending] ?? null, { ...times, schedule: hourly }, at, at);
     }
     return status;
   }
 
   it.each([
-    [
-      'is a failure at once, and counted',
-      [
-        [0, null],
-        [1, lacking],
-        [2, away503],
-      ],
-      away503,
-      2,
-    ],
-    [
-      'is none while the list only changes',
-      [
-        [0, null],
-        [119, torn],
-      ],
-      null,
-      0,
-    ],
-    [
-      'is one once the last complete run is too long ago',
-      [
-        [0, null],
-        [120, torn],
-      ],
-      torn,
-      1,
-    ],
-    [
-      'is one then, although others have read nothing since',
-      [
-        [0, null],
-        [110, away503],
-        [120, torn],
-      ],
-      torn,
-      2,
-    ],
-    [
-      'is one too where no run was ever complete',
-      [
-        [0, torn],
-        [120, torn],
-        [121, torn],
-      ],
-      torn,
-      2,
-    ],
-    [
-      'is one where the list lacked something before',
-      [
-        [0, lacking],
-        [0, torn],
-      ],
-      torn,
-      2,
-    ],
-    [
-      'ends with a complete run',
-      [
-        [0, null],
-        [120, torn],
-        [121, null],
-      ],
-      null,
-      0,
-    ],
-  ] as const)('%s', (_, runs, failure, consecutiveFailures) => {
-    expect(statusAfter(...runs)).toMatchObject({ failure, consecutiveFailures });
+    ['is a failure at once, and counted', '0 whole, 1 lacking, 2 away', away503, 2],
+    ['is none while the list only changes', '0 whole, 119 torn', null, 0],
+    ['is one once the last complete run is too long ago', '0 whole, 120 torn', torn, 1],
+    ['is one then, although others have read nothing since', '0 whole, 110 away, 120 torn', torn, 2],
+    ['is one too where no run was ever complete', '0 torn, 120 torn, 121 torn', torn, 2],
+    ['is one where the list lacked something before', '0 lacking, 0 torn', torn, 2],
+    ['ends with a complete run', '0 whole, 120 torn, 121 whole', null, 0],
+  ])('%s', (_, runs, failure, consecutiveFailures) => {
+    expect(statusAfter(runs)).toMatchObject({ failure, consecutiveFailures });
   });
 
   it.each([
-    ['nothing is read before the first answer', [[0, away503]], null, true],
-    [
-      'a part is read',
-      [
-        [0, away503],
-        [1, lacking],
-      ],
-      1,
-      false,
-    ],
-    ['a list that changes is not read yet', [[0, torn]], 0, true],
-    [
-      'what was read stays read',
-      [
-        [0, null],
-        [1, away503],
-      ],
-      0,
-      false,
-    ],
-  ] as const)('%s', (_, runs, answeredMinute, isUnread) => {
+    ['nothing is read before the first answer', '0 away', null, true],
+    ['a part is read', '0 away, 1 lacking', 1, false],
+    ['a list that changes is not read yet', '0 torn', 0, true],
+    ['what was read stays read', '0 whole, 1 away', 0, false],
+  ])('%s', (_, runs, answeredMinute, isUnread) => {
     const lastSuccessAt = answeredMinute === null ? null : answeredMinute * minuteMs;
-    expect(statusAfter(...runs)).toMatchObject({ lastSuccessAt, isUnread });
+    expect(statusAfter(runs)).toMatchObject({ lastSuccessAt, isUnread });
   });
 
   it('counts how it ended, and makes its data fresh until the end of the next run', () => {
-    expect(statusAfter([0, null], [1, lacking], [2, away503], [3, away503])).toMatchObject({
+    expect(statusAfter('0 whole, 1 lacking, 2 away, 3 away')).toMatchObject({
       counts: { success: 1, incomplete: 1, failure: 2 },
       answeredAt: minuteMs,
       freshUntil: 61 * minuteMs + 10_000,

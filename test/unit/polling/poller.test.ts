@@ -51,12 +51,16 @@ describe('an incident that the list of open ones misses', () => {
   });
 
   /** A cloud that answers so when asked for the incident; polls it, the list naming the incident or not. */
-  async function startDoubting(status: number) {
+  async function startDoubting(status: number, routes: Record<string, string | null> = {}) {
     let isListed = true;
-    const bench = await startPoller(({ path }) => {
-      if (path.endsWith('/incidents/leak')) return { status };
-      return path.endsWith('/incidents') && isListed ? list(leak) : list();
-    });
+    const bench = await startPoller(
+      ({ path }) => {
+        if (path.endsWith('/incidents/leak')) return { status };
+        return path.endsWith('/incidents') && isListed ? list(leak) : list();
+      },
+      systemClock,
+      { routes },
+    );
     const poll = async (isNamed: boolean) => {
       isListed = isNamed;
       await pollIncidents(bench.poller);
@@ -65,15 +69,15 @@ describe('an incident that the list of open ones misses', () => {
     return { ...bench, poll };
   }
 
-  it.each([
-    [400, 'third', [true, true, false]],
-    [403, 'third', [true, true, false]],
-    [405, 'third', [true, true, false]],
-    [410, 'third', [true, true, false]],
-    [500, 'third', [true, true, false]],
-  ])('is closed, where the cloud answers %i, with the %s such list', async (status, _, isOpen) => {
-    const { poll, storeEvents } = await startDoubting(status);
-    expect([await poll(false), await poll(false), await poll(false)]).toEqual(isOpen);
+  it.each<[string, number, Record<string, string | null>?]>([
+    ['the cloud answers 400', 400],
+    ['the cloud answers 403', 403],
+    ['the cloud answers 410', 410],
+    ['the cloud answers 500', 500],
+    ['asking for one is switched off', 200, { read_incident: null }],
+  ])('is closed with the third such list where %s', async (_, status, routes) => {
+    const { poll, storeEvents } = await startDoubting(status, routes);
+    expect([await poll(false), await poll(false), await poll(false)]).toEqual([true, true, false]);
     expect(storeEvents.map(({ event }) => event)).toEqual(['incident_opened', 'incident_closed']);
   });
 
@@ -81,22 +85,6 @@ describe('an incident that the list of open ones misses', () => {
     const { poll } = await startDoubting(422);
     for (const isNamed of [false, false, true, false, false]) expect(await poll(isNamed)).toBe(true);
     expect(await poll(false)).toBe(false);
-  });
-
-  it('is closed with the third such list where asking for one is switched off', async () => {
-    let isListed = true;
-    const routes = { read_incident: null };
-    const { store, poller } = await startPoller(
-      ({ path }) => (path.endsWith('/incidents') && isListed ? list(leak) : list()),
-      systemClock,
-      { routes },
-    );
-    isListed = false;
-    const isOpen = async () => {
-      await pollIncidents(poller);
-      return store.incidents.get('leak') !== null;
-    };
-    expect([await isOpen(), await isOpen(), await isOpen()]).toEqual([true, true, false]);
   });
 
   it('stays open if it vanishes from one list with many others', async () => {
@@ -112,56 +100,46 @@ describe('an incident that the list of open ones misses', () => {
     expect(store.ids('incident')).toHaveLength(24);
   });
 
-  it('is closed by what the cloud says of it, with the last word', async () => {
-    const resolved = { ...leak, open: false, state: 'resolved', possible_actions: ['reopen'] };
-    const { store, storeEvents, names } = await startWith({ json: resolved });
+  it.each([
+    ['by what the cloud says of it', { json: { ...leak, open: false, state: 'resolved' } }, 'resolved'],
+    ['when the cloud knows it no more', { status: 404 }, 'contacting'],
+  ])('is closed %s, with the last word', async (_, answer, state) => {
+    const { store, storeEvents, names } = await startWith(answer);
     await waitFor(() => store.incidents.get('leak') === null, { what: 'the end' });
     expect(names()).toEqual(['incident_opened', 'incident_closed']);
-    expect(storeEvents.at(-1)?.record).toMatchObject({ state: 'resolved', possible_actions: ['reopen'] });
-  });
-
-  it('is closed when the cloud knows it no more', async () => {
-    const { store, names } = await startWith({ status: 404 });
-    await waitFor(() => store.incidents.get('leak') === null, { what: 'the end' });
-    expect(names()).toEqual(['incident_opened', 'incident_closed']);
+    expect(storeEvents.at(-1)?.record).toMatchObject({ state });
   });
 });
 
 describe('an incident that a list misses which never is complete', () => {
   const leak = { id: 'leak', open: true, type: 'long_flow_alert' };
+  const unusable = { type: 'low_temperature', open: true, id: 'low/1' };
 
-  const low = { type: 'low_temperature', open: true };
-
-  describe.each([
-    ['without an id', low],
-    ['with an id that is not safe in a topic', { ...low, id: 'low/1' }],
-  ])('as one %s is in it', (_, unusable) => {
-    it.each([
-      ['the cloud says that it is over', { json: { ...leak, open: false, state: 'resolved' } }, false],
-      ['the cloud knows it no more', { status: 404 }, false],
-      ['the cloud says that it is open', { json: leak }, true],
-      ['the cloud does not say', { status: 422 }, true],
-      ['the cloud does not let it be asked for', { status: 403 }, true],
-    ])('while %s', async (_, answer, isLeftOpen) => {
-      let listed: object[] = [leak, unusable];
-      const { store, poller, stub, storeEvents } = await startPoller(({ path }) => {
-        if (path.endsWith('/incidents/leak')) return answer;
-        return path.endsWith('/incidents') ? list(...listed) : list();
-      });
-      expect([store.ids('incident'), store.incidents.areKnown]).toEqual([['leak'], false]);
-      listed = [unusable];
-      const lists = () => stub.requests.filter(({ path }) => path.endsWith('/incidents')).length;
-      for (const _again of ['once', 'twice', 'three times', 'four times']) {
-        const before = lists();
-        poller.refresh();
-        await waitFor(() => lists() > before, { what: 'the list' });
-      }
-      await poller.stop();
-      expect(store.ids('incident')).toEqual(isLeftOpen ? ['leak'] : []);
-      const names = storeEvents.map(({ event }) => event);
-      expect(names).toEqual(isLeftOpen ? ['incident_opened'] : ['incident_opened', 'incident_closed']);
-      expect(store.incidents.areKnown).toBe(false);
+  it.each([
+    ['the cloud says that it is over', { json: { ...leak, open: false, state: 'resolved' } }, false],
+    ['the cloud knows it no more', { status: 404 }, false],
+    ['the cloud says that it is open', { json: leak }, true],
+    ['the cloud does not say', { status: 422 }, true],
+    ['the cloud does not let it be asked for', { status: 403 }, true],
+  ])('while %s', async (_, answer, isLeftOpen) => {
+    let listed: object[] = [leak, unusable];
+    const { store, poller, stub, storeEvents } = await startPoller(({ path }) => {
+      if (path.endsWith('/incidents/leak')) return answer;
+      return path.endsWith('/incidents') ? list(...listed) : list();
     });
+    expect([store.ids('incident'), store.incidents.areKnown]).toEqual([['leak'], false]);
+    listed = [unusable];
+    const lists = () => stub.requests.filter(({ path }) => path.endsWith('/incidents')).length;
+    for (const _again of ['once', 'twice', 'three times', 'four times']) {
+      const before = lists();
+      poller.refresh();
+      await waitFor(() => lists() > before, { what: 'the list' });
+    }
+    await poller.stop();
+    expect(store.ids('incident')).toEqual(isLeftOpen ? ['leak'] : []);
+    const names = storeEvents.map(({ event }) => event);
+    expect(names).toEqual(isLeftOpen ? ['incident_opened'] : ['incident_opened', 'incident_closed']);
+    expect(store.incidents.areKnown).toBe(false);
   });
 });
 

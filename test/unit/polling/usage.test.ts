@@ -316,17 +316,6 @@ describe('the usage of a sonic', () => {
     expect((await start()).shown()).toEqual({ ...shown(), ...ofNothingRead });
   });
 
-  it('does not pass for the present after a long stop, but its sum stands', async () => {
-    const before = await start();
-    await before.read();
-    await before.state.close();
-    clock.advance(maxAgeMs + 1);
-    const after = await start();
-    expect(after.shown()).toMatchObject({ todayL: null, yesterdayL: null, monthL: null, totalL: 137.75 });
-    await after.read();
-    expect(after.shown()).toMatchObject({ todayL: 7.25, totalL: 137.75 });
-  });
-
   it('is made up for after a stop of half a year, a month at a time', async () => {
     const before = await start();
     await before.read();
