@@ -28,10 +28,7 @@ function newFormat(timeZone: string): Intl.DateTimeFormat | null {
   }
 }
 
-/**
- * Whether this machine knows the cloud's time zone. Offsets are allowed here, but users may only write names: see
- * `isTimezoneName`.
- */
+/** Whether this machine knows the zone. The cloud may send an offset; users write names (`isTimezoneName`). */
 export function isTimezone(word: string): boolean {
   return formatOf(word) !== null;
 }

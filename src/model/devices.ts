@@ -28,10 +28,7 @@ import { knownWord } from './words.ts';
 export const deviceKinds = ['bridge', 'property', 'signal', 'sonic'] as const;
 export type DeviceKind = (typeof deviceKinds)[number];
 
-/**
- * The kinds of devices that the cloud has. Parents come first: for a parent that it does not know yet, Home Assistant
- * makes a device without a name.
- */
+/** The cloud's devices, parents first: Home Assistant makes an unknown parent without a name. */
 export const cloudKinds = ['property', 'signal', 'sonic'] as const;
 export type CloudDeviceKind = (typeof cloudKinds)[number];
 
@@ -123,10 +120,7 @@ export type HealthStatus = (typeof healthStatuses)[number];
 
 /** How one side of the bridge is: the cloud or the broker. */
 export interface Side {
-  /**
-   * `connecting`: it has neither worked nor failed since the start. `loading`: it answers, and the first reading or
-   * publishing goes on.
-   */
+  /** `connecting`: no outcome since the start. `loading`: it answers, and the first reading or publishing goes on. */
   readonly status: 'connecting' | 'loading' | 'up' | 'down';
   /** Whether the cloud's data is fresh, or the devices are published, and no problem stops this side. */
   readonly isReady: boolean;
@@ -204,10 +198,7 @@ export function isSignalReachable({ signal, isFlap, isStale, isCloudLost }: Sign
   return !isStale && !isCloudLost && isUp(signal.cloud_connection, isFlap);
 }
 
-/**
- * Whether the sonic is reachable: its radio link is up, its signal is reachable, and the reading is not old. A Wi-Fi
- * sonic has no radio link to a signal, so its `radio_connection` may be null.
- */
+/** A Wi-Fi sonic has no radio link to a signal, so its `radio_connection` may be null. */
 export function isSonicReachable({
   sonic,
   isWifi,

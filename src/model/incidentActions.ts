@@ -1,10 +1,7 @@
 import type { Incident } from './records.ts';
 import { wordOf } from './words.ts';
 
-/**
- * Words for ending an incident: the one that users know, and those that a cloud may use. The real cloud has used
- * `dismiss`.
- */
+/** Words for ending an incident. Users know the first; the real cloud has used `dismiss`. */
 const synonyms: ReadonlyMap<string, readonly string[]> = new Map([['resolve', ['resolve', 'dismiss']]]);
 
 /** The known actions, from the interface document, the vendor's old documentation and the library herolabsapi. */

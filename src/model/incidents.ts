@@ -33,10 +33,7 @@ export function eventTypeOf(incident: Incident): IncidentType | typeof unknownIn
   return typeOf(incident) ?? unknownIncident;
 }
 
-/**
- * Types that concern the hub itself if the record names a hub and no sonic (cloud-interface 2.6: the link is the
- * hub's).
- */
+/** Types that concern the hub itself if the record names no sonic (cloud-interface 2.6: the link is the hub's). */
 const hubTypes: readonly IncidentType[] = ['cloud_disconnection'];
 
 /** Whether an incident that names no sonic concerns its hub. */

@@ -79,10 +79,7 @@ export function pauseLeftMs({ until, endsAt }: Pause, now: number, monotonic: nu
 /** A smaller difference is no correction of the clock, in ms: two clocks never agree exactly. */
 const minSetBackMs = 60_000;
 
-/**
- * The pause. If the wall clock was set back, it has an earlier `until`, because the monotonic clock ends it before the
- * old one.
- */
+/** Ends it earlier by the wall clock if that was set back, because the monotonic clock ends it then. */
 export function correctedPause(pause: Pause, now: number, monotonic: number): Pause {
   const latest = now + pause.endsAt - monotonic;
   return pause.until - latest > minSetBackMs ? { ...pause, until: latest } : pause;

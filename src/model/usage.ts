@@ -1,10 +1,7 @@
 import { type Day, dateAfter, monthAfter, monthOf } from './calendar.ts';
 import type { DailyUsage } from './records.ts';
 
-/**
- * The water usage of a sonic since the first day that was read. It is kept over restarts, in whole millilitres, so that
- * the sum of years is exact.
- */
+/** The water of a sonic since the first day that was read, in whole ml, so that the sum of years is exact. */
 export interface UsageRecord {
   /** This month and all months before it are in `frozenMl` and are no longer read. */
   readonly frozenThrough: string;
@@ -33,10 +30,7 @@ interface MonthReading {
   readonly timezone?: string | undefined;
   /** Ms since 1970. */
   readonly readAt: number;
-  /**
-   * The months that may count for the sum, because this run has read them. If it is not given, all months of the record
-   * count.
-   */
+  /** The months that this run has read, which may count for the sum; all of the record if not given. */
   readonly readMonths?: ReadonlySet<string>;
 }
 
@@ -112,10 +106,7 @@ function newRecord(presentMonth: string, readAt: number): UsageRecord {
   };
 }
 
-/**
- * Merges a reading into the known days. If a date comes twice, the larger figure is newer, because a day's water only
- * grows.
- */
+/** Of two figures for one date the larger is newer, because a day's water only grows. */
 function mergedDays(
   known: readonly (number | null)[],
   { month, daily }: MonthReading,

@@ -32,10 +32,7 @@ export const targetOf = { open: 'open', close: 'closed' } as const satisfies Rec
 
 export const movementOf = { open: 'opening', close: 'closing' } as const satisfies Record<ValveAction, Valve>;
 
-/**
- * The position in which the valve stands; null if it moves, is being tested, is faulty, or has a state that is not
- * known here.
- */
+/** Null if it moves, is being tested, is faulty, or has an unknown state. */
 export function settledValve(valveState: string | null): SettledValve | null {
   return knownWord(['open', 'closed'], valveState);
 }

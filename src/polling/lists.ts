@@ -30,10 +30,7 @@ export interface WifiSonics extends Omit<Reading<Sonic>, 'startedAt'> {
   readonly problem: PollProblem | null;
 }
 
-/**
- * Reads the lists of the account into the store. Each method resolves to a problem if something could not be read, else
- * to null.
- */
+/** Each method resolves to a problem if something could not be read, else to null. */
 export class Lists {
   readonly #parts: PollParts;
   /** By incident: how many complete lists in a row did not have it, while it could not be read individually. */

@@ -26,10 +26,7 @@ interface DueDevices {
   readonly ids: readonly string[];
 }
 
-/**
- * Reads each device that the run has not read yet. Resolves to a problem that names those that could not be read; null
- * if there are none.
- */
+/** Reads each device that the run has not read yet. The problem names those that could not be read. */
 export async function readEach(
   { client, store, stopping }: PollParts,
   { done }: PollRun,

@@ -35,10 +35,7 @@ export function listProblem({
   return { message: problem, key: key ?? incompleteKey, ...(isInconsistent && { isInconsistent }) };
 }
 
-/**
- * Merges the problems of a poll; null if there are none. The key is that of the first problem, so that one outage of
- * the cloud is one problem.
- */
+/** The key is that of the first problem, so that one outage of the cloud is one problem. */
 export function mergeProblems(problems: readonly (PollProblem | null)[]): PollProblem | null {
   const present = problems.filter((problem) => problem !== null);
   const [first] = present;

@@ -6,10 +6,7 @@ import type { Schedule } from '../base/schedule.ts';
 
 const retryBackoff: Backoff = { firstMs: 5_000, longestMs: 300_000 };
 
-/**
- * The longest timer, in ms. Timers stop while the machine sleeps. With short timers, a run that became due during the
- * sleep begins soon after it.
- */
+/** The longest timer, in ms. Timers stop while the machine sleeps, and a run that became due should begin soon after. */
 const lookEveryMs = 10_000;
 
 /** If the process was held up, seconds of a cron expression that passed longer ago than this are skipped, in ms. */
@@ -79,10 +76,7 @@ export class PollSchedule {
     await this.#cron?.destroy();
   }
 
-  /**
-   * When the next scheduled run is due if a run started at `startedAt`; ms of the monotonic clock. A cron expression
-   * counts from now.
-   */
+  /** When the next scheduled run is due, in ms of the monotonic clock. A cron expression counts from now. */
   dueAfter(startedAt: number): number {
     if (this.#schedule.kind === 'every') return startedAt + this.#schedule.everyMs;
     const [next] = this.#cron?.getNextRuns(1) ?? [];
@@ -96,10 +90,7 @@ export class PollSchedule {
     return first && second ? second.getTime() - first.getTime() : Number.POSITIVE_INFINITY;
   }
 
-  /**
-   * The longest time between two runs seen so far, in ms. It is not known in advance: a cron expression only gives the
-   * next run.
-   */
+  /** The longest time between two runs so far, in ms: a cron expression only gives the next run. */
   get periodMs(): number {
     const now = this.#clock.monotonic();
     this.#longestPeriodMs = Math.max(this.#longestPeriodMs, this.dueAfter(now) - now);

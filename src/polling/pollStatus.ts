@@ -127,10 +127,7 @@ export function wasPolled({ lastSuccessAt, failure }: PollStatus): boolean {
   return lastSuccessAt !== null || failure !== null;
 }
 
-/**
- * The poll that decides whether the cloud's data is fresh: sonics, or incidents if the cloud refuses the list of
- * sonics; null if it refuses both.
- */
+/** Sonics, or incidents if the cloud refuses the list of sonics; null if it refuses both. */
 export function decidingPoll(records: StatusByPoll): PollName | null {
   return vitalPolls.find((poll) => !isPermanent(records[poll].failure)) ?? null;
 }
@@ -159,10 +156,7 @@ export class PollStatuses {
   readonly #times: Readonly<Record<PollName, PollTimes>>;
   readonly #clock: Clock;
   readonly #createdAt: number;
-  /**
-   * Whether another bridge uses the same topics by mistake. Its `bridge/cloud` may say that the data is fresh, which
-   * also makes the data of this bridge available.
-   */
+  /** Whether another bridge, by mistake, makes the data of this one available by its `bridge/cloud`. */
   isSharingTopics = false;
 
   constructor(
@@ -264,10 +258,7 @@ export class PollStatuses {
     });
   }
 
-  /**
-   * When the first run of a list could begin. It may wait for the properties, which a slow cloud may take hours to
-   * answer.
-   */
+  /** When the first list could be read: it may wait for the properties, which may take hours. */
   get #listableAt(): number {
     return this.#records.properties.heardAt ?? this.#createdAt;
   }

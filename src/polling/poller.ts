@@ -198,10 +198,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     return this.#schedules[poll].runNow();
   }
 
-  /**
-   * Whether the first reading goes on: not all lists were read once, or the pages of one did not fit together, which is
-   * no failure yet.
-   */
+  /** Not all lists were read once, or the pages of one did not fit together, which is no failure yet. */
   get isFirstReading(): boolean {
     const { progress, records } = this.statuses;
     const isInconsistent = ({ poll }: PollProgress) =>
@@ -308,10 +305,7 @@ export class Poller extends EventEmitter<PollerEvents> {
       this.#cancelSecondReading = clock.after(secondReadingMs, () => void this.runNow('signals'));
   }
 
-  /**
-   * Another bridge says that the cloud's data is fresh. So records must become too old even while the cloud does not
-   * answer.
-   */
+  /** Another bridge says that the data is fresh, so records must age even while the cloud does not answer. */
   setSharingTopics(isSharing: boolean): void {
     this.statuses.isSharingTopics = isSharing;
     this.#markStale(this.#parts.clock.monotonic());

@@ -140,10 +140,7 @@ export class UsagePoll {
     else this.#update(sonicId);
   }
 
-  /**
-   * Stores the kept usage of a sonic for the current day. `sentAt` is when the current month was requested; it is left
-   * out if this call follows no such request.
-   */
+  /** `sentAt` is when the current month was requested; undefined if this call follows no such request. */
   #update(sonicId: string, sentAt?: number): void {
     const { store, days, state } = this.#parts;
     const record = this.#parts.state.kept.usage.get(sonicId);

@@ -59,10 +59,7 @@ export function describeDiskError(error: unknown): string {
   return error.message.replace(/, \w+( '.*)?$/s, '');
 }
 
-/**
- * Makes the folder and those above it. Node's own recursive mkdir never ends if the system makes no folders, as in
- * /proc.
- */
+/** Node's own recursive mkdir never ends if the system makes no folders, as in /proc. */
 async function makeFolder(path: string): Promise<void> {
   const make = () => mkdir(path, { mode: 0o700 });
   try {

@@ -256,14 +256,6 @@ function isNews(record: UsageRecord | undefined, before: UsageRecord | undefined
  * changed, the kept address would still look like the right one. So it is not kept, but sent to the cloud once in each
  * run.
  */
-function withoutSecrets({
-  leak_protection_enabled,
-  push_enabled,
-  webhook_url,
-}: z.infer<typeof accepted>): AcceptedSettings {
-  return {
-    ...(leak_protection_enabled !== undefined && { leak_protection_enabled }),
-    ...(push_enabled !== undefined && { push_enabled }),
-    ...(webhook_url !== undefined && !webhook_url.includes('[hidden]') && { webhook_url }),
-  };
+function withoutSecrets({ webhook_url, ...others }: AcceptedSettings): AcceptedSettings {
+  return webhook_url === undefined || webhook_url.includes('[hidden]') ? others : { ...others, webhook_url };
 }

@@ -27,10 +27,7 @@ const maxWaitMs = 10_000;
 /** If another process writes to the same file, it writes again within this time, in ms. */
 const otherWriterMs = 3_600_000;
 
-/**
- * How often the backup is written, in ms. The cloud has forgotten older months, so their sum is only in this file. One
- * bad sector must not destroy it.
- */
+/** How often the backup is written, in ms: the cloud has forgotten the older months, whose sum is only here. */
 const backupEveryMs = 86_400_000;
 
 const sharedFile = 'another sonic2mqtt uses the same folder. Give each its own';
@@ -70,10 +67,7 @@ export class StateFile extends EventEmitter<StateEvents> {
   #isClosed = false;
   #unlock: (() => void) | null = null;
   #lockProblem: string | null = null;
-  /**
-   * Digests of the texts that this process may have left in the file: the last text that it read or wrote, then the
-   * texts that it has tried to write since.
-   */
+  /** Digests of the texts that may be in the file: the last one read or written, then those tried since. */
   #ownTexts: readonly string[] = [];
   readonly #createdAt: number;
   /** When another running process was last found to have written the file, in ms of the monotonic clock. */
@@ -154,10 +148,7 @@ export class StateFile extends EventEmitter<StateEvents> {
     return Promise.resolve();
   }
 
-  /**
-   * Writes the file, but waits for the disk for a limited time only. If a disk hangs, no new write begins until it
-   * answers.
-   */
+  /** If a disk hangs, nobody waits for longer, and no new write begins until it answers. */
   async #saveInTime(): Promise<void> {
     if (this.#isHanging) {
       void this.#ask(retryDelayMs);

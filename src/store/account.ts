@@ -55,10 +55,7 @@ interface Aging {
   readonly markStale: (readBefore: number) => string[];
 }
 
-/**
- * All data of the account, table by table. Only the store writes here, because each change must also mark the devices
- * that show it.
- */
+/** All data of the account. Only the store writes here, because each change must also mark devices. */
 export class Account {
   /** All devices of the account, shown by this bridge or not. */
   readonly devices = {
@@ -115,10 +112,7 @@ export class Account {
     };
   }
 
-  /**
-   * Forgets everything about a device except its record. Called when the device is no longer shown, so its details are
-   * not read again.
-   */
+  /** Forgets all about a device that is no longer shown, except its record. */
   forgetDetails(kind: CloudDeviceKind, id: string): void {
     for (const name of detailNames) if (detailKinds[name] === kind) this.details[name].forget(id);
     if (kind === 'property') this.kept.accepted.delete(id);

@@ -42,10 +42,7 @@ export class DetailTable<T extends object> {
     return record && this.#table.isStale(id) ? this.#whenStale(record) : record;
   }
 
-  /**
-   * The data that was read last, however old it is. Decisions use it, because data that is too old to be shown may
-   * still be true.
-   */
+  /** The data that was read last, however old: for decisions, it may still be true. */
   record(id: string): T | null | undefined {
     return this.#isOffered ? this.#table.get(id) : null;
   }

@@ -36,10 +36,7 @@ export interface IncidentPlaces {
   readonly unplaced: readonly IncidentPlace[];
   /** By `kind/id`, the incidents that a device or property shows. */
   readonly shownAt: ReadonlyMap<string, readonly Incident[]>;
-  /**
-   * By a hub that has lost the cloud, as an open incident of the hub itself says, when that incident was first read, in ms of
-   * the monotonic clock.
-   */
+  /** By hub that an open incident calls lost: when that was first read, in ms of the monotonic clock. */
   readonly lostHubs: ReadonlyMap<string, number>;
   /** Whether all open ones are known: the list was read completely, and not too long ago. */
   readonly areKnown: boolean;

@@ -103,10 +103,7 @@ export class OpenIncidents {
       .toSorted((one, other) => readAt(one) - readAt(other));
   }
 
-  /**
-   * Since when open incidents were not confirmed, in ms since 1970: when the oldest reading among them was sent. Null if no
-   * reading is too old.
-   */
+  /** When the oldest reading that is too old was sent, in ms since 1970; null if none is too old. */
   unconfirmedSince(incidents: readonly Incident[]): number | null {
     const times = incidents.flatMap(({ id }) => this.#now.places.get(id)?.staleSince ?? []);
     return times.length === 0 ? null : Math.min(...times) + this.#clock.now() - this.#clock.monotonic();

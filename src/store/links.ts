@@ -17,10 +17,7 @@ export class LinkFlaps {
   readonly #flaps = new Map<string, Flap>();
   #staleBefore = -Number.MAX_VALUE;
 
-  /**
-   * Records the changes that a reading has made in the table. Returns the ids of links that two readings have found
-   * down.
-   */
+  /** Records what a reading has changed; returns the ids of links that two readings have found down. */
   record(
     changes: readonly Change<Property | Signal | Sonic>[],
     table: ReadonlyTable<Signal> | ReadonlyTable<Sonic>,

@@ -29,10 +29,7 @@ interface Place {
   readonly id: string;
   /** Null if it is not known. In an account with one property it is that one. */
   readonly propertyId: string | null;
-  /**
-   * The property in which it was when the account lost that property. Until it is found elsewhere, it is not assumed to be in
-   * the only one left.
-   */
+  /** Its property that the account has lost. Until it is found elsewhere, it is not assumed to be in the only one left. */
   readonly lost: string | null;
   readonly isShown: boolean;
 }

@@ -50,10 +50,7 @@ export class SignalLists {
     this.#lists.delete(propertyId);
   }
 
-  /**
-   * The property that each signal is in. Of several that list it, it is the one that began to list it last, so that it does
-   * not move with each poll.
-   */
+  /** By signal, the property that began to list it last, so that it does not move with each poll. */
   owners(): ReadonlyMap<string, string> {
     const found = new IdMap<{ propertyId: string; since: number; misses: number }>();
     for (const { propertyId, signals } of this.#lists.values()) {

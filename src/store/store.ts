@@ -267,10 +267,7 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#settle();
   }
 
-  /**
-   * Starts or stops the expiry of measured values. They expire only while the cloud answers: an unreachable cloud makes
-   * everything unavailable, and changes no value.
-   */
+  /** Starts or stops the expiry of measured values: an unreachable cloud changes no value. */
   setAging(isAging: boolean): void {
     this.#isAging = isAging;
     this.#cancelExpiry();
@@ -323,10 +320,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   // ---- valve commands -----------------------------------------------------------------------------------------
 
-  /**
-   * Notes that the cloud accepted a command at that time. The valve is shown as moving until a reading that was sent later
-   * shows something new.
-   */
+  /** The valve is shown as moving until a reading that was sent after that time shows something new. */
   commandAccepted(sonicId: string, action: ValveAction, at: number): void {
     const sonic = this.#isShown('sonic', sonicId) ? this.devices.sonic.get(sonicId) : undefined;
     if (!sonic) return;

@@ -9,10 +9,7 @@ export interface Reading<T> {
   readonly startedAt: number;
 }
 
-/**
- * A record before and after a reading. Undefined means that it is absent. If both are the same, the record was stale
- * before.
- */
+/** Undefined means that the record is absent. If both are the same, it was stale before. */
 export interface Change<T> {
   readonly id: string;
   readonly before: T | undefined;
@@ -42,10 +39,7 @@ interface Entry<T> {
 export class Table<T extends object | null> {
   readonly #maxMisses: number;
   readonly #entries = new IdMap<Entry<T>>();
-  /**
-   * When the cloud last answered a change of a record, even of one that is not in the table. A reading from before that
-   * does not know the change.
-   */
+  /** When the cloud last answered a change, also of an absent record. A reading from before does not know the change. */
   readonly #changedAt = new IdMap<number>();
   #completeAt: number | null = null;
   /** Records read before that time are stale. At the start, only records that this run has not read at all. */
@@ -56,10 +50,7 @@ export class Table<T extends object | null> {
     this.#maxMisses = maxMisses;
   }
 
-  /**
-   * Stores a record that was requested at `readAt`. Returns null if nothing has changed, or if a newer reading is
-   * known.
-   */
+  /** Stores a record that was requested at `readAt`. Returns null if nothing has changed, or a newer reading is known. */
   upsert(id: string, record: T, readAt: number): Change<T> | null {
     const entry = this.#entries.get(id);
     if (this.isOlder(id, readAt)) return null;

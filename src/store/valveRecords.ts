@@ -71,10 +71,7 @@ function undoneReason(valve: SettledValve): string {
   return `the valve was moved, and was then read as ${valve} again. A command from before the restart may have arrived late`;
 }
 
-/**
- * The newest command of each valve, the one that failed, and the last movement. All three are kept over restarts, and found
- * by what was heard of the valve lately.
- */
+/** The newest command of each valve, the one that failed, and the last movement, kept over restarts. */
 export class ValveRecords {
   readonly #kept: ValvesKept;
   readonly #clock: Clock;
@@ -177,10 +174,7 @@ export class ValveRecords {
     this.#kept.valves.delete(id);
   }
 
-  /**
-   * The valve was last read in its former position at `from`. Returns whether a command of an earlier run has undone a
-   * newer one.
-   */
+  /** The valve was last read elsewhere at `from`. Returns whether a command of an earlier run has undone a newer one. */
   #arrive(entry: ValveEntry, position: SettledValve, readAt: number, from: number): boolean {
     entry.leftAt = null;
     const hasMoved = entry.movement !== null && entry.movement.valve !== position;

@@ -79,10 +79,7 @@ export class Valves {
     return this.#travelTimesS.get(sonicId) ?? null;
   }
 
-  /**
-   * Marks positions that were read before that time as too old; returns the sonics whose last position is no longer
-   * known.
-   */
+  /** Returns the sonics whose last position is no longer known, because it was read before that time. */
   markStale(readBefore: number): string[] {
     this.#staleBefore = Math.max(this.#staleBefore, readBefore);
     const ids = [...this.#settled.keys()];
