@@ -8,36 +8,6 @@ import { waitFor } from '../../support/waitFor.ts';
 describe('telemetry', () => {
   const sonics = ['one', 'two'].map((id) => ({ id, radio_connection: 'connected' }));
 
-  it.each([
-    ['one', 'two', 404],
-    ['two', 'one', 404],
-    ['one', 'two', 405],
-    ['two', 'one', 405],
-  ])('that sonic %s does not have is shown for sonic %s: %i', async (without, having, status) => {
-    const { store, poller, client } = await startPoller(({ path }) => {
-      if (path.endsWith(`/${without}/telemetry`)) return { status };
-      if (path.endsWith('/telemetry')) return { json: { pressure: 3_000 } };
-      return path.endsWith('/sonics') ? list(...sonics) : list();
-    }, noon());
-    expect(store.sonicView(having)?.telemetry).toMatchObject({ pressure: 3_000 });
-    expect(store.sonicView(without)?.telemetry).toBeNull();
-    expect(poller.statuses.records.telemetry.failure).toBeNull();
-    expect(client.operationState('read_telemetry')).toBe('available');
-  });
-
-  it.each([404, 405])('that no sonic has is not asked for a third time: %i', async (status) => {
-    const { poller, client } = await startPoller(({ path }) => {
-      if (path.endsWith('/telemetry')) return { status };
-      return path.endsWith('/sonics') ? list(...sonics) : list();
-    }, noon());
-    expect(poller.statuses.records.telemetry.failure).toBeNull();
-    expect(client.operationState('read_telemetry')).toBe('available');
-    await poller.runNow('sonics');
-    await poller.runNow('telemetry');
-    expect(poller.statuses.records.telemetry.failure).toBeNull();
-    expect(client.operationState('read_telemetry')).toBe('unavailable');
-  });
-
   it('that was asked of a sonic just removed, and of no other, is asked of the others later', async () => {
     let isListed = true;
     const { client, poller } = await startPoller(({ path }) => {
@@ -91,18 +61,20 @@ describe('what is asked for sonic by sonic', () => {
       json: { by_day: { '2026-11-20': [{ id: 'a' }] } },
       operation: 'read_pressure_tests',
     },
+    telemetry: { path: 'telemetry', json: { pressure: 3_000 }, operation: 'read_telemetry' },
   } as const;
   const figures = ['usage', 'pressure_tests'] as const;
-  const shown = (store: Store, poll: (typeof figures)[number], id: string) => {
+  const sound: StubHandler = ({ path }) => Object.values(byPoll).find((each) => path.endsWith(each.path));
+  const shown = (store: Store, poll: keyof typeof byPoll, id: string) => {
     const view = store.sonicView(id);
-    return poll === 'usage' ? view?.usage : view?.pressureTests;
+    return { usage: view?.usage, pressure_tests: view?.pressureTests, telemetry: view?.telemetry }[poll];
   };
 
   /** A cloud with these sonics that answers as told where the figures are asked for. */
   const cloudOf =
     (sonics: readonly object[], answer: StubHandler): StubHandler =>
     (request) => {
-      if (/(daily_usage|pressure_tests)$/.test(request.path)) return answer(request);
+      if (/(daily_usage|pressure_tests|telemetry)$/.test(request.path)) return answer(request);
       return request.path.endsWith('/sonics') ? list(...sonics) : list();
     };
 
@@ -121,28 +93,34 @@ describe('what is asked for sonic by sonic', () => {
     expect(poller.statuses.records.usage.failure).toBeNull();
   });
 
-  it.each(figures.flatMap((poll) => [[poll, 'one', 'two'] as const, [poll, 'two', 'one'] as const]))(
-    '(%s) is shown for sonic %s where only sonic %s has none',
-    async (poll, having, without) => {
-      const { json, operation } = byPoll[poll];
-      const handler = cloudOf(linked, ({ path }) =>
-        path.includes(`/${without}/`) ? { status: 404 } : { json },
-      );
+  const refusals = ([...figures, 'telemetry'] as const).flatMap((poll) =>
+    [404, 405].map((status) => [poll, status] as const),
+  );
+
+  it.each(refusals)('(%s) is shown for the sonics that have any: %i', async (poll, status) => {
+    const { json, operation } = byPoll[poll];
+    for (const [having, without] of [
+      ['one', 'two'],
+      ['two', 'one'],
+    ] as const) {
+      const handler = cloudOf(linked, ({ path }) => (path.includes(`/${without}/`) ? { status } : { json }));
       const { store, poller, client } = await startPoller(handler, noon());
       expect(shown(store, poll, having)).toBeTruthy();
       expect(shown(store, poll, without)).toBeNull();
       expect(poller.statuses.records[poll].failure).toBeNull();
       expect(client.operationState(operation)).toBe('available');
-    },
-  );
+    }
+  });
 
-  it.each(figures)('(%s) is given up where no sonic has any', async (poll) => {
+  it.each(refusals)('(%s) is given up where no sonic has any: %i', async (poll, status) => {
     const { store, poller, client } = await startPoller(
-      cloudOf(linked, () => ({ status: 404 })),
+      cloudOf(linked, () => ({ status })),
       noon(),
     );
     expect(poller.statuses.records[poll].failure).toBeNull();
     expect(shown(store, poll, 'one')).toBeNull();
+    // A single round of refusals does not decide. The usage of two months is two rounds.
+    if (poll !== 'usage') expect(client.operationState(byPoll[poll].operation)).toBe('available');
     await poller.runNow('sonics');
     await poller.runNow(poll);
     expect(client.operationState(byPoll[poll].operation)).toBe('unavailable');
@@ -185,6 +163,10 @@ describe('what is asked for sonic by sonic', () => {
     const answer: StubHandler = ({ path }) =>
       isFailing && path.includes('/two/') ? { status: 422 } : byPoll[poll];
     const { poller, stub, store } = await startPoller(cloudOf(linked, answer), clock);
+    const message = expect.stringMatching(/, for valve "two"$/);
+    expect(poller.statuses.records[poll].failure).toMatchObject({ kind: 'incomplete', message });
+    expect(shown(store, poll, 'one')).toBeTruthy();
+    expect(shown(store, poll, 'two')).toBeUndefined();
     const before = stub.requests.length;
     isFailing = false;
     clock.advance(10_000);
@@ -192,17 +174,6 @@ describe('what is asked for sonic by sonic', () => {
     expect(shown(store, poll, 'two')).toBeTruthy();
     const again = stub.requests.slice(before).filter(({ path }) => path.endsWith(byPoll[poll].path));
     expect(new Set(again.map(({ path }) => path.split('/').at(-2)))).toEqual(new Set(['two']));
-  });
-
-  it.each(figures)('(%s) says of which sonics it could not be read', async (poll) => {
-    const answer: StubHandler = ({ path }) => (path.includes('/two/') ? { status: 422 } : byPoll[poll]);
-    const { store, poller } = await startPoller(cloudOf(linked, answer), noon());
-    expect(poller.statuses.records[poll].failure).toMatchObject({
-      kind: 'incomplete',
-      message: expect.stringMatching(/, for valve "two"$/),
-    });
-    expect(shown(store, poll, 'one')).toBeTruthy();
-    expect(shown(store, poll, 'two')).toBeUndefined();
   });
 
   it.each(figures)('(%s) fails by itself where no sonic can be read', async (poll) => {
@@ -225,7 +196,7 @@ describe('what is asked for sonic by sonic', () => {
       // Time enough for a fourth to come, if one would.
       await new Promise((resolve) => setTimeout(resolve, 5));
       open--;
-      return path.endsWith('daily_usage') ? byPoll.usage : byPoll.pressure_tests;
+      return Object.values(byPoll).find((each) => path.endsWith(each.path));
     };
     const { stub } = await startPoller(cloudOf(sonics, answer), noon());
     expect(stub.requests.filter(({ path }) => path.endsWith('daily_usage'))).toHaveLength(18);
@@ -234,9 +205,7 @@ describe('what is asked for sonic by sonic', () => {
 
   it('is asked for soon of a sonic that is new, before the others', async () => {
     const sonics = [{ id: 'one' }];
-    const answer: StubHandler = ({ path }) =>
-      path.endsWith('daily_usage') ? byPoll.usage : byPoll.pressure_tests;
-    const { stub, store, poller } = await startPoller(cloudOf(sonics, answer), noon());
+    const { stub, store, poller } = await startPoller(cloudOf(sonics, sound), noon());
     sonics.push({ id: 'two' });
     const before = stub.requests.length;
     void poller.runNow('sonics');
@@ -282,12 +251,10 @@ describe('what is asked for sonic by sonic', () => {
     async (isAlone, usage, tests) => {
       const clock = noon();
       let isFailing = false;
-      const sound = cloudOf(linked, ({ path }) =>
-        path.endsWith('daily_usage') ? byPoll.usage : byPoll.pressure_tests,
-      );
+      const cloud = cloudOf(linked, sound);
       const { store, poller } = await startPoller((request) => {
         const isAsked = request.path.includes('/things/') || (request.path.endsWith('/sonics') && !isAlone);
-        return isFailing && isAsked ? { status: 422 } : sound(request);
+        return isFailing && isAsked ? { status: 422 } : cloud(request);
       }, clock);
       isFailing = true;
       void poller.runNow('sonics');
@@ -330,10 +297,8 @@ describe('what is asked for sonic by sonic', () => {
 
   it('is given up when the poller stops', async () => {
     const clock = noon();
-    const answer: StubHandler = ({ path }) =>
-      path.endsWith('daily_usage') ? byPoll.usage : byPoll.pressure_tests;
     const sonics = [{ id: 'sonic-0' }];
-    const { stub, poller } = await startPoller(cloudOf(sonics, answer), clock);
+    const { stub, poller } = await startPoller(cloudOf(sonics, sound), clock);
     for (let index = 1; index < 30; index++) sonics.push({ id: `sonic-${index}` });
     void poller.runNow('sonics');
     await waitFor(() => stub.requests.filter(({ path }) => path.endsWith('daily_usage')).length > 2, {

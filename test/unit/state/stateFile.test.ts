@@ -27,6 +27,17 @@ const dayMs = 86_400_000;
 /** A disk on which a process that died holds no lock. */
 const unlocked: Disk = { ...systemDisk, lock: async () => () => {} };
 
+/** A disk that can be full. */
+function fullDisk() {
+  const disk = {
+    ...unlocked,
+    isFull: false,
+    write: (path: string, text: string) =>
+      disk.isFull ? Promise.reject(new Error('ENOSPC: no space left')) : systemDisk.write(path, text),
+  };
+  return disk;
+}
+
 async function open(directory: string, { clock = new FakeClock(), disk = systemDisk } = {}) {
   const lines = logLines('info');
   const state = new StateFile(directory, lines.log, clock, disk);
@@ -386,11 +397,6 @@ describe('a data directory that cannot be used', () => {
     expect(knownIncidents(second.state.kept).toSorted()).toEqual(['incident-1', 'incident-2']);
   });
 
-  it('is used all the same where it cannot be locked', async () => {
-    const disk = { ...systemDisk, lock: () => Promise.reject(new Error('no sockets here')) };
-    expect((await open(temporaryFolder(), { disk })).state.problem).toBeNull();
-  });
-
   it('is one that hangs: nobody waits for longer than ten seconds, and all is written once it answers', async () => {
     let answer = () => {};
     let isHanging = true;
@@ -479,17 +485,15 @@ describe('a state file that this process has not written', () => {
 
   it('is its own after several writes that failed', async () => {
     const directory = temporaryFolder();
-    let isFull = false;
-    const write: Disk['write'] = (path, text) =>
-      isFull ? Promise.reject(new Error('ENOSPC: no space left')) : systemDisk.write(path, text);
+    const disk = fullDisk();
     const clock = new FakeClock();
     await clock.advance(1_000);
-    const { state, warnings } = await open(directory, { disk: { ...unlocked, write }, clock });
+    const { state, warnings } = await open(directory, { disk, clock });
     await clock.advance(1_000);
     await announce(state, ['first']);
-    isFull = true;
+    disk.isFull = true;
     for (const id of ['second', 'third', 'fourth']) await announce(state, [id]);
-    isFull = false;
+    disk.isFull = false;
     await announce(state, ['fifth']);
     expect(state.problem).toBeNull();
     expect(warnings()).toEqual([expect.stringContaining('no space left')]);
@@ -497,11 +501,8 @@ describe('a state file that this process has not written', () => {
 
   it('says whether a pause is on disk, and has it after a restart by both clocks', async () => {
     const directory = temporaryFolder();
-    let isFull = false;
-    const write: Disk['write'] = (path, text) =>
-      isFull ? Promise.reject(new Error('ENOSPC: no space left')) : systemDisk.write(path, text);
+    const disk = fullDisk();
     const clock = new FakeClock();
-    const disk = { ...unlocked, write };
     const { state } = await open(directory, { disk, clock });
     const { pauses } = state.kept;
     expect([pauses.isKnown, pauses.size]).toEqual([true, 0]);
@@ -509,10 +510,10 @@ describe('a state file that this process has not written', () => {
     const pause = { until, endsAt: clock.monotonic() + 3_600_000, isOver: false };
     await pauses.set('home', pause).saved();
     expect(pauses.isSaved('home')).toBe(true);
-    isFull = true;
+    disk.isFull = true;
     await pauses.set('away', pause).saved();
     expect(pauses.isSaved('away')).toBe(false);
-    isFull = false;
+    disk.isFull = false;
     pauses.delete('away');
     await pauses.saved();
     expect(pauses.isSaved('away')).toBe(true);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ValveAction } from '../../../src/model/valve.ts';
-import { type AskedCommand, failureAdvice } from '../../../src/model/valveCommand.ts';
+import { type AskedCommand, failureAdvice, type Movement } from '../../../src/model/valveCommand.ts';
 import { newKept } from '../../../src/state/sections.ts';
 import { ValveRecords } from '../../../src/store/valveRecords.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
@@ -66,6 +66,8 @@ function bench() {
     awaited: () => records.awaited,
   };
 }
+
+type Stage = ReturnType<typeof bench>;
 
 describe('a failed command', () => {
   it.each(['not_confirmed', 'error'] as const)('is shown until a newer one is confirmed: %s', (status) => {
@@ -308,37 +310,86 @@ describe('who moved a valve', () => {
     expect(stage.get().movement).toMatchObject({ valve: 'open', by: 'elsewhere', topic: null });
   });
 
-  it('is no command that found the valve where it wanted it', () => {
-    const stage = bench();
-    stage.read('open');
-    stage.accept('open', 10 * minuteMs);
-    for (const state of ['open', 'closed', 'open']) stage.read(state);
-    expect(stage.get().movement).toMatchObject({ valve: 'open', by: 'elsewhere', topic: null });
-  });
+  const sendBoth = (stage: Stage, ...actions: ValveAction[]) => {
+    const asked = actions.map((action) => stage.ask(action));
+    for (const each of asked) stage.inFlight(each);
+    return asked;
+  };
+  const inTenMinutes = (stage: Stage) => stage.clock.monotonic() + 10 * minuteMs;
 
-  it('is each of two opposite commands, although the valve was where the second one wants it', () => {
+  it.each<[string, (stage: Stage) => void, Partial<Movement>]>([
+    [
+      'is no command that found the valve where it wanted it',
+      (stage) => {
+        stage.accept('open', 10 * minuteMs);
+        for (const state of ['open', 'closed', 'open']) stage.read(state);
+      },
+      { valve: 'open', by: 'elsewhere', topic: null },
+    ],
+    [
+      'is the first of two opposite commands',
+      (stage) => {
+        for (const asked of sendBoth(stage, 'close', 'open')) stage.movesUntil(asked, inTenMinutes(stage));
+        for (const state of ['open', 'closed']) stage.read(state);
+      },
+      { valve: 'closed', by: 'command' },
+    ],
+    [
+      'is the second of two opposite commands, although the valve was where it wants it',
+      (stage) => {
+        for (const asked of sendBoth(stage, 'close', 'open')) stage.movesUntil(asked, inTenMinutes(stage));
+        for (const state of ['open', 'closed', 'open']) stage.read(state);
+      },
+      { valve: 'open', by: 'command' },
+    ],
+    [
+      'is a command although the cloud did not receive it a second time',
+      (stage) => {
+        const [first, second] = sendBoth(stage, 'close', 'close') as [AskedCommand, AskedCommand];
+        stage.movesUntil(first, inTenMinutes(stage));
+        stage.movesUntil(second, null);
+        stage.read('closed');
+      },
+      { valve: 'closed', by: 'command', topic },
+    ],
+    [
+      'is no command that was sent after the reading that shows the movement',
+      (stage) => {
+        const sentAt = stage.clock.monotonic() + 1;
+        stage.clock.advance(minuteMs);
+        stage.inFlight(stage.ask('close'));
+        stage.read('closed', 0, sentAt);
+      },
+      { valve: 'closed', by: 'elsewhere', topic: null },
+    ],
+    [
+      'is nobody that is known where a command had failed long before the valve could be read again',
+      (stage) => {
+        stage.accept('close', 2 * minuteMs);
+        stage.read('faulty');
+        stage.read('closed', hourMs);
+      },
+      { valve: 'closed', by: 'elsewhere', topic: null },
+    ],
+    [
+      'is told by an incident that comes before an opening is noticed',
+      (stage) => {
+        stage.read('closed');
+        // Somebody opens the valve, and a leak is read before the valve.
+        stage.clock.advance(minuteMs / 2);
+        stage.open({ type: 'water_presence_detected' });
+        stage.read('open', minuteMs / 2);
+        stage.explain(true);
+        stage.read('closed');
+        stage.explain(true);
+      },
+      { valve: 'closed', by: 'automatic_shut_off' },
+    ],
+  ])('%s', (_words, happen, movement) => {
     const stage = bench();
     stage.read('open');
-    for (const action of ['close', 'open'] as const) {
-      const asked = stage.ask(action);
-      stage.inFlight(asked);
-      stage.movesUntil(asked, stage.clock.monotonic() + 10 * minuteMs);
-    }
-    for (const state of ['open', 'closed']) stage.read(state);
-    expect(stage.get().movement).toMatchObject({ valve: 'closed', by: 'command' });
-    stage.read('open');
-    expect(stage.get().movement).toMatchObject({ valve: 'open', by: 'command' });
-  });
-
-  it('is a command although the cloud did not receive it a second time', () => {
-    const stage = bench();
-    stage.read('open');
-    const [first, second] = [stage.ask('close'), stage.ask('close')];
-    for (const asked of [first, second]) stage.inFlight(asked);
-    stage.movesUntil(first, stage.clock.monotonic() + 10 * minuteMs);
-    stage.movesUntil(second, null);
-    stage.read('closed');
-    expect(stage.get().movement).toMatchObject({ valve: 'closed', by: 'command', topic });
+    happen(stage);
+    expect(stage.get().movement).toMatchObject(movement);
   });
 
   it.each([
@@ -356,25 +407,6 @@ describe('who moved a valve', () => {
     stage.open({ type: 'device_handle_moved', detected_at });
     stage.explain(true);
     expect(stage.get().movement).toMatchObject({ by, topic: by === 'command' ? topic : null });
-  });
-
-  it('is no command that was sent after the reading that shows the movement', () => {
-    const stage = bench();
-    stage.read('open');
-    const sentAt = stage.clock.monotonic() + 1;
-    stage.clock.advance(minuteMs);
-    stage.inFlight(stage.ask('close'));
-    stage.read('closed', 0, sentAt);
-    expect(stage.get().movement).toMatchObject({ valve: 'closed', by: 'elsewhere', topic: null });
-  });
-
-  it('is nobody that is known where a command had failed long before the valve could be read again', () => {
-    const stage = bench();
-    stage.read('open');
-    stage.accept('close', 2 * minuteMs);
-    stage.read('faulty');
-    stage.read('closed', hourMs);
-    expect(stage.get().movement).toMatchObject({ valve: 'closed', by: 'elsewhere', topic: null });
   });
 
   it.each([
@@ -414,7 +446,7 @@ describe('who moved a valve', () => {
     expect(stage.get().movement?.by).toBe(by);
   });
 
-  it.each<[string, (stage: ReturnType<typeof bench>) => void]>([
+  it.each<[string, (stage: Stage) => void]>([
     ['is long open', (stage) => stage.read('open', 10 * minuteMs)],
     ['an earlier run knew', (stage) => stage.restart()],
   ])('is not told by an incident that %s', (_words, meanwhile) => {
@@ -440,19 +472,6 @@ describe('who moved a valve', () => {
       stage.explain(true);
       expect(stage.get().movement).toMatchObject({ valve: state, by: 'elsewhere', incident_id: null });
     }
-  });
-
-  it('is told by an incident that comes before an opening is noticed', () => {
-    const stage = bench();
-    stage.read('closed');
-    // Somebody opens the valve, and a leak is read before the valve.
-    stage.clock.advance(minuteMs / 2);
-    stage.open({ type: 'water_presence_detected' });
-    stage.read('open', minuteMs / 2);
-    stage.explain(true);
-    stage.read('closed');
-    stage.explain(true);
-    expect(stage.get().movement).toMatchObject({ valve: 'closed', by: 'automatic_shut_off' });
   });
 
   it('has no time at which the valve was still read in its former position', () => {
