@@ -69,18 +69,10 @@ function paramsFor(
  * know. It contains no value of a record. Anything that does not look like a version or the name of a field is counted
  * only.
  */
-export function accountReport(account: CheckedAccount, answers: readonly OperationAnswer[]): object {
-  const { properties = [], signals, sonics = [], wifiSonics = [], openIncidents = [] } = account;
-  const records: readonly KindOfRecord[] = [
-    ...properties.map((record) => ['property', record] as const),
-    ...(signals ?? []).map((record) => ['signal', record] as const),
-    ...[...sonics, ...wifiSonics].map((record) => ['sonic', record] as const),
-    ...openIncidents.map((record) => ['incident', record] as const),
-    ...answers.flatMap(recordsIn),
-  ];
+export function accountReport({ signals }: CheckedAccount, answers: readonly OperationAnswer[]): object {
   const unknown = new Set<string>();
   let withheld = 0;
-  for (const [kind, record] of records) {
+  for (const [kind, record] of answers.flatMap(recordsIn)) {
     const known = knownFields.get(kind);
     for (const field of Object.keys(known ? record : {})) {
       if (known?.includes(field)) continue;

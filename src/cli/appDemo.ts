@@ -11,8 +11,8 @@ const tryAgainMs = 60_000;
 
 /** The configuration with a simulated cloud if the demo is on. If it is off, deletes what an earlier demo has left. */
 export async function withDemo(configuration: Configuration, signal: AbortSignal): Promise<Config> {
-  const { config, log, isDemo } = configuration;
-  if (!isDemo) {
+  const { config, log, app } = configuration;
+  if (!app?.isDemo) {
     for (const left of leftByDemo(configuration)) void removeDemo(left, signal);
     return config;
   }

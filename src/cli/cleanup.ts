@@ -40,8 +40,8 @@ export async function deleteMessages(
   const deleteAll = async (connection: Connection): Promise<number> => {
     const topics = topicsOf(config);
     const kept = await keptIn(config.data_dir);
-    const { own, isRunning } = await readBridge(connection, topics);
-    if (isRunning && !force) {
+    const current = await readBridge(connection, topics);
+    if (current.isRunning && !force) {
       log.error(
         `${topics.bridge('state')} is online, so nothing was deleted. Stop sonic2mqtt first. If it has crashed, use cleanup --force`,
       );
@@ -52,17 +52,13 @@ export async function deleteMessages(
       log.error(`${problem}. Nothing was deleted. Turn it on in the vendor's app, then try again`);
       return exitStatus.failed;
     }
+    const former: Bridge[] = [];
+    for (const each of formerTopicsOf(topics, kept)) former.push(await readBridge(connection, each));
+    // A folder that was copied from another bridge names the topics of that bridge.
+    const isOwn = (each: Bridge) => !each.isRunning || each.topics.base === topics.base;
+    const bridges = [current, ...former.filter(isOwn)];
     const mirror = new Mirror(connection, systemClock, log);
-    const nothing = { deleted: new Set<string>(), left: [], bases: new Set<string>(), isListed: true };
-    const deletion: Deletion = { connection, mirror, kept, ...nothing };
-    await deleteBelow(topics, own, deletion);
-    for (const former of formerTopicsOf(topics, kept)) {
-      const bridge = await readBridge(connection, former);
-      // A folder that was copied from another bridge names the topics of that bridge.
-      if (bridge.isRunning && former.base !== topics.base) continue;
-      await deleteBelow(former, bridge.own, deletion);
-    }
-    const { deleted, left, isListed } = deletion;
+    const { deleted, left, isListed } = await deleteOf(bridges, connection, mirror, kept);
     context.print(`Deleted ${messageCount(deleted.size)}`);
     if (left.length > 0) {
       log.error(`${messageCount(left.length)} could not be deleted. Another client may publish them again`);
@@ -77,27 +73,18 @@ export async function deleteMessages(
   return withOwnConnection(configuration, 'cleanup', context.signal, deleteAll);
 }
 
-interface Deletion {
-  readonly connection: Connection;
-  readonly mirror: Mirror;
-  readonly kept: Kept;
-  readonly deleted: Set<string>;
-  readonly left: string[];
-  /** Base topics below which nothing else is to be deleted. */
-  readonly bases: Set<string>;
-  /** Whether the broker lists its retained messages, as far as this is known. */
-  isListed: boolean;
-}
-
-/** Deletes everything of a bridge with these topics. `own` are its messages about itself that are certainly there. */
-async function deleteBelow(topics: Topics, own: readonly string[], deletion: Deletion): Promise<void> {
-  const { connection, mirror, kept, deleted } = deletion;
+/** Deletes everything of these bridges. `isListed`: whether the broker lists its messages, as far as this is known. */
+async function deleteOf(bridges: readonly Bridge[], connection: Connection, mirror: Mirror, kept: Kept) {
+  const deleted = new Set<string>();
+  const left: string[] = [];
   const shown = new Set<string>();
+  const bases = new Set<string>();
+  let isListed = true;
   /**
-   * Deletes what the bridge has at these topics, and returns what is left. A broker may send only a part of its messages
-   * at a time. So reading is repeated until it finds nothing, or nothing that can be deleted.
+   * Deletes what the bridge has at these topics. A broker may send only a part of its messages at a time. So reading is
+   * repeated until it finds nothing, or nothing that can be deleted.
    */
-  const deleteAt = async (filters: readonly string[]): Promise<readonly string[]> => {
+  const deleteAt = async (topics: Topics, filters: readonly string[]): Promise<void> => {
     for (let inVain = 0; ; ) {
       const found = new Set<string>();
       const note = ({ topic, payload, isRetained }: BrokerMessage) => {
@@ -108,10 +95,9 @@ async function deleteBelow(topics: Topics, own: readonly string[], deletion: Del
       // If there are new messages, another reading will follow, so this one need not wait for late messages.
       const hasNew = () => [...found].some((topic) => !deleted.has(topic));
       await connection.readRetained(filters, note, hasNew);
-      const left = [...found];
-      inVain = left.every((topic) => deleted.has(topic)) ? inVain + 1 : 0;
-      if (left.length === 0 || inVain > maxInVain) return left;
-      for (const topic of left) {
+      inVain = hasNew() ? 0 : inVain + 1;
+      if (found.size === 0 || inVain > maxInVain) return void left.push(...found);
+      for (const topic of found) {
         await mirror.waitForRoom();
         mirror.found(topic);
         mirror.drop(topic);
@@ -120,30 +106,38 @@ async function deleteBelow(topics: Topics, own: readonly string[], deletion: Del
       await mirror.waitForAnswers();
     }
   };
-  // Discovery messages come first, so that Home Assistant removes the devices before their states vanish.
-  const left = [...(await deleteAt([topics.discoveryFilter]))];
-  const commands = [...commandFilters(topics), topics.requestFilter];
-  const states = [...topics.stateFilters, topics.bridge('+'), ...commands];
-  if (!deletion.bases.has(topics.base)) left.push(...(await deleteAt(states)));
-  deletion.bases.add(topics.base);
-  deletion.isListed &&= own.every((topic) => shown.has(topic));
-  const { discoveries, documents } = knownTopics(topics, kept);
-  const exact = deletion.isListed ? [] : [...discoveries, ...documents];
-  for (let start = 0; start < exact.length; start += maxReadAtOnce)
-    left.push(...(await deleteAt(exact.slice(start, start + maxReadAtOnce))));
+  for (const { topics, own } of bridges) {
+    // Discovery messages come first, so that Home Assistant removes the devices before their states vanish.
+    await deleteAt(topics, [topics.discoveryFilter]);
+    const commands = [...commandFilters(topics), topics.requestFilter];
+    const states = [...topics.stateFilters, topics.bridge('+'), ...commands];
+    if (!bases.has(topics.base)) await deleteAt(topics, states);
+    bases.add(topics.base);
+    isListed &&= own.every((topic) => shown.has(topic));
+    const { discoveries, documents } = knownTopics(topics, kept);
+    const exact = isListed ? [] : [...discoveries, ...documents];
+    for (let start = 0; start < exact.length; start += maxReadAtOnce)
+      await deleteAt(topics, exact.slice(start, start + maxReadAtOnce));
+  }
   for (const topic of left) deleted.delete(topic);
-  deletion.left.push(...left);
+  return { deleted, left, isListed };
 }
 
-/** The topics of the bridge's messages about itself: exact ones, which every broker shows. And whether it is online. */
-async function readBridge(connection: Connection, topics: Topics) {
+interface Bridge {
+  readonly topics: Topics;
+  /** Its messages about itself: exact topics, which every broker shows. */
+  readonly own: readonly string[];
+  readonly isRunning: boolean;
+}
+
+async function readBridge(connection: Connection, topics: Topics): Promise<Bridge> {
   const own: string[] = [];
   let isRunning = false;
   await readRetained(connection, topics.documents('bridge', ''), (topic, payload) => {
     own.push(topic);
     if (topic === topics.bridge('state') && payload === 'online') isRunning = true;
   });
-  return { own, isRunning };
+  return { topics, own, isRunning };
 }
 
 async function keptIn(directory: string): Promise<Kept> {

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { systemClock } from '../base/clock.ts';
 import { sanitize } from '../base/sanitize.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import { CloudError, isPermanent } from '../cloud/errors.ts';
+import { CloudError } from '../cloud/errors.ts';
 import { describeFailure } from '../cloud/networkErrors.ts';
 import type { Config } from '../config/schema.ts';
 import { accountProblems, settingsRefused, unmatchedFilters } from '../health/accountProblems.ts';
@@ -14,7 +14,7 @@ import { PollSchedule } from '../polling/pollSchedule.ts';
 import type { Store } from '../store/store.ts';
 import { type Check, type CheckResult, ok } from './checks.ts';
 import { connectOnce } from './ports.ts';
-import { type CheckedAccount, readAccount } from './readAccount.ts';
+import { type CheckedAccount, readAccount, readSettings } from './readAccount.ts';
 
 /** The settings of at most this many properties are read. */
 const maxSettingsTried = 20;
@@ -56,7 +56,11 @@ export function cloudChecks(
       run: async (progress) => {
         const { properties: selection } = config.filters;
         const store = await readAccount(client, { selection, account, progress });
-        account.withoutSettings = await readSettings(client, store);
+        const tried = store.ids('property').slice(0, maxSettingsTried);
+        const isOffered = client.isOffered('read_property_settings');
+        const settings = await readSettings(client, isOffered ? tried : []);
+        const refused = tried.filter((id) => settings.get(id) === null);
+        account.withoutSettings = refused.map((id) => store.devices.property.get(id)?.name ?? id);
         const problem = overload({ ...store.counts(), intervalMs }, client, true);
         const slow = problem === null ? [] : [{ outcome: degraded, words: problem }];
         return [...findingsOn(store, account, degraded), ...slow];
@@ -115,21 +119,6 @@ function fail(error: unknown, url: URL): never {
 /** Whether the cloud has answered, even by rejecting the account. */
 function wasAnswered(error: unknown): boolean {
   return error instanceof CloudError && (error.status !== undefined || error.kind === 'auth');
-}
-
-/** Returns the names of the properties whose settings the cloud does not show. */
-async function readSettings(client: CloudClient, store: Store): Promise<string[]> {
-  const refused: string[] = [];
-  if (!client.isOffered('read_property_settings')) return refused;
-  for (const id of store.ids('property').slice(0, maxSettingsTried)) {
-    try {
-      await client.call({ operation: 'read_property_settings', params: { property_id: id } });
-    } catch (error) {
-      if (!isPermanent(error)) throw error;
-      refused.push(store.devices.property.get(id)?.name ?? id);
-    }
-  }
-  return refused;
 }
 
 /** The findings of a running bridge about the account, and how much there is. */

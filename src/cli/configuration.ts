@@ -6,30 +6,18 @@ import type { BrokerFinder } from '../broker/clientOptions.ts';
 import { operationNames, operationRow, paramNames } from '../cloud/operations.ts';
 import type { App } from '../config/app.ts';
 import { fileVariable } from '../config/environment.ts';
-import { type Given, loadConfig } from '../config/load.ts';
-import type { Config } from '../config/schema.ts';
+import { type Given, type LoadedConfig, loadConfig } from '../config/load.ts';
 import { secretsOf } from '../config/secrets.ts';
 import { isTree, valueAt, withValueAt } from '../config/tree.ts';
-import type { Warning } from '../config/warnings.ts';
 import type { CommandContext } from './context.ts';
-import type { HomeAssistantAccess } from './homeAssistantSocket.ts';
 
-export interface Configuration {
-  readonly config: Config;
-  /** Null if only the environment was used. */
-  readonly file: string | null;
+export interface Configuration extends LoadedConfig {
   readonly log: Log;
   readonly secrets: Secrets;
-  /** Whether the Home Assistant app should delete its messages from the broker instead of running. */
-  readonly isToCleanUp: boolean;
+  /** What only the app of Home Assistant OS has; null if the program does not run as the app. */
+  readonly app: App | null;
   /** Finds the broker, if the configuration does not name it. */
   readonly findBroker?: BrokerFinder | undefined;
-  /** Home Assistant, if the app should import past days there. */
-  readonly historyTarget?: HomeAssistantAccess | undefined;
-  /** Whether the Home Assistant app should show simulated valves. */
-  readonly isDemo: boolean;
-  /** Possible mistakes in a valid configuration. */
-  readonly warnings: readonly Warning[];
 }
 
 const operations = Object.fromEntries(
@@ -42,19 +30,21 @@ export async function readConfiguration(
   quiet: { readonly level?: LogLevel } = {},
   answers?: Given,
 ): Promise<Configuration> {
-  const app = answers ? null : await readAppOf(file, env, cwd);
-  const given = answers ?? (app && (await inLanguageOfHomeAssistant(app, env, signal)));
-  const loaded = loadConfig({ file, env, cwd, operations, given: given ?? undefined });
+  const options = resolve(cwd, 'options.json');
+  const isFileNamed = file !== undefined || Boolean(env[fileVariable]);
+  const isOfApp = !answers && !isFileNamed && isApp(env) && existsSync(options);
+  const app = isOfApp ? await readAppAt(options, env, signal) : null;
+  const loaded = loadConfig({ file, env, cwd, operations, given: answers ?? app?.given });
   const secrets = new Secrets();
+  secrets.add(env['SUPERVISOR_TOKEN']);
   for (const secret of secretsOf(loaded.config)) secrets.add(secret);
   const { log } = loaded.config;
   return {
     ...loaded,
     log: createLog({ level: logLevel ?? quiet.level ?? log.level, format: log.format, secrets }),
     secrets,
-    isDemo: app?.isDemo ?? false,
-    isToCleanUp: app?.isToCleanUp ?? false,
-    ...(app && (await fromSupervisor(app, env, secrets))),
+    app,
+    findBroker: app?.broker.isWanted ? await supervisorBroker(app, env, secrets) : undefined,
   };
 }
 
@@ -63,40 +53,22 @@ export function isApp(env: NodeJS.ProcessEnv): boolean {
   return Boolean(env['SUPERVISOR_TOKEN']);
 }
 
-/** The options of the app's page in Home Assistant; null if the program does not run as an app. */
-async function readAppOf(
-  file: string | undefined,
-  env: CommandContext['env'],
-  cwd: string,
-): Promise<App | null> {
-  const options = resolve(cwd, 'options.json');
-  const hasOptions = file === undefined && !env[fileVariable] && existsSync(options);
-  return isApp(env) && hasOptions ? (await import('../config/app.ts')).readApp(options, env) : null;
-}
-
-/** Adds the language of Home Assistant to the options of the app, unless the user has chosen one. */
-async function inLanguageOfHomeAssistant(
-  { given }: App,
-  env: CommandContext['env'],
-  signal: AbortSignal,
-): Promise<Given> {
+/** Reads the options of the app's form. Unless the user has chosen a language, it is that of Home Assistant. */
+async function readAppAt(options: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<App> {
+  const { readApp } = await import('../config/app.ts');
   const { askForLanguage, supervisorAccess } = await import('../config/supervisor.ts');
+  const app = readApp(options, env);
+  const { parsed } = app.given;
   const path = ['homeassistant', 'language'];
-  const { value } = given.parsed;
-  if (!isTree(value) || valueAt(value, path) !== undefined) return given;
+  if (!isTree(parsed.value) || valueAt(parsed.value, path) !== undefined) return app;
   const language = await askForLanguage(supervisorAccess(env), signal);
-  if (language === null) return given;
-  return { ...given, parsed: { ...given.parsed, value: withValueAt(value, path, language) } };
+  const value = withValueAt(parsed.value, path, language ?? undefined);
+  return { ...app, given: { ...app.given, parsed: { ...parsed, value } } };
 }
 
-/** What the Supervisor gives the app: Home Assistant's broker, and the WebSocket of Home Assistant. */
-async function fromSupervisor({ broker, importsHistory }: App, env: CommandContext['env'], secrets: Secrets) {
+async function supervisorBroker(app: App, env: NodeJS.ProcessEnv, secrets: Secrets): Promise<BrokerFinder> {
   const { askForBroker, supervisorAccess } = await import('../config/supervisor.ts');
-  const { url, token } = supervisorAccess(env);
   const learned = (secret: string) => secrets.add(secret);
-  learned(token);
-  const asked = { url, token, hasOwnUser: broker.hasOwnUser, learned };
-  const findBroker: BrokerFinder = (stopping) => askForBroker(asked, stopping);
-  const historyTarget = { url: `${url.replace(/^http/, 'ws')}/core/websocket`, token };
-  return { ...(broker.isWanted && { findBroker }), ...(importsHistory && { historyTarget }) };
+  const options = { ...supervisorAccess(env), hasOwnUser: app.broker.hasOwnUser, learned };
+  return (stopping) => askForBroker(options, stopping);
 }

@@ -67,13 +67,13 @@ export async function importDays(
   const joint = await readJoint(home, total, nowMs);
   const { hours, dates, beforeL } = hoursBefore(joint, days, timezone);
   if (hours.length === 0) return [];
-  const metadata = await readMetadata(home, entityId);
+  const unit = await readUnit(home, entityId);
   // The latest hours come first, each time with the sum before them. So if the import is interrupted, the next one can
   // go on.
   for (let end = hours.length; end > 0; end -= maxHoursPerMessage) {
     const start = Math.max(0, end - maxHoursPerMessage);
     const anchor = { startMs: anchorMs, sumL: hours[start - 1]?.sumL ?? beforeL };
-    await sendStatistics(home, metadata, [anchor, ...hours.slice(start, end)]);
+    await sendStatistics(home, entityId, unit, [anchor, ...hours.slice(start, end)]);
   }
   await untilWritten(home, entityId, beforeL);
   return dates;
@@ -129,28 +129,24 @@ async function readStatistics(
   }));
 }
 
-interface Metadata {
-  readonly statistic_id: string;
-  readonly unit_of_measurement: string;
-  readonly litersPerUnit: number;
-}
-
-async function readMetadata(home: HomeAssistantSocket, entityId: string): Promise<Metadata> {
-  const answer = trees(await home.ask('recorder/get_statistics_metadata', { statistic_ids: [entityId] }));
-  const unit = String(answer[0]?.['statistics_unit_of_measurement'] ?? 'L');
-  const factor = litersPerUnit[unit];
-  if (factor === undefined)
-    throw new Error(`Home Assistant keeps ${entityId} in ${unit}, which is not known here`);
-  return { statistic_id: entityId, unit_of_measurement: unit, litersPerUnit: factor };
+/** The unit in which Home Assistant keeps the statistic. */
+async function readUnit(home: HomeAssistantSocket, entityId: string): Promise<string> {
+  const [about] = trees(await home.ask('recorder/get_statistics_metadata', { statistic_ids: [entityId] }));
+  const unit = String(about?.['statistics_unit_of_measurement'] ?? 'L');
+  if (unit in litersPerUnit) return unit;
+  throw new Error(`Home Assistant keeps ${entityId} in ${unit}, which is not known here`);
 }
 
 async function sendStatistics(
   home: HomeAssistantSocket,
-  { litersPerUnit: factor, ...about }: Metadata,
+  entityId: string,
+  unit: string,
   hours: readonly { readonly startMs: number; readonly sumL: number }[],
 ): Promise<void> {
+  const factor = litersPerUnit[unit] ?? 1;
   const stats = hours.map(({ startMs, sumL }) => ({ start: iso(startMs), sum: sumL / factor }));
-  const metadata = { ...about, source: 'recorder', name: null, has_mean: false, has_sum: true };
+  const about = { statistic_id: entityId, unit_of_measurement: unit, source: 'recorder', name: null };
+  const metadata = { ...about, has_mean: false, has_sum: true };
   const command = 'recorder/import_statistics';
   try {
     await home.ask(command, { metadata: { ...metadata, mean_type: 0, unit_class: 'volume' }, stats });

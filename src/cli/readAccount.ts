@@ -3,7 +3,7 @@ import { forEachLimit } from '../base/forEachLimit.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { isPermanent } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
-import type { Incident, Property, Signal, Sonic } from '../model/records.ts';
+import type { Incident, Property, PropertySettings, Signal, Sonic } from '../model/records.ts';
 import { readWifiSonics } from '../polling/lists.ts';
 import { Store } from '../store/store.ts';
 import type { Reading } from '../store/table.ts';
@@ -74,4 +74,22 @@ export async function readAccount(
   account.openIncidents = incidents.records;
   store.replaceIncidents(incidents);
   return store;
+}
+
+/** The settings of properties, by id; null where the cloud does not show them, for example to a guest. */
+export async function readSettings(
+  client: CloudClient,
+  ids: readonly string[],
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<ReadonlyMap<string, PropertySettings | null>> {
+  const found = new Map<string, PropertySettings | null>();
+  await forEachLimit(client.maxConcurrency, ids, async (property_id) => {
+    const call = { operation: 'read_property_settings', params: { property_id } } as const;
+    const settings = await client.call(call, options).catch((error: unknown) => {
+      if (isPermanent(error)) return null;
+      throw error;
+    });
+    found.set(property_id, settings);
+  });
+  return found;
 }

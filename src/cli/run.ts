@@ -14,7 +14,7 @@ import { aborted, type CommandContext, exitStatus, usualPageAddress } from './co
 export async function run(context: CommandContext): Promise<number> {
   if (!(await isSetUp(context))) return context.signal.aborted ? exitStatus.done : exitStatus.failed;
   const configuration = await readConfiguration(context);
-  const { file, log, secrets, findBroker, historyTarget, isDemo, isToCleanUp, warnings } = configuration;
+  const { file, log, secrets, findBroker, app, warnings } = configuration;
   log.info(`sonic2mqtt ${version}, configured by ${file ?? 'the environment'}`);
   for (const { message } of warnings) log.warn(message);
   if (!configuration.config.control.valves) {
@@ -24,7 +24,7 @@ export async function run(context: CommandContext): Promise<number> {
     log.info(`Watch only: nobody can move a valve. To end this, set ${option} to true, and restart`);
   }
   endOnMistake(log);
-  if (isToCleanUp) {
+  if (app?.isToCleanUp) {
     const { deleteMessages } = await import('./cleanup.ts');
     const demo = (await import('./appDemo.ts')).leftByDemo(configuration);
     let status: number = exitStatus.done;
@@ -48,9 +48,12 @@ export async function run(context: CommandContext): Promise<number> {
     await daemon.stop();
     return exitStatus.failed;
   }
-  if (historyTarget && !isDemo) {
+  if (app?.importsHistory && !app.isDemo) {
+    const { supervisorAccess } = await import('../config/supervisor.ts');
     const { importInApp } = await import('./appHistory.ts');
-    void importInApp(configuration, historyTarget, context.signal);
+    const { url, token } = supervisorAccess(context.env);
+    const home = { url: `${url.replace(/^http/, 'ws')}/core/websocket`, token };
+    void importInApp(configuration, home, context.signal);
   }
   await aborted(context.signal);
   log.info('Stopping');

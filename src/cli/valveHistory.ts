@@ -1,12 +1,11 @@
 import { systemClock } from '../base/clock.ts';
-import { forEachLimit } from '../base/forEachLimit.ts';
 import type { CloudClient } from '../cloud/client.ts';
-import { CloudError, isPermanent } from '../cloud/errors.ts';
+import { CloudError } from '../cloud/errors.ts';
 import type { Config } from '../config/schema.ts';
 import { dateAt, isTimezone, monthAfter, monthOf } from '../model/calendar.ts';
 import type { DailyUsage } from '../model/records.ts';
 import { type DaysOfUsage, daysIn } from '../model/usageHistory.ts';
-import { readAccount } from './readAccount.ts';
+import { readAccount, readSettings } from './readAccount.ts';
 
 export interface FoundValve {
   readonly id: string;
@@ -30,24 +29,15 @@ export async function findValves(
 ): Promise<FoundValve[]> {
   const store = await readAccount(client, { selection: filters.properties, signal: stopping });
   if (!store.isResolved) throw new Error('the cloud does not list all hubs, so a valve could be missing');
-  const timezones = new Map<string, string>();
-  await forEachLimit(client.maxConcurrency, store.ids('property'), async (property_id) => {
-    const call = { operation: 'read_property_settings', params: { property_id } } as const;
-    try {
-      const { timezone } = await client.call(call, { signal: stopping });
-      if (timezone !== null && isTimezone(timezone)) timezones.set(property_id, timezone);
-    } catch (error) {
-      // The cloud does not show the settings to a guest.
-      if (!isPermanent(error)) throw error;
-    }
-  });
+  const settings = await readSettings(client, store.ids('property'), { signal: stopping });
   return store.ids('sonic').map((id) => {
     const propertyId = store.propertyOf('sonic', id) ?? '';
+    const timezone = settings.get(propertyId)?.timezone ?? '';
     return {
       id,
       name: store.devices.sonic.get(id)?.name || id,
       property: store.devices.property.get(propertyId)?.name ?? null,
-      timezone: timezones.get(propertyId) ?? schedules.timezone,
+      timezone: isTimezone(timezone) ? timezone : schedules.timezone,
     };
   });
 }

@@ -36,8 +36,9 @@ interface LoadOptions {
   readonly given?: Given | undefined;
 }
 
-interface LoadedConfig {
+export interface LoadedConfig {
   readonly config: Config;
+  /** Null if only the environment was used. */
   readonly file: string | null;
   /** Possible mistakes that do not prevent the start. */
   readonly warnings: readonly Warning[];
