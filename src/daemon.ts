@@ -29,12 +29,12 @@ import type { DiscoveredDevice } from './homeassistant/dashboard.ts';
 import type { HttpServer } from './http/httpServer.ts';
 import { bridgeOptions, cloudOptions, topicsOf } from './partOptions.ts';
 import { Poller } from './polling/poller.ts';
-import { BridgeEvents } from './publishing/bridgeEvents.ts';
+import { bridgeEvents } from './publishing/bridgeEvents.ts';
 import { BridgeState } from './publishing/bridgeState.ts';
 import { DiscoveryMessages } from './publishing/discoveryMessages.ts';
 import { removeFormerTopics } from './publishing/formerTopics.ts';
 import { IncidentEvents } from './publishing/incidentEvents.ts';
-import { Presence } from './publishing/presence.ts';
+import { keepPresent } from './publishing/presence.ts';
 import { Publisher } from './publishing/publisher.ts';
 import { Recovery } from './publishing/recovery.ts';
 import { readRetained } from './publishing/retainedMessages.ts';
@@ -138,13 +138,13 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     discovery,
   });
   const shown = { ...known, discovery, publisher };
-  const presence = new Presence(shown);
-  const events = new BridgeEvents(topics, connection, store, health, clock, log);
+  const stopPresence = keepPresent(shown);
+  const publishEvent = bridgeEvents(topics, connection, store, health, clock, log);
   outcomes
-    .on('outcome', (outcome) => events.publish('command', outcome))
+    .on('outcome', (outcome) => publishEvent('command', outcome))
     .on('showAgain', (kind, id) => publisher.showAgain(kind, id))
     .on('offersChanged', () => publisher.offersChanged());
-  const incidentEvents = new IncidentEvents({ ...shown, isHomeAssistantOn, events });
+  const incidentEvents = new IncidentEvents({ ...shown, isHomeAssistantOn, publishEvent });
   const recovery = new Recovery({ ...known, incidentEvents });
   const removeFormer = coalesce(() => removeFormerTopics(base));
   publisher.once('published', () => {
@@ -156,7 +156,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   const snapshots = new Snapshots({ ...known, health, outcomes, publisher, hasDeviceMetrics });
   return {
     ...{ ...shown, subscriptions: broker.subscriptions, health, bridgeState, commands },
-    ...{ presence, incidentEvents, recovery, snapshots },
+    ...{ stopPresence, incidentEvents, recovery, snapshots },
   };
 }
 
@@ -225,12 +225,13 @@ export class Daemon {
   /** Cancels everything, publishes `offline` and disconnects, in at most two seconds and the time of the disk. */
   async stop(): Promise<void> {
     const { topics, state, connection, poller, otherBridges, health } = this.#parts;
-    const { bridgeState, commands, publisher, presence, incidentEvents, announcers, mirror } = this.#parts;
+    const { bridgeState, commands, publisher, stopPresence, incidentEvents, announcers, mirror } =
+      this.#parts;
     await this.#http?.stop();
     announcers.stop();
     mirror.stop();
     incidentEvents.stop();
-    presence.stop();
+    stopPresence();
     publisher.stop();
     commands.stop();
     bridgeState.stop();

@@ -62,8 +62,6 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   readonly #outage: OutageLog;
   readonly #hasOneAddress: boolean;
   readonly #connectedTo = new Set<string>();
-  /** Addresses of brokers that do not answer MQTT 5 but answer 3.1.1. Each attempt would first wait in vain. */
-  readonly #silentAtV5 = new Set<string>();
   readonly #usedV5 = new Set<string>();
   #latest: MqttSession | null = null;
   /** How many connections in a row did not last. */
@@ -239,12 +237,9 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     const { find, protocolVersion } = this.#options;
     try {
       const url = find ? await find(this.#stopping.signal) : address;
-      const version = this.#silentAtV5.has(url) ? 4 : protocolVersion;
-      const ended = await this.#connect(url, version);
-      if (version === 4 || this.#stopping.signal.aborted || !this.#mayBeOlder(url, ended)) return ended;
-      const older = await this.#connect(url, 4);
-      if (ended.ending === 'silent' && older.livedMs !== null) this.#silentAtV5.add(url);
-      return older;
+      const ended = await this.#connect(url, protocolVersion);
+      const isOver = protocolVersion === 4 || this.#stopping.signal.aborted;
+      return isOver || !this.#mayBeOlder(url, ended) ? ended : await this.#connect(url, 4);
     } catch (error) {
       return { livedMs: null, reason: describeError(error), hasAnswered: false, unansweredBytes: 0 };
     }
@@ -263,16 +258,8 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   /** One connection from its first packet to its end; throws if a file that it needs cannot be read. */
   async #connect(url: string, version: 4 | 5): Promise<SessionEnd> {
     const client = this.#dial(clientOptions(this.#options, url, version));
-    const session = new MqttSession(
-      client,
-      version,
-      this.#options,
-      this.#clock,
-      this.#random,
-      this.#stopping.signal,
-    );
     let cancelLogging = () => {};
-    session.on('connected', () => {
+    const connected = () => {
       this.#latest = session;
       this.forgetRefusedEvents();
       this.#connectedTo.add(url);
@@ -281,8 +268,16 @@ export class Connection extends EventEmitter<ConnectionEvents> {
       if (this.#relapses <= 1) this.#logConnected(url, version);
       else cancelLogging = this.#clock.after(lastingMs, () => this.#logConnected(url, version));
       this.emit('connected');
-    });
-    session.on('message', (message) => this.#handle(message, session));
+    };
+    const session: MqttSession = new MqttSession(
+      client,
+      version,
+      this.#options,
+      this.#clock,
+      this.#random,
+      this.#stopping.signal,
+      { connected, message: (message) => this.#handle(message, session) },
+    );
     const ended = await session.ended;
     cancelLogging();
     return { ...ended, reason: this.#reasonOf(ended, url) };

@@ -16,8 +16,6 @@ const maxRefusalsLogged = 10;
 const echoMs = 5_000;
 
 interface MirrorEvents {
-  /** The broker has refused a message while no other was refused, or no message is refused any more. */
-  readonly refusals: [];
   /** The broker has refused the message of this topic, or accepts it again. */
   readonly refusal: [topic: string];
 }
@@ -209,7 +207,6 @@ export class Mirror extends EventEmitter<MirrorEvents> {
     this.#refused.set(topic, refusal);
     if (isSaid) return;
     this.emit('refusal', topic);
-    if (this.#refused.size === 1) this.emit('refusals');
     const line = `The MQTT broker rejected ${topic}: ${reason}`;
     if (this.#refused.size < maxRefusalsLogged) this.#log.warn({ topic }, line);
     else if (this.#refused.size === maxRefusalsLogged)
@@ -219,10 +216,8 @@ export class Mirror extends EventEmitter<MirrorEvents> {
 
   #accept(topic: string): void {
     if (!this.#refused.delete(topic)) return;
+    if (this.#refused.size === 0) this.#connection.forgetRefusedEvents();
     this.emit('refusal', topic);
-    if (this.#refused.size > 0) return;
-    this.#connection.forgetRefusedEvents();
-    this.emit('refusals');
   }
 
   #heard(topic: string, payload: string): void {

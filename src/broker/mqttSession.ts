@@ -1,4 +1,3 @@
-import { EventEmitter } from 'node:events';
 import { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import type { IConnackPacket, IPublishPacket, MqttClient, Packet } from 'mqtt';
@@ -37,9 +36,9 @@ export interface SessionEnd {
   readonly unansweredBytes: number;
 }
 
-interface MqttSessionEvents {
-  connected: [];
-  message: [message: BrokerMessage];
+interface SessionListener {
+  readonly connected: () => void;
+  readonly message: (message: BrokerMessage) => void;
 }
 
 /**
@@ -75,7 +74,7 @@ const noneRefused: RefusedFilters = { filters: [], reason: '' };
 const maxInFlight = 65_535;
 
 /** One client's connection to one address. It never reconnects, and knows nothing of earlier ones. */
-export class MqttSession extends EventEmitter<MqttSessionEvents> {
+export class MqttSession {
   readonly ended: Promise<SessionEnd>;
   readonly version: 4 | 5;
   readonly #options: BrokerOptions;
@@ -83,6 +82,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #stopping: AbortSignal;
+  readonly #listener: SessionListener;
   readonly #pings: Pings;
   readonly #stored: StoredMessages;
   readonly #readTest: ReadTest;
@@ -95,7 +95,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
   #connectedAt: number | null = null;
   #queue: PublishQueue | null = null;
   #largestPacket = Number.POSITIVE_INFINITY;
-  /** Messages that came before the answer to the subscriptions. They are emitted after the `connected` event. */
+  /** Messages that came before the answer to the subscriptions. They are passed on after `connected`. */
   readonly #early: BrokerMessage[] = [];
   /** The filters of the subscriptions that last as long as the connection. */
   readonly #lasting: readonly string[];
@@ -124,14 +124,15 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     clock: Clock,
     random: Random,
     stopping: AbortSignal,
+    listener: SessionListener,
   ) {
-    super();
     this.version = version;
     this.#options = options;
     this.#client = client;
     this.#clock = clock;
     this.#random = random;
     this.#stopping = stopping;
+    this.#listener = listener;
     this.#pings = new Pings(client, options.pingEveryMs, clock);
     const { subscriptions, statusTopics = [], will, overheard = [], echoed = [] } = options;
     const needed = [...subscriptions, ...statusTopics, ...(will ? [will.topic] : [])];
@@ -373,8 +374,8 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
       this.#giveUp('the broker does not acknowledge messages'),
     );
     this.#setRefused(refused);
-    this.emit('connected');
-    for (const message of this.#early.splice(0)) this.emit('message', message);
+    this.#listener.connected();
+    for (const message of this.#early.splice(0)) this.#listener.message(message);
     this.#readTest.start();
   }
 
@@ -415,7 +416,7 @@ export class MqttSession extends EventEmitter<MqttSessionEvents> {
     const isRead = this.#reader !== null && !this.#isSubscribed(message.topic);
     if (isRead) this.#reader?.(message);
     // A live message may also belong to one of the lasting subscriptions, so it is emitted too.
-    if (!isRead || !message.isRetained || this.#isOverheard(message.topic)) this.emit('message', message);
+    if (!isRead || !message.isRetained || this.#isOverheard(message.topic)) this.#listener.message(message);
   }
 
   #onError(error: Error & { code?: unknown }): void {

@@ -95,7 +95,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       .on('listsRead', onChange);
     // A new device or incident can make alerts unknown. The poll that has read it may go on for long.
     store.on('device', onChange).on('incident', onChange);
-    mirror.on('refusals', onChange);
+    mirror.on('refusal', onChange);
     connection
       .on('connected', () => {
         this.#brokerLostAt = null;

@@ -14,7 +14,7 @@ import type { StateFile } from '../state/stateFile.ts';
 import type { AnnouncingDevice } from '../store/incidentPlaces.ts';
 import type { IncidentEvent } from '../store/incidents.ts';
 import type { Store } from '../store/store.ts';
-import type { BridgeEvents } from './bridgeEvents.ts';
+import type { PublishEvent } from './bridgeEvents.ts';
 import type { DiscoveryMessages } from './discoveryMessages.ts';
 import type { Publisher } from './publisher.ts';
 
@@ -28,7 +28,7 @@ export interface IncidentEventsParts {
   readonly connection: Connection;
   readonly store: Store;
   readonly poller: Poller;
-  readonly events: BridgeEvents;
+  readonly publishEvent: PublishEvent;
   readonly discovery: DiscoveryMessages;
   readonly publisher: Publisher;
   readonly clock: Clock;
@@ -156,7 +156,7 @@ export class IncidentEvents {
 
   /** The first step: publishes the bridge's events. */
   async #publishOpened(): Promise<void> {
-    const { state, store, events, log } = this.#parts;
+    const { state, store, publishEvent, log } = this.#parts;
     if (!this.#canPublish) return;
     // An earlier run may have announced the incident, as the state file shows, which may have been read late.
     for (const id of this.#queue)
@@ -171,7 +171,7 @@ export class IncidentEvents {
       if (!this.#canPublish) this.#forget(id);
       else {
         log.info(this.#fieldsOf('incident_opened', incident), `Alert opened: ${this.#describe(incident)}`);
-        events.publish('incident_opened', incident);
+        publishEvent('incident_opened', incident);
       }
     }
   }

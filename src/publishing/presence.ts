@@ -2,7 +2,6 @@ import type { Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
-import type { BrokerMessage } from '../broker/message.ts';
 import type { Mirror } from '../broker/mirror.ts';
 import type { Announcers } from '../health/announcers.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
@@ -39,77 +38,81 @@ const restoreSpacingMs = 300_000;
 /**
  * Publishes again what other clients need or have replaced: all devices after a start of Home Assistant, after another
  * bridge with the same topics has stopped, and if discovery messages were deleted; the messages about the bridge if the
- * broker has published its last will.
+ * broker has published its last will. Returns a function that stops it.
  */
-export class Presence {
-  readonly #parts: PresenceParts;
-  #cancelBirth: () => void = () => {};
-  #willCorrectedAt = Number.NEGATIVE_INFINITY;
-  #cancelCorrection: () => void = () => {};
-  #restoredAt = Number.NEGATIVE_INFINITY;
-  #cancelRestoration: (() => void) | null = null;
-
-  constructor(parts: PresenceParts) {
-    this.#parts = parts;
-    const { connection, otherBridges, announcers, publisher } = parts;
-    connection
-      .on('message', (message) => this.#onMessage(message))
-      .on('willPublished', () => this.#correctWill());
-    let isOtherRunning = false;
-    otherBridges.on('changed', () => {
-      // The other bridge may have replaced messages of this one.
-      if (isOtherRunning && otherBridges.problem === null) publisher.publishAll();
-      isOtherRunning = otherBridges.problem !== null;
-    });
-    announcers.on('overwritten', () => this.#restore());
-  }
-
-  stop(): void {
-    this.#cancelBirth();
-    this.#cancelCorrection();
-    this.#cancelRestoration?.();
-  }
-
-  #restore(): void {
-    const { publisher, clock, log } = this.#parts;
-    const waitMs = Math.max(restoreMs, this.#restoredAt + restoreSpacingMs - clock.monotonic());
-    this.#cancelRestoration ??= clock.after(waitMs, () => {
-      this.#cancelRestoration = null;
-      if (!publisher.isShowingDevices) return;
-      this.#restoredAt = clock.monotonic();
+export function keepPresent({
+  topics,
+  statusTopic,
+  publisher,
+  clock,
+  log,
+  ...parts
+}: PresenceParts): () => void {
+  const { connection, mirror, otherBridges, announcers, discovery, random } = parts;
+  const born = spaced(
+    clock,
+    () => birthJitterMs * random(),
+    0,
+    () => publisher.publishAll(),
+  );
+  // A cluster may notice late that an earlier connection has ended, and then publishes the last will of that connection.
+  // The will may also belong to a second bridge, which this one did not notice before it stopped. So everything about the
+  // bridge is published again.
+  const willPublished = spaced(
+    clock,
+    () => 0,
+    willSpacingMs,
+    () => {
+      mirror.forget(topics.documents('bridge', ''));
+      publisher.wake();
+    },
+  );
+  const overwritten = spaced(
+    clock,
+    () => restoreMs,
+    restoreSpacingMs,
+    () => {
       log.warn(
         'Another client has deleted or replaced discovery messages of this bridge. Publishing all devices',
       );
       publisher.publishAll();
-    });
-  }
+    },
+  );
+  connection
+    .on('message', ({ topic, payload, isRetained }) => {
+      // Home Assistant sets up its entities after its birth message. A stored one is from an earlier start.
+      if (topic !== statusTopic || payload !== 'online' || isRetained) return;
+      log.info('Home Assistant has started. Publishing all devices');
+      discovery.homeAssistantStarted();
+      born.ask();
+    })
+    .on('willPublished', willPublished.ask);
+  let isOtherRunning = false;
+  otherBridges.on('changed', () => {
+    // The other bridge may have replaced messages of this one.
+    if (isOtherRunning && otherBridges.problem === null) publisher.publishAll();
+    isOtherRunning = otherBridges.problem !== null;
+  });
+  announcers.on('overwritten', () => {
+    if (publisher.isShowingDevices) overwritten.ask();
+  });
+  return () => {
+    for (const each of [born, willPublished, overwritten]) each.stop();
+  };
+}
 
-  /** Home Assistant sets up its entities after its birth message. A stored one is from an earlier start. */
-  #onMessage({ topic, payload, isRetained }: BrokerMessage): void {
-    const { statusTopic, discovery, publisher, clock, random, log } = this.#parts;
-    if (topic !== statusTopic || payload !== 'online' || isRetained) return;
-    log.info('Home Assistant has started. Publishing all devices');
-    discovery.homeAssistantStarted();
-    this.#cancelBirth();
-    this.#cancelBirth = clock.after(birthJitterMs * random(), () => publisher.publishAll());
-  }
-
-  /**
-   * A cluster may notice late that an earlier connection has ended, and then publishes the last will of that
-   * connection. So `online` is published again, but only from time to time, because another client may keep publishing
-   * `offline`.
-   */
-  #correctWill(): void {
-    const { topics, mirror, publisher, clock } = this.#parts;
-    if (publisher.isStopped) return;
-    const waitMs = this.#willCorrectedAt + willSpacingMs - clock.monotonic();
-    this.#cancelCorrection();
-    this.#cancelCorrection = clock.after(Math.max(0, waitMs), () => {
-      this.#willCorrectedAt = clock.monotonic();
-      // The will may belong to a second bridge, which this one did not notice before it stopped. So everything is
-      // published again.
-      mirror.forget(topics.documents('bridge', ''));
-      publisher.wake();
-    });
-  }
+/** Does something a while after it is asked for, once for all that ask meanwhile, and not sooner again than `spacingMs`. */
+function spaced(clock: Clock, delayMs: () => number, spacingMs: number, act: () => void) {
+  let doneAt = Number.NEGATIVE_INFINITY;
+  let cancel: (() => void) | null = null;
+  return {
+    ask: () => {
+      cancel ??= clock.after(Math.max(delayMs(), doneAt + spacingMs - clock.monotonic()), () => {
+        cancel = null;
+        doneAt = clock.monotonic();
+        act();
+      });
+    },
+    stop: () => cancel?.(),
+  };
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
+import { type AddressInfo, createServer, connect as dial } from 'node:net';
 import { Aedes } from 'aedes';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { NotConnectedError } from '../../../src/broker/notConnectedError.ts';
@@ -30,14 +30,6 @@ describe('a connection', () => {
     expect(received[0]?.isRetained).toBe(true);
   });
 
-  it('goes on with MQTT 3.1.1 at once where MQTT 5 is refused', async () => {
-    const { url } = await startEmbedded();
-    const { events, lines } = await connected(url, { protocolVersion: 5 });
-    expect(events).toEqual(['connected']);
-    expect(lines.messages[0]).toMatch(/^info: Connected to the MQTT broker .* \(MQTT 3\.1\.1\)$/);
-    expect(lines.text).not.toContain('warn');
-  });
-
   it('asks for MQTT 5 again at each return: the broker that refused it may have been upgraded', async () => {
     const { port } = await startEmbedded();
     const versions: (number | undefined)[] = [];
@@ -45,7 +37,10 @@ describe('a connection', () => {
       versions.push(versionOf(firstBytes));
       return true;
     });
-    const { events } = await connected(`mqtt://127.0.0.1:${proxy.port}`);
+    const { events, lines } = await connected(`mqtt://127.0.0.1:${proxy.port}`);
+    expect(events).toEqual(['connected']);
+    expect(lines.messages[0]).toMatch(/^info: Connected to the MQTT broker .* \(MQTT 3\.1\.1\)$/);
+    expect(lines.text).not.toContain('warn');
     proxy.reset();
     const isBack = () => events.filter((each) => each === 'connected').length === 2;
     await waitFor(isBack, { what: 'the connection to be back' });
@@ -71,7 +66,6 @@ describe('a connection', () => {
     const { port } = await startEmbedded();
     const clock = new FakeClock();
     const versions: (number | undefined)[] = [];
-    const sockets: Socket[] = [];
     const server = createServer((socket) =>
       socket
         .on('error', () => undefined)
@@ -79,7 +73,6 @@ describe('a connection', () => {
           versions.push(versionOf(firstBytes));
           if (versionOf(firstBytes) !== 4) return;
           const target = dial(port, '127.0.0.1');
-          sockets.push(socket);
           target.write(firstBytes);
           socket.pipe(target).pipe(socket);
         }),
@@ -93,17 +86,6 @@ describe('a connection', () => {
     await waitFor(() => connection.isConnected, { what: 'the connection' });
     expect(versions).toEqual([5, 4]);
     expect(lines.text).toContain('(MQTT 3.1.1)');
-    for (const socket of sockets) socket.destroy();
-    await waitFor(() => !connection.isConnected, { what: 'the loss to be noticed' });
-    // It does not wait for an answer to MQTT 5 again.
-    await waitFor(
-      async () => {
-        await passTime(clock, 100);
-        return connection.isConnected;
-      },
-      { what: 'the connection to be back' },
-    );
-    expect(versions).toEqual([5, 4, 4]);
   });
 
   it('says that the password may be wrong where the broker closes the connection at each', async () => {
@@ -210,14 +192,6 @@ describe('a connection', () => {
     },
   );
 
-  onMosquitto('takes a user and a password from the address, and tells neither to the log', async () => {
-    const { port } = await startMosquitto({ password: { user: 'me@home', password: 'a:b/c d' } });
-    const credentials = `${encodeURIComponent('me@home')}:${encodeURIComponent('a:b/c d')}`;
-    const { lines } = await connected(`mqtt://${credentials}@127.0.0.1:${port}`);
-    expect(lines.text).toContain(`mqtt://127.0.0.1:${port} `);
-    expect(lines.text).not.toContain('me%40home');
-  });
-
   it('whose password cannot be read says why, and tries again', async () => {
     const { url } = await startEmbedded();
     let reads = 0;
@@ -244,17 +218,6 @@ describe('a connection', () => {
     onTestFinished(() => new Promise<void>((resolve) => broker.close(() => server.close(() => resolve()))));
     return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
-
-  it('is none while all subscriptions are refused, and says so', async () => {
-    const url = await startForbidding(() => true);
-    const { connection, events } = openConnection(url, {
-      protocolVersion: 4,
-      subscriptions: ['secret', 'hidden'],
-    });
-    await waitFor(() => events.length > 0, { what: 'the refusal' });
-    expect(events[0]).toMatch(/^failed: the broker rejects a subscription: secret, hidden: \w/);
-    expect(connection.isConnected).toBe(false);
-  });
 
   it.each(['secret', 'status'])(
     'goes without %s if that is refused, says so, and has it once it is allowed',
@@ -351,10 +314,6 @@ describe('a connection', () => {
       });
       expect(answer.properties?.correlationData).toEqual(correlationData);
     }
-  });
-
-  onMosquitto('speaks over a WebSocket too', async () => {
-    await connected((await startMosquitto({ websocket: true })).url);
   });
 
   onMosquitto('trusts the authority that it is given, and no other', async () => {
