@@ -119,7 +119,7 @@ it.each([
   await home.pass(minuteMs);
   expect([home.text('bridge/state'), home.text('bridge/cloud')]).toEqual(['online', 'online']);
   expect(home.text(`sonic/${home.sonicId}/availability`)).toBe('online');
-  expect(home.json('bridge/homeassistant')).toMatchObject({ cloud: 'ON', status: 'ok' });
+  expect(home.json('bridge/homeassistant')).toMatchObject({ cloud: 'ON', status: 'OK' });
   expect(home.json('bridge/incidents').open_count).toBe(0);
   await home.stop();
 });
