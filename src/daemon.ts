@@ -104,7 +104,9 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   const announcers = new Announcers(topics, connection, mirror, clock);
   const known = { ...base, store, poller, otherBridges, announcers };
   const health = new HealthMonitor(known);
-  const bridgeState = new BridgeState({ ...known, health, shownConfiguration: redactedConfig(config) });
+  const bridgeState = new BridgeState({ ...known, health, shownConfiguration: redactedConfig(config) }, () =>
+    publisher.wake(),
+  );
 
   const outcomes = new Outcomes(topics, store, log);
   const commands = new CommandRouter({
@@ -117,8 +119,10 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     confirmIntervalMs: valve.confirm_interval,
   });
 
-  const discovery = new DiscoveryMessages(mirror, announcers, clock, log);
-  const publisher = new Publisher({
+  const discovery = new DiscoveryMessages(mirror, announcers, clock, log, (kind, id) =>
+    publisher.publishAgain(kind, id),
+  );
+  const publisher: Publisher = new Publisher({
     context: {
       topics,
       version,

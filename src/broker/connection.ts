@@ -232,7 +232,6 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     }
   }
 
-  /** If the broker may be too old for MQTT 5, tries 3.1.1. */
   async #attempt(address: string): Promise<SessionEnd> {
     const { find, protocolVersion } = this.#options;
     try {
@@ -283,7 +282,6 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return { ...ended, reason: this.#reasonOf(ended, url) };
   }
 
-  /** Explains why the connection may have ended, if the broker closed it without a reason. */
   #reasonOf(ended: SessionEnd, url: string): string {
     const { ending, livedMs, reason, unansweredBytes } = ended;
     // A broker that has answered before uses the right port and protocol.

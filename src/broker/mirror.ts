@@ -20,7 +20,6 @@ interface MirrorEvents {
   readonly refusal: [topic: string];
 }
 
-/** A message that the broker has refused. The old one stays there. */
 interface Refusal {
   readonly topic: string;
   readonly reason: string;
@@ -120,7 +119,6 @@ export class Mirror extends EventEmitter<MirrorEvents> {
     return this.#refused.has(topic);
   }
 
-  /** The first of the messages that the broker refuses; null if it refuses none. */
   get refusal(): Refusal | null {
     return this.#refused.values().next().value ?? null;
   }
@@ -129,7 +127,6 @@ export class Mirror extends EventEmitter<MirrorEvents> {
     return this.#untilInFlight(maxInFlight - 1);
   }
 
-  /** Waits until everything published so far is acknowledged or lost. */
   waitForAnswers(): Promise<void> {
     return this.#untilInFlight(0);
   }

@@ -22,13 +22,11 @@ import { ReadTest } from './readTest.ts';
 import { StoredMessages } from './storedMessages.ts';
 import { matchesAny } from './topicFilter.ts';
 
-/** How a connection ended, or why there was none. */
 export interface SessionEnd {
   /** How long it was connected, from the answer to the subscriptions to its end, in ms; null if it never was. */
   readonly livedMs: number | null;
   readonly reason: string;
   readonly hasAnswered: boolean;
-  /** Whether the broker answered that it does not speak this version of MQTT. */
   readonly isVersionRefused?: boolean;
   /** If the broker gave no reason: it closed before its first answer, never answered, or closed later. */
   readonly ending?: 'unanswered' | 'silent' | 'closed' | undefined;
@@ -97,9 +95,7 @@ export class MqttSession {
   #largestPacket = Number.POSITIVE_INFINITY;
   /** Messages that came before the answer to the subscriptions. They are passed on after `connected`. */
   readonly #early: BrokerMessage[] = [];
-  /** The filters of the subscriptions that last as long as the connection. */
   readonly #lasting: readonly string[];
-  /** Whether a topic is among the lasting subscriptions to commands and states of others. */
   readonly #isSubscribed: (topic: string) => boolean;
   readonly #isOverheard: (topic: string) => boolean;
   #isEchoed: (topic: string) => boolean = () => false;
@@ -178,7 +174,6 @@ export class MqttSession {
     return this.#largestPacket;
   }
 
-  /** Whether the broker sends stored messages without the retain flag, so that an old command looks like a new one. */
   get areStoredUnmarked(): boolean {
     return this.#stored.areUnmarked;
   }
@@ -210,7 +205,6 @@ export class MqttSession {
     return { filters: filters.filter((filter) => needed.includes(filter)), reason };
   }
 
-  /** Publishes at QoS 1; resolves when the broker has it. Throws a `NotConnectedError`, or the broker's refusal. */
   async publish(topic: string, payload: string | Buffer, options: PublishOptions): Promise<void> {
     if (!this.#queue) throw new NotConnectedError();
     const { retain, correlationData } = options;

@@ -24,7 +24,6 @@ const waterTypes: readonly (string | null)[] = [
   'high_volume_alert',
 ];
 
-/** The urgency of each severity that the cloud is known to use. */
 const bySeverity: Readonly<Record<(typeof severities)[number], Urgency>> = {
   high: 'alarm',
   medium: 'warning',
@@ -58,7 +57,6 @@ export function alertsOf(
     .toSorted(byUrgency);
 }
 
-/** Sorts the more urgent alert first, then the one about water, then the newer one. */
 export function byUrgency(one: Alert, other: Alert): number {
   return (
     urgencies.indexOf(one.urgency) - urgencies.indexOf(other.urgency) ||

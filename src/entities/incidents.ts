@@ -72,7 +72,6 @@ export function incidentSensor(type: IncidentType): BinarySensorRow<WithIncident
   });
 }
 
-/** The event entity of a device: fires once for each incident that opens. */
 export const incidentEvent = event({
   key: 'incident',
   name: 'New alert',
@@ -96,7 +95,6 @@ export const openIncidents = sensor({
   value: openCount,
 });
 
-/** A command that does something with each open incident that offers it. */
 export const incidentCommand: Command<WithIncidents, string> = {
   path: 'incidents/action',
   operation: 'act_on_incident',

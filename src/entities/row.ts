@@ -27,7 +27,6 @@ export type BridgeAction =
 /** What a command does: calls of the cloud, or an action of the bridge. */
 export type CommandAction = Call | readonly Call[] | BridgeAction;
 
-/** The reason for refusing a command, for its sender. */
 export interface Refusal {
   readonly refusal: string;
 }
@@ -48,10 +47,8 @@ interface Common<View> {
 
 type Row<Platform, Draft> = Draft & { readonly component: Platform; readonly needs: AvailabilitySource };
 
-/** A value that is the same for all devices, or depends on the device. */
 export type PerDevice<View, Name> = Name | ((view: View) => Name);
 
-/** A command: its topic below the device's, and what it does. */
 export interface Command<View, Input> {
   readonly path: string;
   /** If `control` forbids it or the cloud does not offer it, there is no entity. */
@@ -171,7 +168,6 @@ interface EventEntity<View> extends Common<View> {
   readonly eventTypes: readonly string[];
 }
 
-/** It has a command and no state. */
 interface Button<View> extends Common<View> {
   /** The payload that Home Assistant sends. The command receives any payload. */
   readonly payload?: string;
@@ -259,7 +255,6 @@ export function requiredOperation<View, Name>(operation: PerDevice<View, Name>, 
   return typeof operation === 'function' ? (operation as (view: View) => Name)(view) : operation;
 }
 
-/** Whether the device has the entity, according to the row and to the offered operations. */
 export function hasEntity<View>(row: EntityRow<View>, view: View, offers: SupportedOperations): boolean {
   if ('command' in row) {
     const needed = requiredOperation<View, OperationName | null>(row.command.operation, view);

@@ -17,7 +17,6 @@ const operations = {
   notifications: 'update_notification_settings',
 } as const satisfies Record<string, FieldOperation>;
 
-/** The parts of a row that follow from its field. */
 export function settingRow<
   Kind extends keyof typeof operations,
   Field extends BodyField<(typeof operations)[Kind]>,

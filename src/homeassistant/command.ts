@@ -109,7 +109,6 @@ export function parseCommand(
   return withPermission(readPayload(handler, view, payload), control);
 }
 
-/** The action of a payload at an incident. The incident must offer it. */
 export function parseIncidentCommand(
   incident: Incident,
   payload: string,
@@ -129,7 +128,6 @@ export function permissionMessage(section: Control): string {
   return `not permitted: control.${section} is off in the configuration`;
 }
 
-/** The action, if `control` permits all of its calls. */
 function withPermission(
   action: CommandAction | Refusal,
   control: Readonly<Record<Control, boolean>>,
@@ -186,7 +184,6 @@ export function missingPermissionFor(
   return ofOperation ?? (movesValve(call) && !control.valves ? 'valves' : null);
 }
 
-/** Whether a call moves a valve, or may move one. */
 export function movesValve({ operation, body }: UncheckedCall): boolean {
   if (!isOperationName(operation)) return false;
   const { action } = (body ?? {}) as { readonly action?: unknown };

@@ -130,7 +130,6 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
     const entity = device.entities.get(component);
     return entity?.isEnabled && isCertain(entity) ? (entity.wantedId ?? undefined) : undefined;
   };
-  /** One card for each of these components, if the device has it. */
   const cards = (
     device: DiscoveredDevice,
     components: readonly string[],
@@ -179,7 +178,6 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
     ...withoutHoles(cards(valve, valveTiles, tile)),
   ];
 
-  /** The buttons of a property, each shown only while it can do something. */
   const propertyButtons = (property: DiscoveredDevice): readonly object[] => {
     const stateOf = (component: string) => idOf(property, component) ?? '';
     const isPaused = isNot(stateOf('sensor_paused_until'), ['unknown', 'unavailable']);
@@ -222,7 +220,6 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
   const bridges = devices.filter(({ kind }) => kind === 'bridge');
   const [cloud] = bridges.map((bridge) => idOf(bridge, 'binary_sensor_cloud'));
 
-  /** A template that shows the summary, or the reason why there is none. */
   const summaryText = (summary: string): string => {
     if (cloud === undefined) return `{{ states('${summary}') }}`;
     return [

@@ -31,7 +31,6 @@ interface Availability {
   readonly topic: string;
 }
 
-/** The bridge that writes a message. */
 export interface DiscoveryOrigin {
   readonly topics: Topics;
   readonly version: string;
@@ -95,7 +94,6 @@ interface WrittenDiscovery {
   readonly text: string;
 }
 
-/** A device's discovery message, with the entities that the device has and the cloud offers. */
 export function planDiscovery(
   view: DeviceView,
   offers: SupportedOperations,
@@ -265,7 +263,6 @@ function choicesOf({ options, value }: SelectRow<DeviceView>, view: DeviceView):
 /** Stands for the ID of a device. No topic and no text of a row has this character. */
 const anyId = '#';
 
-/** What all components of a row have in common. */
 interface ComponentText {
   /** The keys and values as JSON, in the parts before and after each ID of the device. */
   readonly aroundId: readonly string[];
@@ -290,7 +287,6 @@ function textOf(row: EntityRow<DeviceView>, view: DeviceView, origin: DiscoveryO
   return made;
 }
 
-/** The word for an option of a row. */
 export function stateInWords(key: string, option: string, language: Language): string {
   return textsIn(language).states[`${key}_${option}` as StateText];
 }

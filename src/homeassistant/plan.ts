@@ -53,7 +53,6 @@ export interface Message {
   readonly payload: string;
 }
 
-/** What a plan needs besides the device. */
 export interface PlanContext extends DiscoveryOrigin {
   readonly offers: SupportedOperations;
   readonly isDiscoveryOn: boolean;
@@ -69,7 +68,6 @@ export interface DevicePlan {
    * everything else, and `online` after everything else.
    */
   readonly messages: readonly Message[];
-  /** Topics that should have no message. */
   readonly unwanted: readonly string[];
   /**
    * Topics whose messages must stay, because nobody else has their content: running totals, pauses, and settings that
@@ -234,7 +232,6 @@ const unknownIncidents: WithIncidents = {
 
 const unknownTests = { last_day: null, today_count: null, days: null, job_id: null };
 
-/** The record of a property without any data except its id. */
 function unknownProperty(property: Pick<Property, 'id'>): Property {
   const unknown = {
     active: null,
@@ -337,7 +334,6 @@ function propertyIdOf(view: DeviceView): string | null {
   return view.kind === 'property' ? view.property.id : view.propertyId;
 }
 
-/** By kind: the states of a device that was not read. */
 const unknownStates: Readonly<Record<CloudDeviceKind, string>> = {
   property: statesOf('property', () => null),
   signal: statesOf('signal', () => null),

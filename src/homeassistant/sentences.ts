@@ -14,7 +14,6 @@ export interface Moment {
   readonly timezone: string;
 }
 
-/** The language and the moment of a text. */
 export interface Wording extends Moment {
   readonly language: Language;
 }
@@ -40,7 +39,6 @@ export function alertInWords({ type, at }: Alert, wording: Wording): string {
     : `${name} ${filledIn(textsIn(wording.language).headline.since, { at }, wording)}`;
 }
 
-/** A failed command as text, with what to do. */
 export function failureInWords(failed: FailedCommand, place: string, language: Language): string {
   const { headline } = textsIn(language);
   const sentence = fill(headline[`${failureKind(failed)}_${failed.action}`], language, 0, () => place);

@@ -41,7 +41,6 @@ export class Topics {
   readonly discoveryPrefix: string;
   /** Filters for the retained messages of devices and incidents. They match no commands. */
   readonly stateFilters: readonly string[];
-  /** The filter for discovery messages of this bridge and others. */
   readonly discoveryFilter: string;
   /** The filter for requests. Each operation of the cloud has its own topic. */
   readonly requestFilter: string;
@@ -73,7 +72,6 @@ export class Topics {
     return `${this.base}/bridge/${path}`;
   }
 
-  /** The topic of a device's record. */
   device(kind: TargetKind, id: string): string {
     return kind === 'bridge' ? `${this.base}/bridge` : `${this.base}/${kind}/${id}`;
   }

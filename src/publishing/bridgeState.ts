@@ -1,4 +1,3 @@
-import { EventEmitter } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { version } from '../base/version.ts';
@@ -12,10 +11,6 @@ import type { Topics } from '../homeassistant/topics.ts';
 import type { BridgeFacts, BridgeView } from '../model/devices.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { Store } from '../store/store.ts';
-
-interface BridgeStateEvents {
-  readonly changed: [];
-}
 
 interface BridgeStateParts {
   readonly topics: Topics;
@@ -33,18 +28,19 @@ interface BridgeStateParts {
 const figuresEveryMs = 5 * 60_000;
 
 /** The retained messages about the bridge itself: `bridge/state`, `cloud`, `health`, `info`, and its entities. */
-export class BridgeState extends EventEmitter<BridgeStateEvents> {
+export class BridgeState {
   readonly #parts: BridgeStateParts;
+  readonly #onChange: () => void;
   #figures: { readonly lastUpdate: string | null; readonly requestsLastHour: number } = {
     lastUpdate: null,
     requestsLastHour: 0,
   };
   #cancelTimer: () => void = () => {};
 
-  constructor(parts: BridgeStateParts) {
-    super();
+  constructor(parts: BridgeStateParts, onChange: () => void) {
     this.#parts = parts;
-    parts.health.on('changed', () => this.emit('changed'));
+    this.#onChange = onChange;
+    parts.health.on('changed', onChange);
   }
 
   renewFigures(): void {
@@ -56,7 +52,7 @@ export class BridgeState extends EventEmitter<BridgeStateEvents> {
     };
     this.#cancelTimer();
     this.#cancelTimer = clock.after(figuresEveryMs, () => this.renewFigures());
-    this.emit('changed');
+    this.#onChange();
   }
 
   stop(): void {
@@ -99,7 +95,6 @@ export class BridgeState extends EventEmitter<BridgeStateEvents> {
     return { topic: this.#parts.topics.bridge('state'), payload: 'online' };
   }
 
-  /** The documents `info` and, once the health was evaluated, `health`. */
   get documents(): Message[] {
     const { topics, health } = this.#parts;
     const { payload } = health;

@@ -1,14 +1,9 @@
-import { EventEmitter } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Mirror } from '../broker/mirror.ts';
 import type { Announcers } from '../health/announcers.ts';
 import { type DiscoveryPlan, viewId, withWithdrawn } from '../homeassistant/discovery.ts';
 import type { DeviceKind, DeviceView } from '../model/devices.ts';
-
-interface DiscoveryEvents {
-  readonly due: [device: Announcing];
-}
 
 interface Announcing {
   readonly kind: DeviceKind;
@@ -37,18 +32,25 @@ const spacingMs = 2_500;
  * turn. Two messages remove an entity that a device no longer has: the first removes the entity, the second no longer
  * contains it.
  */
-export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
+export class DiscoveryMessages {
   readonly #mirror: Mirror;
   readonly #announcers: Announcers;
   readonly #clock: Clock;
   readonly #log: Log;
+  /** Is called when the message of a device that had to wait can be published. */
+  readonly #onDue: (kind: DeviceKind, id: string) => void;
   readonly #announced = new Map<string, Announced>();
   /** By topic: devices whose topic is taken by another device or another bridge. */
   readonly #waiting = new Map<string, Announcing>();
   #homeAssistantStartedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(mirror: Mirror, announcers: Announcers, clock: Clock, log: Log) {
-    super();
+  constructor(
+    mirror: Mirror,
+    announcers: Announcers,
+    clock: Clock,
+    log: Log,
+    onDue: (kind: DeviceKind, id: string) => void,
+  ) {
     this.#mirror = mirror;
     this.#announcers = announcers;
     announcers
@@ -56,6 +58,7 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
       .on('own', (topic, componentIds) => this.#found(topic, componentIds));
     this.#clock = clock;
     this.#log = log;
+    this.#onDue = onDue;
   }
 
   homeAssistantStarted(): void {
@@ -157,7 +160,7 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
 
   #retry(topic: string): void {
     const device = this.#waiting.get(topic);
-    if (this.#waiting.delete(topic) && device) this.emit('due', device);
+    if (this.#waiting.delete(topic) && device) this.#onDue(device.kind, device.id);
   }
 
   #drop(topic: string): void {
@@ -168,7 +171,7 @@ export class DiscoveryMessages extends EventEmitter<DiscoveryEvents> {
   #publishLater(announced: Announced, device: Announcing, delayMs: number): void {
     announced.cancelDelay ??= this.#clock.after(delayMs, () => {
       announced.cancelDelay = null;
-      this.emit('due', device);
+      this.#onDue(device.kind, device.id);
     });
   }
 }

@@ -56,7 +56,6 @@ const maxRestartMs = 600_000;
 export class IncidentEvents {
   readonly #parts: IncidentEventsParts;
   readonly #createdAt: number;
-  /** Incidents for which not both steps are done. */
   readonly #queue = new Set<string>();
   /** Until when a birth message of Home Assistant is awaited, in ms of the monotonic clock. */
   #awaitedUntil = Number.NEGATIVE_INFINITY;
@@ -154,7 +153,6 @@ export class IncidentEvents {
     return this.#parts.publisher.isShowingDevices && this.#parts.connection.isConnected;
   }
 
-  /** The first step: publishes the bridge's events. */
   async #publishOpened(): Promise<void> {
     const { state, store, publishEvent, log } = this.#parts;
     if (!this.#canPublish) return;
@@ -227,7 +225,6 @@ export class IncidentEvents {
     void this.#record([id], 'waiting');
   }
 
-  /** Whether the incident was published at `bridge/event`, but not yet announced at its device. */
   #isWaiting(id: string): boolean {
     const { announced, waiting } = this.#parts.state.kept;
     return waiting.has(id) && !announced.has(id);

@@ -91,11 +91,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   constructor(parts: PublisherParts) {
     super();
     this.#parts = parts;
-    const { context, state, connection, mirror, store, poller, bridgeState, discovery } = parts;
-    discovery.on('due', ({ kind, id }) => {
-      if (kind !== 'bridge') store.touch(kind, id);
-      this.wake();
-    });
+    const { context, state, connection, mirror, store, poller } = parts;
     store.on('change', () => {
       if (this.isShowingDevices) this.wake();
     });
@@ -106,12 +102,9 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     poller.on('ended', () => {
       if (this.#isSweepWanted && this.isShowingDevices) this.wake();
     });
-    bridgeState.on('changed', () => this.wake());
     mirror.on('refusal', (topic) => {
-      const { kind, id } = context.topics.parse(topic) ?? { kind: 'bridge' };
-      if (kind !== 'signal' && kind !== 'sonic') return;
-      store.touch(kind, id);
-      this.wake();
+      const { kind, id } = context.topics.parse(topic) ?? { kind: 'bridge', id: '' };
+      if (kind === 'signal' || kind === 'sonic') this.publishAgain(kind, id);
     });
     connection.on('connected', () => this.publishAll());
     state.on('added', () => this.publishNamed());
@@ -158,9 +151,14 @@ export class Publisher extends EventEmitter<PublisherEvents> {
 
   /** Publishes the states of a device's entities again, so that the sender of a failed command sees the true state. */
   showAgain(kind: DeviceKind, id: string): void {
-    const { context, mirror, store } = this.#parts;
+    const { context, mirror } = this.#parts;
     mirror.forget([context.topics.below(kind, id, statesPath)]);
-    if (kind !== 'bridge') store.touch(kind, id);
+    this.publishAgain(kind, id);
+  }
+
+  /** Plans the device again, and publishes what differs. */
+  publishAgain(kind: DeviceKind, id: string): void {
+    if (kind !== 'bridge') this.#parts.store.touch(kind, id);
     this.wake();
   }
 
@@ -251,7 +249,6 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     mirror.want(state.topic, state.payload);
   }
 
-  /** Publishes devices as offline if the state file names them but this run has not read them. */
   async #publishUnread(): Promise<void> {
     if (!this.#isNamedWanted || this.isStopped) return;
     this.#isNamedWanted = false;
@@ -355,13 +352,11 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     }
   }
 
-  /** The broker has messages of this record from now on. */
   #stay(record: RecordKey): void {
     this.#leaving.delete(keyOf(record));
     this.#parts.state.kept.devices.set(keyOf(record), true);
   }
 
-  /** The messages of this record must go. */
   #leave(record: RecordKey): void {
     const { context, state, mirror, discovery } = this.#parts;
     const { topics } = context;
@@ -432,7 +427,6 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     return !store.filter.isOn || store.filter.isMatched || !store.has(kind, id);
   }
 
-  /** Publishes refused messages again after a while, even if nothing has changed. */
   #retryRefused(): void {
     const { mirror, store, clock } = this.#parts;
     if (mirror.refusal === null) this.#refusals = 0;

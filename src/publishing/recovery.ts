@@ -79,7 +79,6 @@ export class Recovery {
     return state.isIncomplete || Object.values(state.kept).some((section) => this.#misses(section));
   }
 
-  /** Whether what earlier runs have kept in this section is lost. */
   #misses({ isKnown }: { readonly isKnown: boolean }): boolean {
     return this.#parts.state.isNew || !isKnown;
   }

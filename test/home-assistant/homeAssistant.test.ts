@@ -284,19 +284,14 @@ async function use(
 const propertyId = () => cloud.world.properties.ids[0] ?? '';
 
 describe('used as a householder uses it', () => {
-  test('a switch changes a setting', async () => {
-    const isOn = () => cloud.world.settings.get(propertyId())?.auto_shut_off;
-    expect(isOn()).toBe(false);
-    const switched = `sonic2mqtt_${propertyId()}_auto_shut_off`;
-    await use(switched, ['switch', 'turn_on'], () => isOn() === true, 'on');
-    await use(switched, ['switch', 'turn_off'], () => isOn() === false, 'off');
-  });
-
-  test('a text changes the time of the pressure tests', async () => {
-    const time = () => cloud.world.settings.get(propertyId())?.pressure_tests_schedule;
-    const text = `sonic2mqtt_${propertyId()}_pressure_tests_schedule`;
-    const value = '04:15:00';
-    await use(text, ['text', 'set_value', { value }], () => time() === value, value);
+  test.each([
+    ['auto_shut_off', true, 'switch', 'turn_on', {}, 'on'],
+    ['auto_shut_off', false, 'switch', 'turn_off', {}, 'off'],
+    ['pressure_tests_schedule', '04:15:00', 'text', 'set_value', { value: '04:15:00' }, '04:15:00'],
+  ] as const)('the setting %s becomes %s', async (field, wanted, domain, service, data, shown) => {
+    const isDone = () => cloud.world.settings.get(propertyId())?.[field] === wanted;
+    expect(isDone()).toBe(false);
+    await use(`sonic2mqtt_${propertyId()}_${field}`, [domain, service, data], isDone, shown);
   });
 
   test('a button resolves what is open', async () => {
@@ -355,49 +350,12 @@ describe('used as a householder uses it', () => {
     await becomes(alert, { state: 'off', attributes: { alerts: [] } });
   });
 
-  test('a command that fails is a problem of its valve, until one works', async () => {
-    const sonicId = cloud.world.sonics.ids.at(-1) ?? '';
-    const valve = await entityId(`sonic2mqtt_${sonicId}_valve`);
-    const failed = `sonic2mqtt_${sonicId}_command_failed`;
-    cloud.setFaults([{ kind: 'error', value: 500, operation: 'command_valve' }]);
-    await home.callService('valve', 'close_valve', valve);
-    await becomes(failed, {
-      state: 'on',
-      attributes: {
-        action: 'close',
-        asked_at: expect.any(String),
-        text: expect.stringContaining('failed. Look'),
-      },
-    });
-    cloud.setFaults([]);
-    await home.callService('valve', 'close_valve', valve);
-    await becomes(failed, { state: 'off' });
-    expect((await stateOf(failed))?.attributes).not.toHaveProperty('text');
-    await use(
-      `sonic2mqtt_${sonicId}_valve`,
-      ['valve', 'open_valve'],
-      () => valveInTheCloud(sonicId) === 'open',
-    );
-  });
-
   test('a sonic that the hub cannot reach keeps what does not need its link', async () => {
     const [sonicId = ''] = cloud.world.sonics.ids;
     const availabilityTopic = `sonic2mqtt/sonic/${sonicId}/availability`;
     cloud.world.changeSonic(sonicId, { radio_connection: 'disconnected' });
     await watcher.waitForTopic(availabilityTopic, (text) => text === 'offline');
     expect(await settled(wrongStates)).toEqual([]);
-    const states = [
-      `${sonicId}_valve`,
-      `${sonicId}_radio_connection`,
-      `${sonicId}_alert`,
-      `${sonicId}_incident_high_volume_alert`,
-    ];
-    expect(await Promise.all(states.map(async (id) => (await stateOf(`sonic2mqtt_${id}`))?.state))).toEqual([
-      'unavailable',
-      'off',
-      'unknown',
-      'unknown',
-    ]);
     cloud.world.changeSonic(sonicId, { radio_connection: 'connected' });
     await watcher.waitForTopic(availabilityTopic, (text) => text === 'online');
     expect(await settled(wrongStates)).toEqual([]);

@@ -1,3 +1,4 @@
+import type { Control } from '../../src/cloud/catalogue.ts';
 import type { SupportedOperations } from '../../src/entities/row.ts';
 import type { PlanContext } from '../../src/homeassistant/plan.ts';
 import { Topics } from '../../src/homeassistant/topics.ts';
@@ -503,3 +504,12 @@ export const situations: readonly Situation[] = [
     offers: everything,
   })),
 ];
+
+/** `control` with all that it can permit. */
+export const allPermitted: Readonly<Record<Control, boolean>> = {
+  valves: true,
+  incidents: true,
+  pressure_tests: true,
+  settings: true,
+  account: true,
+};

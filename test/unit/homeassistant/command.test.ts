@@ -1,28 +1,27 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Control } from '../../../src/cloud/catalogue.ts';
 import { commandFilters, isCommandPath, parseCommand } from '../../../src/homeassistant/command.ts';
-import { bridgeView, propertyView, signalView, sonicView, topics } from '../../support/views.ts';
+import {
+  allPermitted,
+  bridgeView,
+  propertyView,
+  signalView,
+  sonicView,
+  topics,
+} from '../../support/views.ts';
 
-const everything: Readonly<Record<Control, boolean>> = {
-  valves: true,
-  incidents: true,
-  pressure_tests: true,
-  settings: true,
-  account: true,
-};
 const sonic = sonicView();
 const bridge = bridgeView();
 
 /** The refusal of a payload for a path, or the action that it became. */
 function asked(view: Parameters<typeof parseCommand>[0], path: string, payload: string): unknown {
-  const parsed = parseCommand(view, path, payload, everything);
+  const parsed = parseCommand(view, path, payload, allPermitted);
   return 'refusal' in parsed ? parsed.refusal : parsed.action;
 }
 
 /** What a payload does to the valve: null when it is refused. */
 function valveAction(payload: string): unknown {
-  const parsed = parseCommand(sonic, 'valve/set', payload, everything);
+  const parsed = parseCommand(sonic, 'valve/set', payload, allPermitted);
   if ('refusal' in parsed) return null;
   expect(parsed.action).toMatchObject({ operation: 'command_valve', params: { sonic_id: 'sonic-1' } });
   return 'operation' in parsed.action && 'body' in parsed.action ? parsed.action.body : parsed.action;
@@ -124,7 +123,7 @@ describe('a valve command', () => {
 
   it('is refused where control.valves is off, whatever it says', () => {
     for (const payload of ['OPEN', 'junk']) {
-      expect(parseCommand(sonic, 'valve/set', payload, { ...everything, valves: false })).toEqual({
+      expect(parseCommand(sonic, 'valve/set', payload, { ...allPermitted, valves: false })).toEqual({
         refusal: 'not permitted: control.valves is off in the configuration',
       });
     }
@@ -153,8 +152,8 @@ describe('a command to the bridge', () => {
   );
 
   it('is not limited by control', () => {
-    const nothing = Object.fromEntries(Object.keys(everything).map((key) => [key, false]));
-    const control = { ...everything, ...nothing };
+    const nothing = Object.fromEntries(Object.keys(allPermitted).map((key) => [key, false]));
+    const control = { ...allPermitted, ...nothing };
     expect(parseCommand(bridge, 'refresh', 'PRESS', control)).toEqual({ action: { kind: 'refresh' } });
   });
 });

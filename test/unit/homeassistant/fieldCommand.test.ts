@@ -1,22 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Control } from '../../../src/cloud/catalogue.ts';
 import { parseCommand } from '../../../src/homeassistant/command.ts';
 import type { DeviceView } from '../../../src/model/devices.ts';
-import { propertyView, signalView, someNotifications, someSettings, sonicView } from '../../support/views.ts';
+import {
+  allPermitted,
+  propertyView,
+  signalView,
+  someNotifications,
+  someSettings,
+  sonicView,
+} from '../../support/views.ts';
 
-const everything: Readonly<Record<Control, boolean>> = {
-  valves: true,
-  incidents: true,
-  pressure_tests: true,
-  settings: true,
-  account: true,
-};
 const property = propertyView();
 
 /** The refusal of a payload for a path, or the action that it became. */
 function asked(view: DeviceView, path: string, payload: string): unknown {
-  const parsed = parseCommand(view, path, payload, everything);
+  const parsed = parseCommand(view, path, payload, allPermitted);
   return 'refusal' in parsed ? parsed.refusal : parsed.action;
 }
 
@@ -278,7 +277,7 @@ describe('several fields', () => {
 });
 
 it('no setting and no name is changed where control.settings is off, whatever it says', () => {
-  const control = { ...everything, settings: false };
+  const control = { ...allPermitted, settings: false };
   const words = { refusal: 'not permitted: control.settings is off in the configuration' };
   for (const path of [
     ...['set', 'settings/set', 'notifications/set', 'settings/timezone/set', 'settings/junk/set'],

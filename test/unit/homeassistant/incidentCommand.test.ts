@@ -1,22 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { Control } from '../../../src/cloud/catalogue.ts';
 import { parseCommand, parseIncidentCommand } from '../../../src/homeassistant/command.ts';
 import type { DeviceView } from '../../../src/model/devices.ts';
-import { anIncident, propertyView, signalView, sonicView } from '../../support/views.ts';
-
-const everything: Readonly<Record<Control, boolean>> = {
-  valves: true,
-  incidents: true,
-  pressure_tests: true,
-  settings: true,
-  account: true,
-};
+import { allPermitted, anIncident, propertyView, signalView, sonicView } from '../../support/views.ts';
 
 const incident = (id: string, ...possible_actions: string[]) => anIncident({ id, possible_actions });
 
 /** What is sent to which incident, as `ID: ACTION`; or the refusal. */
 function asked(view: DeviceView, payload: string): unknown {
-  const parsed = parseCommand(view, 'incidents/action', payload, everything);
+  const parsed = parseCommand(view, 'incidents/action', payload, allPermitted);
   if ('refusal' in parsed) return parsed.refusal;
   if (!Array.isArray(parsed.action)) return parsed.action;
   return parsed.action.map(({ operation, params, body }) => {
@@ -76,7 +67,7 @@ describe('an action on the incidents of a device', () => {
 
 describe('an action on one incident', () => {
   const one = (payload: string, ...actions: string[]) => {
-    const parsed = parseIncidentCommand(incident('i-1', ...actions), payload, everything);
+    const parsed = parseIncidentCommand(incident('i-1', ...actions), payload, allPermitted);
     return 'refusal' in parsed ? parsed.refusal : parsed.action;
   };
 
@@ -99,7 +90,7 @@ describe('an action on one incident', () => {
 });
 
 it('no incident is acted on where control.incidents is off', () => {
-  const control = { ...everything, incidents: false };
+  const control = { ...allPermitted, incidents: false };
   const words = { refusal: 'not permitted: control.incidents is off in the configuration' };
   expect(parseIncidentCommand(incident('i-1', 'resolve'), 'resolve', control)).toEqual(words);
   for (const view of [propertyView(), signalView(), sonicView()]) {
@@ -109,7 +100,7 @@ it('no incident is acted on where control.incidents is off', () => {
 
 describe('the start of a pressure test', () => {
   it.each(['', 'PRESS', '{"any":"thing"}'])('is asked for by anything, such as %j', (payload) => {
-    expect(parseCommand(sonicView(), 'pressure_test/start', payload, everything)).toEqual({
+    expect(parseCommand(sonicView(), 'pressure_test/start', payload, allPermitted)).toEqual({
       action: {
         operation: 'start_pressure_test',
         params: { thing_id: 'sonic-1' },
@@ -119,7 +110,7 @@ describe('the start of a pressure test', () => {
   });
 
   it('is refused where control.pressure_tests is off', () => {
-    const control = { ...everything, pressure_tests: false };
+    const control = { ...allPermitted, pressure_tests: false };
     expect(parseCommand(sonicView(), 'pressure_test/start', 'PRESS', control)).toEqual({
       refusal: 'not permitted: control.pressure_tests is off in the configuration',
     });

@@ -70,34 +70,25 @@ describe('the messages of a sonic', () => {
     });
   });
 
-  it('say that it is offline when a link is down, before anything else', () => {
+  it('say that it is offline before anything else', () => {
     const sonic = aSonic({ radio_connection: 'disconnected' });
     const [first] = planDevice(sonicView({ sonic }), context).messages;
     expect(first).toEqual({ topic: 'sonic2mqtt/sonic/sonic-1/availability', payload: 'offline' });
   });
-
-  it('say that it is offline as long as its signal could not be read', () => {
-    expect(planned(sonicView({ signal: 'unknown' }))['/availability']).toBe('offline');
-  });
-
-  it('say that it is offline, and nothing of its link, when it could not be read for too long', () => {
-    const view = sonicView({ isStale: true });
-    expect(planned(view)['/availability']).toBe('offline');
-    expect(statesOf(view)['radio_connection']).toBeNull();
-  });
 });
 
-describe('the messages of a signal', () => {
-  it('say that it is offline when it could not be read for too long', () => {
-    const view = signalView({ isStale: true });
-    expect(planned(view)['/availability']).toBe('offline');
-    expect(statesOf(view)['cloud_connection']).toBeNull();
-  });
-
-  it('say that it is offline when its cloud link is down', () => {
-    const signal = aSignal({ cloud_connection: 'disconnected' });
-    expect(planned(signalView({ signal }))['/availability']).toBe('offline');
-  });
+it.each<[string, DeviceView, object]>([
+  ['a valve whose hub could not be read', sonicView({ signal: 'unknown' }), {}],
+  ['a valve that could not be read for too long', sonicView({ isStale: true }), { radio_connection: null }],
+  ['a hub that could not be read for too long', signalView({ isStale: true }), { cloud_connection: null }],
+  [
+    'a hub without its cloud link',
+    signalView({ signal: aSignal({ cloud_connection: 'disconnected' }) }),
+    { cloud_connection: 'OFF' },
+  ],
+])('%s is offline', (_, view, states) => {
+  expect(planned(view)['/availability']).toBe('offline');
+  expect(statesOf(view)).toMatchObject(states);
 });
 
 describe('the messages of a property', () => {
