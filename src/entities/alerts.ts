@@ -15,7 +15,16 @@ export interface Alert {
   readonly urgency: Urgency;
   /** When it was detected, in ms since 1970; null if the cloud does not say. */
   readonly at: number | null;
+  /** The text for `at`: most alerts last, and some are over at once. */
+  readonly time: 'since' | 'time';
 }
+
+const momentary: readonly (string | null)[] = [
+  'device_handle_moved',
+  'pressure_test_failed',
+  'pressure_test_skipped',
+  'pressure_test_aborted',
+];
 
 /** Alerts during which water may be running out. Of two equally urgent ones, the one that is first here comes first. */
 const waterTypes: readonly (string | null)[] = [
@@ -52,6 +61,7 @@ export function alertsOf(
         type: shorten(type),
         urgency: urgencyOf(type, incident.severity),
         at: Number.isNaN(at) ? null : at,
+        time: momentary.includes(type) ? 'time' : 'since',
       };
     })
     .toSorted(byUrgency);

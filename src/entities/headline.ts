@@ -43,6 +43,8 @@ export interface HeadlineValve extends DeviceTitle {
   /** Whether the shown state is certainly the current one: it is fresh, and the valve and its hub are reachable. */
   readonly isSure: boolean;
   readonly isReachable: boolean;
+  /** Whether only one reading says that its link is down. The next reading decides. */
+  readonly isChecked: boolean;
   /** Whether a pressure test runs. It closes the valve for a while, whatever position is shown. */
   readonly isTesting: boolean;
   readonly isFaulty: boolean;
@@ -65,45 +67,72 @@ export interface HeadlineFacts extends BridgeFacts {
   readonly areAlertsKnown: boolean;
   /** Since when the oldest of the alerts was not confirmed, in ms since 1970; null if all are. */
   readonly unconfirmedSince: number | null;
+  /** The pauses of the automatic shut-off, one sentence each. */
+  readonly pauses: readonly Sentence[];
   /** Litres of today, of all valves together; null if they are not known of all valves. */
   readonly todayL: number | null;
 }
 
-/** Chooses the headline. The first rule that applies wins. */
+/** The headline about what is most serious. Its details also have the sentences about everything else. */
 export function headlineOf(facts: HeadlineFacts): Headline {
-  const { cloud, isLoading, isWhole, valves, areAlertsKnown } = facts;
-  const alerts = facts.alerts.toSorted((one, other) => byUrgency(one.alert, other.alert));
-  if (cloud.status === 'down') return outage(facts, alerts);
-  const [worst] = alerts;
-  if (worst) {
-    // A valve that is offline is more important than a low battery.
-    const { unconfirmedSince: at } = facts;
-    const more = (count: number): Sentence[] => [
-      ...(at === null ? [] : [{ text: 'alerts_unconfirmed', values: { at } } as const]),
-      ...moreAlerts(count),
-    ];
-    const trouble = worst.alert.urgency === 'notice' && !isLoading ? troubledHeadline(facts) : null;
-    if (trouble) return { ...trouble, details: [...more(alerts.length), ...trouble.details] };
-    const lead = [alertSentence(worst), ...waterOf(worst.valve, facts)];
-    const details = [...failedParts(facts), ...more(alerts.length - 1), ...extras(facts)];
-    return say(worst.alert.urgency, lead, details);
-  }
-  if (cloud.status === 'connecting') return say('unknown', [{ text: 'connecting_cloud' }]);
-  if (isLoading && !(isWhole && areAlertsKnown)) return say('unknown', [{ text: 'reading_account' }]);
-  if (!isWhole) return say('unknown', [{ text: 'incomplete' }], extras(facts));
-  const trouble = troubledHeadline(facts);
-  // An offline valve reports no alerts, so both are said together.
-  if (!areAlertsKnown && trouble)
-    return { ...trouble, details: [{ text: 'alerts_unknown' }, ...trouble.details] };
-  if (!areAlertsKnown) return say('unknown', [{ text: 'alerts_unknown' }], extras(facts));
-  if (valves.length === 0) return say('unknown', [{ text: 'no_valve' }], extras(facts));
-  return trouble ?? moving(facts) ?? allWell(facts);
+  const { pauses } = facts;
+  const [first, ...others] = storiesOf(facts);
+  const problems = problemsOf(facts);
+  const { tone, sentences, details } = first ?? moving(facts)[0] ?? allWell(facts, problems.length > 0);
+  const more = others.flatMap((other) => other.sentences);
+  const paused = pauses.length > 1 ? countOf('shut_offs_paused', pauses.length) : pauses;
+  return { tone, sentences, details: [...details, ...more, ...paused, ...problems] };
 }
 
-/** The headline during an outage. Old readings are not shown as current, but an alarm stays an alarm. */
+/** What matters now, the most serious first. */
+function storiesOf(facts: HeadlineFacts): Headline[] {
+  const { cloud, isLoading, valves } = facts;
+  const alerts = facts.alerts.toSorted((one, other) => byUrgency(one.alert, other.alert));
+  const [worst] = alerts;
+  if (cloud.status === 'down') return [outage(facts, alerts), ...failedStory(facts)];
+  // A valve that is offline is more important than a low battery.
+  const isNotice = worst?.alert.urgency === 'notice' && !isLoading;
+  // The story of an alert says how its valve is.
+  const others = isNotice ? valves : valves.filter((each) => each !== worst?.valve);
+  const gap = gapIn(facts);
+  const isUnclear = (each: HeadlineValve) =>
+    !isPlaceKnown(each) && !each.isFaulty && each.isReachable && !each.isChecked && each.failed === null;
+  const troubles = [
+    ...about(({ isFaulty }) => isFaulty, 'warning', 'valve_faulty', 'valves_faulty', facts, others),
+    ...about(({ isReachable }) => !isReachable, 'warning', 'valve_offline', 'valves_offline', facts, others),
+    ...about(({ isChecked }) => isChecked, 'warning', 'valve_checked', 'valves_checked', facts, others),
+    ...failedStory(facts),
+    // Until the lists were read, nothing else is expected.
+    ...(gap === null || gap === 'alerts_unknown'
+      ? about(isUnclear, 'unknown', 'valve_unknown', 'valves_unknown', facts, others)
+      : []),
+  ];
+  const alert = worst && (!isNotice || troubles.length === 0) ? [alertStory(worst, facts)] : [];
+  const counted = countOf('more_alerts', alerts.length - alert.length);
+  return [
+    ...alert,
+    ...troubles,
+    ...(gap === null ? [] : [say('unknown', [{ text: gap }])]),
+    ...(counted.length === 0 ? [] : [say('notice', counted)]),
+  ];
+}
+
+/** What is not known of the whole; null if it is known what there is. */
+function gapIn({ cloud, isLoading, isWhole, areAlertsKnown, valves }: HeadlineFacts): HeadlineText | null {
+  if (cloud.status === 'connecting') return 'connecting_cloud';
+  if (isLoading && !(isWhole && areAlertsKnown)) return 'reading_account';
+  if (!isWhole) return 'incomplete';
+  if (!areAlertsKnown) return 'alerts_unknown';
+  return valves.length === 0 ? 'no_valve' : null;
+}
+
+/** The story of an outage. Old readings are not shown as current, but an alarm stays an alarm. */
 function outage({ cloud, health, valves }: HeadlineFacts, alerts: readonly PlacedAlert[]): Headline {
   const [worst] = alerts;
-  const cause: Sentence = { text: health === 'auth_failed' ? 'sign_in_rejected' : 'no_cloud' };
+  const causes = { auth_failed: 'sign_in_rejected', cloud_unreachable: 'no_cloud' } as const;
+  const cause: Sentence = {
+    text: health === 'auth_failed' || health === 'cloud_unreachable' ? causes[health] : 'no_new_data',
+  };
   const rest: readonly Sentence[] = [
     cloud.workedAt === null
       ? { text: 'nothing_read' }
@@ -112,120 +141,113 @@ function outage({ cloud, health, valves }: HeadlineFacts, alerts: readonly Place
   ];
   if (!worst) return say('unknown', [cause], rest);
   const tone = worst.alert.urgency === 'alarm' ? 'alarm' : 'unknown';
-  return say(tone, [alertSentence(worst), cause], [...moreAlerts(alerts.length - 1), ...rest]);
+  const more = countOf('more_alerts', alerts.length - 1);
+  return say(tone, [alertSentence(worst), cause], [...more, ...rest]);
 }
 
-/** The headline about a valve that is faulty, offline, has not obeyed or is unknown; null if there is none. */
-function troubledHeadline(facts: HeadlineFacts): Headline | null {
-  const worse =
-    about(({ isFaulty }) => isFaulty, 'warning', 'valve_faulty', 'valves_faulty', facts) ??
-    about(({ isReachable }) => !isReachable, 'warning', 'valve_offline', 'valves_offline', facts);
-  if (worse) return { ...worse, details: [...failedParts(facts), ...worse.details] };
-  const isUnknown = ({ isSure, valve }: HeadlineValve) => !isSure || valve === null;
-  return failedHeadline(facts) ?? about(isUnknown, 'unknown', 'valve_unknown', 'valves_unknown', facts);
+function alertStory(worst: PlacedAlert, facts: HeadlineFacts): Headline {
+  const { unconfirmedSince: at } = facts;
+  const unconfirmed: Sentence[] = at === null ? [] : [{ text: 'alerts_unconfirmed', values: { at } }];
+  return say(worst.alert.urgency, [alertSentence(worst), ...waterOf(worst.valve, facts)], unconfirmed);
 }
 
-/** The first valve that has not carried out its command, where something worse comes first. */
-function failedParts({ valves }: HeadlineFacts): Sentence[] {
-  return valves
-    .flatMap((each): Sentence[] =>
-      each.failed ? [{ text: each.failed.text, values: placeValues(each) }] : [],
-    )
-    .slice(0, 1);
-}
-
-/** The headline about a valve that has not carried out its command; null if there is none. */
-function failedHeadline(facts: HeadlineFacts): Headline | null {
-  const [first, ...others] = facts.valves.filter(({ failed }) => failed !== null);
-  if (!first?.failed) return null;
+/** The story of the valves that have not carried out their commands. */
+function failedStory({ valves }: HeadlineFacts): Headline[] {
+  const [first, ...others] = valves.filter(({ failed }) => failed !== null);
+  if (!first?.failed) return [];
   const { text, details, at, count, advice, reason } = first.failed;
-  const more: Sentence[] =
-    others.length > 0 ? [{ text: 'more_failed', values: { count: others.length } }] : [];
+  const sentence: Sentence = { text, values: placeValues(first) };
   const about: Sentence[] = [
     { text: details, values: { at, count } },
     { text: advice, values: { reason } },
-    ...more,
   ];
-  return say('warning', [{ text, values: placeValues(first) }], [...about, ...extras(facts)]);
+  return [say('warning', [sentence, ...countOf('more_failed', others.length)], about)];
 }
 
-/** The headline about a valve that is moving or being tested; null if there is none. */
-function moving(facts: HeadlineFacts): Headline | null {
-  return (
-    about(({ isTesting }) => isTesting, 'moving', 'valve_testing', 'valves_testing', facts) ??
-    about(({ valve }) => valve === 'closing', 'moving', 'valve_closing', 'valves_closing', facts) ??
-    about(({ valve }) => valve === 'opening', 'moving', 'valve_opening', 'valves_opening', facts)
-  );
+/** The story of a valve that is moving or being tested. */
+function moving(facts: HeadlineFacts): Headline[] {
+  return [
+    ...about(({ isTesting }) => isTesting, 'moving', 'valve_testing', 'valves_testing', facts),
+    ...about(({ valve }) => valve === 'closing', 'moving', 'valve_closing', 'valves_closing', facts),
+    ...about(({ valve }) => valve === 'opening', 'moving', 'valve_opening', 'valves_opening', facts),
+  ];
 }
 
-/** The headline about the valves for which `isMeant` is true; null if there are none. */
+/** The story of the valves for which `isMeant` is true; none if there are none. */
 function about(
   isMeant: (valve: HeadlineValve) => boolean,
   tone: Tone,
   one: HeadlineText,
   several: HeadlineText,
-  facts: HeadlineFacts,
-): Headline | null {
-  const meant = facts.valves.filter(isMeant);
+  { valves }: HeadlineFacts,
+  candidates = valves,
+): Headline[] {
+  const meant = candidates.filter(isMeant);
   const [first] = meant;
-  if (!first) return null;
-  const values = { ...placeValues(first), count: meant.length, of: facts.valves.length };
-  return say(tone, [{ text: meant.length === 1 ? one : several, values }], extras(facts));
+  if (!first) return [];
+  const values = { ...placeValues(first), count: meant.length, of: valves.length };
+  return [say(tone, [{ text: meant.length === 1 ? one : several, values }])];
 }
 
 /** The headline if every valve is known to be open or closed, and no alert is open. */
-function allWell(facts: HeadlineFacts): Headline {
-  const { valves, mayHaveMore, broker, cloud, health, isLoading, todayL } = facts;
+function allWell(facts: HeadlineFacts, hasProblem: boolean): Headline {
+  const { valves, mayHaveMore, broker, cloud, health, isLoading, todayL, pauses } = facts;
   const areAllUp = cloud.status === 'up' && broker.status === 'up' && health === 'ok' && !isLoading;
-  const open = valves.filter(({ valve }) => valve === 'open').length;
-  const isMixed = mayHaveMore || (open > 0 && open < valves.length);
-  const water = isMixed ? 'no_leaks_some' : open === 0 ? 'no_leaks_off' : 'no_leaks_on';
-  const values = { count: open, of: valves.length, litres: todayL };
-  const more = extras(facts);
-  return say(
-    more.length > 0 ? 'warning' : 'good',
-    [
-      ...(areAllUp ? [{ text: 'all_good' } as const] : []),
-      { text: todayL === null ? water : `${water}_today`, values },
-    ],
-    more,
-  );
+  const closed = valves.filter(({ valve }) => valve === 'closed');
+  const open = valves.length - closed.length;
+  const values = { count: open, of: valves.length, ...(closed[0] && placeValues(closed[0])) };
+  const mixed = !mayHaveMore && closed.length === 1 ? 'no_leaks_closed' : 'no_leaks_some';
+  const whole = open === 0 ? 'no_leaks_off' : 'no_leaks_on';
+  const isMixed = mayHaveMore || (open > 0 && closed.length > 0);
+  return say(hasProblem ? 'warning' : pauses.length > 0 ? 'notice' : 'good', [
+    ...(areAllUp && pauses.length === 0 ? [{ text: 'all_good' } as const] : []),
+    { text: isMixed ? mixed : whole, values },
+    ...(todayL === null ? [] : [{ text: usedToday, values: { litres: todayL } } as const]),
+  ]);
 }
 
-/** Problems that do not concern the water. */
-function extras({ broker, health, isLoading }: HeadlineFacts): Sentence[] {
+/** The sentence that changes with each litre. */
+export const usedToday = 'used_today';
+
+/** Problems that do not concern the water. During the first reading, missing data is no problem. */
+function problemsOf({ cloud, broker, health, isLoading }: HeadlineFacts): Sentence[] {
   if (broker.status === 'down') return [{ text: 'no_broker' }];
-  // During the first reading, missing data is no problem.
-  return health === 'degraded' && !isLoading ? [{ text: 'bridge_problem' }, { text: 'see_below' }] : [];
+  const isTold = cloud.status === 'down' || isLoading;
+  return health === 'degraded' && !isTold ? [{ text: 'bridge_problem' }, { text: 'see_below' }] : [];
+}
+
+/** Whether it is known where the valve stands or moves now. */
+function isPlaceKnown({ isSure, isTesting, valve }: HeadlineValve): boolean {
+  return isSure && (isTesting || valve !== null);
 }
 
 /** Whether the water runs at the place of an alert. */
 function waterOf(own: HeadlineValve | null, { valves, mayHaveMore, isWhole }: HeadlineFacts): Sentence[] {
-  const isKnown = (each: HeadlineValve) => each.isSure && !each.isTesting && each.valve !== null;
   const first = valves[0]?.valve;
-  if (isWhole && !mayHaveMore && valves.every((each) => isKnown(each) && each.valve === first)) {
+  const isAlike = (each: HeadlineValve) => each.isSure && !each.isTesting && each.valve === first;
+  if (isWhole && !mayHaveMore && valves.every(isAlike)) {
     if (first === 'open') return [{ text: 'water_on' }];
     if (first === 'closed') return [{ text: 'water_off' }];
   }
   if (own === null) return [];
   if (own.isTesting) return [{ text: 'its_valve_testing' }];
   if (own.isFaulty) return [{ text: 'its_valve_faulty' }];
-  if (!isKnown(own) || own.valve === null) return [{ text: 'its_valve_unknown' }];
+  if (!own.isSure || own.valve === null) return [{ text: 'its_valve_unknown' }];
   return [{ text: `its_valve_${own.valve}` }];
 }
 
-function alertSentence({ alert: { name, type, at }, place }: PlacedAlert): Sentence {
+function alertSentence({ alert: { name, type, at, time }, place }: PlacedAlert): Sentence {
   const values = { name, type, ...(place && placeValues(place)), ...(at !== null && { at }) };
   const text = place === null ? 'alert' : 'alert_at';
-  return { text: at === null ? text : `${text}_since`, values };
+  return { text: at === null ? text : `${text}_${time}`, values };
 }
 
 function placeValues({ name, property }: DeviceTitle) {
   return { place: name, ...(property !== null && { property }) };
 }
 
-function moreAlerts(count: number): Sentence[] {
-  return count > 0 ? [{ text: 'more_alerts', values: { count } }] : [];
+function countOf(text: HeadlineText, count: number): Sentence[] {
+  return count > 0 ? [{ text, values: { count } }] : [];
 }
 
 function say(tone: Tone, sentences: readonly Sentence[], details: readonly Sentence[] = []): Headline {

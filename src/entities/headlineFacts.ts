@@ -4,9 +4,11 @@ import {
   type PropertyView,
   type SignalView,
   type SonicView,
+  valveSeen,
 } from '../model/devices.ts';
 import { IdMap } from '../model/ids.ts';
 import { openCount } from '../model/incidents.ts';
+import { noPause } from '../model/pause.ts';
 import { type Incident, type Signal, type Sonic, valveStates } from '../model/records.ts';
 import { failureAdvice, failureKind } from '../model/valveCommand.ts';
 import { knownWord } from '../model/words.ts';
@@ -18,6 +20,7 @@ import {
   type HeadlineValve,
   headlineOf,
   type ShownFailure,
+  usedToday,
 } from './headline.ts';
 
 // The facts of the headline: of the whole account for the status page, or of one property for its summary.
@@ -35,36 +38,26 @@ interface Scope extends BridgeFacts {
   readonly unconfirmedSince: number | null;
 }
 
-/** Null if the shown state of a valve is the current one. `unsure`: the hub of the valve could not be read. */
-export type Doubt = 'old' | 'unreachable' | 'unsure' | null;
+/**
+ * Null if the shown state of a valve is the current one. `unsure`: the hub of the valve could not be read. `checked`:
+ * only one reading says that its link is down. That makes nothing unavailable, but nothing is certain until the next one.
+ */
+export type Doubt = 'old' | 'unreachable' | 'checked' | 'unsure' | null;
 
 /** Longer names are cut: the cloud does not limit them. */
 const maxNameLength = 120;
 
 /**
  * The sentences of a property's summary. If the account has only one property, the status page shows the same
- * sentences, except in an outage of the cloud. An outage changes no value in Home Assistant, because the whole property
- * is unavailable there.
+ * sentences. The litres of today would change the summary all day.
  */
 export function summaryOf(view: PropertyView, bridge: BridgeFacts): readonly Sentence[] {
   const { signals, sonics, mayHaveMore } = view.contents();
-  const { incidents, areIncidentsKnown, unconfirmedSince } = view;
-  const isDown = bridge.cloud.status === 'down';
-  const scope = {
-    ...bridge,
-    ...(isDown && asBeforeOutage),
-    properties: [view],
-    sonics,
-    mayHaveMore,
-    incidents,
-    areIncidentsKnown,
-    unconfirmedSince,
-  };
-  const { sentences, details } = headlineOf(headlineFacts(scope, [...signals, ...sonics]));
-  return [...sentences, ...details].filter(({ text }) => text !== 'see_below');
+  const { sentences, details } = headlineOf(
+    headlineFacts({ ...bridge, ...view, properties: [view], sonics, mayHaveMore }, [...signals, ...sonics]),
+  );
+  return [...sentences, ...details].filter(({ text }) => text !== usedToday && text !== 'see_below');
 }
-
-const asBeforeOutage = { cloud: { status: 'up', workedAt: null }, health: 'ok' } as const;
 
 /** Collects the facts of the headline. `devices` are in the order in which the page shows them. */
 export function headlineFacts(scope: Scope, devices: readonly CloudDevice[]): HeadlineFacts {
@@ -97,6 +90,7 @@ export function headlineFacts(scope: Scope, devices: readonly CloudDevice[]): He
     areAlertsKnown:
       isFresh && scope.areIncidentsKnown && properties.every((view) => openCount(view) !== null),
     unconfirmedSince: scope.unconfirmedSince,
+    pauses: properties.flatMap((view) => pauseOf(view) ?? []),
     todayL: todayOf(sonics),
   };
 }
@@ -111,19 +105,28 @@ function placesOf(properties: readonly PropertyView[]): (device: CloudDevice) =>
 }
 
 function headlineValve(view: SonicView, place: DeviceTitle, isFresh: boolean): HeadlineValve {
-  const { sonic, valve } = view;
+  const { sonic } = view;
   const doubt = doubtOf(view, isFresh);
   const isSure = doubt === null;
   const state = knownWord(valveStates, sonic.valve_state);
   return {
     ...place,
-    valve,
+    valve: valveSeen(view),
     isSure,
     isReachable: doubt !== 'unreachable',
+    isChecked: doubt === 'checked',
     isTesting: isSure && state === 'pressure_test',
     isFaulty: isSure && state === 'faulty',
     failed: failureOf(view),
   };
+}
+
+/** The sentence about the pause of the automatic shut-off; null if there is none. */
+export function pauseOf({ property, pause }: PropertyView): Sentence | null {
+  const { state, until } = pause ?? noPause;
+  if (until === null) return null;
+  const text = state === 'paused' ? 'shut_off_paused' : 'shut_off_still_off';
+  return { text, values: { place: displayName(property), at: Date.parse(until) } };
 }
 
 /** The failed command as the headline and the page show it; null if there is none. */
@@ -142,8 +145,7 @@ export function failureOf({ valveRecord: { failed } }: SonicView): ShownFailure 
 
 export function doubtOf(view: SonicView, isFresh: boolean): Doubt {
   if (!isFresh || view.isStale) return 'old';
-  // A link that only one reading says is down makes nothing unavailable, but nothing is certain until the next one.
-  if (isSonicReachable(view)) return view.isFlap || view.isSignalFlap ? 'unsure' : null;
+  if (isSonicReachable(view)) return view.isFlap || view.isSignalFlap ? 'checked' : null;
   // If the valve would be reachable through a reachable hub, only its hub is in doubt.
   return isSonicReachable({ ...view, isSignalReachable: view.isSignalReachable ?? true })
     ? 'unsure'

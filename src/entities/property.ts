@@ -15,6 +15,8 @@ export const propertyEntities: readonly EntityRow<PropertyView>[] = [
   sensor({
     key: 'summary',
     name: 'Summary',
+    // In an outage, it says so.
+    needs: 'bridge',
     icon: 'mdi:text-box-check-outline',
     sentences: summaryOf,
   }),

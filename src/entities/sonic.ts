@@ -1,5 +1,5 @@
 import { isoFromUnixSeconds } from '../model/calendar.ts';
-import { isConnected, type SonicView } from '../model/devices.ts';
+import { isConnected, type SonicView, valveSeen } from '../model/devices.ts';
 import { hasOpen } from '../model/incidents.ts';
 import { batteryOption, batteryOptions, hasExternalPower, isBatteryLow } from '../model/power.ts';
 import { lastPressureTestResult, pressureTestResults } from '../model/pressureTests.ts';
@@ -47,7 +47,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     key: 'valve',
     name: null,
     deviceClass: 'water',
-    value: (view) => view.valve,
+    value: valveSeen,
     command: {
       path: 'valve/set',
       operation: valveOperation,

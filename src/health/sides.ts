@@ -33,8 +33,11 @@ export function cloudSide(report: HealthReport | null, isFresh: boolean, polls: 
   const deciding = decidingPoll(polls);
   const isJudged = deciding === null || wasPolled(polls[deciding]);
   if (isAway || (isJudged && !isFresh)) {
-    const readAt = Math.max(...vitalPolls.map((poll) => polls[poll].lastSuccessAt ?? 0));
-    return { status: 'down', isReady: isFresh, reason: cloudReason ?? staleReason, workedAt: readAt || null };
+    // The older of the vital lists decides how old the data is.
+    const [workedAt = null] = vitalPolls
+      .flatMap((poll) => polls[poll].lastSuccessAt ?? [])
+      .toSorted((a, b) => a - b);
+    return { status: 'down', isReady: isFresh, reason: cloudReason ?? staleReason, workedAt };
   }
   if (isFresh) return connected(problems, 'cloud');
   return pollNames.some((poll) => wasPolled(polls[poll]))

@@ -32,11 +32,11 @@ export function inWords(sentences: readonly Sentence[], wording: Wording, maxLen
 }
 
 /** An alert as text, for example "Leak since 07:41". */
-export function alertInWords({ type, at }: Alert, wording: Wording): string {
+export function alertInWords({ type, at, time }: Alert, wording: Wording): string {
   const name = alertName(type, wording.language);
   return at === null
     ? name
-    : `${name} ${filledIn(textsIn(wording.language).headline.since, { at }, wording)}`;
+    : `${name} ${filledIn(textsIn(wording.language).headline[time], { at }, wording)}`;
 }
 
 export function failureInWords(failed: FailedCommand, place: string, language: Language): string {

@@ -11,6 +11,7 @@ import {
   headlineFacts,
   isPresent,
   isSonic,
+  pauseOf,
   shortenedName,
 } from '../entities/headlineFacts.ts';
 import type { StatusSnapshot } from '../health/snapshots.ts';
@@ -21,12 +22,14 @@ import {
   type Side,
   type SignalView,
   type SonicView,
+  valveSeen,
 } from '../model/devices.ts';
 import { openCount } from '../model/incidents.ts';
 import { batteryOption } from '../model/power.ts';
 import type { Incident } from '../model/records.ts';
 import { measurementOf } from '../model/telemetry.ts';
 import { type Valve, valveShown } from '../model/valve.ts';
+import type { Sentence } from '../texts/texts.ts';
 import type { FlowDay, FlowHistory } from './flowHistory.ts';
 import { type ShownUsage, usageOf } from './usage.ts';
 
@@ -63,12 +66,14 @@ interface ShownSonic extends WithAlerts {
   readonly todayL: number | null;
   /** The flow of the last day; null if nothing was measured. */
   readonly flowDay: FlowDay | null;
+  /** What brought the valve to its position, and when, in ms since 1970; null if that is not known. */
+  readonly moved: { readonly by: string; readonly at: number } | null;
 }
 
-/** A hub with its open incidents. `isConnected` is null if it is not known. */
+/** A hub with its open incidents. `checked`: only one reading says that it is offline. */
 interface ShownHub extends WithAlerts {
   readonly name: string;
-  readonly isConnected: boolean | null;
+  readonly link: 'connected' | 'disconnected' | 'checked' | 'unknown';
 }
 
 const alertSections = ['alerts', 'sonics', 'hubs'] as const;
@@ -80,6 +85,8 @@ interface ShownProperty extends WithAlerts {
   /** Whether its shown alerts are certainly complete. */
   readonly areAlertsKnown: boolean;
   /** The parts in the order of their most urgent alerts. */
+  /** Whether the automatic shut-off is on, off or paused; null if that is not known. */
+  readonly shutOff: Sentence | null;
   readonly sections: readonly (typeof alertSections)[number][];
   readonly hubs: readonly ShownHub[];
   readonly sonics: readonly ShownSonic[];
@@ -285,7 +292,7 @@ function rankDevices(snapshot: StatusSnapshot): Ranks {
   const isFresh = isPresent(snapshot.readiness);
   const isTroubled = (device: CloudDevice) =>
     isSonic(device)
-      ? device.valve === null || doubtOf(device, true) !== null || device.valveRecord.failed !== null
+      ? valveSeen(device) === null || doubtOf(device, true) !== null || device.valveRecord.failed !== null
       : device.isStale || cloudLinkOf(device) !== true;
   return new Map(
     [...snapshot.signals, ...snapshot.sonics].map((device) => {
@@ -348,6 +355,7 @@ function shownProperty(
     name: view && displayName(view.property),
     ...withAlerts(own),
     areAlertsKnown: isFresh && (view ? openCount(view) !== null : snapshot.areIncidentsKnown),
+    shutOff: isFresh && view ? shutOffOf(view) : null,
     sections: alertSections.toSorted((one, other) => compareRanks(worst[one], worst[other])),
     hubs: shown.flatMap((device) => (isSonic(device) ? [] : shownHub(device, isFresh))),
     sonics: shownSonics.map((each) => shownSonic(each, isFresh, snapshot.readAt, flows)),
@@ -357,12 +365,16 @@ function shownProperty(
   };
 }
 
+function shutOffOf(view: PropertyView): Sentence | null {
+  const isOn = view.settings?.auto_shut_off ?? null;
+  return pauseOf(view) ?? (isOn === null ? null : { text: isOn ? 'shut_off_on' : 'shut_off_off' });
+}
+
 function shownHub(view: SignalView, isFresh: boolean): ShownHub {
-  return {
-    name: displayName(view.signal),
-    ...withAlerts(view.incidents),
-    isConnected: isFresh ? cloudLinkOf(view) : null,
-  };
+  const isConnected = isFresh ? cloudLinkOf(view) : null;
+  const known = isConnected === null ? 'unknown' : isConnected ? 'connected' : 'disconnected';
+  const link = isFresh && view.isFlap ? 'checked' : known;
+  return { name: displayName(view.signal), ...withAlerts(view.incidents), link };
 }
 
 function shownSonic(
@@ -371,14 +383,19 @@ function shownSonic(
   readAt: StatusSnapshot['readAt'],
   flows: Pick<FlowHistory, 'of'>,
 ): ShownSonic {
-  const { sonic, signal, isSignalReachable, valve, telemetry, usage, incidents } = view;
+  const { sonic, signal, isSignalReachable, telemetry, usage, incidents, valveRecord } = view;
+  const valve = valveSeen(view);
+  const { at, by } = valveRecord.movement ?? { at: null, by: null };
   const doubt = doubtOf(view, isFresh);
   const measured = telemetry && doubt === null ? measurementOf(telemetry) : null;
   return {
     name: displayName(sonic),
     ...withAlerts(incidents),
     valve,
-    word: valveShown(sonic.valve_state, null) === null ? shortenedName(sonic.valve_state) : null,
+    word:
+      valve === null || valveShown(sonic.valve_state, null) === null
+        ? shortenedName(sonic.valve_state)
+        : null,
     doubt,
     offlineHub:
       doubt === 'unreachable' && isSignalReachable === false && typeof signal === 'object'
@@ -392,6 +409,8 @@ function shownSonic(
     temperatureC: measured?.waterTemperatureC ?? null,
     todayL: isFresh ? (usage?.todayL ?? null) : null,
     flowDay: flows.of(sonic.id),
+    moved:
+      doubt === null && valve === valveRecord.movement?.valve && at && by ? { by, at: Date.parse(at) } : null,
   };
 }
 
@@ -399,7 +418,7 @@ function countValves(snapshot: StatusSnapshot): StatusDocument['valves'] {
   const counts = { open: 0, opening: 0, closing: 0, closed: 0, unknown: 0 };
   for (const view of snapshot.sonics) {
     const isSure = doubtOf(view, isPresent(snapshot.readiness)) === null;
-    counts[(isSure && view.valve) || 'unknown'] += 1;
+    counts[(isSure && valveSeen(view)) || 'unknown'] += 1;
   }
   return counts;
 }

@@ -14,7 +14,7 @@ import {
 } from './records.ts';
 import type { AcceptedSettings } from './settings.ts';
 import type { Usage } from './usage.ts';
-import type { Valve } from './valve.ts';
+import { movementOf, type Valve } from './valve.ts';
 import type { ValveRecord } from './valveCommand.ts';
 import { knownWord } from './words.ts';
 
@@ -208,4 +208,13 @@ export function isSonicReachable({
 }: SonicView): boolean {
   const mayLackRadio = isWifi && sonic.radio_connection === null;
   return !isStale && isLinked === true && (mayLackRadio || isUp(sonic.radio_connection, isFlap));
+}
+
+/**
+ * The state of the valve that screens show. A movement ends with its command: if the valve does not arrive in time, it is
+ * not known where it stands, even if the cloud still says that it moves.
+ */
+export function valveSeen({ valve, valveRecord: { command, failed } }: SonicView): Valve | null {
+  const isOver = failed !== null && command?.status === 'not_confirmed';
+  return isOver && valve === movementOf[failed.action] ? null : valve;
 }

@@ -183,12 +183,12 @@ function showLoading() {
 
 function alertItems({ alerts, alertsInAll }) {
   if (alerts.length === 0) return null;
-  const items = alerts.map(({ type, urgency, at: since }) =>
+  const items = alerts.map(({ type, urgency, time, at: since }) =>
     make(
       'li',
       { class: 'alert', 'data-tone': urgency },
       make('strong', null, alertName({ type })),
-      since === null ? null : [' ', say('since', { at: since })],
+      since === null ? null : [' ', say(time, { at: since })],
       make('p', null, texts[`advice_${type}`] ?? texts.advice_other),
     ),
   );
@@ -256,7 +256,7 @@ function doubtWords({ doubt, offlineHub, readAt }, areHubsPending) {
   if (doubt === null) return null;
   if (doubt === 'unreachable')
     return offlineHub === null ? texts.offline : say('offline_by_hub', { place: offlineHub });
-  if (doubt === 'unsure') return areHubsPending ? texts.hub_unread : texts.maybe_offline;
+  if (doubt !== 'old') return areHubsPending && doubt === 'unsure' ? texts.hub_unread : texts.maybe_offline;
   return readAt === null ? texts.no_update : [say('no_update_since', { at: readAt }), ', ', moment(readAt)];
 }
 
@@ -311,7 +311,7 @@ const dotted = (parts) =>
     .flat();
 
 function valveParts({ sonic, areHubsPending }, row) {
-  const { name, battery, word } = sonic;
+  const { name, battery, word, moved } = sonic;
   // Without a connection to the bridge nothing is known of the present.
   const { flowLMin = null, pressureBar = null, temperatureC = null, todayL = null } = isLost ? {} : sonic;
   const isWord = word !== null && !['pressure_test', 'faulty'].includes(word);
@@ -321,6 +321,11 @@ function valveParts({ sonic, areHubsPending }, row) {
       isWord ? say('cloud_word', { word }) : null,
       flowWords(flowLMin),
       todayL === null ? null : say('litres_today', { litres: todayL }),
+    ],
+    [
+      moved === null || isLost
+        ? null
+        : say('last_moved', { at: moved.at, by: texts[`moved_by_${moved.by}`] }),
     ],
     [
       pressureBar === null ? null : say('bar', { figure: number(pressureBar, 1) }),
@@ -336,20 +341,16 @@ function valveParts({ sonic, areHubsPending }, row) {
     valveState(sonic),
     make('p', { class: 'figures' }, lines[0]),
     spark(sonic),
-    lines[1].length === 0 ? null : make('p', { class: 'faint' }, lines[1]),
+    ...lines.slice(1).map((line) => (line.length === 0 ? null : make('p', { class: 'faint' }, line))),
     failedItem(sonic),
     alertItems(sonic),
   ];
 }
 
 function hubParts(hub) {
-  const { name, isConnected } = hub;
-  const words =
-    isConnected === null || isLost ? 'hub_unknown' : isConnected ? 'hub_connected' : 'hub_disconnected';
-  return [
-    make('p', { class: words === 'hub_disconnected' ? 'low' : 'faint' }, say(words, { place: name })),
-    alertItems(hub),
-  ];
+  const { name, link } = hub;
+  const words = say(`hub_${isLost ? 'unknown' : link}`, { place: name });
+  return [make('p', { class: link === 'disconnected' && !isLost ? 'low' : 'faint' }, words), alertItems(hub)];
 }
 
 // ---- properties -------------------------------------------------------------------------------------------------
@@ -386,7 +387,9 @@ function drawCard(card, { property, status }) {
   const isCut = hubs.length < hubsInAll || sonics.length < sonicsInAll;
   card.classList.toggle('is-long', sonics.length >= manyValves);
   const arePlacesPending = isPending('properties');
-  draw(head, { name, sonicsInAll, isCut, isWhole, isLoading, arePlacesPending, areAlertsKnown }, headParts);
+  const shutOff = isLost ? null : property.shutOff;
+  const about = { name, sonicsInAll, isCut, isWhole, isLoading, arePlacesPending, areAlertsKnown, shutOff };
+  draw(head, about, headParts);
   draw(own, { alerts, alertsInAll }, (data) => [alertItems(data)]);
   const areHubsPending = isPending('signals');
   drawEach(
@@ -405,7 +408,8 @@ function drawCard(card, { property, status }) {
 }
 
 function headParts(property) {
-  const { name, sonicsInAll, isCut, isWhole, isLoading, arePlacesPending, areAlertsKnown } = property;
+  const { name, sonicsInAll, isCut, isWhole, isLoading, arePlacesPending, areAlertsKnown, shutOff } =
+    property;
   const nameless = arePlacesPending ? texts.property_unread : texts.unassigned;
   const noValve = isWhole ? texts.no_valve_here : isLoading ? texts.valves_unread : texts.valves_not_known;
   return [
@@ -413,6 +417,7 @@ function headParts(property) {
     isCut ? make('p', { class: 'faint' }, texts.on_other_pages) : null,
     sonicsInAll === 0 ? make('p', { class: 'faint' }, noValve) : null,
     areAlertsKnown ? null : make('p', { class: 'faint' }, texts.alerts_unknown),
+    shutOff && make('p', { class: 'faint' }, say(shutOff.text, shutOff.values)),
   ];
 }
 

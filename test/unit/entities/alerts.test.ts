@@ -45,6 +45,7 @@ it('an alert has its name and the moment of its detection, as far as they are kn
   expect(alerts({})[0]).toEqual({
     name: 'High water use',
     type: 'high_volume_alert',
+    time: 'since',
     urgency: 'warning',
     at: Date.parse('2025-02-03T04:05:06Z'),
   });

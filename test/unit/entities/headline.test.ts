@@ -15,6 +15,9 @@ const neverThere = { ...away, workedAt: null } as const;
 /** The cloud has just gone: what was read last is not old yet. */
 const justGone = { ...away, isReady: true } as const;
 
+/** An outage of the cloud. */
+const lost = { cloud: away, health: 'cloud_unreachable' } as const;
+
 const open: HeadlineValve = {
   ...{
     name: 'Kitchen',
@@ -22,6 +25,7 @@ const open: HeadlineValve = {
     valve: 'open',
     isSure: true,
     isReachable: true,
+    isChecked: false,
     isTesting: false,
     isFaulty: false,
     failed: null,
@@ -31,6 +35,8 @@ const closed: HeadlineValve = { ...open, name: 'Garden', valve: 'closed' };
 const closing: HeadlineValve = { ...open, valve: 'closing' };
 const opening: HeadlineValve = { ...open, valve: 'opening' };
 const offline: HeadlineValve = { ...closed, isSure: false, isReachable: false };
+const checked: HeadlineValve = { ...closed, isSure: false, isChecked: true };
+const pause = { text: 'shut_off_paused', values: { place: 'Home', at: 9_000 } } as const;
 const stale: HeadlineValve = { ...closed, isSure: false };
 const wordless: HeadlineValve = { ...open, valve: null };
 const faulty: HeadlineValve = { ...wordless, isFaulty: true };
@@ -52,6 +58,7 @@ function alertAt(valve: HeadlineValve | null, changes: Partial<Alert> = {}): Pla
     type: 'water_presence_detected',
     urgency: 'alarm',
     at: 9_000,
+    time: 'since',
     ...changes,
   };
   return { alert, place: valve, valve };
@@ -68,6 +75,7 @@ function headline(changes: Partial<HeadlineFacts>) {
       alerts: [],
       areAlertsKnown: true,
       unconfirmedSince: null,
+      pauses: [],
       todayL: 142,
     },
     ...changes,
@@ -78,20 +86,25 @@ function headline(changes: Partial<HeadlineFacts>) {
 
 describe('the headline', () => {
   it.each<[home: string, Partial<HeadlineFacts>, words: string]>([
-    ['where all is well', {}, 'good: all_good no_leaks_on_today'],
-    ['whose water is off', { valves: [closed, closed] }, 'good: all_good no_leaks_off_today'],
-    ['with one valve closed', { valves: [open, closed] }, 'good: all_good no_leaks_some_today'],
+    ['where all is well', {}, 'good: all_good no_leaks_on used_today'],
+    ['whose water is off', { valves: [closed, closed] }, 'good: all_good no_leaks_off used_today'],
+    ['with one valve closed', { valves: [open, closed] }, 'good: all_good no_leaks_closed used_today'],
+    ['with one of three open', { valves: [open, closed, closed] }, 'good: all_good no_leaks_some used_today'],
     [
       'that may have more valves',
       { valves: [closed], mayHaveMore: true },
-      'good: all_good no_leaks_some_today',
+      'good: all_good no_leaks_some used_today',
     ],
     ['whose usage is not known', { todayL: null }, 'good: all_good no_leaks_on'],
     ['while usage is read for the first time', { isLoading: true, todayL: null }, 'good: no_leaks_on'],
-    ['while the broker is being connected', { broker: connecting }, 'good: no_leaks_on_today'],
-    ['before health was judged', { health: null }, 'good: no_leaks_on_today'],
-    ['without a broker', { broker: away }, 'warning: no_leaks_on_today / no_broker'],
-    ['with another problem', { health: 'degraded' }, 'warning: no_leaks_on_today / bridge_problem see_below'],
+    ['while the broker is being connected', { broker: connecting }, 'good: no_leaks_on used_today'],
+    ['before health was judged', { health: null }, 'good: no_leaks_on used_today'],
+    ['without a broker', { broker: away }, 'warning: no_leaks_on used_today / no_broker'],
+    [
+      'with another problem',
+      { health: 'degraded' },
+      'warning: no_leaks_on used_today / bridge_problem see_below',
+    ],
 
     ['at the start', { cloud: connecting, isLoading: true, isWhole: false }, 'unknown: connecting_cloud'],
     [
@@ -115,14 +128,26 @@ describe('the headline', () => {
       'warning: valve_offline / alerts_unknown',
     ],
     ['with two valves offline', { valves: [open, offline, offline] }, 'warning: valves_offline'],
+    [
+      'whose hub did not answer once',
+      { valves: [checked, closed], areAlertsKnown: false },
+      'warning: valve_checked / alerts_unknown',
+    ],
+    ['with a pause', { pauses: [pause] }, 'notice: no_leaks_on used_today / shut_off_paused'],
+    ['with two pauses', { pauses: [pause, pause] }, 'notice: no_leaks_on used_today / shut_offs_paused'],
+    [
+      'with a leak during a pause',
+      { pauses: [pause], alerts: [alertAt(open)] },
+      'alarm: alert_at_since water_on / shut_off_paused',
+    ],
     ['with a valve of which there is no update', { valves: [stale] }, 'unknown: valve_unknown'],
     ['with a valve without a position', { valves: [wordless, closed] }, 'unknown: valve_unknown'],
-    ['with a faulty valve', { valves: [faulty, offline] }, 'warning: valve_faulty'],
+    ['with a faulty valve', { valves: [faulty, offline] }, 'warning: valve_faulty / valve_offline'],
 
     [
       'with a valve that did not close',
       { valves: [disobedient, stale] },
-      'warning: not_confirmed_close / command_waited command_advice',
+      'warning: not_confirmed_close / command_waited command_advice valve_unknown',
     ],
     [
       'with a valve that did not close, and one that is offline',
@@ -132,7 +157,7 @@ describe('the headline', () => {
     [
       'with two valves that did not close',
       { valves: [disobedient, disobedient] },
-      'warning: not_confirmed_close / command_waited command_advice more_failed',
+      'warning: not_confirmed_close more_failed / command_waited command_advice',
     ],
     [
       'with a leak whose valve did not close',
@@ -142,7 +167,7 @@ describe('the headline', () => {
     [
       'with a low battery in a valve that did not close',
       { valves: [disobedient], alerts: [alertAt(disobedient, lowBattery)] },
-      'warning: not_confirmed_close / more_alerts command_waited command_advice',
+      'warning: not_confirmed_close / command_waited command_advice more_alerts',
     ],
 
     [
@@ -189,12 +214,12 @@ describe('the headline', () => {
     [
       'with a leak, whose other valve is offline',
       { valves: [closed, offline], alerts: [alertAt(closed)] },
-      'alarm: alert_at_since its_valve_closed',
+      'alarm: alert_at_since its_valve_closed / valve_offline',
     ],
     [
       'with a leak, whose other valves may not be read',
       { valves: [closed], isWhole: false, alerts: [alertAt(closed)] },
-      'alarm: alert_at_since its_valve_closed',
+      'alarm: alert_at_since its_valve_closed / incomplete',
     ],
     [
       'with a leak at a faulty valve',
@@ -224,12 +249,12 @@ describe('the headline', () => {
     [
       'with a leak, and another valve offline',
       { valves: [open, offline], alerts: [alertAt(open)] },
-      'alarm: alert_at_since its_valve_open',
+      'alarm: alert_at_since its_valve_open / valve_offline',
     ],
     [
       'with a low battery, while the valves are read for the first time',
       { valves: [stale], isLoading: true, isWhole: false, alerts: [alertAt(stale, lowBattery)] },
-      'notice: alert_at_since its_valve_unknown',
+      'notice: alert_at_since its_valve_unknown / reading_account',
     ],
     ['with a low battery', { alerts: [alertAt(open, lowBattery)] }, 'notice: alert_at_since water_on'],
     [
@@ -240,34 +265,47 @@ describe('the headline', () => {
     [
       'with a leak while the valves are read',
       { isWhole: false, isLoading: true, valves: [], alerts: [alertAt(null)] },
-      'alarm: alert_since',
+      'alarm: alert_since / reading_account',
     ],
 
     [
       'without a cloud',
-      { cloud: away, valves: [stale], areAlertsKnown: false },
+      { ...lost, valves: [stale], areAlertsKnown: false },
       'unknown: no_cloud / data_from water_unknown',
     ],
-    ['whose cloud has just gone', { cloud: justGone }, 'unknown: no_cloud / data_from water_unknown'],
-    ['whose cloud was never there', { cloud: neverThere, valves: [] }, 'unknown: no_cloud / nothing_read'],
+    [
+      'whose cloud has just gone',
+      { ...lost, cloud: justGone },
+      'unknown: no_cloud / data_from water_unknown',
+    ],
+    [
+      'whose cloud was never there',
+      { ...lost, cloud: neverThere, valves: [] },
+      'unknown: no_cloud / nothing_read',
+    ],
     [
       'whose password is rejected',
       { cloud: neverThere, health: 'auth_failed', valves: [] },
       'unknown: sign_in_rejected / nothing_read',
     ],
     [
+      'whose list of valves alone is old',
+      { cloud: away, health: 'degraded' },
+      'unknown: no_new_data / data_from water_unknown',
+    ],
+    [
       'with a leak before the cloud went',
-      { cloud: away, valves: [stale], alerts: [alertAt(stale)] },
+      { ...lost, valves: [stale], alerts: [alertAt(stale)] },
       'alarm: alert_at_since no_cloud / data_from water_unknown',
     ],
     [
       'with a leak just before the cloud went, the valve closed',
-      { cloud: justGone, valves: [closed], alerts: [alertAt(closed)] },
+      { ...lost, cloud: justGone, valves: [closed], alerts: [alertAt(closed)] },
       'alarm: alert_at_since no_cloud / data_from water_unknown',
     ],
     [
       'with a low battery before the cloud went',
-      { cloud: away, alerts: [alertAt(stale, lowBattery)] },
+      { ...lost, alerts: [alertAt(stale, lowBattery)] },
       'unknown: alert_at_since no_cloud / data_from water_unknown',
     ],
   ])('of a home %s', (_, changes, words) => {
@@ -283,10 +321,15 @@ describe('the headline', () => {
         areAlertsKnown: true,
         mayHaveMore: false,
         unconfirmedSince: null,
+        pauses: [],
         todayL: 142,
       },
     };
-    expect(headlineOf(facts).sentences[1]?.values).toEqual({ count: 1, of: 2, litres: 142 });
+    expect(headlineOf(facts).sentences.map(({ values }) => values)).toEqual([
+      undefined,
+      { count: 1, of: 2, place: 'Garden' },
+      { litres: 142 },
+    ]);
     const leak = headlineOf({ ...facts, alerts: [alertAt(open)] });
     expect(leak.sentences[0]?.values).toMatchObject({ name: 'Leak', place: 'Kitchen', at: 9_000 });
     const twin = { ...offline, property: 'Flat 12' };

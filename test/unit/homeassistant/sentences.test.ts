@@ -38,11 +38,13 @@ describe('the summary of a property', () => {
   const wet = { incidents: [leak] };
   const away = { cloud: { status: 'down', workedAt: Date.parse('2025-02-03T11:00:00Z') } } as const;
   const unknown = { areIncidentsKnown: false };
+  const gone = 'No new data from the cloud.';
+  const unknownWater = 'It is not known whether the water is on.';
 
   it.each<[why: string, Parameters<typeof summary>, said: string]>([
-    ['all is well', [[{}]], 'All good. No leaks, water on, 42 L today.'],
-    ['the water is off', [[{ valve: 'closed' }]], 'All good. No leaks, water off, 42 L today.'],
-    ['one is closed', [[{}, { valve: 'closed' }]], 'All good. No leaks, 1 of 2 valves open, 83 L today.'],
+    ['all is well', [[{}]], 'All good. No leaks, water on.'],
+    ['the water is off', [[{ valve: 'closed' }]], 'All good. No leaks, water off.'],
+    ['one is closed', [[{}, { valve: 'closed' }]], 'All good. No leaks, Kitchen is closed.'],
     ['water leaks', [[wet], wet], 'Leak at Kitchen, since 07:41. Water is on.'],
     [
       'water leaks at one of two',
@@ -81,10 +83,14 @@ describe('the summary of a property', () => {
     [
       'the bridge has a problem',
       [[{}], {}, { health: 'degraded' }],
-      'No leaks, water on, 42 L today. sonic2mqtt reports a problem.',
+      'No leaks, water on. sonic2mqtt reports a problem.',
     ],
-    ['the cloud is away, as before', [[{}], {}, away], 'All good. No leaks, water on, 42 L today.'],
-    ['water leaks and the cloud is away', [[wet], wet, away], 'Leak at Kitchen, since 07:41. Water is on.'],
+    ['the cloud is away', [[{}], {}, away], `${gone} The data is from 11:00. ${unknownWater}`],
+    [
+      'water leaks and the cloud is away',
+      [[wet], wet, away],
+      `Leak at Kitchen, since 07:41. ${gone} The data is from 11:00. ${unknownWater}`,
+    ],
     ['it has no valve', [[]], 'There is no valve to show.'],
     [
       'the leak names no device',
@@ -133,7 +139,12 @@ describe('words', () => {
   });
 
   it('of an alert say since when, at its property', () => {
-    const alert = { name: null, urgency: 'alarm', at: Date.parse('2025-02-03T07:41:00Z') } as const;
+    const alert = {
+      name: null,
+      urgency: 'alarm',
+      time: 'since',
+      at: Date.parse('2025-02-03T07:41:00Z'),
+    } as const;
     const inParis = { ...moment, timezone: 'Europe/Paris', language: 'fr' } as const;
     expect(alertInWords({ ...alert, type: 'long_flow_alert' }, { ...moment, language: 'en' })).toBe(
       'Water running too long since 07:41',

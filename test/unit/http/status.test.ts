@@ -110,7 +110,7 @@ describe('a valve', () => {
 
 describe('alerts', () => {
   const leak = anIncident({ id: 'leak', type: 'water_presence_detected' });
-  const alert = { name: 'High water use', type: 'high_volume_alert', urgency: 'warning' };
+  const alert = { name: 'High water use', type: 'high_volume_alert', urgency: 'warning', time: 'since' };
 
   it('are shown at the valve, the hub or the property that they are about, and else at the top', () => {
     const atHub = anIncident({ id: 'incident-2', type: 'cloud_disconnection', sonic_id: null });
@@ -406,11 +406,11 @@ describe('the document', () => {
   it('says of a hub that nobody knows that it is unknown', () => {
     const hub = (changes: object) =>
       status({ signals: [signalView({ propertyId: 'property-1', ...changes })] }).properties[0]?.hubs[0];
-    expect(hub({ signal: aSignal({ cloud_connection: 'connected' }) })).toMatchObject({ isConnected: true });
+    expect(hub({ signal: aSignal({ cloud_connection: 'connected' }) })).toMatchObject({ link: 'connected' });
     expect(hub({ signal: aSignal({ cloud_connection: 'disconnected' }) })).toMatchObject({
-      isConnected: false,
+      link: 'disconnected',
     });
-    expect(hub({ isStale: true })).toMatchObject({ isConnected: null });
+    expect(hub({ isStale: true })).toMatchObject({ link: 'unknown' });
   });
 });
 
@@ -420,7 +420,7 @@ describe('the headline', () => {
 
   it('is decided from what is known of the account', () => {
     const noIncident = { properties: [propertyView({ incidents: [] })] };
-    expect(words(noIncident)).toEqual(['all_good', 'no_leaks_on_today']);
+    expect(words(noIncident)).toEqual(['all_good', 'no_leaks_on', 'used_today']);
     expect(words({ ...noIncident, areIncidentsKnown: false })).toEqual(['alerts_unknown']);
     expect(words({ properties: [propertyView({ areIncidentsKnown: false })] })).toEqual(['alerts_unknown']);
     expect(words({ sonics: [sonicView({ valve: 'closed', isStale: true })] })).toEqual(['valve_unknown']);
@@ -433,7 +433,9 @@ describe('the headline', () => {
     expect(words({ sonics: [sonicView({ sonic: tested, valve: 'closed' })] })).toEqual(['valve_testing']);
     const broken = aSonic({ valve_state: 'faulty' });
     expect(words({ sonics: [sonicView({ sonic: broken, valve: null })] })).toEqual(['valve_faulty']);
-    expect(words({ readiness: { cloud: away, broker: up } })[0]).toBe('no_cloud');
+    expect(words({ status: 'cloud_unreachable', readiness: { cloud: away, broker: up } })[0]).toBe(
+      'no_cloud',
+    );
   });
 
   it('names the device of the most urgent alert, its sonic or its hub, and the state of its valve', () => {
