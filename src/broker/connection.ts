@@ -109,13 +109,13 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   }
 
   get areStoredUnmarked(): boolean {
-    return this.#session?.areStoredUnmarked ?? false;
+    return this.#session?.stored.areUnmarked ?? false;
   }
 
   /** A topic of commands that the broker does not send to the bridge, although it accepts the subscription; or null. */
   get unreadTopic(): string | null {
     const { testTopic = null } = this.#options;
-    return this.refusedSubscriptions === null && this.#session?.isReadingDenied ? testTopic : null;
+    return this.refusedSubscriptions === null && this.#session?.readTest.isDenied ? testTopic : null;
   }
 
   get refusedSubscriptions(): string | null {
@@ -305,11 +305,11 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   }
 
   /** A retained will is an old one, unless this connection has already replaced it by its own state. */
-  #handle(message: BrokerMessage, { hasOwnState }: MqttSession): void {
+  #handle(message: BrokerMessage, { stored }: MqttSession): void {
     const { will } = this.#options;
     const { topic, payload, isRetained } = message;
     if (topic !== will?.topic) this.emit('message', message);
-    else if (isRetained && !hasOwnState) this.#storedState = payload;
+    else if (isRetained && !stored.hasOwnState) this.#storedState = payload;
     else if (payload === will.payload) this.emit('willPublished');
   }
 }

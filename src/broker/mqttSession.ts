@@ -75,6 +75,8 @@ const maxInFlight = 65_535;
 export class MqttSession {
   readonly ended: Promise<SessionEnd>;
   readonly version: 4 | 5;
+  readonly stored: StoredMessages;
+  readonly readTest: ReadTest;
   readonly #options: BrokerOptions;
   readonly #client: MqttClient;
   readonly #clock: Clock;
@@ -82,8 +84,6 @@ export class MqttSession {
   readonly #stopping: AbortSignal;
   readonly #listener: SessionListener;
   readonly #pings: Pings;
-  readonly #stored: StoredMessages;
-  readonly #readTest: ReadTest;
   #hasAnswered = false;
   #isVersionRefused = false;
   #ending: SessionEnd['ending'];
@@ -134,8 +134,8 @@ export class MqttSession {
     const needed = [...subscriptions, ...statusTopics, ...(will ? [will.topic] : [])];
     const others = [...overheard, ...(version === 4 ? echoed : [])];
     this.#lasting = [...needed, ...others];
-    this.#stored = new StoredMessages(will, (topic) => this.#subscribe([topic]), clock);
-    this.#readTest = new ReadTest(options, (topic) => this.publish(topic, '', { retain: false }), clock);
+    this.stored = new StoredMessages(will, (topic) => this.#subscribe([topic]), clock);
+    this.readTest = new ReadTest(options, (topic) => this.publish(topic, '', { retain: false }), clock);
     this.#isSubscribed = matchesAny(needed);
     this.#isOverheard = matchesAny(others);
     // The library's own limit stops counting at the first bytes of an answer, even an incomplete one.
@@ -149,9 +149,9 @@ export class MqttSession {
     client.on('connect', (connack) => this.#onConnack(connack));
     client.on('message', (topic, payload, packet) => {
       if (this.#isRedelivery(packet)) return;
-      const message = messageOf(topic, payload, packet, this.#pings.sentAfter, this.#stored.mayBeStored);
-      this.#stored.received(message);
-      this.#readTest.received(topic);
+      const message = messageOf(topic, payload, packet, this.#pings.sentAfter, this.stored.mayBeStored);
+      this.stored.received(message);
+      this.readTest.received(topic);
       this.#onMessage(message);
     });
     client.on('disconnect', (packet) => {
@@ -174,22 +174,9 @@ export class MqttSession {
     return this.#largestPacket;
   }
 
-  get areStoredUnmarked(): boolean {
-    return this.#stored.areUnmarked;
-  }
-
-  get isReadingDenied(): boolean {
-    return this.#readTest.isDenied;
-  }
-
   /** Whether the broker sends this bridge the messages that it publishes at the topic. */
   isEchoed(topic: string): boolean {
     return this.#isEchoed(topic);
-  }
-
-  /** Whether the broker has accepted this bridge's state, which replaces the state or will of an earlier connection. */
-  get hasOwnState(): boolean {
-    return this.#stored.hasOwnState;
   }
 
   /** The needed subscriptions that the broker refuses, with the reason; null if it refuses none of them. */
@@ -215,7 +202,7 @@ export class MqttSession {
     }
     const properties = correlationData && this.version === 5 ? { properties: { correlationData } } : {};
     await this.#queue.publish(topic, payload, bytes, { qos: 1, retain, ...properties });
-    if (retain) this.#stored.stored(topic);
+    if (retain) this.stored.stored(topic);
   }
 
   /**
@@ -246,7 +233,7 @@ export class MqttSession {
       };
       if (filters.length === 0) return settle(noneRefused);
       this.#client.once('close', onClose);
-      const answered = this.#stored.subscribing();
+      const answered = this.stored.subscribing();
       this.#client.subscribe(map, (error, _subscriptions, packet) => {
         const refused = error ? refusedFilters(filters, codesOf(packet), error) : noneRefused;
         answered(refused.filters.length < filters.length);
@@ -370,7 +357,7 @@ export class MqttSession {
     this.#setRefused(refused);
     this.#listener.connected();
     for (const message of this.#early.splice(0)) this.#listener.message(message);
-    this.#readTest.start();
+    this.readTest.start();
   }
 
   #setRefused(refused: RefusedFilters, times = 1): void {
@@ -457,7 +444,7 @@ export class MqttSession {
     this.#cancelGreeting();
     this.#cancelRetry();
     this.#pings.stop();
-    this.#readTest.stop();
+    this.readTest.stop();
     this.#unansweredBytes = this.#queue?.close() ?? 0;
     // The library's end() fails after invalid packets, so the socket is destroyed instead.
     this.#client.stream.destroy();

@@ -43,10 +43,12 @@ export class StoredMessages {
     return this.#isOver(this.#subscribedAt) ? null : 'unproven';
   }
 
+  /** Whether the broker sends stored messages without the retain flag, so that an old command looks like a new one. */
   get areUnmarked(): boolean {
     return !this.#areMarked && this.#unmarkedAt !== null && this.#isOver(this.#unmarkedAt);
   }
 
+  /** Whether the broker has accepted this bridge's state, which replaces the state or will of an earlier connection. */
   get hasOwnState(): boolean {
     return this.#hasOwnState;
   }

@@ -153,28 +153,22 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
   const valveCards = (valve: DiscoveredDevice): readonly object[] => [
     heading(valve.name, 'mdi:pipe-valve'),
     ...(isNameless(valve) ? [{ type: 'markdown', content: words.unknownIds, ...wholeLine }] : []),
-    ...['binary_sensor_valve_problem', 'binary_sensor_command_failed'].flatMap((component) =>
-      cards(valve, [component], (entity, name) =>
-        only([is(entity, 'on')], { ...tile(entity, name), ...wholeLine }),
-      ),
+    ...cards(valve, ['binary_sensor_valve_problem', 'binary_sensor_command_failed'], (entity, name) =>
+      only([is(entity, 'on')], { ...tile(entity, name), ...wholeLine }),
     ),
-    ...cards(valve, ['valve_valve'], (entity, name) => ({ ...tile(entity, name), ...wholeLine })),
-    ...cards(valve, ['valve_valve'], (entity) =>
+    ...cards(valve, ['valve_valve'], (entity, name) => [
+      { ...tile(entity, name), ...wholeLine },
       only([is(entity, 'unavailable')], { type: 'markdown', content: words.byHand, ...wholeLine }),
-    ),
-    // A valve whose position is not known can be closed.
-    ...cards(valve, ['valve_valve'], (entity) =>
+      // A valve whose position is not known can be closed.
       only(
         [isNot(entity, ['closed', 'closing', 'unavailable'])],
         button(entity, words.close, 'mdi:valve-closed', 'valve.close_valve', valve.name),
       ),
-    ),
-    ...cards(valve, ['valve_valve'], (entity) =>
       only(
         [is(entity, 'closed')],
         button(entity, words.open, 'mdi:valve-open', 'valve.open_valve', valve.name),
       ),
-    ),
+    ]),
     ...withoutHoles(cards(valve, valveTiles, tile)),
   ];
 

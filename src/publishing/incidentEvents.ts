@@ -71,12 +71,10 @@ export class IncidentEvents {
     this.#parts = parts;
     const { store, poller, connection, publisher, statusTopic, clock } = parts;
     this.#createdAt = clock.monotonic();
-    store
-      .on('device', () => this.#wake())
-      .on('incident', (event) => {
-        this.#handle(event);
-        this.#wake();
-      });
+    store.on('incident', (event) => {
+      this.#handle(event);
+      this.#wake();
+    });
     const awaitBirth = (ms: number) => {
       this.#awaitedUntil = Math.max(this.#awaitedUntil, clock.monotonic() + ms);
     };
