@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { hourly, startBridge } from '../support/bridge.ts';
-import { runBuilt } from '../support/callProgram.ts';
+import { runBuilt, runProgram } from '../support/callProgram.ts';
 import { httpRequest } from '../support/httpRequest.ts';
 import { freePort } from '../support/ports.ts';
 
@@ -14,7 +14,7 @@ const { config } = bridge;
 
 /** What the command prints, and what the status page gives. */
 const bothTexts = async () => {
-  const { stdout } = await runBuilt(['dashboard'], { config });
+  const { stdout } = await runProgram(['dashboard'], { config });
   return [stdout, (await httpRequest(`${await bridge.httpUrl()}/dashboard.yaml`)).text];
 };
 

@@ -10,8 +10,7 @@ const bridge = await startBridge({
   config: { schedules: hourly },
 });
 afterAll(() => bridge.close());
-const { cloud, mqtt } = bridge;
-const { world } = cloud;
+const { world } = bridge.cloud;
 const [sonic_id = '', other = ''] = world.sonics.ids;
 const [property_id = ''] = world.properties.ids;
 const [signal_id = ''] = world.signals.ids;
@@ -52,32 +51,6 @@ describe('a request', () => {
     await bridge.untilJson(`property/${property_id}/homeassistant`, (states) => states.push === 'ON');
     expect(bridge.outcomes().at(-1)).toMatchObject({ status: 'ok', reason: null, http_status: 200 });
   });
-
-  it('for a valve moves it, shows it moving, and is confirmed by reading it', async () => {
-    const from = mqtt.messages.length;
-    const close = { params: { sonic_id }, body: { action: 'close' } };
-    expect(await bridge.request('command_valve', close)).toMatchObject({ status: 'ok' });
-    await bridge.untilJson(`sonic/${sonic_id}`, (record) => record.valve === 'closed');
-    const shown = mqtt.messages.slice(from).filter(({ topic }) => topic === `sonic2mqtt/sonic/${sonic_id}`);
-    expect([...new Set(shown.map(({ text }) => JSON.parse(text).valve))]).toEqual(['closing', 'closed']);
-    expect(bridge.sent('command_valve')).toHaveLength(1);
-  });
-
-  it.each([
-    ['sign_out', {}],
-    ['create_property', sampleCall('create_property')],
-  ] as const)(
-    'for %s is not permitted and not sent',
-    async (operation, { operation: _, ...parts }: object & { operation?: string }) => {
-      const before = cloud.requests.count();
-      const { error } = await bridge.request(operation, parts);
-      expect(error).toMatchObject({ code: 'not_permitted', http_status: null });
-      expect(bridge.outcomes(`bridge/request/${operation}`)).toMatchObject([
-        { status: 'refused', reason: error?.message },
-      ]);
-      expect(cloud.requests.count()).toBe(before);
-    },
-  );
 
   it('is answered at QoS 1 and not retained', async () => {
     const answers = await watchTopics(bridge.broker.url, 'sonic2mqtt/bridge/response/#', { qos: 1 });
