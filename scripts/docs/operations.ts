@@ -1,4 +1,4 @@
-import { type Field, type Fields, fieldsOf } from '../../src/cloud/fields.ts';
+import { type Field, fieldsOf } from '../../src/cloud/fields.ts';
 import {
   type Call,
   type OperationName,
@@ -236,7 +236,7 @@ function takenBy(name: OperationName, members: readonly OperationName[]): string
 }
 
 /** The fields, those that take the same together, required ones first. */
-function fieldWords({ fields, isOpen }: Fields): string {
+function fieldWords({ fields, isOpen }: ReturnType<typeof fieldsOf>): string {
   const byTaking = new Map<string, string[]>();
   const inOrder = fields.toSorted((left, right) => Number(right.isRequired) - Number(left.isRequired));
   for (const field of inOrder) {

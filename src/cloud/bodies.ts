@@ -50,7 +50,6 @@ export const bodies = {
   refreshToken: some({ refresh_token: text }),
 
   openAction: someAndMore({ action: text }),
-  newProperty: someAndMore({ name: text }),
   customerProperty: someAndMore({ name: text }),
   configuration: someAndMore({ leak_protection_enabled: flag }),
   user: someAndMore({ first_name: text, last_name: text }),

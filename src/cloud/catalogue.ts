@@ -7,8 +7,6 @@ import { kinds } from './fields.ts';
 /** What MQTT must be allowed to change (the option `control`) before an operation may be called. */
 export type Control = 'valves' | 'incidents' | 'pressure_tests' | 'settings' | 'account';
 
-type Refreshes = 'properties' | 'signals' | 'sonics' | 'incidents';
-
 /** What the reply to a change holds: the record as it is now, the setting that no poll shows, or the job of a test. */
 type Returns =
   | 'incident'
@@ -37,7 +35,6 @@ export type Reply<T> =
   | { readonly kind: 'page'; readonly decode: Decoder<T> }
   | { readonly kind: 'acknowledgement'; readonly decode: Decoder<T> };
 
-/** All that is known of an operation of the cloud. */
 export interface OperationRow<Path extends string, T> {
   /** The number in the interface document; null if it has none. */
   readonly number: number | null;
@@ -52,7 +49,7 @@ export interface OperationRow<Path extends string, T> {
   /** All of these must be allowed; absent if the operation changes nothing. */
   readonly control?: readonly Control[];
   /** The poll that shows the change. Absent if no poll does, and for valve commands: their confirmation does. */
-  readonly refreshes?: Refreshes;
+  readonly refreshes?: 'properties' | 'signals' | 'sonics' | 'incidents';
   /** What the store takes from the reply to a change; absent if nothing. */
   readonly returns?: Returns;
   /** The session operations manage the token themselves and are never callable through MQTT. */
@@ -208,7 +205,7 @@ export const catalogue = {
   create_property: row(23, 'POST /iot-core/customer_app/properties', record(customerProperty), {
     ...assumed,
     ...forAccount,
-    body: bodies.newProperty,
+    body: bodies.customerProperty,
     refreshes: 'properties',
   }),
   update_customer_property: row(

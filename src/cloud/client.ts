@@ -12,7 +12,6 @@ import {
   type RecordOf,
 } from './operations.ts';
 import { encodeCall } from './request.ts';
-import type { RequestTotals } from './requestCounter.ts';
 import { type CallOptions, type PipelineOptions, RequestPipeline } from './requestPipeline.ts';
 import type { GoodAnswer, Page } from './response.ts';
 import type { SessionState } from './session.ts';
@@ -131,7 +130,6 @@ export class CloudClient {
     return this.#pipeline.missingRoutes.mayBeMissing(name);
   }
 
-  /** A caller need not make more requests at a time. */
   get maxConcurrency(): number {
     return this.#options.maxConcurrency;
   }
@@ -152,7 +150,7 @@ export class CloudClient {
     };
   }
 
-  get requestTotals(): RequestTotals {
+  get requestTotals(): Readonly<RequestPipeline['counter']['totals']> {
     return this.#pipeline.counter.totals;
   }
 

@@ -5,7 +5,6 @@ import type { Way } from './networkErrors.ts';
 
 export interface Connections {
   readonly dispatcher: Dispatcher;
-  /** Resets all of them. */
   readonly reset: () => void;
 }
 
@@ -30,7 +29,6 @@ function reset(sockets: Iterable<Socket>): void {
 // Whatever ends the process, after an error too: no change is left to the kernel.
 process.on('exit', () => reset(allSockets));
 
-/** At most so many connections. */
 export function connectionsTo({ url, proxy }: Way, count: number, connectTimeoutMs: number): Connections {
   const sockets = new Set<Socket>();
   // Set here, so that no environment variable can switch it off.

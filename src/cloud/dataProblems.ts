@@ -7,12 +7,7 @@ export interface DataProblem {
   readonly message: string;
 }
 
-/** Collects the oddities in the answers to one question: an operation with its parameters. */
-export interface ProblemCollector {
-  report(level: DataProblem['level'], notice: string): void;
-  /** Call this once all answers are there. Oddities of the last time that were not reported again are forgotten. */
-  end(): void;
-}
+export type ProblemCollector = ReturnType<DataProblems['collect']>;
 
 const maxLogged = 200;
 const maxShown = 20;
@@ -28,18 +23,29 @@ export class DataProblems {
     this.#log = log;
   }
 
-  collect(operation: OperationName, params: unknown): ProblemCollector {
+  /**
+   * Collects the oddities in the answers to one question: an operation with its parameters. Call `end` once all answers are
+   * there. Oddities of the last time that were not reported again are forgotten.
+   */
+  collect(operation: OperationName, params: unknown) {
     const question = `${operation} ${JSON.stringify(params)}`;
     const heard = new Map<string, DataProblem>();
     const keep = (problems: ReadonlyMap<string, DataProblem>) => {
       this.#byQuestion.delete(question);
       if (problems.size > 0) this.#byQuestion.set(question, problems);
     };
-    const report: ProblemCollector['report'] = (level, notice) => {
+    const report = (level: DataProblem['level'], notice: string) => {
       const message = `${operation}: ${notice}`;
       if (heard.size < maxShown) heard.set(message, { level, message });
       keep(new Map([...(this.#byQuestion.get(question) ?? []), ...heard]));
-      this.#logOnce(level, message);
+      if (this.#logged.has(message) || this.#logged.size >= maxLogged) return;
+      this.#logged.add(message);
+      this.#log[level](`Unexpected data from the cloud: ${message}`);
+      if (this.#logged.size === maxLogged) {
+        this.#log.warn(
+          `More than ${maxLogged} kinds of unexpected data from the cloud. Further ones are not logged`,
+        );
+      }
     };
     return { report, end: () => keep(heard) };
   }
@@ -47,16 +53,5 @@ export class DataProblems {
   latest(): readonly DataProblem[] {
     const distinct = new Map([...this.#byQuestion.values()].flatMap((problems) => [...problems]));
     return [...distinct.values()].slice(-maxShown);
-  }
-
-  #logOnce(level: DataProblem['level'], message: string): void {
-    if (this.#logged.has(message) || this.#logged.size >= maxLogged) return;
-    this.#logged.add(message);
-    this.#log[level](`Unexpected data from the cloud: ${message}`);
-    const isLast = this.#logged.size === maxLogged;
-    if (isLast)
-      this.#log.warn(
-        `More than ${maxLogged} kinds of unexpected data from the cloud. Further ones are not logged`,
-      );
   }
 }

@@ -240,18 +240,13 @@ const isEmpty = (held: unknown) => Object.keys(Object(held)).length === 0;
 /** Notices about values that are kept although they are unknown words, or too long to show. */
 function oddities(record: object, { words = {}, isSecret }: Rules): string[] {
   if (isSecret) return [];
-  const texts = Object.entries(record).filter(
-    (field): field is [string, string] => typeof field[1] === 'string',
-  );
-  const long = texts.filter(([, value]) => value.length > longestText);
-  const unknown = Object.entries(words).flatMap(([field, known]) => {
-    const value = texts.find(([name]) => name === field)?.[1];
-    return value === undefined || knownWord(known, value) !== null ? [] : [{ field, value }];
+  return Object.entries(record).flatMap(([field, value]: [string, unknown]) => {
+    if (typeof value !== 'string') return [];
+    if (value.length > longestText) return [`${field} has ${value.length} characters`];
+    const known = Object.hasOwn(words, field) ? words[field] : undefined;
+    if (known === undefined || knownWord(known, value) !== null) return [];
+    return [`unknown value of ${field}: ${quoted(value)}`];
   });
-  return [
-    ...long.map(([field, value]) => `${field} has ${value.length} characters`),
-    ...unknown.map(({ field, value }) => `unknown value of ${field}: ${quoted(value)}`),
-  ];
 }
 
 /** The value as shown to people. It is never cut, because half a secret could not be recognised and hidden. */

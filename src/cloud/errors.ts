@@ -10,14 +10,12 @@ export type CloudErrorKind =
   | 'unsupported' // The route is switched off, or the cloud does not have it.
   | 'invalid'; // The call itself is wrong and was not sent.
 
-/** What is known of a failure beyond its kind and message. */
 export interface CloudErrorDetails {
   readonly status?: number | undefined;
   /** How long the cloud requests to wait, in ms. */
   readonly retryAfterMs?: number | undefined;
   /** False only if the cloud clearly did not act. The default is true, except for calls that are never sent. */
   readonly mayHaveActed?: boolean | undefined;
-  /** Whether the deadline ended the call. */
   readonly timedOut?: boolean | undefined;
   /** Whether the answer is JSON. If it is, it comes from the cloud itself and not from a proxy. */
   readonly isJson?: boolean | undefined;

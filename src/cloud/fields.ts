@@ -11,12 +11,6 @@ export interface Field {
   readonly choices: readonly string[] | null;
 }
 
-export interface Fields {
-  readonly fields: readonly Field[];
-  /** Whether it also takes fields that are not listed. */
-  readonly isOpen: boolean;
-}
-
 /** A fault in a call: where it is, and a message that follows the name of the parameter or field. */
 export interface CallFault {
   readonly place: 'params' | 'query' | 'body';
@@ -42,10 +36,11 @@ export function all<Name extends string, Schema>(
   return Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>;
 }
 
-export function fieldsOf(schema: z.ZodType | undefined): Fields {
+/** `isOpen`: whether it also takes fields that are not listed. */
+export function fieldsOf(schema: z.ZodType | undefined) {
   if (!schema) return { fields: [], isOpen: false };
   const { properties = {}, required = [], additionalProperties } = z.toJSONSchema(schema, { io: 'input' });
-  const fields = Object.entries(properties).map(([name, property]) => {
+  const fields = Object.entries(properties).map(([name, property]): Field => {
     const known = property as { readonly description?: string; readonly enum?: readonly string[] };
     const choices = known.enum ?? null;
     const takes = known.description ?? (choices ? `one of ${choices.join(', ')}` : 'text');

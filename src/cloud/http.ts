@@ -13,8 +13,9 @@ import type { HttpRequest } from './request.ts';
 export interface HttpOptions {
   /** Origin and path prefix; a trailing slash makes no difference. */
   readonly baseUrl: string;
-  readonly maxConnections: number;
-  readonly connectTimeoutMs: number;
+  /** The number of connections that reads share. */
+  readonly maxConcurrency: number;
+  readonly requestTimeoutMs: number;
   /** The proxy on the way; none unless given. */
   readonly proxy?: URL | null | undefined;
   readonly clock: Clock;
@@ -47,7 +48,7 @@ export class Http {
     this.#options = options;
     this.#way = { url: new URL(options.baseUrl), proxy: options.proxy ?? null };
     this.#pathPrefix = this.#way.url.pathname.replace(/\/+$/, '');
-    this.#shared = connectionsTo(this.#way, options.maxConnections, options.connectTimeoutMs);
+    this.#shared = connectionsTo(this.#way, options.maxConcurrency, options.requestTimeoutMs);
   }
 
   /**
@@ -65,7 +66,7 @@ export class Http {
     const exchange = (way: Dispatcher) => this.#exchange(way, request, token, signal, gate);
     if (dispatcher) return exchange(dispatcher);
     if (!request.isChange) return exchange(this.#shared.dispatcher);
-    const own = connectionsTo(this.#way, 1, this.#options.connectTimeoutMs);
+    const own = connectionsTo(this.#way, 1, this.#options.requestTimeoutMs);
     const { reset } = own;
     this.#ofChanges.add(own);
     signal.addEventListener('abort', reset);
@@ -78,7 +79,6 @@ export class Http {
     }
   }
 
-  /** Ends everything that is under way, within milliseconds. */
   async close(): Promise<void> {
     const all = [this.#shared, ...this.#ofChanges];
     // The dispatchers would wait for connections that are still being opened.

@@ -11,12 +11,10 @@ export interface Way {
   readonly proxy: URL | null;
 }
 
-/** The other end, for people. */
 export function otherEndOf({ url, proxy }: Way): string {
   return proxy ? `${url.host} through the proxy ${proxy.host}` : url.host;
 }
 
-/** Describes a failure of the network: DNS, refused, TLS, timeout or a broken connection. */
 export function describeFailure(error: unknown, way: Way, wasSent: boolean, operation = ''): CloudError {
   const { url, proxy } = way;
   // With a proxy, TCP connects to the proxy, so DNS and TCP errors are about the proxy.
@@ -29,7 +27,7 @@ export function describeFailure(error: unknown, way: Way, wasSent: boolean, oper
   if (connectionTimeout.has(code)) {
     return failed(`timeout: no connection to ${otherEndOf(way)}`, { timedOut: true, key: noAnswer });
   }
-  if (brokenConnection.has(code)) {
+  if (brokenConnection.test(code)) {
     return failed(`the connection to ${otherEndOf(way)} broke before the answer was complete`, {
       key: noAnswer,
     });
@@ -52,13 +50,7 @@ export function describeFailure(error: unknown, way: Way, wasSent: boolean, oper
   return failed(`no answer from ${otherEndOf(way)}: ${said}`);
 }
 
-// The connect timeout is also the time in which a proxy must connect to the cloud. undici reports that as a headers
-// timeout.
+// A proxy that does not reach the cloud within the connect timeout is a headers timeout for undici.
 const connectionTimeout = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'ETIMEDOUT']);
 
-const brokenConnection = new Set([
-  'ECONNRESET',
-  'EPIPE',
-  'UND_ERR_SOCKET',
-  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
-]);
+const brokenConnection = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/;

@@ -28,7 +28,6 @@ type PartOf<Name extends OperationName, Part extends 'query' | 'body'> =
 export type QueryOf<Name extends OperationName> = PartOf<Name, 'query'>;
 export type BodyOf<Name extends OperationName> = PartOf<Name, 'body'>;
 
-/** The fields that the bodies of these operations name. */
 export type BodyField<Name extends OperationName> = {
   [Each in Name]: Operations[Each] extends { readonly body: { readonly shape: infer Fields } }
     ? keyof Fields & string

@@ -29,7 +29,6 @@ export class RateLimits {
     this.#log = log;
   }
 
-  /** Takes how long an answer requests to wait. */
   record(name: OperationName, response: HttpResponse): void {
     const asked = retryAfterOf(response, this.#clock.now());
     const ms = asked ?? (response.status === 429 ? defaultPauseMs : 0);

@@ -1,12 +1,5 @@
 import type { Clock } from '../base/clock.ts';
 
-export interface RequestTotals {
-  /** The number of answers by the first digit of their status, such as `2xx`; `none` for requests without an answer. */
-  readonly byStatus: Readonly<Record<string, number>>;
-  /** The sum of all requests' durations in ms, from sending to the answer or the failure. */
-  readonly ms: number;
-}
-
 const minutesPerHour = 60;
 
 /** The mean duration is that of about so many requests. */
@@ -20,6 +13,10 @@ export class RequestCounter {
   readonly #clock: Clock;
   /** By minute of the monotonic clock. */
   readonly #sent = new Map<number, number>();
+  /**
+   * The number of answers by the first digit of their status, such as `2xx`, or `none` for requests without an answer; and
+   * the sum of their durations in ms.
+   */
   readonly totals: { readonly byStatus: Record<string, number>; ms: number } = { byStatus: {}, ms: 0 };
   #meanMs = 0;
   #count = 0;
@@ -61,12 +58,10 @@ export class RequestCounter {
     return this.#meanMs;
   }
 
-  /** The cloud's time in ms since 1970; this machine's time until the first answer. */
   get cloudNow(): number {
     return this.#cloudOffsetMs === null ? this.#clock.now() : this.#clock.monotonic() + this.#cloudOffsetMs;
   }
 
-  /** How far this machine's clock is ahead of the cloud's, in ms; 0 if by less than a minute. */
   get aheadMs(): number {
     const aheadMs = this.#clock.now() - this.cloudNow;
     return Math.abs(aheadMs) < minAheadMs ? 0 : aheadMs;

@@ -15,11 +15,7 @@ import { checkStatus, type GoodAnswer, readAnswer } from './response.ts';
 import { retryWaitMs } from './retry.ts';
 import { Session, type SessionOptions } from './session.ts';
 
-export interface PipelineOptions
-  extends Omit<SessionOptions, 'send'>,
-    Omit<HttpOptions, 'maxConnections' | 'connectTimeoutMs'> {
-  readonly requestTimeoutMs: number;
-  readonly maxConcurrency: number;
+export interface PipelineOptions extends Omit<SessionOptions, 'send'>, HttpOptions {
   readonly maxRequestsPerMinute: number;
   readonly routes: RouteOverrides;
 }
@@ -83,10 +79,10 @@ export class RequestPipeline {
   readonly #vitalSentAt = new Map<string, number>();
 
   constructor(options: PipelineOptions) {
-    const { clock, log, maxConcurrency, requestTimeoutMs } = options;
+    const { clock, log } = options;
     this.#options = options;
     this.queue = new RequestQueue(options);
-    this.#http = new Http({ ...options, maxConnections: maxConcurrency, connectTimeoutMs: requestTimeoutMs });
+    this.#http = new Http(options);
     this.session = new Session({ ...options, send: (call, token) => this.#sendForSession(call, token) });
     this.rateLimits = new RateLimits(clock, log);
     this.counter = new RequestCounter(clock);
@@ -97,7 +93,6 @@ export class RequestPipeline {
     return this.#closing.signal.aborted;
   }
 
-  /** Ends everything that is under way, within milliseconds; stays signed in. */
   async close(): Promise<void> {
     this.session.stop();
     this.#closing.abort(new GivenUp('the client is closed', false));

@@ -97,11 +97,6 @@ export class RequestQueue {
     });
   }
 
-  /** How long the budget delays the next poll of a device, in ms; 0 if it does not. */
-  pollWaitMs(): number {
-    return this.#waitMs('device');
-  }
-
   /** Whether commands have used up the budget and their excess. Then a command that can wait should wait. */
   isUsedUp(): boolean {
     this.#forgetOld();
@@ -135,7 +130,7 @@ export class RequestQueue {
     const priority = this.#next('list') && !isTurnOfDevice ? 'list' : 'device';
     const poll = this.#next(priority);
     // In its turn, a device may use the share of the lists.
-    const waitMs = poll ? this.#waitMs(isTurnOfDevice ? 'list' : priority) : Number.POSITIVE_INFINITY;
+    const waitMs = poll ? this.pollWaitMs(isTurnOfDevice ? 'list' : priority) : Number.POSITIVE_INFINITY;
     if (poll && waitMs <= 0) {
       this.#listsInARow = priority === 'list' ? this.#listsInARow + 1 : 0;
       this.#polledAt.push(now);
@@ -163,8 +158,8 @@ export class RequestQueue {
     return isLeftFree && command + list + device < limit;
   }
 
-  /** How long a poll must wait until its share of the budget allows one more within a minute, in ms. */
-  #waitMs(priority: 'list' | 'device'): number {
+  /** How long a poll must wait until its share of the budget allows one more within a minute, in ms; 0 if it need not. */
+  pollWaitMs(priority: 'list' | 'device' = 'device'): number {
     this.#forgetOld();
     const { clock, maxRequestsPerMinute: budget } = this.#options;
     const sentAt = this.#polledAt.at(-(priority === 'list' ? budget : Math.ceil(budget * deviceShare)));

@@ -179,24 +179,16 @@ function messagesIn(said: unknown): string[] {
   const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(said));
   const plain = messageKeys.map((key) => messagesIn(fields.get(key))).find(({ length }) => length > 0) ?? [];
   const errors = fields.get('errors');
-  if (typeof errors !== 'object' || errors === null || Array.isArray(errors)) {
-    return [...plain, ...messagesIn(errors)];
-  }
-  const ofField = ([field, each]: [string, unknown]) =>
-    messagesIn(each).map((message) => `${field}: ${message}`);
-  return [...plain, ...Object.entries(errors).flatMap(ofField)];
-}
-
-interface Json {
-  readonly text: string;
-  readonly value: unknown;
+  if (Object(errors) !== errors || Array.isArray(errors)) return [...plain, ...messagesIn(errors)];
+  const ofField = ([field, each]: [string, unknown]) => messagesIn(each).map((text) => `${field}: ${text}`);
+  return [...plain, ...Object.entries(Object(errors)).flatMap(ofField)];
 }
 
 /**
  * Reads a JSON text, with whole characters only and without secrets; undefined if it is not JSON. Home Assistant
  * rejects JSON with half of a surrogate pair, which only an escape can be. An escape can also hide a secret.
  */
-function parseJson(text: string, hide = (each: string) => each): Json | undefined {
+function parseJson(text: string, hide = (each: string) => each) {
   try {
     const value: unknown = JSON.parse(text);
     const hasSecret = hide(text) !== text;

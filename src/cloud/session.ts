@@ -9,13 +9,7 @@ import { singleFlight } from '../base/singleFlight.ts';
 import { isToken, type SessionReply } from './decoders.ts';
 import { CloudError } from './errors.ts';
 import type { Call, OperationName } from './operations.ts';
-import {
-  automaticAttemptAt,
-  earliestAttemptAt,
-  type Rejections,
-  rejectionMessage,
-  withRejection,
-} from './signInLimits.ts';
+import * as limits from './signInLimits.ts';
 
 export interface StoredSession {
   readonly token: string;
@@ -54,6 +48,9 @@ const passwordCheckMs = 2_000;
 /** The wait between two renewals, for all callers, until a request has worked with the newest token. */
 const renewalBackoff: Backoff = { firstMs: 2_000, longestMs: 120_000 };
 
+/** How many renewals there were since a token last worked, until when the next one must wait, and why. */
+const noWait = { renewals: 0, until: Number.NEGATIVE_INFINITY, failure: null as CloudError | null };
+
 /** The token that all requests share. Two renewals never run at a time. */
 export class Session {
   readonly #options: SessionOptions;
@@ -66,11 +63,8 @@ export class Session {
   /** Operations that were answered 401 even with a new token. Their 401 says nothing about the session. */
   readonly #unauthorized = new Set<OperationName>();
   #renewEarlyFrom = Number.NEGATIVE_INFINITY;
-  /** How many renewals there were since a token last worked, until when the next one must wait, and why. */
-  #renewals = 0;
-  #waitsUntil = Number.NEGATIVE_INFINITY;
-  #failure: CloudError | null = null;
-  #rejections: Rejections | null = null;
+  #wait = noWait;
+  #rejections: limits.Rejections | null = null;
   #triedPassword: string | undefined;
   #isAttemptAsked = false;
   #cancelWatch = () => {};
@@ -93,14 +87,13 @@ export class Session {
     this.#cancelWatch();
   }
 
-  /** The current token; null if there is none. */
   get token(): string | null {
     return this.#stored?.token ?? null;
   }
 
   get state(): SessionState {
     if (!this.#rejections) return { status: this.#stored ? 'signed_in' : 'unknown', rejection: null };
-    const reason = rejectionMessage(this.#rejections.said);
+    const reason = limits.rejectionMessage(this.#rejections.said);
     const nextAttemptAt = this.#options.clock.now() + this.#attemptInMs(this.#rejections);
     return { status: 'rejected', rejection: { reason, nextAttemptAt } };
   }
@@ -142,13 +135,13 @@ export class Session {
     if (status >= 300 || token === null || token !== this.token) return;
     this.#unauthorized.delete(name);
     this.#isProven = true;
-    this.#endBackoff();
+    this.#wait = noWait;
   }
 
   adopt({ token_details: token }: SessionReply): void {
     this.#options.secrets.addToken(token);
     this.#isProven = false;
-    this.#failure = null;
+    this.#wait = { ...this.#wait, failure: null };
     this.#keep({ token, since: this.#options.clock.now() });
     this.#rejections = null;
     this.#cancelWatch();
@@ -156,7 +149,7 @@ export class Session {
 
   forget(): void {
     this.#keep(null);
-    this.#endBackoff();
+    this.#wait = noWait;
   }
 
   /** Lets the next call sign in at once after a rejection, within the hard limits. */
@@ -177,36 +170,29 @@ export class Session {
   }
 
   get #waitMs(): number {
-    return Math.max(0, this.#waitsUntil - this.#options.clock.monotonic());
-  }
-
-  #endBackoff(): void {
-    this.#renewals = 0;
-    this.#waitsUntil = Number.NEGATIVE_INFINITY;
-    this.#failure = null;
+    return Math.max(0, this.#wait.until - this.#options.clock.monotonic());
   }
 
   /** All callers share one back-off, because too many sign-ins can lock the account. */
   async #renewWhenAllowed(): Promise<void> {
-    const leftMs = this.#waitMs;
-    if (this.#failure !== null && leftMs > 0) {
-      const { kind, message, key, status } = this.#failure;
-      const details = { status, key, retryAfterMs: leftMs, mayHaveActed: false };
-      throw new CloudError(kind, 'sign_in', message, details);
+    const retryAfterMs = this.#waitMs;
+    if (this.#wait.failure !== null && retryAfterMs > 0) {
+      const { kind, message, key, status } = this.#wait.failure;
+      throw new CloudError(kind, 'sign_in', message, { status, key, retryAfterMs, mayHaveActed: false });
     }
-    let askedMs = 0;
+    let failure: CloudError | null = null;
     try {
       await this.#refreshOrSignIn();
     } catch (error) {
       // No back-off here: a rejected password has its own limits, and if the password cannot be read, nothing was sent.
       if (!(error instanceof CloudError) || error.kind === 'auth') throw error;
-      this.#failure = error;
-      askedMs = error.retryAfterMs ?? 0;
+      failure = error;
       throw error;
     } finally {
-      this.#renewals += 1;
-      const waitMs = backoffMs(renewalBackoff, this.#renewals, this.#options.random);
-      this.#waitsUntil = this.#options.clock.monotonic() + Math.max(askedMs, waitMs);
+      const { clock, random } = this.#options;
+      const renewals = this.#wait.renewals + 1;
+      const waitMs = Math.max(failure?.retryAfterMs ?? 0, backoffMs(renewalBackoff, renewals, random));
+      this.#wait = { renewals, until: clock.monotonic() + waitMs, failure };
     }
   }
 
@@ -249,7 +235,7 @@ export class Session {
     // After a rejection, an attempt counts even if its answer was lost.
     if (isRejected || (this.#rejections && cause.mayHaveActed)) {
       const said = isRejected ? cause.said : this.#rejections?.said;
-      this.#rejections = withRejection(this.#rejections, at, said);
+      this.#rejections = limits.withRejection(this.#rejections, at, said);
       this.#isAttemptAsked = false;
     }
     if (this.#rejections) this.#watchPassword();
@@ -262,14 +248,16 @@ export class Session {
   }
 
   /** The wait before the next sign-in after rejections, in ms. */
-  #attemptInMs(rejections: Rejections): number {
-    const at = this.#isAttemptAsked ? earliestAttemptAt(rejections) : automaticAttemptAt(rejections);
+  #attemptInMs(rejections: limits.Rejections): number {
+    const at = this.#isAttemptAsked
+      ? limits.earliestAttemptAt(rejections)
+      : limits.automaticAttemptAt(rejections);
     return Math.max(0, at - this.#options.clock.monotonic());
   }
 
-  #authError(rejections: Rejections, status?: number): CloudError {
+  #authError(rejections: limits.Rejections, status?: number): CloudError {
     const { said } = rejections;
-    const key = rejectionMessage(said, status);
+    const key = limits.rejectionMessage(said, status);
     const next = `Next attempt in ${describeDuration(this.#attemptInMs(rejections))}, or when the password file changes`;
     const message = this.#options.onPasswordChange ? joinSentences([key, next]) : key;
     return new CloudError('auth', 'sign_in', message, { status, key, said, mayHaveActed: false });
@@ -291,7 +279,7 @@ export class Session {
     if (this.#isStopped || !onPasswordChange) return;
     this.#cancelWatch = this.#options.clock.after(passwordCheckMs, () => {
       const isAllowed =
-        this.#rejections && earliestAttemptAt(this.#rejections) <= this.#options.clock.monotonic();
+        this.#rejections && limits.earliestAttemptAt(this.#rejections) <= this.#options.clock.monotonic();
       if (!isAllowed || !this.#isPasswordChanged()) {
         this.#watchPassword();
         return;

@@ -12,11 +12,6 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
     'http: { webhook: { secret: &MSy8 } }',
     'http.webhook.secret (line 3): a value that begins with & must be in quotes',
   ],
-  [
-    'a value of which YAML takes the beginning for a mark',
-    'http:\n  webhook:\n    secret: &MSy8 and more',
-    'http.webhook.secret (line 5): a value that begins with & must be in quotes',
-  ],
   ['an unknown section', 'mqqt: {}', 'mqqt (line 3): unknown key. Did you mean mqtt?'],
   [
     'a key in the wrong section',
@@ -28,7 +23,6 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
     'http: { port: 8099 }',
     'http.port (line 3): unknown key',
   ],
-  ['a key of many sections', 'log: { username: 3 }', 'log.username (line 3): unknown key'],
   [
     'an address of no port',
     'http: { listen: "a:99999" }',
@@ -51,11 +45,6 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
     'stale_after (line 3): must be a duration such as 500ms, 30s, 5m or 1h. Got 60',
   ],
   [
-    'a duration of another kind',
-    'stale_after: true',
-    'stale_after (line 3): must be a duration such as 500ms, 30s, 5m or 1h. Got true',
-  ],
-  [
     'a duration that is too short',
     'valve: { confirm_interval: 1ms }',
     'valve.confirm_interval (line 3): must be from 100ms to 576h. Got "1ms"',
@@ -76,11 +65,6 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
     'schedules.usage (line 3): must be a duration such as 30s or a cron expression of 5 or 6 fields. Got "61 * * * *"',
   ],
   [
-    'a schedule without pause',
-    'schedules: { usage: 0s }',
-    'schedules.usage (line 3): must be from 100ms to 576h. Got "0s"',
-  ],
-  [
     'an unknown time zone',
     'schedules: { timezone: Europe/Lundon }',
     'schedules.timezone (line 3): must be a time zone such as Europe/London or UTC. Got "Europe/Lundon"',
@@ -95,7 +79,6 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
     'filters: { properties: Home }',
     'filters.properties (line 3): must be a list, for example [a, b]. Got "Home"',
   ],
-  ['an unknown key without value', 'log:\n  levl:', 'log.levl (line 4): unknown key. Did you mean level?'],
   [
     'a key that runs into its value',
     'log: {level:x}',
@@ -110,11 +93,6 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
     'an address without port',
     'http: { listen: localhost }',
     'http.listen (line 3): must be host:port, for example 127.0.0.1:8099. Got "localhost"',
-  ],
-  [
-    'a port without address',
-    'http: { listen: 8099 }',
-    'http.listen (line 3): must be host:port, for example 127.0.0.1:8099. Got 8099',
   ],
   [
     'a name where an address must be',
@@ -149,11 +127,6 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
     'line 3: Missing closing "quote',
   ],
   [
-    'an open quote in a list',
-    "filters: { properties: [Home, 'Office] }\nlog:\n  level: info",
-    "line 3: Missing closing 'quote",
-  ],
-  [
     'a key without its colon',
     'log:\n  level info\n  format: json',
     'line 4: a key must be followed by a colon and a space',
@@ -173,11 +146,6 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
     'log:\n  level: info\n format: json',
     'line 5: All mapping items must start at the same column',
   ],
-  [
-    'a value that begins with @',
-    'data_dir: @x',
-    'line 3: Plain value cannot start with reserved character @',
-  ],
   ['a second document', '---\nlog: {}', 'line 3: a second document begins here. Remove the line ---'],
   [
     'an unknown tag',
@@ -190,7 +158,6 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
     'log.level (line 4): a value that begins with * must be in quotes',
   ],
   ['a list', '!- a\n- b', 'line 1: the file must hold sections such as cloud: and mqtt:'],
-  ['a sentence', '!hello', 'line 1: the file must hold sections such as cloud: and mqtt:'],
 ];
 
 const cloudFaults: readonly (readonly [fault: string, option: string, problem: string])[] = [

@@ -14,36 +14,6 @@ const readSonic = { operation: 'read_sonic', params: { sonic_id: 's-1' } } as co
 const readTelemetry = { operation: 'read_telemetry', params: { sonic_id: 's-1' } } as const;
 
 describe('a valve command', () => {
-  it.each([{ status: 503 }, { status: 500, text: '<html>' }, { fault: 'cut' as const }])(
-    'that is answered with %j is sent exactly once',
-    async (answer) => {
-      const { client, stub } = await startClient(() => answer, { session });
-      expect(await errorOf(client.call(closeValve))).toMatchObject({
-        kind: 'unavailable',
-        mayHaveActed: true,
-      });
-      expect(stub.requests).toHaveLength(1);
-    },
-  );
-
-  it('that is never answered fails within the deadline and is not sent again', async () => {
-    const { client, stub } = await startClient(() => ({ fault: 'hang' }), { session, requestTimeoutMs: 80 });
-    const startedAt = performance.now();
-    const error = await errorOf(client.call(closeValve));
-    expect(error).toMatchObject({ kind: 'unavailable', timedOut: true, mayHaveActed: true });
-    expect(error.message).toMatch(/^timeout: /);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
-    expect(stub.requests).toHaveLength(1);
-  });
-
-  it('is good with an empty body, with HTML and with a body that breaks off', async () => {
-    const answers = [{}, { text: '<html>' }, { text: '{"a"', fault: 'cutInBody' as const }];
-    for (const answer of answers) {
-      const { client } = await startClient(() => answer, { session });
-      await expect(client.call(closeValve)).resolves.toBeNull();
-    }
-  });
-
   it('is sent again after a 401 and after a 429: the cloud did not act', async () => {
     const answers = [{ status: 401 }, { status: 429 }, {}];
     const { client, stub } = await startClient(() => answers.shift(), { session });

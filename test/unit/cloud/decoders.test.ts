@@ -213,8 +213,8 @@ describe('the reader of an incident', () => {
     const odd = { ...incident, type: 'flood', severity: 'grave' };
     expect(readAs(read, odd)).toMatchObject({ type: 'flood', severity: 'grave' });
     expect(noticesOf(read, odd)).toEqual([
-      'unknown value of type: "flood"',
       'unknown value of severity: "grave"',
+      'unknown value of type: "flood"',
     ]);
   });
 

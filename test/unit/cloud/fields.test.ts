@@ -23,23 +23,6 @@ function faults(value: unknown, of: z.ZodType = schema): string[] {
 }
 
 describe('the fields of a schema', () => {
-  it('say in words what they take', () => {
-    const { fields, isOpen } = fieldsOf(schema);
-    expect(isOpen).toBe(false);
-    expect(fields.map(({ name, takes }) => [name, takes])).toEqual([
-      ['name', 'text'],
-      ['open', 'true or false'],
-      ['role', 'one of owner, guest'],
-      ['page', 'a whole number from 1'],
-      ['count', 'a whole number'],
-      ['lat', 'a number'],
-      ['at', 'a time HH:MM'],
-    ]);
-    expect(fields.filter(({ isRequired }) => isRequired).map(({ name }) => name)).toEqual(['name']);
-    expect(fields.find(({ name }) => name === 'role')?.choices).toEqual(['owner', 'guest']);
-    expect(fields.find(({ name }) => name === 'name')?.choices).toBeNull();
-  });
-
   it('say whether others are taken besides', () => {
     expect(fieldsOf(z.looseObject({ a: z.string() })).isOpen).toBe(true);
     expect(
@@ -56,26 +39,12 @@ describe('the fields of a schema', () => {
 
 describe('what is wrong with a value', () => {
   it('is one sentence for every field', () => {
-    const value = {
-      name: '',
-      open: 'yes',
-      role: 'owners',
-      page: 0,
-      count: 1.5,
-      lat: '1',
-      at: '1:00',
-    };
-    expect(faults(value)).toEqual([
+    expect(faults({ name: '', open: 'yes', role: 'owners', at: '1:00' })).toEqual([
       'name: must not be empty',
       'open: must be true or false',
       'role: must be one of owner, guest. Did you mean owner?',
-      'page: must be a whole number from 1',
-      'count: must be a whole number',
-      'lat: must be a number',
       'at: must be a time HH:MM',
     ]);
-    expect(faults({ name: 'x', role: '' })).toEqual(['role: must be one of owner, guest']);
-    expect(faults({ name: [] })).toEqual(['name: must be text']);
     expect(faults({})).toEqual(['name: is missing']);
   });
 

@@ -66,8 +66,8 @@ function reply(head: string, body = ''): string {
   return `HTTP/1.1 ${head}\r\n\r\n${body}`;
 }
 
-function connect(baseUrl: string, maxConnections = 2, connectTimeoutMs = 300): Http {
-  const http = new Http({ baseUrl, maxConnections, connectTimeoutMs, clock: systemClock });
+function connect(baseUrl: string, maxConcurrency = 2, requestTimeoutMs = 300): Http {
+  const http = new Http({ baseUrl, maxConcurrency, requestTimeoutMs, clock: systemClock });
   onTestFinished(() => http.close());
   return http;
 }

@@ -119,8 +119,8 @@ describe('an answer that shows a secret', () => {
     secrets.add('secret-password');
     await client.call(readSonic);
     expect(client.problems().map(({ message }) => message)).toEqual([
-      'read_sonic: unknown value of valve_state: "[hidden]"',
       'read_sonic: unknown value of battery: "[hidden]"',
+      'read_sonic: unknown value of valve_state: "[hidden]"',
     ]);
   });
 });
