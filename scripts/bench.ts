@@ -8,11 +8,12 @@ import { parseArgs } from 'node:util';
 import { type Figure, type Report, tableOf } from './bench/figures.ts';
 import type { Bench, Story } from './bench/stage.ts';
 import { command } from './bench/stories/command.ts';
+import { details } from './bench/stories/details.ts';
 import { idle, memory } from './bench/stories/home.ts';
 import { refresh } from './bench/stories/refresh.ts';
 import { distant, start } from './bench/stories/start.ts';
 
-const stories: readonly Story[] = [start, distant, refresh, command, idle, memory];
+const stories: readonly Story[] = [start, distant, refresh, details, command, idle, memory];
 const usualRuns = 5;
 const quickSize = 40;
 

@@ -36,6 +36,7 @@ const simulator = new Simulator({
 
 let noted: NotedRequest[] = [];
 let open = 0;
+let isWaterOn = false;
 const awaited = new Set<(request: NotedRequest) => void>();
 
 subscribe('http.server.request.start', (message) => {
@@ -71,6 +72,11 @@ const functions = {
     for (const id of world.sonics.ids) {
       world.changeSonic(id, { radio_rssi: world.sonics.get(id)?.radio_rssi === 150 ? 151 : 150 });
     }
+  },
+  /** Turns the water of every sonic on, or off. */
+  turnWater() {
+    isWaterOn = !isWaterOn;
+    for (const id of simulator.world.sonics.ids) simulator.world.runWater(id, isWaterOn);
   },
   /** When the next such request comes. */
   nextRequest: (method: string, path: string) =>

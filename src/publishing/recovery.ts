@@ -46,7 +46,7 @@ export class Recovery {
     for (let losses = 0; ; ) {
       if (!connection.isConnected) await once(connection, 'connected');
       try {
-        await this.#take((found) => readRetained(connection, filters, found, () => !isLost));
+        await this.#take((found) => readRetained(connection, filters, found, () => !isLost || this.#isFirst));
         return;
       } catch (error) {
         if (!connection.isConnected) losses += 1;
@@ -59,7 +59,7 @@ export class Recovery {
 
   /** Some brokers show retained messages only at exact topics: those of the records that the cloud lists. */
   async readListed(): Promise<void> {
-    if (!this.#isLost) return;
+    if (!this.#isLost || this.#isFirst) return;
     const { topics, connection, store, log } = this.#parts;
     const ids = (kind: 'sonic' | 'incident') => (this.#hasFound ? [] : store.ids(kind));
     const exact = [
@@ -72,6 +72,11 @@ export class Recovery {
     } catch (error) {
       log.debug(`Reading the retained messages of the listed devices: ${errorMessage(error)}`);
     }
+  }
+
+  /** Whether no earlier run has published anything: the broker has not stored the state of the bridge. */
+  get #isFirst(): boolean {
+    return this.#parts.connection.storedState === null;
   }
 
   get #isLost(): boolean {
