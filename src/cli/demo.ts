@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
@@ -15,8 +15,6 @@ import { brokerOptions, topicsOf } from '../partOptions.ts';
 import { objectIn } from '../publishing/retainedMessages.ts';
 import { demoCredentials, Simulator } from '../simulator/simulator.ts';
 import { leak, startStory } from '../simulator/story.ts';
-import { newKept, storedSections } from '../state/sections.ts';
-import { stateFileName } from '../state/stateFile.ts';
 import { aborted, type CommandContext, exitStatus } from './context.ts';
 import { tryPort } from './ports.ts';
 import { readKeys } from './terminal.ts';
@@ -40,9 +38,6 @@ export async function demo(
   const port = await freePort('port', wanted.port, usualPort);
   const httpPort = await freePort('http-port', wanted.httpPort, usualHttpPort);
   const directory = mkdtempSync(join(tmpdir(), 'sonic2mqtt-demo-'));
-  // Without it, the bridge would first wait for messages of earlier runs, which its own broker cannot have.
-  const nothingKept = JSON.stringify(storedSections(newKept(), false, systemClock));
-  writeFileSync(join(directory, stateFileName), nothingKept);
   try {
     const config = configSchema.parse({
       cloud: { base_url: simulator.url, ...demoCredentials },

@@ -26,7 +26,7 @@ import { messageCount } from './retainedMessages.ts';
 
 /**
  * What is published. `lists`: while the lists are read, only the messages about the bridge. `details`: also the
- * devices, but a discovery message waits for the details that decide about its entities. `running`: everything.
+ * devices, but discovery messages wait for the details that decide about entities. `running`: everything.
  * `stopped`: nothing new.
  */
 type PublishingPhase = 'lists' | 'details' | 'running' | 'stopped';
@@ -336,9 +336,10 @@ export class Publisher extends EventEmitter<PublisherEvents> {
 
   #publishDiscovery(plan: DiscoveryPlan, view: DeviceView): void {
     const { discovery } = this.#parts;
-    // Until it is known which entities the device has, the message of the last run stays.
-    const mustWait = this.#phase !== 'running' && discovery.hasEntities(plan.topic) && isUnread(view);
-    if (!mustWait) discovery.publish(plan, view);
+    // Before the details are read, entities would appear and vanish. Only the bridge's own device is announced at once,
+    // because it shows why the cloud cannot be read.
+    const isUrgent = view.kind === 'bridge' && !discovery.hasEntities(plan.topic);
+    if (this.#phase === 'running' || isUrgent) discovery.publish(plan, view);
   }
 
   // ---- what goes ----------------------------------------------------------------------------------------------
@@ -454,20 +455,4 @@ function unavailable(messages: readonly Message[]): readonly Message[] {
   const isAvailability = ({ topic }: Message) => topic.endsWith('/availability');
   const offline = messages.filter(isAvailability).map(({ topic }) => ({ topic, payload: 'offline' }));
   return [...offline, ...messages.filter((message) => !isAvailability(message))];
-}
-
-/** Whether details of the device were not read yet. Then it is unknown which entities it has. */
-function isUnread(view: DeviceView): boolean {
-  switch (view.kind) {
-    case 'property':
-      return view.settings === undefined || view.notifications === undefined;
-    case 'signal':
-      return view.hub === undefined;
-    case 'sonic':
-      return (
-        view.signal === 'unknown' || [view.telemetry, view.usage, view.pressureTests].includes(undefined)
-      );
-    case 'bridge':
-      return view.applianceCategories === undefined;
-  }
 }

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { connectAsync } from 'mqtt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { demoCredentials, Simulator } from '../../src/simulator/simulator.ts';
-import { quick, usedDataDir } from '../support/bridge.ts';
+import { quick } from '../support/bridge.ts';
 import { atTestEnd } from '../support/childProcess.ts';
 import { startGuardedMosquitto } from '../support/guardedMosquitto.ts';
 import { type Mosquitto, mosquittoAvailable } from '../support/mosquitto.ts';
 import { type MqttWatcher, watchTopics } from '../support/mqttWatcher.ts';
-import { type RunningProgram, startProgram } from '../support/program.ts';
+import { type RunningProgram, startProgram, temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const securityPage = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8');
@@ -63,7 +63,7 @@ describe.skipIf(!mosquittoAvailable())('with the access control that docs/securi
       mqtt: { url: broker.url, ...as('sonic2mqtt') },
       schedules: quick,
       valve: { confirm_interval: '100ms' },
-      data_dir: usedDataDir(),
+      data_dir: temporaryFolder(),
     };
     program = startProgram(['run'], { config });
     valve = `sonic2mqtt/sonic/${simulator.world.sonics.ids[0]}/valve/set`;
@@ -182,7 +182,7 @@ it.skipIf(!mosquittoAvailable()).each([
       cloud: { base_url: simulator.url, ...demoCredentials, max_requests_per_minute: 100_000 },
       mqtt: { url: guarded.url, ...as('sonic2mqtt') },
       http: { listen: '127.0.0.1:0' },
-      data_dir: usedDataDir(),
+      data_dir: temporaryFolder(),
     },
   });
   const [, url] = await bridge.waitForOutput(/HTTP: listening on (http:\/\/127\.0\.0\.1:\d+)/);

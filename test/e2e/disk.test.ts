@@ -2,7 +2,6 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { usedDataDir } from '../support/bridge.ts';
 import { denyAccess, startDiskBridge, whyAccessCannotBeDenied } from '../support/diskBridge.ts';
 import { temporaryFolder } from '../support/program.ts';
 
@@ -61,7 +60,7 @@ it.skipIf(forbidding !== null)(
 
 it('the signals for programs of Node.js neither open a debugger nor end the bridge', async () => {
   const disk = await startDiskBridge();
-  const bridge = disk.start(usedDataDir());
+  const bridge = disk.start(join(temporaryFolder(), 'data'));
   await bridge.waitForOutput(/Connected to the MQTT broker/);
   for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) bridge.signal(signal);
   expect((await bridge.stop('SIGTERM')).code).toBe(0);

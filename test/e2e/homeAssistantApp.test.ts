@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { demoCredentials } from '../../src/simulator/simulator.ts';
-import { quick, startBridge, usedDataDir } from '../support/bridge.ts';
+import { quick, startBridge } from '../support/bridge.ts';
 import { httpRequest } from '../support/httpRequest.ts';
 import { ingressPath, startIngress } from '../support/ingress.ts';
 import { mosquittoAvailable, startMosquitto } from '../support/mosquitto.ts';
@@ -51,7 +51,6 @@ function startApp(
   supervisor: Supervisor,
   { args = ['run'], env = {}, cwd = temporaryFolder() }: StartOptions = {},
 ): RunningProgram {
-  if (!existsSync(join(cwd, 'data'))) usedDataDir(join(cwd, 'data'));
   writeFileSync(join(cwd, 'options.json'), JSON.stringify(changes));
   const own = {
     SUPERVISOR_TOKEN: supervisor.token,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { startBridge, type TestBridge, usedDataDir } from '../support/bridge.ts';
+import { startBridge, type TestBridge } from '../support/bridge.ts';
 import { atTestEnd, startProcess } from '../support/childProcess.ts';
 import { temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -26,7 +26,7 @@ async function startLoggingTo(file: string) {
   const cwd = temporaryFolder();
   writeFileSync(
     join(cwd, 'config.yaml'),
-    stringify({ ...bridge.config, log: { format: 'json' }, data_dir: usedDataDir() }),
+    stringify({ ...bridge.config, log: { format: 'json' }, data_dir: join(cwd, 'data') }),
   );
   const from = bridge.mqtt.messages.length;
   const command = 'exec "$0" "$1" run 2>>"$2"';

@@ -1,13 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { systemClock } from '../../src/base/clock.ts';
 import { EmbeddedBroker } from '../../src/broker/embedded.ts';
 import { type OperationName, operationRow } from '../../src/cloud/operations.ts';
 import { type Fault, parseFault } from '../../src/simulator/faults.ts';
 import type { LoggedRequest } from '../../src/simulator/server.ts';
 import { demoCredentials, Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
-import { newKept, storedSections } from '../../src/state/sections.ts';
-import { stateFileName } from '../../src/state/stateFile.ts';
 import { atTestEnd } from './childProcess.ts';
 import { type MosquittoOptions, mosquittoAvailable, startMosquitto } from './mosquitto.ts';
 import { type MqttWatcher, watchTopics } from './mqttWatcher.ts';
@@ -65,17 +60,6 @@ export const quick = {
 /** Long schedules, for tests that count requests: polls add none. */
 export const hourly = { sonics: '1h', incidents: '1h', telemetry: '1h', signals: '1h', properties: '1h' };
 
-/**
- * The folder of a bridge that has run before, and has left nothing on the broker. With a new folder, a bridge first waits
- * for 3.6 seconds for messages of earlier runs.
- */
-export function usedDataDir(folder = temporaryFolder()): string {
-  mkdirSync(folder, { recursive: true });
-  const sections = storedSections(newKept(), false, systemClock);
-  writeFileSync(join(folder, stateFileName), JSON.stringify(sections));
-  return folder;
-}
-
 /** A fault of the simulated cloud, written as for the option `--fault`. */
 export function fault(text: string): Fault {
   const read = parseFault(text);
@@ -116,7 +100,7 @@ export async function startBridge(options: BridgeOptions = {}): Promise<TestBrid
       mqtt: { url: broker.url, ...credentials, ...(broker.caFile && { ca_file: broker.caFile }) },
       schedules: quick,
       valve: { confirm_interval: '100ms' },
-      data_dir: usedDataDir(),
+      data_dir: temporaryFolder(),
     },
     options.config ?? {},
   );
