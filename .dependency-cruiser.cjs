@@ -67,7 +67,7 @@ const packages = {
   zod: ['cli', 'cloud', 'config', 'state', 'simulator'],
   mqtt: ['broker'],
   aedes: ['broker'],
-  yaml: ['config', 'cli'],
+  yaml: ['config'],
   'node-cron': ['polling', 'config'],
   pino: ['base'],
   'pino-pretty': ['base'],

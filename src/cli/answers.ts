@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
-import { stringify } from 'yaml';
-import { homepage } from '../base/version.ts';
 import { variableOf } from '../config/environment.ts';
+import { newConfigFile } from '../config/file.ts';
 import type { Given } from '../config/load.ts';
 import { ConfigError } from '../config/problems.ts';
 import { type Tree, withValueAt } from '../config/tree.ts';
@@ -148,17 +147,10 @@ function unusedAnswers(answers: Answers, env: NodeJS.ProcessEnv) {
   });
 }
 
-const head = `# Configuration of sonic2mqtt. All other options have defaults:
-# ${homepage}/blob/main/docs/reference/options.md
-
-`;
-
 /** Writes the configuration file, completely or not at all, readable by its owner only. Never replaces a file. */
 export async function saveAnswers(answers: Answers, file: string): Promise<void> {
   if (existsSync(file)) throw new Error('the file exists already');
-  // Quoted, so that no value has a special meaning in YAML.
-  const style = { defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN', lineWidth: 0 } as const;
-  await systemDisk.write(file, head + stringify(configurationOf(answers), style));
+  await systemDisk.write(file, newConfigFile(configurationOf(answers)));
 }
 
 /** The name of a broker's container next to this one, this computer, and the name of Home Assistant in a home. */

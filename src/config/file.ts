@@ -9,11 +9,12 @@ import {
   LineCounter,
   type Pair,
   parseDocument,
+  stringify,
   visit,
 } from 'yaml';
 import { fileMessage } from '../base/systemErrors.ts';
 import { type ConfigProblem, missingColon } from './problems.ts';
-import type { Path } from './tree.ts';
+import type { Path, Tree } from './tree.ts';
 
 export interface ParsedFile {
   /** Undefined if the text is not YAML. */
@@ -130,6 +131,18 @@ const keyText = ({ key }: Pair) => (isScalar(key) ? String(key.value) : '');
 const pathTo = (ancestors: readonly unknown[]) => ancestors.filter(isPair).map(keyText);
 
 const offsetOf = (node: unknown) => (isNode(node) ? (node.range?.[0] ?? 0) : 0);
+
+const head = `# Configuration of sonic2mqtt. All other options have defaults:
+# https://github.com/sonic2mqtt/sonic2mqtt/blob/main/docs/reference/options.md
+
+`;
+
+/** The text of a new configuration file. Values are quoted, so that none has a special meaning in YAML. */
+export function newConfigFile(options: Tree): string {
+  return (
+    head + stringify(options, { defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN', lineWidth: 0 })
+  );
+}
 
 /** The text of a file, without a byte order mark. Throws an error that says which file cannot be read, and why. */
 export function readTextFile(path: string): string {

@@ -52,7 +52,7 @@ const violations: Readonly<Record<string, readonly [file: string, imported: stri
   'zod-lives-in-cli-and-cloud-and-config-and-state-and-simulator': ['model/b.ts', 'zod'],
   'mqtt-lives-in-broker': ['store/b.ts', 'mqtt'],
   'aedes-lives-in-broker': ['cli/b.ts', 'aedes'],
-  'yaml-lives-in-config-and-homeassistant': ['cli/c.ts', 'yaml'],
+  'yaml-lives-in-config': ['cli/c.ts', 'yaml'],
   'node-cron-lives-in-polling-and-config': ['base/b.ts', 'node-cron'],
   'pino-lives-in-base': ['store/c.ts', 'pino'],
   'pino-pretty-lives-in-base': ['cloud/b.ts', 'pino-pretty'],
