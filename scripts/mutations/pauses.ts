@@ -106,8 +106,11 @@ export const pauseMutations: readonly Mutation[] = [
   }),
   ...mistakesIn('store/store.ts', ['stories/pause'], {
     'a pause that may be lost is told': [
-      'const isNone = kept.pauses.isKnown || settings.of(propertyId)?.auto_shut_off === true;',
-      'const isNone = true || settings.of(propertyId)?.auto_shut_off === kept.pauses.isKnown;',
+      'const isNone = kept.pauses.isKnown || isNew',
+      'const isNone = true || kept.pauses.isKnown || isNew',
     ],
+  }),
+  ...mistakesIn('state/sections.ts', ['stories/pause'], {
+    'a pause that may be lost is told after a restart, too': ['kept.pauses.isKnown = arePausesKnown;', ';'],
   }),
 ];

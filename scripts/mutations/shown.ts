@@ -211,9 +211,6 @@ export const showingMutations: readonly Mutation[] = [
   ...mistakesIn('store/incidents.ts', ['unit/store/store'], {
     'a list of incidents that is too old says nothing': ['return this.#table.isListFresh;', 'return true;'],
   }),
-  ...mistakesIn('store/links.ts', ['unit/store/store'], {
-    'a link that may be a flap is not up for ever': ['flap.upAt >= this.#staleBefore', 'true'],
-  }),
   ...mistakesIn('store/movement.ts', ['unit/store/valveRecords'], {
     'a movement is by a command only if one was at work': [' && from < until && ', ' && '],
     'a movement that is found long after a command is nobody’s': [
@@ -234,13 +231,14 @@ export const showingMutations: readonly Mutation[] = [
   ...mistakesIn('store/places.ts', ['stories/topology'], {
     'a refused list hides no leak': ['areAllKnown && ids.some((id) => signalLists.isRefused(id))', 'false'],
   }),
-  ...mistakesIn('store/store.ts', ['stories/knownInThisRun'], {
+  ...mistakesIn('store/views.ts', ['stories/knownInThisRun'], {
     'a property does not vouch for valves that no list had': [
-      'this.devices.sonic.isListFresh && views.every',
-      'views.every',
+      'devices.sonic.isListFresh && all.every',
+      'all.every',
     ],
   }),
   ...mistakesIn('store/table.ts', ['unit/store/store'], {
+    'a link that may be a flap is not up for ever': ['this.formerReadAt(id) >= this.#staleBefore', 'true'],
     'an answer that comes late does not undo a newer reading': [
       'if (this.isOlder(id, readAt)) return null;',
       '',
@@ -292,8 +290,8 @@ export const showingMutations: readonly Mutation[] = [
       'return view;',
     ],
     'a property does not say that nothing leaks at an offline valve': [
-      'isReporting: isReporting(contents())',
-      'isReporting: true',
+      'all.every(({ isReporting }) => isReporting)',
+      'true',
     ],
   }),
 ];

@@ -16,7 +16,6 @@ import { type Usage, withoutPresent } from '../model/usage.ts';
 import type { Kept } from '../state/sections.ts';
 import { DetailTable, TelemetryTable } from './details.ts';
 import { OpenIncidents } from './incidents.ts';
-import { LinkFlaps } from './links.ts';
 import { noPlaces, type Places } from './places.ts';
 import { PropertyFilter } from './propertyFilter.ts';
 import { SignalLists } from './signalLists.ts';
@@ -70,7 +69,6 @@ export class Account {
   /** Where each device is, by the lists that were stored last. */
   places: Places = noPlaces;
   readonly incidents: OpenIncidents;
-  readonly flaps = { signal: new LinkFlaps(), sonic: new LinkFlaps() };
   readonly valves = new Valves();
   readonly valveRecords: ValveRecords;
   readonly kept: Kept;
@@ -96,14 +94,14 @@ export class Account {
       () => ({ devices: this.devices, isFilterOn, places: this.places }),
       clock,
     );
-    const { devices, flaps, details } = this;
+    const { devices, details } = this;
     this.readBy = {
       properties: [
         ['property', [devices.property, this.signalLists, details.settings, details.notifications]],
         ['signal', [details.hubs]],
       ],
-      signals: [['signal', [devices.signal, flaps.signal]]],
-      sonics: [['sonic', [devices.sonic, flaps.sonic, this.valves]]],
+      signals: [['signal', [devices.signal]]],
+      sonics: [['sonic', [devices.sonic, this.valves]]],
       incidents: [['incident', [this.incidents]]],
       // Measured values expire by themselves.
       telemetry: [],

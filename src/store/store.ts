@@ -45,6 +45,7 @@ import {
 import type { ReadonlyDetails, TelemetryTable } from './details.ts';
 import { type IncidentPlace, isAnyDeviceAffected } from './incidentPlaces.ts';
 import type { IncidentEvent, ReadonlyIncidents } from './incidents.ts';
+import { isFlap } from './links.ts';
 import { type Move, movesBetween, type Places, placesOf, type ReadonlyDevices } from './places.ts';
 import type { ReadonlyFilter } from './propertyFilter.ts';
 import type { ReadonlySignalLists } from './signalLists.ts';
@@ -121,6 +122,8 @@ export class Store extends EventEmitter<StoreEvents> {
   #mayIncidentsMove = false;
   /** The last records of the devices that have left the account since they were last placed, by kind and id. */
   readonly #gone = new Map<string, Property | Signal | Sonic>();
+  /** The links that were a flap when they were last looked at. */
+  readonly #flaps = { signal: new Set<string>(), sonic: new Set<string>() };
   #applianceCategories: ApplianceCategories['categories'] | null | undefined;
   readonly #pauses = new IdMap<ShownPause>();
   /** The properties of the first complete list; null before it. An earlier run has paused no other property. */
@@ -204,6 +207,7 @@ export class Store extends EventEmitter<StoreEvents> {
         if (poll === 'signals') this.#touchLinks(id);
       }
     }
+    for (const kind of ['signal', 'sonic'] as const) this.#endFlaps(kind);
     this.#touchIfListed(wereListed);
     if (poll === 'incidents') this.#mayIncidentsMove = true;
     this.#settle();
@@ -698,11 +702,8 @@ export class Store extends EventEmitter<StoreEvents> {
   #record<T extends Property | Signal | Sonic>(kind: CloudDeviceKind, changes: readonly Change<T>[]): void {
     if (kind === 'property') this.#updateFilter();
     else {
-      // A link is down by two readings in a row, and up by one.
-      for (const id of this.#account.flaps[kind].record(changes, this.devices[kind])) {
-        if (kind === 'signal') this.#touchLinks(id);
-        else this.touch(kind, id);
-      }
+      for (const { id } of changes) if (isFlap(this.devices[kind], id)) this.#flaps[kind].add(id);
+      this.#endFlaps(kind);
     }
     if (this.devices[kind].isComplete && !this.places.completeKinds.includes(kind))
       this.#mayDevicesMove = true;
@@ -715,16 +716,25 @@ export class Store extends EventEmitter<StoreEvents> {
     }
   }
 
+  /** Marks what a flap has shown as up. A link is down by two readings in a row, and up by one. */
+  #endFlaps(kind: 'signal' | 'sonic'): void {
+    for (const id of this.#flaps[kind]) {
+      if (isFlap(this.devices[kind], id)) continue;
+      this.#flaps[kind].delete(id);
+      if (kind === 'signal') this.#touchLinks(id);
+      else this.touch(kind, id);
+    }
+  }
+
   #touchLinks(signalId: string): void {
     this.touch('signal', signalId);
     for (const sonicId of this.places.sonicsOn.get(signalId) ?? []) this.touch('sonic', sonicId);
   }
 
   #forget(kind: CloudDeviceKind, id: string, record: Property | Signal | Sonic): void {
-    const { flaps, signalLists, wifi, valveRecords } = this.#account;
+    const { signalLists, wifi, valveRecords } = this.#account;
     this.#gone.set(`${kind}/${id}`, record);
     if (kind === 'property') signalLists.forget(id);
-    else flaps[kind].forget(id);
     if (kind === 'sonic') {
       wifi.delete(id);
       valveRecords.forget(id);

@@ -21,6 +21,10 @@ interface Entry<T> {
   /** The id with the upper and lower case in which it was first read. */
   readonly id: string;
   record: T;
+  /** The record before the last change; undefined if it has not changed yet. */
+  former: T | undefined;
+  /** When the request was sent that first read the record as it is. */
+  changedAt: number;
   /** When the last request that read it was sent; minus infinity if only an earlier run has read it. */
   readAt: number;
   /** When the record before the last change was last read; minus infinity if the record has not changed yet. */
@@ -55,7 +59,8 @@ export class Table<T extends object | null> {
     const entry = this.#entries.get(id);
     if (this.isOlder(id, readAt)) return null;
     if (!entry) {
-      this.#entries.set(id, { id, record, readAt, formerReadAt: Number.NEGATIVE_INFINITY, misses: 0 });
+      const nothing = { former: undefined, formerReadAt: Number.NEGATIVE_INFINITY, misses: 0 };
+      this.#entries.set(id, { id, record, readAt, changedAt: readAt, ...nothing });
       return { id, before: undefined, after: record };
     }
     const { record: before, readAt: formerReadAt } = entry;
@@ -63,7 +68,8 @@ export class Table<T extends object | null> {
     entry.readAt = readAt;
     entry.misses = 0;
     const spelled = id !== entry.id && record && 'id' in record ? { ...record, id: entry.id } : record;
-    if (!isSame(before, spelled)) Object.assign(entry, { record: spelled, formerReadAt });
+    if (!isSame(before, spelled))
+      Object.assign(entry, { record: spelled, former: before, changedAt: readAt, formerReadAt });
     return entry.record === before && this.isStale(id) === wasStale
       ? null
       : { id: entry.id, before, after: entry.record };
@@ -108,7 +114,8 @@ export class Table<T extends object | null> {
     const sent = Object.entries(answer).filter(([field, value]) => field !== 'id' && value !== null);
     const after = { ...before, ...Object.fromEntries(sent) };
     if (isSame(before, after)) return null;
-    Object.assign(entry, { record: after, formerReadAt: entry.readAt });
+    const { readAt } = entry;
+    Object.assign(entry, { record: after, former: before, changedAt: readAt, formerReadAt: readAt });
     return { id: entry.id, before, after };
   }
 
@@ -148,6 +155,13 @@ export class Table<T extends object | null> {
   /** When the record before the last change was last read, in ms of the monotonic clock. */
   formerReadAt(id: string): number {
     return this.#entries.get(id)?.formerReadAt ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** The record before the last change, until the present one is read again or that one is stale. */
+  formerOfNew(id: string): T | undefined {
+    const entry = this.#entries.get(id);
+    const isNew = entry?.readAt === entry?.changedAt && this.formerReadAt(id) >= this.#staleBefore;
+    return isNew ? entry?.former : undefined;
   }
 
   /** Whether a newer reading of the record, or a change of it, is known than a reading that was sent at `sentAt`. */

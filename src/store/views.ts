@@ -9,6 +9,7 @@ import { isLinkLost } from '../model/incidents.ts';
 import { defaultPauseMinutes } from '../model/pause.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
 import type { Account } from './account.ts';
+import { isFlap } from './links.ts';
 
 /** A property with all data that its entities show; null if it is not shown. */
 export function propertyViewOf(
@@ -61,14 +62,14 @@ function settingsOf({ details: { settings } }: Account, id: string, { webhook_ur
 }
 
 /** A signal, and all data that decides whether it is reachable; null if the cloud's lists did not have it. */
-function signalLinkOf({ devices, incidents, flaps }: Account, id: string) {
+function signalLinkOf({ devices, incidents }: Account, id: string) {
   const signal = devices.signal.get(id);
   if (!signal) return null;
   const lostAt = incidents.cloudLostAt(id);
   return {
     signal,
     // An open incident confirms a single reading that found the link down, so that it is no flap.
-    isFlap: flaps.signal.has(id) && lostAt === null,
+    isFlap: isFlap(devices.signal, id) && lostAt === null,
     // A reading that was sent after the incident decides, because the incident may stay open after the hub is back.
     isCloudLost: lostAt !== null && (devices.signal.readAt(id) ?? lostAt) < lostAt,
     isStale: devices.signal.isStale(id),
@@ -95,7 +96,7 @@ export function signalViewOf(account: Account, id: string): SignalView | null {
 
 /** A sonic with all data that its entities show; null if it is not shown. */
 export function sonicViewOf(account: Account, id: string): SonicView | null {
-  const { devices, places, incidents, flaps, valves, details } = account;
+  const { devices, places, incidents, valves, details } = account;
   const sonic = devices.sonic.get(id);
   const place = places.sonic.get(id);
   if (!sonic || !place?.isShown) return null;
@@ -108,7 +109,7 @@ export function sonicViewOf(account: Account, id: string): SonicView | null {
     isWifi,
     signal: link?.signal ?? (signalId === null ? 'none' : 'unknown'),
     isSignalReachable: link && !link.isStale ? isSignalReachable(link) : signalId === null || null,
-    isFlap: flaps.sonic.has(id) && !ownIncidents.some(isLinkLost),
+    isFlap: isFlap(devices.sonic, id) && !ownIncidents.some(isLinkLost),
     isSignalFlap: link?.isFlap ?? false,
     propertyId,
     isStale: devices.sonic.isStale(id),
