@@ -124,7 +124,6 @@ export class Snapshots {
       unconfirmedSince: store.incidents.unconfirmedSince(incidents),
       /** Whether `incidents` is certainly complete. */
       areIncidentsKnown: store.incidents.areKnown,
-      incidentsReadAt: records.incidents.lastSuccessAt,
       /** When a sonic was last read, in ms since 1970; null if it was never read. */
       readAt: (sonicId: string) => this.#readAt(sonicId),
     };

@@ -1,9 +1,8 @@
 import { version } from '../base/version.ts';
 import { type Alert, alertsOf, byUrgency } from '../entities/alerts.ts';
-import { type Headline, headlineOf, type ShownFailure } from '../entities/headline.ts';
+import { headlineOf } from '../entities/headline.ts';
 import {
   type CloudDevice,
-  type Doubt,
   deviceName,
   displayName,
   doubtOf,
@@ -28,10 +27,10 @@ import { openCount } from '../model/incidents.ts';
 import { batteryOption } from '../model/power.ts';
 import type { Incident } from '../model/records.ts';
 import { measurementOf } from '../model/telemetry.ts';
-import { type Valve, valveShown } from '../model/valve.ts';
+import { valveShown } from '../model/valve.ts';
 import type { Sentence } from '../texts/texts.ts';
-import type { FlowDay, FlowHistory } from './flowHistory.ts';
-import { type ShownUsage, usageOf } from './usage.ts';
+import type { FlowHistory } from './flowHistory.ts';
+import { usageOf } from './usage.ts';
 
 /** How many hubs and sonics are on one page. More would be too much to read. */
 export const devicesAPage = 100;
@@ -39,105 +38,8 @@ export const devicesAPage = 100;
 /** How many alerts of a device are named. Further ones are only counted. */
 const maxAlerts = 5;
 
-/** The open incidents of a device, of a property, or of no known device. */
-interface WithAlerts {
-  readonly alerts: readonly Alert[];
-  readonly alertsInAll: number;
-}
-
-/** A valve with its measurements. A value is null if it is not known. */
-interface ShownSonic extends WithAlerts {
-  /** Empty if it has no name. */
-  readonly name: string;
-  /** The state of the valve, or its last known state. */
-  readonly valve: Valve | null;
-  /** The cloud's own word for the state if it is no position. */
-  readonly word: string | null;
-  readonly doubt: Doubt;
-  /** If the valve is offline because its hub is offline: the name of the hub; else null. */
-  readonly offlineHub: string | null;
-  /** When it was last read, in ms since 1970; null if the shown state is not old. */
-  readonly readAt: number | null;
-  readonly failed: ShownFailure | null;
-  readonly battery: string | null;
-  readonly flowLMin: number | null;
-  readonly pressureBar: number | null;
-  readonly temperatureC: number | null;
-  readonly todayL: number | null;
-  /** The flow of the last day; null if nothing was measured. */
-  readonly flowDay: FlowDay | null;
-  /** What brought the valve to its position, and when, in ms since 1970; null if that is not known. */
-  readonly moved: { readonly by: string; readonly at: number } | null;
-}
-
-/** A hub with its open incidents. `checked`: only one reading says that it is offline. */
-interface ShownHub extends WithAlerts {
-  readonly name: string;
-  readonly link: 'connected' | 'disconnected' | 'checked' | 'unknown';
-}
-
+/** The parts of a property on the page. */
 const alertSections = ['alerts', 'sonics', 'hubs'] as const;
-
-/** Its own alerts are those that name none of its devices. */
-interface ShownProperty extends WithAlerts {
-  /** Null for the devices in no known property. */
-  readonly name: string | null;
-  /** Whether its shown alerts are certainly complete. */
-  readonly areAlertsKnown: boolean;
-  /** The parts in the order of their most urgent alerts. */
-  /** Whether the automatic shut-off is on, off or paused; null if that is not known. */
-  readonly shutOff: Sentence | null;
-  readonly sections: readonly (typeof alertSections)[number][];
-  readonly hubs: readonly ShownHub[];
-  readonly sonics: readonly ShownSonic[];
-  readonly hubsInAll: number;
-  readonly sonicsInAll: number;
-  /** The usage of all sonics in it together. If the property is not known, the usage of each sonic by itself. */
-  readonly usage: readonly ShownUsage[];
-}
-
-/** Anyone who can open the port can see it, so it has no address, e-mail, id or serial number. */
-interface StatusDocument {
-  readonly version: string;
-  readonly startedAt: number;
-  readonly headline: Headline;
-  readonly health: { readonly status: string | null; readonly reason: string | null };
-  readonly cloud: ShownHalf;
-  readonly broker: ShownHalf;
-  readonly isLoading: boolean;
-  readonly isWhole: boolean;
-  /** Why there is nothing to show, for people; null if there is something, or if the reason is not known. */
-  readonly emptiness: string | null;
-  readonly valves: Readonly<Record<Valve | 'unknown', number>>;
-  readonly incidents: {
-    readonly areKnown: boolean;
-    /** When they were last read, in ms since 1970; null before the first reading. */
-    readonly readAt: number | null;
-    readonly inAll: number;
-  };
-  /** Alerts of no known device and no known property. `isFirst` says that no other alert is more urgent. */
-  readonly unplaced: WithAlerts & { readonly isFirst: boolean };
-  readonly page: {
-    readonly number: number;
-    readonly of: number;
-    /** The search text; empty for all devices. */
-    readonly query: string;
-    /** How many hubs and sonics match the search. In the next field: how many there are. */
-    readonly devices: number;
-    readonly devicesInAll: number;
-  };
-  readonly properties: readonly ShownProperty[];
-  readonly polls: StatusSnapshot['polls'];
-  /** The progress of each schedule that has not finished its first run; empty once all have. */
-  readonly progress: StatusSnapshot['progress'];
-}
-
-interface ShownHalf {
-  readonly status: Side['status'];
-  readonly reason: string | null;
-  /** When it last worked, in ms since 1970; null if it works now, or has never worked. */
-  readonly workedAt: number | null;
-}
 
 /** A property with its devices in the order of the page. The view is null for devices in no known property. */
 interface PropertyGroup {
@@ -181,7 +83,8 @@ export function statusPages(
       query,
       number: Math.min(pagesOf(query), Math.max(1, Math.floor(number) || 1)),
     }),
-    page({ number, query }: PageRequest): StatusDocument {
+    /** Anyone who can open the port can see it, so it has no address, e-mail, id or serial number. */
+    page({ number, query }: PageRequest) {
       const lines = find(query);
       const onPage = new Map<PropertyGroup, CloudDevice[]>();
       for (const { group, device } of lines.slice((number - 1) * devicesAPage, number * devicesAPage)) {
@@ -191,6 +94,7 @@ export function statusPages(
       const properties = [...onPage].map(([group, shown]) =>
         shownProperty(group, shown, ranks, snapshot, flows),
       );
+      // `devices` match the search. Its text is empty for all devices.
       const page = { number, of: pagesOf(query), query, devices: countDevices(lines), devicesInAll };
       return { ...common, page, properties };
     },
@@ -213,10 +117,11 @@ function commonPart(
   snapshot: StatusSnapshot,
   devices: readonly CloudDevice[],
   hide: (text: string) => string,
-): Omit<StatusDocument, 'page' | 'properties'> {
-  const { startedAt, reason, readiness, polls, progress, incidents } = snapshot;
+) {
+  const { startedAt, reason, readiness, polls, progress } = snapshot;
   const facts = factsOf(snapshot);
   const hidden = (message: string | null) => (message === null ? null : hide(message));
+  // It last worked at `workedAt`, in ms since 1970; null if it works now, or has never worked.
   const half = ({ status: stage, reason: why, workedAt }: Side) => ({
     status: stage,
     reason: hidden(why),
@@ -231,13 +136,8 @@ function commonPart(
     broker: half(readiness.broker),
     isLoading: facts.isLoading,
     isWhole: facts.isWhole,
+    // Why there is nothing to show, for people; null if there is something, or if the reason is not known.
     emptiness: hidden(snapshot.emptiness),
-    valves: countValves(snapshot),
-    incidents: {
-      areKnown: isPresent(snapshot.readiness) && snapshot.areIncidentsKnown,
-      readAt: snapshot.incidentsReadAt,
-      inAll: incidents.length,
-    },
     unplaced: unplacedAlerts(snapshot),
     progress,
     polls: polls.map((poll) => ({ ...poll, failure: hidden(poll.failure) })),
@@ -313,11 +213,13 @@ function compareRanks(one: Rank = fine, other: Rank = fine): number {
   return one.grade - other.grade || (one.worst && other.worst ? byUrgency(one.worst, other.worst) : 0);
 }
 
-function withAlerts(incidents: readonly Incident[]): WithAlerts {
+/** The open incidents of a device, of a property, or of no known device. */
+function withAlerts(incidents: readonly Incident[]) {
   return { alerts: alertsOf(incidents, shortenedName).slice(0, maxAlerts), alertsInAll: incidents.length };
 }
 
-function unplacedAlerts(snapshot: StatusSnapshot): StatusDocument['unplaced'] {
+/** Alerts of no known device and no known property. `isFirst` says that no other alert is more urgent. */
+function unplacedAlerts(snapshot: StatusSnapshot) {
   const { incidents, properties, signals, sonics } = snapshot;
   const placed = idsOf([...properties, ...signals, ...sonics]);
   const here = incidents.filter(({ id }) => !placed.has(id));
@@ -329,13 +231,14 @@ function idsOf(views: readonly (PropertyView | CloudDevice)[]): Set<string> {
   return new Set(views.flatMap(({ incidents }) => incidents.map(({ id }) => id)));
 }
 
+/** Its own alerts are those that name none of its devices. The name is null for devices in no known property. */
 function shownProperty(
   { view, devices }: PropertyGroup,
   shown: readonly CloudDevice[],
   ranks: Ranks,
   snapshot: StatusSnapshot,
   flows: Pick<FlowHistory, 'of'>,
-): ShownProperty {
+) {
   const isFresh = isPresent(snapshot.readiness);
   const sonics = devices.filter(isSonic);
   const shownSonics = shown.filter(isSonic);
@@ -354,8 +257,11 @@ function shownProperty(
   return {
     name: view && displayName(view.property),
     ...withAlerts(own),
+    // Whether its shown alerts are certainly complete.
     areAlertsKnown: isFresh && (view ? openCount(view) !== null : snapshot.areIncidentsKnown),
+    // Whether the automatic shut-off is on, off or paused; null if that is not known.
     shutOff: isFresh && view ? shutOffOf(view) : null,
+    // In the order of their most urgent alerts.
     sections: alertSections.toSorted((one, other) => compareRanks(worst[one], worst[other])),
     hubs: shown.flatMap((device) => (isSonic(device) ? [] : shownHub(device, isFresh))),
     sonics: shownSonics.map((each) => shownSonic(each, isFresh, snapshot.readAt, flows)),
@@ -370,19 +276,21 @@ function shutOffOf(view: PropertyView): Sentence | null {
   return pauseOf(view) ?? (isOn === null ? null : { text: isOn ? 'shut_off_on' : 'shut_off_off' });
 }
 
-function shownHub(view: SignalView, isFresh: boolean): ShownHub {
+/** `checked`: only one reading says that it is offline. */
+function shownHub(view: SignalView, isFresh: boolean) {
   const isConnected = isFresh ? cloudLinkOf(view) : null;
   const known = isConnected === null ? 'unknown' : isConnected ? 'connected' : 'disconnected';
   const link = isFresh && view.isFlap ? 'checked' : known;
   return { name: displayName(view.signal), ...withAlerts(view.incidents), link };
 }
 
+/** A valve with its measurements. A value is null if it is not known. Times are ms since 1970. */
 function shownSonic(
   view: SonicView,
   isFresh: boolean,
   readAt: StatusSnapshot['readAt'],
   flows: Pick<FlowHistory, 'of'>,
-): ShownSonic {
+) {
   const { sonic, signal, isSignalReachable, telemetry, usage, incidents, valveRecord } = view;
   const valve = valveSeen(view);
   const { at, by } = valveRecord.movement ?? { at: null, by: null };
@@ -397,10 +305,12 @@ function shownSonic(
         ? shortenedName(sonic.valve_state)
         : null,
     doubt,
+    // The name of the hub if the valve is offline because its hub is.
     offlineHub:
       doubt === 'unreachable' && isSignalReachable === false && typeof signal === 'object'
         ? displayName(signal)
         : null,
+    // Null if the shown state is not old.
     readAt: doubt === 'old' ? readAt(sonic.id) : null,
     failed: failureOf(view),
     battery: batteryOption(sonic.battery),
@@ -409,18 +319,10 @@ function shownSonic(
     temperatureC: measured?.waterTemperatureC ?? null,
     todayL: isFresh ? (usage?.todayL ?? null) : null,
     flowDay: flows.of(sonic.id),
+    // What brought the valve to its position, and when.
     moved:
       doubt === null && valve === valveRecord.movement?.valve && at && by ? { by, at: Date.parse(at) } : null,
   };
-}
-
-function countValves(snapshot: StatusSnapshot): StatusDocument['valves'] {
-  const counts = { open: 0, opening: 0, closing: 0, closed: 0, unknown: 0 };
-  for (const view of snapshot.sonics) {
-    const isSure = doubtOf(view, isPresent(snapshot.readiness)) === null;
-    counts[(isSure && valveSeen(view)) || 'unknown'] += 1;
-  }
-  return counts;
 }
 
 const order = new Intl.Collator('en', { numeric: true });

@@ -105,7 +105,7 @@ function calmHome(usage = sonicView().usage) {
     ...{ startedAt: 0, status: 'ok', reason: null, readiness: { cloud: half, broker: half }, polls: [] },
     ...{ emptiness: null, progress: [], isWhole: true, properties: [propertyView()], signals: [] },
     ...{ sonics: [sonicView({ usage })], incidents: [] },
-    ...{ areIncidentsKnown: true, unconfirmedSince: null, incidentsReadAt: 0, readAt: () => null },
+    ...{ areIncidentsKnown: true, unconfirmedSince: null, readAt: () => null },
   };
   return {
     snapshots: { status: () => overview } as unknown as Snapshots,

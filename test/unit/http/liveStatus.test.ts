@@ -35,7 +35,6 @@ async function start(clock: Clock = systemClock) {
       incidents: [],
       areIncidentsKnown: true,
       unconfirmedSince: null,
-      incidentsReadAt: null,
       readAt: () => {
         bridge.rows += 1;
         return null;

@@ -35,7 +35,6 @@ function overview(changes: Partial<StatusSnapshot> = {}): StatusSnapshot {
     incidents: [],
     areIncidentsKnown: true,
     unconfirmedSince: null,
-    incidentsReadAt: 5_000,
     readAt: () => 4_000,
     ...changes,
   };
@@ -52,10 +51,8 @@ function status(changes: Partial<StatusSnapshot> = {}, number = 1, query = '') {
 /** The only valve of a house in which this sonic is the only one. */
 function shown(changes: Partial<SonicView>, others: Partial<StatusSnapshot> = {}) {
   const document = status({ sonics: [sonicView({ propertyId: 'property-1', ...changes })], ...others });
-  return { sonic: document.properties[0]?.sonics[0], valves: document.valves };
+  return document.properties[0]?.sonics[0];
 }
-
-const noValve = { open: 0, opening: 0, closing: 0, closed: 0, unknown: 0 };
 
 describe('a valve', () => {
   it.each([
@@ -67,9 +64,8 @@ describe('a valve', () => {
     ['a new word', null, 'a new word'],
     [null, null, null],
   ] as const)('that the cloud calls %s is shown as %s', (word, valve, said) => {
-    const { sonic, valves } = shown({ sonic: aSonic({ valve_state: word }), valve });
+    const sonic = shown({ sonic: aSonic({ valve_state: word }), valve });
     expect(sonic).toMatchObject({ valve, word: said, doubt: null, readAt: null });
-    expect(valves).toEqual({ ...noValve, [valve ?? 'unknown']: 1 });
   });
 
   it('is not known at present while the cloud is away, or does not list it any more, and has its age', () => {
@@ -79,10 +75,9 @@ describe('a valve', () => {
     const isBeginning = { ...away, isReady: true };
     const beginning = shown({ valve: 'closed' }, { readiness: { cloud: isBeginning, broker: up } });
     const unread = shown({ valve: 'closed', isStale: true });
-    for (const { sonic, valves } of [outage, beginning, unread]) {
+    for (const sonic of [outage, beginning, unread]) {
       expect(sonic).toMatchObject({ valve: 'closed', doubt: 'old', readAt: 4_000, flowLMin: null });
       expect(sonic?.offlineHub).toBeNull();
-      expect(valves).toEqual({ ...noValve, unknown: 1 });
     }
   });
 
@@ -95,16 +90,14 @@ describe('a valve', () => {
       // A valve hangs on its hub, so the hub is named first.
       [{ ...radio, ...hub }, 'Attic'],
     ] as const) {
-      const { sonic, valves } = shown({ valve: 'closed', ...changes });
+      const sonic = shown({ valve: 'closed', ...changes });
       expect(sonic).toMatchObject({ valve: 'closed', doubt: 'unreachable', offlineHub, pressureBar: null });
-      expect(valves).toEqual({ ...noValve, unknown: 1 });
     }
   });
 
   it('is not called out of reach while its hub could not be read: nobody knows', () => {
-    const { sonic, valves } = shown({ valve: 'closed', signal: 'unknown' });
+    const sonic = shown({ valve: 'closed', signal: 'unknown' });
     expect(sonic).toMatchObject({ valve: 'closed', doubt: 'unsure', offlineHub: null, pressureBar: null });
-    expect(valves).toEqual({ ...noValve, unknown: 1 });
   });
 });
 
@@ -116,7 +109,7 @@ describe('alerts', () => {
     const atHub = anIncident({ id: 'incident-2', type: 'cloud_disconnection', sonic_id: null });
     const atProperty = anIncident({ id: 'incident-3', type: 'dragon', sonic_id: null, signal_id: null });
     const nowhere = anIncident({ id: 'incident-4', sonic_id: 'another', signal_id: null });
-    const { properties, unplaced, incidents } = status({
+    const { properties, unplaced } = status({
       properties: [propertyView({ incidents: [anIncident(), atHub, atProperty] })],
       signals: [signalView({ incidents: [atHub] })],
       sonics: [sonicView({ incidents: [anIncident()] })],
@@ -127,18 +120,11 @@ describe('alerts', () => {
     expect(property?.hubs[0]?.alerts).toMatchObject([{ type: 'cloud_disconnection' }]);
     expect(property).toMatchObject({ alerts: [{ type: 'dragon', name: null }], alertsInAll: 1 });
     expect(unplaced).toMatchObject({ alerts: [alert], alertsInAll: 1 });
-    expect(incidents).toEqual({ areKnown: true, readAt: 5_000, inAll: 4 });
-  });
-
-  it('may be there although none is known, while they could not all be read', () => {
-    expect(status().incidents.areKnown).toBe(true);
-    expect(status({ areIncidentsKnown: false }).incidents.areKnown).toBe(false);
-    expect(status({ readiness: { cloud: away, broker: up } }).incidents.areKnown).toBe(false);
   });
 
   it('beyond the fifth of a valve are counted and not named, the most urgent ones first', () => {
     const many = Array.from({ length: 60 }, (_, index) => anIncident({ id: `incident-${index}` }));
-    const { sonic } = shown({ incidents: [...many, leak] });
+    const sonic = shown({ incidents: [...many, leak] });
     expect([sonic?.alertsInAll, sonic?.alerts.length]).toEqual([61, 5]);
     expect(sonic?.alerts[0]?.type).toBe('water_presence_detected');
   });
@@ -353,10 +339,6 @@ describe('the document', () => {
     const order = pages.flatMap((each) => each.properties.map(({ name }) => name));
     expect(order.slice(0, 8)).toEqual([0, 1, 2, 3, 4, 5, 6, 7].map((index) => `Home ${index}`));
     expect(pages[1]?.properties[0]).toMatchObject({ name: 'Home 7', sonicsInAll: 231 });
-    // Of the whole, on each page.
-    expect(pages.every(({ valves }) => Object.values(valves).reduce((sum, each) => sum + each) === 250)).toBe(
-      true,
-    );
   });
 
   it('pages hubs as it does sonics, those of a property after its sonics', () => {
@@ -386,9 +368,9 @@ describe('the document', () => {
   });
 
   it('has the water of today and the flow of the day of each valve', () => {
-    const known = shown({ sonic: aSonic() }).sonic;
+    const known = shown({ sonic: aSonic() });
     expect(known).toMatchObject({ todayL: 41.5, flowDay });
-    expect(shown({ sonic: aSonic({ id: 'another' }), usage: undefined }).sonic).toMatchObject({
+    expect(shown({ sonic: aSonic({ id: 'another' }), usage: undefined })).toMatchObject({
       todayL: null,
       flowDay: null,
     });
@@ -415,29 +397,6 @@ describe('the document', () => {
 });
 
 describe('the headline', () => {
-  const words = (changes: Partial<StatusSnapshot>) =>
-    status(changes).headline.sentences.map(({ text }) => text);
-
-  it('is decided from what is known of the account', () => {
-    const noIncident = { properties: [propertyView({ incidents: [] })] };
-    expect(words(noIncident)).toEqual(['all_good', 'no_leaks_on', 'used_today']);
-    expect(words({ ...noIncident, areIncidentsKnown: false })).toEqual(['alerts_unknown']);
-    expect(words({ properties: [propertyView({ areIncidentsKnown: false })] })).toEqual(['alerts_unknown']);
-    expect(words({ sonics: [sonicView({ valve: 'closed', isStale: true })] })).toEqual(['valve_unknown']);
-    const silent = aSonic({ radio_connection: 'disconnected' });
-    const withSilent = { properties: [propertyView({ incidents: [], isReporting: false })] };
-    expect(words({ ...withSilent, sonics: [sonicView({ sonic: silent, valve: 'closed' })] })).toEqual([
-      'valve_offline',
-    ]);
-    const tested = aSonic({ valve_state: 'pressure_test' });
-    expect(words({ sonics: [sonicView({ sonic: tested, valve: 'closed' })] })).toEqual(['valve_testing']);
-    const broken = aSonic({ valve_state: 'faulty' });
-    expect(words({ sonics: [sonicView({ sonic: broken, valve: null })] })).toEqual(['valve_faulty']);
-    expect(words({ status: 'cloud_unreachable', readiness: { cloud: away, broker: up } })[0]).toBe(
-      'no_cloud',
-    );
-  });
-
   it('names the device of the most urgent alert, its sonic or its hub, and the state of its valve', () => {
     const sonics = [
       sonicView({ valve: 'closed' }),
