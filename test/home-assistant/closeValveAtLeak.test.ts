@@ -65,6 +65,24 @@ describe('the blueprint that closes the valve at a leak', () => {
     if (valve) valve.weak = false;
   });
 
+  test('replaces its message when somebody closes the valve by hand, and when the leak has ended', async () => {
+    const from = phone.messages.length;
+    household.cloud.world.setValve(sonicId(), 'closed');
+    const closed = await message(/^Leak at Kitchen, Willow Cottage: the valve is closed$/, from);
+    expect(closed.data.actions).toEqual([openButton]);
+    await endLeaks();
+    const ended = await message(/^The leak at Kitchen, Willow Cottage has ended$/, from);
+    expect(ended).toMatchObject({
+      message: 'The water is still off. Open it?',
+      data: { actions: [openButton], tag: closed.data['tag'] },
+    });
+    expect(commands()).toEqual([]);
+    await phone.press(openButton.action);
+    await message(/Kitchen: you opened it/, from);
+    expect(titles(from)).toHaveLength(3);
+    await expectState('valve.kitchen', 'open');
+  });
+
   test('opens nothing by a press that had to wait until a leak was handled', async () => {
     const valve = household.cloud.world.valve(sonicId());
     if (valve) valve.weak = true;

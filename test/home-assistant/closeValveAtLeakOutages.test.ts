@@ -74,7 +74,7 @@ describe('the blueprint that closes the valve at a leak, in a house with an outa
     240_000,
   );
 
-  test('finishes what a restart of Home Assistant interrupts', async () => {
+  test('finishes what a restart of Home Assistant interrupts, and sends no command again', async () => {
     const valve = household.cloud.world.valve(sonicId());
     if (valve) valve.weak = true;
     const from = phone.messages.length;
@@ -82,8 +82,10 @@ describe('the blueprint that closes the valve at a leak, in a house with an outa
     await message(/^Leak at Kitchen, Willow Cottage$/, from);
     await restartHomeAssistant();
     await message(/did NOT close/, from);
+    expect(commands()).toEqual(['kitchen CLOSE']);
     if (valve) valve.weak = false;
     await endLeaks();
+    expect((await message(/has ended$/, from)).message).toBe('Kitchen is open.');
     await household.home.callService('automation', 'turn_off', 'automation.close_valve_at_leak');
   });
 
