@@ -1,17 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { shortened, withWithdrawn } from '../../../src/homeassistant/discovery.ts';
+import { entityStates } from '../../../src/homeassistant/plan.ts';
 import type { DeviceView } from '../../../src/model/devices.ts';
+import { languages } from '../../../src/model/language.ts';
 import { discoveryOf } from '../../support/discoveries.ts';
 import {
   aProperty,
   aSignal,
   aSonic,
   bridgeView,
+  context,
   propertyView,
   signalView,
   sonicView,
   wholeHouse,
 } from '../../support/views.ts';
+
+const moved = { valve: 'open', at: null, by: 'by_hand', topic: null, incident_id: null } as const;
 
 const announced = (view: DeviceView) => discoveryOf(view);
 
@@ -53,6 +58,32 @@ describe('a device', () => {
     }
   });
 });
+
+it.each(languages)(
+  'what people read is a word of its own for each option, and automations have the code, in %s',
+  (language) => {
+    const rows = [
+      [sonicView({ sonic: aSonic({ battery: 'mid' }) }), 'battery', 'medium'],
+      [sonicView({ valveRecord: { command: null, failed: null, movement: moved } }), 'moved_by', 'by_hand'],
+      [sonicView({ incidents: [] }), 'pressure_test_result', 'no_problem'],
+      [bridgeView({ status: 'degraded' }), 'status', 'degraded'],
+    ] as const;
+    for (const [view, key, code] of rows) {
+      const component = discoveryOf(view, { language }).components[`sensor_${key}`];
+      const options = component?.['options'] as readonly string[];
+      const states = JSON.parse(entityStates(view, { ...context, language }));
+      expect(new Set(options).size).toBe(options.length);
+      expect(options.every((option) => option.trim() !== '')).toBe(true);
+      expect(options).toContain(states[key]);
+      const attributes = String(component?.['json_attributes_template']);
+      if (key === 'status') expect(attributes).toContain("'code': value_json.status");
+      else {
+        expect(attributes).toBe(`{{ ({'code': value_json.${key}_code}) | tojson }}`);
+        expect(states[`${key}_code`]).toBe(code);
+      }
+    }
+  },
+);
 
 describe('a component', () => {
   it('names no attribute that Home Assistant drops', () => {
