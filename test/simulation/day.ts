@@ -164,7 +164,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
       },
       canRemember: () => disk.memory === 'kept',
       isTruthful: () => kind !== 'caches' || !oracle.isMisled('incidents'),
-      showsRetained: () => !broker.isFlagLost,
+      isOnBroker: (id) => !broker.isFlagLost && broker.retained.has(`sonic2mqtt/incident/${id}`),
       mayChangeUnasked: (request) => oracle.pauses.mayTurnOn(request),
     },
     () => time.now,

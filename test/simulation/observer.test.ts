@@ -24,7 +24,7 @@ class ObserverBench {
         isSelected: () => true,
         canRemember: () => true,
         isTruthful: () => true,
-        showsRetained: () => true,
+        isOnBroker: () => true,
       },
       mayChangeUnasked: () => false,
     };

@@ -20,8 +20,8 @@ export interface ObserverOptions {
   readonly isTruthful: () => boolean;
   /** Whether the bridge can save on its disk what it announces. */
   readonly canRemember: () => boolean;
-  /** Whether the broker delivers retained messages with their retain flag. */
-  readonly showsRetained: () => boolean;
+  /** Whether the broker shows this incident as one that was announced. */
+  readonly isOnBroker: (incidentId: string) => boolean;
   /**
    * Whether the bridge may send this change without a command. It turns a paused shut-off on again by itself.
    */
@@ -121,9 +121,9 @@ export class Observer {
     // of them.
     if (!this.#options.canRemember()) {
       for (const { id, open } of this.#world().incidents.values()) if (open) this.#excused.add(id);
-      // It recognises them by retained messages. Without retain flags all of them look new.
-      if (!this.#options.showsRetained())
-        for (const counts of [this.#openedEvents, this.#announced]) counts.clear();
+      // "Never again after a restart" presumes a memory: it knows those again that the broker shows.
+      for (const counts of [this.#openedEvents, this.#announced])
+        for (const id of counts.keys()) if (!this.#options.isOnBroker(id)) counts.delete(id);
       this.#settingsRead.clear();
     }
     this.runStartedAt = this.#now();

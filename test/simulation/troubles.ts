@@ -190,15 +190,14 @@ export class Troubles {
 
   #repairBroker(): void {
     const { broker } = this.#targets.environment;
-    // The broker delivers its stored messages once more, with the next subscription.
-    if (broker.remembersAll) broker.cut();
     broker.fault = null;
     broker.shownShare = 1;
     broker.refuses = () => false;
-    const { time } = this.#targets.environment;
-    time.after(20 * secondMs, () => {
+    broker.isFlagLost = false;
+    // The broker delivers its stored messages once more, as what they are, with the next subscription.
+    if (broker.remembersAll) broker.cut();
+    this.#targets.environment.time.after(20 * secondMs, () => {
       broker.remembersAll = false;
-      broker.isFlagLost = false;
     });
   }
 
