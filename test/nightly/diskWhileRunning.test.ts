@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { fault } from '../support/bridge.ts';
 import type { RunningProcess } from '../support/childProcess.ts';
 import {
   type DiskBridge,
@@ -193,46 +192,5 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
     const third = disk.start(dataDir);
     await third.waitForOutput(/Found properties/);
     expect(third.output).not.toMatch(/data_dir/);
-  });
-});
-
-describe('a sum of water', { timeout: 60_000 }, () => {
-  it('does not go down after a crash, though the file was behind what was shown', async () => {
-    const disk = await startDiskBridge();
-    const { cloud: simulator, mqtt } = disk.bridge;
-    const dataDir = join(temporaryFolder(), 'data');
-    const file = join(dataDir, 'state.json');
-    const bridge = disk.start(dataDir);
-    await disk.untilTotal();
-    await disk.announceNew();
-    const shown = await disk.untilTotal();
-    await bridge.stop('SIGKILL');
-    // The file lacks the water of the last minute.
-    const { usage, ...content } = readStateFile(dataDir);
-    const behind = JSON.stringify(usage).replace(/(\d{4,})(?=[,\]])/, (ml) => String(Number(ml) - 1_000));
-    expect(behind).not.toBe(JSON.stringify(usage));
-    writeFileSync(file, JSON.stringify({ ...content, usage: JSON.parse(behind) }));
-
-    const unreadable = [fault('error=503@read_daily_usage')];
-    simulator.setFaults(unreadable);
-    const from = mqtt.messages.length;
-    const again = disk.start(dataDir);
-    await disk.untilHealth(/water use/);
-    await mqtt.waitForTopic(
-      `sonic2mqtt/sonic/${disk.sonicId}/usage`,
-      (text) => JSON.parse(text).total === null,
-    );
-    simulator.setFaults([]);
-    expect(await disk.untilTotal(from)).toBeGreaterThanOrEqual(shown);
-    await disk.untilHealth(null);
-    expect((await again.stop('SIGTERM')).code).toBe(0);
-    const totals = disk.totals();
-    expect(totals).toEqual(totals.toSorted((left, right) => left - right));
-
-    // What was written at a stop is whole: it is shown at once.
-    simulator.setFaults(unreadable);
-    disk.start(dataDir);
-    await disk.untilHealth(/water use/);
-    expect(disk.bridge.json(`sonic/${disk.sonicId}/usage`).total).toBe(totals.at(-1));
   });
 });

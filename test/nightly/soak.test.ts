@@ -162,30 +162,3 @@ it.skipIf(!mosquittoAvailable() || process.platform !== 'linux')(
     await bridge.close();
   },
 );
-
-const flat: Figures = { heapUsed: 40_000_000, timers: 25 };
-const twelve = (change: (round: number) => Figures) =>
-  Array.from({ length: 12 }, (_, index) => ({ ...flat, ...change(index + 1) }));
-/** Up and down, always the same way. */
-const noise = (round: number) => (round * 7) % 5;
-
-it.each<[string, (round: number) => Figures, number]>([
-  [
-    'what goes up and down',
-    (round) => ({ heapUsed: 40_000_000 + noise(round) * 100_000, timers: 25 + noise(round) }),
-    0,
-  ],
-  ['what grows only while it warms up', (round) => ({ timers: 25 + Math.min(round, 3) }), 0],
-  [
-    'a heap that grows by a hundredth in each round',
-    (round) => ({ heapUsed: 40_000_000 * (1 + 0.012 * round) }),
-    1,
-  ],
-  ['one timer more in each round, noise or not', (round) => ({ timers: 25 + round + noise(round) / 2 }), 1],
-])('%s is judged as it is', (_, change, complaints) => {
-  expect(grown(twelve(change))).toHaveLength(complaints);
-});
-
-it('a few rounds are not judged', () => {
-  expect(grown(twelve(() => ({})).slice(0, 9))).toBeNull();
-});

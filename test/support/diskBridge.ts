@@ -47,10 +47,8 @@ export interface DiskBridge {
   announcements(incidentId: string): number;
   /** Waits until the reason in `bridge/health` matches, or for null until health is ok. */
   untilHealth(reason: RegExp | null): Promise<void>;
-  /** Waits for a known total of water after message number `from`. */
-  untilTotal(from?: number): Promise<number>;
-  /** The known totals that were published after message number `from`, in order. */
-  totals(from?: number): number[];
+  /** The known totals of water that were published, in order. */
+  totals(): number[];
 }
 
 /** Starts the cloud and the broker. The test starts the bridge. */
@@ -72,9 +70,8 @@ export async function startDiskBridge(): Promise<DiskBridge> {
     messages.filter(
       ({ topic, text }) => topic === `sonic2mqtt/sonic/${sonicId}/incident` && JSON.parse(text).id === id,
     ).length;
-  const totals = (from = 0): number[] =>
+  const totals = (): number[] =>
     messages
-      .slice(from)
       .filter(({ topic, text, retain }) => topic === usageTopic && text !== '' && !retain)
       .map(({ text }) => JSON.parse(text).total)
       .filter((total) => total !== null);
@@ -104,12 +101,6 @@ export async function startDiskBridge(): Promise<DiskBridge> {
         const health = JSON.parse(text);
         return reason === null ? health.status === 'ok' : reason.test(health.reason);
       });
-    },
-    untilTotal: async (from = 0) => {
-      const known = await waitFor(() => (totals(from).length > 0 ? totals(from) : null), {
-        what: 'the sum of water',
-      });
-      return known.at(-1) ?? 0;
     },
     totals,
   };
