@@ -46,17 +46,8 @@ describe('config.yaml of the app', () => {
     const known = [...described, 'arch', 'homeassistant', 'startup', 'boot'];
     const others = Object.keys(app).filter((key) => !known.includes(key));
     expect(others).toEqual([
-      ...[
-        'services',
-        'homeassistant_api',
-        'map',
-        'ingress',
-        'ingress_port',
-        'panel_icon',
-        'ports',
-        'options',
-        'schema',
-      ],
+      ...['services', 'homeassistant_api', 'map', 'ingress', 'ingress_port', 'panel_icon', 'ports'],
+      ...['options', 'schema'],
     ]);
     expect(app['map']).toEqual([{ type: 'ssl', read_only: true }]);
   });

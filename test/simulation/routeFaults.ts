@@ -121,13 +121,7 @@ function changePage(
 /** Replaces an important field by a value of a wrong type. */
 function oddTypes(record: Fields, random: Random): Fields {
   const names = [
-    'valve_state',
-    'battery',
-    'radio_connection',
-    'cloud_connection',
-    'type',
-    'severity',
-    'name',
+    ...['valve_state', 'battery', 'radio_connection', 'cloud_connection', 'type', 'severity', 'name'],
   ];
   const present = names.filter((name) => name in record);
   const name = pick(random, present);

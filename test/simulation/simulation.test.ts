@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { simulateDay } from './day.ts';
 
-/** Each of the four kinds of days four times. The nightly tests run hundreds of others, with every kind of trouble and check. */
-const seeds = 16;
+/** Each of the four kinds of days twice. The nightly tests run hundreds of others, with every kind of trouble and check. */
+const seeds = 8;
 const hours = 4;
 
 describe('the whole bridge in simulated hours with faults', () => {
