@@ -75,7 +75,7 @@ export const showingMutations: readonly Mutation[] = [
       '',
     ],
   }),
-  ...mistakesIn('health/healthMonitor.ts', ['stories/announcements'], {
+  ...mistakesIn('health/healthMonitor.ts', ['stories/cloudFaults'], {
     'a lost cloud makes values unavailable': [
       'const isFresh = leftMs > 0;',
       'const isFresh = this.#isCloudFresh || leftMs > 0;',

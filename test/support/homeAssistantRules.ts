@@ -153,20 +153,10 @@ export const sensorClasses: Readonly<
 };
 
 const binarySensorClasses = [
-  ...['battery', 'battery_charging', 'carbon_monoxide', 'cold', 'connectivity', 'door', 'garage_door', 'gas'],
-  ...['heat', 'light', 'lock', 'moisture', 'motion', 'moving', 'occupancy', 'opening', 'plug', 'power'],
-  ...[
-    'presence',
-    'problem',
-    'running',
-    'safety',
-    'smoke',
-    'sound',
-    'tamper',
-    'update',
-    'vibration',
-    'window',
-  ],
+  ...['battery', 'battery_charging', 'carbon_monoxide', 'cold', 'connectivity', 'door', 'garage_door'],
+  ...['gas', 'heat', 'light', 'lock', 'moisture', 'motion', 'moving', 'occupancy', 'opening', 'plug'],
+  ...['power', 'presence', 'problem', 'running', 'safety', 'smoke', 'sound', 'tamper', 'update'],
+  ...['vibration', 'window'],
 ];
 
 /** The keys of a platform besides the common ones, and the keys that it requires. */

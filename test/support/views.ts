@@ -335,174 +335,132 @@ function withNumbers(number: number): DeviceView[] {
   ];
 }
 
-const everything: SupportedOperations = () => true;
+/** Devices for which all messages must be valid, by the situation in which they are. */
+const viewsBySituation: Readonly<Record<string, readonly DeviceView[]>> = {
+  'everything is known': wholeHouse,
+  'nothing is known': [
+    bridgeView({
+      status: null,
+      isCloudFresh: false,
+      lastUpdate: null,
+      requestsLastHour: 0,
+      applianceCategories: null,
+      areIncidentsKnown: false,
+    }),
+    propertyView({
+      property: nothingKnown(aProperty()),
+      settings: null,
+      notifications: null,
+      accepted: {},
+      incidents: [],
+      areIncidentsKnown: false,
+    }),
+    signalView({
+      signal: nothingKnown(aSignal()),
+      propertyId: null,
+      hub: null,
+      incidents: [],
+      areIncidentsKnown: false,
+    }),
+    sonicView({
+      sonic: nothingKnown(aSonic()),
+      signal: 'none',
+      propertyId: null,
+      valve: null,
+      isStale: false,
+      travelTimeS: null,
+      restedAt: null,
+      valveRecord: { command: null, failed: null, movement: null },
+      telemetry: null,
+      usage: null,
+      pressureTests: null,
+      pressureTestJobId: null,
+      incidents: [],
+      areIncidentsKnown: false,
+    }),
+  ],
+  'incidents about which nothing is known': [
+    propertyView({ incidents: [nothingKnown(anIncident())] }),
+    signalView({ incidents: [nothingKnown(anIncident())] }),
+    sonicView({ incidents: [nothingKnown(anIncident())] }),
+  ],
+  'every type of incident, many times': (() => {
+    const incidents = [...incidentTypes, 'a_new_type', null].flatMap((type, row) =>
+      Array.from({ length: 10 }, (_, index) =>
+        anIncident({ id: `i${row}-${index}`, type, severity: index % 2 ? 'high' : 'apocalyptic' }),
+      ),
+    );
+    return [propertyView({ incidents }), signalView({ incidents }), sonicView({ incidents })];
+  })(),
+  'texts of 100 kB': withTexts('long '.repeat(20_000)),
+  'texts of many emoji': withTexts(`a${'💧'.repeat(400)}`),
+  'broken Unicode': withTexts('tap \ud83d'),
+  'foreign letters': withTexts('Küche "Süd" / 厨房 \u0000\n{{ 1 }}'),
+  'empty texts': withTexts(''),
+  'blank texts': withTexts(' \t '),
+  'values of enumerations that are new': withTexts('a_new_word'),
+  'zero everywhere': withNumbers(0),
+  'negative numbers': withNumbers(-1.5),
+  'times in milliseconds': withNumbers(1_623_414_482_000),
+  'huge numbers': withNumbers(1e300),
+  'no telemetry and no shut-off limits': (() => {
+    const { auto_shut_off_enabled, auto_shut_off_time_limit, auto_shut_off_volume_limit, ...sonic } =
+      aSonic();
+    return [sonicView({ sonic, telemetry: null })];
+  })(),
+  'nothing read yet of what is asked for sonic by sonic': [
+    sonicView({ telemetry: undefined, usage: undefined, pressureTests: undefined }),
+  ],
+  'figures that are too old to be shown': [
+    sonicView({
+      usage: someUsage({ todayL: null, yesterdayL: null, monthL: null, totalL: null }),
+      pressureTests: somePressureTests({ lastDay: null, lastDayStart: null, todayCount: null, days: {} }),
+      pressureTestJobId: null,
+    }),
+  ],
+  'settings that could not be asked for yet': [
+    bridgeView({ applianceCategories: undefined }),
+    propertyView({ settings: undefined, notifications: undefined, accepted: {} }),
+    signalView({ hub: undefined }),
+  ],
+  'settings of which each is unknown': [
+    bridgeView({ applianceCategories: [] }),
+    propertyView({
+      settings: nothingKnown(someSettings()),
+      notifications: nothingKnown(someNotifications()),
+      accepted: {},
+    }),
+    signalView({ hub: nothingKnown({ id: null, serial_no: null, status: null }) }),
+  ],
+  'other numbers in notification settings': [0, -1, 12.5, 99, 1e300].map((value) =>
+    propertyView({
+      notifications: someNotifications({
+        high_volume_threshold_litres: value,
+        long_flow_notification_delay_mins: value,
+      }),
+    }),
+  ),
+  'parents that are unknown': [
+    signalView({ propertyId: null }),
+    sonicView({ signal: 'none', propertyId: null }),
+  ],
+  'Wi-Fi sonics': [null, 'property-1'].map((propertyId) =>
+    sonicView({ isWifi: true, sonic: aSonic({ signal_id: null }), signal: 'none', propertyId }),
+  ),
+  'links that are down': [
+    bridgeView({ status: 'auth_failed', isCloudFresh: false }),
+    signalView({ signal: aSignal({ cloud_connection: 'disconnected' }) }),
+    sonicView({ sonic: aSonic({ radio_connection: 'disconnected' }), valve: null }),
+  ],
+  'each position of a valve': (['open', 'opening', 'closing', 'closed'] as const).map((valve) =>
+    sonicView({ valve }),
+  ),
+};
 
 /** All situations for which the messages are checked. */
 export const situations: readonly Situation[] = [
-  { name: 'everything is known', views: wholeHouse, offers: everything },
-  {
-    name: 'nothing is known',
-    views: [
-      bridgeView({
-        status: null,
-        isCloudFresh: false,
-        lastUpdate: null,
-        requestsLastHour: 0,
-        applianceCategories: null,
-        areIncidentsKnown: false,
-      }),
-      propertyView({
-        property: nothingKnown(aProperty()),
-        settings: null,
-        notifications: null,
-        accepted: {},
-        incidents: [],
-        areIncidentsKnown: false,
-      }),
-      signalView({
-        signal: nothingKnown(aSignal()),
-        propertyId: null,
-        hub: null,
-        incidents: [],
-        areIncidentsKnown: false,
-      }),
-      sonicView({
-        sonic: nothingKnown(aSonic()),
-        signal: 'none',
-        propertyId: null,
-        valve: null,
-        isStale: false,
-        travelTimeS: null,
-        restedAt: null,
-        valveRecord: { command: null, failed: null, movement: null },
-        telemetry: null,
-        usage: null,
-        pressureTests: null,
-        pressureTestJobId: null,
-        incidents: [],
-        areIncidentsKnown: false,
-      }),
-    ],
-    offers: everything,
-  },
-  {
-    name: 'incidents about which nothing is known',
-    views: [
-      propertyView({ incidents: [nothingKnown(anIncident())] }),
-      signalView({ incidents: [nothingKnown(anIncident())] }),
-      sonicView({ incidents: [nothingKnown(anIncident())] }),
-    ],
-    offers: everything,
-  },
-  {
-    name: 'every type of incident, many times',
-    views: (() => {
-      const incidents = [...incidentTypes, 'a_new_type', null].flatMap((type, row) =>
-        Array.from({ length: 10 }, (_, index) =>
-          anIncident({ id: `i${row}-${index}`, type, severity: index % 2 ? 'high' : 'apocalyptic' }),
-        ),
-      );
-      return [propertyView({ incidents }), signalView({ incidents }), sonicView({ incidents })];
-    })(),
-    offers: everything,
-  },
-  { name: 'texts of 100 kB', views: withTexts('long '.repeat(20_000)), offers: everything },
-  { name: 'texts of many emoji', views: withTexts(`a${'💧'.repeat(400)}`), offers: everything },
-  { name: 'broken Unicode', views: withTexts('tap \ud83d'), offers: everything },
-  { name: 'foreign letters', views: withTexts('Küche "Süd" / 厨房 \u0000\n{{ 1 }}'), offers: everything },
-  { name: 'empty texts', views: withTexts(''), offers: everything },
-  { name: 'blank texts', views: withTexts(' \t '), offers: everything },
-  { name: 'values of enumerations that are new', views: withTexts('a_new_word'), offers: everything },
-  { name: 'zero everywhere', views: withNumbers(0), offers: everything },
-  { name: 'negative numbers', views: withNumbers(-1.5), offers: everything },
-  { name: 'times in milliseconds', views: withNumbers(1_623_414_482_000), offers: everything },
-  { name: 'huge numbers', views: withNumbers(1e300), offers: everything },
-  {
-    name: 'no telemetry and no shut-off limits',
-    views: (() => {
-      const { auto_shut_off_enabled, auto_shut_off_time_limit, auto_shut_off_volume_limit, ...sonic } =
-        aSonic();
-      return [sonicView({ sonic, telemetry: null })];
-    })(),
-    offers: everything,
-  },
-  {
-    name: 'nothing read yet of what is asked for sonic by sonic',
-    views: [sonicView({ telemetry: undefined, usage: undefined, pressureTests: undefined })],
-    offers: everything,
-  },
-  {
-    name: 'figures that are too old to be shown',
-    views: [
-      sonicView({
-        usage: someUsage({ todayL: null, yesterdayL: null, monthL: null, totalL: null }),
-        pressureTests: somePressureTests({ lastDay: null, lastDayStart: null, todayCount: null, days: {} }),
-        pressureTestJobId: null,
-      }),
-    ],
-    offers: everything,
-  },
-  {
-    name: 'settings that could not be asked for yet',
-    views: [
-      bridgeView({ applianceCategories: undefined }),
-      propertyView({ settings: undefined, notifications: undefined, accepted: {} }),
-      signalView({ hub: undefined }),
-    ],
-    offers: everything,
-  },
-  {
-    name: 'settings of which each is unknown',
-    views: [
-      bridgeView({ applianceCategories: [] }),
-      propertyView({
-        settings: nothingKnown(someSettings()),
-        notifications: nothingKnown(someNotifications()),
-        accepted: {},
-      }),
-      signalView({ hub: nothingKnown({ id: null, serial_no: null, status: null }) }),
-    ],
-    offers: everything,
-  },
-  ...[0, -1, 12.5, 99, 1e300].map((value) => ({
-    name: `notification settings of ${value}`,
-    views: [
-      propertyView({
-        notifications: someNotifications({
-          high_volume_threshold_litres: value,
-          long_flow_notification_delay_mins: value,
-        }),
-      }),
-    ],
-    offers: everything,
-  })),
+  ...Object.entries(viewsBySituation).map(([name, views]) => ({ name, views, offers: () => true })),
   { name: 'all controls off', views: wholeHouse, offers: () => false },
-  {
-    name: 'parents that are unknown',
-    views: [signalView({ propertyId: null }), sonicView({ signal: 'none', propertyId: null })],
-    offers: everything,
-  },
-  {
-    name: 'Wi-Fi sonics',
-    views: [null, 'property-1'].map((propertyId) =>
-      sonicView({ isWifi: true, sonic: aSonic({ signal_id: null }), signal: 'none', propertyId }),
-    ),
-    offers: everything,
-  },
-  {
-    name: 'links that are down',
-    views: [
-      bridgeView({ status: 'auth_failed', isCloudFresh: false }),
-      signalView({ signal: aSignal({ cloud_connection: 'disconnected' }) }),
-      sonicView({ sonic: aSonic({ radio_connection: 'disconnected' }), valve: null }),
-    ],
-    offers: everything,
-  },
-  ...(['open', 'opening', 'closing', 'closed'] as const).map((valve) => ({
-    name: `a valve that is ${valve}`,
-    views: [sonicView({ valve })],
-    offers: everything,
-  })),
 ];
 
 /** `control` with all that it can permit. */
