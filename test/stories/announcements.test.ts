@@ -1,7 +1,7 @@
 import type { MqttClient } from 'mqtt';
 import { describe, expect, it } from 'vitest';
 import type { Connect } from '../../src/broker/clientOptions.ts';
-import { Home, minuteMs, secondMs } from './home.ts';
+import { type Home, minuteMs, secondMs, startedHome } from './home.ts';
 
 /** No sooner than this after its entity was announced, Home Assistant hears an event. */
 const twoSeconds = 2_000;
@@ -28,8 +28,7 @@ const discoveredAt = (home: Home, id: string, from = 0) =>
 const untilHeld = (home: Home) => home.until(() => home.disk.waiting > 0, 'the note', 15 * secondMs);
 
 async function startHome(schedules: Readonly<Record<string, string>> = quick): Promise<Home> {
-  const home = new Home({ config: { schedules } });
-  await home.start();
+  const home = await startedHome({ config: { schedules } });
   expect(announced(home)).toHaveLength(1);
   return home;
 }
@@ -52,7 +51,6 @@ describe('an incident', () => {
     home.disk.hold(() => false);
     await home.pass(minuteMs);
     expect(told()).toHaveLength(2);
-    home.bridge.kill();
   });
 
   it('that opened while the disk was busy with another is announced without a further poll', async () => {
@@ -75,7 +73,6 @@ describe('an incident', () => {
         .slice(1)
         .map(({ id }) => id),
     ).toEqual([first, second]);
-    home.bridge.kill();
   });
 
   it.each([
@@ -99,7 +96,6 @@ describe('an incident', () => {
       expect(announced(home)).toHaveLength(2);
       expect((announced(home)[1]?.at ?? 0) - from).toBeGreaterThanOrEqual(twoSeconds);
       expect(home.events('incident_opened')).toHaveLength(2);
-      home.bridge.kill();
     },
   );
 
@@ -116,8 +112,7 @@ describe('an incident', () => {
         }) as MqttClient['publish'];
         return client;
       }) as unknown as Connect;
-    const home = new Home({ config: { schedules: quick }, tapDial });
-    await home.start();
+    const home = await startedHome({ config: { schedules: quick }, tapDial });
     held = [];
     const { id } = home.world.addSonic(home.signalId);
     await home.pass(11 * secondMs);
@@ -128,7 +123,6 @@ describe('an incident', () => {
     for (const send of waiting) send();
     await home.until(() => announced(home, id).length > 0, 'the event');
     expect((announced(home, id)[0]?.at ?? 0) - discoveredAt(home, id)).toBeGreaterThanOrEqual(twoSeconds);
-    home.bridge.kill();
   });
 
   it.each([
@@ -148,7 +142,6 @@ describe('an incident', () => {
         .slice(1)
         .map(({ id }) => id),
     ).toEqual([first, second]);
-    home.bridge.kill();
   });
 });
 
@@ -162,29 +155,4 @@ it('the bridge is offline as soon as it vanishes, and when it has said goodbye',
   await home.until(() => home.text('bridge/state') === 'online', 'the bridge to be back');
   await home.stop();
   expect(home.text('bridge/state')).toBe('offline');
-});
-
-it('no value changes while the cloud is away but for the properties, and the bridge says that it is', async () => {
-  const home = new Home({ config: { schedules: quick, stale_after: '1m' } });
-  await home.start();
-  const values = () =>
-    new Map(
-      [...home.broker.retained].filter(
-        ([topic]) =>
-          /^sonic2mqtt\/(property|signal|sonic|incident)\//.test(topic) &&
-          !/(availability|telemetry|homeassistant|incident)$/.test(topic),
-      ),
-    );
-  const before = values();
-  // What hangs on the properties is asked for in vain.
-  home.strike = ({ operation }) => (operation === 'list_properties' ? null : 'error-503');
-  await home.until(() => home.text('bridge/cloud') === 'offline', 'the cloud to be away');
-  const asked = home.asked('read_property_settings').length;
-  await home.pass(5 * minuteMs);
-  expect(home.asked('read_property_settings').length).toBeGreaterThan(asked);
-  expect(values()).toEqual(before);
-  home.strike = () => null;
-  await home.until(() => home.text('bridge/cloud') === 'online', 'the cloud to be back');
-  expect([...values().keys()]).toEqual([...before.keys()]);
-  home.bridge.kill();
 });

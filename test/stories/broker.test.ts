@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Home, hourMs, leisurely, minuteMs, secondMs } from './home.ts';
+import { Home, hourMs, leisurely, minuteMs, secondMs, startedHome } from './home.ts';
 
 /** Takes the broker away, and what was connected with it. */
 function breakDown(home: Home): void {
@@ -24,14 +24,12 @@ describe('17: the broker is down at boot, and the bridge gives up', () => {
       state: 'open',
       isAvailable: true,
     });
-    home.bridge.kill();
   });
 });
 
 describe('18: memory grows while the broker is away', () => {
   it('nothing is queued: back again, each topic comes once, with its newest value', async () => {
-    const home = new Home({ cloud: { sonics: 4 } });
-    await home.start();
+    const home = await startedHome({ cloud: { sonics: 4 } });
     const before = home.bridge.load.timers;
     breakDown(home);
     // Each poll brings something new.
@@ -54,35 +52,12 @@ describe('18: memory grows while the broker is away', () => {
     for (const [index, id] of home.world.thingIds.entries()) {
       expect(home.json(`sonic/${id}`)).toMatchObject({ name: `Sonic 59.${index}` });
     }
-    home.bridge.kill();
-  });
-});
-
-describe('22: "online" stays although the bridge has died', () => {
-  it('it has one lasting connection with a will; after a restart of the broker all is as before', async () => {
-    const home = new Home({ config: { schedules: leisurely } });
-    await home.start();
-    await home.pass(12 * hourMs);
-    expect(home.links).toHaveLength(1);
-    home.bridge.kill();
-    await home.pass(secondMs);
-    expect(home.text('bridge/state')).toBe('offline');
-    expect(home.entity(home.sonicId, 'valve_valve').isAvailable).toBe(false);
-
-    await home.start();
-    expect(home.text('bridge/state')).toBe('online');
-    home.broker.restart(0);
-    await home.pass(minuteMs);
-    expect(home.text('bridge/state')).toBe('online');
-    expect(home.entity(home.sonicId, 'valve_valve').isAvailable).toBe(true);
-    home.bridge.kill();
   });
 });
 
 describe('also seen: a connection that says "connected" but is dead', () => {
   it('is found by its silence, though the cloud works, and what happened meanwhile is shown', async () => {
-    const home = new Home();
-    await home.start();
+    const home = await startedHome();
     home.broker.fault = 'frozen';
     const from = home.time.now;
     await home.pass(20 * minuteMs);
@@ -95,7 +70,6 @@ describe('also seen: a connection that says "connected" but is dead', () => {
     home.broker.fault = null;
     await home.pass(minuteMs);
     expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'closed', isAvailable: true });
-    home.bridge.kill();
   });
 });
 
@@ -111,6 +85,5 @@ describe('also seen: reconnect storms several times a second', () => {
     expect(links.length).toBeGreaterThan(30);
     expect(links.length).toBeLessThanOrEqual(250);
     expect(home.linesFrom(from).length).toBeLessThanOrEqual(8);
-    home.bridge.kill();
   });
 });

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { expectWhole, pictureOf } from './brokerPicture.ts';
-import { Home, minuteMs, secondMs } from './home.ts';
+import { type Home, minuteMs, secondMs, startedHome } from './home.ts';
 
 async function startHome(): Promise<Home> {
-  const home = new Home({ cloud: { sonics: 2 } });
-  await home.start();
+  const home = await startedHome({ cloud: { sonics: 2 } });
   // By then all that is read seldom was read, too.
   await home.pass(5 * minuteMs);
   return home;
@@ -27,7 +26,6 @@ describe('a broker', () => {
     await home.pass(6 * minuteMs);
     expectWhole(home, before);
     expect(home.linesFrom(0).join('\n')).not.toMatch(noRemoval);
-    home.bridge.kill();
   });
 
   it('loses the message of an ended incident once, also if the disk cannot be written', async () => {
@@ -43,7 +41,6 @@ describe('a broker', () => {
     await home.pass(6 * minuteMs);
     const deletions = home.messages.slice(from).filter(({ topic }) => topic === `sonic2mqtt/incident/${id}`);
     expect(deletions).toHaveLength(1);
-    home.bridge.kill();
   });
 
   it('that shows only a part of what it keeps to a new bridge loses nothing by that', async () => {
@@ -56,7 +53,6 @@ describe('a broker', () => {
     await home.pass(6 * minuteMs);
     expectWhole(home, before);
     expect(home.linesFrom(0).join('\n')).not.toMatch(noRemoval);
-    home.bridge.kill();
   });
 
   it.each([
@@ -79,15 +75,13 @@ describe('a broker', () => {
     expect(deleted).toEqual([]);
     const lines = home.linesFrom(0).filter((line) => /has deleted or replaced discovery/.test(line));
     expect(lines).toHaveLength(1);
-    home.bridge.kill();
   });
 
   it.each([
     ['all that it keeps', () => true],
     ['what it keeps of valves', (topic: string) => topic.includes('/sonic/')],
   ])('that sends %s only after its answer to the ping loses nothing', async (_, isLate) => {
-    const home = new Home({ isWired: true, cloud: { sonics: 2 } });
-    await home.start();
+    const home = await startedHome({ isWired: true, cloud: { sonics: 2 } });
     await home.pass(5 * minuteMs);
     const before = pictureOf(home);
     await home.stop();
@@ -179,7 +173,6 @@ describe('a broker', () => {
     await home.restart();
     await home.pass(5 * minuteMs);
     expectTruth();
-    home.bridge.kill();
   });
 
   it('that shows retained messages to exact topics only has the totals and incidents of a lost state file', async () => {
@@ -204,6 +197,5 @@ describe('a broker', () => {
     expect(home.json(`sonic/${sonicId}/usage`).total).toBeGreaterThanOrEqual(total + 5_000_000);
     expect(home.published(`sonic/${sonicId}/incident`)).toHaveLength(told);
     expect(home.linesFrom(0).join('\n')).not.toMatch(noRemoval);
-    home.bridge.kill();
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { dayMs, Home, hourMs, minuteMs } from './home.ts';
+import { dayMs, type Home, hourMs, minuteMs, startedHome } from './home.ts';
 
 const begins = Date.parse('2026-03-02T09:00:00Z');
 /** How far the bridge takes itself to be ahead, as its last event tells. */
@@ -9,12 +9,11 @@ function aheadMs(home: Home): number {
 }
 
 it('a wall clock that jumps changes nothing but the time', async () => {
-  const home = new Home({
+  const home = await startedHome({
     cloud: { sonics: 2 },
     // Cron is what knows the wall clock.
     config: { schedules: { sonics: '* * * * *' } },
   });
-  await home.start();
   await home.pass(10 * minuteMs);
   const [told = '', moved = ''] = home.world.sonics.ids;
   const seldom = () =>
@@ -53,8 +52,7 @@ it('a wall clock that jumps changes nothing but the time', async () => {
 });
 
 it('a clock that is two months ahead closes no month that is not over: days are not asked for meanwhile', async () => {
-  const home = new Home();
-  await home.start();
+  const home = await startedHome();
   const water = () => home.json(`sonic/${home.sonicId}/usage`);
   const before = water();
   expect(before.today).toEqual(expect.any(Number));
@@ -69,19 +67,4 @@ it('a clock that is two months ahead closes no month that is not over: days are 
   expect(home.json('bridge/health')).toMatchObject({ status: 'ok', reason: null });
   expect(water().today).toEqual(expect.any(Number));
   expect(water().total).toBeGreaterThanOrEqual(before.total);
-  home.bridge.kill();
-});
-
-it('a clock that is an hour ahead at the start keeps no leak from being announced where the memory was lost', async () => {
-  const home = new Home();
-  home.bridge.wallErrorMs = hourMs;
-  home.disk.files.set('/data/state.json', '{"torn');
-  await home.start();
-  const { id } = home.world.openIncident({ type: 'high_volume_alert', sonicId: home.sonicId });
-  await home.pass(2 * minuteMs);
-  const announced = home
-    .published(`sonic/${home.sonicId}/incident`)
-    .map(({ payload }) => JSON.parse(payload).id);
-  expect(announced).toContain(id);
-  home.bridge.kill();
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SimulatedAnswer } from '../../src/simulator/answers.ts';
 import type { RequestFault } from '../simulation/virtualCloud.ts';
-import { Home, minuteMs } from './home.ts';
+import { type Home, minuteMs, startedHome } from './home.ts';
 
 const schedules = { properties: '5m', signals: '5m', usage: '12h', pressure_tests: '12h' };
 /** What the home polls often enough for an outage to befall it. */
@@ -34,8 +34,7 @@ interface Expectation {
 
 /** A home with two sonics, of which nothing is measured any more. */
 async function startHome(): Promise<Home> {
-  const home = new Home({ cloud: { sonics: 2 }, config: { schedules } });
-  await home.start();
+  const home = await startedHome({ cloud: { sonics: 2 }, config: { schedules } });
   await home.pass(12 * minuteMs);
   return home;
 }
@@ -184,7 +183,6 @@ describe('the network may fail so that', () => {
     await home.pass(20 * minuteMs);
     expect(home.json('bridge/health').status).toBe('ok');
     expect(renewals() - before).toBe(1);
-    home.bridge.kill();
   });
 
   it.each<RequestFault>(['hang-before', 'stalled'])(
@@ -239,23 +237,20 @@ describe('an answer that is none is reported as what it is, and changes nothing:
   });
 });
 
-describe('a list of something else', () => {
-  it('leaves what is known, but not for the present', async () => {
-    const home = await startHome();
-    home.strike = () => json({ data: [1, 'two'] });
-    await home.pass(12 * minuteMs);
-    expect(home.text(`sonic/${home.sonicId}/availability`)).toBe('offline');
-    expect(home.json('bridge/health')).toMatchObject({
-      status: 'degraded',
-      reason: expect.stringMatching(/records without a usable id: 2/),
-    });
-    expect(home.json(`sonic/${home.sonicId}`).valve).toBe('open');
-    home.strike = () => null;
-    await home.pass(20 * minuteMs);
-    expect(home.text(`sonic/${home.sonicId}/availability`)).toBe('online');
-    expect(home.json('bridge/health').status).toBe('ok');
-    home.bridge.kill();
+it('a list of something else leaves what is known, but not for the present', async () => {
+  const home = await startHome();
+  home.strike = () => json({ data: [1, 'two'] });
+  await home.pass(12 * minuteMs);
+  expect(home.text(`sonic/${home.sonicId}/availability`)).toBe('offline');
+  expect(home.json('bridge/health')).toMatchObject({
+    status: 'degraded',
+    reason: expect.stringMatching(/records without a usable id: 2/),
   });
+  expect(home.json(`sonic/${home.sonicId}`).valve).toBe('open');
+  home.strike = () => null;
+  await home.pass(20 * minuteMs);
+  expect(home.text(`sonic/${home.sonicId}/availability`)).toBe('online');
+  expect(home.json('bridge/health').status).toBe('ok');
 });
 
 describe('the end of an outage', () => {
@@ -274,6 +269,5 @@ describe('the end of an outage', () => {
     const at = (words: RegExp) => topics.findIndex((message) => words.test(message));
     expect(at(/\/bridge\/cloud online$/)).toBeGreaterThan(at(/\/sonic\/[^/]+ .*"valve":"closed"/));
     expect(at(/"valve":"closed"/)).toBeGreaterThan(-1);
-    home.bridge.kill();
   });
 });

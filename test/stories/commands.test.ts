@@ -3,7 +3,7 @@ import { operationRow } from '../../src/cloud/operations.ts';
 import type { SimulatedAnswer } from '../../src/simulator/answers.ts';
 import type { RequestFault } from '../simulation/virtualCloud.ts';
 import { changingCommands } from '../support/commandTable.ts';
-import { Home, leisurely, minuteMs, type Request, secondMs } from './home.ts';
+import { Home, leisurely, minuteMs, type Request, secondMs, startedHome } from './home.ts';
 
 /** A home with something to do for each kind of command, which shows all of it. */
 async function startHome(options: ConstructorParameters<typeof Home>[0] = {}): Promise<Home> {
@@ -81,7 +81,6 @@ describe('while the cloud is away, a command of any kind fails once, in time, an
     expect(home.text('bridge/cloud')).toBe('online');
     expect(changes(home, from)).toEqual([]);
     expect(truth(home)).toBe(before);
-    home.bridge.kill();
   });
 });
 
@@ -101,7 +100,6 @@ describe('while nobody is signed in, a command of any kind', () => {
     expect(home.json('bridge/health').status).toBe('ok');
     expect(changes(home, from)).toEqual([]);
     expect(truth(home)).toBe(before);
-    home.bridge.kill();
   });
 
   it('is carried out once where the token was revoked meanwhile', async () => {
@@ -111,7 +109,6 @@ describe('while nobody is signed in, a command of any kind', () => {
     for (const outcome of told) expect(outcome).toMatchObject({ status: 'ok', http_status: 200 });
     expect(changes(home).filter(({ status }) => status === 200)).toHaveLength(told.length);
     expect(changes(home).filter(({ status }) => status !== 200 && status !== 401)).toEqual([]);
-    home.bridge.kill();
   });
 
   it('fails within the time of one sign-in more where that hangs, and is not sent later', async () => {
@@ -127,7 +124,6 @@ describe('while nobody is signed in, a command of any kind', () => {
     await home.pass(30 * minuteMs);
     expect(changes(home, from)).toEqual([]);
     expect(truth(home)).toBe(before);
-    home.bridge.kill();
   });
 });
 
@@ -140,18 +136,15 @@ describe('of valve commands in quick succession', () => {
     ['the same twice', ['CLOSE', 'CLOSE']],
     ['opposite ones', ['OPEN', 'CLOSE', 'CLOSE']],
   ])('%s at once are one request: what is still connecting gives way to the newest', async (_, words) => {
-    const home = new Home();
-    await home.start();
+    const home = await startedHome();
     for (const word of words) home.broker.publish(valve(home), word, false);
     await home.pass(2 * minuteMs);
     expect(statuses(home).toSorted()).toEqual(['ok', ...words.slice(1).map(() => 'superseded')]);
     expect(actions(home)).toEqual(['close']);
-    home.bridge.kill();
   });
 
   it('one that hangs at the cloud is given up for a newer one, which is sent with most of its time left', async () => {
-    const home = new Home();
-    await home.start();
+    const home = await startedHome();
     home.strike = ({ body }) => (body.includes('"open"') ? 'hang-after' : null);
     home.broker.publish(valve(home), 'OPEN', false);
     await home.pass(secondMs);
@@ -163,29 +156,13 @@ describe('of valve commands in quick succession', () => {
     // Its time is ten seconds from when it was sent.
     expect((home.valveCommands[1]?.at ?? 0) - from).toBeLessThan(5 * secondMs);
     expect(home.json(`sonic/${home.sonicId}`).valve).toBe('closed');
-    home.bridge.kill();
-  });
-
-  it('one that the cloud carries out and answers with 503, to wait for an hour, is soon shown as it is', async () => {
-    const home = new Home({ config: { schedules: leisurely } });
-    await home.start();
-    home.strike = ({ operation }) =>
-      operation === 'command_valve'
-        ? () => ({ status: 503, headers: { 'retry-after': '3600' }, text: 'later' })
-        : null;
-    home.broker.publish(valve(home), 'CLOSE', false);
-    await home.pass(20 * secondMs);
-    expect(statuses(home)).toEqual(['error']);
-    expect(home.json(`sonic/${home.sonicId}`).valve).toBe('closed');
-    home.bridge.kill();
   });
 
   it.each([
     ['all thirty valves close at once', 1],
     ['twelve commands come in each second', 75],
   ])('while %s, each vital list is asked for at least once a minute', async (_, rounds) => {
-    const home = new Home({ cloud: { properties: 3, signals: 3, sonics: 30 } });
-    await home.start();
+    const home = await startedHome({ cloud: { properties: 3, signals: 3, sonics: 30 } });
     const ids = home.world.sonics.ids;
     const from = home.time.now;
     for (let round = 0; round < rounds; round++) {
@@ -201,12 +178,10 @@ describe('of valve commands in quick succession', () => {
       const gaps = times.slice(1).map((at, index) => at - Math.max(from, times[index] ?? 0));
       expect(Math.max(...gaps), operation).toBeLessThan(minuteMs + 5 * secondMs);
     }
-    home.bridge.kill();
   });
 
   it('opposite ones end where the last one says, confirmed once, and the first is not shown as failed', async () => {
-    const home = new Home();
-    await home.start();
+    const home = await startedHome();
     home.broker.publish(valve(home), 'CLOSE', false);
     await home.pass(secondMs);
     home.broker.publish(valve(home), 'OPEN', false);
@@ -218,14 +193,12 @@ describe('of valve commands in quick succession', () => {
     const lines = home.linesFrom(0).join('\n');
     expect(lines).toMatch(/: open after /);
     expect(lines).not.toMatch(/: closed after|not_confirmed/);
-    home.bridge.kill();
   });
 
   it.each([5, 4] as const)(
     'one that the broker delivers again moves no valve again, with MQTT version %i',
     async (version) => {
-      const home = new Home({ isWired: true, config: { mqtt: { protocol_version: version } } });
-      await home.start();
+      const home = await startedHome({ isWired: true, config: { mqtt: { protocol_version: version } } });
       const deliver = async (payload: string, messageId: number, dup: boolean) => {
         for (const connection of home.wire.connections)
           connection.toBridge({

@@ -4,7 +4,7 @@ import { type Incident, incidentTypes } from '../../src/model/records.ts';
 import { atSonic, openIncidents, type Shown } from '../oracle/recordTruths.ts';
 import { type Place, placeOf, truths, untruths } from './entityTruths.ts';
 import { type Entity, FakeHomeAssistant } from './fakeHomeAssistant.ts';
-import { Home, type HomeOptions, hourMs, minuteMs, secondMs } from './home.ts';
+import { Home, type HomeOptions, minuteMs, secondMs, startedHome } from './home.ts';
 
 const schedules = { usage: '1m', pressure_tests: '1m', signals: '1m' };
 
@@ -244,15 +244,10 @@ describe('Home Assistant', () => {
       .filter(({ state, component }) => state === null && !isStateless(component));
     // Of these the cloud has nothing to tell before they are used, or nothing has happened yet.
     expect(names(home, unknown)).toEqual([
-      'property sensor_paused_until',
-      'property switch_leak_protection',
-      'property switch_push',
-      'sonic sensor_moved_at',
-      'sonic sensor_moved_by',
-      'sonic sensor_pressure_test_last_day',
-      'sonic sensor_pressure_test_result',
-      'sonic sensor_valve_travel_time',
-      'sonic sensor_water_at_rest',
+      ...['property sensor_paused_until', 'property switch_leak_protection', 'property switch_push'],
+      ...['sonic sensor_moved_at', 'sonic sensor_moved_by', 'sonic sensor_pressure_test_last_day'],
+      ...['sonic sensor_pressure_test_result', 'sonic sensor_valve_travel_time'],
+      ...['sonic sensor_water_at_rest'],
     ]);
     // And each that there can be is there.
     const shown = homeAssistant.entities().filter(({ component }) => component['platform'] !== 'button');
@@ -268,7 +263,6 @@ describe('Home Assistant', () => {
       const { state: _, ...record } = incident;
       expect(attributes).toEqual(record);
     }
-    home.bridge.kill();
   });
 
   it('keeps showing what was if the cloud refuses a change, and is shown it again', async () => {
@@ -301,7 +295,6 @@ describe('Home Assistant', () => {
       expect(homeAssistant.entity(device, id).state, id).toBe(before);
     }
     await expectTrue(home, homeAssistant);
-    home.bridge.kill();
   });
 
   it('can use every control of every device: the cloud makes each change, and all of it is shown', async () => {
@@ -329,14 +322,12 @@ describe('Home Assistant', () => {
       for (const { id, name } of records.values()) expect(home.discovery(id).device.name).toBe(name);
     }
     expect(homeAssistant.devices.size).toBe(5);
-    home.bridge.kill();
   });
 });
 
 /** A home that is there, and how a command below the property ends. */
-async function startedHome(options: HomeOptions = {}) {
-  const home = new Home(options);
-  await home.start();
+async function settingsHome(options: HomeOptions = {}) {
+  const home = await startedHome(options);
   const command = async (path: string, payload: string) => {
     const before = home.events('command').length;
     home.broker.publish(`sonic2mqtt/property/${home.propertyId}/${path}/set`, payload, false);
@@ -349,7 +340,7 @@ async function startedHome(options: HomeOptions = {}) {
 
 describe('a setting', () => {
   it('is sent alone, or together with others in one request', async () => {
-    const { home, command, sent } = await startedHome();
+    const { home, command, sent } = await settingsHome();
     expect(await command('settings/auto_shut_off', 'ON')).toMatchObject({ status: 'ok', http_status: 200 });
     const fields = { auto_shut_off: false, pressure_tests_schedule: '05:00', timezone: 'Europe/Paris' };
     expect(await command('settings', JSON.stringify(fields))).toMatchObject({ status: 'ok' });
@@ -358,11 +349,10 @@ describe('a setting', () => {
     // The cloud does not show the address of the webhook, and none was accepted yet.
     const held = home.world.settings.get(home.propertyId);
     expect(home.json(`property/${home.propertyId}/settings`)).toEqual({ ...held, webhook_url: null });
-    home.bridge.kill();
   });
 
   it('that is wrong is refused in words, by the bridge or by the cloud', async () => {
-    const { home, command, sent } = await startedHome();
+    const { home, command, sent } = await settingsHome();
     expect(await command('settings/auto_shutoff', 'ON')).toMatchObject({
       status: 'refused',
       reason: 'auto_shutoff is unknown. Did you mean auto_shut_off?',
@@ -379,28 +369,26 @@ describe('a setting', () => {
       http_status: 422,
       reason: expect.stringContaining('high_volume_threshold_litres: must be one of 25, 50'),
     });
-    home.bridge.kill();
   });
 
   it('is unknown once it could not be read for too long, and known again once it is read', async () => {
-    const { home } = await startedHome();
+    const { home } = await settingsHome({ config: { schedules: { properties: '10m' } } });
     const shown = (what: string) => home.json(`property/${home.propertyId}/${what}`);
     const before = { settings: shown('settings'), notifications: shown('notifications') };
     home.strike = ({ operation }) => (operation === 'read_property_settings' ? 'error-503' : null);
-    await home.pass(hourMs + minuteMs);
+    await home.pass(11 * minuteMs);
     expect(shown('settings')).toEqual(before.settings);
-    await home.pass(2 * hourMs);
+    await home.pass(20 * minuteMs);
     expect(shown('settings')).toMatchObject({ auto_shut_off: null, timezone: null, webhook_enabled: null });
     expect(home.entity(home.propertyId, 'switch_auto_shut_off').state).toBeNull();
     expect(shown('notifications')).toEqual(before.notifications);
     home.strike = () => null;
-    await home.pass(hourMs + minuteMs);
+    await home.pass(11 * minuteMs);
     expect(shown('settings')).toEqual(before.settings);
-    home.bridge.kill();
   });
 
   it('loses its entity at every property if the cloud turns out not to offer it', async () => {
-    const { home, command } = await startedHome({ cloud: { properties: 2 } });
+    const { home, command } = await settingsHome({ cloud: { properties: 2 } });
     const status = () => home.json('bridge/info').operations.update_customer_notifications;
     home.strike = ({ operation }) => (operation === 'update_customer_notifications' ? answer(404) : null);
     expect(await command('push', 'ON')).toMatchObject({ status: 'error', http_status: 404 });
@@ -415,15 +403,13 @@ describe('a setting', () => {
     for (const id of home.world.properties.ids) {
       expect(home.discovery(id).components).not.toHaveProperty('switch_push');
     }
-    home.bridge.kill();
   });
 
   it('has no entity where control.settings is off', async () => {
-    const { home } = await startedHome({ config: { control: { settings: false } } });
+    const { home } = await settingsHome({ config: { control: { settings: false } } });
     const components = Object.entries<object>(home.discovery(home.propertyId).components);
     const controls = components.filter(([, component]) => 'command_topic' in component).map(([id]) => id);
     expect(controls).toEqual(['button_resolve_incidents']);
-    home.bridge.kill();
   });
 });
 
@@ -447,7 +433,6 @@ describe('a sonic on Wi-Fi', () => {
     expect(home.discovery(annexe).device.via_device).toBe(`sonic2mqtt_${cottage}`);
     const [ofHub, ofWifi] = [home.sonicId, barn].map((id) => Object.keys(home.discovery(id).components));
     expect(ofWifi?.toSorted()).toEqual(ofHub?.toSorted());
-    home.bridge.kill();
   });
 
   it('changes its valve and its name by its own routes, and never by those of a hub', async () => {
@@ -462,26 +447,5 @@ describe('a sonic on Wi-Fi', () => {
     expect(home.world.wifiSonics.get(barn)).toMatchObject({ valve_state: 'closed', name: 'Stable' });
     const routes = ['command_wifi_valve', 'patch_wifi_sonic', 'command_valve', 'patch_sonic', 'read_sonic'];
     expect(routes.map((name) => home.asked(name).length)).toEqual([1, 1, 0, 0, 0]);
-    home.bridge.kill();
-  });
-
-  it('stays while its list cannot be read, and vanishes once the cloud lists it no more', async () => {
-    const home = new Home({ cloud: { wifiSonics: 2 } });
-    const { world, sonicId } = home;
-    const [barn = '', annexe = ''] = world.wifiSonics.ids;
-    await home.start();
-    home.strike = ({ operation }) => (operation === 'list_wifi_sonics' ? 'error-503' : null);
-    world.removeSonic(barn);
-    world.setValve(sonicId, 'closed');
-    await home.pass(10 * minuteMs);
-    expect(home.json('bridge/health').reason).toContain('Wi-Fi valves');
-    // The other list is read all the same.
-    expect(home.json(`sonic/${sonicId}`).valve).toBe('closed');
-    expect(home.text(`sonic/${barn}`)).toBeDefined();
-    home.strike = () => null;
-    await home.pass(10 * minuteMs);
-    expect(home.text(`sonic/${barn}`)).toBeUndefined();
-    expect(home.text(`sonic/${annexe}`)).toBeDefined();
-    home.bridge.kill();
   });
 });

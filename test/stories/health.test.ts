@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Home, minuteMs, secondMs } from './home.ts';
+import { Home, minuteMs, secondMs, startedHome } from './home.ts';
 
 const health = (home: Home) => home.json('bridge/health');
 
@@ -23,12 +23,10 @@ describe('health is judged', () => {
     home.wire.play();
     await home.pass(11 * minuteMs);
     expect(health(home)).toMatchObject({ status: 'ok', reason: null });
-    home.bridge.kill();
   });
 
   it('while the cloud lets a vital list wait, and until when is shown', async () => {
-    const home = new Home();
-    await home.start();
+    const home = await startedHome();
     expect(health(home)).toMatchObject({ status: 'ok', limited_until: null });
     const wait = { status: 503, headers: { 'retry-after': '300' }, text: '{}' };
     home.strike = ({ operation }) => (operation === 'list_incidents' ? wait : null);
@@ -45,22 +43,19 @@ describe('health is judged', () => {
     expect(health(home)).toMatchObject({ status: 'ok', limited_until: null });
     // Published when something changes, and not every ten seconds.
     expect(home.published('bridge/health').filter(({ at }) => at > from).length).toBeLessThan(6);
-    home.bridge.kill();
   });
 
   it('while the budget is too small for the schedules: what they need, what they get, which option to change', async () => {
-    const home = new Home({
+    const home = await startedHome({
       cloud: { sonics: 20 },
       config: { cloud: { max_requests_per_minute: 10 } },
     });
-    await home.start();
     await home.pass(5 * minuteMs);
     const reason = expect.stringMatching(
       /^The schedules need 2\d requests per minute, and cloud\.max_requests_per_minute allows 10\. The measurements are read about every \d min\. Increase cloud\.max_requests_per_minute or schedules\.telemetry/,
     );
     expect(health(home)).toMatchObject({ status: 'degraded', reason });
     expect(home.linesFrom(0).filter((line) => /^warn: The schedules need/.test(line))).toHaveLength(1);
-    home.bridge.kill();
   });
 
   it.each(['list_signals', 'list_properties', 'list_property_signals'])(
@@ -81,17 +76,6 @@ describe('health is judged', () => {
       isTorn = false;
       await home.pass(6 * minuteMs);
       expect(health(home)).toMatchObject({ status: 'ok', reason: null });
-      home.bridge.kill();
     },
   );
-
-  it('without a word on bridge/health while nothing changes', async () => {
-    const home = new Home();
-    await home.start();
-    await home.pass(5 * minuteMs);
-    const before = home.published('bridge/health').length;
-    await home.pass(60 * minuteMs);
-    expect(home.published('bridge/health')).toHaveLength(before);
-    home.bridge.kill();
-  });
 });

@@ -362,6 +362,13 @@ export class Home {
   }
 }
 
+/** A home whose bridge has started and shows all that there is. */
+export async function startedHome(options?: HomeOptions): Promise<Home> {
+  const home = new Home(options);
+  await home.start();
+  return home;
+}
+
 /** What the log has said of the broker as a warning or worse. */
 export function brokerWarnings(home: Home, from = 0): readonly string[] {
   return home.linesFrom(from).filter((text) => /^(warn|error|fatal):.*MQTT broker/.test(text));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Home, hourMs, leisurely, minuteMs, secondMs } from './home.ts';
+import { Home, hourMs, leisurely, minuteMs, secondMs, startedHome } from './home.ts';
 
 const isDiscovery = (topic: string) => topic.startsWith('homeassistant/device/');
 
@@ -16,8 +16,7 @@ function homeAssistantStarts(home: Home): void {
 
 describe('12: after a restart of Home Assistant all is unavailable until the bridge is restarted', () => {
   it('what it needs is retained, and is published again when it starts, even if the broker has lost it', async () => {
-    const home = new Home();
-    await home.start();
+    const home = await startedHome();
     const all = new Map(home.broker.retained);
     const isPresent = () => home.entity(home.sonicId, 'valve_valve');
     expect(isPresent()).toEqual({ platform: 'valve', state: 'open', isAvailable: true });
@@ -33,7 +32,6 @@ describe('12: after a restart of Home Assistant all is unavailable until the bri
     await home.pass(3 * secondMs);
     expect([...home.broker.retained.keys()].toSorted()).toEqual([...all.keys()].toSorted());
     expect(isPresent()).toEqual({ platform: 'valve', state: 'open', isAvailable: true });
-    home.bridge.kill();
   });
 });
 
@@ -57,35 +55,13 @@ describe.each([5, 4] as const)(
       const since = home.messages.slice(live).filter(({ topic }) => isDiscovery(topic));
       expect(since.map(({ topic }) => topic).toSorted()).toEqual(announced(home));
       expect(births()).toBe(1);
-      home.bridge.kill();
-    });
-
-    it('lets an event go as soon as Home Assistant is back, if it is live', async () => {
-      const home = new Home({
-        config: { mqtt: { protocol_version: version }, schedules: { incidents: '10s' } },
-      });
-      await home.start();
-      home.broker.cut();
-      await home.pass(5 * secondMs);
-      home.broker.publish('homeassistant/status', 'online', true);
-      const bornAt = home.time.now;
-      const { id } = home.world.openIncident({ type: 'high_humidity', sonicId: home.sonicId });
-      home.broker.publish('sonic2mqtt/bridge/refresh', 'PRESS', false);
-      await home.pass(minuteMs);
-      const told = home
-        .published(`sonic/${home.sonicId}/incident`)
-        .filter(({ payload }) => payload.includes(id));
-      expect(told).toHaveLength(1);
-      expect((told[0]?.at ?? 0) - bornAt).toBeLessThan(10 * secondMs);
-      home.bridge.kill();
     });
   },
 );
 
 describe('13: re-sending discovery at each poll floods the log, and sent once it gets lost', () => {
   it('nothing is sent in quiet hours; each birth brings each device once, each time after another moment', async () => {
-    const home = new Home();
-    await home.start();
+    const home = await startedHome();
     await home.pass(9 * minuteMs);
     const quietFrom = home.messages.length;
     await home.pass(3 * hourMs);
@@ -114,7 +90,6 @@ describe('13: re-sending discovery at each poll floods the log, and sent once it
     home.broker.restart(0);
     await home.pass(minuteMs);
     expect(announced(home)).toHaveLength(4);
-    home.bridge.kill();
   });
 });
 
@@ -134,21 +109,6 @@ describe('14: removed or renamed devices haunt Home Assistant for years', () => 
     expect(topicsOf(home, gone)).toEqual([foreign[1]]);
     expect(home.broker.retained.has(foreign[0] ?? '')).toBe(true);
     expect(home.entity(kept, 'valve_valve').isAvailable).toBe(true);
-    home.bridge.kill();
-  });
-
-  it('a new name makes no new topic and no new device', async () => {
-    const home = new Home({ config: { schedules: { ...leisurely, properties: '10m', signals: '10m' } } });
-    const { world } = home;
-    await home.start();
-    const before = [...home.broker.retained.keys()].toSorted();
-    world.changeSonic(home.sonicId, { name: 'Main stopcock' });
-    world.signals.change(home.signalId, { name: 'Cupboard' });
-    world.properties.change(home.propertyId, { name: 'Summer house' });
-    await home.pass(hourMs);
-    expect([...home.broker.retained.keys()].toSorted()).toEqual(before);
-    expect(home.discovery(home.sonicId).device.name).toBe('Main stopcock');
-    home.bridge.kill();
   });
 });
 
@@ -188,7 +148,6 @@ describe('15: devices are deleted on a hiccup, and made again without their sett
     world.removeSonic(id);
     await home.pass(3 * minuteMs);
     expect(topicsOf(home, id)).toEqual([]);
-    home.bridge.kill();
   });
 });
 
@@ -226,14 +185,12 @@ describe('16: the unique id was made of a name or a model: all entities are ther
       via_device: `sonic2mqtt_${otherSignal}`,
     });
     expect(ids()).toEqual(before);
-    home.bridge.kill();
   });
 });
 
 describe('also seen: entities that are not there any more cannot be deleted, or haunt as disabled ones', () => {
   it('each is sent with its platform only two seconds before it is left out, and retained topics of its own are emptied', async () => {
-    const home = new Home();
-    await home.start();
+    const home = await startedHome();
     await home.stop();
     const from = home.messages.length;
     await home.startWith({ control: { settings: false, valves: false } });
@@ -259,6 +216,5 @@ describe('also seen: entities that are not there any more cannot be deleted, or 
     }
     expect(withdrawn).toBeGreaterThan(20);
     expect(home.discovery(home.sonicId).components).not.toHaveProperty('valve_valve');
-    home.bridge.kill();
   });
 });

@@ -25,7 +25,6 @@ beforeAll(async () => {
   await home.start();
   await home.pass(2 * minuteMs);
   sane = picture(home);
-  home.bridge.kill();
 });
 
 afterAll(() => {

@@ -80,7 +80,6 @@ describe('the button that resolves incidents', () => {
       incident_low_temperature: 'OFF',
     });
     expect(home.told('incident_closed').toSorted()).toEqual([leak, cold].toSorted());
-    home.bridge.kill();
   });
 
   it('of a property reaches all that hangs on it, and says if there is nothing to resolve', async () => {
@@ -100,7 +99,6 @@ describe('the button that resolves incidents', () => {
         reason: 'there is no open alert',
       });
     }
-    home.bridge.kill();
   });
 });
 
@@ -144,7 +142,6 @@ describe('an action', () => {
     expect(await home.ask(`incident/${cold}/action`, 'dismiss')).toMatchObject({ status: 'ok' });
     expect(await home.ask(`incident/${link}/action`, 'resolve')).toMatchObject({ status: 'ok' });
     expect(home.acted).toEqual([`${leak}: snooze`, `${cold}: dismiss`, `${link}: resolve`]);
-    home.bridge.kill();
   });
 
   it('of one that is closed is what it offers then: it can be reopened, and is announced again', async () => {
@@ -164,7 +161,6 @@ describe('an action', () => {
     expect(home.json(`incident/${id}`).open).toBe(true);
     await home.pass(10 * secondMs);
     expect(home.told('incident_opened')).toEqual([id, id]);
-    home.bridge.kill();
   });
 
   it('that only some incidents take is an error that counts them, and what is true is read again', async () => {
@@ -187,7 +183,6 @@ describe('an action', () => {
     expect(await home.ask(`incident/${alone}/action`, 'dismiss')).toMatchObject({ status: 'error' });
     await home.pass(minuteMs);
     expect(home.entity(second, 'sensor_open_incidents').state).toBe(0);
-    home.bridge.kill();
   });
 
   it('ends an incident once: a list that was asked for before does not bring it back', async () => {
@@ -205,7 +200,6 @@ describe('an action', () => {
     const kept = home.published(`incident/${leak}`).map(({ payload }) => payload);
     expect(kept.filter((payload) => payload === '')).toHaveLength(1);
     expect(kept.at(-1)).toBe('');
-    home.bridge.kill();
   });
 
   it('is refused, and has no button, where control.incidents is off', async () => {
@@ -223,40 +217,36 @@ describe('an action', () => {
       expect(Object.keys(home.discovery(id).components)).not.toContain('button_resolve_incidents');
     }
     expect(home.acted).toEqual([]);
-    home.bridge.kill();
   });
 });
 
-describe('the start of a pressure test', () => {
-  it('starts one, and once only although the cloud breaks off', async () => {
-    const home = new CalmHome();
-    const { world, first } = home;
-    const start = (payload: string) => home.ask(`sonic/${first}/pressure_test/start`, payload);
-    await home.start();
-    home.strike = ({ operation }) => (operation === 'start_pressure_test' ? 'reset-before' : null);
-    expect(await start('PRESS')).toMatchObject({ status: 'error' });
-    expect(home.asked('start_pressure_test')).toHaveLength(1);
-    home.strike = () => null;
-    expect(world.valve(first)?.testing).toBe(false);
-    expect(await start('PRESS')).toMatchObject({ status: 'ok' });
-    const bodies = home.asked('start_pressure_test').map(({ body }) => JSON.parse(body));
-    expect(bodies).toEqual([{ source: 'sonic2mqtt' }, { source: 'sonic2mqtt' }]);
-    expect(home.entity(first, 'binary_sensor_pressure_test_running').state).toBe('ON');
-    expect(home.json(`sonic/${first}`)).toMatchObject({ valve: 'open', valve_state: 'pressure_test' });
-    expect(home.json(`sonic/${first}/pressure_tests`).job_id).toEqual(expect.any(String));
-    expect(await start('PRESS')).toMatchObject({
-      status: 'error',
-      http_status: 409,
-      reason: expect.stringContaining('a pressure test is running'),
-    });
-    await home.pass(2 * minuteMs);
-    expect(home.entity(first, 'sensor_pressure_tests_today').state).toBe(1);
-    home.bridge.kill();
+it('the start of a pressure test starts one, and once only although the cloud breaks off', async () => {
+  const home = new CalmHome();
+  const { world, first } = home;
+  const start = (payload: string) => home.ask(`sonic/${first}/pressure_test/start`, payload);
+  await home.start();
+  home.strike = ({ operation }) => (operation === 'start_pressure_test' ? 'reset-before' : null);
+  expect(await start('PRESS')).toMatchObject({ status: 'error' });
+  expect(home.asked('start_pressure_test')).toHaveLength(1);
+  home.strike = () => null;
+  expect(world.valve(first)?.testing).toBe(false);
+  expect(await start('PRESS')).toMatchObject({ status: 'ok' });
+  const bodies = home.asked('start_pressure_test').map(({ body }) => JSON.parse(body));
+  expect(bodies).toEqual([{ source: 'sonic2mqtt' }, { source: 'sonic2mqtt' }]);
+  expect(home.entity(first, 'binary_sensor_pressure_test_running').state).toBe('ON');
+  expect(home.json(`sonic/${first}`)).toMatchObject({ valve: 'open', valve_state: 'pressure_test' });
+  expect(home.json(`sonic/${first}/pressure_tests`).job_id).toEqual(expect.any(String));
+  expect(await start('PRESS')).toMatchObject({
+    status: 'error',
+    http_status: 409,
+    reason: expect.stringContaining('a pressure test is running'),
   });
+  await home.pass(2 * minuteMs);
+  expect(home.entity(first, 'sensor_pressure_tests_today').state).toBe(1);
 });
 
 describe('the opening of an incident', () => {
-  async function startedHome(cloud: Sections = {}): Promise<CalmHome> {
+  async function calmHome(cloud: Sections = {}): Promise<CalmHome> {
     const schedules = { incidents: '10s', sonics: '1h', signals: '1h' };
     const home = new CalmHome({ config: { schedules, cloud } });
     await home.start();
@@ -264,13 +254,12 @@ describe('the opening of an incident', () => {
   }
 
   it('at a sonic that was just added is announced there, and not at its signal', async () => {
-    const home = await startedHome();
+    const home = await calmHome();
     const sonic = home.world.addSonic(home.signalId);
     const leak = home.open('high_volume_alert', sonic.id, 'resolve');
     home.world.incidents.change(leak, { signal_id: home.signalId });
     await home.pass(minuteMs);
     expect(home.announcedAt(leak)).toEqual([`sonic/${sonic.id}/incident`]);
     expect(home.told('incident_opened')).toEqual([leak]);
-    home.bridge.kill();
   });
 });

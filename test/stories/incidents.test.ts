@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Home, minuteMs, secondMs } from './home.ts';
+import { Home, minuteMs, secondMs, startedHome } from './home.ts';
 
 const type = 'water_presence_detected';
 
@@ -23,31 +23,6 @@ describe('an incident that opens', () => {
     await home.until(() => home.asked('list_incidents').length > listed, 'the next list');
     await home.pass(secondMs);
     expect(home.entity(home.sonicId, `binary_sensor_incident_${type}`)?.state).toBe('ON');
-    home.bridge.kill();
-  });
-});
-
-describe('an incident that closed in an outage', () => {
-  it('leaves no other unknown while the cloud does not answer for it alone', async () => {
-    const home = new Home();
-    const { id: closing } = home.world.openIncident({ type: 'low_battery_level', sonicId: home.sonicId });
-    await home.start();
-    home.strike = () => 'error-500';
-    await home.pass(10 * minuteMs);
-    home.world.incidents.change(closing, { open: false });
-    home.strike = ({ operation }) => (operation === 'read_incident' ? 'hang-before' : null);
-    const asked = home.asked('read_incident').length;
-    await home.until(() => home.asked('read_incident').length > asked, 'the list that misses it');
-    await home.pass(5 * secondMs);
-    const states = () =>
-      [type, 'low_battery_level'].map(
-        (each) => home.entity(home.sonicId, `binary_sensor_incident_${each}`)?.state,
-      );
-    expect(states()).toEqual(['OFF', 'ON']);
-    home.strike = () => null;
-    await home.pass(minuteMs);
-    expect(states()).toEqual(['OFF', 'OFF']);
-    home.bridge.kill();
   });
 });
 
@@ -85,7 +60,6 @@ describe('an open incident while its list alone cannot be read', () => {
     await home.pass(minuteMs);
     expect(shown(`binary_sensor_incident_${type}`)).toBeNull();
     expect(home.json(`sonic/${home.sonicId}/incidents`).open[type]).toBeNull();
-    home.bridge.kill();
   });
 
   it('stays shown if it cannot be read either, and the sentence says since when', async () => {
@@ -101,7 +75,6 @@ describe('an open incident while its list alone cannot be read', () => {
     await home.pass(minuteMs);
     expect(shown('sensor_open_incidents')).toBe(1);
     expect(home.entity(home.propertyId, 'sensor_summary').state).not.toContain('confirmed');
-    home.bridge.kill();
   });
 
   it('closes by the answer to a request', async () => {
@@ -117,52 +90,12 @@ describe('an open incident while its list alone cannot be read', () => {
     );
     await home.pass(secondMs);
     expect(shown(`binary_sensor_incident_${type}`)).toBe('OFF');
-    home.bridge.kill();
   });
 });
 
 describe('an incident is announced once at its device', () => {
-  it('that becomes known only after a restart, and not again after the next', async () => {
-    const home = new Home();
-    await home.start();
-    home.strike = ({ operation }) =>
-      operation === 'list_signals' || operation === 'list_sonics' ? 'error-500' : null;
-    const sonic = home.world.addSonic(home.world.addSignal().id);
-    const { id } = home.world.openIncident({ type, sonicId: sonic.id });
-    await home.pass(2 * minuteMs);
-    expect(announced(home, id, `sonic/${sonic.id}`)).toEqual([1, 0]);
-    home.bridge.kill();
-    await home.start();
-    expect(announced(home, id, `sonic/${sonic.id}`)).toEqual([1, 0]);
-    home.bridge.kill();
-    home.strike = () => null;
-    for (let run = 0; run < 2; run++) {
-      await home.start();
-      expect(announced(home, id, `sonic/${sonic.id}`)).toEqual([1, 1]);
-      home.bridge.kill();
-    }
-  });
-
-  it('although its hub is known at a start before its sonic', async () => {
-    const home = new Home();
-    await home.start();
-    home.bridge.kill();
-    const { id } = home.world.openIncident({ type, sonicId: home.sonicId });
-    home.world.incidents.change(id, { signal_id: home.signalId });
-    const devices = [`sonic/${home.sonicId}`, `signal/${home.signalId}`];
-    home.strike = ({ operation }) => (operation === 'list_sonics' ? 'error-500' : null);
-    await home.start();
-    await home.pass(2 * minuteMs);
-    expect(announced(home, id, ...devices)).toEqual([1, 0, 0]);
-    home.strike = () => null;
-    await home.pass(5 * minuteMs);
-    expect(announced(home, id, ...devices)).toEqual([1, 1, 0]);
-    home.bridge.kill();
-  });
-
   it('that is its hub if its sonic becomes known only later', async () => {
-    const home = new Home();
-    await home.start();
+    const home = await startedHome();
     const sonic = home.world.addSonic(home.signalId);
     home.strike = ({ operation }) => (operation === 'list_sonics' ? 'error-500' : null);
     const { id } = home.world.openIncident({ type, sonicId: sonic.id });
@@ -177,12 +110,10 @@ describe('an incident is announced once at its device', () => {
       expect(announced(home, id, ...devices)).toEqual([1, 0, 1]);
       await home.restart();
     }
-    home.bridge.kill();
   });
 
   it('although the first list after a restart misses it', async () => {
-    const home = new Home();
-    await home.start();
+    const home = await startedHome();
     const { id } = home.world.openIncident({ type, sonicId: home.sonicId });
     await home.pass(2 * minuteMs);
     home.bridge.kill();
@@ -195,12 +126,10 @@ describe('an incident is announced once at its device', () => {
     await home.pass(2 * minuteMs);
     expect(home.json(`incident/${id}`).open).toBe(true);
     expect(announced(home, id, `sonic/${home.sonicId}`)).toEqual([1, 1]);
-    home.bridge.kill();
   });
 
   it('and once more if it opens again, also if it closed while the bridge did not run', async () => {
-    const home = new Home();
-    await home.start();
+    const home = await startedHome();
     const { id } = home.world.openIncident({ type, sonicId: home.sonicId });
     await home.pass(2 * minuteMs);
     home.bridge.kill();
@@ -210,6 +139,5 @@ describe('an incident is announced once at its device', () => {
     home.world.incidents.change(id, { open: true });
     await home.pass(2 * minuteMs);
     expect(announced(home, id, `sonic/${home.sonicId}`)).toEqual([2, 2]);
-    home.bridge.kill();
   });
 });

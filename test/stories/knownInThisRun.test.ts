@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Strike } from '../simulation/virtualCloud.ts';
-import { Home, hourMs, minuteMs, secondMs } from './home.ts';
+import { Home, hourMs, minuteMs, secondMs, startedHome } from './home.ts';
 
 // What an earlier run has left on the broker is not the present. It is offline, or unknown, until this run has read it.
 
@@ -110,7 +110,6 @@ describe('after a restart', () => {
     home.strike = () => null;
     await home.pass(2 * minuteMs);
     expect(shownOf(home)).toEqual(everything);
-    home.bridge.kill();
   });
 
   it('a property that was renamed under its filter is not shown as it was', async () => {
@@ -145,7 +144,6 @@ describe('after a restart', () => {
     await home.startWith({ filters: { properties: ['Our house'] } });
     expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'closed', isAvailable: true });
     expect(home.entity(home.sonicId, leak)).toMatchObject({ state: 'ON', isAvailable: true });
-    home.bridge.kill();
   });
 
   it('what the filter no longer selects is offline before it is removed', async () => {
@@ -165,7 +163,6 @@ describe('after a restart', () => {
         /^info: Deleted \d+ retained messages of removed devices, or of properties outside filters\.properties$/,
       ),
     ]);
-    home.bridge.kill();
   });
 
   const second: Strike = ({ operation, target }) =>
@@ -176,12 +173,12 @@ describe('after a restart', () => {
       operation === wanted ? 'error-500' : null;
 
   it('the valves of a page that fails are offline, and their leaks unknown, at their property too', async () => {
-    const home = new Home({ cloud: { sonics: 60, signals: 1 } });
+    const home = new Home({ cloud: { sonics: 6, signals: 1, pageSize: 3 } });
     for (const id of home.world.incidents.ids) home.world.closeIncident(id);
     await home.start();
     await home.pass(4 * minuteMs);
     const ids = home.world.sonics.ids;
-    expect(ids.filter((id) => isShown(home, id, 'valve_valve')).length).toBe(60);
+    expect(ids.filter((id) => isShown(home, id, 'valve_valve')).length).toBe(6);
     await home.stop();
     home.strike = second;
     await home.start();
@@ -190,15 +187,14 @@ describe('after a restart', () => {
     expect(pages.at(-1)?.status).not.toBe(200);
     const online = ids.filter((id) => home.text(`sonic/${id}/availability`) === 'online');
     expect(online.length).toBeGreaterThan(0);
-    expect(online.length).toBeLessThan(60);
+    expect(online.length).toBeLessThan(6);
     for (const id of ids) expect(isShown(home, id, leak)).toBe(online.includes(id));
     const problem = () => home.entity(home.propertyId, 'binary_sensor_problem').state;
     expect(problem()).toBeNull();
     home.strike = () => null;
     await home.pass(2 * minuteMs);
     expect(problem()).toBe('OFF');
-    expect(ids.filter((id) => isShown(home, id, 'valve_valve')).length).toBe(60);
-    home.bridge.kill();
+    expect(ids.filter((id) => isShown(home, id, 'valve_valve')).length).toBe(6);
   });
 
   it.each([
@@ -211,12 +207,8 @@ describe('after a restart', () => {
     [
       'list_signals',
       [
-        'binary_sensor_cloud_connection',
-        'sensor_wifi_rssi',
-        'valve_valve',
-        'sensor_flow',
-        'sensor_water_today',
-        'sensor_battery',
+        ...['binary_sensor_cloud_connection', 'sensor_wifi_rssi', 'valve_valve', 'sensor_flow'],
+        ...['sensor_water_today', 'sensor_battery'],
       ],
     ],
     ['read_telemetry', ['sensor_flow']],
@@ -233,41 +225,35 @@ describe('after a restart', () => {
     home.strike = () => null;
     await home.pass(2 * hourMs);
     expect(shownOf(home)).toEqual(everything);
-    home.bridge.kill();
   });
 });
 
 describe('in a run', () => {
   it('what was read too long ago of a property is unknown', async () => {
-    const home = new Home();
-    await home.start();
+    const home = await startedHome({ config: { schedules: { properties: '10m' } } });
     await home.pass(2 * minuteMs);
     expect(isShown(home, home.propertyId, 'switch_active')).toBe(true);
     home.strike = ({ operation }) => (operation === 'list_properties' ? 'error-500' : null);
-    await home.pass(4 * hourMs);
+    await home.pass(40 * minuteMs);
     expect(isShown(home, home.propertyId, 'switch_active')).toBe(false);
     expect(valuesAt(home, `property/${home.propertyId}`)).toEqual([]);
     home.strike = () => null;
-    await home.pass(2 * hourMs);
+    await home.pass(20 * minuteMs);
     expect(isShown(home, home.propertyId, 'switch_active')).toBe(true);
-    home.bridge.kill();
   });
 
   it('a hub that was read too long ago makes its valves unavailable', async () => {
-    const home = new Home();
-    await home.start();
+    const home = await startedHome();
     home.strike = ({ operation }) => (operation === 'list_signals' ? 'error-500' : null);
     await home.pass(30 * minuteMs);
     expect(linksOf(home)).toEqual(['offline', 'offline']);
     home.strike = () => null;
     await home.pass(10 * minuteMs);
     expect(linksOf(home)).toEqual(['online', 'online']);
-    home.bridge.kill();
   });
 
   it('a reconnection sets nothing offline that was read', async () => {
-    const home = new Home();
-    await home.start();
+    const home = await startedHome();
     await home.pass(3 * minuteMs);
     const from = home.time.now;
     home.broker.cut();
@@ -277,7 +263,6 @@ describe('in a run', () => {
     );
     expect(offline).toEqual([]);
     expect(shownOf(home)).toEqual(everything);
-    home.bridge.kill();
   });
 
   it('a hub is not connected beside its own open incident, and is back with its valves as that closes', async () => {
@@ -299,7 +284,6 @@ describe('in a run', () => {
     await home.pass(5 * secondMs);
     expect(linksOf(home)).toEqual(['online', 'online']);
     expect(home.entity(sonicId, 'valve_valve').isAvailable).toBe(true);
-    home.bridge.kill();
   });
 
   it('a hub is believed that is connected by a later reading, although its incident stays open', async () => {
@@ -311,6 +295,5 @@ describe('in a run', () => {
     expect(home.entity(signalId, 'binary_sensor_incident_cloud_disconnection').state).toBe('ON');
     expect(home.entity(signalId, 'binary_sensor_cloud_connection').state).toBe('ON');
     expect(linksOf(home)).toEqual(['online', 'online']);
-    home.bridge.kill();
   });
 });

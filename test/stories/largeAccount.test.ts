@@ -41,7 +41,6 @@ describe('a large account takes minutes to be read', () => {
     const from = home.time.now;
     await home.pass(hourMs);
     expect(home.linesFrom(from).filter((text) => /Reading the account/.test(text))).toEqual([]);
-    home.bridge.kill();
   });
 
   it('a list that changes while it is read is no fault, and is told once it could be read', async () => {
@@ -65,7 +64,6 @@ describe('a large account takes minutes to be read', () => {
     expect(new Set(said.slice(0, firstOk))).toEqual(new Set([reading]));
     expect(new Set(said.slice(firstOk))).toEqual(new Set(['ok: null']));
     expect(home.linesFrom(0).filter((text) => /^(warn|error)/.test(text))).toEqual([]);
-    home.bridge.kill();
   });
 
   it('one that changes whenever it is read, for long, is a fault', async () => {
@@ -78,6 +76,5 @@ describe('a large account takes minutes to be read', () => {
     });
     await home.pass(20 * minuteMs);
     expect(home.json('bridge/health').status).toBe('ok');
-    home.bridge.kill();
   });
 });

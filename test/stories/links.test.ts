@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { Home, minuteMs, secondMs } from './home.ts';
+import { Home, minuteMs, secondMs, startedHome } from './home.ts';
 
 /** A home that reads its hubs each minute too, and the availability of its sonic and its hub. */
 async function startHome() {
-  const home = new Home({ config: { schedules: { signals: '60s' } } });
-  await home.start();
+  const home = await startedHome({ config: { schedules: { signals: '60s' } } });
   const { sonicId, signalId } = home;
   return {
     home,
@@ -35,7 +34,6 @@ describe('a link that is lost', () => {
     }
     expect(availability()).toEqual(['online', 'online']);
     expect(offline()).toEqual([]);
-    home.bridge.kill();
   });
 
   it.each(['radio', 'cloud'] as const)('(%s) by two in a row is down, and by one is back', async (which) => {
@@ -48,7 +46,6 @@ describe('a link that is lost', () => {
     change[which]('connected');
     await home.pass(minuteMs);
     expect(availability()).toEqual(['online', 'online']);
-    home.bridge.kill();
   });
 
   it('(cloud) is in doubt at the first reading, and read again within half a minute', async () => {
@@ -67,12 +64,10 @@ describe('a link that is lost', () => {
     // A hub that is offline cannot report an alert.
     expect(hub()).toBeNull();
     expect(home.json(`signal/${signalId}/incidents`)).toMatchObject({ open_count: null });
-    home.bridge.kill();
   });
 
   it('(cloud) is known to be back as soon as an incident opens', async () => {
-    const home = new Home();
-    await home.start();
+    const home = await startedHome();
     const { sonicId, signalId } = home;
     const availability = () => home.text(`sonic/${sonicId}/availability`);
     home.world.signals.change(signalId, { cloud_connection: 'disconnected' });
@@ -82,18 +77,6 @@ describe('a link that is lost', () => {
     home.world.openIncident({ type: 'water_presence_detected', sonicId });
     await home.pass(40 * secondMs);
     expect(availability()).toBe('online');
-    home.bridge.kill();
-  });
-
-  it('is understood in the words of old shapes too', async () => {
-    const { home, availability, radio, cloud } = await startHome();
-    radio(true as never);
-    cloud(false as never);
-    await home.pass(2 * minuteMs);
-    expect(home.entity(home.sonicId, 'binary_sensor_radio_connection').state).toBe('ON');
-    expect(home.entity(home.signalId, 'binary_sensor_cloud_connection').state).toBe('OFF');
-    expect(availability()).toEqual(['offline', 'offline']);
-    home.bridge.kill();
   });
 
   it('before the bridge starts is down from the first reading on', async () => {
@@ -101,7 +84,6 @@ describe('a link that is lost', () => {
     home.world.changeSonic(home.sonicId, { radio_connection: 'disconnected' });
     await home.start();
     expect(home.text(`sonic/${home.sonicId}/availability`)).toBe('offline');
-    home.bridge.kill();
   });
 });
 
@@ -124,7 +106,6 @@ describe('a word of the cloud', () => {
       expect(availability()[0]).toBe('online');
       await home.pass(minuteMs);
       expect(availability()[0]).toBe('offline');
-      home.bridge.kill();
     },
   );
 
@@ -143,7 +124,6 @@ describe('a word of the cloud', () => {
     ];
     expect(shown.map((key) => home.entity(home.sonicId, key).state)).toEqual(['ON', 'open', 'open', 'ON']);
     expect(home.lines.filter(({ text }) => text.includes('unknown value'))).toEqual([]);
-    home.bridge.kill();
   });
 });
 
@@ -153,7 +133,6 @@ describe('a link of which the cloud says nothing', () => {
     change[which](null);
     await home.pass(minuteMs + secondMs);
     expect(availability()).toEqual(['offline', which === 'cloud' ? 'offline' : 'online']);
-    home.bridge.kill();
   });
 
   it('as its hub is in no list, is taken for down', async () => {
@@ -165,7 +144,6 @@ describe('a link of which the cloud says nothing', () => {
       status: 'degraded',
       reason: 'The cloud does not list the hub of valve "Kitchen". The valve is shown as offline',
     });
-    home.bridge.kill();
   });
 
   it('as it has none, is no reason for a Wi-Fi sonic to be offline', async () => {
@@ -173,6 +151,5 @@ describe('a link of which the cloud says nothing', () => {
     home.world.changeSonic(home.sonicId, { radio_connection: null });
     await home.start();
     expect(home.text(`sonic/${home.sonicId}/availability`)).toBe('online');
-    home.bridge.kill();
   });
 });

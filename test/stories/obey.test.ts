@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Home, hourMs, leisurely, minuteMs, type Sections, secondMs } from './home.ts';
+import { Home, hourMs, leisurely, minuteMs, type Sections, secondMs, startedHome } from './home.ts';
 
 /** A home whose valve can be told to move. */
 async function aHome(config: Sections = {}): Promise<Home> {
@@ -51,7 +51,6 @@ describe('a valve that does not obey', () => {
     await home.pass(hourMs);
     expect(failed(home).state).toBe('OFF');
     expect(last(home)).toMatchObject({ status: 'not_confirmed', failed: null });
-    home.bridge.kill();
   });
 
   it('is no longer one that was killed in the middle, whatever became of the command', async () => {
@@ -74,7 +73,6 @@ describe('a valve that does not obey', () => {
     home.strike = () => null;
     await home.pass(5 * minuteMs);
     expect(failed(home).state).toBe('ON');
-    home.bridge.kill();
   });
 });
 
@@ -89,14 +87,12 @@ describe('a valve that obeys late', () => {
   };
 
   it('is not shown as failed once it is read closed, ten seconds after its time', async () => {
-    const home = new Home({ cloud: { valveTravelMs: 100 * secondMs } });
-    await home.start();
+    const home = await startedHome({ cloud: { valveTravelMs: 100 * secondMs } });
     ask(home, 'CLOSE');
     await home.pass(95 * secondMs);
     expect(last(home)).toMatchObject({ status: 'not_confirmed', failed: { action: 'close' } });
     await home.pass(2 * minuteMs);
     expectObeyed(home);
-    home.bridge.kill();
   });
 
   it.each([
@@ -135,7 +131,6 @@ describe('a valve that obeys late', () => {
     await home.pass(2 * minuteMs);
     expect(movement(home)).toMatchObject({ valve: 'closed', by: 'elsewhere' });
     expect(last(home)).toMatchObject({ status: 'not_confirmed', failed: null });
-    home.bridge.kill();
   });
 });
 
@@ -182,31 +177,6 @@ describe('who moved the valve', () => {
     home.strike = () => null;
     await home.pass(5 * minuteMs);
     expect(movement(home)).toMatchObject({ valve: 'closed', by: 'elsewhere', at: null });
-    home.bridge.kill();
-  });
-
-  it('is not a command that found the valve where it wanted it, in this run or in one that was killed', async () => {
-    const home = await aHome({ schedules: { sonics: '10s', incidents: '10s' } });
-    const { sonicId, world } = home;
-    // The incident that a new home has would tell of the first movement.
-    world.settings.change(home.propertyId, { auto_shut_off: false });
-    await home.pass(hourMs);
-    for (const isKilled of [false, true]) {
-      ask(home, 'OPEN');
-      await home.pass(1_500);
-      if (isKilled) {
-        home.bridge.kill();
-        await home.start();
-      }
-      await home.pass(10 * secondMs);
-      expect(last(home)).toMatchObject({ action: 'open', status: 'confirmed' });
-      for (const valve of ['closed', 'open'] as const) {
-        world.setValve(sonicId, valve);
-        await home.pass(20 * secondMs);
-        expect(movement(home)).toMatchObject({ valve, by: 'elsewhere' });
-      }
-    }
-    home.bridge.kill();
   });
 
   it('is a hand that did what a command could not, as the incident shows', async () => {
@@ -219,7 +189,6 @@ describe('who moved the valve', () => {
     await home.pass(minuteMs);
     expect(movement(home)).toMatchObject({ valve: 'closed', by: 'by_hand', topic: null, incident_id: id });
     expect(last(home)).toMatchObject({ status: 'confirmed', failed: null });
-    home.bridge.kill();
   });
 
   it('is not the automatic shut-off that was paused then, and is on again soon after', async () => {
@@ -233,22 +202,5 @@ describe('who moved the valve', () => {
     await home.pass(5 * minuteMs);
     expect(world.settings.get(propertyId)?.auto_shut_off).toBe(true);
     expect(movement(home)).toMatchObject({ valve: 'closed', by: 'elsewhere', incident_id: null });
-    home.bridge.kill();
   });
-
-  it.each(['limited', 'refused'] as const)(
-    'is a command although a second one failed (%s)',
-    async (fault) => {
-      const home = new Home({ cloud: { valveTravelMs: 30 * secondMs } });
-      await home.start();
-      ask(home, 'CLOSE');
-      await home.pass(3 * secondMs);
-      home.strike = ({ operation }) => (operation === 'command_valve' ? fault : null);
-      ask(home, 'CLOSE');
-      await home.pass(minuteMs);
-      expect(home.events('command').map(({ status }) => status)).toEqual(['ok', 'error']);
-      expect(movement(home)).toMatchObject({ valve: 'closed', by: 'command' });
-      home.bridge.kill();
-    },
-  );
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Home, hourMs, minuteMs, newDisk, secondMs } from './home.ts';
+import { Home, hourMs, minuteMs, newDisk, secondMs, startedHome } from './home.ts';
 
 const trialConfig = { mqtt: { base_topic: 'trial', client_id: 'trial' } };
 
@@ -42,8 +42,7 @@ async function closeValve(home: Home): Promise<unknown> {
 }
 
 it('a bridge/hello of an earlier run that comes again is in nobody’s way', async () => {
-  const home = new Home();
-  await home.start();
+  const home = await startedHome();
   const [{ payload: old = '' } = {}] = home.published('bridge/hello');
   await home.restart();
   for (const retain of [false, true]) {
@@ -51,30 +50,6 @@ it('a bridge/hello of an earlier run that comes again is in nobody’s way', asy
     expect(await closeValve(home)).toEqual(['ok']);
     expectNoProblem(home);
   }
-});
-
-describe('two live bridges with one base topic', () => {
-  it('reject valve commands within a second, for as long as both run', async () => {
-    const home = new Home();
-    await home.start();
-    const second = home.anotherBridge({ mqtt: { client_id: 'second' } });
-    second.start();
-    await home.pass(5 * secondMs);
-    expect(await closeValve(home)).toEqual(['refused', 'refused']);
-    // Nothing changes that they would have to publish, as while the cloud is away.
-    home.strike = () => 'refused';
-    await home.pass(hourMs);
-    home.strike = () => null;
-    await home.pass(2 * minuteMs);
-    expect(await closeValve(home)).toEqual(['refused', 'refused']);
-    // Each finds the other again after a reconnection.
-    home.broker.cut();
-    await home.pass(30 * secondMs);
-    expect(await closeValve(home)).toEqual(['refused', 'refused']);
-    await home.stop(second);
-    expect(await closeValve(home)).toEqual(['ok']);
-    expect(home.valveCommands).toHaveLength(1);
-  });
 });
 
 it('a second live bridge that reads the cloud does not vouch for what the first one cannot read', async () => {
@@ -107,8 +82,7 @@ it.each([
   ['cloud', 'before it was heard'],
   ['info', 'as soon as it was heard'],
 ])('a second bridge that dies at its first bridge/%s, %s, leaves nothing behind', async (last) => {
-  const home = new Home();
-  await home.start();
+  const home = await startedHome();
   const { instance_id: own } = home.json('bridge/info');
   const second = home.anotherBridge({ mqtt: { client_id: 'second' } });
   home.onTaken = ({ topic, payload }) => {
@@ -137,24 +111,6 @@ async function startTwoAccounts() {
   await home.pass(minuteMs);
   return { home, simulator, holiday };
 }
-
-describe('a second bridge with the same base topic', () => {
-  it('that dies before it was noticed leaves nothing of what it has written', async () => {
-    const home = new Home();
-    await home.start();
-    await home.pass(5 * minuteMs);
-    const written = { 'bridge/cloud': 'offline', 'bridge/health': '{"status":"auth_failed"}' };
-    const before = Object.keys(written).map((path) => home.text(path));
-    for (const [path, payload] of Object.entries(written))
-      home.broker.publish(`sonic2mqtt/${path}`, payload, true);
-    // Its last will.
-    home.broker.publish('sonic2mqtt/bridge/state', 'offline', true);
-    await home.pass(10_000);
-    expect(home.text('bridge/state')).toBe('online');
-    expect(Object.keys(written).map((path) => home.text(path))).toEqual(before);
-    home.bridge.kill();
-  });
-});
 
 describe('two accounts on one broker', () => {
   it('have a bridge device each, and the stop of one changes nothing of the other', async () => {
@@ -195,8 +151,7 @@ describe('a trial instance with another base topic', () => {
     /Another bridge \(\w+\/bridge\) announces/.test(healthOf(home, base).reason ?? '');
 
   it('leaves the devices to the bridge that runs, and says so until that has gone for long', async () => {
-    const home = new Home();
-    await home.start();
+    const home = await startedHome();
     const trial = home.anotherBridge(trialConfig);
     trial.start();
     await home.pass(minuteMs);
@@ -210,6 +165,12 @@ describe('a trial instance with another base topic', () => {
     expectNoProblem(home);
     // It has topics of its own.
     expect(home.broker.retained.get(`trial/sonic/${home.sonicId}/availability`)).toBe('online');
+    const { id } = home.world.openIncident({ type: 'long_flow_alert', sonicId: home.sonicId });
+    await home.pass(minuteMs);
+    const told = home.messages.filter(
+      ({ topic, payload }) => topic === `trial/sonic/${home.sonicId}/incident` && payload.includes(id),
+    );
+    expect(told).toHaveLength(1);
 
     // Neither Home Assistant's start, nor a restart of the real one, nor a lost broker changes hands.
     home.broker.publish('homeassistant/status', 'online', false);
@@ -233,46 +194,28 @@ describe('a trial instance with another base topic', () => {
     expectNoProblem(home, 'trial');
   });
 
-  it('announces an incident at its own topics all the same', async () => {
-    const home = new Home();
-    await home.start();
-    const trial = home.anotherBridge(trialConfig);
-    trial.start();
-    await home.pass(minuteMs);
-    const { id } = home.world.openIncident({ type: 'long_flow_alert', sonicId: home.sonicId });
-    await home.pass(minuteMs);
-    const told = home.messages.filter(
-      ({ topic, payload }) => topic === `trial/sonic/${home.sonicId}/incident` && payload.includes(id),
-    );
-    expect(told).toHaveLength(1);
-  });
-
-  it('that announces a new device too is noticed within three minutes, however many there are', async () => {
-    const home = new Home({ cloud: { sonics: 12 } });
-    await home.start();
+  it('that announces a new device too is noticed within three minutes', async () => {
+    const home = await startedHome();
     home.broker.publish('trial/bridge/state', 'online', true);
-    await home.pass(hourMs);
-    for (let times = 0; times < 3; times++) {
-      const { id } = home.world.addSonic(home.signalId);
-      await home.until(() => announcerOf(home, id) === 'sonic2mqtt', 'the new valve', 2 * minuteMs);
-      await home.pass(30 * secondMs);
-      const payload = home.broker.retained.get(discoveryOf(id)) ?? '';
-      home.broker.publish(discoveryOf(id), payload.replaceAll('"sonic2mqtt/', '"trial/'), true);
-      await home.until(() => isSaid(home, 'sonic2mqtt'), 'the bridge to notice', 3 * minuteMs);
-      // It may be a valve of a home that two accounts share.
-      expect(healthOf(home, 'sonic2mqtt')).toMatchObject({
-        status: 'ok',
-        reason: expect.stringContaining('stay with the bridge that announced them first'),
-      });
-      home.broker.publish(discoveryOf(id), payload, true);
-      await home.until(() => !isSaid(home, 'sonic2mqtt'), 'the bridge to be alone again', 15 * minuteMs);
-    }
-    home.bridge.kill();
+    await home.pass(10 * minuteMs);
+    const { id } = home.world.addSonic(home.signalId);
+    await home.until(() => announcerOf(home, id) === 'sonic2mqtt', 'the new valve', 2 * minuteMs);
+    await home.pass(30 * secondMs);
+    const topic = discoveryOf(id);
+    const payload = home.broker.retained.get(topic) ?? '';
+    home.broker.publish(topic, payload.replaceAll('"sonic2mqtt/', '"trial/'), true);
+    await home.until(() => isSaid(home, 'sonic2mqtt'), 'the bridge to notice', 3 * minuteMs);
+    // It may be a valve of a home that two accounts share.
+    expect(healthOf(home, 'sonic2mqtt')).toMatchObject({
+      status: 'ok',
+      reason: expect.stringContaining('stay with the bridge that announced them first'),
+    });
+    home.broker.publish(topic, payload, true);
+    await home.until(() => !isSaid(home, 'sonic2mqtt'), 'the bridge to be alone again', 15 * minuteMs);
   });
 
   it('of a version that takes the devices is noticed, not fought, and the devices come back', async () => {
-    const home = new Home({ cloud: { sonics: 2 } });
-    await home.start();
+    const home = await startedHome({ cloud: { sonics: 2 } });
     await home.pass(5 * minuteMs);
     const { retained } = home.broker;
     const mine = new Map(
@@ -307,8 +250,7 @@ describe('a trial instance with another base topic', () => {
 
 describe('discovery messages that another client deletes', () => {
   it('are published again within minutes, and not again and again', async () => {
-    const home = new Home();
-    await home.start();
+    const home = await startedHome();
     await home.pass(5 * minuteMs);
     const remove = () => {
       for (const id of [home.propertyId, home.signalId, home.sonicId])
@@ -359,8 +301,7 @@ describe('a base topic that was changed', () => {
   });
 
   it('leaves what another bridge uses: data_dir was copied for a trial', async () => {
-    const home = new Home();
-    await home.start();
+    const home = await startedHome();
     const before = topicsBelow(home, 'sonic2mqtt');
     const copy = newDisk();
     for (const [path, text] of home.disk.files) copy.files.set(path, text);
@@ -376,8 +317,7 @@ describe('a discovery prefix that was changed', () => {
   const announced = (home: Home, prefix: string) => topicsBelow(home, `${prefix}/device`);
 
   it('leaves nothing at the old one but what others have there', async () => {
-    const home = new Home();
-    await home.start();
+    const home = await startedHome();
     const foreign = discoveryOf('theirs');
     home.broker.publish(foreign, '{"availability":[{"topic":"trial/bridge/state"}],"components":{}}', true);
     await home.stop();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Fleet, totalPerHour } from '../../scripts/docs/requestsPerHour.ts';
-import { Home, hourMs, minuteMs } from './home.ts';
+import { Home, hourMs, minuteMs, startedHome } from './home.ts';
 
 const smallest: Fleet = { properties: 1, signals: 1, sonics: 1 };
 /** Two pages of valves. The largest fleet of the page has ten of them, which would take half a minute. */
@@ -24,17 +24,14 @@ describe('the requests an hour that are documented', () => {
     const wanted = totalPerHour(fleet);
     const requests = await requestsIn(home, 1);
     expect(Math.abs(requests / wanted - 1), `${requests} rather than ${wanted}`).toBeLessThan(0.02);
-    home.bridge.kill();
   });
 
   it('are those of the hours around midnight, less what a day has once; a list of Wi-Fi sonics is a page more', async () => {
-    const home = new Home({ cloud: smallest, begins: '2026-03-02T21:00:00Z' });
-    await home.start();
+    const home = await startedHome({ cloud: smallest, begins: '2026-03-02T21:00:00Z' });
     const hours = 6;
     // With a new day the month before is read, too. Of these two requests the other hours of the day have their part.
     const ofOtherHours = 2 * (1 - hours / 24);
     const requests = await requestsIn(home, hours);
     expect((requests - ofOtherHours) / hours).toBeCloseTo(totalPerHour(smallest) + 60, 0);
-    home.bridge.kill();
   });
 });

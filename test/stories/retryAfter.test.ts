@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SimulatedAnswer } from '../../src/simulator/answers.ts';
-import { Home, hourMs, minuteMs, secondMs } from './home.ts';
+import { type Home, hourMs, minuteMs, secondMs, startedHome } from './home.ts';
 
 const begins = '2026-03-02T09:00:00Z';
 const dateIn = (home: Home, ms: number) => new Date(Date.parse(begins) + home.time.now + ms).toUTCString();
@@ -33,8 +33,7 @@ describe('a cloud that is asked too much', () => {
     ['a year', () => '31536000', hourMs],
     ['doomsday', () => 'Fri, 31 Dec 9999 23:59:59 GMT', hourMs],
   ])('is left in peace for as long as it says, an hour at most: %s', async (_what, retryAfter, mostMs) => {
-    const home = new Home({ begins });
-    await home.start();
+    const home = await startedHome({ begins });
     const from = home.time.now;
     home.strike = () => limited(retryAfter(home));
     const isLong = mostMs === hourMs;

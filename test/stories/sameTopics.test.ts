@@ -68,6 +68,14 @@ describe('two bridges that were given one base topic by mistake', () => {
     expect(
       await command(home, 'sonic2mqtt/bridge/request/start_pressure_test', JSON.stringify(request)),
     ).toEqual([refused, refused]);
+    // Nothing changes that they would have to publish, as while the cloud is away.
+    home.strike = () => 'refused';
+    await home.pass(10 * minuteMs);
+    home.strike = () => null;
+    // Each finds the other again after a reconnection.
+    home.broker.cut();
+    await home.pass(2 * minuteMs);
+    expect(await closeValve()).toEqual([refused, refused]);
 
     // The broker publishes the last will of the one, which the other contradicts.
     const from = home.messages.length;

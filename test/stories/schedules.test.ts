@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { httpRequest } from '../support/httpRequest.ts';
 import { waitFor } from '../support/waitFor.ts';
-import { Home, hourMs, minuteMs } from './home.ts';
+import { Home, hourMs, minuteMs, startedHome } from './home.ts';
 
 const secret = 'path-secret-8f3a';
 
@@ -18,8 +18,7 @@ async function requestsInAnHour(home: Home): Promise<Record<string, number>> {
 
 /** A home whose bridge takes calls at a webhook, and how the cloud calls it. */
 async function startWithWebhook() {
-  const home = new Home({ config: { http: { listen: '127.0.0.1:0', webhook: { secret } } } });
-  await home.start();
+  const home = await startedHome({ config: { http: { listen: '127.0.0.1:0', webhook: { secret } } } });
   // The listener is a real one, and takes real time.
   const url = await waitFor(
     () => /http:\/\/127\.0\.0\.1:\d+/.exec(home.lines.map(({ text }) => text).join('\n'))?.[0],
@@ -44,16 +43,6 @@ describe('polls are as many as the schedules say', () => {
     await home.start();
     await home.pass(3 * hourMs);
     expect(await requestsInAnHour(home)).toMatchObject(asScheduled);
-    home.bridge.kill();
-  });
-
-  it('while water flows', async () => {
-    const home = new Home();
-    // A tap was left open.
-    await home.start();
-    expect(home.json(`sonic/${home.sonicId}/telemetry`).flow_l_min).toBeGreaterThan(1);
-    expect(await requestsInAnHour(home)).toMatchObject(asScheduled);
-    home.bridge.kill();
   });
 
   it('if the webhook reports incidents', async () => {
@@ -66,12 +55,10 @@ describe('polls are as many as the schedules say', () => {
   });
 
   it('and one more of the valves for an incident that opens, and for one that closes', async () => {
-    const home = new Home({ config: { schedules: { sonics: '4h' } } });
-    await home.start();
+    const home = await startedHome({ config: { schedules: { sonics: '4h' } } });
     const { id } = home.world.openIncident({ type: 'low_temperature', sonicId: home.sonicId });
     expect(await requestsInAnHour(home)).toMatchObject({ list_sonics: 1, list_incidents: 120 });
     home.world.closeIncident(id);
     expect(await requestsInAnHour(home)).toMatchObject({ list_sonics: 1, list_incidents: 120 });
-    home.bridge.kill();
   });
 });

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { Home, minuteMs, secondMs } from './home.ts';
+import { type Home, minuteMs, secondMs, startedHome } from './home.ts';
 
 /** A home that is well, and whose machine sleeps. */
 async function wokenHome(schedules: object, sleepMs: number): Promise<Home> {
-  const home = new Home({ config: { schedules } });
-  await home.start();
+  const home = await startedHome({ config: { schedules } });
   await home.pass(5 * minuteMs);
   home.oracle.excuse(sleepMs + minuteMs);
   home.bridge.machine.sleep(sleepMs);

@@ -60,7 +60,6 @@ describe.each([5, 4] as const)('a command that the broker has stored, with MQTT 
     expect(outcomes(home).filter((each) => !each.startsWith(unproven) && !each.startsWith(unmarked))).toEqual(
       [],
     );
-    home.bridge.kill();
   });
 
   it('hides no live one: with the state of an earlier run, it is carried out at once', async () => {
@@ -72,7 +71,6 @@ describe.each([5, 4] as const)('a command that the broker has stored, with MQTT 
     home.broker.publish(valve(home), 'CLOSE', false);
     await home.pass(minuteMs);
     expect(outcomes(home)).toEqual(['ok: null']);
-    home.bridge.kill();
   });
 
   it('hides no live one: on a broker that knows nothing yet, it is carried out as soon as the bridge is online', async () => {
@@ -86,7 +84,6 @@ describe.each([5, 4] as const)('a command that the broker has stored, with MQTT 
     home.broker.publish(valve(home), 'CLOSE', false);
     await home.pass(minuteMs);
     expect(outcomes(home)).toEqual(['ok: null']);
-    home.bridge.kill();
   });
 
   it('hides no live one if the bridge may not read its own state: ten seconds after a subscription it is carried out', async () => {
@@ -98,7 +95,6 @@ describe.each([5, 4] as const)('a command that the broker has stored, with MQTT 
     home.broker.publish(valve(home), 'CLOSE', false);
     await home.pass(minuteMs);
     expect(outcomes(home)).toEqual([expect.stringContaining(unproven), 'ok: null']);
-    home.bridge.kill();
   });
 
   it('is not suspected because the broker stores a message later than it acknowledges it', async () => {
@@ -118,7 +114,6 @@ describe.each([5, 4] as const)('a command that the broker has stored, with MQTT 
     home.broker.publish(valve(home), 'CLOSE', false);
     await home.pass(minuteMs);
     expect(outcomes(home)).toEqual(['ok: null']);
-    home.bridge.kill();
   });
 
   it('of a broker that does not mark it is said to be so, once: in the log, and by health', async () => {
@@ -132,6 +127,5 @@ describe.each([5, 4] as const)('a command that the broker has stored, with MQTT 
     });
     const lines = home.linesFrom(0).filter((text) => /without the retain flag|Everything works/.test(text));
     expect(lines).toEqual([expect.stringMatching(/^warn:.*without the retain flag/)]);
-    home.bridge.kill();
   });
 });

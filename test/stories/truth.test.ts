@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Home, minuteMs, secondMs } from './home.ts';
+import { Home, minuteMs, secondMs, startedHome } from './home.ts';
 
 /** Where each of these messages stands among those that the broker took from a moment on: the first of its kind. */
 function orderFrom(home: Home, at: number, wanted: readonly (readonly [path: string, payload?: string])[]) {
@@ -18,40 +18,8 @@ function expectInOrder(places: readonly number[]): void {
 }
 
 describe('what an earlier run or connection left on the broker is not shown as the present', () => {
-  it('after a restart nothing is available before this run has shown it', async () => {
-    const home = new Home({ cloud: { sonics: 3 } });
-    const { sonicId, world } = home;
-    world.setValve(sonicId, 'closed');
-    await home.start();
-    expect(home.entity(sonicId, 'valve_valve')).toMatchObject({ state: 'closed', isAvailable: true });
-    await home.stop();
-    world.setValve(sonicId, 'open');
-    // The sonics are read at once; what else the first round takes is slow.
-    home.strike = ({ operation }) => (operation === 'list_signals' ? 'hang-before' : null);
-    const restarted = home.time.now;
-    home.bridge.start();
-    await home.pass(5 * secondMs);
-    expect(home.asked('list_sonics').some(({ at, status }) => at >= restarted && status === 200)).toBe(true);
-    expect(home.text('bridge/state')).toBe('online');
-    expect(home.entity(sonicId, 'valve_valve')).toMatchObject({ state: null, isAvailable: false });
-    home.strike = () => null;
-    await home.pass(minuteMs);
-    expect(home.entity(sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: true });
-    for (const id of world.thingIds) {
-      expectInOrder(
-        orderFrom(home, restarted, [
-          [`sonic/${id}/homeassistant`],
-          [`sonic/${id}/availability`, 'online'],
-          ['bridge/cloud', 'online'],
-        ]),
-      );
-    }
-    home.bridge.kill();
-  });
-
   it('after a reconnection the bridge is online once all is there', async () => {
-    const home = new Home({ cloud: { sonics: 3 } });
-    await home.start();
+    const home = await startedHome({ cloud: { sonics: 3 } });
     home.broker.fault = 'away';
     home.broker.cut();
     await home.pass(minuteMs);
@@ -73,7 +41,6 @@ describe('what an earlier run or connection left on the broker is not shown as t
         ]),
       );
     }
-    home.bridge.kill();
   });
 
   it('a sonic that is out of reach is unavailable before it says anything new', async () => {
@@ -93,34 +60,12 @@ describe('what an earlier run or connection left on the broker is not shown as t
     expectInOrder(
       orderFrom(home, reached, [[`sonic/${sonicId}`], [`sonic/${sonicId}/availability`, 'online']]),
     );
-    home.bridge.kill();
-  });
-});
-
-describe('what went while the bridge was down is removed', () => {
-  const kept = (home: Home, id: string) =>
-    [...home.broker.retained.keys()].filter((topic) => topic.includes(id));
-
-  it('although the broker shows nothing of what it keeps, since the state file names it', async () => {
-    const home = new Home({ cloud: { sonics: 2 } });
-    await home.start();
-    await home.pass(2 * minuteMs);
-    const [stays = '', goes = ''] = home.world.sonics.ids;
-    expect(kept(home, goes).length).toBeGreaterThan(3);
-    await home.stop();
-    home.world.removeSonic(goes);
-    home.broker.shownShare = 0;
-    await home.start();
-    await home.until(() => kept(home, goes).length === 0, 'its topics to go');
-    expect(home.discovery(stays)).not.toBeNull();
-    home.bridge.kill();
   });
 });
 
 describe('what the bridge says of itself is of the last five minutes', () => {
   it('the last update and the requests follow, and a quiet poll publishes nothing of devices', async () => {
-    const home = new Home();
-    await home.start();
+    const home = await startedHome();
     await home.pass(6 * minuteMs);
     const from = home.time.now;
     for (let part = 0; part < 10; part++) {
@@ -143,6 +88,5 @@ describe('what the bridge says of itself is of the last five minutes', () => {
     ).toEqual([]);
     // Every five minutes.
     expect(published.filter(({ topic }) => topic.endsWith('bridge/info')).length).toBeLessThanOrEqual(5);
-    home.bridge.kill();
   });
 });

@@ -69,7 +69,6 @@ describe('what only a valve can report', () => {
     world.changeSonic(sonicId, { radio_connection: 'connected' });
     await home.pass(2 * minuteMs);
     expect(shown(propertyId)).toEqual(none);
-    home.bridge.kill();
   });
 });
 
@@ -101,7 +100,6 @@ describe('an incident that cannot be shown, as its id is not safe in a topic', (
     expect(shown()).toEqual(none);
     expect(summary()).toContain('No leaks');
     expect(home.json('bridge/health').status).toBe('ok');
-    home.bridge.kill();
   });
 });
 
@@ -140,7 +138,6 @@ describe('an incident of which a part is known', () => {
     await home.pass(minuteMs);
     expect(leaks(home, near)).toEqual(near.map(() => 'OFF'));
     expect(home.json('bridge/health').status).toBe('ok');
-    home.bridge.kill();
   });
 
   it.each([null, 7, '', {}])(
@@ -156,29 +153,8 @@ describe('an incident of which a part is known', () => {
       expect(home.entity(home.sonicId, 'sensor_open_incidents').state).toBe(1);
       expect(leaks(home, home.world.thingIds.slice(1))).toEqual(['OFF', 'OFF', 'OFF']);
       expect(home.json('bridge/health').reason).toContain('Open alert of an unknown type');
-      home.bridge.kill();
     },
   );
-
-  it('is in bridge/health before its alerts are unknown, also while the cloud does not tell what closed', async () => {
-    const home = quietHome();
-    await home.start();
-    const { id: closing } = home.world.openIncident({ type: 'low_battery_level', sonicId: home.sonicId });
-    await home.pass(minuteMs);
-    const unsaid: string[] = [];
-    home.onTaken = ({ topic }) => {
-      const isUnknown = leaks(home, [home.sonicId])[0] === null;
-      if (isUnknown && home.json('bridge/health').status === 'ok') unsaid.push(topic);
-    };
-    home.world.incidents.change(closing, { open: false });
-    openLeak(home, { type: 7 });
-    home.strike = ({ operation }) => (operation === 'read_incident' ? 'hang-before' : null);
-    await home.until(() => leaks(home, [home.sonicId])[0] === null, 'the list');
-    await home.pass(minuteMs);
-    expect(home.json('bridge/health').status).toBe('degraded');
-    expect(unsaid).toEqual([]);
-    home.bridge.kill();
-  });
 
   it('is at its valve however the ids and the type are spelled', async () => {
     const home = quietHome({ unjudged: 'The oracle tells ids apart by their case.' });
@@ -193,7 +169,6 @@ describe('an incident of which a part is known', () => {
     expect(home.json(`sonic/${home.sonicId}/incidents`).open[type]).toMatchObject({ id });
     expect(home.published(`sonic/${home.sonicId}/incident`)).toHaveLength(1);
     expect(home.json('bridge/health').status).toBe('ok');
-    home.bridge.kill();
   });
 
   it('a list that spells its ids in capitals is about the devices that are known', async () => {
@@ -222,7 +197,6 @@ describe('an incident of which a part is known', () => {
     await home.pass(2 * minuteMs);
     expect(home.events('command')).toMatchObject([{ status: 'ok' }, { status: 'ok' }]);
     expect(home.json(`sonic/${home.sonicId}`).valve).toBe('closed');
-    home.bridge.kill();
   });
 
   it('has no highest severity as long as one of them cannot be ranked', async () => {
@@ -235,7 +209,6 @@ describe('an incident of which a part is known', () => {
     await home.pass(minuteMs);
     expect(home.entity(home.propertyId, 'sensor_highest_severity').state).toBeNull();
     expect(home.json(`property/${home.propertyId}/incidents`).highest_severity).toBeNull();
-    home.bridge.kill();
   });
 
   it('that only a device can report is unknown while that is offline', async () => {
@@ -250,7 +223,6 @@ describe('an incident of which a part is known', () => {
     openLeak(home, {});
     await home.pass(minuteMs);
     expect(home.entity(home.sonicId, leakSensor).state).toBe('ON');
-    home.bridge.kill();
   });
 
   it('at a Wi-Fi valve in one of several properties may be in each of them', async () => {
@@ -269,7 +241,6 @@ describe('an incident of which a part is known', () => {
       expect(home.entity(id, 'binary_sensor_problem').state).toBeNull();
       expect(home.entity(id, 'sensor_open_incidents').state).toBeNull();
     }
-    home.bridge.kill();
   });
 });
 
@@ -299,7 +270,6 @@ describe('a refusal as the first answer after a start', () => {
     await home.pass(10 * minuteMs);
     expect(home.text(`sonic/${wifiId}/availability`)).toBe('online');
     expect(home.json('bridge/health').status).toBe('ok');
-    home.bridge.kill();
   });
 
   it.each([
@@ -335,7 +305,6 @@ describe('a refusal as the first answer after a start', () => {
       home.strike = () => null;
       await home.restart();
       expect(has('switch_auto_shut_off')).toBe(true);
-      home.bridge.kill();
     },
   );
 });
@@ -368,7 +337,6 @@ describe('the day of a valve begins by the last known time zone', () => {
       home.strike = () => null;
       await home.pass(10 * minuteMs);
     }
-    home.bridge.kill();
   });
 });
 
@@ -387,7 +355,6 @@ describe('an incident is announced once Home Assistant hears it', () => {
     await home.pass(10 * secondMs);
     expect(events()).toHaveLength(1);
     expect((events()[0]?.at ?? 0) - bornAt).toBeGreaterThanOrEqual(2 * secondMs);
-    home.bridge.kill();
   });
 
   it('that opens after a reconnection, half a minute later at most where none is born', async () => {
@@ -397,6 +364,5 @@ describe('an incident is announced once Home Assistant hears it', () => {
     home.broker.restart(0.5);
     await home.pass(minuteMs + 10 * secondMs);
     expect(home.published(`sonic/${home.sonicId}/incident`)).toHaveLength(1);
-    home.bridge.kill();
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { localDayAt } from '../../src/simulator/localTime.ts';
 import { between, pick } from '../../src/simulator/random.ts';
 import { stateViolations } from '../support/stateViolations.ts';
-import { dayMs, Home, hourMs, leisurely, minuteMs, secondMs } from './home.ts';
+import { dayMs, Home, hourMs, minuteMs, secondMs, startedHome } from './home.ts';
 
 /** What Home Assistant would refuse of the states that are shown. */
 function refusals(home: Home): string[] {
@@ -43,7 +43,6 @@ describe('20: a text comes where a number was, and the entity vanishes', () => {
     if (typeof battery === 'string') expect(home.json(`sonic/${sonicId}`).battery).toBe(battery);
     expect(Object.keys(home.discovery(sonicId).components)).toEqual(entities);
     expect(refusals(home)).toEqual([]);
-    home.bridge.kill();
   });
 
   it('neither does any other field, whatever stands in it', async () => {
@@ -71,7 +70,6 @@ describe('20: a text comes where a number was, and the entity vanishes', () => {
       expect(refusals(home), JSON.stringify(odd)).toEqual([]);
       expect(home.linesFrom(0).filter((text) => /^(error|fatal)/.test(text))).toEqual([]);
     }
-    home.bridge.kill();
   });
 });
 
@@ -136,35 +134,10 @@ describe('21: no usage for the Energy dashboard, counters that go negative, and 
     const sum = truth().reduce((all, { liters }) => all + ml(Number(liters)), 0);
     expect(Math.abs(ml(shown.total) - sum)).toBeLessThanOrEqual(ml(5));
     expect(shown.total).toBeGreaterThan(5_000);
-    home.bridge.kill();
-  });
-
-  it('no restart, midnight or outage lets it fall or start again', async () => {
-    const home = new Home({
-      begins: '2026-03-02T20:00:00Z',
-      config: { schedules: { ...leisurely, usage: '10m' } },
-    });
-    const { sonicId } = home;
-    await home.start();
-    for (let round = 0; round < 3; round++) {
-      await home.pass(2 * hourMs);
-      home.strike = () => 'error-503';
-      await home.pass(hourMs);
-      home.strike = () => null;
-      await home.restart();
-    }
-    const totals = home
-      .published(`sonic/${sonicId}/homeassistant`)
-      .map(({ payload }) => JSON.parse(payload).water_total)
-      .filter((total) => total !== null);
-    expect(totals.length).toBeGreaterThan(20);
-    expect(totals).toEqual(totals.toSorted((left, right) => left - right));
-    home.bridge.kill();
   });
 
   it('it is offered as the Energy dashboard wants it, and each figure with its own unit', async () => {
-    const home = new Home();
-    await home.start();
+    const home = await startedHome();
     const { components } = home.discovery(home.sonicId);
     expect(components.sensor_water_total).toMatchObject({
       ...{ platform: 'sensor', device_class: 'water', unit_of_measurement: 'L', state_class: 'total' },
@@ -181,7 +154,6 @@ describe('21: no usage for the Energy dashboard, counters that go negative, and 
       unit_of_measurement: 's',
     });
     expect(refusals(home)).toEqual([]);
-    home.bridge.kill();
   });
 });
 
@@ -200,7 +172,6 @@ describe('a pressure test that was started', () => {
     const asked = home.asked('read_pressure_tests').length;
     await home.pass(10 * minuteMs);
     expect(home.asked('read_pressure_tests')).toHaveLength(asked);
-    home.bridge.kill();
   });
 
   it('has no result while it runs', async () => {
@@ -214,7 +185,6 @@ describe('a pressure test that was started', () => {
     await home.pass(10 * minuteMs);
     expect(home.entity(sonicId, 'binary_sensor_pressure_test_running').state).toBe('OFF');
     expect(home.entity(sonicId, 'sensor_pressure_test_result').state).toBe('No problem');
-    home.bridge.kill();
   });
 });
 
@@ -254,7 +224,6 @@ describe('without Home Assistant', () => {
       await home.pass(minuteMs);
     }
     expect(flags()).toEqual([undefined, undefined]);
-    home.bridge.kill();
   });
 
   it('the devices of an earlier run leave Home Assistant, and their topics stay', async () => {
@@ -274,6 +243,5 @@ describe('without Home Assistant', () => {
     await home.startWith({});
     await home.pass(minuteMs);
     expect(devices()).toHaveLength(4);
-    home.bridge.kill();
   });
 });

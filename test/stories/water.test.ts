@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Home, hourMs, minuteMs } from './home.ts';
+import { Home, hourMs, minuteMs, startedHome } from './home.ts';
 
 const schedules = { usage: '1m', pressure_tests: '1m' };
 const [lastMonth, yesterday, today] = ['2026-02-05', '2026-03-01', '2026-03-02'];
@@ -48,7 +48,6 @@ describe('the water that has run', () => {
     expect(usageOf(home)).toMatchObject({ yesterday: 1_234.5, days: { [lastMonth]: 1.5 } });
     await expectSame();
     expect(totalsOf(home)).not.toContain(null);
-    home.bridge.kill();
   });
 
   it('is read early on request, with the pressure tests, which are shown by day', async () => {
@@ -65,7 +64,6 @@ describe('the water that has run', () => {
     expect(tests()).toEqual({ last_day: today, today_count: 2, days: { [today]: ids }, job_id: null });
     expect(home.entity(sonicId, 'sensor_pressure_tests_today').state).toBe(2);
     expect(home.entity(sonicId, 'sensor_pressure_test_last_day').state).toBe(today);
-    home.bridge.kill();
   });
 
   it('has no topic and no entity if the cloud does not offer it, and what is left over goes', async () => {
@@ -81,20 +79,6 @@ describe('the water that has run', () => {
     for (const path of paths) expect(home.text(path), path).toBeUndefined();
     expect(entities().filter((id) => /water_(today|total)|pressure_tests_today/.test(id))).toEqual([]);
     expect(home.json('bridge/health').status).toBe('ok');
-    home.bridge.kill();
-  });
-
-  it('is never announced where the configuration says that the cloud does not offer it', async () => {
-    const routes = { read_telemetry: null, read_daily_usage: null, read_pressure_tests: null };
-    const home = new Home({ config: { schedules, cloud: { routes } } });
-    await home.start();
-    await home.pass(minuteMs);
-    const announced = home.messages.filter(
-      ({ topic }) => topic === `homeassistant/device/sonic2mqtt_${home.sonicId}/config`,
-    );
-    expect(announced).toHaveLength(1);
-    expect(announced[0]?.payload).not.toContain('sensor_water');
-    home.bridge.kill();
   });
 
   it('has no smaller total after a restart where the run before could not write on the disk either', async () => {
@@ -117,12 +101,10 @@ describe('the water that has run', () => {
     const shown = totalsOf(home).slice(from);
     expect(shown.filter((each) => each !== null && each < total)).toEqual([]);
     expect(shown.at(-1)).toBeGreaterThanOrEqual(total);
-    home.bridge.kill();
   });
 
   it('has no smaller total than the broker where the file is one of before', async () => {
-    const home = new Home({ config: { schedules } });
-    await home.start();
+    const home = await startedHome({ config: { schedules } });
     await home.stop();
     const before = new Map(home.disk.files);
     await home.start();
@@ -136,7 +118,6 @@ describe('the water that has run', () => {
     const shown = totalsOf(home).slice(from);
     expect(shown.filter((each) => each !== null && each < 5_000)).toEqual([]);
     expect(shown.at(-1)).toBeGreaterThan(5_000);
-    home.bridge.kill();
   });
 
   it('has no total on a disk that cannot be used, and the rest works', async () => {
@@ -149,6 +130,5 @@ describe('the water that has run', () => {
     home.disk.fault = null;
     await home.pass(hourMs);
     expect(usageOf(home).total).toBeGreaterThan(0);
-    home.bridge.kill();
   });
 });

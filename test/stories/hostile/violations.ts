@@ -118,18 +118,8 @@ export function changeRequests({ requests }: HostileHome): SeenRequest[] {
 
 /** What another time makes another, and what the bridge says of itself. */
 const passing = new Set([
-  ...[
-    'water_today',
-    'water_month',
-    'water_total',
-    'last_reset',
-    'telemetry_time',
-    'water_at_rest',
-    'flow',
-    'pressure',
-    'water_temperature',
-  ],
-  ...['leak_protection', 'push', 'moved_at', 'moved_by'],
+  ...['water_today', 'water_month', 'water_total', 'last_reset', 'telemetry_time', 'water_at_rest', 'flow'],
+  ...['pressure', 'water_temperature', 'leak_protection', 'push', 'moved_at', 'moved_by'],
 ]);
 const passingTopics =
   /^sonic2mqtt\/bridge\/(info|health|incidents|homeassistant)$|\/(usage|telemetry|last_command|movement)$/;
