@@ -338,8 +338,7 @@ export class Daemon {
     if (secret === undefined) return null;
     const { WebhookReceiver } = await import('./webhook/webhookReceiver.ts');
     const { earlyPolls } = await import('./webhook/earlyPoll.ts');
-    const receiver = new WebhookReceiver(secret, signingSecret, clock, this.#log);
-    return receiver.on('delivery', earlyPolls(poller, clock));
+    return new WebhookReceiver(secret, signingSecret, earlyPolls(poller, clock), clock, this.#log);
   }
 
   /** Resolves once the devices were published, or after `startingMs`. */

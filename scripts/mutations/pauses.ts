@@ -38,7 +38,10 @@ export const pauseMutations: readonly Mutation[] = [
       'if (isKept) each.pause = pause;',
       'if (isKept !== null) each.pause = pause;',
     ],
-    'ON ends a pause': ["updates.on('accepted', (call) => this.#recordAccepted(call));", ''],
+    'ON ends a pause': [
+      "if (call.operation !== 'update_property_settings' || call.body.auto_shut_off !== true) return;",
+      'return;',
+    ],
   }),
   ...mistakesIn('commands/updates.ts', ['stories/pause'], {
     'OFF does not make a pause permanent': ["return state === 'none'", 'return true'],

@@ -70,7 +70,10 @@ export const surroundingMutations: readonly Mutation[] = [
       '#renew = singleFlight(() => this.#renewWhenAllowed());',
       '#renew = () => this.#renewWhenAllowed();',
     ],
-    'all who sign in keep to one back-off': ['if (this.#failure !== null && leftMs > 0)', 'if (false)'],
+    'all who sign in keep to one back-off': [
+      'if (this.#wait.failure !== null && retryAfterMs > 0)',
+      'if (false)',
+    ],
     'a token that was refused is dead, however its renewal fails': [
       'this.#keep(null);\n      this.#refused = refused;',
       'this.#refused = refused;',

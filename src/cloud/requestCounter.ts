@@ -13,10 +13,7 @@ export class RequestCounter {
   readonly #clock: Clock;
   /** By minute of the monotonic clock. */
   readonly #sent = new Map<number, number>();
-  /**
-   * The number of answers by the first digit of their status, such as `2xx`, or `none` for requests without an answer; and
-   * the sum of their durations in ms.
-   */
+  /** How many answers came, by the first digit of their status, such as `2xx`, or `none`; and the sum of their durations in ms. */
   readonly totals: { readonly byStatus: Record<string, number>; ms: number } = { byStatus: {}, ms: 0 };
   #meanMs = 0;
   #count = 0;

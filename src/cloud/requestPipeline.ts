@@ -1,4 +1,4 @@
-import { sleep } from '../base/clock.ts';
+import { type Clock, sleep } from '../base/clock.ts';
 import { DataProblems, type ProblemCollector } from './dataProblems.ts';
 import { Deadline, GivenUp, orAborted } from './deadline.ts';
 import type { SessionReply } from './decoders.ts';
@@ -73,6 +73,7 @@ export class RequestPipeline {
   readonly missingRoutes = new MissingRoutes();
   readonly problems: DataProblems;
   readonly #options: PipelineOptions;
+  readonly #clock: Clock;
   readonly #http: Http;
   readonly #closing = new AbortController();
   /** When each page of the vital lists was last requested, in ms of the monotonic clock. */
@@ -81,6 +82,7 @@ export class RequestPipeline {
   constructor(options: PipelineOptions) {
     const { clock, log } = options;
     this.#options = options;
+    this.#clock = clock;
     this.queue = new RequestQueue(options);
     this.#http = new Http(options);
     this.session = new Session({ ...options, send: (call, token) => this.#sendForSession(call, token) });
@@ -122,7 +124,7 @@ export class RequestPipeline {
     name: OperationName,
     run: (deadline: Deadline) => Promise<T>,
   ): Promise<T> {
-    const deadline = new Deadline(this.#options.clock, [...callers, this.#closing.signal]);
+    const deadline = new Deadline(this.#clock, [...callers, this.#closing.signal]);
     if (ms !== null) deadline.set(ms);
     try {
       return await run(deadline);
@@ -150,7 +152,7 @@ export class RequestPipeline {
         const remainingMs = deadline.remainingMs();
         const waitMs = retryWaitMs({ retry, attempts, error, remainingMs }, this.#options.random);
         if (waitMs === null) throw error;
-        await sleep(this.#options.clock, waitMs, deadline.signal).catch(() => {});
+        await sleep(this.#clock, waitMs, deadline.signal).catch(() => {});
         if (deadline.signal.aborted) throw error;
       }
     }
@@ -193,12 +195,12 @@ export class RequestPipeline {
     const { deadline } = job;
     const mostMs = job.hasWaited ? 0 : this.#options.requestTimeoutMs;
     job.hasWaited = true;
-    const startedAt = this.#options.clock.monotonic();
+    const startedAt = this.#clock.monotonic();
     deadline.extend(mostMs);
     try {
       return await orAborted(renewal, deadline.signal);
     } finally {
-      deadline.extend(Math.min(this.#options.clock.monotonic() - startedAt, mostMs) - mostMs);
+      deadline.extend(Math.min(this.#clock.monotonic() - startedAt, mostMs) - mostMs);
     }
   }
 
@@ -209,7 +211,7 @@ export class RequestPipeline {
     if (isPoll(priority)) await this.rateLimits.wait(name, deadline);
     const send = async () => {
       if (!job.hasTime) deadline.set(requestTimeoutMs);
-      const startedAt = this.#options.clock.monotonic();
+      const startedAt = this.#clock.monotonic();
       let isInFlight = false;
       let response: HttpResponse | null = null;
       // If it is too late already, no connection is opened.
@@ -221,7 +223,7 @@ export class RequestPipeline {
           if (deadline.signal.aborted) return;
           isInFlight = true;
           this.counter.recordSent();
-          if (isVitalList(name)) this.#vitalSentAt.set(request.path, this.#options.clock.monotonic());
+          if (isVitalList(name)) this.#vitalSentAt.set(request.path, this.#clock.monotonic());
           options.onFlight?.(true);
         });
         // If the machine slept before the answer came, the answer shows an old state. For a change it is still the
@@ -231,7 +233,7 @@ export class RequestPipeline {
           throw new CloudError('unavailable', name, 'timeout: the answer came too late', details);
         }
       } finally {
-        const ms = this.#options.clock.monotonic() - startedAt;
+        const ms = this.#clock.monotonic() - startedAt;
         const status = response?.status ?? null;
         if (isInFlight) this.counter.recordEnded(status, ms);
         if (response) log.debug({ operation: name, status, ms: Math.round(ms) }, `Cloud request ${name}`);
@@ -249,7 +251,7 @@ export class RequestPipeline {
   #maxWaitMs({ request, maxWaitMs }: Job): number {
     if (maxWaitMs === undefined) return Number.POSITIVE_INFINITY;
     const sentAt = this.#vitalSentAt.get(request.path) ?? Number.NEGATIVE_INFINITY;
-    return Math.max(maxWaitMs, sentAt + vitalPeriodMs - this.#options.clock.monotonic());
+    return Math.max(maxWaitMs, sentAt + vitalPeriodMs - this.#clock.monotonic());
   }
 
   /**
@@ -276,7 +278,7 @@ export class RequestPipeline {
     const { name, params, problems, options } = job;
     const { secrets, routes, log } = this.#options;
     const hide = (text: string) => secrets.hide(text);
-    const error = checkStatus(name, response, this.#options.clock.now(), hide);
+    const error = checkStatus(name, response, this.#clock.now(), hide);
     if (error) {
       const { status, message } = error;
       const wasMissing = this.missingRoutes.has(name);

@@ -30,7 +30,7 @@ import { changedFields, failed, refused, succeeded, type UpdateResult, type Upda
  * 3. The pause ends only when a reading, requested after the shut-off was turned on, shows it on (`#tryToTurnOn`).
  *    Until then, the bridge tries again without limit, and reports this in the log, in health, and at the topic of the
  *    pause.
- * 4. The pause also ends if another client turns the shut-off on: by a command (`accepted` of the updates), or in the
+ * 4. The pause also ends if another client turns the shut-off on: by a command (`recordAccepted`), or in the
  *    app, which a reading shows (`#recordReading`). Even then the bridge turns it on itself, because a reading may be
  *    old. A reading that may have been requested before the shut-off was off proves nothing.
  * 5. Ending a pause is a duty of this bridge and needs no permission. `control.settings` does not matter, because it is
@@ -78,11 +78,10 @@ export class Pauses {
   #cancelTimer: () => void = () => {};
 
   constructor(parts: PausesParts) {
-    const { store, updates, stopping, clock } = parts;
+    const { store, stopping, clock } = parts;
     this.#parts = parts;
     this.#startedAt = clock.monotonic();
     store.on('settingsRead', (id, { auto_shut_off: isOn }, sentAt) => this.#recordReading(id, isOn, sentAt));
-    updates.on('accepted', (call) => this.#recordAccepted(call));
     stopping.addEventListener('abort', () => this.#cancelTimer());
   }
 
@@ -216,7 +215,7 @@ export class Pauses {
    * The cloud has accepted to turn the shut-off on, for another client or for this bridge. The pause ends, and the
    * bridge makes sure that the shut-off is on.
    */
-  #recordAccepted(call: Call): void {
+  recordAccepted(call: Call): void {
     if (call.operation !== 'update_property_settings' || call.body.auto_shut_off !== true) return;
     const id = this.#parts.store.devices.property.idOf(call.params.property_id);
     const each = this.#ongoing.get(id);

@@ -57,7 +57,10 @@ export class CommandRouter {
       ...common,
       ...{ poller, outcomes, wishes, confirmTimeoutMs, confirmIntervalMs },
     });
-    this.#updates = new Updates({ ...common, poller, outcomes, wishes });
+    this.#updates = new Updates({
+      ...{ ...common, poller, outcomes, wishes },
+      onAccepted: (call) => this.#pauses.recordAccepted(call),
+    });
     this.#requests = new Requests({
       ...common,
       ...{ topics, control, statusTopic, connection, outcomes },

@@ -1,4 +1,3 @@
-import { EventEmitter } from 'node:events';
 import { forEachLimit } from '../base/forEachLimit.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import type { Answered } from '../cloud/client.ts';
@@ -25,11 +24,6 @@ interface Update {
 
 export type UpdateResult = Pick<Outcome, 'status' | 'reason' | 'http_status'>;
 
-interface UpdatesEvents {
-  /** The cloud has accepted a change. */
-  readonly accepted: [call: Call];
-}
-
 /** How many commands may wait for one record. Further ones are refused, because they would not be sent in time. */
 const maxWaitingPerRecord = 20;
 
@@ -38,6 +32,8 @@ const maxCallsAtOnce = 4;
 export type UpdatesParts = MessageLimits &
   Pick<CommandParts, 'client' | 'store' | 'poller' | 'otherBridges' | 'outcomes' | 'log'> & {
     readonly wishes: ValveWishes;
+    /** The cloud has accepted a change. */
+    readonly onAccepted: (call: Call) => void;
   };
 
 /**
@@ -45,13 +41,12 @@ export type UpdatesParts = MessageLimits &
  * same fields, the newest wins. Each call is sent once, and only within the command's time. Its answer is stored, and
  * the poll that reads the change runs early.
  */
-export class Updates extends EventEmitter<UpdatesEvents> {
+export class Updates {
   readonly #parts: UpdatesParts;
   /** The records to which a command is being sent, each with its waiting commands by the fields that they set. */
   readonly #waiting = new Map<string, Map<string, Update>>();
 
   constructor(parts: UpdatesParts) {
-    super();
     this.#parts = parts;
   }
 
@@ -110,7 +105,7 @@ export class Updates extends EventEmitter<UpdatesEvents> {
         ...(watch && { onFlight: watch.onFlight }),
       });
       this.#useAnswer(call, answer.reply, startedAt);
-      this.emit('accepted', call);
+      this.#parts.onAccepted(call);
       return answer;
     } catch (error) {
       const { operation } = call;

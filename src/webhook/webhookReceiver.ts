@@ -1,4 +1,3 @@
-import { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
@@ -24,24 +23,26 @@ interface RefusedDelivery {
   readonly reason: string;
 }
 
-interface WebhookEvents {
-  /** The cloud has called. The content of the call is not read. */
-  readonly delivery: [];
-}
-
-export class WebhookReceiver extends EventEmitter<WebhookEvents> {
+export class WebhookReceiver {
   readonly #secret: string;
   readonly #signingSecret: string | undefined;
+  readonly #onDelivery: () => void;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #loggedAt = new Map<DeliveryOutcome, number>();
   readonly #counts = { accepted: 0, not_found: 0, unauthorized: 0, too_large: 0 };
 
   /** If there is a signing secret, calls must be signed with it. */
-  constructor(secret: string, signingSecret: string | undefined, clock: Clock, log: Log) {
-    super();
+  constructor(
+    secret: string,
+    signingSecret: string | undefined,
+    onDelivery: () => void,
+    clock: Clock,
+    log: Log,
+  ) {
     this.#secret = secret;
     this.#signingSecret = signingSecret;
+    this.#onDelivery = onDelivery;
     this.#clock = clock;
     this.#log = log;
   }
@@ -64,7 +65,7 @@ export class WebhookReceiver extends EventEmitter<WebhookEvents> {
     if (refusal) this.#logRefusal(refusal);
     else {
       this.#log.debug('Webhook called. Updating now');
-      this.emit('delivery');
+      this.#onDelivery();
     }
     // A client without the right address must learn nothing.
     const isExplained = refusal !== null && outcome !== 'not_found';

@@ -73,6 +73,7 @@ async function startUpdates(handler: StubHandler, requestTimeoutMs = 5_000) {
     otherBridges,
     outcomes,
     wishes: new ValveWishes(),
+    onAccepted: () => {},
   } as unknown as UpdatesParts);
   onTestFinished(stop);
   const ends: unknown[][] = [];

@@ -12,11 +12,11 @@ import { logLines } from '../../support/logLines.ts';
 async function start(signingSecret?: string, secret = 'one two/ü') {
   const clock = new FakeClock();
   const lines = logLines();
-  const webhook = new WebhookReceiver(secret, signingSecret, clock, lines.log);
   let deliveries = 0;
-  webhook.on('delivery', () => {
+  const onDelivery = () => {
     deliveries += 1;
-  });
+  };
+  const webhook = new WebhookReceiver(secret, signingSecret, onDelivery, clock, lines.log);
   const routes = createRoutes({} as Snapshots, { of: () => null }, webhook, clock, lines.secrets);
   const { url, port, lines: served } = await startHttpServer(routes);
   const deliver = async (ending: string, body = '{}', headers = {}, method = 'POST') =>
