@@ -57,7 +57,7 @@ describe('a link that is lost', () => {
     const hub = () => home.entity(signalId, 'sensor_open_incidents').state;
     expect([summary(), hub()]).toEqual([expect.stringMatching(/^All good/), 0]);
     home.world.signals.change(signalId, { cloud_connection: 'disconnected' });
-    await home.until(() => summary() === 'Kitchen: the position of the valve is not known.', summary);
+    await home.until(() => summary() === 'Kitchen does not answer. Checking again.', summary);
     expect(home.text(`sonic/${sonicId}/availability`)).toBe('online');
     await home.pass(31 * secondMs);
     expect(home.text(`sonic/${sonicId}/availability`)).toBe('offline');
