@@ -156,8 +156,9 @@ export class Updates {
     if (refusal !== null) return refused(refusal);
     const timeoutMs = timeLeftMs(sentAfter, this.#parts);
     if (timeoutMs === null) return failed('timeout: earlier commands took too long. This one was not sent');
-    // The values are not logged, because an address may hold a secret.
-    const fields = Object.keys(body ?? {}).join(', ');
+    // Only an action is logged: other values may hold a secret, for example an address.
+    const { action } = (body ?? {}) as { readonly action?: unknown };
+    const fields = typeof action === 'string' ? action : Object.keys(body ?? {}).join(', ');
     this.#parts.log.info({ topic, operation }, `Sending ${operation} to the cloud: ${fields} (MQTT command)`);
     const answers = new AnswerStatus();
     try {
