@@ -194,24 +194,25 @@ describe('a trial instance with another base topic', () => {
     expectNoProblem(home, 'trial');
   });
 
-  it('that announces a new device too is noticed within three minutes', async () => {
-    const home = await startedHome();
+  it('that announces a new device too is noticed within three minutes, however many there are', async () => {
+    const home = await startedHome({ cloud: { sonics: 12 } });
     home.broker.publish('trial/bridge/state', 'online', true);
-    await home.pass(10 * minuteMs);
-    const { id } = home.world.addSonic(home.signalId);
-    await home.until(() => announcerOf(home, id) === 'sonic2mqtt', 'the new valve', 2 * minuteMs);
-    await home.pass(30 * secondMs);
-    const topic = discoveryOf(id);
-    const payload = home.broker.retained.get(topic) ?? '';
-    home.broker.publish(topic, payload.replaceAll('"sonic2mqtt/', '"trial/'), true);
-    await home.until(() => isSaid(home, 'sonic2mqtt'), 'the bridge to notice', 3 * minuteMs);
-    // It may be a valve of a home that two accounts share.
-    expect(healthOf(home, 'sonic2mqtt')).toMatchObject({
-      status: 'ok',
-      reason: expect.stringContaining('stay with the bridge that announced them first'),
-    });
-    home.broker.publish(topic, payload, true);
-    await home.until(() => !isSaid(home, 'sonic2mqtt'), 'the bridge to be alone again', 15 * minuteMs);
+    await home.pass(hourMs);
+    for (let times = 0; times < 3; times++) {
+      const { id } = home.world.addSonic(home.signalId);
+      await home.until(() => announcerOf(home, id) === 'sonic2mqtt', 'the new valve', 2 * minuteMs);
+      await home.pass(30 * secondMs);
+      const payload = home.broker.retained.get(discoveryOf(id)) ?? '';
+      home.broker.publish(discoveryOf(id), payload.replaceAll('"sonic2mqtt/', '"trial/'), true);
+      await home.until(() => isSaid(home, 'sonic2mqtt'), 'the bridge to notice', 3 * minuteMs);
+      // It may be a valve of a home that two accounts share.
+      expect(healthOf(home, 'sonic2mqtt')).toMatchObject({
+        status: 'ok',
+        reason: expect.stringContaining('stay with the bridge that announced them first'),
+      });
+      home.broker.publish(discoveryOf(id), payload, true);
+      await home.until(() => !isSaid(home, 'sonic2mqtt'), 'the bridge to be alone again', 15 * minuteMs);
+    }
   });
 
   it('of a version that takes the devices is noticed, not fought, and the devices come back', async () => {
