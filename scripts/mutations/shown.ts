@@ -237,7 +237,7 @@ export const showingMutations: readonly Mutation[] = [
       'all.every',
     ],
   }),
-  ...mistakesIn('store/table.ts', ['unit/store/store'], {
+  ...mistakesIn('store/table.ts', ['unit/store/store', 'unit/store/table'], {
     'a link that may be a flap is not up for ever': ['this.formerReadAt(id) >= this.#staleBefore', 'true'],
     'an answer that comes late does not undo a newer reading': [
       'if (this.isOlder(id, readAt)) return null;',
