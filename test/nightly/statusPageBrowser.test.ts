@@ -49,8 +49,8 @@ async function startShown(http: object = {}) {
   world.setValve(faulty, 'faulty');
   const document = async () => JSON.parse((await httpRequest(`${started.url}/status.json`)).text).status;
   const isKnown = async () => {
-    const { valves, properties } = await document();
-    return valves.closed === 1 && properties[0].usage.length > 0;
+    const { properties } = await document();
+    return JSON.stringify(properties).includes('"valve":"closed"') && properties[0].usage.length > 0;
   };
   await waitFor(isKnown, { what: 'all valves' });
   return { ...started, world, closed };
