@@ -15,8 +15,6 @@ export const propertyEntities: readonly EntityRow<PropertyView>[] = [
   sensor({
     key: 'summary',
     name: 'Summary',
-    // In an outage, it says so.
-    needs: 'bridge',
     icon: 'mdi:text-box-check-outline',
     sentences: summaryOf,
   }),
