@@ -223,15 +223,16 @@ function mend(value: object, issues: readonly z.core.$ZodIssue[]): Record<string
   const isIndex = (key: PropertyKey) => typeof key === 'number';
   const endOf = (path: readonly PropertyKey[]) => path.slice(0, Math.max(2, path.findLastIndex(isIndex) + 1));
   const wrong = new Set(issues.map(({ path }) => endOf(path).join(' ')));
+  const hasWrong = (at: string) => [...wrong].some((path) => path.startsWith(`${at} `));
   const without = (held: unknown, at: string): unknown => {
+    // What nothing is wrong with may be nested thousands of levels deep.
+    if (!hasWrong(at) || typeof held !== 'object' || held === null) return held;
     if (Array.isArray(held)) return held.filter((_, index) => !wrong.has(`${at} ${index}`));
-    if (typeof held !== 'object' || held === null) return held;
     const entries = Object.entries(held).filter(([key]) => !wrong.has(`${at} ${key}`));
     return Object.fromEntries(entries.map(([key, each]) => [key, without(each, `${at} ${key}`)]));
   };
-  const fields = Object.entries(value);
   return Object.fromEntries(
-    fields.map(([field, held]) => [field, wrong.has(field) ? null : without(held, field)]),
+    Object.entries(value).map(([field, held]) => [field, wrong.has(field) ? null : without(held, field)]),
   );
 }
 

@@ -141,6 +141,10 @@ function expectPromised(name: OperationName, value: unknown): void {
 
 const names = fc.constantFrom(...operationNames);
 
+const levels = 5_000;
+/** A page with a wrong count, and a field that is nested more deeply than functions may call themselves. */
+const deepPage = `{"data":[],"page_size":"x","extra":${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}}`;
+
 describe('an answer, however malformed,', () => {
   const others = [
     { weight: 1, arbitrary: fc.json() },
@@ -174,7 +178,7 @@ describe('an answer, however malformed,', () => {
         }
         for (const notice of notices) expectWords(notice);
       }),
-      { numRuns: 1_500 },
+      { numRuns: 1_500, examples: [[['list_properties', deepPage]]] },
     );
   });
 
