@@ -506,7 +506,10 @@ export class Store extends EventEmitter<StoreEvents> {
 
   touchAll(kinds: readonly PlannedKind[] = plannedKinds): void {
     for (const kind of kinds) {
-      for (const id of this.ids(kind)) this.#mark(kind, id);
+      // The devices are announced in the order of the account, also if some of them are marked already.
+      const ids = this.ids(kind);
+      for (const id of ids) this.#dirty[kind].delete(id);
+      for (const id of ids) this.#mark(kind, id);
     }
   }
 
