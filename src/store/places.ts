@@ -135,7 +135,7 @@ export function placesOf(
     const ownerReadAt = (owner === null ? null : signalLists.completeAt(owner)) ?? Number.NEGATIVE_INFINITY;
     const was = former?.propertyId ?? null;
     const isSought = since !== null && owner !== was && Math.max(ownerReadAt, allReadAt) <= since;
-    if (isSought && was !== null && property.has(was) && onlyProperty === null) {
+    if (isSought && was !== null && property.has(was)) {
       return { ...own, propertyId: was, lost: null, isShown: isShown(was), soughtSince: since };
     }
     const lost = (hub === null ? null : signals.get(hub)?.lost) ?? null;

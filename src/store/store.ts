@@ -753,6 +753,7 @@ function nothingDirty(): Record<PlannedKind, Set<string>> {
 
 /** Whether a sonic has a new signal, and only the lists of signals can show where that is. */
 function isAnySought(before: Places, after: Places): boolean {
+  if (after.onlyProperty !== null) return false;
   return [...after.sonic.values()].some(
     ({ id, soughtSince, hub }) => hub !== null && soughtSince !== null && before.sonic.get(id)?.hub !== hub,
   );

@@ -677,6 +677,21 @@ describe('a selection of properties', () => {
     expect(store.sonicView('kitchen')).toMatchObject({ propertyId: 'home', signal: { id: 'new' } });
   });
 
+  it('keeps a sonic whose hub was replaced in the only property, when the account gets another one', () => {
+    empty(['Home']);
+    store.replaceProperties(complete([property('home', 'Home')]));
+    store.setOwnedSignals(ownedSignals('home', ['hub'], true, time++));
+    store.replaceSignals(complete([signal('hub')]));
+    store.replaceSonics(complete([sonic('kitchen', 'hub')]));
+    store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
+    const events = eventsOf(() => {
+      store.replaceSonics(complete([sonic('kitchen', 'new')]));
+      store.replaceProperties(complete([property('home', 'Home'), property('shop', 'Shop')]));
+    });
+    expect(events).toEqual([]);
+    expect(store.sonicView('kitchen')).toMatchObject({ propertyId: 'home', incidents: [{ id: 'leak' }] });
+  });
+
   it('lets an open incident go that has moved to a sonic which is not shown, and does not say that it closed', () => {
     furnish(['Home']);
     store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
