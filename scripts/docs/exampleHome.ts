@@ -75,7 +75,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       isStale: false,
       travelTimeS: 6.1,
       restedAt: null,
-      valveRecord: { command: null, failed: null, movement: null },
+      valveRecord: { command: null, failed: null, stopped: null, movement: null },
       telemetry: present(world.telemetry(sonic.id)),
       usage: exampleUsage(world, sonic.id),
       pressureTests: examplePressureTests(world, sonic.id),

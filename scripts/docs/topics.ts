@@ -39,7 +39,7 @@ const retainedWords: Readonly<Record<string, string>> = {
   'sonic/{id}/pressure_tests':
     'Pressure tests, if the cloud offers them: `last_day` with a test, `today_count`, and the IDs of the last 60 days by date. `job_id` is the last test that sonic2mqtt started',
   'sonic/{id}/last_command':
-    'The newest valve command: `action`, `asked_at`, `status` and `reason` in words. `status` is `sent`, `confirmed`, `not_confirmed`, `error`, `refused` or `superseded`. `failed` is the failed command that the entity *Command failed* shows, with its words in `text`. It is null once this command or a newer one is confirmed, once the valve is read where it was to go, and after 24 hours. All of it is kept over restarts',
+    'The newest valve command: `action`, `asked_at`, `status` and `reason` in words. `status` is `sent`, `confirmed`, `not_confirmed`, `error`, `refused` or `superseded`. `failed` is the failed command that the entity *Command failed* shows, with its words in `text`. It is null once this command or a newer one is confirmed, once the valve is read where it was to go, once it is dismissed, and after 24 hours. All of it is kept over restarts',
   'sonic/{id}/movement':
     'How the valve came to its position `valve`: the time `at`, and `by`. `at` is null if sonic2mqtt did not read the valve for more than an hour before, and no incident tells the time. `command`: a command through sonic2mqtt, which came at `topic`. `by_hand`: the incident `incident_id` reports that the handle was moved. `automatic_shut_off`: the valve closed with a new leak, long flow or high flow, and the automatic shut-off of the property was on. `elsewhere`: the app of the vendor, or nobody knows. An incident that is read up to five minutes later corrects it. Null after the first read of a valve. A pressure test is no movement. Kept over restarts',
   'sonic/{id}/incidents':
@@ -201,6 +201,10 @@ const commandWords: Readonly<Record<string, readonly [payload: string, words: st
     'Moves the valve',
   ],
   'sonic/{id}/pressure_test/start': ['Anything', 'Starts a pressure test'],
+  'sonic/{id}/last_command/dismiss': [
+    'Anything',
+    'Dismisses the failed command: `failed` of `last_command` becomes null. It moves no valve, and needs neither the cloud nor a permission of `control`. Rejected if no command has failed',
+  ],
   'sonic/{id}/incidents/action': [
     action,
     'Applies the action to each open incident that offers it. `resolve` also means `dismiss`, if only that is offered',

@@ -146,7 +146,14 @@ export class CommandRouter {
   #carryOut(action: BridgeAction): void {
     const { poller, store, state, outcomes, log } = this.#parts;
     if (action.kind === 'refresh') poller.refresh();
-    else if (action.kind !== 'set_log_level') {
+    else if (action.kind === 'dismiss_failure') {
+      const { sonicId: device } = action;
+      log.info(
+        { device },
+        `Failed command of valve ${store.label('sonic', device)} dismissed (MQTT command)`,
+      );
+      store.dismissFailure(device);
+    } else if (action.kind !== 'set_log_level') {
       state.kept.pauseMinutes.set(action.propertyId, action.minutes);
       store.showPause(action.propertyId);
     } else {

@@ -21,6 +21,7 @@ export type AvailabilitySource = 'device' | 'cloud' | 'bridge';
 export type BridgeAction =
   | { readonly kind: 'refresh' }
   | { readonly kind: 'set_log_level'; readonly level: string }
+  | { readonly kind: 'dismiss_failure'; readonly sonicId: string }
   /** With 0 minutes, `pause` ends a pause of the automatic shut-off. */
   | { readonly kind: 'pause' | 'set_pause_minutes'; readonly propertyId: string; readonly minutes: number };
 

@@ -175,6 +175,23 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     value: ({ valveRecord }) => valveRecord.failed !== null,
     attributes: { path: 'last_command', expression: 'value_json.failed or {}' },
   }),
+  button({
+    // Needs only the bridge, like the entity above, and no permission: the owner's word changes nothing in the cloud, and
+    // commands that `control` forbids fail too.
+    key: 'dismiss_failure',
+    name: 'Dismiss failed command',
+    needs: 'bridge',
+    category: 'diagnostic',
+    icon: 'mdi:check',
+    command: {
+      path: 'last_command/dismiss',
+      operation: null,
+      action: ({ sonic, valveRecord }) =>
+        valveRecord.failed === null
+          ? { refusal: 'there is no failed command' }
+          : { kind: 'dismiss_failure', sonicId: sonic.id },
+    },
+  }),
   sensor({
     key: 'moved_at',
     name: 'Last movement',

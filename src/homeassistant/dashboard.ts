@@ -1,6 +1,6 @@
 import { sanitize } from '../base/sanitize.ts';
 import type { Language } from '../model/language.ts';
-import { textsIn } from '../texts/texts.ts';
+import { fill, textsIn } from '../texts/texts.ts';
 import { asIdPart } from './entityId.ts';
 import type { Topics } from './topics.ts';
 
@@ -67,6 +67,8 @@ const tileIcons: Readonly<Record<string, string>> = {
   sensor_water_month: 'mdi:calendar-month',
 };
 
+type Question = Extract<keyof ReturnType<typeof textsIn>['dashboard'], `ask${string}`>;
+
 /** The pauses on offer, in minutes. */
 const pauses = { '30 min': 30, '1 h': 60, '4 h': 240 } as const;
 
@@ -126,6 +128,8 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
   for (const { wantedId } of entities) counts.set(wantedId, (counts.get(wantedId) ?? 0) + 1);
   const isCertain = ({ wantedId }: Entity) => wantedId !== null && counts.get(wantedId) === 1;
   const words = textsIn(language).dashboard;
+  const question = (text: Question, place: string, time = '') =>
+    fill(words[text], language, 0, (gap) => (gap === 'place' ? place : time));
   const idOf = (device: DiscoveredDevice, component: string) => {
     const entity = device.entities.get(component);
     return entity?.isEnabled && isCertain(entity) ? (entity.wantedId ?? undefined) : undefined;
@@ -143,6 +147,19 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
       return entity === undefined ? [] : card(entity, name, component);
     });
 
+  const pressed = (
+    device: DiscoveredDevice,
+    component: string,
+    asked: Question,
+    condition: object,
+  ): readonly object[] =>
+    cards(device, [component], (entity, name) =>
+      only(
+        [condition, isNot(entity, 'unavailable')],
+        button(entity, name, undefined, 'button.press', question(asked, device.name)),
+      ),
+    );
+
   /** Whether a valve has entities to show whose IDs only Home Assistant can know. */
   const isNameless = ({ entities }: DiscoveredDevice) =>
     ['valve_valve', 'binary_sensor_valve_problem', ...valveTiles].some((component) => {
@@ -156,17 +173,26 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
     ...cards(valve, ['binary_sensor_valve_problem', 'binary_sensor_command_failed'], (entity, name) =>
       only([is(entity, 'on')], { ...tile(entity, name), ...wholeLine }),
     ),
+    ...cards(valve, ['binary_sensor_command_failed'], (entity) =>
+      pressed(valve, 'button_dismiss_failure', 'askDismiss', is(entity, 'on')),
+    ),
     ...cards(valve, ['valve_valve'], (entity, name) => [
       { ...tile(entity, name), ...wholeLine },
       only([is(entity, 'unavailable')], { type: 'markdown', content: words.byHand, ...wholeLine }),
       // A valve whose position is not known can be closed.
       only(
         [isNot(entity, ['closed', 'closing', 'unavailable'])],
-        button(entity, words.close, 'mdi:valve-closed', 'valve.close_valve', valve.name),
+        button(
+          entity,
+          words.close,
+          'mdi:valve-closed',
+          'valve.close_valve',
+          question('askClose', valve.name),
+        ),
       ),
       only(
         [is(entity, 'closed')],
-        button(entity, words.open, 'mdi:valve-open', 'valve.open_valve', valve.name),
+        button(entity, words.open, 'mdi:valve-open', 'valve.open_valve', question('askOpen', valve.name)),
       ),
     ]),
     ...withoutHoles(cards(valve, valveTiles, tile)),
@@ -175,15 +201,13 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
   const propertyButtons = (property: DiscoveredDevice): readonly object[] => {
     const stateOf = (component: string) => idOf(property, component) ?? '';
     const isPaused = isNot(stateOf('sensor_paused_until'), ['unknown', 'unavailable']);
-    const pressed = (component: string, condition: object) =>
-      cards(property, [component], (entity, name) =>
-        only(
-          [condition, isNot(entity, 'unavailable')],
-          button(entity, name, undefined, 'button.press', property.name),
-        ),
-      );
     return [
-      ...pressed('button_resolve_incidents', is(stateOf('binary_sensor_problem'), 'on')),
+      ...pressed(
+        property,
+        'button_resolve_incidents',
+        'askResolve',
+        is(stateOf('binary_sensor_problem'), 'on'),
+      ),
       ...cards(property, ['sensor_paused_until'], (...of) =>
         only([isPaused], { ...tile(...of), ...wholeLine }),
       ),
@@ -198,7 +222,7 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
           tap_action: {
             ...{ action: 'perform-action', perform_action: 'mqtt.publish' },
             data: { topic, payload: String(minutes) },
-            confirmation: { text: `${property.name}: ${name}, ${time}?` },
+            confirmation: { text: question('askPause', property.name, time) },
           },
           hold_action: { action: 'none' },
           grid_options: { columns: 4, rows: 2 },
@@ -207,7 +231,7 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
           only(canPause, card),
         );
       }),
-      ...pressed('button_resume', isPaused),
+      ...pressed(property, 'button_resume', 'askResume', isPaused),
     ];
   };
 
@@ -300,11 +324,11 @@ const tile = (entity: string, name: string, component = '') => ({
 });
 
 /** Performs an action on an entity, after a question that names the place. */
-const button = (entity: string, name: string, icon: string | undefined, action: string, place: string) => ({
+const button = (entity: string, name: string, icon: string | undefined, action: string, text: string) => ({
   ...{ type: 'button', entity, name, ...(icon && { icon }), show_state: false, icon_height: '40px' },
   tap_action: {
     ...{ action: 'perform-action', perform_action: action, target: { entity_id: entity } },
-    confirmation: { text: `${place}: ${name}?` },
+    confirmation: { text },
   },
   hold_action: { action: 'more-info' },
   ...wholeLine,

@@ -214,7 +214,6 @@ export function isSonicReachable({
  * The state of the valve that screens show. A movement ends with its command: if the valve does not arrive in time, it is
  * not known where it stands, even if the cloud still says that it moves.
  */
-export function valveSeen({ valve, valveRecord: { command, failed } }: SonicView): Valve | null {
-  const isOver = failed !== null && command?.status === 'not_confirmed';
-  return isOver && valve === movementOf[failed.action] ? null : valve;
+export function valveSeen({ valve, valveRecord: { stopped } }: SonicView): Valve | null {
+  return stopped !== null && valve === movementOf[stopped] ? null : valve;
 }

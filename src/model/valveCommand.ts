@@ -64,6 +64,8 @@ export interface ValveRecord {
   readonly command: (LastCommand & { readonly topic: string }) | null;
   /** With `at`, the time of the failure in ms since 1970. */
   readonly failed: (FailedCommand & { readonly at: number }) | null;
+  /** The action of a command that ended before the valve arrived; null once the valve is read in a position. */
+  readonly stopped: ValveAction | null;
   readonly movement: Movement | null;
 }
 

@@ -39,6 +39,7 @@ const valveRecord: z.ZodType<ValveRecord> = z.object({
       at: z.number(),
     })
     .nullable(),
+  stopped: asked.action.nullable().default(null),
   movement: z
     .object({
       valve: z.enum(['open', 'closed']),

@@ -353,6 +353,12 @@ export class Store extends EventEmitter<StoreEvents> {
     if (this.#isShown('sonic', sonicId)) this.#account.valveRecords.recordMovesUntil(sonicId, asked, until);
   }
 
+  /** Ends the failure of a valve's command, because its owner has seen it. */
+  dismissFailure(sonicId: string): void {
+    this.#account.valveRecords.dismissFailure(sonicId);
+    this.#shows('sonic', sonicId);
+  }
+
   valveRecord(sonicId: string): ValveRecord {
     return this.#account.valveRecords.of(sonicId);
   }

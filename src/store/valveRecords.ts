@@ -55,6 +55,7 @@ interface ValveEntry {
   /** The newest last. */
   commands: readonly KnownCommand[];
   failure: Failure | null;
+  stopped: ValveRecord['stopped'];
   incidents: readonly NewIncident[];
   /** When the valve was last read in its position, in ms of the monotonic clock; null while it is there. */
   leftAt: number | null;
@@ -108,6 +109,13 @@ export class ValveRecords {
       this.#fail(entry, command, { waited_s, may_have_moved, at: this.#clock.now() });
     }
     if (status === 'confirmed') endFailure(entry, command);
+    if (status === 'not_confirmed') entry.stopped = asked.action;
+    this.#keep(entry);
+  }
+
+  dismissFailure(id: string): void {
+    const entry = this.#entry(id);
+    entry.failure = null;
     this.#keep(entry);
   }
 
@@ -119,8 +127,10 @@ export class ValveRecords {
 
   /** Records until when a command that was sent may move the valve; null, the cloud has not received it. */
   recordMovesUntil(id: string, asked: AskedCommand, until: number | null): void {
-    const command = this.#entry(id).commands.find((each) => each.asked === asked);
+    const entry = this.#entry(id);
+    const command = entry.commands.find((each) => each.asked === asked);
     if (command?.flight) command.flight = until === null ? null : { ...command.flight, until };
+    if (until !== null) entry.stopped = null;
   }
 
   /**
@@ -177,6 +187,7 @@ export class ValveRecords {
   /** The valve was last read elsewhere at `from`. Returns whether a command of an earlier run has undone a newer one. */
   #arrive(entry: ValveEntry, position: SettledValve, readAt: number, from: number): boolean {
     entry.leftAt = null;
+    entry.stopped = null;
     const hasMoved = entry.movement !== null && entry.movement.valve !== position;
     const isMover = ({ flight }: KnownCommand) => flight && mayHaveMoved(flight, position, from, readAt);
     const mover = hasMoved ? entry.commands.findLast(isMover) : undefined;
@@ -227,7 +238,8 @@ export class ValveRecords {
     if (known) return known;
     const kept = this.#kept.valves.get(id);
     const nothing = { commands: [], failure: null, incidents: [], leftAt: null, move: null };
-    const entry: ValveEntry = { id, ...nothing, movement: kept?.movement ?? null };
+    const { movement = null, stopped = null } = kept ?? {};
+    const entry: ValveEntry = { id, ...nothing, movement, stopped };
     this.#entries.set(id, entry);
     if (kept) this.#restore(entry, kept);
     return entry;
@@ -245,13 +257,15 @@ export class ValveRecords {
     last.flight = flightOf(last.asked, sentAt, sentAt + mayArriveMs);
     if (last.status !== 'sent') return;
     Object.assign(last, { status: 'not_confirmed', reason: unfinishedReason });
+    entry.stopped = last.asked.action;
     this.#fail(entry, last, { waited_s: null, may_have_moved: true, at: askedAt });
   }
 
-  #recordOf({ commands, movement, failure }: ValveEntry): ValveRecord {
+  #recordOf({ commands, movement, failure, stopped }: ValveEntry): ValveRecord {
     const newest = commands.at(-1);
     const isFailed = failure && this.#clock.monotonic() < failure.at + failureShownMs;
-    return { command: newest ? commandOf(newest) : null, failed: isFailed ? failure.record : null, movement };
+    const command = newest ? commandOf(newest) : null;
+    return { command, failed: isFailed ? failure.record : null, stopped, movement };
   }
 
   /** Returns whether it was kept otherwise before. */

@@ -171,7 +171,7 @@ describe('all discovery messages together', () => {
       const { components: offered } = discoveryOf(view, { offers: () => false });
       return Object.keys(offered).filter((id) => 'command_topic' in (offered[id] ?? {}));
     });
-    expect(left).toEqual(['button_refresh', 'select_log_level']);
+    expect(left).toEqual(['button_refresh', 'select_log_level', 'button_dismiss_failure']);
   });
 });
 

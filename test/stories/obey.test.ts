@@ -53,6 +53,56 @@ describe('a valve that does not obey', () => {
     expect(last(home)).toMatchObject({ status: 'not_confirmed', failed: null });
   });
 
+  it('is not shown as failed any more once its owner has dismissed that, whatever is away', async () => {
+    const home = await aHome({ schedules: leisurely });
+    const dismiss = () =>
+      home.broker.publish(`sonic2mqtt/sonic/${home.sonicId}/last_command/dismiss`, 'PRESS', false);
+    const said = () => home.entity(home.propertyId, 'sensor_summary').state;
+    const expectDismissed = () => {
+      expect(last(home)).toMatchObject({ action: 'close', status: 'not_confirmed', failed: null });
+      expect(failed(home)).toMatchObject({ state: 'OFF', isAvailable: true });
+    };
+    ask(home, 'CLOSE');
+    await home.pass(secondMs);
+    home.world.valve(home.sonicId)?.stop();
+    await home.pass(2 * minuteMs);
+    expect(said()).toContain(' did not close.');
+    home.strike = () => 'refused';
+    await home.pass(10 * minuteMs);
+    expect(home.text('bridge/cloud')).toBe('offline');
+    expect(home.entity(home.sonicId, 'button_dismiss_failure').isAvailable).toBe(true);
+    const before = home.lines.length;
+    dismiss();
+    await home.pass(secondMs);
+    expect(home.lines.slice(before).map(({ text }) => text)).toEqual([
+      expect.stringMatching(/^info: Failed command of valve ".+" dismissed \(MQTT command\)$/),
+    ]);
+    expectDismissed();
+    home.bridge.kill();
+    home.strike = () => null;
+    await home.start();
+    await home.pass(20 * minuteMs);
+    expectDismissed();
+    // The cloud still says that the valve is closing, and it has not for half an hour.
+    expect(home.json(`sonic/${home.sonicId}`).valve).toBe('closing');
+    expect(home.entity(home.sonicId, 'valve_valve').state).toBeNull();
+    expect(said()).not.toMatch(/did not close|is closing/);
+    weaken(home);
+    ask(home, 'CLOSE');
+    await home.pass(2 * minuteMs);
+    expect(failed(home).state).toBe('ON');
+    // What is sent during an outage of the broker is lost, and comes at no later time.
+    home.broker.cut();
+    dismiss();
+    await home.pass(minuteMs);
+    expect(failed(home).state).toBe('ON');
+    dismiss();
+    await home.pass(secondMs);
+    home.broker.cut();
+    await home.pass(minuteMs);
+    expectDismissed();
+  });
+
   it('is no longer one that was killed in the middle, whatever became of the command', async () => {
     const home = await aHome();
     ask(home, 'CLOSE');

@@ -77,6 +77,7 @@ export async function startCommands(
   const kept = newKept();
   Object.assign(kept.pauses, { isSaved: () => true });
   Object.assign(kept.pauseMinutes, { set: () => void orders.push('pause minutes') });
+  Object.assign(store, { dismissFailure: () => void orders.push('dismissal') });
   const commands = new CommandRouter({
     topics,
     control: { ...everything, ...control },

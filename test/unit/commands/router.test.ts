@@ -49,6 +49,9 @@ describe.each(commands)('a command on $topic', ({ topic, payload, times }) => {
     const reason = expect.stringMatching(/^the command was sent with the retain flag/);
     expect(bench.outcomes).toEqual([{ topic, status: 'refused', reason, http_status: null }]);
     expect([...bench.orders, ...bench.stub.requests]).toEqual([]);
+    // What is dismissed must have failed.
+    const asked = { action: 'close', topic, askedAt: new Date(bench.clock.now()).toISOString() } as const;
+    bench.store.recordCommand('sonic-1', asked, 'refused', 'why', { isFailure: true });
     bench.take(topic, payload);
     await bench.untilOutcomes(2);
     const outcome = JSON.stringify(bench.outcomes.at(-1));
@@ -109,10 +112,31 @@ describe.each(commands)('a message on $topic', ({ topic }) => {
   });
 });
 
+describe('the dismissal of a failed command', () => {
+  it('is refused if none has failed', async () => {
+    const { take, outcomes, orders } = await startCommands();
+    const topic = 'sonic2mqtt/sonic/sonic-1/last_command/dismiss';
+    take(topic, 'PRESS');
+    const reason = 'there is no failed command';
+    expect(outcomes).toEqual([{ topic, status: 'refused', reason, http_status: null }]);
+    expect(orders).toEqual([]);
+  });
+
+  it('needs no permission, since commands that are not permitted fail too', async () => {
+    const forbidden = { valves: false, incidents: false, pressure_tests: false, settings: false };
+    const { take, outcomes, orders } = await startCommands(() => ({}), forbidden);
+    take('sonic2mqtt/sonic/sonic-1/valve/set', 'CLOSE');
+    take('sonic2mqtt/sonic/sonic-1/last_command/dismiss', 'PRESS');
+    expect(outcomes).toMatchObject([{ status: 'refused' }, { status: 'ok', reason: null }]);
+    expect(orders).toEqual(['dismissal']);
+  });
+});
+
 describe('a command to what nobody knows', () => {
   it.each([
     ['sonic/sonic-2/valve/set', 'CLOSE', 'there is no valve sonic-2'],
     ['sonic//valve/set', 'CLOSE', 'there is no valve '],
+    ['sonic/sonic-2/last_command/dismiss', 'PRESS', 'there is no valve sonic-2'],
     ['sonic/__proto__/valve/set', 'CLOSE', 'there is no valve __proto__'],
     ['signal/sonic-1/name/set', 'Attic', 'there is no hub sonic-1'],
     ['property/signal-1/settings/auto_shut_off/set', 'ON', 'there is no property signal-1'],

@@ -214,6 +214,7 @@ describe('commands', () => {
       'sonic2mqtt/signal/+/incidents/action',
       'sonic2mqtt/signal/+/name/set',
       'sonic2mqtt/sonic/+/incidents/action',
+      'sonic2mqtt/sonic/+/last_command/dismiss',
       'sonic2mqtt/sonic/+/name/set',
       'sonic2mqtt/sonic/+/pressure_test/start',
       'sonic2mqtt/sonic/+/valve/set',

@@ -70,7 +70,9 @@ describe('the dashboard for Home Assistant', () => {
     const buttons = cards.filter(({ type }) => type === 'button');
     expect(buttons.map(({ entity }) => entity)).toContain('valve.kitchen');
     for (const { tap_action, hold_action, ...others } of buttons) {
-      expect(tap_action).toMatchObject({ confirmation: { text: expect.stringMatching(/^.+: .+\?$/) } });
+      expect(tap_action).toMatchObject({
+        confirmation: { text: expect.stringMatching(/Kitchen.*\?$|Holiday home.*\?$/) },
+      });
       expect(hold_action).toEqual({ action: others.entity === undefined ? 'none' : 'more-info' });
       expect(others).not.toHaveProperty('double_tap_action');
     }
@@ -93,12 +95,12 @@ describe('the dashboard for Home Assistant', () => {
       },
       {
         ...{ type: 'button', name: 'Close the water', entity: 'valve.kitchen' },
-        tap_action: action('valve.close_valve', 'Kitchen: Close the water?'),
+        tap_action: action('valve.close_valve', 'Close the water at Kitchen?'),
         visibility: [{ state_not: ['closed', 'closing', 'unavailable'] }],
       },
       {
         ...{ type: 'button', name: 'Open the water', entity: 'valve.kitchen' },
-        tap_action: action('valve.open_valve', 'Kitchen: Open the water?'),
+        tap_action: action('valve.open_valve', 'Open the water at Kitchen?'),
         visibility: [{ state: 'closed' }],
       },
     ]);
@@ -112,6 +114,19 @@ describe('the dashboard for Home Assistant', () => {
       expect(cardsIn(text).filter((card) => card.entity === entity)).toMatchObject([
         { type: 'tile', visibility: [{ condition: 'state', entity, state: 'on' }] },
       ]);
+    const dismissal = 'button.kitchen_dismiss_failed_command';
+    expect(cardsIn(text).filter(({ entity }) => entity === dismissal)).toMatchObject([
+      {
+        tap_action: {
+          ...{ action: 'perform-action', perform_action: 'button.press', target: { entity_id: dismissal } },
+          confirmation: { text: 'Dismiss the failed command at Kitchen?' },
+        },
+        visibility: [
+          { condition: 'state', entity: 'binary_sensor.kitchen_command_failed', state: 'on' },
+          { condition: 'state', entity: dismissal, state_not: 'unavailable' },
+        ],
+      },
+    ]);
   });
 
   it.each([
@@ -168,7 +183,7 @@ describe('the dashboard for Home Assistant', () => {
     const pausing = (payload: string, time: string) => ({
       ...{ action: 'perform-action', perform_action: 'mqtt.publish' },
       data: { topic: 'sonic2mqtt/property/property-1/pause/set', payload },
-      confirmation: { text: `Holiday home: Pause automatic shut-off, ${time}?` },
+      confirmation: { text: `Pause automatic shut-off at Holiday home for ${time}?` },
     });
     expect(shown).toEqual([
       [

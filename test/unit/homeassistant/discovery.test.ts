@@ -64,7 +64,11 @@ it.each(languages)(
   (language) => {
     const rows = [
       [sonicView({ sonic: aSonic({ battery: 'mid' }) }), 'battery', 'medium'],
-      [sonicView({ valveRecord: { command: null, failed: null, movement: moved } }), 'moved_by', 'by_hand'],
+      [
+        sonicView({ valveRecord: { command: null, failed: null, stopped: null, movement: moved } }),
+        'moved_by',
+        'by_hand',
+      ],
       [sonicView({ incidents: [] }), 'pressure_test_result', 'no_problem'],
       [bridgeView({ status: 'degraded' }), 'status', 'degraded'],
     ] as const;

@@ -63,6 +63,7 @@ function bench() {
     movesUntil: (asked: AskedCommand, until: number | null) => records.recordMovesUntil(id, asked, until),
     open: (changes: object) => records.incidentOpened(id, anIncident({ detected_at: iso(), ...changes })),
     explain: (isShutOffOn: boolean | null = false) => records.explain(() => isShutOffOn).length > 0,
+    dismiss: () => records.dismissFailure(id),
     awaited: () => records.awaited,
   };
 }
@@ -145,6 +146,54 @@ describe('a failed command', () => {
     expect(stage.get().failed).toBe(null);
     stage.read('open');
     expect(stage.kept.get(id)?.failed).toBe(null);
+  });
+
+  it.each(['not_confirmed', 'error'] as const)('is none after its owner has dismissed it: %s', (status) => {
+    const stage = bench();
+    stage.read('open');
+    stage.end(stage.ask('open'), status);
+    const newer = stage.ask('close');
+    stage.dismiss();
+    expect(stage.get()).toMatchObject({ command: { action: 'close', status: 'sent' }, failed: null });
+    stage.end(newer, status);
+    expect(stage.get().failed).toMatchObject({ action: 'close', status });
+    stage.dismiss();
+    for (const isRestarted of [false, true]) {
+      if (isRestarted) stage.restart();
+      expect(stage.get()).toMatchObject({ command: { status }, failed: null });
+      stage.read('open');
+    }
+    stage.end(stage.ask('open'), status);
+    expect(stage.get().failed).toMatchObject({ action: 'open', status });
+  });
+
+  it.each<[string, (stage: Stage) => void]>([
+    ['was dismissed', (stage) => stage.dismiss()],
+    ['is a day old', (stage) => stage.clock.advance(25 * hourMs)],
+    ['was followed by one that was refused', (stage) => stage.refuse(true)],
+    ['was followed by one that the cloud did not get', (stage) => stage.fail(stage.ask('close'), false)],
+  ])('leaves its movement ended until the valve is read in a position, also if it %s', (_, happen) => {
+    const stage = bench();
+    stage.read('open');
+    stage.end(stage.accept('close', 90_000), 'not_confirmed');
+    happen(stage);
+    for (const isRestarted of [false, true]) {
+      if (isRestarted) stage.restart();
+      stage.read('closing');
+      expect(stage.get().stopped).toBe('close');
+    }
+    stage.read('open');
+    stage.read('closing');
+    expect(stage.get().stopped).toBe(null);
+  });
+
+  it('leaves no movement ended once the cloud has accepted a newer one', () => {
+    const stage = bench();
+    stage.end(stage.accept('close', 90_000), 'not_confirmed');
+    stage.accept('close', 90_000);
+    expect(stage.get().stopped).toBe(null);
+    stage.restart();
+    expect(stage.get().stopped).toBe('close');
   });
 
   it('is one that was sent when the process died, until the valve is read where it was to be', () => {
