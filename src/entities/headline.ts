@@ -75,13 +75,23 @@ export interface HeadlineFacts extends BridgeFacts {
 
 /** The headline about what is most serious. Its details also have the sentences about everything else. */
 export function headlineOf(facts: HeadlineFacts): Headline {
-  const { pauses } = facts;
   const [first, ...others] = storiesOf(facts);
   const problems = problemsOf(facts);
   const { tone, sentences, details } = first ?? moving(facts)[0] ?? allWell(facts, problems.length > 0);
   const more = others.flatMap((other) => other.sentences);
-  const paused = pauses.length > 1 ? countOf('shut_offs_paused', pauses.length) : pauses;
-  return { tone, sentences, details: [...details, ...more, ...paused, ...problems] };
+  return { tone, sentences, details: [...details, ...more, ...pausesIn(facts), ...problems] };
+}
+
+/** More pauses than these are counted, and only the end of the first one is named. */
+const mostPausesNamed = 3;
+
+function pausesIn({ pauses }: HeadlineFacts): readonly Sentence[] {
+  return (['shut_off_still_off', 'shut_off_paused'] as const).flatMap((text) => {
+    const alike = pauses.filter((pause) => pause.text === text);
+    const at = Math.min(...alike.map(({ values }) => Number(values?.['at'])));
+    const counted: Sentence = { text: `${text}_count`, values: { count: alike.length, at } };
+    return alike.length > mostPausesNamed ? [counted] : alike;
+  });
 }
 
 /** What matters now, the most serious first. */

@@ -36,6 +36,7 @@ const closing: HeadlineValve = { ...open, valve: 'closing' };
 const opening: HeadlineValve = { ...open, valve: 'opening' };
 const offline: HeadlineValve = { ...closed, isSure: false, isReachable: false };
 const pause = { text: 'shut_off_paused', values: { place: 'Home', at: 9_000 } } as const;
+const over = { text: 'shut_off_still_off', values: { place: 'Flat', at: 8_000 } } as const;
 const stale: HeadlineValve = { ...closed, isSure: false };
 const wordless: HeadlineValve = { ...open, valve: null };
 const faulty: HeadlineValve = { ...wordless, isFaulty: true };
@@ -116,7 +117,21 @@ describe('the headline', () => {
     ['in a pressure test of a closed valve', { valves: [testedWhileClosed] }, 'moving: valve_testing'],
     ['with a valve that is offline', { valves: [offline] }, 'warning: valve_offline'],
     ['with two valves offline', { valves: [open, offline, offline] }, 'warning: valves_offline'],
-    ['with two pauses', { pauses: [pause, pause] }, 'notice: no_leaks_on used_today / shut_offs_paused'],
+    [
+      'with three pauses, and two that are over and not ended',
+      { pauses: [over, pause, pause, over, pause] },
+      `notice: no_leaks_on used_today / ${'shut_off_still_off '.repeat(2)}${'shut_off_paused '.repeat(3).trim()}`,
+    ],
+    [
+      'with four pauses',
+      { pauses: [pause, pause, pause, pause, over] },
+      'notice: no_leaks_on used_today / shut_off_still_off shut_off_paused_count',
+    ],
+    [
+      'with four pauses that are over and not ended',
+      { pauses: [over, over, over, over] },
+      'notice: no_leaks_on used_today / shut_off_still_off_count',
+    ],
     ['with a valve of which there is no update', { valves: [stale] }, 'unknown: valve_unknown'],
     ['with a valve without a position', { valves: [wordless, closed] }, 'unknown: valve_unknown'],
     ['with a faulty valve', { valves: [faulty, offline] }, 'warning: valve_faulty / valve_offline'],
@@ -277,6 +292,10 @@ describe('the headline', () => {
     expect(home.sentences[0]?.values).toMatchObject({ place: 'Garden', property: 'Flat 12' });
     const gone = headlineOf({ ...facts, valves: [open, twin] });
     expect(gone.sentences[0]?.values).toMatchObject({ place: 'Garden', property: 'Flat 12' });
+    const ends = [9_000, 7_000, 8_000, 7_500].map((at) => ({ ...pause, values: { place: 'Home', at } }));
+    expect(headlineOf({ ...facts, pauses: ends }).details).toEqual([
+      { text: 'shut_off_paused_count', values: { count: 4, at: 7_000 } },
+    ]);
     const two = headlineOf({ ...facts, valves: [open, offline, offline] });
     expect(two.sentences[0]?.values).toMatchObject({ count: 2, of: 3 });
   });
