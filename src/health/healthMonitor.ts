@@ -73,6 +73,8 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   #payload: object | null = null;
   #fingerprint = '';
   #isCloudFresh = false;
+  /** What the last events said. While the broker is away they wait, and then they tell what still holds. */
+  #told: { status: HealthStatus | null; isFresh: boolean } = { status: null, isFresh: false };
   #isStopped = false;
   #isJudgementDue = false;
   /** Whether a poll has ended since the last judgement. */
@@ -177,7 +179,6 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     if (this.#isStopped) return;
     const facts = this.#facts();
     const report = judge(facts);
-    const before = this.#report;
     this.#report = report;
     this.#logProblems(report);
     const fingerprint = healthFingerprint(facts, report);
@@ -186,13 +187,31 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       this.#payload = healthPayload(facts, report);
       this.emit('changed');
     }
-    const { status } = report;
-    if (status === 'auth_failed' && before?.status !== status)
-      this.emit('event', 'auth_failed', { reason: this.reason });
-    this.#checkFreshness(report);
+    this.#checkFreshness();
+    if (this.#parts.connection.isConnected) this.#tell(report);
   }
 
-  #checkFreshness({ problems }: HealthReport): void {
+  #tell({ status, problems }: HealthReport): void {
+    const before = this.#told;
+    const isFresh = this.#isCloudFresh;
+    this.#told = { status, isFresh };
+    if (status === 'auth_failed' && before.status !== status)
+      this.emit('event', 'auth_failed', { reason: this.reason });
+    if (isFresh === before.isFresh) return;
+    // If the whole cloud is unreachable, that explains more than the failure of one list.
+    const outage = problems.find((problem) => problem.outage !== undefined);
+    const reason = outage?.message ?? `${staleReason}${this.#staleCause}`;
+    this.emit('event', isFresh ? 'cloud_online' : 'cloud_offline', { reason: isFresh ? null : reason });
+  }
+
+  /** Why the list that decides about freshness is old. Perhaps nothing has failed, and the requests still wait. */
+  get #staleCause(): string {
+    const { records } = this.#parts.poller.statuses;
+    const { failure } = records[decidingPoll(records) ?? 'sonics'];
+    return isAnswered(failure) ? '' : `: ${failure?.message}`;
+  }
+
+  #checkFreshness(): void {
     const { records } = this.#parts.poller.statuses;
     const leftMs = cloudFreshUntil(records) - this.#parts.clock.monotonic();
     const isFresh = leftMs > 0;
@@ -201,16 +220,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     this.#cancelTimer = this.#parts.clock.after(nextMs, () => this.#judge());
     if (isFresh === this.#isCloudFresh) return;
     this.#isCloudFresh = isFresh;
-    if (isFresh) this.emit('event', 'cloud_online', { reason: null });
-    else {
-      // Perhaps nothing has failed, and the requests still wait.
-      const { failure } = records[decidingPoll(records) ?? 'sonics'];
-      const cause = isAnswered(failure) ? '' : `: ${failure?.message}`;
-      this.#parts.log.warn(`No fresh data from the cloud${cause}. Entities are now unavailable`);
-      // If the whole cloud is unreachable, that explains more than the failure of one list.
-      const outage = problems.find((problem) => problem.outage !== undefined);
-      this.emit('event', 'cloud_offline', { reason: outage?.message ?? `${staleReason}${cause}` });
-    }
+    if (!isFresh) this.#parts.log.warn(`${staleReason}${this.#staleCause}. Entities are now unavailable`);
     this.emit('changed');
   }
 

@@ -110,6 +110,19 @@ it.each([
   expect(events.at(-1)).toEqual(['cloud_offline', { reason: `No fresh data from the cloud${told}` }]);
 });
 
+it('tells of what began without the broker once it is connected, if it still holds', async () => {
+  const { linesAfter, events } = await startMonitor({});
+  const rejected = { kind: 'auth', message: 'rejected', key: 'rejected' } as const;
+  const old = { ...good, freshUntil: Number.NEGATIVE_INFINITY };
+  await linesAfter(good, false, 'sonics');
+  await linesAfter(old, false, 'sonics');
+  await linesAfter({ ...old, failure: rejected }, false, 'incidents');
+  await linesAfter({ ...old, failure: rejected }, false, 'sonics');
+  expect(events).toEqual([]);
+  await linesAfter(good);
+  expect(events).toEqual([['auth_failed', { reason: 'No data from the cloud: rejected. Retrying' }]]);
+});
+
 it('reports within ten seconds what has stopped, though no poll ends', async () => {
   const { linesAfter, overdue, clock, reason } = await startMonitor({});
   await linesAfter(good);

@@ -74,11 +74,11 @@ const hourly = {
 const times = { staleAfterMs: 5 * minuteMs, requestTimeoutMs: 10_000 };
 const away503: PollFailure = { kind: 'unavailable', message: '503', key: '503' };
 
-function start() {
+function start(schedule = hourly, staleAfterMs = times.staleAfterMs) {
   const clock = new FakeClock();
   const statuses = new PollStatuses(
-    byPoll(() => hourly),
-    times,
+    byPoll(() => schedule),
+    { ...times, staleAfterMs },
     clock,
   );
   /** A run that takes so long. */
@@ -205,6 +205,19 @@ describe('a poll of valves or incidents', () => {
     expect(statuses.overdue).toEqual(['incidents']);
     run('incidents', { ...away503, kind: 'forbidden' });
     expect(statuses.overdue).toEqual([]);
+  });
+
+  it('is overdue while it fails without fresh data: it was never read, or too long ago', () => {
+    const { clock, statuses, run } = start({ ...hourly, dueAfter: (at) => at, periodMs: 1_000 }, 10_000);
+    run('sonics');
+    run('incidents', away503);
+    expect(statuses.overdue).toEqual(['incidents']);
+    run('incidents');
+    run('incidents', away503);
+    clock.advance(10_000);
+    expect(statuses.overdue).toEqual([]);
+    clock.advance(1);
+    expect(statuses.overdue).toEqual(['incidents']);
   });
 
   it('is missing ten minutes after its next run was due, however the last one ended', () => {
