@@ -5,8 +5,9 @@ import { asIdPart } from './entityId.ts';
 import type { Topics } from './topics.ts';
 
 /*
- * The dashboard for Home Assistant. It has a view for each property, with its summary on top, its valves, and the
- * litres of the last days. It is made of discovery messages only, so it has the entities and names that Home Assistant
+ * The dashboard for Home Assistant. It has a view for each property, with its summary on top, its valves, its controls,
+ * and the litres of the last days. At a leak, a phone shows *Close the water* without scrolling, and no other button
+ * before it. It is made of discovery messages only, so it has the entities and names that Home Assistant
  * has. A tap shows details. A card that moves water or changes something asks first, because by default Home Assistant
  * acts on a tap on an icon.
  */
@@ -52,19 +53,21 @@ const valveTiles = [
   'sensor_water_yesterday',
   'sensor_water_month',
 ];
-const propertyTiles = [
-  'binary_sensor_problem',
-  'sensor_open_incidents',
-  'switch_auto_shut_off',
-  'switch_pressure_tests_enabled',
-];
+const propertyTiles = ['binary_sensor_problem', 'sensor_open_incidents'];
+const controlTiles = ['switch_pressure_tests_enabled', 'switch_auto_shut_off'];
 
-/** Else Home Assistant would show the same drop for all of these, and for a leak. */
-const tileIcons: Readonly<Record<string, string>> = {
-  switch_auto_shut_off: 'mdi:shield-lock',
-  sensor_water_today: 'mdi:calendar-today',
-  sensor_water_yesterday: 'mdi:calendar-arrow-left',
-  sensor_water_month: 'mdi:calendar-month',
+/**
+ * Home Assistant would show the same drop or the same valve for several of these, and an exclamation mark for no alert.
+ * It shows a switch that is on in amber, which looks like a warning beside the red of a leak.
+ */
+const tileLooks: Readonly<Record<string, { readonly icon?: string; readonly color?: string }>> = {
+  sensor_open_incidents: { icon: 'mdi:bell-outline' },
+  switch_pressure_tests_enabled: { color: 'green' },
+  switch_auto_shut_off: { icon: 'mdi:shield-lock', color: 'green' },
+  sensor_flow: { icon: 'mdi:waves-arrow-right' },
+  sensor_water_today: { icon: 'mdi:calendar-today' },
+  sensor_water_yesterday: { icon: 'mdi:calendar-arrow-left' },
+  sensor_water_month: { icon: 'mdi:calendar-month' },
 };
 
 type Question = Extract<keyof ReturnType<typeof textsIn>['dashboard'], `ask${string}`>;
@@ -173,9 +176,6 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
     ...cards(valve, ['binary_sensor_valve_problem', 'binary_sensor_command_failed'], (entity, name) =>
       only([is(entity, 'on')], { ...tile(entity, name), ...wholeLine }),
     ),
-    ...cards(valve, ['binary_sensor_command_failed'], (entity) =>
-      pressed(valve, 'button_dismiss_failure', 'askDismiss', is(entity, 'on')),
-    ),
     ...cards(valve, ['valve_valve'], (entity, name) => [
       { ...tile(entity, name), ...wholeLine },
       only([is(entity, 'unavailable')], { type: 'markdown', content: words.byHand, ...wholeLine }),
@@ -195,21 +195,26 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
         button(entity, words.open, 'mdi:valve-open', 'valve.open_valve', question('askOpen', valve.name)),
       ),
     ]),
+    ...cards(valve, ['binary_sensor_command_failed'], (entity) =>
+      pressed(valve, 'button_dismiss_failure', 'askDismiss', is(entity, 'on')),
+    ),
     ...withoutHoles(cards(valve, valveTiles, tile)),
   ];
 
-  const propertyButtons = (property: DiscoveredDevice): readonly object[] => {
+  const controlCards = (property: DiscoveredDevice): readonly object[] => {
     const stateOf = (component: string) => idOf(property, component) ?? '';
     const isPaused = isNot(stateOf('sensor_paused_until'), ['unknown', 'unavailable']);
     return [
+      heading(words.controls, 'mdi:cog'),
       ...pressed(
         property,
         'button_resolve_incidents',
         'askResolve',
         is(stateOf('binary_sensor_problem'), 'on'),
       ),
-      ...cards(property, ['sensor_paused_until'], (...of) =>
-        only([isPaused], { ...tile(...of), ...wholeLine }),
+      ...cards(property, controlTiles, (...of) => ({ ...tile(...of), ...wholeLine })),
+      ...cards(property, ['sensor_paused_until'], (entity) =>
+        only([isPaused], { ...tile(entity, words.pauseEnds), ...wholeLine }),
       ),
       ...cards(property, ['button_pause'], (pause, name) => {
         const topic = property.entities.get('button_resume')?.commandTopic;
@@ -235,8 +240,9 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
     ];
   };
 
-  const bridges = devices.filter(({ kind }) => kind === 'bridge');
-  const [cloud] = bridges.map((bridge) => idOf(bridge, 'binary_sensor_cloud'));
+  const [cloud] = devices
+    .filter(({ kind }) => kind === 'bridge')
+    .map((bridge) => idOf(bridge, 'binary_sensor_cloud'));
 
   const summaryText = (summary: string): string => {
     if (cloud === undefined) return `{{ states('${summary}') }}`;
@@ -254,11 +260,7 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
       content: `## ${summaryText(entity)}`,
       ...wholeLine,
     })),
-    ...withoutHoles([
-      ...cards(property, propertyTiles, tile),
-      ...bridges.flatMap((bridge) => cards(bridge, ['binary_sensor_cloud'], tile)),
-    ]),
-    ...propertyButtons(property),
+    ...withoutHoles(cards(property, propertyTiles, tile)),
   ];
 
   const chart = (valves: readonly DiscoveredDevice[]): readonly object[] => {
@@ -284,10 +286,16 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
     title: property?.name ?? words.water,
     path: index === 0 ? 'water' : `water-${index + 1}`,
     type: 'sections',
-    max_columns: 3,
-    sections: [property ? propertyCards(property) : [], ...valves.map(valveCards), chart(valves)]
-      .filter((all) => all.length > 0)
-      .map((all) => ({ type: 'grid', cards: all })),
+    max_columns: columns,
+    sections: [
+      // On a desktop, the summary is as wide as the page. In a column it would leave a hole beside the first valve.
+      ...(property ? [{ cards: propertyCards(property), column_span: columns }] : []),
+      ...[...valves.map(valveCards), property ? controlCards(property) : [], chart(valves)].map((all) => ({
+        cards: all,
+      })),
+    ]
+      .filter((section) => section.cards.length > 1)
+      .map((section) => ({ type: 'grid', ...section })),
   }));
   if (views.length === 0) return null;
   const incomplete = devices.filter(({ entities }) => ![...entities.values()].every(isCertain));
@@ -308,6 +316,9 @@ function propertyOf(
 const missingNote = (name: string) =>
   `Entities of “${name}” are missing: another device has the same name, or only Home Assistant can spell it.`;
 
+/** On a wide screen. */
+const columns = 3;
+
 const wholeLine = { grid_options: { columns: 'full' } };
 
 /** How many letters of a name fit into half a line on a phone, and of a column on a desktop. */
@@ -317,7 +328,7 @@ const heading = (text: string, icon?: string) => ({ type: 'heading', heading: te
 
 /** Shows an entity. A tap anywhere on it opens the details. */
 const tile = (entity: string, name: string, component = '') => ({
-  ...{ type: 'tile', entity, name, ...(tileIcons[component] && { icon: tileIcons[component] }) },
+  ...{ type: 'tile', entity, name, ...tileLooks[component] },
   tap_action: { action: 'more-info' },
   icon_tap_action: { action: 'more-info' },
   ...(name.length > maxLettersInHalf && wholeLine),

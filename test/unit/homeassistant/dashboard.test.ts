@@ -90,7 +90,7 @@ describe('the dashboard for Home Assistant', () => {
     });
     expect(cards).toMatchObject([
       {
-        ...{ type: 'markdown', content: 'No connection: close the valve by hand.' },
+        ...{ type: 'markdown', content: 'No connection: the valve can only be moved by hand.' },
         visibility: [{ state: 'unavailable' }],
       },
       {
@@ -159,9 +159,21 @@ describe('the dashboard for Home Assistant', () => {
     }
   });
 
-  it('tells the water of today, yesterday and the month, a leak and the shut-off apart by icons', () => {
+  it('tells the flow, the water of today, yesterday and the month, a leak and the shut-off apart by icons', () => {
     const icons = cardsIn(made(home)).flatMap(({ type, icon }) => (type === 'tile' ? (icon ?? []) : []));
-    expect(new Set(icons).size).toBe(4);
+    expect(new Set(icons).size).toBe(6);
+  });
+
+  it('has no button before the one that closes the first valve, and names no connection twice', () => {
+    const cards = cardsIn(made(home));
+    const [first] = cards.filter(({ type }) => type === 'button');
+    expect(first).toMatchObject({ name: 'Close the water' });
+    const before = cards.slice(0, first && cards.indexOf(first)).filter(({ visibility }) => !visibility);
+    expect(before.map(({ type, entity }) => entity ?? type)).toEqual([
+      ...['heading', 'markdown', 'binary_sensor.holiday_home_water_problem'],
+      ...['sensor.holiday_home_open_alerts', 'heading', 'valve.kitchen'],
+    ]);
+    expect(entitiesIn(made(home))).not.toContain('binary_sensor.sonic2mqtt_connection_to_cloud');
   });
 
   it('offers what a property can do, and only while it can', () => {
@@ -191,7 +203,7 @@ describe('the dashboard for Home Assistant', () => {
         press,
         [state('binary_sensor.holiday_home_water_problem', { state: 'on' }), isThere('resolve_alerts')],
       ],
-      ['Automatic shut-off paused until', { action: 'more-info' }, [isPaused]],
+      ['Pause ends', { action: 'more-info' }, [isPaused]],
       ['Pause automatic shut-off', undefined, pause],
       ['30 min', pausing('30', '30 min'), pause],
       ['1 h', pausing('60', '1 h'), pause],
