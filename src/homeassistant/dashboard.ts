@@ -34,7 +34,8 @@ interface Entity {
 
 const head = [
   'The dashboard of sonic2mqtt for Home Assistant. Replace the text in the raw configuration editor of a new dashboard by this.',
-  'If a card finds no entity, Home Assistant has another ID for it. Open the device, choose *Recreate entity IDs*, or change the IDs here.',
+  'If a card shows *Entity not found*, Home Assistant has another ID for it. Replace the ID here, in every place.',
+  'Or open the device, and choose *Recreate entity IDs* in the menu at the top right. Automations need the new IDs too.',
   'Home Assistant before 2025.10 ignores the entity IDs of sonic2mqtt, and makes them from the names that it shows.',
 ];
 
