@@ -325,14 +325,20 @@ export class ValveQueue {
     if (!isAccepted) return;
     // From now on the state in the cloud is shown.
     store.commandSettled(id);
-    const waited = describeDuration(confirmTimeoutMs);
+    // If the valve could not be read at the end, it may have moved meanwhile.
+    const readAgoMs = clock.monotonic() - (store.devices.sonic.readAt(id) ?? 0);
+    const unreadMs = Math.min(readAgoMs, confirmTimeoutMs);
+    const isUnread = unreadMs >= Math.min(confirmTimeoutMs, requestTimeoutMs + confirmIntervalMs);
+    const [unread, waited] = [unreadMs, confirmTimeoutMs].map(describeDuration);
+    const valve = store.label('sonic', id);
     log.warn(
       { device: id, topic },
-      `Valve ${store.label('sonic', id)} did not ${action} within ${waited}. Look at it, then check its battery and its hub`,
+      isUnread
+        ? `Valve ${valve} could not be read for ${unread} after a command to ${action} it. Look at it`
+        : `Valve ${valve} did not ${action} within ${waited}. Look at it, then check its battery and its hub`,
     );
-    const isRead = (store.devices.sonic.readAt(id) ?? 0) >= sentAt;
-    const reason = isRead ? `no movement within ${waited}` : `the valve could not be read for ${waited}`;
-    this.#note(command, 'not_confirmed', reason, { waitedMs: isRead ? confirmTimeoutMs : null });
+    const reason = isUnread ? `the valve could not be read for ${unread}` : `not confirmed within ${waited}`;
+    this.#note(command, 'not_confirmed', reason, { waitedMs: isUnread ? null : confirmTimeoutMs });
     outcomes.record(topic, 'error', 'not_confirmed', null);
   }
 

@@ -10,7 +10,7 @@ import { IdMap } from '../model/ids.ts';
 import { openCount } from '../model/incidents.ts';
 import { noPause } from '../model/pause.ts';
 import { type Incident, type Signal, type Sonic, valveStates } from '../model/records.ts';
-import { failureAdvice, failureKind } from '../model/valveCommand.ts';
+import { failureTexts } from '../model/valveCommand.ts';
 import { knownWord } from '../model/words.ts';
 import type { Sentence } from '../texts/texts.ts';
 import { alertsOf } from './alerts.ts';
@@ -131,16 +131,11 @@ export function pauseOf({ property, pause }: PropertyView): Sentence | null {
 
 /** The failed command as the headline and the page show it; null if there is none. */
 export function failureOf({ valveRecord: { failed } }: SonicView): ShownFailure | null {
-  return (
-    failed && {
-      text: `${failureKind(failed)}_${failed.action}`,
-      details: failed.waited_s === null ? 'command_asked_at' : 'command_waited',
-      at: Date.parse(failed.asked_at),
-      count: failed.waited_s,
-      advice: failureAdvice(failed),
-      reason: failed.reason,
-    }
-  );
+  if (failed === null) return null;
+  const { waited_s: count, asked_at } = failed;
+  const { reason, ...texts } = failureTexts(failed);
+  const details = count === null ? 'command_asked_at' : 'command_waited';
+  return { ...texts, details, at: Date.parse(asked_at), count, reason: shortenedName(reason) };
 }
 
 export function doubtOf(view: SonicView, isFresh: boolean): Doubt {

@@ -3,7 +3,7 @@ import { incidentName } from '../entities/incidents.ts';
 import { dateAt } from '../model/calendar.ts';
 import type { BridgeFacts } from '../model/devices.ts';
 import type { Language } from '../model/language.ts';
-import { type FailedCommand, failureAdvice, failureKind } from '../model/valveCommand.ts';
+import { type FailedCommand, failureTexts } from '../model/valveCommand.ts';
 import { fill, type Sentence, type Text, textsIn } from '../texts/texts.ts';
 
 /** What a text depends on besides the device: the bridge, the time, and the time zone of the property. */
@@ -41,8 +41,9 @@ export function alertInWords({ type, at, time }: Alert, wording: Wording): strin
 
 export function failureInWords(failed: FailedCommand, place: string, language: Language): string {
   const { headline } = textsIn(language);
-  const sentence = fill(headline[`${failureKind(failed)}_${failed.action}`], language, 0, () => place);
-  return `${sentence} ${fill(headline[failureAdvice(failed)], language, 0, () => failed.reason ?? '')}`;
+  const { text, advice, reason } = failureTexts(failed);
+  const inGap = (gap: string) => (gap === 'place' ? place : (reason ?? ''));
+  return [text, advice].map((each) => fill(headline[each], language, 0, inGap)).join(' ');
 }
 
 function filledIn(text: Text, values: Values, wording: Wording): string {

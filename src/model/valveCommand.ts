@@ -69,12 +69,16 @@ export interface ValveRecord {
   readonly movement: Movement | null;
 }
 
-export function failureKind({ status }: FailedCommand): 'not_confirmed' | 'failed' {
-  return status === 'not_confirmed' ? status : 'failed';
-}
-
-/** Which of the texts says what follows from a failed command. */
-export function failureAdvice({ status, may_have_moved }: FailedCommand) {
-  if (!may_have_moved) return 'command_unmoved';
-  return status === 'not_confirmed' ? 'command_advice' : 'command_unsure';
+/**
+ * Which texts tell of a failed command: what has happened, and what follows from it. The reason is to be followed by a full
+ * stop. A valve that was not read for the whole time may have moved unseen.
+ */
+export function failureTexts({ action, status, waited_s, may_have_moved, reason }: FailedCommand) {
+  const kind = status !== 'not_confirmed' ? 'failed' : waited_s === null ? 'unconfirmed' : 'not_confirmed';
+  const unsure = kind === 'not_confirmed' ? 'command_advice' : 'command_unsure';
+  return {
+    text: `${kind}_${action}`,
+    advice: may_have_moved ? unsure : 'command_unmoved',
+    reason: reason?.replace(/[.!]$/, '') ?? null,
+  } as const;
 }

@@ -22,7 +22,8 @@ import {
 } from './movement.ts';
 
 type LastCommand = NonNullable<ValveRecord['command']>;
-type FailureFacts = Pick<NonNullable<ValveRecord['failed']>, 'waited_s' | 'may_have_moved' | 'at'>;
+type FailedRecord = NonNullable<ValveRecord['failed']>;
+type FailureFacts = Pick<FailedRecord, 'waited_s' | 'may_have_moved' | 'at'> & Partial<FailedRecord>;
 type ValvesKept = Pick<Kept, 'valves' | 'announced' | 'waiting'>;
 
 /** Whether the valve was not moved as somebody wished, and what is known about that. */
@@ -45,7 +46,7 @@ interface KnownCommand {
 
 interface Failure {
   readonly command: KnownCommand;
-  readonly record: NonNullable<ValveRecord['failed']>;
+  readonly record: FailedRecord;
   /** In ms of the monotonic clock. */
   readonly at: number;
 }
@@ -208,7 +209,13 @@ export class ValveRecords {
     const newest = entry.commands.at(-1);
     if (!mover?.isOfEarlierRun || newest === mover || newest?.status !== 'confirmed') return false;
     Object.assign(newest, { status: 'not_confirmed', reason: undoneReason(position) });
-    this.#fail(entry, newest, { waited_s: null, may_have_moved: true, at: this.#clock.now() });
+    // Where the valve stands is known, so nothing is left to confirm.
+    this.#fail(entry, newest, {
+      status: 'error',
+      waited_s: null,
+      may_have_moved: true,
+      at: this.#clock.now(),
+    });
     return true;
   }
 
@@ -224,12 +231,12 @@ export class ValveRecords {
     this.#unexplained.add(entry.id);
   }
 
-  #fail(entry: ValveEntry, command: KnownCommand, { waited_s, may_have_moved, at }: FailureFacts): void {
+  #fail(entry: ValveEntry, command: KnownCommand, facts: FailureFacts): void {
     const { topic: _, action, ...ending } = commandOf(command);
     if (action === null) return;
     // A clock that was ahead of this one when it failed must not keep it for longer.
-    const ageMs = Math.max(0, this.#clock.now() - at);
-    const record = { ...ending, action, waited_s, may_have_moved, at };
+    const ageMs = Math.max(0, this.#clock.now() - facts.at);
+    const record = { ...ending, action, ...facts };
     entry.failure = { command, record, at: this.#clock.monotonic() - ageMs };
   }
 

@@ -6,7 +6,8 @@ import { waitFor } from '../support/waitFor.ts';
 import type { HomeAssistant } from './homeAssistant.ts';
 
 const pushed = z.object({
-  title: z.string(),
+  // A message that clears another one has none.
+  title: z.string().default(''),
   message: z.string(),
   data: z.object({
     tag: z.string().optional(),

@@ -33,7 +33,7 @@ describe('a valve that does not obey', () => {
     await home.pass(100 * secondMs);
     expect(last(home)).toMatchObject({
       status: 'not_confirmed',
-      reason: 'no movement within 90 s',
+      reason: 'not confirmed within 90 s',
       failed: { action: 'close', text: expect.stringContaining(' did not close. Look at the valve') },
     });
     expect(failed(home).state).toBe('ON');
@@ -158,7 +158,15 @@ describe('a valve that obeys late', () => {
       home.strike = () => 'refused';
       await home.pass(2 * minuteMs);
       const reason = 'the valve could not be read for 90 s';
-      expect(last(home)).toMatchObject({ status: 'not_confirmed', reason, failed: { reason } });
+      const text = expect.stringMatching(
+        /^It is not known whether .+ has closed\. Reason: the valve could not/,
+      );
+      expect(last(home)).toMatchObject({ status: 'not_confirmed', reason, failed: { reason, text } });
+      expect(home.linesFrom(0)).toContainEqual(
+        expect.stringMatching(
+          /^warn: Valve ".+" could not be read for 90 s after a command to close it. Look at it$/,
+        ),
+      );
       if (isRestarted) await home.stop();
       home.strike = () => null;
       if (isRestarted) await home.start();
@@ -167,6 +175,18 @@ describe('a valve that obeys late', () => {
       expect(last(home)).toMatchObject({ status: 'confirmed', failed: null });
       home.bridge.kill();
     }
+  });
+
+  it('is not told to have stood still if only the first half of its time was read', async () => {
+    const home = await aHome();
+    weaken(home);
+    ask(home, 'CLOSE');
+    await home.pass(45 * secondMs);
+    home.strike = () => 'refused';
+    await home.pass(minuteMs);
+    const reason = expect.stringMatching(/^the valve could not be read for 4\d s$/);
+    const text = expect.stringContaining('It is not known whether ');
+    expect(last(home)).toMatchObject({ status: 'not_confirmed', reason, failed: { text } });
   });
 
   it('is shown as failed until it is read where it was to go, also if another client closes it', async () => {

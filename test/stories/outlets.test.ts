@@ -180,12 +180,17 @@ const situations: [name: string, acts: readonly Act[], shown: string, sonics?: n
   [
     'a jammed valve',
     jammed,
-    'warning: Kitchen did not close. You asked at 09:02, no movement within 90 s. Look at the valve, it may have moved. Check its battery.',
+    'warning: Kitchen did not close. You asked at 09:02, the cloud did not confirm it within 90 s. Look at the valve, it may have moved. Check its battery or its power supply.',
   ],
   [
     'a refused command',
     refused,
     `warning: ${failureSaid} You asked at 09:02. The valve was not moved: ${frozenSaid}`,
+  ],
+  [
+    'a command that the cloud may have carried out',
+    [fail('error-503', 'command_valve'), ask('CLOSE'), wait(15 * secondMs)],
+    `warning: ${failureSaid} You asked at 09:02. Reason: the cloud answered 503 (server error). Look at the valve, it may have moved.`,
   ],
   [
     'a command without a connection',
@@ -234,7 +239,7 @@ const situations: [name: string, acts: readonly Act[], shown: string, sonics?: n
   [
     'one of two is jammed',
     jammed,
-    'warning: Kitchen did not close. You asked at 09:02, no movement within 90 s. Look at the valve, it may have moved. Check its battery.',
+    'warning: Kitchen did not close. You asked at 09:02, the cloud did not confirm it within 90 s. Look at the valve, it may have moved. Check its battery or its power supply.',
     2,
   ],
   [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ValveAction } from '../../../src/model/valve.ts';
-import { type AskedCommand, failureAdvice, type Movement } from '../../../src/model/valveCommand.ts';
+import { type AskedCommand, failureTexts, type Movement } from '../../../src/model/valveCommand.ts';
 import { newKept } from '../../../src/state/sections.ts';
 import { ValveRecords } from '../../../src/store/valveRecords.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
@@ -114,9 +114,20 @@ describe('a failed command', () => {
     const asked = { action: 'close', topic, askedAt: stage.iso() } as const;
     stage.fail(asked, mayHaveMoved);
     const { failed } = stage.get();
-    expect(failed && failureAdvice(failed)).toBe(advice);
+    expect(failed && failureTexts(failed)).toEqual({ text: 'failed_close', advice, reason: 'why' });
     stage.restart();
     expect(stage.get().failed?.may_have_moved).toBe(mayHaveMoved);
+  });
+
+  it.each([
+    [90, 'not_confirmed_open', 'command_advice'],
+    [null, 'unconfirmed_open', 'command_unsure'],
+  ])('that was not confirmed has other words if the valve was not read (%s s)', (waited_s, text, advice) => {
+    const record = { action: 'open', status: 'not_confirmed', waited_s, may_have_moved: true } as const;
+    const reasons = ['no word.', 'why?', null].map((reason) =>
+      failureTexts({ ...record, asked_at: '2026-03-02T09:00:00Z', reason }),
+    );
+    expect(reasons).toEqual(['no word', 'why?', null].map((reason) => ({ text, advice, reason })));
   });
 
   it.each([
@@ -304,7 +315,7 @@ describe('a failed command', () => {
     const reason = expect.stringMatching(/read as open again.*before the restart/);
     expect(late.get()).toMatchObject({
       command: { action: 'close', status: 'not_confirmed', reason },
-      failed: { action: 'close', status: 'not_confirmed', reason },
+      failed: { action: 'close', status: 'error', reason },
       movement: { valve: 'open', by: 'command' },
     });
     late.read('closed');
