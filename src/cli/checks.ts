@@ -1,5 +1,8 @@
 import { errorMessage } from '../base/errorMessage.ts';
+import type { Language } from '../model/language.ts';
+import { textsIn } from '../texts/texts.ts';
 import { aborted } from './context.ts';
+import { findingText } from './findingTexts.ts';
 import { rejectionText } from './ownSession.ts';
 import { progressOn } from './progress.ts';
 
@@ -26,13 +29,16 @@ export interface Reporter {
   readonly found: (finding: Finding) => void;
 }
 
-export function reportTo(print: (line: string) => void): Reporter {
+/** Prints what is found. Before English words, failures have a text in the language. */
+export function reportTo(print: (line: string) => void, language: Language = 'en'): Reporter {
   const progress = progressOn(process.stderr);
   return {
     progress: (words) => progress.show(`…    ${words}`),
-    found: ({ check, outcome, words }) => {
+    found: (finding) => {
+      const { check, outcome, words, field } = finding;
+      const text = language === 'en' || outcome !== 'FAIL' || field ? null : findingText(finding);
       progress.erase();
-      print(`${outcome.padEnd(4)} ${check}: ${words}`);
+      print(`${outcome.padEnd(4)} ${check}: ${text ? `${textsIn(language).setup[text]} (${words})` : words}`);
     },
   };
 }

@@ -35,7 +35,10 @@ export function connectOnce(host: string, port: number, timeoutMs: number, isTls
       resolve();
       socket.destroy();
     });
-    socket.once('timeout', () => socket.destroy(new Error(silentMessage)));
+    socket.once('timeout', () => {
+      const isSilent = !socket.connecting;
+      socket.destroy(isSilent ? new Error(silentMessage) : Object.assign(new Error(), { code: 'ETIMEDOUT' }));
+    });
     socket.once('error', reject);
   });
 }

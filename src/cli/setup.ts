@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { emailPattern } from '../base/email.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import { fileVariable } from '../config/environment.ts';
-import { languages } from '../model/language.ts';
+import { type Language, languages } from '../model/language.ts';
 import { describeDiskError } from '../state/disk.ts';
 import {
   type AnswerName,
@@ -106,7 +106,7 @@ async function askForAll(terminal: Terminal, context: CommandContext, file: stri
     answers = { ...answers, [name]: answer };
   };
   const test = async (part: Part) => {
-    const outcome = await testAnswers(part, answers, file, context, reportTo(print));
+    const outcome = await testAnswers(part, answers, file, context, reportTo(print, languageIn(context.env)));
     signal.throwIfAborted();
     return outcome;
   };
@@ -143,6 +143,10 @@ async function askForAll(terminal: Terminal, context: CommandContext, file: stri
   return { ...answers, ...(await askForChoices(terminal, context)) };
 }
 
+function languageIn(env: NodeJS.ProcessEnv): Language {
+  return languages.find((each) => env['LANG']?.startsWith(each)) ?? 'en';
+}
+
 /** Asks for the options of the page, except for those that a variable sets. */
 async function askForChoices(terminal: Terminal, { print, env }: CommandContext): Promise<Choices> {
   const set = setElsewhere(env);
@@ -150,9 +154,8 @@ async function askForChoices(terminal: Terminal, { print, env }: CommandContext)
   try {
     print('\nOptions. Press Enter for the answer in brackets:');
     while (!set['language'] && choices.language === undefined) {
-      const proposal = languages.find((each) => env['LANG']?.startsWith(each)) ?? 'en';
       const question = `Language of the names in Home Assistant (${languages.join(', ')})`;
-      const answer = await terminal.ask(question, proposal);
+      const answer = await terminal.ask(question, languageIn(env));
       const language = languages.find((each) => each === answer.toLowerCase());
       choices = { ...choices, ...(language && { language }) };
     }

@@ -18,6 +18,7 @@ import { textsIn } from '../texts/texts.ts';
 import { findUsualBroker, type Part, saveAnswers, setElsewhere, testAnswers } from './answers.ts';
 import { collectFindings } from './checks.ts';
 import { aborted, type CommandContext } from './context.ts';
+import { findingText } from './findingTexts.ts';
 import style from './setupPage/page.css?raw';
 import html from './setupPage/page.html?raw';
 import script from './setupPage/page.js?raw';
@@ -80,10 +81,6 @@ export async function serveSetup(
     const tests = await Promise.all([test('account'), test('broker')]);
     const [account, broker] = tests.map(({ result }) => result);
     const all = tests.flatMap((each) => each.findings);
-    // Both tests find what is wrong with the environment.
-    const findings = all.filter(
-      ({ words }, index) => all.findIndex((each) => each.words === words) === index,
-    );
     const canKeepBroker = account === 'passed' && broker === 'failed';
     const isGood = account === 'passed' && broker === 'passed';
     if (!isSaved && (isGood || (canKeepBroker && sent.keepBroker))) {
@@ -92,9 +89,13 @@ export async function serveSetup(
         isSaved = true;
       } catch (error) {
         const words = `cannot be written (${describeDiskError(error)})`;
-        findings.push({ check: file, outcome: 'FAIL', words });
+        all.push({ check: file, outcome: 'FAIL', words });
       }
     }
+    const findings = all
+      // Both tests find what is wrong with the environment.
+      .filter(({ words }, index) => all.findIndex((each) => each.words === words) === index)
+      .map((finding) => ({ ...finding, text: findingText(finding) }));
     const hasPage = isSaved && sent.keepPage;
     return { status: 200, body: { isSaved, hasPage, canKeepBroker, findings } };
   };

@@ -36,6 +36,9 @@ export type StateText = keyof typeof en.states;
 /** The key of a text of the headline. */
 export type HeadlineText = keyof typeof en.headline;
 
+/** The key of a text of the setup. */
+export type SetupText = keyof typeof en.setup;
+
 /** A text of the headline and the values for its gaps: names, numbers, and times in ms since 1970. */
 export interface Sentence {
   readonly text: HeadlineText;

@@ -17,9 +17,9 @@ const { email, password, base_url: cloudUrl } = Object(bridge.config['cloud']);
 const brokerUrl: string = Object(bridge.config['mqtt']).url;
 
 /** Answers the questions of `setup` in a new folder. */
-async function setUp(answers: readonly string[], cwd = temporaryFolder()) {
+async function setUp(answers: readonly string[], cwd = temporaryFolder(), variables = {}) {
   const input = answers.map((answer) => `${answer}\n`).join('');
-  const env = { SONIC2MQTT_CLOUD__BASE_URL: cloudUrl };
+  const env = { SONIC2MQTT_CLOUD__BASE_URL: cloudUrl, ...variables };
   const run = await runBuilt(['setup'], { cwd, env, input });
   return { ...run, cwd, file: join(cwd, 'config.yaml') };
 }
@@ -49,10 +49,12 @@ describe('sonic2mqtt setup', () => {
   it('takes a broker that is away if that is wanted, and the options of the page', async () => {
     const nobody = `mqtt://localhost:${await freePort()}`;
     const options = ['it', 'FR', '', 'y'];
-    const { code, stdout, file } = await setUp([
-      ...[email, password, 'http://x', '', nobody, 'home', '#: "', 'y', ...options],
-    ]);
+    const given = [email, password, 'http://x', '', nobody, 'home', '#: "', 'y', ...options];
+    const { code, stdout, file } = await setUp(given, undefined, { LANG: 'de_DE.UTF-8' });
     expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /FAIL MQTT broker: Die Verbindung zum Broker wird abgelehnt\. .*connection refused/,
+    );
     expect(stdout).toContain('FAIL Broker: must be a URL that begins with mqtt://');
     expect(stdout).toContain('To end it, change valves: false to valves: true there');
     expect(parse(readFileSync(file, 'utf8'))).toEqual({

@@ -45,7 +45,7 @@ it('writes what was entered with the code from the log, and runs the bridge with
   expect(await send({ ...answers, code: 'none' })).toEqual({ status: 403, body: { problem: 'code' } });
   expect(await send({ code })).toEqual({ status: 400, body: { problem: 'form' } });
   const wrong = await send({ ...answers, code, password: 'wrong' });
-  const failure = { check: 'sign-in', outcome: 'FAIL', words: expect.stringContaining('the password') };
+  const failure = expect.objectContaining({ check: 'sign-in', text: 'result_sign_in_rejected' });
   expect(wrong.body).toMatchObject({ isSaved: false, findings: expect.arrayContaining([failure]) });
   expect(existsSync(file)).toBe(false);
   // As the log shows it.
@@ -128,7 +128,8 @@ it('says that a user of the broker is not used where the environment names one',
   expect([isSaved, existsSync(file)]).toEqual([false, false]);
   const words = expect.stringContaining('SONIC2MQTT_MQTT__USERNAME is set');
   const check = 'User name of the broker';
-  expect(findings).toContainEqual({ check, field: 'brokerUsername', outcome: 'FAIL', words });
+  const text = 'result_field';
+  expect(findings).toContainEqual({ check, field: 'brokerUsername', outcome: 'FAIL', words, text });
   expect((await send({ ...typed, brokerUsername: ' ' })).body).toMatchObject({ isSaved: true });
   await program.stop();
 });
@@ -136,7 +137,8 @@ it('says that a user of the broker is not used where the environment names one',
 it('takes a broker that is away only if that is wanted', async () => {
   const { program, send, code, file } = await startUnconfigured();
   const away = { ...answers, code, broker: `localhost:${await freePort()}`, brokerUsername: 'home' };
-  expect((await send(away)).body).toMatchObject({ isSaved: false, canKeepBroker: true });
+  const refused = expect.arrayContaining([expect.objectContaining({ text: 'result_broker_refuses' })]);
+  expect((await send(away)).body).toMatchObject({ isSaved: false, canKeepBroker: true, findings: refused });
   const wrong = (await send({ ...away, broker: 'http://x', keepBroker: true })).body;
   expect(wrong).toMatchObject({ isSaved: false, canKeepBroker: false });
   const failures = wrong.findings.filter(({ outcome }: { outcome: string }) => outcome === 'FAIL');
@@ -166,7 +168,8 @@ it('runs the bridge also if the browser left before its answer', async () => {
 it('replaces no configuration that was written meanwhile', async () => {
   const { program, send, code, file } = await startUnconfigured();
   writeFileSync(file, '# my own');
-  const failure = { check: file, outcome: 'FAIL', words: 'cannot be written (the file exists already)' };
+  const words = 'cannot be written (the file exists already)';
+  const failure = { check: file, outcome: 'FAIL', words, text: 'result_file_fails' };
   expect((await send({ ...answers, code })).body).toMatchObject({
     isSaved: false,
     findings: expect.arrayContaining([failure]),

@@ -16,22 +16,8 @@ function say(words, kind = '') {
   message.className = kind;
 }
 
-/** The text for each finding of the tests: the first row that fits. A finding that fits no row gets no line. */
-const meanings = [
-  [/^OK account:/, 'account_works'],
-  [/^OK MQTT broker:/, 'broker_works'],
-  [/^WARN/, 'note'],
-  [/^FAIL sign-in: the cloud rejects the e-mail or the password/, 'sign_in_rejected'],
-  [/^FAIL (sign-in|account):/, 'account_fails'],
-  [/^FAIL cloud/, 'cloud_unreachable'],
-  [/^FAIL MQTT broker:/, 'broker_fails'],
-  [/^FAIL/, 'file_fails'],
-];
-const meaningOf = ({ check, outcome, words, field }) =>
-  field ? 'field' : meanings.find(([pattern]) => pattern.test(`${outcome} ${check}: ${words}`))?.[1];
-
 /** These texts say everything. With others, the program's English words follow. */
-const isComplete = (meaning) => meaning.endsWith('_works') || meaning === 'sign_in_rejected';
+const isComplete = (text) => text.endsWith('_works') || text === 'result_sign_in_rejected';
 
 /** The name of a field as the form shows it, with that of its group. */
 function nameOf(field) {
@@ -40,22 +26,19 @@ function nameOf(field) {
   return `${group}, ${input.labels[0].firstChild.textContent.trim()}`;
 }
 
-/** Lists the results in the language of this page. */
+/** Lists the results in the language of this page. A finding without a text gets no line. */
 function show(found) {
   // A part that works may have more than one finding.
-  const isFirst = (each, index) => found.findIndex((other) => meaningOf(other) === meaningOf(each)) === index;
-  const lines = found.filter(
-    (each, index) => meaningOf(each) && (each.outcome !== 'OK' || isFirst(each, index)),
-  );
+  const isFirst = (each, index) => found.findIndex(({ text }) => text === each.text) === index;
+  const lines = found.filter((each, index) => each.text && (each.outcome !== 'OK' || isFirst(each, index)));
   findings.replaceChildren(
     ...lines.map((finding) => {
       const line = document.createElement('li');
       const isGood = finding.outcome !== 'FAIL';
-      const meaning = meaningOf(finding);
       line.className = isGood ? 'good' : 'bad';
-      const words = texts[`result_${meaning}`].replace('{field}', () => nameOf(finding.field));
+      const words = texts[finding.text].replace('{field}', () => nameOf(finding.field));
       line.textContent = `${isGood ? '✓' : '✗'} ${words}`;
-      if (!isComplete(meaning)) {
+      if (!isComplete(finding.text)) {
         const details = document.createElement('small');
         details.lang = 'en';
         details.textContent = finding.words;
