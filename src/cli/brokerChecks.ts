@@ -5,8 +5,9 @@ import type { Connection } from '../broker/connection.ts';
 import { probeBroker } from '../broker/probeBroker.ts';
 import { brokerAddresses, type Config } from '../config/schema.ts';
 import { bridgeOptions, topicsOf } from '../partOptions.ts';
-import { type Check, type CheckResult, ok } from './checks.ts';
+import { type Check, ok } from './checks.ts';
 import type { Configuration } from './configuration.ts';
+import type { CheckResult } from './findings.ts';
 import { portProblem } from './ports.ts';
 
 /** How long a message may take back from the broker, in ms. */

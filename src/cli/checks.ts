@@ -2,7 +2,7 @@ import { errorMessage } from '../base/errorMessage.ts';
 import type { Language } from '../model/language.ts';
 import { textsIn } from '../texts/texts.ts';
 import { aborted } from './context.ts';
-import { findingText } from './findingTexts.ts';
+import { type CheckResult, type Finding, findingText } from './findings.ts';
 import { rejectionText } from './ownSession.ts';
 import { progressOn } from './progress.ts';
 
@@ -10,17 +10,6 @@ import { progressOn } from './progress.ts';
 export interface Check {
   readonly name: string;
   readonly run: (progress: (words: string) => void) => Promise<readonly CheckResult[]>;
-}
-
-export interface CheckResult {
-  readonly outcome: 'OK' | 'WARN' | 'FAIL';
-  readonly words: string;
-}
-
-export interface Finding extends CheckResult {
-  readonly check: string;
-  /** The name of the answer that is wrong, in a setup. */
-  readonly field?: string;
 }
 
 export interface Reporter {

@@ -12,7 +12,8 @@ import type { PollName } from '../model/polls.ts';
 import { cloudProxy } from '../partOptions.ts';
 import { PollSchedule } from '../polling/pollSchedule.ts';
 import type { Store } from '../store/store.ts';
-import { type Check, type CheckResult, ok } from './checks.ts';
+import { type Check, ok } from './checks.ts';
+import type { CheckResult } from './findings.ts';
 import { connectOnce } from './ports.ts';
 import { type CheckedAccount, readAccount, readSettings } from './readAccount.ts';
 

@@ -18,7 +18,7 @@ import { textsIn } from '../texts/texts.ts';
 import { findUsualBroker, type Part, saveAnswers, setElsewhere, testAnswers } from './answers.ts';
 import { collectFindings } from './checks.ts';
 import { aborted, type CommandContext } from './context.ts';
-import { findingText } from './findingTexts.ts';
+import { findingText } from './findings.ts';
 import style from './setupPage/page.css?raw';
 import html from './setupPage/page.html?raw';
 import script from './setupPage/page.js?raw';

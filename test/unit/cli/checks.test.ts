@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { type Check, type Finding, ok, runChecks } from '../../../src/cli/checks.ts';
+import { type Check, ok, runChecks } from '../../../src/cli/checks.ts';
+import type { Finding } from '../../../src/cli/findings.ts';
 
 async function run(checks: readonly Check[], signal: AbortSignal) {
   const found: Finding[] = [];

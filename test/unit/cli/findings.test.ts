@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { describeClientError, describeError, describeUnanswered } from '../../../src/broker/errorMessages.ts';
 import { reportTo } from '../../../src/cli/checks.ts';
-import { findingText } from '../../../src/cli/findingTexts.ts';
+import { findingText } from '../../../src/cli/findings.ts';
 import { connectOnce } from '../../../src/cli/ports.ts';
 import { describeFailure } from '../../../src/cloud/networkErrors.ts';
 import { rejectionMessage } from '../../../src/cloud/signInLimits.ts';

@@ -1,5 +1,15 @@
 import type { SetupText } from '../texts/texts.ts';
-import type { Finding } from './checks.ts';
+
+export interface CheckResult {
+  readonly outcome: 'OK' | 'WARN' | 'FAIL';
+  readonly words: string;
+}
+
+export interface Finding extends CheckResult {
+  readonly check: string;
+  /** The name of the answer that is wrong, in a setup. */
+  readonly field?: string;
+}
 
 const cloud = /^(cloud|sign-in|account)/;
 const broker = /^MQTT broker/;
