@@ -46,7 +46,7 @@ describe('the blueprint that closes the valve at a leak', () => {
     expect(told.data.actions).toEqual([openButton]);
     await phone.press('OPEN_ANOTHER');
     await phone.press(openButton.action);
-    expect((await message(/Kitchen: you opened it/, 0)).message).toContain('A leak is still reported');
+    expect((await message(/You opened Kitchen/, 0)).message).toContain('A leak is still reported');
     expect(valveInTheCloud()).toBe('open');
     expect(phone.messages.length).toBe(3);
     expect(commands()).toEqual(['kitchen CLOSE', 'kitchen OPEN']);
@@ -78,7 +78,7 @@ describe('the blueprint that closes the valve at a leak', () => {
     });
     expect(commands()).toEqual([]);
     await phone.press(openButton.action);
-    await message(/Kitchen: you opened it/, from);
+    await message(/You opened Kitchen/, from);
     expect(titles(from)).toHaveLength(3);
     await expectState('valve.kitchen', 'open');
   });
