@@ -25,17 +25,10 @@ export interface DeviceTitle {
   readonly property: string | null;
 }
 
-/** A failed command: the text of its sentence, the text of its details, and the values for their gaps. */
+/** A failed command: the text of its sentence, which names the valve, and the sentences about it. */
 export interface ShownFailure {
   readonly text: HeadlineText;
-  readonly details: HeadlineText;
-  /** When the command was sent, in ms since 1970. */
-  readonly at: number;
-  /** How long the valve was read without a movement, in s; null if it was not read in vain. */
-  readonly count: number | null;
-  /** The text of what follows from it. */
-  readonly advice: HeadlineText;
-  readonly reason: string | null;
+  readonly about: readonly Sentence[];
 }
 
 export interface HeadlineValve extends DeviceTitle {
@@ -165,12 +158,8 @@ function alertStory(worst: PlacedAlert, facts: HeadlineFacts): Headline {
 function failedStory({ valves }: HeadlineFacts): Headline[] {
   const [first, ...others] = valves.filter(({ failed }) => failed !== null);
   if (!first?.failed) return [];
-  const { text, details, at, count, advice, reason } = first.failed;
+  const { text, about } = first.failed;
   const sentence: Sentence = { text, values: placeValues(first) };
-  const about: Sentence[] = [
-    { text: details, values: { at, count } },
-    { text: advice, values: { reason } },
-  ];
   return [say('warning', [sentence, ...countOf('more_failed', others.length)], about)];
 }
 

@@ -133,9 +133,13 @@ export function pauseOf({ property, pause }: PropertyView): Sentence | null {
 export function failureOf({ valveRecord: { failed } }: SonicView): ShownFailure | null {
   if (failed === null) return null;
   const { waited_s: count, asked_at } = failed;
-  const { reason, ...texts } = failureTexts(failed);
-  const details = count === null ? 'command_asked_at' : 'command_waited';
-  return { ...texts, details, at: Date.parse(asked_at), count, reason: shortenedName(reason) };
+  const { text, advice, reason } = failureTexts(failed);
+  const asked = count === null ? 'command_asked_at' : 'command_waited';
+  const about = [
+    { text: asked, values: { at: Date.parse(asked_at), count } },
+    { text: advice, values: { reason: shortenedName(reason) } },
+  ] as const;
+  return { text, about };
 }
 
 export function doubtOf(view: SonicView, isFresh: boolean): Doubt {

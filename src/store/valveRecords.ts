@@ -256,8 +256,7 @@ export class ValveRecords {
   #restore(entry: ValveEntry, { command, failed }: ValveRecord): void {
     const last = command && restored(command);
     if (last) entry.commands = [last];
-    const isLast = last?.asked.askedAt === failed?.asked_at && last?.status === failed?.status;
-    if (failed) this.#fail(entry, isLast && last ? last : restored({ ...failed, topic: '' }), failed);
+    if (failed) this.#fail(entry, restored({ ...failed, topic: '' }), failed);
     if (last?.status !== 'sent' && last?.status !== 'not_confirmed') return;
     const askedAt = Date.parse(last.asked.askedAt);
     const sentAt = this.#clock.monotonic() - Math.abs(this.#clock.now() - askedAt);

@@ -136,6 +136,9 @@ const pressureTest: CreateOrder = ({ world, random }) => {
   return command(`sonic/${id}/pressure_test/start`, 'PRESS', [change]);
 };
 
+const dismissal: CreateOrder = ({ world, random }) =>
+  command(`sonic/${sonicOf(world, random)}/last_command/dismiss`, 'PRESS', []);
+
 const refresh: CreateOrder = () => command('bridge/refresh', 'PRESS', []);
 
 /** An empty message, which clears a retained one, asks for nothing. */
@@ -194,7 +197,7 @@ const homeAssistantStarts: CreateOrder = () => ({
 const orderKinds: readonly CreateOrder[] = [
   ...[valve, valve, valve, valve, retainedValve, malformed, unknownDevice, requestedValve],
   ...[rename, setting, setting, paused, paused, incidentAction, resolveAll, pressureTest],
-  ...[empty, empty, refresh, reading, notPermitted, readOnlyTopic, homeAssistantStarts],
+  ...[empty, empty, dismissal, refresh, reading, notPermitted, readOnlyTopic, homeAssistantStarts],
 ];
 
 function command(path: string, payload: string, asksFor: readonly WantedChange[]): Order {

@@ -200,9 +200,8 @@ function alertItems({ alerts, alertsInAll }) {
 /** A command that failed, as an alert. */
 function failedItem({ name, failed }) {
   if (failed === null) return null;
-  const { text, details, at: since, count, advice, reason } = failed;
-  const words = make('strong', null, say(text, { place: name || texts.unnamed }));
-  const more = make('p', null, say(details, { at: since, count }), ' ', say(advice, { reason }));
+  const words = make('strong', null, say(failed.text, { place: name || texts.unnamed }));
+  const more = make('p', null, failed.about.map(({ text, values }) => say(text, values)).join(' '));
   return make('ul', { class: 'alerts' }, make('li', { class: 'alert', 'data-tone': 'warning' }, words, more));
 }
 

@@ -43,11 +43,7 @@ const faulty: HeadlineValve = { ...wordless, isFaulty: true };
 const testing: HeadlineValve = { ...open, isTesting: true };
 const failure: HeadlineValve['failed'] = {
   text: 'not_confirmed_close',
-  details: 'command_waited',
-  at: 9_000,
-  count: 90,
-  advice: 'command_advice',
-  reason: null,
+  about: [{ text: 'command_waited', values: { at: 9_000, count: 90 } }, { text: 'command_advice' }],
 };
 const disobedient: HeadlineValve = { ...open, failed: failure };
 const testedWhileClosed: HeadlineValve = { ...closed, isTesting: true };
