@@ -9,7 +9,14 @@ const { homepage, description } = JSON.parse(
 
 /** The pages in the order in which people need them. A page of docs that is missing here fails the build. */
 const tasks = {
-  Start: ['index', 'docs/quick-start', 'docs/install', 'home-assistant-app/DOCS', 'docs/migrate'],
+  Start: [
+    'index',
+    'docs/tour',
+    'docs/quick-start',
+    'docs/install',
+    'home-assistant-app/DOCS',
+    'docs/migrate',
+  ],
   Use: [
     'docs/home-assistant',
     'docs/history',

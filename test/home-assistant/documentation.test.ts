@@ -220,3 +220,118 @@ describe('the examples', () => {
     expect(await household.home.complaints()).toEqual([]);
   });
 });
+
+interface Shot {
+  readonly name: string;
+  /** The path in Home Assistant; null for the status page. */
+  readonly path: string | null;
+  readonly texts: readonly string[];
+  readonly height: number;
+  readonly presses?: readonly string[];
+  readonly prepare: () => unknown;
+}
+
+describe.runIf(version === newestVersion && chromiumAvailable())('the tour', () => {
+  const [willow, flat] = ['/water-house/water', '/water-house/water-2'];
+  const world = () => household.cloud.world;
+  const bathroomId = () => world().sonics.ids[1] ?? '';
+  const hubId = () => world().sonics.get(sonicId())?.signal_id ?? '';
+  const call = (action: string, entity: string) =>
+    household.home.callService(...(action.split('.') as [string, string]), entity);
+  /** In place of an element to press: an action in the page. */
+  const act = (script: string) => `({ click() { ${script} } })`;
+  const inPage = (name: string) =>
+    `(function find(root) { return [...root.querySelectorAll('*')].flatMap((each) => [each, ...(each.shadowRoot ? find(each.shadowRoot) : [])]); })(document).find((each) => each.localName === '${name}')`;
+
+  const shots: readonly Shot[] = [
+    {
+      ...{ name: 'all-good', path: null, texts: ['All good.', 'No leaks, water on.'], height: 640 },
+      prepare: () => {
+        for (const id of world().incidents.ids) world().closeIncident(id);
+      },
+    },
+    {
+      ...{ name: 'closing', path: willow, texts: ['Kitchen is closing.', 'Closing'], height: 560 },
+      prepare: async () => {
+        // It does not arrive, which is a failure after 90 seconds.
+        await call('valve.close_valve', 'valve.bathroom');
+        const starts = () => world().sonics.get(bathroomId())?.valve_state !== 'open';
+        await waitFor(starts, { what: 'the command to reach the cloud' });
+        world().valve(bathroomId())?.stop();
+        world().setValve(sonicId(), 'closing');
+      },
+    },
+    {
+      ...{
+        name: 'offline',
+        path: willow,
+        texts: ['2 of 3 valves are offline', 'moved by hand'],
+        height: 620,
+      },
+      prepare: () => {
+        world().setValve(sonicId(), 'open');
+        world().dropCloud(hubId());
+      },
+    },
+    {
+      ...{ name: 'leak', path: willow, texts: ['the valve is closed'], height: 350 },
+      presses: [
+        act(`${inPage('home-assistant-main')}.dispatchEvent(new CustomEvent('hass-show-notifications'))`),
+      ],
+      prepare: async () => {
+        world().connectCloud(hubId());
+        await entityIs('valve.kitchen', 'open');
+        const path = 'sonic2mqtt/close_valve_at_leak.yaml';
+        const yaml = readFileSync(
+          new URL('../../blueprints/close_valve_at_leak.yaml', import.meta.url),
+          'utf8',
+        );
+        await household.home.ask('blueprint/save', { domain: 'automation', path, yaml });
+        await household.home.ask('call_service', {
+          domain: 'persistent_notification',
+          service: 'dismiss_all',
+        });
+        const input = { leak_sensor: ['binary_sensor.kitchen_leak'], valve: ['valve.kitchen'] };
+        await household.home.saveAutomation('leak', { alias: 'Leak', use_blueprint: { path, input } });
+        world().openIncident({ type: 'water_presence_detected', sonicId: sonicId() });
+      },
+    },
+    {
+      ...{
+        name: 'failed',
+        path: flat,
+        texts: ['Bathroom did not close.', 'Dismiss failed command'],
+        height: 760,
+      },
+      prepare: () => entityIs('binary_sensor.bathroom_command_failed', 'on'),
+    },
+    {
+      ...{
+        name: 'paused',
+        path: flat,
+        texts: ['shut-off paused until', 'Pause ends', 'Resume'],
+        height: 620,
+      },
+      presses: [
+        act(`${inPage('hui-sections-view')}.shadowRoot.querySelectorAll('hui-section')[2].scrollIntoView()`),
+      ],
+      prepare: async () => {
+        await call('button.press', 'button.bathroom_dismiss_failed_command');
+        await call('switch.turn_on', 'switch.flat_12_automatic_shut_off');
+        await call('button.press', 'button.flat_12_pause_automatic_shut_off');
+      },
+    },
+  ];
+
+  test.each(shots)('shows $name', async ({ name, path, texts, presses, height, prepare }) => {
+    await prepare();
+    const [, statusPage] = await household.program.waitForOutput(/HTTP: listening on (\S+)/);
+    await takePicture({
+      url: path === null ? `${statusPage}/` : `${household.home.url}${path}`,
+      texts,
+      ...(presses && { presses }),
+      file: `${pictures}tour-${name}.png`,
+      ...{ width: 390, height },
+    });
+  });
+});

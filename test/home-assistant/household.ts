@@ -71,6 +71,7 @@ export function startBridge(
         max_requests_per_minute: 100_000,
       },
       mqtt: { url: broker.url },
+      http: { listen: '127.0.0.1:0' },
       homeassistant,
       // A valve that is stuck says for a third of a second that it was told to move.
       valve: { confirm_interval: '100ms' },
