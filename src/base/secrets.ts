@@ -14,6 +14,12 @@ export class Secrets {
   #tokens: readonly string[] = [];
   #hidden: Forms = formsOf([]);
   #hiddenInData: Forms = formsOf([]);
+  #changes = 0;
+
+  /** How often what is hidden has changed. */
+  get changes(): number {
+    return this.#changes;
+  }
 
   add(value: string | undefined): void {
     if (value === undefined || this.#lasting.has(value)) return;
@@ -41,6 +47,7 @@ export class Secrets {
   }
 
   #spellOut(): void {
+    this.#changes += 1;
     const all = [...this.#lasting, ...this.#tokens];
     this.#hidden = formsOf(all.filter(({ length }) => length >= shortestHidden));
     this.#hiddenInData = formsOf(all.filter(({ length }) => length >= shortestHiddenAnywhere));

@@ -3,6 +3,7 @@ import { parseExact, writeExact } from '../base/exactJson.ts';
 import { crawl, type ListResult, type PageWatcher } from './crawl.ts';
 import type { DataProblem } from './dataProblems.ts';
 import { CloudError } from './errors.ts';
+import type { KnownPages } from './knownPages.ts';
 import {
   type Call,
   type ChangeName,
@@ -58,6 +59,7 @@ const maxPageWaitMs = 10_000;
 export class CloudClient {
   readonly #options: CloudClientOptions;
   readonly #pipeline: RequestPipeline;
+  readonly #pages: KnownPages = new Map();
 
   constructor(options: CloudClientOptions) {
     this.#options = options;
@@ -100,7 +102,8 @@ export class CloudClient {
     call: Call<Name>,
     options: ListOptions = {},
   ): Promise<ListResult<RecordOf<Name>>> {
-    return this.#readWhole(call, options, ({ reply }) => reply as Page<RecordOf<Name> & { id: string }>);
+    const pageOf = ({ reply }: GoodAnswer) => reply as Page<RecordOf<Name> & { id: string }>;
+    return this.#readWhole(call, options, pageOf, this.#pages);
   }
 
   /** All records as the cloud sent them, in the form of `parseExact`. Their IDs may be of any kind. */
@@ -182,6 +185,7 @@ export class CloudClient {
     call: Call<Name>,
     options: ListOptions,
     pageOf: (answer: GoodAnswer) => Page<Listed>,
+    pages?: KnownPages,
   ): Promise<ListResult<Listed>> {
     const { operation: name, query, params = {} } = call as OwnCall<Name>;
     const problems = this.#pipeline.problems.collect(name, params);
@@ -195,7 +199,7 @@ export class CloudClient {
       onWrongTotals: (message) => problems.report('info', message),
       readPage: async (number) => {
         const paged = { ...request, path: `${request.path}${joint}page=${number}` };
-        const prepared = { name, params, request: paged, options, problems };
+        const prepared = { name, params, request: paged, options, problems, pages };
         const maxWaitMs = number === 1 ? 0 : maxPageWaitMs;
         return pageOf(await this.#pipeline.request({ ...prepared, ...(isVitalList(name) && { maxWaitMs }) }));
       },

@@ -4,6 +4,7 @@ import { Deadline, GivenUp, orAborted } from './deadline.ts';
 import type { SessionReply } from './decoders.ts';
 import { CloudError } from './errors.ts';
 import { Http, type HttpOptions, type HttpResponse } from './http.ts';
+import { type KnownPages, readUnlessKnown } from './knownPages.ts';
 import { MissingRoutes } from './missingRoutes.ts';
 import { noAnswer } from './networkErrors.ts';
 import { type Call, isAccountList, isVitalList, type OperationName, operationRow } from './operations.ts';
@@ -11,7 +12,7 @@ import { RateLimits } from './rateLimits.ts';
 import { encodeCall, type HttpRequest, type RouteOverrides, routeOf } from './request.ts';
 import { RequestCounter } from './requestCounter.ts';
 import { type Priority, RequestQueue } from './requestQueue.ts';
-import { checkStatus, type GoodAnswer, readAnswer } from './response.ts';
+import { checkStatus, type GoodAnswer, type Report, readAnswer } from './response.ts';
 import { retryWaitMs } from './retry.ts';
 import { Session, type SessionOptions } from './session.ts';
 
@@ -40,6 +41,8 @@ interface PreparedCall {
   readonly request: HttpRequest;
   readonly options: CallOptions & { readonly isExpected?: () => boolean };
   readonly problems: ProblemCollector;
+  /** For a page of which only the records are wanted, not the text. */
+  readonly pages?: KnownPages | undefined;
   /** For a page of a vital list: how long it may wait for its turn, in ms, if it was not sent within a minute. */
   readonly maxWaitMs?: number;
 }
@@ -275,7 +278,7 @@ export class RequestPipeline {
   }
 
   #readResponse(job: Job, response: HttpResponse): GoodAnswer {
-    const { name, params, problems, options } = job;
+    const { name, params, request, problems, pages, options } = job;
     const { secrets, routes, log } = this.#options;
     const hide = (text: string) => secrets.hide(text);
     const error = checkStatus(name, response, this.#clock.now(), hide);
@@ -293,7 +296,10 @@ export class RequestPipeline {
       throw new CloudError('unsupported', name, message, { status });
     }
     this.missingRoutes.recordWorked(name);
-    return readAnswer(name, response, (level, notice) => problems.report(level, hide(notice)), secrets);
+    const report: Report = (level, notice) => problems.report(level, hide(notice));
+    const read = (to: Report) => readAnswer(name, response, to, secrets);
+    if (!pages || response.bodyProblem) return read(report);
+    return readUnlessKnown(pages, request.path, response.body, secrets.changes, report, read);
   }
 }
 

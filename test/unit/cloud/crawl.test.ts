@@ -224,6 +224,32 @@ it('a list for people who read it has every record as it was sent', async () => 
   expect(await client.readListRaw(listSonics)).toMatchObject({ complete: true, records: all });
 });
 
+describe('a list that is read again', () => {
+  const session = { token: 'kept', since: Date.now() };
+
+  it('with the same bytes has the same records, and its oddities are still told', async () => {
+    const all = [{ id: 's-1', valve_state: 'ajar', name: 'open sesame' }, { id: 'a/b' }];
+    const { client, secrets } = await startClient(() => pageOf(all, 1), { session });
+    const [first, second] = [await client.readList(listSonics), await client.readList(listSonics)];
+    expect(second).toMatchObject({ complete: true });
+    expect(second.records[0]).toBe(first.records[0]);
+    expect(client.problems()).toHaveLength(2);
+    expect(await client.readListRaw(listSonics)).toMatchObject({ records: all });
+
+    // A secret that has become known is hidden at once.
+    secrets.add('open sesame');
+    expect((await client.readList(listSonics)).records).toMatchObject([{ name: '[hidden]' }]);
+  });
+
+  it('with other bytes has the new records', async () => {
+    const names = ['Hall', 'Hell', 'Hall'];
+    const { client } = await startClient(() => pageOf([{ id: 's-1', name: names.shift() }], 1), { session });
+    for (const name of [...names]) {
+      expect((await client.readList(listSonics)).records).toMatchObject([{ name }]);
+    }
+  });
+});
+
 describe('unreadable records', () => {
   it('with an unsafe id do not spoil the crawl of devices', async () => {
     const all = [...sonics(12), { id: 'a/b' }];
