@@ -12,11 +12,9 @@ import { ConfigError } from './config/problems.ts';
 // were cut. With the default pool of 8 KiB, that grows for months, up to 128 MiB.
 Buffer.poolSize = 256;
 
-// V8 takes more memory rather than collecting garbage, which is a problem on a Raspberry Pi. Without these two flags,
-// the bridge takes 10 % more memory with ten sonics and a third more with ten thousand. With them, a refresh of ten
-// thousand sonics takes a sixth more processor time, and a quiet poll no more. V8 reads both flags at each collection,
-// so setting them here is not too late.
-setFlagsFromString('--semi-space-growth-factor=1');
+// V8 takes more memory rather than collecting garbage, which is a problem on a Raspberry Pi. Without this flag, the bridge
+// takes more memory with ten sonics, and a third more with ten thousand. V8 reads it at each collection, so setting it here
+// is not too late. The young generation may grow: a limit for it cost a fifth of the processor time of a refresh.
 setFlagsFromString('--heap-growing-percent=30');
 
 // If a name has several addresses, Node.js tries each for 250 ms and then the next. Over a slow link on which only IPv4

@@ -146,7 +146,7 @@ export class Outcomes extends EventEmitter<OutcomeEvents> {
     this.emit('outcome', { topic, status, reason, http_status: httpStatus });
     if (!hasFailed || operation !== null || !target || target.kind === 'incident') return;
     const { kind, id } = target;
-    if (kind === 'bridge' || this.#store.view(kind, id)) this.emit('showAgain', kind, id);
+    if (kind === 'bridge' || this.#store.isShown(kind, id)) this.emit('showAgain', kind, id);
   }
 
   #logFailure(topic: string, status: Outcome['status'], reason: string | null): void {

@@ -345,7 +345,7 @@ export class ValveQueue {
   /** Whether reading the list takes fewer requests than reading each valve that moves. A hidden valve is not in it. */
   #isListShorter(id: string): boolean {
     const { store } = this.#parts;
-    if (this.#following.size <= readSingly || store.sonicView(id) === null) return false;
+    if (this.#following.size <= readSingly || !store.isShown('sonic', id)) return false;
     return this.#following.size > store.counts().sonics / valvesOnPage;
   }
 
@@ -428,7 +428,7 @@ function actionText(action = 'no action'): string {
 /** The call that reads the valve of a command; null if the thing is not known to be a sonic. */
 function readingOf(call: ValveCall, store: Store): SonicReading | null {
   const sonic_id = valveOf(call);
-  const isKnown = store.sonicView(sonic_id) !== null;
+  const isKnown = store.isShown('sonic', sonic_id);
   if (call.operation === 'change_thing_state' && !isKnown) return null;
   // A shown sonic is read by the operation for its kind, even if the command used the other one.
   const isWifi = isKnown ? store.isWifi(sonic_id) : call.operation === 'command_wifi_valve';

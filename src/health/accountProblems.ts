@@ -90,7 +90,10 @@ function uncertainIncidents(store: Store): string[] {
 /** Valves whose hub is in no list of the account. Nothing is known of their link. */
 function valvesWithoutHub(store: Store): string[] {
   if (!store.isComplete) return [];
-  const ids = store.ids('sonic').filter((id) => store.sonicView(id)?.signal === 'unknown');
+  const ids = store.ids('sonic').filter((id) => {
+    const hub = store.places.sonic.get(id)?.hub ?? null;
+    return hub !== null && !store.devices.signal.has(hub);
+  });
   const names = listNames(ids.map((id) => store.label('sonic', id)));
   return ids.length === 0
     ? []
@@ -113,7 +116,7 @@ function sharedIds(store: Store): string[] {
 function renamedProperties(store: Store): string[] {
   return store.filter.outdated.flatMap(([oldName, ids]) =>
     ids
-      .filter((id) => store.propertyView(id) !== null)
+      .filter((id) => store.isShown('property', id))
       .map(
         (id) =>
           `filters.properties: ${oldName} is now called ${propertyName(store, id)}. Correct the name before the next restart`,
@@ -137,7 +140,7 @@ const refusable = {
 export function refusedValves(refused: RefusedDevices, store: Store): string[] {
   return (Object.keys(refusable) as (keyof typeof refusable)[]).flatMap((operation) => {
     const names = [...refused[operation]].flatMap((id) =>
-      store.sonicView(id) ? [store.label('sonic', id)] : [],
+      store.isShown('sonic', id) ? [store.label('sonic', id)] : [],
     );
     if (names.length === 0) return [];
     return [`The cloud does not show ${refusable[operation]} of ${listNames(names)} to this account`];

@@ -205,7 +205,7 @@ export function isSonicReachable({
   isSignalReachable: isLinked,
   isStale,
   isFlap,
-}: SonicView): boolean {
+}: Omit<SonicView, 'isReporting'>): boolean {
   const mayLackRadio = isWifi && sonic.radio_connection === null;
   return !isStale && isLinked === true && (mayLackRadio || isUp(sonic.radio_connection, isFlap));
 }

@@ -5,12 +5,13 @@ export function isSameId(one: string | null, other: string | null): boolean {
 
 /** Values by id, in whatever spelling. Its keys are in lower case. */
 export class IdMap<V> extends Map<string, V> {
+  // Nearly all ids are in lower case already, and to make one so takes longer than to look for it.
   override get(id: string): V | undefined {
-    return super.get(id.toLowerCase());
+    return super.get(id) ?? super.get(id.toLowerCase());
   }
 
   override has(id: string): boolean {
-    return super.has(id.toLowerCase());
+    return super.has(id) || super.has(id.toLowerCase());
   }
 
   override set(id: string, value: V): this {

@@ -45,7 +45,7 @@ export class PressureTestPoll {
       try {
         await sleep(clock, waitMs, stopping);
         const isOffered = client.isOffered('read_pressure_tests');
-        if (!isOffered || clockProblem(client, clock) || store.sonicView(sonicId) === null) return;
+        if (!isOffered || clockProblem(client, clock) || !store.isShown('sonic', sonicId)) return;
         await this.#read(sonicId, clock.monotonic());
       } catch (error) {
         if (stopping.aborted) return;

@@ -18,7 +18,7 @@ import { cloudKinds, type DeviceKind, type DeviceView, kindLabels } from '../mod
 import type { Poller } from '../polling/poller.ts';
 import { knownIncidents } from '../state/sections.ts';
 import type { StateFile } from '../state/stateFile.ts';
-import type { PlannedKind } from '../store/account.ts';
+import { type PlannedKind, plannedKinds } from '../store/account.ts';
 import type { DeviceKey, Dirty, Store } from '../store/store.ts';
 import type { BridgeState } from './bridgeState.ts';
 import type { DiscoveryMessages } from './discoveryMessages.ts';
@@ -255,7 +255,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const { mirror, store } = this.#parts;
     for (const { kind, id } of this.#named()) {
       if (kind === 'incident' || this.#leaving.has(keyOf({ kind, id }))) continue;
-      if (this.isShowingDevices && store.view(kind, id)) continue;
+      if (this.isShowingDevices && store.isShown(kind, id)) continue;
       await mirror.waitForRoom();
       this.#publishUnreadDevice({ kind, id });
     }
@@ -277,6 +277,10 @@ export class Publisher extends EventEmitter<PublisherEvents> {
 
   async #publishDirty(dirty: Dirty): Promise<void> {
     const { context, mirror, store, log } = this.#parts;
+    // Each of these is written to the disk at once. Together, they are one write.
+    for (const kind of plannedKinds) {
+      for (const id of dirty[kind]) if (this.#isShown({ kind, id })) this.#stay({ kind, id });
+    }
     for (const kind of cloudKinds) {
       for (const id of dirty[kind]) {
         await mirror.waitForRoom();
@@ -294,7 +298,6 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       const incident = store.incidents.get(id);
       if (incident) {
         const { topic, payload } = planIncident(incident, context.topics);
-        this.#stay({ kind: 'incident', id });
         mirror.want(topic, payload);
       } else if (!store.incidents.isUnplaced(id)) this.#leave({ kind: 'incident', id });
     }
@@ -304,10 +307,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const { store } = this.#parts;
     const { kind, id } = device;
     const view = store.view(kind, id);
-    if (view) {
-      this.#stay(device);
-      this.#publishDevice(view);
-    } else if (store.isUnplaced(kind, id)) this.#publishUnreadDevice(device);
+    if (view) this.#publishDevice(view);
+    else if (store.isUnplaced(kind, id)) this.#publishUnreadDevice(device);
     // The account no longer has the device, or `filters.properties` now leaves out its property. If the filter changes
     // with a restart, the last step deletes the devices that it leaves out, unless it selects no property at all.
     else this.#leave(device);
@@ -414,7 +415,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
 
   #isShown({ kind, id }: RecordKey): boolean {
     const { store } = this.#parts;
-    return kind === 'incident' ? store.incidents.get(id) !== null : store.view(kind, id) !== null;
+    return kind === 'incident' ? store.incidents.get(id) !== null : store.isShown(kind, id);
   }
 
   /**

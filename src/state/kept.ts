@@ -80,7 +80,8 @@ export class KeptMap<V> extends Map<string, V> {
   }
 
   keepOnly(ids: readonly string[], value: V): void {
-    for (const id of this.keys()) if (!ids.includes(id)) this.delete(id);
+    const wanted = new Set(ids);
+    for (const id of this.keys()) if (!wanted.has(id)) this.delete(id);
     for (const id of ids) this.set(id, value);
   }
 

@@ -217,7 +217,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Stores one sonic that was requested by itself at that time, unless a newer reading is known. */
   setSonic(sonic: Sonic, sentAt: number): void {
-    if (!this.#isShown('sonic', sonic.id)) return;
+    if (!this.isShown('sonic', sonic.id)) return;
     const change = this.#account.devices.sonic.upsert(sonic.id, sonic, sentAt);
     this.#record('sonic', change ? [change] : []);
     this.#recordValve(sonic.id);
@@ -251,7 +251,7 @@ export class Store extends EventEmitter<StoreEvents> {
    * are shown for `maxAgeMs`, unless they were measured too long ago.
    */
   setTelemetry(sonicId: string, telemetry: Telemetry | null, ageMs = 0, maxAgeMs = 0): void {
-    if (!this.#isShown('sonic', sonicId)) return;
+    if (!this.isShown('sonic', sonicId)) return;
     const table = this.#telemetry(this.isWifi(sonicId));
     const now = this.#clock.monotonic();
     const isNews = table.setMeasured(sonicId, telemetry, now, ageMs, maxAgeMs);
@@ -285,7 +285,7 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 
   recordPressureTestJob(sonicId: string, jobId: string): void {
-    if (!this.#isShown('sonic', sonicId)) return;
+    if (!this.isShown('sonic', sonicId)) return;
     this.#account.pressureTestJobs.set(sonicId, jobId);
     this.#shows('sonic', sonicId);
   }
@@ -309,7 +309,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Notes settings that the cloud accepted and does not show. */
   recordAcceptedSettings(propertyId: string, settings: AcceptedSettings): void {
-    if (!this.#isShown('property', propertyId)) return;
+    if (!this.isShown('property', propertyId)) return;
     const { accepted } = this.#account.kept;
     accepted.set(propertyId, { ...accepted.get(propertyId), ...settings });
     this.#shows('property', propertyId);
@@ -326,7 +326,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** The valve is shown as moving until a reading that was sent after that time shows something new. */
   commandAccepted(sonicId: string, action: ValveAction, at: number): void {
-    const sonic = this.#isShown('sonic', sonicId) ? this.devices.sonic.get(sonicId) : undefined;
+    const sonic = this.isShown('sonic', sonicId) ? this.devices.sonic.get(sonicId) : undefined;
     if (!sonic) return;
     this.#account.valves.accept(sonic, action, at);
     this.#shows('sonic', sonicId);
@@ -339,18 +339,18 @@ export class Store extends EventEmitter<StoreEvents> {
 
   recordCommand(sonicId: string, asked: AskedCommand, ...ending: CommandEnding): void {
     const id = this.devices.sonic.idOf(sonicId);
-    if (!this.#isShown('sonic', id)) return;
+    if (!this.isShown('sonic', id)) return;
     this.#account.valveRecords.recordCommand(id, asked, ...ending);
     this.#shows('sonic', id);
   }
 
   recordInFlight(sonicId: string, asked: AskedCommand): void {
-    if (this.#isShown('sonic', sonicId)) this.#account.valveRecords.recordInFlight(sonicId, asked);
+    if (this.isShown('sonic', sonicId)) this.#account.valveRecords.recordInFlight(sonicId, asked);
   }
 
   /** Records until when a sent command may move the valve; null, the cloud has not received it. */
   recordMovesUntil(sonicId: string, asked: AskedCommand, until: number | null): void {
-    if (this.#isShown('sonic', sonicId)) this.#account.valveRecords.recordMovesUntil(sonicId, asked, until);
+    if (this.isShown('sonic', sonicId)) this.#account.valveRecords.recordMovesUntil(sonicId, asked, until);
   }
 
   /** Ends the failure of a valve's command, because its owner has seen it. */
@@ -423,6 +423,10 @@ export class Store extends EventEmitter<StoreEvents> {
 
   propertyOf(kind: CloudDeviceKind, id: string): string | null {
     return this.places[kind].get(id)?.propertyId ?? null;
+  }
+
+  isShown(kind: CloudDeviceKind, id: string): boolean {
+    return this.places[kind].get(id)?.isShown === true;
   }
 
   isWifi(sonicId: string): boolean {
@@ -504,7 +508,7 @@ export class Store extends EventEmitter<StoreEvents> {
     const shownId =
       kind === 'incident'
         ? this.incidents.get(id)?.id
-        : this.#isShown(kind, id)
+        : this.isShown(kind, id)
           ? this.places[kind].get(id)?.id
           : undefined;
     if (shownId !== undefined) this.#mark(kind, shownId);
@@ -523,10 +527,6 @@ export class Store extends EventEmitter<StoreEvents> {
 
   #telemetry(isWifi: boolean): TelemetryTable {
     return this.#account.telemetry[isWifi ? 'wifi' : 'hub'];
-  }
-
-  #isShown(kind: CloudDeviceKind, id: string): boolean {
-    return this.places[kind].get(id)?.isShown === true;
   }
 
   #mark(kind: PlannedKind, id: string): void {

@@ -103,7 +103,7 @@ export function sonicViewOf(account: Account, id: string): SonicView | null {
   const { isWifi, hub: signalId, propertyId } = place;
   const link = signalId === null ? null : signalLinkOf(account, signalId);
   const ownIncidents = incidents.shownBy('sonic', id);
-  const view: SonicView = {
+  const view: Omit<SonicView, 'isReporting'> = {
     kind: 'sonic',
     sonic,
     isWifi,
@@ -124,7 +124,6 @@ export function sonicViewOf(account: Account, id: string): SonicView | null {
     incidents: ownIncidents,
     possibleIncidents: incidents.possibleAt('sonic', id),
     areIncidentsKnown: incidents.areKnown,
-    isReporting: true,
   };
-  return { ...view, isReporting: isSonicReachable(view) };
+  return Object.assign(view, { isReporting: isSonicReachable(view) });
 }
