@@ -98,7 +98,7 @@ export class Mirror extends EventEmitter<MirrorEvents> {
   }
 
   has(topic: string, payload: string): boolean {
-    return this.#has.get(topic) === digestOf(payload);
+    return this.isKnown(topic) && this.#has.get(topic) === digestOf(payload);
   }
 
   /** Whether the broker has a message of this run. */
