@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import {
   type AvailabilitySource,
   type EntityRow,
@@ -85,13 +86,9 @@ export interface DiscoveryPlan {
   readonly topic: string;
   /** Two messages of a device with the same fingerprint are the same. */
   readonly fingerprint: string;
-  readonly write: () => WrittenDiscovery;
-}
-
-interface WrittenDiscovery {
   readonly componentIds: readonly string[];
-  /** As JSON. */
-  readonly text: string;
+  /** The message as JSON. */
+  readonly write: () => string;
 }
 
 export function planDiscovery(
@@ -104,7 +101,7 @@ export function planDiscovery(
   const id = viewId(view);
   const device = deviceOf(view, origin);
   const rows = entityTable(kind).filter((row) => hasEntity(row, view, offers));
-  const entities = rows.map((row) => (row.component === 'select' ? choicesOf(row, view) : row.key));
+  const { digest, componentIds } = shapeOf(rows, view, origin);
   const write = () => {
     const root: Omit<Discovery, 'components'> = {
       device,
@@ -124,10 +121,10 @@ export function planDiscovery(
       const wantedId = idPart === null ? '' : `,"default_entity_id":"${row.component}.${idPart}${idEnd}"`;
       return `"${componentId(row)}":{${aroundId.join(idText)}${wantedId}}`;
     });
-    const text = `${JSON.stringify(root).slice(0, -1)},"components":{${components.join()}}}`;
-    return { componentIds: rows.map(componentId), text };
+    return `${JSON.stringify(root).slice(0, -1)},"components":{${components.join()}}}`;
   };
-  return { topic: topics.discovery(kind, id), fingerprint: `${JSON.stringify(device)} ${entities}`, write };
+  const fingerprint = `${JSON.stringify(device)} ${digest}`;
+  return { topic: topics.discovery(kind, id), fingerprint, componentIds, write };
 }
 
 /** The message with these components removed: Home Assistant removes a component that is named without its settings. */
@@ -260,6 +257,25 @@ function choicesOf({ options, value }: SelectRow<DeviceView>, view: DeviceView):
   return [...options, present].toSorted(new Intl.Collator('en', { numeric: true }).compare);
 }
 
+/** Which entities a device has, and with which choices. Thousands of devices share a few of them. */
+interface Shape {
+  readonly digest: string;
+  readonly componentIds: readonly string[];
+}
+
+function shapeOf(rows: readonly EntityRow<DeviceView>[], view: DeviceView, origin: DiscoveryOrigin): Shape {
+  const { shapes } = commonOf(origin);
+  const entities = rows.map((row) =>
+    row.component === 'select' ? [row.key, ...choicesOf(row, view)] : row.key,
+  );
+  const key = `${view.kind} ${entities.join()}`;
+  const known = shapes.get(key);
+  if (known) return known;
+  const made = { digest: hash('sha1', key, 'base64'), componentIds: rows.map(componentId) };
+  shapes.set(key, made);
+  return made;
+}
+
 /** Stands for the ID of a device. No topic and no text of a row has this character. */
 const anyId = '#';
 
@@ -270,12 +286,22 @@ interface ComponentText {
   readonly idEnd: string;
 }
 
-/** A cache by origin and row. Writing a whole message takes ten times as long. */
-const componentTexts = new WeakMap<DiscoveryOrigin, Map<EntityRow<DeviceView>, ComponentText>>();
+/** What all messages of an origin have in common. Writing a whole message takes ten times as long. */
+interface Common {
+  readonly texts: Map<EntityRow<DeviceView>, ComponentText>;
+  readonly shapes: Map<string, Shape>;
+}
+
+const common = new WeakMap<DiscoveryOrigin, Common>();
+
+function commonOf(origin: DiscoveryOrigin): Common {
+  const known = common.get(origin) ?? { texts: new Map(), shapes: new Map() };
+  common.set(origin, known);
+  return known;
+}
 
 function textOf(row: EntityRow<DeviceView>, view: DeviceView, origin: DiscoveryOrigin): ComponentText {
-  const texts = componentTexts.get(origin) ?? new Map<EntityRow<DeviceView>, ComponentText>();
-  componentTexts.set(origin, texts);
+  const { texts } = commonOf(origin);
   const known = texts.get(row);
   if (known) return known;
   const options = row.component === 'select' && { options: choicesOf(row, view) };

@@ -81,7 +81,7 @@ export class DiscoveryMessages {
   }
 
   /** Later, if now would be too soon for Home Assistant. */
-  publish({ topic, fingerprint, write }: DiscoveryPlan, view: DeviceView): void {
+  publish({ topic, fingerprint, componentIds, write }: DiscoveryPlan, view: DeviceView): void {
     const isElsewhere = this.#announcers.isLeft(topic);
     const known = this.#announced.get(topic);
     const device = { kind: view.kind, id: viewId(view) };
@@ -90,9 +90,9 @@ export class DiscoveryMessages {
       return;
     }
     if (known?.fingerprint === fingerprint && this.#mirror.isKnown(topic)) return;
-    const { componentIds, text } = write();
-    const gone = known?.componentIds.filter((id) => !componentIds.includes(id)) ?? [];
-    const payload = withWithdrawn(text, gone);
+    const before = known && known.componentIds !== componentIds ? known.componentIds : [];
+    const gone = before.filter((id) => !componentIds.includes(id));
+    const payload = withWithdrawn(write(), gone);
     if (this.#mirror.has(topic, payload)) return;
     const now = this.#clock.monotonic();
     const waitMs = (known?.at ?? now) + spacingMs - now;
@@ -102,7 +102,7 @@ export class DiscoveryMessages {
     }
     const announced = known ?? { device: null, componentIds, fingerprint: null, at: null, cancelDelay: null };
     announced.device = device;
-    announced.componentIds = [...componentIds, ...gone];
+    announced.componentIds = gone.length === 0 ? componentIds : [...componentIds, ...gone];
     announced.fingerprint = gone.length === 0 ? fingerprint : null;
     announced.at = null;
     this.#announced.set(topic, announced);

@@ -177,7 +177,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     ];
     for (const view of views) {
       const plan = view && planDevice(view, context).discovery;
-      if (plan) yield plan.write().text;
+      if (plan) yield plan.write();
     }
   }
 

@@ -39,7 +39,7 @@ function planned(view: DeviceView, { offers }: Pick<Situation, 'offers'>) {
   ]);
   return {
     topic: discovery.topic,
-    discovery: JSON.parse(discovery.write().text) as Discovery,
+    discovery: JSON.parse(discovery.write()) as Discovery,
     retained,
   };
 }

@@ -15,5 +15,5 @@ export function componentsIn(discovery: Discovery): Readonly<Record<string, Comp
 /** The discovery message of a device. */
 export function discoveryOf(view: DeviceView, changes: Partial<PlanContext> = {}): Discovery {
   const { offers, ...maker } = { ...context, ...changes };
-  return JSON.parse(planDiscovery(view, offers, maker).write().text);
+  return JSON.parse(planDiscovery(view, offers, maker).write());
 }
