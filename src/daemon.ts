@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Random } from './base/backoff.ts';
 import { type Clock, sleep, systemClock } from './base/clock.ts';
 import { coalesce } from './base/coalesce.ts';
+import { growYoungGeneration } from './base/garbage.ts';
 import type { Log } from './base/log.ts';
 import type { Secrets } from './base/secrets.ts';
 import { singleFlight } from './base/singleFlight.ts';
@@ -46,6 +47,9 @@ import type { WebhookReceiver } from './webhook/webhookReceiver.ts';
 
 /** After this time, in ms, the bridge counts as started, even if the cloud or the broker is unreachable. */
 const startingMs = 10_000;
+
+/** So many sonics are worth more memory. */
+const largeAccount = 500;
 
 /** Replaces the machine's own clock, disk and network, for example in a simulation. */
 interface Surroundings {
@@ -189,7 +193,7 @@ export class Daemon {
    * broker cannot listen. An unreachable cloud or MQTT broker is no reason to reject.
    */
   async start(): Promise<void> {
-    const { state, client, connection, poller, clock } = this.#parts;
+    const { state, client, connection, store, poller, clock } = this.#parts;
     const { health, bridgeState, commands, publisher, recovery } = this.#parts;
     if (this.#config.mqtt.embedded.enabled) await this.#startEmbedded();
     const started = this.#untilStarted();
@@ -210,6 +214,7 @@ export class Daemon {
     });
     await poller.start();
     if (publisher.isStopped) return;
+    if (store.counts().sonics >= largeAccount) growYoungGeneration();
     const devices = recovered.then(async () => {
       await recovery.readListed();
       poller.refreshDays();

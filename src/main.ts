@@ -4,6 +4,7 @@ import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { setTimeout as passed } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { errorMessage } from './base/errorMessage.ts';
+import { limitHeap } from './base/garbage.ts';
 import { exitStatus } from './cli/context.ts';
 import { lastingCommands, runProgram } from './cli/program.ts';
 import { ConfigError } from './config/problems.ts';
@@ -12,10 +13,7 @@ import { ConfigError } from './config/problems.ts';
 // were cut. With the default pool of 8 KiB, that grows for months, up to 128 MiB.
 Buffer.poolSize = 256;
 
-// V8 takes more memory rather than collecting garbage, which is a problem on a Raspberry Pi. Without this flag, the bridge
-// takes more memory with ten sonics, and a third more with ten thousand. V8 reads it at each collection, so setting it here
-// is not too late. The young generation may grow: a limit for it cost a fifth of the processor time of a refresh.
-setFlagsFromString('--heap-growing-percent=30');
+limitHeap();
 
 // If a name has several addresses, Node.js tries each for 250 ms and then the next. Over a slow link on which only IPv4
 // works, it would never connect. Two seconds also survive one lost packet.
