@@ -262,6 +262,8 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     const lines = `[...document.querySelectorAll('#headline span')].map((each) => each.offsetTop)`;
     expect(new Set(Object(await tab.evaluate(lines))).size).toBe(2);
     expect(await text(tab)).toMatch(/Close the valve, and find the leak/);
+    world.setValve(there, 'closed');
+    await waitInTab(tab, `${has('.alert', 'Find the leak.')} && !(${has('.alert', 'Close the valve')})`);
 
     const hubsFirst = `document.querySelector('.devices > :is(.valves, .hubs)').className === 'hubs'`;
     expect(await tab.evaluate(hubsFirst)).toBe(false);

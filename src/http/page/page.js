@@ -181,15 +181,20 @@ function showLoading() {
 
 // ---- alerts -----------------------------------------------------------------------------------------------------
 
-function alertItems({ alerts, alertsInAll }) {
+function alertItems({ alerts, alertsInAll, valve, doubt }) {
   if (alerts.length === 0) return null;
+  const isClosed = valve === 'closed' && doubt === null && !isLost;
+  const adviceFor = (type) =>
+    type === 'water_presence_detected' && isClosed
+      ? texts.advice_leak_closed
+      : (texts[`advice_${type}`] ?? texts.advice_other);
   const items = alerts.map(({ type, urgency, time, at: since }) =>
     make(
       'li',
       { class: 'alert', 'data-tone': urgency },
       make('strong', null, alertName({ type })),
       since === null ? null : [' ', say(time, { at: since })],
-      make('p', null, texts[`advice_${type}`] ?? texts.advice_other),
+      make('p', null, adviceFor(type)),
     ),
   );
   const rest = alertsInAll - alerts.length;
