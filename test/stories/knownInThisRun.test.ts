@@ -223,7 +223,7 @@ describe('after a restart', () => {
     const all = [...shownOf(home), ...(isShown(home, home.sonicId, 'sensor_flow') ? ['sensor_flow'] : [])];
     for (const component of hidden) expect(all).not.toContain(component);
     home.strike = () => null;
-    await home.pass(2 * hourMs);
+    await home.pass(10 * minuteMs);
     expect(shownOf(home)).toEqual(everything);
   });
 });

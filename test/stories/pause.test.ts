@@ -60,7 +60,7 @@ describe('a pause of the automatic shut-off', () => {
       'info: Pausing the automatic shut-off of "Willow Cottage" for 90 min (MQTT command)',
       'info: The automatic shut-off of "Willow Cottage" is on again',
     ]);
-    await home.pass(3 * hourMs);
+    await home.pass(hourMs);
     expect(sent()).toEqual([off, on]);
   });
 
@@ -199,7 +199,7 @@ describe('somebody else, during a pause', () => {
     expect(pause()).toEqual(none);
     // From then on it is off because somebody wants that.
     home.world.settings.change(home.propertyId, off);
-    await home.pass(2 * hourMs);
+    await home.pass(hourMs);
     expect(sent()).toEqual([off, on]);
   });
 
@@ -244,7 +244,7 @@ describe('somebody else, during a pause', () => {
     await home.pass(secondMs);
     expect([pause(), isOn()]).toEqual([none, true]);
     expect(await command('OFF', 'settings/auto_shut_off/set')).toMatchObject({ status: 'ok' });
-    await home.pass(2 * hourMs);
+    await home.pass(65 * minuteMs);
     expect(isOn()).toBe(false);
     expect(sent()).toEqual([off, { timezone: 'Europe/Paris' }, on, off]);
   });
@@ -286,7 +286,7 @@ describe('a pause and a restart', () => {
     home.bridge.kill();
     home.strike = () => null;
     await home.start();
-    await home.pass(2 * hourMs);
+    await home.pass(65 * minuteMs);
     expect([pause(), isOn(), sent()]).toEqual([none, true, [on]]);
   });
 
@@ -330,7 +330,7 @@ describe('a pause and a restart', () => {
     const { home, command, pause, isOn } = await pausedHome();
     await command('30');
     home.bridge.kill();
-    const next = home.anotherBridge({}, { disk: newDisk() });
+    const next = home.anotherBridge({ schedules: rare }, { disk: newDisk() });
     next.start();
     await home.pass(minuteMs);
     expect([pause().state, isOn()]).toEqual(['paused', false]);
@@ -344,7 +344,7 @@ describe('a pause and a restart', () => {
     const [, other = ''] = home.world.properties.ids;
     await command('60');
     await home.stop();
-    await home.startWith({ filters: { properties: [other] } });
+    await home.startWith({ schedules: rare, filters: { properties: [other] } });
     expect(home.text(`property/${home.propertyId}/pause`)).toBeUndefined();
     expect(isOn()).toBe(false);
     await home.pass(hourMs);
@@ -609,7 +609,7 @@ describe('a pause that the cloud', () => {
     const { home, command, pause, isOn, sent } = await pausedHome();
     home.strike = ({ operation }) => (operation === 'update_property_settings' ? answer(status) : null);
     expect(await command('60')).toMatchObject({ status: 'error', http_status: status });
-    await home.pass(2 * hourMs);
+    await home.pass(65 * minuteMs);
     expect([isOn(), pause()]).toEqual([true, none]);
     expect(sent().every((body) => body.auto_shut_off === false)).toBe(true);
   });
