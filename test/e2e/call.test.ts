@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { demoCredentials } from '../../src/simulator/simulator.ts';
 import { fault } from '../support/bridge.ts';
-import { runBuilt, startCallableCloud } from '../support/callProgram.ts';
+import { runBuilt, runProgram, startCallableCloud } from '../support/callProgram.ts';
 import { startProcess } from '../support/childProcess.ts';
 import { startProgram, temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -179,13 +179,11 @@ describe('sonic2mqtt call', () => {
   });
 
   it('moves a valve that control keeps from MQTT: it is the shell of the owner', async () => {
-    const cwd = temporaryFolder();
-    const program = startProgram(['call', ...close], {
-      cwd,
-      config: { ...config, control: { valves: false } },
+    const owners = { ...config, control: { valves: false } };
+    expect(await runProgram(['call', ...close], { config: owners })).toMatchObject({
+      code: 0,
+      stdout: 'null\n',
     });
-    expect(await program.ended()).toMatchObject({ code: 0 });
-    expect(program.stdout).toBe('null\n');
     // How far it has come depends on how fast this machine is.
     expect(simulator.world.sonics.get(sonic)?.valve_state).toMatch(/clos/);
   });

@@ -39,7 +39,7 @@ describe('the command line', () => {
   });
 
   it('explains what is wrong with it and ends with 2', async () => {
-    const { code, stderr, stdout } = await runBuilt(['demo', '--prot', '1']);
+    const { code, stderr, stdout } = await runProgram(['demo', '--prot', '1']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('Did you mean --port?');
   });

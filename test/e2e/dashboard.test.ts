@@ -28,10 +28,10 @@ describe('sonic2mqtt dashboard', () => {
       ),
     ]);
     const url = `mqtt://127.0.0.1:${await freePort()}`;
-    const unreachable = await runBuilt(['dashboard'], { config: { ...config, mqtt: { url } } });
+    const unreachable = await runProgram(['dashboard'], { config: { ...config, mqtt: { url } } });
     expect(unreachable).toMatchObject({ code: 1, stdout: '' });
     expect(unreachable.stderr.trim().split('\n')).toEqual([expect.stringMatching(/^MQTT broker: .*refused/)]);
-    const off = await runBuilt(['dashboard'], { config: { ...config, homeassistant: { enabled: false } } });
+    const off = await runProgram(['dashboard'], { config: { ...config, homeassistant: { enabled: false } } });
     expect(off).toMatchObject({
       code: 2,
       stdout: '',

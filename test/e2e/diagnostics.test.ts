@@ -145,7 +145,7 @@ describe('sonic2mqtt diagnostics', () => {
     cloud.setFaults([fault('unknown-enum')]);
     // The former name of the option.
     const alias = await reportOf(
-      runBuilt(['check', '--report'], {
+      runProgram(['check', '--report'], {
         config: { ...config, cloud: { ...Object(config['cloud']), base_url: talkative.url } },
       }),
     );

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { demoCredentials } from '../../src/simulator/simulator.ts';
 import { quick, startBridge } from '../support/bridge.ts';
+import { runProgram } from '../support/callProgram.ts';
 import { httpRequest } from '../support/httpRequest.ts';
 import { ingressPath, startIngress } from '../support/ingress.ts';
 import { mosquittoAvailable, startMosquitto } from '../support/mosquitto.ts';
@@ -39,26 +40,21 @@ const options: Record<string, unknown> = {
 /** A Supervisor that knows the broker. */
 const newSupervisor = async () => supervisorAt(await freePort(), serviceOf(bridge.broker.url, user));
 
-interface StartOptions {
-  readonly args?: string[];
-  readonly env?: Record<string, string>;
-  readonly cwd?: string;
-}
-
-/** Starts the program as the Supervisor does, with these options of the form. */
-function startApp(
-  changes: object,
-  supervisor: Supervisor,
-  { args = ['run'], env = {}, cwd = temporaryFolder() }: StartOptions = {},
-): RunningProgram {
+/** What the Supervisor gives the program: a folder with these options of the form, and variables. */
+function placeOf(changes: object, supervisor: Supervisor, cwd = temporaryFolder()) {
   writeFileSync(join(cwd, 'options.json'), JSON.stringify(changes));
-  const own = {
+  const env = {
     SUPERVISOR_TOKEN: supervisor.token,
     SUPERVISOR_URL: supervisor.url,
     // Apps have addresses of their own; these do not.
     SONIC2MQTT_HTTP__LISTEN: '127.0.0.1:0',
   };
-  return startProgram(args, { cwd, env: { ...own, ...env } });
+  return { cwd, env };
+}
+
+/** Starts the program as the Supervisor does. */
+function startApp(...given: Parameters<typeof placeOf>): RunningProgram {
+  return startProgram(['run'], placeOf(...given));
 }
 
 /** Waits until the program that was started last is connected and has read the cloud. */
@@ -69,7 +65,7 @@ const untilOnline = (from: number) =>
   });
 
 describe('the app', () => {
-  it('waits for the Supervisor and for a broker there, and then moves a valve without telling a secret', async () => {
+  it('waits for the Supervisor and for a broker there, and then moves a valve without telling a secret; with the option cleanup it deletes its messages and stops', async () => {
     const supervisor = await newSupervisor();
     const { service } = supervisor;
     supervisor.service = null;
@@ -91,15 +87,6 @@ describe('the app', () => {
     for (const file of readdirSync(join(app.cwd, 'data'))) {
       expect(statSync(join(app.cwd, 'data', file)).mode & 0o077, file).toBe(0);
     }
-  });
-
-  it('deletes its messages from the broker and stops, if the option cleanup is on', async () => {
-    const supervisor = await newSupervisor();
-    await supervisor.start();
-    const from = mqtt.messages.length;
-    const app = startApp(options, supervisor);
-    await untilOnline(from);
-    await app.stop();
     const clean = startApp({ ...options, cleanup: true }, supervisor);
     expect((await clean.ended()).code, clean.output).toBe(0);
     expect(clean.output).toMatch(/Deleted \d+ retained messages/);
@@ -149,11 +136,11 @@ describe('the app', () => {
       routes: ['read_sonik GET /v1/x'],
       controls_valves: 'hush',
     };
-    const app = startApp(wrong, supervisorAt(1, null));
-    expect(await app.ended()).toMatchObject({ code: 2 });
-    expect(app.output).not.toContain('hush');
+    const { code, stdout, stderr } = await runProgram(['run'], placeOf(wrong, supervisorAt(1, null)));
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).not.toContain('hush');
     expect(
-      app.stderr
+      stderr
         .trimEnd()
         .split('\n')
         .map((line) => line.trim()),
@@ -174,7 +161,7 @@ describe('the app', () => {
     const mqtt = await watchTopics(bridge.broker.url, '#', user);
     const from = mqtt.messages.length;
     const requests = cloud.requests.entries.length;
-    const demo = startApp({ ...options, demo: true, properties: ['None of these'] }, supervisor, { cwd });
+    const demo = startApp({ ...options, demo: true, properties: ['None of these'] }, supervisor, cwd);
     await demo.waitForOutput(/All valves are simulated/);
     const closes = await mqtt.waitForMessage(
       ({ topic, text }) => /^sonic2mqtt_demo\/sonic\/[^/]+$/.test(topic) && JSON.parse(text).valve === 'open',
@@ -189,7 +176,7 @@ describe('the app', () => {
     const devices = [...mqtt.last].filter(([topic]) => topic.startsWith('homeassistant/'));
     expect(devices.length).toBeGreaterThan(5);
     const again = mqtt.messages.length;
-    const app = startApp({ ...options, demo: false }, supervisor, { cwd });
+    const app = startApp({ ...options, demo: false }, supervisor, cwd);
     await app.waitForOutput(/The demo is off\. Deleted \d+ retained messages/);
     await mqtt.waitForMessage(({ topic, text }) => topic === 'sonic2mqtt/bridge/cloud' && text === 'online', {
       what: 'the app to be online',
@@ -204,10 +191,11 @@ describe('the app', () => {
   it('checks its options and the broker of Home Assistant', async () => {
     const supervisor = await newSupervisor();
     await supervisor.start();
-    const check = startApp({ ...options, mqtt_reject_unauthorized: false }, supervisor, { args: ['check'] });
-    expect((await check.ended()).code, check.output).toBe(0);
-    expect(check.stdout).toMatch(/^WARN configuration: mqtt\.reject_unauthorized is false\. /m);
-    expect(check.stdout).toMatch(/^OK {3}MQTT broker: connected to the broker of Home Assistant$/m);
+    const place = placeOf({ ...options, mqtt_reject_unauthorized: false }, supervisor);
+    const { code, stdout } = await runProgram(['check'], place);
+    expect(code, stdout).toBe(0);
+    expect(stdout).toMatch(/^WARN configuration: mqtt\.reject_unauthorized is false\. /m);
+    expect(stdout).toMatch(/^OK {3}MQTT broker: connected to the broker of Home Assistant$/m);
   });
 
   it.runIf(mosquittoAvailable())(
@@ -231,7 +219,6 @@ describe('the app', () => {
 it('without Home Assistant, a file options.json means nothing', async () => {
   const cwd = temporaryFolder();
   writeFileSync(join(cwd, 'options.json'), '{"email":"other@example.com"}');
-  const program = startProgram(['check'], { cwd });
-  expect((await program.ended()).code).toBe(2);
-  expect(program.output).toContain('No configuration found');
+  const { code, stdout, stderr } = await runProgram(['check'], { cwd });
+  expect([code, stdout + stderr]).toEqual([2, expect.stringContaining('No configuration found')]);
 });

@@ -114,7 +114,8 @@ describe('sonic2mqtt setup', () => {
   it('leaves a configuration alone that is there', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'config.yaml'), 'mine');
-    const { code, stderr, file } = await setUp([], cwd);
+    const { code, stderr } = await runProgram(['setup'], { cwd });
+    const file = join(cwd, 'config.yaml');
     expect([code, stderr]).toEqual([
       2,
       `${file} exists already. Edit it, or move it away and start setup again.\n`,

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { fault, startBridge } from '../support/bridge.ts';
-import { runBuilt } from '../support/callProgram.ts';
+import { runProgram } from '../support/callProgram.ts';
 import { freePort } from '../support/ports.ts';
-import { startProgram } from '../support/program.ts';
+import { type RunningProgram, startProgram } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const bridge = await startBridge({ isStarted: false });
@@ -18,10 +18,14 @@ const answers = { email, password, broker: brokerUrl, brokerUsername: '', broker
 const json = { 'content-type': 'application/json' };
 
 /** Starts the program where there is no configuration. */
-async function startUnconfigured(variables: Readonly<Record<string, string>> = {}) {
-  const port = await freePort();
+async function startUnconfigured(
+  variables: Readonly<Record<string, string>> = {},
+  { port = 0, untilInvited = async (_program: RunningProgram) => {} } = {},
+) {
+  port ||= await freePort();
   const env = { SONIC2MQTT_SETUP: `127.0.0.1:${port}`, SONIC2MQTT_CLOUD__BASE_URL: cloudUrl, ...variables };
   const program = startProgram(['run'], { env });
+  await untilInvited(program);
   const [, ...digits] = await program.waitForOutput(/enter the code (\d{3}) (\d{3})$/m);
   const url = `http://127.0.0.1:${port}`;
   const send = async (sent: object) => {
@@ -149,8 +153,33 @@ it('takes a broker that is away only if that is wanted', async () => {
   expect(await program.stop()).toMatchObject({ code: 0 });
 });
 
-it('runs the bridge also if the browser left before its answer', async () => {
-  const { program, url, code, file } = await startUnconfigured();
+it('waits for its port, replaces no configuration, and runs the bridge also if the browser left before its answer', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = Object(other.address());
+  const { program, url, send, code, file } = await startUnconfigured(
+    {},
+    {
+      port,
+      async untilInvited(starting) {
+        const words = /SONIC2MQTT_SETUP: port \d+ of 127.0.0.1 is in use by another program/;
+        await starting.waitForOutput(words);
+        expect(starting.output).not.toContain('enter the code');
+        // Within five seconds it tries again.
+        other.close();
+      },
+    },
+  );
+  // Written meanwhile.
+  writeFileSync(file, '# my own');
+  const words = 'cannot be written (the file exists already)';
+  const failure = { check: file, outcome: 'FAIL', words, text: 'result_file_fails' };
+  expect((await send({ ...answers, code })).body).toMatchObject({
+    isSaved: false,
+    findings: expect.arrayContaining([failure]),
+  });
+  expect(readFileSync(file, 'utf8')).toBe('# my own');
+  rmSync(file);
   const leaving = new AbortController();
   const body = JSON.stringify({ ...answers, code });
   bridge.cloud.setFaults([fault('latency=300')]);
@@ -165,34 +194,8 @@ it('runs the bridge also if the browser left before its answer', async () => {
   expect(await program.stop()).toMatchObject({ code: 0 });
 });
 
-it('replaces no configuration that was written meanwhile', async () => {
-  const { program, send, code, file } = await startUnconfigured();
-  writeFileSync(file, '# my own');
-  const words = 'cannot be written (the file exists already)';
-  const failure = { check: file, outcome: 'FAIL', words, text: 'result_file_fails' };
-  expect((await send({ ...answers, code })).body).toMatchObject({
-    isSaved: false,
-    findings: expect.arrayContaining([failure]),
-  });
-  expect(readFileSync(file, 'utf8')).toBe('# my own');
-  expect(await program.stop()).toMatchObject({ code: 0 });
-});
-
-it('says that its port is taken, and invites nobody there until it is free', async () => {
-  const other = createServer().listen(0, '127.0.0.1');
-  await once(other, 'listening');
-  const { port } = Object(other.address());
-  const program = startProgram(['run'], { env: { SONIC2MQTT_SETUP: `127.0.0.1:${port}` } });
-  await program.waitForOutput(/SONIC2MQTT_SETUP: port \d+ of 127.0.0.1 is in use by another program/);
-  expect(program.output).not.toContain('enter the code');
-  other.close();
-  // Within five seconds it tries again.
-  await program.waitForOutput(/enter the code/);
-  expect(await program.stop()).toMatchObject({ code: 0 });
-});
-
 it('is not there where it is switched off', async () => {
-  const { code, stderr, stdout } = await runBuilt(['run'], { env: { SONIC2MQTT_SETUP: 'off' } });
+  const { code, stderr, stdout } = await runProgram(['run'], { env: { SONIC2MQTT_SETUP: 'off' } });
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toMatch(/^No configuration found at \S+config\.yaml\. .*\n$/);
 });

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { startBridge } from '../support/bridge.ts';
+import { runProgram } from '../support/callProgram.ts';
 import { certificates } from '../support/certificates.ts';
 import { atTestEnd } from '../support/childProcess.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
@@ -59,8 +60,8 @@ it.runIf(mosquittoAvailable())(
     const words =
       'mqtt.reject_unauthorized is false. Anyone on the network could control your valves. Set mqtt.ca_file instead';
     expect(bridge.program.stderr.split(words)).toHaveLength(2);
-    const check = startProgram(['check'], { config: { ...bridge.config, mqtt } });
-    expect((await check.ended()).code).toBe(0);
-    expect(check.stdout).toContain(`\nWARN configuration: ${words}\n`);
+    const { code, stdout } = await runProgram(['check'], { config: { ...bridge.config, mqtt } });
+    expect(code).toBe(0);
+    expect(stdout).toContain(`\nWARN configuration: ${words}\n`);
   },
 );
