@@ -49,6 +49,8 @@ it.runIf(chromiumAvailable())(
     await fill({ code, email, password: 'wrong', broker: broker.url });
     await said('✗ Die Cloud lehnt E-Mail oder Passwort ab.');
     await said('✓ Der MQTT-Broker funktioniert.');
+    await fill({ broker: 'localhost:1' });
+    await said('✗ Die Verbindung zum Broker wird abgelehnt.');
     await fill({ broker: 'http://broker' });
     await said('✗ Bitte dieses Feld korrigieren: MQTT-Broker, Adresse.');
     if (process.env['PICTURE']) await tab.takePicture(`${process.env['PICTURE']}.de.png`, true);
