@@ -8,6 +8,12 @@ export const showingMutations: readonly Mutation[] = [
       'return null;',
     ],
   }),
+  ...mistakesIn('commands/valveQueue.ts', ['stories/obey'], {
+    'a valve that could not be read is not said to have stood still': [
+      'waitedMs: isUnread ? null : confirmTimeoutMs',
+      'waitedMs: confirmTimeoutMs',
+    ],
+  }),
   ...mistakesIn('cloud/crawl.ts', ['unit/cloud/crawl'], {
     'a crawl that missed a page is incomplete': ['complete: problem === null', 'complete: true'],
   }),
@@ -266,6 +272,14 @@ export const showingMutations: readonly Mutation[] = [
     'a failed command is shown until a newer one is confirmed': [
       "if (isFailure && (isWanted || status === 'refused')) {",
       'if (false) {',
+    ],
+    'a failed command that was dismissed stays so over a restart': [
+      'entry.failure = null;\n    this.#keep(entry);',
+      'entry.failure = null;',
+    ],
+    'a valve that has stopped on its way is not shown as moving, whatever became of its failed command': [
+      "if (status === 'not_confirmed') entry.stopped = asked.action;",
+      '',
     ],
     'a refused command is not confirmed by what was under way before a restart': [
       "Object.assign(obeyed, { status: 'confirmed'",

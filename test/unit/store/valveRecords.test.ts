@@ -172,8 +172,9 @@ describe('a failed command', () => {
     for (const isRestarted of [false, true]) {
       if (isRestarted) stage.restart();
       expect(stage.get()).toMatchObject({ command: { status }, failed: null });
-      stage.read('open');
     }
+    stage.read('open');
+    expect(stage.get().failed).toBe(null);
     stage.end(stage.ask('open'), status);
     expect(stage.get().failed).toMatchObject({ action: 'open', status });
   });
