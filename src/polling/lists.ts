@@ -73,9 +73,10 @@ export class Lists {
       });
     const shown = store.ids('property');
     const problem = await readAll(operation, shown);
-    // If a list is refused, only the lists of all other properties show which devices may be in that property.
+    // If a list cannot be read, only the lists of all other properties show which devices may be in that property.
     const others = devices.property.ids.filter((id) => !shown.includes(id));
-    const areOthersDue = refused.length > 0 || shown.some((id) => signalLists.isRefused(id));
+    const wasRead = (id: string) => lists.get(id)?.isComplete || signalLists.completeAt(id) !== null;
+    const areOthersDue = refused.length > 0 || !devices.property.isComplete || !shown.every(wasRead);
     const otherProblem = areOthersDue ? await readAll(`${operation} of others`, others) : null;
     // All lists are stored together. With ten thousand valves, placing all devices again after each property took 18 s
     // of CPU time.

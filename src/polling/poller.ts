@@ -161,6 +161,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     };
     await Promise.all(listPolls.filter(isMissing).map((poll) => this.runNow(poll)));
     if (stopping.aborted) return;
+    store.setReadOnce();
     this.#areListsRead = true;
     this.#logFound();
     this.emit('listsRead');

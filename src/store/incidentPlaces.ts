@@ -75,7 +75,8 @@ export function placeOfIncident(
   const assumed = isLost || isOfStranger ? null : places.onlyProperty;
   const propertyId = sonic?.propertyId ?? signal?.propertyId ?? assumed;
   const isSought = incident.sonic_id !== null || incident.signal_id !== null;
-  const isNameless = !isSought || (devices.signal.isComplete && devices.sonic.isComplete);
+  const areDevicesKnown = devices.signal.isComplete && devices.sonic.isComplete;
+  const isNameless = !isSought || areDevicesKnown || places.isReadOnce;
   const isShown = device
     ? places[device.kind].get(device.id)?.isShown === true
     : propertyId !== null

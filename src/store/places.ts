@@ -23,6 +23,8 @@ export interface DeviceLists {
   readonly signalLists: ReadonlySignalLists;
   /** The sonics on Wi-Fi: the cloud lists them separately. */
   readonly wifi: ReadonlyMap<string, true>;
+  /** Whether all lists were requested, whatever the cloud answered. */
+  readonly isReadOnce: boolean;
 }
 
 interface Place {
@@ -67,6 +69,7 @@ export interface Places {
    * really has none. Before that, its property may not have been read yet.
    */
   readonly areAllKnown: boolean;
+  readonly isReadOnce: boolean;
   /** Whether the account has sonics, shown or not, whose property is not known. */
   readonly hasStraySonics: boolean;
   /** The kinds of which a complete list was read. A device that comes later is new. */
@@ -83,12 +86,13 @@ export const noPlaces: Places = {
   contents: new IdMap(),
   sonicsOn: new IdMap(),
   areAllKnown: false,
+  isReadOnce: false,
   hasStraySonics: false,
   completeKinds: [],
 };
 
 export function placesOf(
-  { devices, signalLists, wifi }: DeviceLists,
+  { devices, signalLists, wifi, isReadOnce }: DeviceLists,
   filter: ReadonlyFilter,
   before: Places,
 ): Places {
@@ -98,8 +102,8 @@ export function placesOf(
   const onlyProperty = property.isComplete && property.size === 1 ? (property.ids[0] ?? null) : null;
   const isAnswered = (id: string) => signalLists.completeAt(id) !== null || signalLists.isRefused(id);
   const areAllKnown = before.areAllKnown || !filter.isOn || (property.isComplete && ids.every(isAnswered));
-  // A refused list must not hide a leak: a device without a property may be in that list.
-  const isStrayShown = areAllKnown && ids.some((id) => signalLists.isRefused(id));
+  // A list that is refused or cannot be read must not hide a leak: a device without a property may be in that list.
+  const isStrayShown = areAllKnown ? ids.some((id) => signalLists.isRefused(id)) : isReadOnce;
   const isShown = (propertyId: string | null) =>
     !filter.isOn || (propertyId === null ? isStrayShown : selected.has(propertyId));
   const owners = signalLists.owners();
@@ -174,6 +178,7 @@ export function placesOf(
     contents,
     sonicsOn,
     areAllKnown,
+    isReadOnce,
     hasStraySonics: [...sonics.values()].some(({ propertyId }) => propertyId === null),
     completeKinds: cloudKinds.filter((kind) => devices[kind].isComplete),
   };

@@ -175,6 +175,13 @@ export class Store extends EventEmitter<StoreEvents> {
     return this.#settle();
   }
 
+  /** Notes that all lists were requested. From now on, a filter hides only what is surely not selected. */
+  setReadOnce(): void {
+    this.#account.isReadOnce = true;
+    this.#mayDevicesMove = true;
+    this.#settle();
+  }
+
   replaceSignals(reading: Reading<Signal>): void {
     this.#record('signal', this.#account.devices.signal.replaceAll(reading));
     // A reading without a change ends what an incident has said before it.

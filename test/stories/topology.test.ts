@@ -296,6 +296,33 @@ it('a selected property whose hubs the cloud refuses to list hides no valve, no 
   expect(asked.filter(({ operation }) => operation === 'list_property_signals')).toHaveLength(2);
 });
 
+it.each(['list_properties', 'list_property_signals'] as const)(
+  'a filter hides no valve and no leak while %s fails, and then what it does not select',
+  async (route) => {
+    const home = new Home({ cloud: { properties: 2, signals: 2, sonics: 2 } });
+    const { world } = home;
+    const [selected = '', other = ''] = world.properties.ids;
+    const valveIn = (propertyId: string) => world.sonicIdsOf(world.signalIdsOf(propertyId)[0] ?? '')[0] ?? '';
+    const [sonicId, foreign] = [valveIn(selected), valveIn(other)];
+    for (const id of world.incidents.ids) world.closeIncident(id);
+    world.openIncident({ type: 'water_presence_detected', sonicId });
+    home.strike = ({ operation }) => (operation === route ? { status: 500, headers: {}, text: '' } : null);
+    await home.startWith({ filters: { properties: [selected] } });
+    await home.pass(minuteMs);
+    expect(home.entity(sonicId, 'binary_sensor_incident_water_presence_detected').state).toBe('ON');
+    expect(home.json('bridge/health').status).toBe('degraded');
+    home.broker.publish(`sonic2mqtt/sonic/${sonicId}/valve/set`, 'CLOSE', false);
+    await home.pass(minuteMs);
+    expect(home.events('command').map(({ status }) => status)).toEqual(['ok']);
+
+    home.strike = () => null;
+    await home.pass(hourMs);
+    expect(home.entity(sonicId, 'binary_sensor_incident_water_presence_detected').state).toBe('ON');
+    expect(home.text(`sonic/${sonicId}/availability`)).toBe('online');
+    expect(home.text(`sonic/${foreign}`)).toBeUndefined();
+  },
+);
+
 /** What an entity stands or falls with, besides the bridge. */
 type Rests = 'bridge' | 'cloud' | 'device';
 
@@ -308,7 +335,7 @@ const restingOnCloud: Readonly<Record<'signal' | 'sonic', RegExp>> = {
 };
 
 /** What the bridge knows of itself: what became of its commands, and what it owes. */
-const restingOnBridge = /^(binary_sensor_command_failed|sensor_paused_until)$/;
+const restingOnBridge = /^(binary_sensor_command_failed|button_dismiss_failure|sensor_paused_until)$/;
 
 function restsOn(kind: DeviceKind, id: string): Rests {
   if (kind === 'bridge' || restingOnBridge.test(id)) return 'bridge';

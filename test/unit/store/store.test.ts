@@ -738,4 +738,22 @@ describe('a selection of properties', () => {
     expect(everything.map(([kind]) => store.ids(kind))).toEqual([['hub'], ['kitchen'], ['leak']]);
     expect(store.isUnplaced('sonic', 'shed')).toBe(false);
   });
+
+  it.each([
+    ['properties', []],
+    ['hubs of a selected property', [property('home', 'Home'), property('shop', 'Shop')]],
+  ] as const)('is shown once all lists were asked for: the list of %s cannot be read', (_, properties) => {
+    empty(['Home']);
+    store.replaceProperties({ ...complete(properties), isComplete: properties.length > 0 });
+    store.replaceSignals(complete([signal('hub'), signal('stray')]));
+    store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('shed', 'stray')]));
+    store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
+    expect([store.ids('sonic'), store.ids('incident')]).toEqual([[], []]);
+    store.setReadOnce();
+    expect([store.ids('sonic'), store.ids('incident')]).toEqual([['kitchen', 'shed'], ['leak']]);
+    expect(store.isResolved).toBe(false);
+    store.replaceProperties(complete([property('home', 'Home'), property('shop', 'Shop')]));
+    store.setOwnedSignals(ownedSignals('home', ['hub']));
+    expect([store.ids('sonic'), store.ids('incident')]).toEqual([['kitchen'], ['leak']]);
+  });
 });
