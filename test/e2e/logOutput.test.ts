@@ -78,13 +78,13 @@ it('a log that nobody reads stops nothing, and once it is read again says how ma
   const pipe = createPipe(constants.O_RDWR);
   atTestEnd(() => closeSync(pipe.end));
   const running = await startLoggingTo(pipe.name);
-  for (let times = 0; times < 3; times++) await expectService(lines);
+  for (let times = 0; times < 2; times++) await expectService(lines);
   const log = await readUntil(pipe.end, /Log lines lost: (\d+)/);
   const read = log.split('\n').filter((line) => line.includes('rejected: ')).length;
   const [, lost] = /Log lines lost: (\d+)/.exec(log) ?? [];
   expect(read).toBeGreaterThan(1_000);
   expect(Number(lost)).toBeGreaterThan(1_000);
-  expect(read + Number(lost)).toBeGreaterThanOrEqual(3 * lines);
+  expect(read + Number(lost)).toBeGreaterThanOrEqual(2 * lines);
   await expectService(fewLines);
   const { code, durationMs } = await running.stop();
   expect(code).toBe(0);

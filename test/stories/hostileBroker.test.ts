@@ -6,7 +6,7 @@ import { type HomeIds, hostileTraffic, type TimedMessage } from './hostile/hosti
 import { changeRequests, violationsOf } from './hostile/violations.ts';
 
 /** How many bursts and trickles of messages are tried, each with dozens. The nightly run tries many more. */
-const histories = Number(process.env['HOSTILE_RUNS'] ?? 10);
+const histories = Number(process.env['HOSTILE_RUNS'] ?? 6);
 
 const minuteMs = 60_000;
 
