@@ -151,12 +151,7 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
       return entity === undefined ? [] : card(entity, name, component);
     });
 
-  const pressed = (
-    device: DiscoveredDevice,
-    component: string,
-    asked: Question,
-    condition: object,
-  ): readonly object[] =>
+  const pressed = (device: DiscoveredDevice, component: string, asked: Question, condition: object) =>
     cards(device, [component], (entity, name) =>
       only(
         [condition, isNot(entity, 'unavailable')],
@@ -204,15 +199,11 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
 
   const controlCards = (property: DiscoveredDevice): readonly object[] => {
     const stateOf = (component: string) => idOf(property, component) ?? '';
+    const hasAlert = is(stateOf('binary_sensor_problem'), 'on');
     const isPaused = isNot(stateOf('sensor_paused_until'), ['unknown', 'unavailable']);
     return [
       heading(words.controls, 'mdi:cog'),
-      ...pressed(
-        property,
-        'button_resolve_incidents',
-        'askResolve',
-        is(stateOf('binary_sensor_problem'), 'on'),
-      ),
+      ...pressed(property, 'button_resolve_incidents', 'askResolve', hasAlert),
       ...cards(property, controlTiles, (...of) => ({ ...tile(...of), ...wholeLine })),
       ...cards(property, ['sensor_paused_until'], (entity) =>
         only([isPaused], { ...tile(entity, words.pauseEnds), ...wholeLine }),

@@ -44,7 +44,7 @@ describe('sonic2mqtt dashboard', () => {
     await bridge.untilShown();
     const { code, stdout, stderr } = await runBuilt(['dashboard'], { config });
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toContain('text: "Kitchen: Wasser absperren?"\n');
+    expect(stdout).toContain('text: "Wasser bei „Kitchen“ absperren?"\n');
     const page = await httpRequest(`${await bridge.httpUrl()}/dashboard.yaml`);
     expect([page.status, page.headers['content-type']]).toEqual([200, 'text/yaml; charset=utf-8']);
     expect(page.text).toBe(stdout);
