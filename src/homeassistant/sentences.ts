@@ -61,7 +61,7 @@ function valueInWords(gap: string, values: Values, wording: Wording): string {
     return value.toLocaleString(localeOf(language), { maximumFractionDigits });
   }
   const name = value || textsIn(language).headline.unnamed;
-  return gap === 'place' && values['property'] ? `${name}, ${values['property']}` : name;
+  return gap === 'place' && values['property'] ? `${name} (${values['property']})` : name;
 }
 
 function alertName(type: string | number | null, language: Language): string {

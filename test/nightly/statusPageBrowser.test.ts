@@ -253,10 +253,10 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     const firstOnPage = (words: string) =>
       `[document.querySelector('#headline').innerText.startsWith(${JSON.stringify(words)}),
         document.querySelector('.alert').innerText.startsWith(${JSON.stringify(words.split(' at ')[0])})].every(Boolean)`;
-    await waitInTab(tab, firstOnPage(`Water running too long at Kitchen, ${homeOf(here)}, since`));
-    expect(await tab.evaluate('document.title')).toContain(`Kitchen, ${homeOf(here)}`);
+    await waitInTab(tab, firstOnPage(`Water running too long at Kitchen (${homeOf(here)}), since`));
+    expect(await tab.evaluate('document.title')).toContain(`Kitchen (${homeOf(here)})`);
     world.openIncident({ type: 'water_presence_detected', sonicId: there, severity: 'low' });
-    await waitInTab(tab, firstOnPage(`Leak at Kitchen, ${homeOf(there)}, since`));
+    await waitInTab(tab, firstOnPage(`Leak at Kitchen (${homeOf(there)}), since`));
     expect(await tab.evaluate(`document.querySelector('h2').innerText`)).toBe(homeOf(there));
     // A headline breaks between its sentences, and not within one that has the room.
     const lines = `[...document.querySelectorAll('#headline span')].map((each) => each.offsetTop)`;

@@ -56,7 +56,7 @@ function inWords(gap, values) {
   const value = values[gap];
   if (gap === 'name' && 'type' in values) return alertName(values);
   if (gap === 'at') return timeOrDate(value);
-  if (gap === 'place' && values.property) return `${value || texts.unnamed}, ${values.property}`;
+  if (gap === 'place' && values.property) return `${value || texts.unnamed} (${values.property})`;
   if (gap === 'litres') return litres(value);
   return typeof value === 'number' ? number(value, 2) : value || texts.unnamed;
 }

@@ -134,7 +134,7 @@ describe('words', () => {
   it('name the property, and what has no name', () => {
     const at = (place: string, property: string) =>
       said({ text: 'alert_at', values: { name: 'Leak', type: 'water_presence_detected', place, property } });
-    expect(at('Kitchen', 'Flat 12')).toBe('Leak at Kitchen, Flat 12.');
+    expect(at('Kitchen', 'Flat 12')).toBe('Leak at Kitchen (Flat 12).');
     expect(at('', '')).toBe('Leak at Without a name.');
   });
 
