@@ -78,7 +78,7 @@ export class ValveRecords {
   readonly #kept: ValvesKept;
   readonly #clock: Clock;
   readonly #entries = new IdMap<ValveEntry>();
-  /** The valves whose last movement an incident may still explain. */
+  /** The valves of which it must be asked again who has moved them. */
   readonly #unexplained = new Set<string>();
 
   constructor(kept: ValvesKept, clock: Clock) {
@@ -154,6 +154,7 @@ export class ValveRecords {
     const entry = this.#entry(id);
     const readAt = this.#clock.monotonic();
     entry.incidents = [...entry.incidents.slice(1 - keptCount), { incident, readAt }];
+    if (entry.move && readAt <= entry.move.noticedAt + togetherMs) this.#unexplained.add(id);
   }
 
   /** The valves that a command may still move, or has failed to. A reading may end that, though nothing has changed. */
@@ -164,16 +165,18 @@ export class ValveRecords {
   }
 
   /**
-   * Asks again who has moved valves lately. `isShutOffOn` is null while the setting of the automatic shut-off is unknown.
-   * Returns the valves for which the answer is another one.
+   * Asks who has moved the valves that have moved, or have a new incident after that. `isShutOffOn` is null while the setting
+   * of the automatic shut-off is unknown. Returns the valves for which the answer is another one.
    */
   explain(isShutOffOn: (id: string) => boolean | null): string[] {
     return [...this.#unexplained].filter((id) => {
       const entry = this.#entry(id);
       const { move } = entry;
-      if (!move || this.#clock.monotonic() > move.noticedAt + togetherMs) this.#unexplained.delete(id);
+      const isOn = move?.isShutOffOn ?? isShutOffOn(id);
+      if (isOn !== null || !move || this.#clock.monotonic() > move.noticedAt + togetherMs)
+        this.#unexplained.delete(id);
       if (!move) return false;
-      entry.move = { ...move, isShutOffOn: move.isShutOffOn ?? isShutOffOn(id) };
+      entry.move = { ...move, isShutOffOn: isOn };
       entry.movement = movementOf(entry.move, entry.incidents);
       return this.#keep(entry);
     });
