@@ -245,7 +245,7 @@ describe.runIf(version === newestVersion && chromiumAvailable())('the tour', () 
 
   const shots: readonly Shot[] = [
     {
-      ...{ name: 'all-good', path: null, texts: ['All good.', 'No leaks, water on.'], height: 640 },
+      ...{ name: 'all-good', path: null, texts: ['All good.', 'No leaks, water on.'], height: 844 },
       prepare: () => {
         for (const id of world().incidents.ids) world().closeIncident(id);
       },
