@@ -239,8 +239,8 @@ export class PollStatuses {
   get overdue(): PollName[] {
     return [...vitalPolls, 'telemetry' as const].filter((poll) => {
       const { failure, dueAt, readAt, freshUntil } = this.#records[poll];
-      if (isPermanent(failure)) return false;
       if (failure !== null && poll !== 'telemetry' && this.#clock.monotonic() > freshUntil) return true;
+      if (isPermanent(failure)) return false;
       const { schedule, requestTimeoutMs } = this.#times[poll];
       const since = this.#listableAt;
       const limitAt = Math.max(dueAt ?? since + schedule.periodMs, (readAt ?? since) + maxListWaitMs);

@@ -306,14 +306,17 @@ it.each(['list_properties', 'list_property_signals'] as const)(
     const [sonicId, foreign] = [valveIn(selected), valveIn(other)];
     for (const id of world.incidents.ids) world.closeIncident(id);
     world.openIncident({ type: 'water_presence_detected', sonicId });
+    const closed = world.openIncident({ type: 'low_battery_level', sonicId });
+    world.closeIncident(closed.id);
     home.strike = ({ operation }) => (operation === route ? { status: 500, headers: {}, text: '' } : null);
     await home.startWith({ filters: { properties: [selected] } });
     await home.pass(minuteMs);
     expect(home.entity(sonicId, 'binary_sensor_incident_water_presence_detected').state).toBe('ON');
     expect(home.json('bridge/health').status).toBe('degraded');
     home.broker.publish(`sonic2mqtt/sonic/${sonicId}/valve/set`, 'CLOSE', false);
+    home.broker.publish(`sonic2mqtt/incident/${closed.id}/action`, 'reopen', false);
     await home.pass(minuteMs);
-    expect(home.events('command').map(({ status }) => status)).toEqual(['ok']);
+    expect(home.events('command').map(({ status }) => status)).toEqual(['ok', 'ok']);
 
     home.strike = () => null;
     await home.pass(hourMs);

@@ -189,7 +189,7 @@ describe('a poll of valves or incidents', () => {
     expect(lateIn('telemetry', 60.1)).toEqual([false, false]);
   });
 
-  it('is overdue a request and five seconds after its next run was due, unless it may not be read at all', () => {
+  it('is overdue a request and five seconds after its next run was due, except measurements that may not be read', () => {
     const { clock, statuses, run } = start();
     for (const poll of ['sonics', 'incidents', 'telemetry'] as const) run(poll);
     clock.advance(60 * minuteMs + 15_000);
@@ -203,8 +203,13 @@ describe('a poll of valves or incidents', () => {
     expect(statuses.overdue).toEqual([]);
     clock.advance(minuteMs + 15_001);
     expect(statuses.overdue).toEqual(['incidents']);
+    for (const poll of ['sonics', 'incidents'] as const) run(poll);
     run('incidents', { ...away503, kind: 'forbidden' });
+    run('telemetry', { ...away503, kind: 'forbidden' });
+    clock.advance(60 * minuteMs);
     expect(statuses.overdue).toEqual([]);
+    clock.advance(15_001);
+    expect(statuses.overdue.toSorted()).toEqual(['incidents', 'sonics']);
   });
 
   it('is overdue while it fails without fresh data: it was never read, or too long ago', () => {
