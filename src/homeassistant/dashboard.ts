@@ -343,20 +343,17 @@ const isNot = (entity: string, states: string | readonly string[]) => ({
 });
 const only = (conditions: readonly object[], card: object) => ({ ...card, visibility: conditions });
 
-/** The tiles, each half a line with a neighbour, or the whole line. */
+/** The tiles in their order, each half a line with a neighbour, or the whole line. */
 function withoutHoles(tiles: readonly object[]): readonly object[] {
-  const arranged: object[] = [];
-  let half: object | null = null;
-  for (const each of tiles) {
-    if ('grid_options' in each) arranged.push(each);
-    else if (half === null) half = each;
-    else {
-      arranged.push(half, each);
-      half = null;
-    }
-  }
-  return half === null ? arranged : [...arranged, { ...half, ...wholeLine }];
+  let halves = 0;
+  return tiles.map((each, index) => {
+    halves = isWhole(each) ? 0 : halves + 1;
+    const isAlone = halves % 2 === 1 && isWhole(tiles[index + 1] ?? wholeLine);
+    return isAlone ? { ...each, ...wholeLine } : each;
+  });
 }
+
+const isWhole = (card: object) => 'grid_options' in card;
 
 /** A list as YAML. A library takes a hundred times as long, and would keep commands waiting. */
 function listText(values: readonly unknown[], indent: string): string {

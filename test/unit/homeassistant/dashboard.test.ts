@@ -159,6 +159,10 @@ describe('the dashboard for Home Assistant', () => {
     }
   });
 
+  it.each(languages)('has its cards in the same order, in %s', (language) => {
+    expect(entitiesIn(made(home, language))).toEqual(entitiesIn(made(home)));
+  });
+
   it('tells the flow, the water of today, yesterday and the month, a leak and the shut-off apart by icons', () => {
     const icons = cardsIn(made(home)).flatMap(({ type, icon }) => (type === 'tile' ? (icon ?? []) : []));
     expect(new Set(icons).size).toBe(6);
