@@ -234,13 +234,13 @@ export class PollStatuses {
 
   /**
    * The polls that have read nothing for too long. A vital list may take a minute or, if that is longer, the time of
-   * its schedule, and if it fails no longer than its data is fresh. Measurements may take until they are too old.
+   * its schedule. Measurements may take until they are too old. A poll that fails may do so while its data is fresh.
    */
   get overdue(): PollName[] {
     return [...vitalPolls, 'telemetry' as const].filter((poll) => {
       const { failure, dueAt, readAt, freshUntil } = this.#records[poll];
-      if (failure !== null && poll !== 'telemetry' && this.#clock.monotonic() > freshUntil) return true;
-      if (isPermanent(failure)) return false;
+      if (poll === 'telemetry' && isPermanent(failure)) return false;
+      if (failure !== null && this.#clock.monotonic() > freshUntil) return true;
       const { schedule, requestTimeoutMs } = this.#times[poll];
       const since = this.#listableAt;
       const limitAt = Math.max(dueAt ?? since + schedule.periodMs, (readAt ?? since) + maxListWaitMs);

@@ -215,14 +215,14 @@ describe('a poll of valves or incidents', () => {
   it('is overdue while it fails without fresh data: it was never read, or too long ago', () => {
     const { clock, statuses, run } = start({ ...hourly, dueAfter: (at) => at, periodMs: 1_000 }, 10_000);
     run('sonics');
-    run('incidents', away503);
-    expect(statuses.overdue).toEqual(['incidents']);
-    run('incidents');
-    run('incidents', away503);
+    for (const poll of ['incidents', 'telemetry'] as const) run(poll, away503);
+    expect(statuses.overdue).toEqual(['incidents', 'telemetry']);
+    for (const poll of ['incidents', 'telemetry'] as const) run(poll);
+    for (const poll of ['incidents', 'telemetry'] as const) run(poll, away503);
     clock.advance(10_000);
     expect(statuses.overdue).toEqual([]);
     clock.advance(1);
-    expect(statuses.overdue).toEqual(['incidents']);
+    expect(statuses.overdue).toEqual(['incidents', 'telemetry']);
   });
 
   it('is missing ten minutes after its next run was due, however the last one ended', () => {
