@@ -145,7 +145,7 @@ describe('a broker that', () => {
         reason: expect.stringContaining(refused),
       });
       const from = home.messages.length;
-      await home.pass(30 * minuteMs);
+      await home.pass(12 * minuteMs);
       const words = home.messages.slice(from).filter(({ topic }) => topic.endsWith('/availability'));
       expect(words).toEqual([]);
       home.wire.play();
