@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/home-assistant/*.test.ts'],
     // Each file starts a Home Assistant, and waits for it most of the time.
-    maxWorkers: 3,
+    maxWorkers: 4,
     globalSetup: ['test/support/build.ts'],
     reporters: ['verbose'],
     testTimeout: 240_000,
