@@ -1,5 +1,6 @@
 // The raw loop makes the same requests with undici and publishes the same messages with mqtt.js, and nothing else:
 //   node scripts/bench/raw.mjs FOLDER ORDER
+// With the order `idle` it is connected, has a timer that goes off once a second, and makes a request every 30 seconds.
 // It imports the same packages as the bridge. It is plain JavaScript, to start as quickly as the bridge.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -151,4 +152,8 @@ const [folder, order] = process.argv.slice(2);
 if (order !== undefined) {
   load(folder);
   await functions.refresh(order);
+  if (order === 'idle') {
+    setInterval(() => {}, 1_000);
+    setInterval(() => void request(script.paths[0]), 30_000);
+  }
 }

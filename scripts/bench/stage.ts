@@ -55,8 +55,8 @@ export interface Work {
   readonly sentBytes: number;
 }
 
-/** In which order the raw loop requests and publishes. */
-export type Order = 'one after the other' | 'overlapping';
+/** In which order the raw loop requests and publishes; `idle`, it then goes on as a program that has nothing to do. */
+export type Order = 'one after the other' | 'overlapping' | 'idle';
 
 /** What else the raw loop answers; see raw.mjs. */
 interface RawFunctions extends Gauge {

@@ -2,7 +2,16 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { waitUntil } from '../../measure/time.ts';
 import { Listener } from '../listener.ts';
-import { bundledRaw, onStage, type Stage, type Story, startBridge, startRaw, writeScript } from '../stage.ts';
+import {
+  bundledRaw,
+  emptyScript,
+  onStage,
+  type Stage,
+  type Story,
+  startBridge,
+  startRaw,
+  writeScript,
+} from '../stage.ts';
 
 /** With the default schedules, everything that is frequent happens at least once in this time. */
 const idleMs = { usually: 60_000, quickly: 1_000 };
@@ -21,17 +30,25 @@ export const idle: Story = {
       const pace = bench.isQuick ? 'quickly' : 'usually';
       // What looks at the sockets two hundred times a second would cost more than the bridge.
       const bridge = startBridge(stage, { isAsUsual: true, hasGauge: false });
+      const file = await bundledRaw(bench);
+      const folder = writeScript(stage, { ...emptyScript, paths: ['/ape/v1/incidents?page=1'] });
+      const raw = await startRaw(folder, { order: 'idle', file });
       await shown(stage);
       await pause(restMs[pace]);
-      const [usedBefore, startedAt] = [usedMs(bridge.pid), performance.now()];
+      const used = () => [bridge, raw].map(({ pid }) => usedMs(pid));
+      const [before, startedAt] = [used(), performance.now()];
       await pause(idleMs[pace]);
-      const share = ((usedMs(bridge.pid) - usedBefore) / (performance.now() - startedAt)) * 100;
+      const passedMs = performance.now() - startedAt;
+      const [ofBridge = 0, ofRaw = 0] = used().map((ms, at) => ((ms - (before[at] ?? 0)) / passedMs) * 100);
       const memory = privateMemory(bridge.pid);
-      await bridge.stop();
-      const common = { story: 'idle', sonics, raw: null };
+      await Promise.all([bridge.stop(), raw.stop()]);
+      const common = { story: 'idle', sonics };
       return [
-        { ...common, what: 'CPU of a core', unit: '%', bridge: [share], target: { by: 'value', most: 0.3 } },
-        { ...common, what: 'private memory', unit: 'MB', bridge: [memory], target: null },
+        {
+          ...{ ...common, what: 'CPU of a core', unit: '%', bridge: [ofBridge], raw: [ofRaw] },
+          target: { by: 'ratio', most: 1.7 },
+        },
+        { ...common, what: 'private memory', unit: 'MB', bridge: [memory], raw: null, target: null },
       ];
     }),
 };
