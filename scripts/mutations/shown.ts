@@ -235,7 +235,7 @@ export const showingMutations: readonly Mutation[] = [
     ],
   }),
   ...mistakesIn('store/places.ts', ['stories/topology'], {
-    'a refused list hides no leak': ['areAllKnown && ids.some((id) => signalLists.isRefused(id))', 'false'],
+    'a refused list hides no leak': ['ids.some((id) => signalLists.isRefused(id)) :', 'false :'],
   }),
   ...mistakesIn('store/views.ts', ['stories/knownInThisRun'], {
     'a property does not vouch for valves that no list had': [
@@ -300,8 +300,8 @@ export const showingMutations: readonly Mutation[] = [
   }),
   ...mistakesIn('store/views.ts', ['stories/uncertain'], {
     'an offline valve does not say that nothing leaks': [
-      'return { ...view, isReporting: isSonicReachable(view) };',
-      'return view;',
+      'isReporting: isSonicReachable(view) }',
+      'isReporting: true }',
     ],
     'a property does not say that nothing leaks at an offline valve': [
       'all.every(({ isReporting }) => isReporting)',

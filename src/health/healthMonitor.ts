@@ -220,7 +220,8 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     this.#cancelTimer = this.#parts.clock.after(nextMs, () => this.#judge());
     if (isFresh === this.#isCloudFresh) return;
     this.#isCloudFresh = isFresh;
-    if (!isFresh) this.#parts.log.warn(`${staleReason}${this.#staleCause}. Entities are now unavailable`);
+    if (!isFresh)
+      this.#parts.log.warn(`No fresh data from the cloud${this.#staleCause}. Entities are now unavailable`);
     this.emit('changed');
   }
 
