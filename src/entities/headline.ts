@@ -101,7 +101,9 @@ function storiesOf(facts: HeadlineFacts): Headline[] {
   const isUnclear = (each: HeadlineValve) =>
     !isPlaceKnown(each) && !each.isFaulty && each.isReachable && !each.isChecked && each.failed === null;
   const troubles = [
-    ...about(({ isFaulty }) => isFaulty, 'warning', 'valve_faulty', 'valves_faulty', facts, others),
+    ...about(({ isFaulty }) => isFaulty, 'warning', 'valve_faulty', 'valves_faulty', facts, others).map(
+      (story) => ({ ...story, details: [{ text: 'fault_advice' } as const] }),
+    ),
     ...about(({ isReachable }) => !isReachable, 'warning', 'valve_offline', 'valves_offline', facts, others),
     ...about(({ isChecked }) => isChecked, 'warning', 'valve_checked', 'valves_checked', facts, others),
     ...failedStory(facts),

@@ -73,6 +73,8 @@ const otherClosed: Act[] = [
 ];
 
 const pauseSaid = 'Willow Cottage: automatic shut-off paused until 10:02.';
+const faultSaid =
+  'warning: Kitchen: the valve reports a fault. A valve with a fault may not move. Check its power. If this repeats, contact the vendor.';
 const failureSaid = 'The command to close Kitchen failed.';
 const frozenSaid = 'the cloud answered 422 (the values are not accepted): The valve is frozen.';
 const waterSaid = 'It is not known whether the water is on.';
@@ -112,12 +114,8 @@ const situations: [name: string, acts: readonly Act[], shown: string, sonics?: n
     [...leak, ...outage],
     `alarm: Leak at Kitchen, since 09:02. No connection to the cloud. The data is from 09:02. ${waterSaid}`,
   ],
-  ['a faulty valve', faulty, 'warning: Kitchen: the valve reports a fault.'],
-  [
-    'a faulty valve after a refused command',
-    [...refused, ...faulty],
-    `warning: Kitchen: the valve reports a fault. ${failureSaid}`,
-  ],
+  ['a faulty valve', faulty, faultSaid],
+  ['a faulty valve after a refused command', [...refused, ...faulty], `${faultSaid} ${failureSaid}`],
   ['the hub was read offline once', hubOnce, 'warning: Kitchen does not answer. Checking again.'],
   ['the hub is offline', hubOffline, 'warning: Kitchen is offline. Not all alerts could be read.'],
   [

@@ -130,7 +130,11 @@ describe('the headline', () => {
     ],
     ['with a valve of which there is no update', { valves: [stale] }, 'unknown: valve_unknown'],
     ['with a valve without a position', { valves: [wordless, closed] }, 'unknown: valve_unknown'],
-    ['with a faulty valve', { valves: [faulty, offline] }, 'warning: valve_faulty / valve_offline'],
+    [
+      'with a faulty valve',
+      { valves: [faulty, offline] },
+      'warning: valve_faulty / fault_advice valve_offline',
+    ],
 
     [
       'with a valve that did not close',
