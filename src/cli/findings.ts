@@ -38,7 +38,7 @@ const failures: readonly (readonly [check: RegExp, words: RegExp, text: SetupTex
   [any, any, 'result_file_fails'],
 ];
 
-/** The text that tells of a finding; null if nobody needs to know. */
+/** The text for a finding; null for one that a setup does not show. */
 export function findingText({ check, outcome, words, field }: Finding): SetupText | null {
   if (field) return 'result_field';
   if (outcome === 'WARN') return 'result_note';

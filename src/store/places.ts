@@ -23,7 +23,6 @@ export interface DeviceLists {
   readonly signalLists: ReadonlySignalLists;
   /** The sonics on Wi-Fi: the cloud lists them separately. */
   readonly wifi: ReadonlyMap<string, true>;
-  /** Whether all lists were requested, whatever the cloud answered. */
   readonly isReadOnce: boolean;
 }
 

@@ -175,7 +175,6 @@ export class Store extends EventEmitter<StoreEvents> {
     return this.#settle();
   }
 
-  /** Notes that all lists were requested. From now on, a filter hides only what is surely not selected. */
   setReadOnce(): void {
     this.#account.isReadOnce = true;
     this.#mayDevicesMove = true;
