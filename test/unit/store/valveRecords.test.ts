@@ -483,6 +483,8 @@ describe('who moved a valve', () => {
     const stage = bench();
     stage.read(state === 'open' ? 'closed' : 'open');
     stage.read(state);
+    // The store asks after every reading.
+    stage.explain(isOn);
     expect(stage.get().movement?.by).toBe('elsewhere');
     stage.clock.advance(minuteMs);
     stage.open({ id: 'incident-9', type });
