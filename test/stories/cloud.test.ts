@@ -181,45 +181,4 @@ describe('10: a minute times a dozen endpoints burns the quota of a day, and nob
     const shown = Number(home.entity('bridge', 'sensor_requests_last_hour').state);
     expect(Math.abs(shown - (perHour.at(-1) ?? 0))).toBeLessThanOrEqual(budget * 2);
   });
-
-  it('when the cloud asks to wait with one thing, that is not asked meanwhile, and everything else is', async () => {
-    const home = await startedHome();
-    for (const operation of ['read_telemetry', 'list_signals', 'read_daily_usage'] as const) {
-      let limitedAt: number | null = null;
-      home.strike = (request) => {
-        if (limitedAt !== null || request.operation !== operation) return null;
-        limitedAt = home.time.now;
-        return { status: 503, headers: { 'retry-after': '1800' }, text: '' };
-      };
-      await home.until(() => limitedAt !== null, operation, 20 * minuteMs);
-      const from = home.time.now;
-      await home.pass(29 * minuteMs);
-      expect(home.asked(operation).filter(({ at }) => at > from)).toEqual([]);
-      for (const other of ['list_incidents', 'list_sonics', 'list_wifi_sonics'] as const) {
-        expect(home.asked(other).filter(({ at }) => at > from).length).toBeGreaterThanOrEqual(28);
-      }
-      await home.pass(10 * minuteMs);
-      expect(home.asked(operation).filter(({ at }) => at > from)).not.toEqual([]);
-    }
-  });
-});
-
-describe('19: 5406 identical errors in an evening without internet', () => {
-  it('three hours are a line at the beginning, one an hour, and one with the duration at the end', async () => {
-    const home = await startedHome();
-    const from = home.time.now;
-    home.strike = () => 'refused';
-    await home.pass(3 * hourMs);
-    home.strike = () => null;
-    await home.pass(15 * minuteMs);
-    const lines = home.linesFrom(from);
-    expect(lines.length, lines.join('\n')).toBeLessThanOrEqual(8);
-    expect(lines.filter((text) => /^(error|fatal)/.test(text))).toEqual([]);
-    expect(
-      lines.filter((text) => /offline for \d+ (min|h), \d+ attempts/.test(text)).length,
-    ).toBeLessThanOrEqual(3);
-    expect(lines.filter((text) => /works again after 3 h \(\d+ failed attempts\)/.test(text))).toHaveLength(
-      1,
-    );
-  });
 });

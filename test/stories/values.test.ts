@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { localDayAt } from '../../src/simulator/localTime.ts';
-import { between, pick } from '../../src/simulator/random.ts';
 import { stateViolations } from '../support/stateViolations.ts';
-import { dayMs, Home, hourMs, minuteMs, secondMs, startedHome } from './home.ts';
+import { Home, minuteMs, secondMs, startedHome } from './home.ts';
 
 /** What Home Assistant would refuse of the states that are shown. */
 function refusals(home: Home): string[] {
@@ -74,68 +72,6 @@ describe('20: a text comes where a number was, and the entity vanishes', () => {
 });
 
 describe('21: no usage for the Energy dashboard, counters that go negative, and litres of a wrong kind', () => {
-  it('in months with restarts and corrections the total is the sum of all days, and falls only with them', async () => {
-    const home = new Home({
-      // With a change of the clocks, and a new year.
-      // A whole year is counted in test/unit/polling/usageYear.test.ts.
-      begins: '2026-10-01T12:00:00Z',
-      config: {
-        schedules: {
-          ...{ incidents: '24h', sonics: '24h', telemetry: '24h', signals: '24h', properties: '24h' },
-          ...{ usage: '5m', pressure_tests: '24h' },
-        },
-      },
-    });
-    const { world, sonicId, random } = home;
-    world.settings.change(home.propertyId, { timezone: 'Europe/Amsterdam' });
-    const ml = (liters: number) => Math.round(liters * 1_000);
-    const truth = () => {
-      const months = [...Array(8).keys()].map((index) => ({
-        year: 2026 + Math.floor((index + 8) / 12),
-        month: ((index + 8) % 12) + 1,
-      }));
-      return months.flatMap((month) => home.world.usage(sonicId, month).daily);
-    };
-    let corrections = 0;
-    let before = 0;
-    let day = 0;
-    while (day < 100) {
-      // It runs over a midnight, then is off for some days, as in a house that is left now and then.
-      await home.start();
-      await home.pass(25 * minuteMs);
-      const { total, today } = home.json(`sonic/${sonicId}/usage`);
-      expect(today).toBeGreaterThanOrEqual(0);
-      expect(ml(total), `day ${day}`).toBeGreaterThanOrEqual(before);
-      before = ml(total);
-      if (day % 5 === 0) {
-        const { date } = localDayAt(home.world.now, 'Europe/Amsterdam');
-        const days = home.world.usage(sonicId).daily.filter((each) => each.date < date);
-        const corrected = pick(random, days);
-        if (corrected) {
-          const liters = Math.round(Number(corrected.liters) * (0.5 + random()) * 10) / 10;
-          home.world.correctUsage(sonicId, corrected.date, liters);
-          corrections += 1;
-          await home.pass(6 * minuteMs);
-          before = ml(home.json(`sonic/${sonicId}/usage`).total);
-        }
-      }
-      if (random() < 0.5) home.bridge.kill();
-      else await home.stop();
-      const night = Math.ceil((home.time.now + 12 * hourMs) / dayMs) * dayMs - 12 * hourMs;
-      const days = between(random, 2, 5);
-      day += days;
-      // A quarter of an hour before a midnight of the property.
-      await home.pass(night - home.time.now + days * dayMs - hourMs - 15 * minuteMs);
-    }
-    await home.start();
-    await home.pass(10 * minuteMs);
-    expect(corrections).toBeGreaterThan(2);
-    const shown = home.json(`sonic/${sonicId}/usage`);
-    const sum = truth().reduce((all, { liters }) => all + ml(Number(liters)), 0);
-    expect(Math.abs(ml(shown.total) - sum)).toBeLessThanOrEqual(ml(5));
-    expect(shown.total).toBeGreaterThan(5_000);
-  });
-
   it('it is offered as the Energy dashboard wants it, and each figure with its own unit', async () => {
     const home = await startedHome();
     const { components } = home.discovery(home.sonicId);
