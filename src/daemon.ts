@@ -212,14 +212,16 @@ export class Daemon {
       publisher.publishNamed();
       poller.refreshDays();
     });
-    await poller.start();
-    if (publisher.isStopped) return;
-    if (store.counts().sonics >= largeAccount) growYoungGeneration();
-    const devices = recovered.then(async () => {
-      await recovery.readListed();
+    const firstRead = once(poller, 'firstRead');
+    const listed = poller.start();
+    const devices = Promise.all([recovered, firstRead]).then(async () => {
+      await recovery.readListed(listed);
       poller.refreshDays();
       publisher.enter('details');
     });
+    await listed;
+    if (publisher.isStopped) return;
+    if (store.counts().sonics >= largeAccount) growYoungGeneration();
     await poller.startDetails();
     if (publisher.isStopped) return;
     bridgeState.renewFigures();

@@ -53,6 +53,8 @@ export class Lists {
     const lists = new Map<string, Reading<Pick<Signal, 'id'>>>();
     const refused: string[] = [];
     let read = 0;
+    // In the first reading, what was read so far is stored whenever it is a quarter more, because it shows valves.
+    let storedAt = store.places.isReadOnce ? Number.POSITIVE_INFINITY : 1;
     const readAll = (request: string, ids: readonly string[]) =>
       readEach(this.#parts, run, { kind: 'property', request, ids }, async (id) => {
         const startedAt = clock.monotonic();
@@ -68,7 +70,12 @@ export class Lists {
           refused.push(id);
           return null;
         } finally {
-          onRead(++read, ids.length);
+          read += 1;
+          if (read === storedAt) {
+            storedAt += Math.ceil(read / 4);
+            store.setOwnedSignals(lists);
+          }
+          onRead(read, ids.length);
         }
       });
     const shown = store.ids('property');

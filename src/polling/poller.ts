@@ -33,6 +33,8 @@ interface PollerOptions extends PollerTimes, Pick<PollParts, 'client' | 'store' 
 interface PollerEvents {
   /** A run of a poll has ended. `isComplete` says whether it read everything. */
   readonly ended: [poll: PollName, isComplete: boolean];
+  /** Valves and incidents were read once, or have failed: those whose property is known can be shown. */
+  readonly firstRead: [];
   /** All lists were read once, or have failed. */
   readonly listsRead: [];
 }
@@ -82,8 +84,13 @@ export class Poller extends EventEmitter<PollerEvents> {
   readonly #reached = new Promise<void>((resolve) => {
     this.#onReached = resolve;
   });
+  #onFirstLocated: () => void = () => {};
+  /** Resolves when the signals of one property were read. */
+  readonly #firstLocated = new Promise<void>((resolve) => {
+    this.#onFirstLocated = resolve;
+  });
   #onLocated: () => void = () => {};
-  /** Resolves when the signals of the properties were read once. */
+  /** Resolves when the signals of all properties were read once. */
   readonly #located = new Promise<void>((resolve) => {
     this.#onLocated = resolve;
   });
@@ -149,10 +156,8 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#markStaleLater();
     this.#logProgress(null);
     this.#propertiesRead = start('properties');
-    const located = Promise.race([this.#located, this.#propertiesRead]);
-    // If only some properties are shown, the lists of their signals decide which sonics are shown.
-    if (store.filter.isOn) await located;
-    await Promise.all([located, ...(['signals', 'sonics', 'incidents'] as const).map(start)]);
+    const firstLocated = Promise.race([this.#firstLocated, this.#propertiesRead]);
+    await Promise.all([firstLocated, ...(['signals', 'sonics', 'incidents'] as const).map(start)]);
     await this.#reached;
     // A list that failed while the cloud was unreachable is read once more before anything is shown without it.
     const isMissing = (poll: PollName) => {
@@ -160,6 +165,9 @@ export class Poller extends EventEmitter<PollerEvents> {
       return lastSuccessAt === null && failure !== null && !stopping.aborted;
     };
     await Promise.all(listPolls.filter(isMissing).map((poll) => this.runNow(poll)));
+    if (stopping.aborted) return;
+    this.emit('firstRead');
+    await Promise.race([this.#located, this.#propertiesRead]);
     if (stopping.aborted) return;
     store.setReadOnce();
     this.#areListsRead = true;
@@ -334,8 +342,10 @@ export class Poller extends EventEmitter<PollerEvents> {
   async #pollProperties(run: PollRun): Promise<PollFailure | null> {
     const problem = await this.#lists.properties();
     // The work for each property has two halves: its signals and its settings.
-    const onHalf = (half: 0 | 1) => (read: number, total: number) =>
+    const onHalf = (half: 0 | 1) => (read: number, total: number) => {
       this.statuses.recordProgress('properties', Math.floor((half * total + read) / 2), total);
+      this.#onFirstLocated();
+    };
     const owned = await this.#lists.ownedSignals(run, onHalf(0));
     // At the start, the other lists were read just now.
     if (owned.hasChanged && this.#areListsRead) {

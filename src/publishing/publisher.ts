@@ -252,10 +252,10 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   async #publishUnread(): Promise<void> {
     if (!this.#isNamedWanted || this.isStopped) return;
     this.#isNamedWanted = false;
-    const { mirror, store } = this.#parts;
+    const { mirror } = this.#parts;
     for (const { kind, id } of this.#named()) {
       if (kind === 'incident' || this.#leaving.has(keyOf({ kind, id }))) continue;
-      if (this.isShowingDevices && store.isShown(kind, id)) continue;
+      if (this.isShowingDevices && this.#isShown({ kind, id })) continue;
       await mirror.waitForRoom();
       this.#publishUnreadDevice({ kind, id });
     }
@@ -307,8 +307,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const { store } = this.#parts;
     const { kind, id } = device;
     const view = store.view(kind, id);
-    if (view) this.#publishDevice(view);
-    else if (store.isUnplaced(kind, id)) this.#publishUnreadDevice(device);
+    if (store.isUnplaced(kind, id)) this.#publishUnreadDevice(device);
+    else if (view) this.#publishDevice(view);
     // The account no longer has the device, or `filters.properties` now leaves out its property. If the filter changes
     // with a restart, the last step deletes the devices that it leaves out, unless it selects no property at all.
     else this.#leave(device);
@@ -415,7 +415,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
 
   #isShown({ kind, id }: RecordKey): boolean {
     const { store } = this.#parts;
-    return kind === 'incident' ? store.incidents.get(id) !== null : store.isShown(kind, id);
+    if (kind === 'incident') return store.incidents.get(id) !== null;
+    return store.isShown(kind, id) && !store.isUnplaced(kind, id);
   }
 
   /**

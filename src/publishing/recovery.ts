@@ -57,9 +57,13 @@ export class Recovery {
     }
   }
 
-  /** Some brokers show retained messages only at exact topics: those of the records that the cloud lists. */
-  async readListed(): Promise<void> {
+  /**
+   * Some brokers show retained messages only at exact topics: those of the records that the cloud lists. `listed` resolves
+   * once all of them were read.
+   */
+  async readListed(listed: Promise<void>): Promise<void> {
     if (!this.#isLost || this.#isFirst) return;
+    await listed;
     const { topics, connection, store, log } = this.#parts;
     const ids = (kind: 'sonic' | 'incident') => (this.#hasFound ? [] : store.ids(kind));
     const exact = [

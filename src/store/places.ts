@@ -100,7 +100,7 @@ export function placesOf(
   const selected = new IdMap(ids.map((id) => [id, true]));
   const onlyProperty = property.isComplete && property.size === 1 ? (property.ids[0] ?? null) : null;
   const isAnswered = (id: string) => signalLists.completeAt(id) !== null || signalLists.isRefused(id);
-  const areAllKnown = before.areAllKnown || !filter.isOn || (property.isComplete && ids.every(isAnswered));
+  const areAllKnown = before.areAllKnown || (property.isComplete && ids.every(isAnswered));
   // A list that is refused or cannot be read must not hide a leak: a device without a property may be in that list.
   const isStrayShown = areAllKnown ? ids.some((id) => signalLists.isRefused(id)) : isReadOnce;
   const isShown = (propertyId: string | null) =>

@@ -175,9 +175,13 @@ export class Store extends EventEmitter<StoreEvents> {
     return this.#settle();
   }
 
+  /** Every list was asked for, so a device that no property lists is shown without one from now on. */
   setReadOnce(): void {
     this.#account.isReadOnce = true;
     this.#mayDevicesMove = true;
+    const { signals = [], sonics = [] } = this.places.contents.get('') ?? {};
+    for (const id of signals) this.touch('signal', id);
+    for (const id of sonics) this.touch('sonic', id);
     this.#settle();
   }
 
@@ -451,9 +455,11 @@ export class Store extends EventEmitter<StoreEvents> {
     return this.signalLists.isEmpty(propertyId) && !sonics.some((id) => this.isWifi(id));
   }
 
-  /** Whether the device's property was not read yet. Then it is not known whether this bridge should show the device. */
+  /** Whether the device's property was not read yet. Then it is not known where, and whether, this bridge should show it. */
   isUnplaced(kind: CloudDeviceKind, id: string): boolean {
-    return !this.places.areAllKnown && this.devices[kind].has(id) && this.propertyOf(kind, id) === null;
+    const { areAllKnown, isReadOnce } = this.places;
+    const mayBeListed = !areAllKnown && !isReadOnce;
+    return mayBeListed && this.devices[kind].has(id) && this.propertyOf(kind, id) === null;
   }
 
   ids(kind: PlannedKind): readonly string[] {
@@ -487,7 +493,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Whether it was also once known where each device is, so that only those are hidden that must be. */
   get isResolved(): boolean {
-    return this.isComplete && this.places.areAllKnown;
+    return this.isComplete && (this.places.areAllKnown || !this.filter.isOn);
   }
 
   // ---- what is to be published --------------------------------------------------------------------------------
@@ -575,7 +581,7 @@ export class Store extends EventEmitter<StoreEvents> {
       if (was && is) continue;
       if (was) account.forgetDetails(kind, id);
       if (was && record) events.push({ event: 'device_removed', kind, record });
-      if (is && record && before.completeKinds.includes(kind))
+      if (is && record && before.isReadOnce && before.completeKinds.includes(kind))
         events.push({ event: 'device_added', kind, record });
     }
     this.#gone.clear();

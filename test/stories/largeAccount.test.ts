@@ -75,3 +75,62 @@ describe('a large account takes minutes to be read', () => {
     expect(home.json('bridge/health').status).toBe('ok');
   });
 });
+
+describe('the hubs of one property take long to be read', () => {
+  const properties = 5;
+
+  /** The request for the hubs of the third property is not answered in the first second after the bridge has started. */
+  function slowHome(isFiltered: boolean): Home {
+    const cloud = { properties, signals: properties, sonics: properties };
+    const [, ...selected] = new Home({ cloud }).world.properties.ids;
+    const home = new Home({ cloud, config: { filters: { properties: isFiltered ? selected : [] } } });
+    const slow = home.world.properties.ids[2];
+    home.strike = ({ operation, params }) => {
+      const isSlow = operation === 'list_property_signals' && params['property_id'] === slow;
+      return isSlow && home.time.now - (home.links.at(-1) ?? 0) < secondMs ? 'hang-before' : null;
+    };
+    return home;
+  }
+
+  /** How long after the start each valve was first available, in ms. */
+  function shownAfter(home: Home, startedAt: number): number[] {
+    return home.world.sonics.ids
+      .flatMap((id) => {
+        const isShown = ({ at, payload }: { at: number; payload: string }) =>
+          at >= startedAt && payload === 'online';
+        const shown = home.published(`sonic/${id}/availability`).find(isShown);
+        return shown ? shown.at - startedAt : [];
+      })
+      .toSorted((one, other) => one - other);
+  }
+
+  it.each([
+    { what: 'all properties', isFiltered: false, valves: properties },
+    { what: 'some properties', isFiltered: true, valves: properties - 1 },
+  ])(
+    'valves of $what are shown as soon as it is known where they are, also after a restart',
+    async ({ isFiltered, valves }) => {
+      const home = slowHome(isFiltered);
+      home.world.openIncident({
+        type: 'water_presence_detected',
+        sonicId: home.world.sonics.ids.at(-1) ?? '',
+      });
+      await home.start();
+      const opened = home.events('incident_opened').length;
+      await home.restart();
+      await home.pass(minuteMs);
+      for (const from of home.links) {
+        const shown = shownAfter(home, from);
+        expect(shown).toHaveLength(valves);
+        expect(shown.at(0)).toBeLessThan(secondMs);
+        expect(shown.at(-2)).toBeLessThan(2 * secondMs);
+        expect(shown.at(-1)).toBeGreaterThan(3 * secondMs);
+      }
+      // Nothing is taken to be gone, new or closed meanwhile.
+      expect(home.messages.filter(({ payload, retain }) => payload === '' && retain)).toEqual([]);
+      expect(home.events('device_added')).toEqual([]);
+      expect(home.events('incident_opened')).toHaveLength(opened);
+      expect(home.events('incident_closed')).toEqual([]);
+    },
+  );
+});

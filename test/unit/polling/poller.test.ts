@@ -222,29 +222,6 @@ describe('what is asked for property by property', () => {
       asked.findLastIndex((path) => /properties\/.*\/settings$/.test(path)),
     );
   });
-
-  it('comes first where only some properties are shown, as nobody knows before whose the sonics are', async () => {
-    const clock = noon();
-    const asked: string[] = [];
-    let answered = 0;
-    const { store } = await startPoller(
-      async ({ path }) => {
-        asked.push(path);
-        if (path.endsWith('/home/signals')) {
-          clock.advance(60_000);
-          // Time enough for the lists to be asked for, if they would be.
-          for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve));
-          answered = asked.length;
-        }
-        return answerTo(path);
-      },
-      clock,
-      { selection: ['home'] },
-    );
-    expect(asked.slice(0, answered)).toEqual(['/ape/v1/properties', '/ape/v1/properties/home/signals']);
-    expect(store.ids('sonic')).toEqual(['kitchen']);
-    expect(store.incidents.get('leak')).not.toBeNull();
-  });
 });
 
 it('the settings of a property stay as they were as long as they cannot be read', async () => {

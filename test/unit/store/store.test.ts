@@ -121,6 +121,7 @@ describe('the store', () => {
   });
 
   it('reports devices that are added, but not those that were there at the start', () => {
+    store.setReadOnce();
     expect(eventsOf(() => store.replaceSonics(incomplete([sonic('loft', 'hub')])))).toMatchObject([
       { event: 'device_added', kind: 'sonic', record: { id: 'loft' } },
     ]);
@@ -666,6 +667,7 @@ describe('a selection of properties', () => {
 
   it('keeps a sonic whose hub is replaced', () => {
     furnish(['Home']);
+    store.setReadOnce();
     const events = eventsOf(() => {
       store.replaceSonics(complete([sonic('kitchen', 'new'), sonic('bath', 'hub')]));
       store.replaceSonics(complete([sonic('kitchen', null), sonic('bath', 'hub')]));
