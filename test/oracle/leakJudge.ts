@@ -13,8 +13,6 @@ export interface LeakContext {
   after(delayMs: number, run: () => void): void;
   bounds(): Bounds;
   isRefused(topic: string): boolean;
-  /** Whether another client wrote the last message on this topic. */
-  isForged(topic: string): boolean;
   /** Whether the topic belongs to the judged bridge. */
   isOurs(topic: string): boolean;
   /** The base topic of the judged bridge. */
@@ -135,7 +133,6 @@ export class LeakJudge {
       ? [this.#ownEntity(propertyId, 'binary_sensor_problem'), this.#rawCount('property', propertyId)]
       : [];
     const shown = [entity, raw, ...ofProperty];
-    if (shown.some((each) => each && this.#isForged(each))) return null;
     for (const each of shown) {
       const word = each && this.#wordOf(each);
       // Two bridges read the list at different times. The later message may come from the earlier read.
@@ -178,10 +175,6 @@ export class LeakJudge {
     if (!isOurs(entity.stateTopic)) return null;
     if (!this.#entities.isAvailable(entity) || isRefused(entity.stateTopic)) return null;
     return entity.state;
-  }
-
-  #isForged({ stateTopic, availabilityTopics }: DiscoveredEntity): boolean {
-    return [stateTopic, ...availabilityTopics].some((topic) => this.#context.isForged(topic));
   }
 
   #isHealthOk(): boolean {

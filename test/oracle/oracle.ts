@@ -103,8 +103,6 @@ export class Oracle {
     { readonly at: number; readonly lists: number; readonly most: number }
   >();
   readonly #refused = new Map<string, number>();
-  /** Topics of the bridge on which another client wrote the last message. */
-  readonly #forged = new Set<string>();
   #healthRefusedAt = 0;
   readonly #base: string;
   #checkedAt = Number.NEGATIVE_INFINITY;
@@ -137,7 +135,6 @@ export class Oracle {
       isOurs: (topic) => topic.startsWith(`${this.#base}/`),
       isOfOtherAccount: (id) => this.isOfOtherAccount(id),
       isRefused: (topic) => this.#refused.has(topic),
-      isForged: (topic) => this.#forged.has(topic),
       isMisled: (source) => this.isMisled(source),
       areIncidentsUnread: () =>
         time.now - (this.#crawls.last('list_incidents')?.askedAt ?? 0) > this.#bounds.maxAgeMs.incidents,
@@ -274,11 +271,6 @@ export class Oracle {
     this.#health.excuse(until);
   }
 
-  /** Another client wrote on this topic. It is not judged until the bridge writes there again. */
-  forged(topic: string): void {
-    this.#forged.add(topic);
-  }
-
   /** The bridge is about to send a request. It may still fail. */
   asked(request: SeenRequest): void {
     this.#checkHealth();
@@ -322,7 +314,6 @@ export class Oracle {
     handedOver: () => {},
     taken: (topic, payload, retain) => {
       this.#refused.delete(topic);
-      this.#forged.delete(topic);
       this.#checkHealth();
       if (!retain) return;
       if (payload === '') this.#dropDeletedDevice(topic);

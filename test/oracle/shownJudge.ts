@@ -40,8 +40,6 @@ export interface ShownContext {
   isOfOtherAccount(id: string): boolean;
   /** Whether the broker refused the bridge's last message on this topic. */
   isRefused(topic: string): boolean;
-  /** Whether another client wrote the last message on this topic. */
-  isForged(topic: string): boolean;
   /** Whether the bridge has recently received wrong data from this schedule. */
   isMisled(source: Source): boolean;
   /** Whether the list of incidents could not be read for longer than its data may be shown. */
@@ -199,8 +197,7 @@ export class ShownJudge {
   }
 
   #isRefused({ stateTopic, availabilityTopics }: DiscoveredEntity): boolean {
-    const { isRefused, isForged } = this.#context;
-    return [stateTopic, ...availabilityTopics].some((topic) => isRefused(topic) || isForged(topic));
+    return [stateTopic, ...availabilityTopics].some((topic) => this.#context.isRefused(topic));
   }
 
   /**

@@ -422,15 +422,6 @@ describe('shown is true', () => {
     await bench.pass(14 * minuteMs);
     expect(bench.violations.join()).toContain(`signal/${bench.signalId}/availability`);
   });
-
-  it('ignores a message of another client on a topic of the bridge', () => {
-    const bench = new OracleBench();
-    bench.announce();
-    bench.broker.forge(`sonic2mqtt/sonic/${bench.sonicId}`, '{"valve":"closed"}');
-    bench.oracle.forged(`sonic2mqtt/sonic/${bench.sonicId}`);
-    bench.oracle.judgeAll();
-    expect(bench.violations).toEqual([]);
-  });
 });
 
 describe('a leak is heard', () => {

@@ -48,15 +48,34 @@ const valve: CreateOrder = ({ world, random }) => {
 
 const retainedValve: CreateOrder = (input) => ({ ...valve(input), isRetained: true });
 
+/** Payloads that no command understands. */
+const oddPayloads = [
+  ...[' ', 'TOGGLE', '{"action":"open"', '1', 'OPEN;CLOSE', 'OPEN\u0000', '[]', '{}', 'null', '1e999'],
+  ...['ＯＰＥＮ', '"open"', '\u001b[31mOPEN', "{{ 'OPEN' }}", '<b>OPEN</b>', '{"action":["open"]}'],
+  ...['{"action":{"toString":"open"}}', '{"__proto__":{"action":"open"}}'],
+  ...['{"constructor":{"prototype":{"polluted":true}}}', '{"action":"close","action":"open"}'],
+  ...['[['.repeat(20_000), `${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`, 'x'.repeat(70_000)],
+];
+
+/** Names that mean something to a program on the way. */
+const oddNames = [
+  ...['', ' ', '..', '%2e%2e', '__proto__', 'constructor', '$SYS', 'é', '😀', '{{ 1 }}', '\u001b[2J', '*'],
+  ...['bridge', 'null', 'x'.repeat(10_000)],
+];
+
 const malformed: CreateOrder = ({ world, random }) => {
   const id = sonicOf(world, random);
-  const payload =
-    pick(random, [' ', 'TOGGLE', '{"action":"open"', '1', 'OPEN;CLOSE', '\u0000', '[]', '{}']) ?? '';
-  return command(`sonic/${id}/valve/set`, payload, []);
+  const path = pick(random, ['valve/set', 'valve/set', 'incidents/action']) ?? '';
+  return command(`sonic/${id}/${path}`, pick(random, oddPayloads) ?? '', []);
 };
 
-const unknownDevice: CreateOrder = ({ random }) =>
-  command(`sonic/${between(random, 1, 1e9)}/valve/set`, 'CLOSE', []);
+const unknownDevice: CreateOrder = ({ random }) => {
+  const id = random() < 0.5 ? between(random, 1, 1e9) : pick(random, oddNames);
+  return command(`sonic/${id}/valve/set`, 'CLOSE', []);
+};
+
+const unknownRequest: CreateOrder = ({ random }) =>
+  command(`bridge/request/${pick(random, oddNames)}`, pick(random, oddPayloads) ?? '', []);
 
 const requestedValve: CreateOrder = ({ world, random, count }) => {
   const id = sonicOf(world, random);
@@ -195,7 +214,7 @@ const homeAssistantStarts: CreateOrder = () => ({
 });
 
 const orderKinds: readonly CreateOrder[] = [
-  ...[valve, valve, valve, valve, retainedValve, malformed, unknownDevice, requestedValve],
+  ...[valve, valve, valve, valve, retainedValve, malformed, unknownDevice, unknownRequest, requestedValve],
   ...[rename, setting, setting, paused, paused, incidentAction, resolveAll, pressureTest],
   ...[empty, empty, dismissal, refresh, reading, notPermitted, readOnlyTopic, homeAssistantStarts],
 ];

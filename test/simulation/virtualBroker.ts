@@ -115,12 +115,6 @@ export class VirtualBroker {
     this.#time.after(delayMs, run);
   }
 
-  /** Retains a message without delivering or reporting it. */
-  forge(topic: string, payload: string): void {
-    if (payload === '') this.retained.delete(topic);
-    else this.retained.set(topic, payload);
-  }
-
   take(topic: string, payload: string, retain: boolean): void {
     if (retain && payload === '') this.retained.delete(topic);
     else if (retain) this.retained.set(topic, payload);

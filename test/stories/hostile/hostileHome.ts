@@ -1,7 +1,6 @@
 import type { SimulatedAnswer } from '../../../src/simulator/answers.ts';
 import type { SeenRequest } from '../../simulation/virtualCloud.ts';
 import { Home, type TakenMessage } from '../home.ts';
-import { HostileLink } from './hostileLink.ts';
 
 /** What answers in the place of the cloud. */
 export interface RawAnswer {
@@ -24,9 +23,8 @@ export const homeSecrets = {
 
 const budget = 160;
 
-/** A home whose cloud can lie, and to whose broker anybody can write. */
+/** A home whose cloud can lie. */
 export class HostileHome extends Home {
-  readonly link: HostileLink;
   /** Tokens that the cloud has given. */
   readonly tokens = new Set<string>();
   /** What the bridge has handed to its broker. */
@@ -36,9 +34,8 @@ export class HostileHome extends Home {
   readonly budget = budget;
   twist: Twist = () => null;
 
-  constructor(level: 'trace' | 'info' = 'info') {
+  constructor() {
     const { password, brokerPassword, webhookSecret } = homeSecrets;
-    const link = new HostileLink();
     super({
       begins: '2026-06-15T10:00:00Z',
       cloud: { seed: 7, password, properties: 1, signals: 1, sonics: 2, wifiSonics: 1 },
@@ -46,12 +43,9 @@ export class HostileHome extends Home {
         cloud: { password, max_requests_per_minute: budget },
         mqtt: { username: 'bridge', password: brokerPassword },
         http: { webhook: { secret: webhookSecret } },
-        log: { level },
+        log: { level: 'trace' },
       },
-      tapDial: (dial) => link.tap(dial),
     });
-    this.link = link;
-    link.onDelivery = (...message) => this.oracle.broker.delivered(...message, this.time.now);
     this.world.openIncident({ type: 'long_flow_alert', sonicId: this.sonicId });
     this.onHandedOver = (message) => void this.handedOver.push(message);
     this.onLogged = (line) => void this.log.push(line);
@@ -63,12 +57,6 @@ export class HostileHome extends Home {
       const { body, ...others } = twisted;
       return { ...others, text: body };
     };
-  }
-
-  /** Somebody else has the broker retain this at a topic, which may be the bridge's own. */
-  forge(topic: string, payload: string): void {
-    this.broker.forge(topic, payload);
-    this.oracle.forged(topic);
   }
 
   /** Starts the bridge and lets it show its devices. */
