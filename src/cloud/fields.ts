@@ -66,7 +66,6 @@ export function faultsOf(
     const { name, takes, choices } = field;
     const wrong = given.get(name);
     if (wrong === undefined) return [{ place, name, message: 'is missing' }];
-    if (wrong === '' && takes === 'text') return [{ place, name, message: 'must not be empty' }];
     const hint = choices && typeof wrong === 'string' ? didYouMean(nearest(wrong, choices)) : '';
     return [{ place, name, message: `must be ${takes}${hint}` }];
   });

@@ -135,14 +135,3 @@ it.each([
     }),
   );
 });
-
-describe('an override with a path that no request line can hold', () => {
-  it.each(['GET /ü', 'GET /x\u00a0y', 'GET /x\0', 'GET /\u2028x', 'GET  /x', 'GET //x y'])(
-    '%j is refused',
-    (override) => {
-      expect(() => encodeCall(sampleCall('list_sonics'), { list_sonics: override })).toThrow(
-        /^cloud\.routes\.list_sonics: "GET .* is not METHOD \/path$/s,
-      );
-    },
-  );
-});

@@ -52,11 +52,6 @@ describe('config.yaml of the app', () => {
     expect(app['map']).toEqual([{ type: 'ssl', read_only: true }]);
   });
 
-  it('asks for nothing but e-mail and password: all else has a default or may be left out', () => {
-    const needed = keys.filter((key) => !(key in app.options) && !typeOf(key).endsWith('?'));
-    expect(needed).toEqual(['email', 'password']);
-  });
-
   it('has types that Home Assistant knows, and hides every secret', () => {
     const types = /^(bool|email|url|port|str|password|int\(-?\d+,-?\d+\)|list\([^)]+\))\??$/;
     for (const key of keys) expect(typeOf(key), key).toMatch(types);

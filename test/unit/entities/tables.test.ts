@@ -103,19 +103,6 @@ describe('the shut-off limits', () => {
 
 describe('links', () => {
   it.each([
-    ['connected', true],
-    ['CONNECTED', true],
-    ['disconnected', false],
-    ['a_new_word', null],
-    [null, null],
-  ])('that the cloud calls %s are connected: %s', (link, isOn) => {
-    const sonic = aSonic({ radio_connection: link });
-    const signal = aSignal({ cloud_connection: link });
-    expect(shown('sonic', 'radio_connection', sonicView({ sonic }))).toBe(isOn);
-    expect(shown('signal', 'cloud_connection', signalView({ signal }))).toBe(isOn);
-  });
-
-  it.each([
     ['faulty', 'faulty', true, false],
     ['pressure_test', 'pressure_test', false, true],
     ['Faulty', 'faulty', true, false],
