@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { systemClock } from '../base/clock.ts';
+import { deferred } from '../base/deferred.ts';
 import type { Log } from '../base/log.ts';
 import { readBody } from '../base/readBody.ts';
 import { isLoopback } from '../config/addresses.ts';
@@ -56,10 +57,7 @@ export async function serveSetup(
   const code = String(randomInt(1_000_000)).padStart(6, '0');
   let wrongCodes = 0;
   let isSaved = false;
-  let onSaved = () => {};
-  const saved = new Promise<void>((resolve) => {
-    onSaved = resolve;
-  });
+  const saved = deferred();
   const usualBroker = findUsualBroker();
 
   const answer = async (body: Buffer | null): Promise<{ status: number; body: object }> => {
@@ -129,7 +127,7 @@ export async function serveSetup(
         // Other web sites can send other content types without permission, and could use up the wrong codes.
         const isJson = request.headers['content-type'] === 'application/json';
         const { status, body } = await answer(isJson ? bytes : null);
-        const end = () => isSaved && onSaved();
+        const end = () => isSaved && saved.resolve();
         response.once('close', end);
         sendJson(response, status, body);
         // If the browser has left during the tests, `close` came too early for `end`, so it is called here.
@@ -155,7 +153,7 @@ export async function serveSetup(
   const heartbeat = context.env['HEARTBEAT_SOCKET'];
   // A container that waits for its setup is healthy.
   if (heartbeat) await serveLiveness(heartbeat, () => 'waiting for setup', ending.signal);
-  await Promise.race([saved, aborted(context.signal)]);
+  await Promise.race([saved.promise, aborted(context.signal)]);
   ending.abort();
   clearInterval(running);
   await server.stop();

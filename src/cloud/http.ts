@@ -1,6 +1,7 @@
 import { brotliDecompressSync, unzipSync } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../base/clock.ts';
+import { deferred } from '../base/deferred.ts';
 import { describeDuration } from '../base/duration.ts';
 import { errorCode } from '../base/systemErrors.ts';
 import { version } from '../base/version.ts';
@@ -170,10 +171,7 @@ function receive({ operation, wantsBody }: HttpRequest, clock: Clock, gate: () =
   let size = 0;
   let controller: Dispatcher.DispatchController | null = null;
   let cancelGlance = () => {};
-  let end = () => {};
-  const ended = new Promise<void>((resolve) => {
-    end = resolve;
-  });
+  const { promise: ended, resolve: end } = deferred();
   const fail = (error: unknown) => {
     answer.error ??= error;
     cancelGlance();

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Random } from '../base/backoff.ts';
 import { sleep } from '../base/clock.ts';
+import { deferred } from '../base/deferred.ts';
 import type { Schedule } from '../base/schedule.ts';
 import { CloudError, isPermanent } from '../cloud/errors.ts';
 import { isSignalReachable } from '../model/devices.ts';
@@ -79,21 +80,12 @@ export class Poller extends EventEmitter<PollerEvents> {
   #cancelProgress: () => void = () => {};
   #cancelSecondReading: () => void = () => {};
   #propertiesRead: Promise<void> = Promise.resolve();
-  #onReached: () => void = () => {};
   /** Resolves when the first list could be read, or when the poller is stopped. */
-  readonly #reached = new Promise<void>((resolve) => {
-    this.#onReached = resolve;
-  });
-  #onFirstLocated: () => void = () => {};
+  readonly #reached = deferred();
   /** Resolves when the signals of one property were read. */
-  readonly #firstLocated = new Promise<void>((resolve) => {
-    this.#onFirstLocated = resolve;
-  });
-  #onLocated: () => void = () => {};
+  readonly #firstLocated = deferred();
   /** Resolves when the signals of all properties were read once. */
-  readonly #located = new Promise<void>((resolve) => {
-    this.#onLocated = resolve;
-  });
+  readonly #located = deferred();
   readonly #polls: Readonly<
     Record<PollName, (run: PollRun, isRetry: boolean) => Promise<PollFailure | null>>
   > = {
@@ -156,9 +148,9 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#markStaleLater();
     this.#logProgress(null);
     this.#propertiesRead = start('properties');
-    const firstLocated = Promise.race([this.#firstLocated, this.#propertiesRead]);
+    const firstLocated = Promise.race([this.#firstLocated.promise, this.#propertiesRead]);
     await Promise.all([firstLocated, ...(['signals', 'sonics', 'incidents'] as const).map(start)]);
-    await this.#reached;
+    await this.#reached.promise;
     // A list that failed while the cloud was unreachable is read once more before anything is shown without it.
     const isMissing = (poll: PollName) => {
       const { lastSuccessAt, failure } = this.statuses.records[poll];
@@ -167,7 +159,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     await Promise.all(listPolls.filter(isMissing).map((poll) => this.runNow(poll)));
     if (stopping.aborted) return;
     this.emit('firstRead');
-    await Promise.race([this.#located, this.#propertiesRead]);
+    await Promise.race([this.#located.promise, this.#propertiesRead]);
     if (stopping.aborted) return;
     store.setReadOnce();
     this.#areListsRead = true;
@@ -233,7 +225,7 @@ export class Poller extends EventEmitter<PollerEvents> {
 
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('sonic2mqtt is stopping'));
-    this.#onReached();
+    this.#reached.resolve();
     this.#parts.days.stop();
     this.#cancelAging();
     this.#cancelProgress();
@@ -267,7 +259,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     if (failure?.isInconsistent) log.debug(`Reading ${poll} again soon: ${failure.message}`);
     // After a sleep of the machine, old records become stale before the cloud's data counts as fresh again.
     this.#markStale(startedAt);
-    if (isAnswered(failure) && !pollTable[poll].isBySonic) this.#onReached();
+    if (isAnswered(failure) && !pollTable[poll].isBySonic) this.#reached.resolve();
     if (this.#areListsRead && statuses.records[poll].failure === null) {
       // The cloud is back. What failed because it was unreachable does not wait for its next attempt.
       const isAway = (each: PollName) => statuses.records[each].failure?.kind === 'unavailable';
@@ -344,14 +336,14 @@ export class Poller extends EventEmitter<PollerEvents> {
     // The work for each property has two halves: its signals and its settings.
     const onHalf = (half: 0 | 1) => (read: number, total: number) => {
       this.statuses.recordProgress('properties', Math.floor((half * total + read) / 2), total);
-      this.#onFirstLocated();
+      this.#firstLocated.resolve();
     };
     const owned = await this.#lists.ownedSignals(run, onHalf(0));
     // At the start, the other lists were read just now.
     if (owned.hasChanged && this.#areListsRead) {
       for (const poll of ['signals', 'sonics'] as const) void this.runNow(poll);
     }
-    this.#onLocated();
+    this.#located.resolve();
     const settings = await this.#details.propertySettings(run, onHalf(1));
     // The time zones may have changed.
     this.refreshDays();
