@@ -12,7 +12,7 @@ export interface Clock {
   now(): number;
   /** Ms of a clock that is never set and goes on while the machine sleeps. Only differences have a meaning. */
   monotonic(): number;
-  /** Calls `callback` once after this many ms. The returned function cancels it. */
+  /** Calls `callback` once after this many ms, and never sooner. The returned function cancels it. */
   after(delayMs: number, callback: () => void): () => void;
 }
 
@@ -51,7 +51,7 @@ export function countingSleep(
   };
 }
 
-// A longer delay would overflow the runtime's 32-bit timer, and the timer would fire at once.
+/** A longer delay would overflow the runtime's 32-bit timer, and the timer would fire at once. */
 const longestTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -62,7 +62,20 @@ export const systemClock: Clock = {
     () => Date.now(),
   ),
   after(delayMs, callback) {
-    const timer = setTimeout(callback, Math.min(delayMs, longestTimerMs));
+    const dueAt = performance.now() + delayMs;
+    let timer: NodeJS.Timeout;
+    // The timer of the runtime counts whole ms only, so it may fire too soon.
+    const start = (leftMs: number) => {
+      timer = setTimeout(
+        () => {
+          const restMs = dueAt - performance.now();
+          if (restMs > 0) start(restMs);
+          else callback();
+        },
+        Math.min(Math.ceil(leftMs), longestTimerMs),
+      );
+    };
+    start(delayMs);
     return () => clearTimeout(timer);
   },
 };

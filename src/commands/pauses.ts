@@ -234,6 +234,7 @@ export class Pauses {
     // A request without an answer may still take effect until its time is over.
     if (event === 'unanswered') each.settledAt = clock.monotonic() + requestTimeoutMs;
     if (each.phase === 'resuming' && before !== 'resuming') {
+      each.reason = null;
       each.pause = { ...each.pause, until: Math.min(each.pause.until, clock.now()), isOver: true };
       state.kept.pauses.set(id, each.pause);
       void this.#turnOn(id, each);
@@ -329,7 +330,11 @@ export class Pauses {
       const onAnswer = answers.note;
       if (each.turnedOn !== 'accepted')
         await updates.send(null, settingCall(id, true), { timeoutMs, onAnswer });
-      await sleep(clock, Math.max(0, this.#provesFrom(each) - clock.monotonic()), stopping);
+      const unprovenMs = this.#provesFrom(each) - clock.monotonic();
+      if (unprovenMs > 0) {
+        this.#apply(id, 'turned_on');
+        await sleep(clock, unprovenMs, stopping);
+      }
       if (each.phase !== 'none') await this.#read(id, timeoutMs);
       if (each.phase !== 'none')
         throw new Error('the cloud accepted the change, but still reports it as off');

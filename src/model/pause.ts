@@ -38,13 +38,17 @@ export const noPause: ShownPause = { until: null, state: 'none', reason: null };
  */
 export type PausePhase = 'none' | 'pausing' | 'paused' | 'resuming' | 'failed';
 
-/** The events of a pause. `rejected`: the cloud has certainly not acted. `unanswered`: it may have acted. */
+/**
+ * The events of a pause. `rejected`: the cloud has certainly not acted. `unanswered`: it may have acted. `turned_on`: the
+ * cloud has accepted to turn the shut-off on, but no reading can prove it for a while.
+ */
 export type PauseEvent =
   | 'accepted'
   | 'rejected'
   | 'unanswered'
   | 'ended'
   | 'due'
+  | 'turned_on'
   | 'seen_on'
   | 'not_confirmed';
 
@@ -59,7 +63,7 @@ const following: Readonly<Record<PausePhase, Partial<Record<PauseEvent, PausePha
   pausing: { accepted: 'paused', rejected: 'none', unanswered: 'resuming' },
   paused: { ended: 'resuming', due: 'resuming', seen_on: 'resuming' },
   resuming: { seen_on: 'none', not_confirmed: 'failed' },
-  failed: { seen_on: 'none' },
+  failed: { seen_on: 'none', turned_on: 'resuming' },
 };
 
 /** The phase after an event; the same one if the event changes nothing. */

@@ -545,6 +545,23 @@ describe('a cloud that does not turn it on again', () => {
     expect(pause()).toEqual(none);
   });
 
+  it('is not called off any more while it only waits for the proof', async () => {
+    const { home, command, isOn, untilState } = await pausedHome();
+    await command('60');
+    await home.pass(59 * minuteMs);
+    home.strike = () => 'refused';
+    await untilState('failed', 2 * minuteMs);
+    // What the killed run has sent may still arrive, so no reading proves anything for three minutes.
+    home.bridge.kill();
+    await home.start();
+    home.strike = () => null;
+    await home.until(() => isOn() === true, 'the shut-off to be on', 2 * minuteMs);
+    await home.pass(30 * secondMs);
+    expect(home.json(`property/${home.propertyId}/pause`)).toMatchObject({ state: 'resuming', reason: null });
+    expect(home.json('bridge/health').status).toBe('ok');
+    await untilState('none', 3 * minuteMs);
+  });
+
   it('although it accepts is not believed before it shows that', async () => {
     const { home, command, pause, isOn, untilState } = await pausedHome();
     await command('60');

@@ -13,7 +13,16 @@ import {
 const minuteMs = 60_000;
 const phases: readonly PausePhase[] = ['none', 'pausing', 'paused', 'resuming', 'failed'];
 const events: readonly PauseEvent[] = [
-  ...(['accepted', 'rejected', 'unanswered', 'ended', 'due', 'seen_on', 'not_confirmed'] as const),
+  ...([
+    'accepted',
+    'rejected',
+    'unanswered',
+    'ended',
+    'due',
+    'turned_on',
+    'seen_on',
+    'not_confirmed',
+  ] as const),
 ];
 
 describe('a pause', () => {
@@ -27,6 +36,7 @@ describe('a pause', () => {
     ['resuming', 'seen_on', 'none'],
     ['resuming', 'not_confirmed', 'failed'],
     ['failed', 'seen_on', 'none'],
+    ['failed', 'turned_on', 'resuming'],
   ])('that is %s is, by %s, %s', (phase, event, next) => {
     expect(nextPhase(phase, event)).toBe(next);
   });
