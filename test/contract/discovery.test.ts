@@ -4,9 +4,11 @@ import { operationRow } from '../../src/cloud/operations.ts';
 import { type FieldOperation, requiredOperation } from '../../src/entities/row.ts';
 import { entityTable } from '../../src/entities/tables.ts';
 import { commandFilters } from '../../src/homeassistant/command.ts';
-import type { Component, Discovery } from '../../src/homeassistant/discovery.ts';
+import type { Discovery } from '../../src/homeassistant/discovery.ts';
 import { planDevice } from '../../src/homeassistant/plan.ts';
 import { type DeviceView, deviceKinds } from '../../src/model/devices.ts';
+import { availabilityTopics } from '../oracle/discoveredEntities.ts';
+import { matches } from '../simulation/virtualBroker.ts';
 import { componentsIn, discoveryOf } from '../support/discoveries.ts';
 import { discoveryViolations } from '../support/discoveryViolations.ts';
 import { attributesShown, attributeViolations, stateViolations } from '../support/stateViolations.ts';
@@ -42,20 +44,6 @@ function planned(view: DeviceView, { offers }: Pick<Situation, 'offers'>) {
     discovery: JSON.parse(discovery.write()) as Discovery,
     retained,
   };
-}
-
-/** Whether an MQTT filter without `#` takes the topic. */
-function isTaken(filter: string, topic: string): boolean {
-  const [levels, parts] = [filter.split('/'), topic.split('/')];
-  return (
-    levels.length === parts.length && levels.every((level, index) => level === '+' || level === parts[index])
-  );
-}
-
-/** The topics that decide whether an entity is available. */
-function availabilityTopics(component: Component): string[] {
-  const list = component['availability'] as { topic: string }[];
-  return list.map(({ topic }) => topic);
 }
 
 it('a device in whatever situation is announced by the rules, and its documents hold what is read', () => {
@@ -127,7 +115,7 @@ describe('all discovery messages together', () => {
 
   it('name for each command a topic that is subscribed to, and no two filters take one topic', () => {
     const filters = commandFilters(topics);
-    const matching = (topic: string) => filters.filter((filter) => isTaken(filter, topic));
+    const matching = (topic: string) => filters.filter((filter) => matches(filter, topic));
     for (const { component } of components) {
       const topic = component['command_topic'];
       if (topic !== undefined)
@@ -136,7 +124,7 @@ describe('all discovery messages together', () => {
     const examples = filters.map((filter) => filter.replaceAll('+', 'x'));
     for (const topic of examples) expect([topic, matching(topic).length]).toEqual([topic, 1]);
     for (const topic of examples) {
-      expect([topic, topics.stateFilters.filter((filter) => isTaken(filter, topic))]).toEqual([topic, []]);
+      expect([topic, topics.stateFilters.filter((filter) => matches(filter, topic))]).toEqual([topic, []]);
     }
   });
 
@@ -144,7 +132,7 @@ describe('all discovery messages together', () => {
     for (const view of wholeHouse) {
       if (view.kind === 'bridge') continue;
       for (const { topic } of planDevice(view, context).messages) {
-        expect([topic, topics.stateFilters.filter((filter) => isTaken(filter, topic)).length]).toEqual([
+        expect([topic, topics.stateFilters.filter((filter) => matches(filter, topic)).length]).toEqual([
           topic,
           1,
         ]);

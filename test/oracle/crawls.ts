@@ -2,16 +2,6 @@ import type { SimulatedAnswer } from '../../src/simulator/answers.ts';
 import type { SeenRequest } from '../simulation/virtualCloud.ts';
 import { parsed } from './discoveredEntities.ts';
 
-/** A list of which the bridge has received every page. */
-export interface Crawl {
-  /**
-   * When the cloud was asked for the first page, and when the bridge received the last one, in ms of the
-   * simulation.
-   */
-  readonly askedAt: number;
-  readonly receivedAt: number;
-}
-
 interface PartialCrawl {
   readonly askedAt: number;
   readonly pages: number;
@@ -23,7 +13,7 @@ interface PartialCrawl {
 export class Crawls {
   readonly #partial = new Map<string, PartialCrawl>();
   readonly #askedAt = new Map<number, number>();
-  readonly #complete = new Map<string, Crawl>();
+  readonly #complete = new Map<string, number>();
 
   /** The cloud has just processed a request. */
   processed({ number }: SeenRequest, now: number): void {
@@ -31,15 +21,14 @@ export class Crawls {
   }
 
   /**
-   * The bridge received an answer. `isTrue` says whether it is unaltered. Returns the list that this answer
-   * completes.
+   * The bridge received an answer. `isTrue` says whether it is unaltered. If it completes a list, returns when
+   * the cloud was asked for the first page, in ms of the simulation.
    */
   answered(
     { operation, target, number }: SeenRequest,
     answer: SimulatedAnswer,
     isTrue: boolean,
-    now: number,
-  ): Crawl | null {
+  ): number | null {
     const askedAt = this.#askedAt.get(number);
     this.#askedAt.delete(number);
     if (operation === null || askedAt === undefined || !isTrue || answer.status !== 200) return null;
@@ -53,14 +42,13 @@ export class Crawls {
     partial.receivedPages.add(page);
     if (partial.receivedPages.size < Math.max(1, partial.pages)) return null;
     this.#partial.delete(operation);
-    const crawl = { askedAt: partial.askedAt, receivedAt: now };
-    this.#complete.set(operation, crawl);
-    return crawl;
+    this.#complete.set(operation, partial.askedAt);
+    return partial.askedAt;
   }
 
-  /** The last complete read of a list. Undefined before the first. */
-  last(operation: string): Crawl | undefined {
-    return this.#complete.get(operation);
+  /** When the last list that was read whole was asked for. 0 before the first. */
+  lastAskedAt(operation: string): number {
+    return this.#complete.get(operation) ?? 0;
   }
 
   /** A new run of the bridge begins. It has read nothing yet. */

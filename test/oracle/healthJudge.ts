@@ -143,7 +143,7 @@ export class HealthJudge {
     const { now, bounds, refused, showsRetained } = this.#context;
     const { maxAgeMs } = bounds();
     for (const [list, source] of Object.entries(vitalLists)) {
-      const age = now() - Math.max(since, this.#crawls.last(list)?.askedAt ?? 0);
+      const age = now() - Math.max(since, this.#crawls.lastAskedAt(list));
       if (age > maxAgeMs[source]) return `${list} was not read whole for ${Math.round(age / 1_000)} s`;
     }
     for (const [topic, at] of refused())

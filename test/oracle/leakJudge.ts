@@ -1,6 +1,5 @@
 import { type Incident, incidentTypes } from '../../src/model/records.ts';
 import type { Bounds } from './bounds.ts';
-import type { Crawl } from './crawls.ts';
 import { type DiscoveredEntities, type DiscoveredEntity, parsed } from './discoveredEntities.ts';
 import type { Moment, WorldHistory, WorldView } from './worldHistory.ts';
 
@@ -63,8 +62,8 @@ export class LeakJudge {
     this.#context = context;
   }
 
-  /** The bridge received a complete list of incidents. */
-  listRead({ askedAt }: Crawl): void {
+  /** The bridge received a complete list of incidents, which it had asked for then. */
+  listRead(askedAt: number): void {
     const { after, atEpoch } = this.#context;
     after(publishedMs, () => this.#judge(atEpoch(askedAt)));
   }

@@ -137,7 +137,7 @@ export class Oracle {
       isRefused: (topic) => this.#refused.has(topic),
       isMisled: (source) => this.isMisled(source),
       areIncidentsUnread: () =>
-        time.now - (this.#crawls.last('list_incidents')?.askedAt ?? 0) > this.#bounds.maxAgeMs.incidents,
+        time.now - this.#crawls.lastAskedAt('list_incidents') > this.#bounds.maxAgeMs.incidents,
       incidentsInDoubt: () =>
         [...this.#incidentsInDoubt].flatMap(([id, { at, lists, most }]) =>
           time.now - at < slackMs || lists < most ? [id] : [],
@@ -375,15 +375,14 @@ export class Oracle {
     const isFalse = !isTrue && answer.status === 200 && answer.isHonest !== true;
     for (const [pattern, sources] of sourcesOf)
       if (isFalse && pattern.test(operation ?? '')) this.misled(...sources);
-    const crawl = this.#crawls.answered(
+    const listAskedAt = this.#crawls.answered(
       request,
       { ...answer, text },
       isTrue || answer.isWhole === true,
-      time.now,
     );
-    if (crawl && operation === 'list_incidents') {
+    if (listAskedAt !== null && operation === 'list_incidents') {
       // A list with an old page from a cache tells nothing of newer incidents.
-      if ((this.#misledAt.get('incidents') ?? -1) < crawl.askedAt) this.#leak.listRead(crawl);
+      if ((this.#misledAt.get('incidents') ?? -1) < listAskedAt) this.#leak.listRead(listAskedAt);
       for (const [id, asked] of this.#incidentsInDoubt)
         this.#incidentsInDoubt.set(id, { ...asked, lists: asked.lists + 1 });
       // The bridge reads these as soon as its other requests leave room for them.

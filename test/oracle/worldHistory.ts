@@ -26,7 +26,7 @@ export interface WorldView {
   readonly incidents: ReadonlyMap<string, Incident>;
   readonly leakProtection: ReadonlyMap<string, boolean>;
   readonly push: ReadonlyMap<string, boolean>;
-  valve(id: string): { readonly settled: 'open' | 'closed'; readonly testing: boolean } | undefined;
+  valve(id: string): { readonly settled: 'open' | 'closed' } | undefined;
   telemetry(id: string): Telemetry | undefined;
   pressureTestsOf(id: string): readonly { readonly started_at: string }[];
   propertyOf(id: string | null): string | undefined;
@@ -36,7 +36,7 @@ export interface WorldView {
 
 interface Thing {
   readonly record: Sonic;
-  readonly valve: { readonly settled: 'open' | 'closed'; readonly testing: boolean };
+  readonly valve: { readonly settled: 'open' | 'closed' };
   readonly telemetry: Telemetry | undefined;
   readonly pressureTests: ReturnType<World['pressureTestsOf']>;
   readonly propertyId: string | undefined;
@@ -70,11 +70,10 @@ export class Moment implements WorldView {
     for (const id of world.thingIds) {
       const [record, valve] = [world.things.get(id), world.valve(id)];
       if (!record || !valve) continue;
-      const { settled, testing } = valve;
       const propertyId = world.propertyOf(id);
       this.thingsById.set(id, {
         record,
-        valve: { settled, testing },
+        valve: { settled: valve.settled },
         telemetry: world.telemetry(id),
         pressureTests: world.pressureTestsOf(id).slice(-1),
         propertyId,

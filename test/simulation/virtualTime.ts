@@ -47,23 +47,6 @@ export class VirtualTime {
     this.#now = end;
   }
 
-  /** Lets time pass until the promise settles. Returns false if it does not within that time. */
-  async runWhile(work: Promise<unknown>, longestMs: number): Promise<boolean> {
-    let isDone = false;
-    const done = () => {
-      isDone = true;
-    };
-    work.then(done, done);
-    const end = this.#now + longestMs;
-    await this.#rest();
-    while (!isDone) {
-      const next = this.#entries[0];
-      if (!next || next.time > end) return false;
-      await this.runUntil(next.time);
-    }
-    return true;
-  }
-
   /**
    * Resolves once every promise that can settle has settled. In a simulation everything waits for virtual
    * time only.

@@ -232,13 +232,6 @@ export class TestBridge {
     return JSON.parse(answer.text);
   }
 
-  /** All answers to an operation, oldest first. */
-  answers(operation: string): Answer[] {
-    return this.mqtt.messages
-      .filter(({ topic }) => topic === `sonic2mqtt/bridge/response/${operation}`)
-      .map(({ text }) => JSON.parse(text));
-  }
-
   /** The requests for an operation that reached the cloud. */
   sent(operation: OperationName): LoggedRequest[] {
     return this.cloud.requests.entries.filter((entry) => entry.operation === operation);

@@ -1,3 +1,5 @@
+import { type AddressInfo, createServer } from 'node:net';
+import { Aedes, type AedesOptions, type Subscription } from 'aedes';
 import { connect } from 'mqtt';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { BrokerOptions, Connect } from '../../src/broker/clientOptions.ts';
@@ -124,6 +126,23 @@ export async function startEmbedded(): Promise<{ url: string; port: number; brok
   const port = await broker.start();
   atTestEnd(() => broker.stop());
   return { url: `mqtt://127.0.0.1:${port}`, port, broker };
+}
+
+/** Starts a broker with these rules. It ends with the test. */
+export async function startAedes(options: AedesOptions): Promise<string> {
+  const broker = await Aedes.createBroker(options);
+  const server = createServer(broker.handle);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  atTestEnd(() => new Promise<void>((resolve) => broker.close(() => server.close(() => resolve()))));
+  return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Starts a broker that refuses these subscriptions. It ends with the test. */
+export function startRefusing(isRefused: (subscription: Subscription) => boolean): Promise<string> {
+  return startAedes({
+    authorizeSubscribe: (_client, subscription, done) =>
+      done(null, isRefused(subscription) ? null : subscription),
+  });
 }
 
 const isInstalled = mosquittoAvailable();

@@ -19,8 +19,6 @@ interface CloudAnswer {
 export interface CloudRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** The connection to the bridge. */
-  readonly socket: Socket;
   /** Forwards the request to the cloud. */
   forward(): Promise<CloudAnswer>;
 }
@@ -75,7 +73,6 @@ export async function startFaultyCloud(certificate: Certificate | null = null): 
     const exchange = {
       request: incoming,
       response,
-      socket: incoming.socket,
       forward: () => forwardToCloud(incoming),
     };
     const { answer } = fault;

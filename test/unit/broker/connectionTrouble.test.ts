@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, connect as dial } from 'node:net';
-import { Aedes } from 'aedes';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { NotConnectedError } from '../../../src/broker/notConnectedError.ts';
-import { connected, openConnection, startEmbedded } from '../../support/brokers.ts';
+import { connected, openConnection, startEmbedded, startRefusing } from '../../support/brokers.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
 import { watchTopics } from '../../support/mqttWatcher.ts';
@@ -207,23 +206,11 @@ describe('a connection', () => {
     expect(events).toEqual(['failed: cannot read the file mqtt.password_file', 'connected']);
   });
 
-  /** Refuses what `isForbidden` says. */
-  async function startForbidding(isForbidden: (filter: string) => boolean): Promise<string> {
-    const broker = await Aedes.createBroker({
-      authorizeSubscribe: (_client, subscription, done) =>
-        done(null, isForbidden(subscription.topic) ? null : subscription),
-    });
-    const server = createServer(broker.handle);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => new Promise<void>((resolve) => broker.close(() => server.close(() => resolve()))));
-    return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  }
-
   it.each(['secret', 'status'])(
     'goes without %s if that is refused, says so, and has it once it is allowed',
     async (forbidden) => {
       let isForbidden = true;
-      const url = await startForbidding((filter) => isForbidden && filter === forbidden);
+      const url = await startRefusing(({ topic }) => isForbidden && topic === forbidden);
       const clock = new FakeClock();
       const options = {
         protocolVersion: 4,

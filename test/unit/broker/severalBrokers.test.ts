@@ -1,7 +1,11 @@
-import { createServer } from 'node:net';
-import { Aedes } from 'aedes';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { brokerKinds, connected, openConnection, startEmbedded } from '../../support/brokers.ts';
+import { describe, expect, it } from 'vitest';
+import {
+  brokerKinds,
+  connected,
+  openConnection,
+  startEmbedded,
+  startRefusing,
+} from '../../support/brokers.ts';
 import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
 import { watchTopics } from '../../support/mqttWatcher.ts';
 import { freePort } from '../../support/ports.ts';
@@ -14,19 +18,6 @@ const refused = 'connection refused. Check the broker and its port';
 
 /** An address at which nobody is. */
 const nowhere = async () => `mqtt://127.0.0.1:${await freePort()}`;
-
-/** A broker that refuses the subscriptions to these topics that are of these levels of service. */
-async function startRefusing(topics: readonly string[], qos: readonly number[] = [0, 1]): Promise<string> {
-  const broker = await Aedes.createBroker({
-    authorizeSubscribe: (_client, subscription, done) =>
-      done(null, topics.includes(subscription.topic) && qos.includes(subscription.qos) ? null : subscription),
-  });
-  const server = createServer(broker.handle);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => new Promise<void>((resolve) => broker.close(() => server.close(() => resolve()))));
-  const address = server.address();
-  return `mqtt://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
-}
 
 /** An embedded broker behind a way that can be cut. */
 async function startWay() {
@@ -131,7 +122,7 @@ describe('a connection with several addresses', () => {
   );
 
   it('goes on where a node takes no subscriptions, as one without a quorum', async () => {
-    const refusing = await startRefusing(['set', 'other']);
+    const refusing = await startRefusing(() => true);
     const { url } = await startEmbedded();
     const options = { protocolVersion: 4, subscriptions: ['set', 'other'] } as const;
     const opened = await connected([refusing, url], options);
@@ -146,7 +137,7 @@ describe('a connection with several addresses', () => {
   });
 
   it('takes a node that takes no subscriptions that are acknowledged, as while another is missing', async () => {
-    const url = await startRefusing(['set'], [1]);
+    const url = await startRefusing(({ qos }) => qos === 1);
     const opened = await connected(url, { protocolVersion: 4, subscriptions: ['set'] });
     expect(opened.events).toEqual(['connected']);
     const somebody = await watchTopics(url, 'none');
@@ -190,7 +181,7 @@ describe.each(brokerKinds)('on $name, a connection', ({ isInstalled, protocolVer
 it.each([[['state']], [['info']], [['state', 'info']]])(
   'a connection that may not read its own %j goes without',
   async (refused) => {
-    const refusing = await startRefusing(refused);
+    const refusing = await startRefusing(({ topic }) => refused.includes(topic));
     const will = { topic: 'state', payload: 'offline' };
     const options = { protocolVersion: 4, will, overheard: ['info'], subscriptions: ['set'] } as const;
     const opened = await connected(refusing, options);

@@ -1,11 +1,10 @@
 import { writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { Aedes, type AedesOptions } from 'aedes';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { brokerChecks } from '../../../src/cli/brokerChecks.ts';
 import { runChecks } from '../../../src/cli/checks.ts';
 import { readConfiguration } from '../../../src/cli/configuration.ts';
+import { startAedes, startRefusing } from '../../support/brokers.ts';
 import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
 import { watchTopics } from '../../support/mqttWatcher.ts';
 import { temporaryFolder } from '../../support/program.ts';
@@ -32,14 +31,6 @@ async function checked(url: string): Promise<string[]> {
   };
   await runChecks(brokerChecks(configuration, 'check', context.signal), reporter, context.signal);
   return lines.map((line) => line.replaceAll(url, 'URL'));
-}
-
-async function startAedes(options: AedesOptions): Promise<string> {
-  const broker = await Aedes.createBroker(options);
-  const server = createServer(broker.handle);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => new Promise<void>((resolve) => broker.close(() => server.close(() => resolve()))));
-  return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 const connected = 'OK connected to URL';
@@ -71,10 +62,7 @@ describe('check finds that', () => {
   });
 
   it('a broker forbids one subscription', async () => {
-    const url = await startAedes({
-      authorizeSubscribe: (_client, subscription, done) =>
-        done(null, subscription.topic === 'homeassistant/status' ? null : subscription),
-    });
+    const url = await startRefusing(({ topic }) => topic === 'homeassistant/status');
     expect(await checked(url)).toEqual([
       connected,
       expect.stringMatching(/^FAIL the broker rejects a subscription: homeassistant\/status: \w/),
