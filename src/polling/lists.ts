@@ -74,6 +74,8 @@ export class Lists {
           if (read === storedAt) {
             storedAt += Math.ceil(read / 4);
             store.setOwnedSignals(lists);
+            // A list that misses a signal must count once.
+            lists.clear();
           }
           onRead(read, ids.length);
         }

@@ -22,17 +22,24 @@ export const list = (...data: object[]) => ({
 /** A clock that stands still, so that nothing gets too old. */
 export const noon = () => new FakeClock(Date.parse('2026-11-20T12:00:00Z'));
 
+interface PollerBenchOptions {
+  readonly routes?: RouteOverrides;
+  readonly selection?: readonly string[];
+}
+
 /** A bench for the poller: a poller with long schedules, which tests run by hand, on a stub of the cloud. */
-export async function startPoller(
+export async function startPoller(handler: StubHandler, clock?: Clock, options?: PollerBenchOptions) {
+  const bench = await createPoller(handler, clock, options);
+  await bench.poller.start();
+  await bench.poller.startDetails();
+  return bench;
+}
+
+/** The same bench, with a poller that has not started. */
+export async function createPoller(
   handler: StubHandler,
   clock: Clock = systemClock,
-  {
-    routes = {},
-    selection = [],
-  }: {
-    readonly routes?: RouteOverrides;
-    readonly selection?: readonly string[];
-  } = {},
+  { routes = {}, selection = [] }: PollerBenchOptions = {},
 ) {
   const session = { token: 'kept', since: Date.now() };
   const { client, stub } = await startClient(handler, { session, routes });
@@ -57,7 +64,5 @@ export async function startPoller(
     log: logLines('error').log,
   });
   onTestFinished(() => poller.stop());
-  await poller.start();
-  await poller.startDetails();
   return { poller, store, storeEvents, client, stub };
 }

@@ -4,7 +4,7 @@ import type { Poller } from '../../../src/polling/poller.ts';
 import type { StubAnswer } from '../../support/cloudStub.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { passTime } from '../../support/passTime.ts';
-import { list, noon, startPoller } from '../../support/pollerBench.ts';
+import { createPoller, list, noon, startPoller } from '../../support/pollerBench.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
 async function pollIncidents(poller: Poller): Promise<void> {
@@ -213,6 +213,33 @@ describe('what is asked for property by property', () => {
       expect(store.sonicView('kitchen')).toMatchObject({ propertyId: 'home' });
     },
   );
+
+  it('counts a list that misses a hub once, also before all lists were read', async () => {
+    let isHubListed = true;
+    let answerSonics = () => {};
+    const areSonicsAnswered = new Promise<void>((resolve) => {
+      answerSonics = resolve;
+    });
+    const hasRead = (bench: Awaited<ReturnType<typeof createPoller>>, runs: number) =>
+      waitFor(() => bench.poller.statuses.records.properties.counts.success === runs, {
+        what: 'the properties',
+      });
+    const bench = await createPoller(async ({ path }) => {
+      if (path.endsWith('/sonics')) await areSonicsAnswered;
+      return path.endsWith('/home/signals') && !isHubListed ? list() : answerTo(path);
+    });
+    const started = bench.poller.start();
+    await hasRead(bench, 1);
+    isHubListed = false;
+    void bench.poller.runNow('properties');
+    await hasRead(bench, 2);
+    expect(bench.store.propertyOf('signal', 'hub')).toBe('home');
+    void bench.poller.runNow('properties');
+    await hasRead(bench, 3);
+    expect(bench.store.propertyOf('signal', 'hub')).toBeNull();
+    answerSonics();
+    await started;
+  });
 
   it('shows when the days of usage begin, and usage is not read before', async () => {
     const { asked } = await startWithSlow(/properties\/.*\/settings$/);
