@@ -72,6 +72,40 @@ describe('8: the token lives in memory only: each restart is a sign-in, and a se
   });
 });
 
+describe('9: retrying a dead credential locks the account', () => {
+  /** At most three in any minute and six in any hour. */
+  function expectToKeepToTheCap(at: readonly number[]): void {
+    for (const begin of at) {
+      const within = (ms: number) => at.filter((each) => each >= begin && each < begin + ms).length;
+      expect(within(minuteMs)).toBeLessThanOrEqual(3);
+      expect(within(hourMs)).toBeLessThanOrEqual(6);
+    }
+  }
+
+  it('in ten hours there is an attempt an hour, a few more in the first, and it comes back by itself', async () => {
+    const home = await startedHome({ config: { schedules: leisurely } });
+    home.simulator.setPassword(null);
+    const from = home.time.now;
+    await home.pass(10 * hourMs);
+    const at = signIns(home)
+      .slice(1)
+      .map((request) => request.at - from);
+    expectToKeepToTheCap(at);
+    expect(at.length).toBeGreaterThan(8);
+    expect(at.length).toBeLessThanOrEqual(10 + 6);
+    // Nor is anything else asked for in vain.
+    const others = home.requests.filter(
+      (request) => request.at > from + hourMs && request.operation !== 'sign_in',
+    );
+    expect(others).toEqual([]);
+    home.simulator.setPassword('demo');
+    // Else what it has measured would be hours old.
+    home.world.setValve(home.sonicId, 'open');
+    await home.pass(hourMs + minuteMs);
+    expect(home.json('bridge/health').status).toBe('ok');
+  });
+});
+
 describe('23: the account shows settings only, no valve and no message', () => {
   it('a property without a signal is said in the log and in Home Assistant; Wi-Fi sonics are asked for', async () => {
     const home = await startedHome({ cloud: { signals: 0, sonics: 0 } });

@@ -182,3 +182,23 @@ describe('10: a minute times a dozen endpoints burns the quota of a day, and nob
     expect(Math.abs(shown - (perHour.at(-1) ?? 0))).toBeLessThanOrEqual(budget * 2);
   });
 });
+
+describe('19: 5406 identical errors in an evening without internet', () => {
+  it('three hours are a line at the beginning, one an hour, and one with the duration at the end', async () => {
+    const home = await startedHome();
+    const from = home.time.now;
+    home.strike = () => 'refused';
+    await home.pass(3 * hourMs);
+    home.strike = () => null;
+    await home.pass(15 * minuteMs);
+    const lines = home.linesFrom(from);
+    expect(lines.length, lines.join('\n')).toBeLessThanOrEqual(8);
+    expect(lines.filter((text) => /^(error|fatal)/.test(text))).toEqual([]);
+    expect(
+      lines.filter((text) => /offline for \d+ (min|h), \d+ attempts/.test(text)).length,
+    ).toBeLessThanOrEqual(3);
+    expect(lines.filter((text) => /works again after 3 h \(\d+ failed attempts\)/.test(text))).toHaveLength(
+      1,
+    );
+  });
+});

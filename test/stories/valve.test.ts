@@ -79,6 +79,29 @@ describe('1: after a scheduled pressure test the water stays off', () => {
   });
 });
 
+describe("2: the valve is shown closed when the vendor's cloud is lost, and alarms go off", () => {
+  // cloudFaults.test.ts shows that for each kind of outage.
+  it('no value changes, all becomes unavailable', async () => {
+    const home = await startedHome();
+    const isState = (topic: string) => !/\/bridge\/|\/availability$/.test(topic);
+    const known = () =>
+      [...home.broker.retained]
+        .filter(([topic]) => isState(topic))
+        // The summary says that there is no connection.
+        .map(([topic, payload]) => [topic, payload.replace(/"summary":"[^"]*"/, '')])
+        .toSorted();
+    const before = known();
+    home.strike = () => 'truncated';
+    await home.pass(20 * minuteMs);
+    expect(known()).toEqual(before);
+    expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: false });
+    expect(new Set(shownValves(home))).toEqual(new Set(['open']));
+    home.strike = () => null;
+    await home.pass(40 * minuteMs);
+    expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: true });
+  });
+});
+
 describe('3: the valve is moved in the phone app, and Home Assistant never follows', () => {
   it('it follows within the minute of the schedule, each time', async () => {
     const home = new Home();
@@ -95,6 +118,38 @@ describe('3: the valve is moved in the phone app, and Home Assistant never follo
       expect(home.entity(sonicId, 'valve_valve').state, `move ${move} at ${movedAt}`).toBe(target);
     }
     expect(home.valveCommands).toEqual([]);
+  });
+});
+
+describe('11: a retained command is replayed at each restart, and something moves', () => {
+  it.each([5, 4])('with MQTT %i it is refused each time, which is said with the remedy', async (version) => {
+    const home = new Home({ config: { mqtt: { protocol_version: version } } });
+    const { sonicId } = home;
+    const topic = `sonic2mqtt/sonic/${sonicId}/valve/set`;
+    home.broker.retained.set(topic, 'CLOSE');
+    home.broker.retained.set(`sonic2mqtt/sonic/${sonicId}/pressure_test/start`, 'PRESS');
+    await home.start();
+    for (let round = 0; round < 5; round++) {
+      await home.restart();
+      home.broker.cut();
+      await home.pass(minuteMs);
+      home.broker.publish('homeassistant/status', 'online', false);
+      await home.pass(minuteMs);
+    }
+    expect(home.valveCommands).toEqual([]);
+    expect(home.asked('start_pressure_test')).toEqual([]);
+    const outcomes = home.events('command').filter((event) => event['topic'] === topic);
+    expect(outcomes.length).toBeGreaterThan(10);
+    for (const outcome of outcomes) {
+      expect(outcome).toMatchObject({ status: 'refused', reason: expect.stringMatching(/retain/) });
+    }
+    expect(home.lines.map(({ text }) => text).join('\n')).toMatch(/clear/i);
+    // As somebody does who follows it.
+    home.broker.publish(topic, '', true);
+    await home.restart();
+    home.broker.publish(topic, 'CLOSE', false);
+    await home.pass(minuteMs);
+    expect(home.valveCommands).toHaveLength(1);
   });
 });
 
