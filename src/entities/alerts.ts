@@ -27,6 +27,9 @@ const momentary: readonly (string | null)[] = [
 ];
 
 /** Alerts during which water may be running out. Of two equally urgent ones, the one that is first here comes first. */
+/** Longer names are cut: the cloud does not limit them. */
+const maxNameLength = 120;
+
 const waterTypes: readonly (string | null)[] = [
   'water_presence_detected',
   'long_flow_alert',
@@ -48,17 +51,14 @@ function urgencyOf(type: string | null, severity: string | null): Urgency {
 }
 
 /** The alerts of these incidents: the most urgent first, of those the ones about water, then the newest. */
-export function alertsOf(
-  incidents: readonly Incident[],
-  shorten: (text: string | null) => string | null,
-): Alert[] {
+export function alertsOf(incidents: readonly Incident[]): Alert[] {
   return newestFirst(incidents)
     .map((incident): Alert => {
       const at = Date.parse(incident.detected_at ?? '');
       const type = typeOf(incident) ?? incident.type;
       return {
         name: incidentName(incident),
-        type: shorten(type),
+        type: shortenedName(type),
         urgency: urgencyOf(type, incident.severity),
         at: Number.isNaN(at) ? null : at,
         time: momentary.includes(type) ? 'time' : 'since',
@@ -78,4 +78,9 @@ export function byUrgency(one: Alert, other: Alert): number {
 function waterRank({ type }: Alert): number {
   const rank = waterTypes.indexOf(type);
   return rank === -1 ? waterTypes.length : rank;
+}
+
+/** A text of the cloud, cut if it is too long. */
+export function shortenedName(text: string | null): string | null {
+  return text !== null && text.length > maxNameLength ? `${text.slice(0, maxNameLength)}…` : text;
 }

@@ -13,7 +13,7 @@ import { type Incident, type Signal, type Sonic, valveStates } from '../model/re
 import { failureTexts } from '../model/valveCommand.ts';
 import { knownWord } from '../model/words.ts';
 import type { Sentence } from '../texts/texts.ts';
-import { alertsOf } from './alerts.ts';
+import { alertsOf, shortenedName } from './alerts.ts';
 import {
   type DeviceTitle,
   type HeadlineFacts,
@@ -43,9 +43,6 @@ interface Scope extends BridgeFacts {
  * only one reading says that its link is down. That makes nothing unavailable, but nothing is certain until the next one.
  */
 export type Doubt = 'old' | 'unreachable' | 'checked' | 'unsure' | null;
-
-/** Longer names are cut: the cloud does not limit them. */
-const maxNameLength = 120;
 
 /**
  * The sentences of a property's summary. If the account has only one property, the status page shows the same
@@ -78,7 +75,7 @@ export function headlineFacts(scope: Scope, devices: readonly CloudDevice[]): He
     const place = device ? placeOf(device) : (ownPlaces.get(incident.id) ?? null);
     const valve = (device && isSonic(device) && valves.get(device)) || null;
     const position = (device && positions.get(device)) ?? -1;
-    return alertsOf([incident], shortenedName).map((alert) => ({ alert, place, valve, position }));
+    return alertsOf([incident]).map((alert) => ({ alert, place, valve, position }));
   });
   return {
     ...{ cloud, broker, health, isLoading, isWhole },
@@ -181,9 +178,4 @@ export function deviceName(device: CloudDevice): string {
 /** The name of a record, cut if it is too long; empty if it has none. */
 export function displayName(record: { readonly name: string | null }): string {
   return shortenedName(record.name?.trim() ?? null) ?? '';
-}
-
-/** A text of the cloud, cut if it is too long. */
-export function shortenedName(text: string | null): string | null {
-  return text !== null && text.length > maxNameLength ? `${text.slice(0, maxNameLength)}…` : text;
 }

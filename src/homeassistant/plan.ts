@@ -1,5 +1,4 @@
 import { alertsOf } from '../entities/alerts.ts';
-import { shortenedName } from '../entities/headlineFacts.ts';
 import { type EntityRow, hasEntity, type SupportedOperations, type TextRow } from '../entities/row.ts';
 import { entityTable } from '../entities/tables.ts';
 import {
@@ -373,7 +372,7 @@ function statesOf(
 }
 
 function alertsInWords(open: readonly Incident[], wording: Wording): readonly string[] {
-  const alerts = alertsOf(open, shortenedName).slice(0, mostAlertsInWords);
+  const alerts = alertsOf(open).slice(0, mostAlertsInWords);
   return alerts.map((alert) => alertInWords(alert, wording));
 }
 

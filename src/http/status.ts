@@ -1,5 +1,5 @@
 import { version } from '../base/version.ts';
-import { type Alert, alertsOf, byUrgency } from '../entities/alerts.ts';
+import { type Alert, alertsOf, byUrgency, shortenedName } from '../entities/alerts.ts';
 import { headlineOf } from '../entities/headline.ts';
 import {
   type CloudDevice,
@@ -11,7 +11,6 @@ import {
   isPresent,
   isSonic,
   pauseOf,
-  shortenedName,
 } from '../entities/headlineFacts.ts';
 import type { StatusSnapshot } from '../health/snapshots.ts';
 import {
@@ -205,7 +204,7 @@ function rankDevices(snapshot: StatusSnapshot): Ranks {
 }
 
 function rankOf(incidents: readonly Incident[]): Rank {
-  const [worst] = alertsOf(incidents, shortenedName);
+  const [worst] = alertsOf(incidents);
   return worst ? { grade: grades[worst.urgency], worst } : fine;
 }
 
@@ -215,7 +214,7 @@ function compareRanks(one: Rank = fine, other: Rank = fine): number {
 
 /** The open incidents of a device, of a property, or of no known device. */
 function withAlerts(incidents: readonly Incident[]) {
-  return { alerts: alertsOf(incidents, shortenedName).slice(0, maxAlerts), alertsInAll: incidents.length };
+  return { alerts: alertsOf(incidents).slice(0, maxAlerts), alertsInAll: incidents.length };
 }
 
 /** Alerts of no known device and no known property. `isFirst` says that no other alert is more urgent. */

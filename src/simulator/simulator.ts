@@ -12,8 +12,6 @@ import { World } from './world.ts';
 export interface SimulatorOptions {
   /** With 0, the default, the system chooses a free port. */
   readonly port?: number;
-  /** The default is 127.0.0.1. */
-  readonly host?: string;
   /** With the same seed, ids, names and random events are the same, and so are the times of the events. */
   readonly seed?: number;
   /** How many there are. The defaults are 2 properties, 3 signals and 4 sonics, but never fewer than of the kind before. */
@@ -97,7 +95,7 @@ export class Simulator {
 
   /** Listens; rejects if it cannot, for example with EADDRINUSE. */
   async start(): Promise<void> {
-    const { port = 0, host = '127.0.0.1' } = this.#options;
+    const { port = 0 } = this.#options;
     const server = createCloudServer({
       answer: (request) => this.answer(request),
       faults: this.#faults,
@@ -107,7 +105,7 @@ export class Simulator {
     });
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      server.listen(port, host, resolve);
+      server.listen(port, '127.0.0.1', resolve);
     });
     this.#server = server;
   }

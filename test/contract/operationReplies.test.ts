@@ -5,30 +5,12 @@ import { CloudError } from '../../src/cloud/errors.ts';
 import type { HttpResponse } from '../../src/cloud/http.ts';
 import { type Call, type OperationName, operationNames, operationRow } from '../../src/cloud/operations.ts';
 import { checkStatus, type Page, readAnswer } from '../../src/cloud/response.ts';
+import { type Json, junk, written } from '../support/badJson.ts';
 import { benchFor } from '../support/clientBench.ts';
 import { operationSamples, sampleCall } from '../support/operationSamples.ts';
 
-/** Words that stand for what only a text of JSON can hold, or what no generator makes by chance. */
-const texts: readonly (readonly [string, string])[] = [
-  ['"@deep"', `${'['.repeat(10_000)}${']'.repeat(10_000)}`],
-  ['"@deepObjects"', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`],
-  ['"@endless"', '1e999'],
-  ['"@half"', '"\\ud83d and \\udc00"'],
-  ['"@long"', `"${'x'.repeat(20_000)}"`],
-  ['"@proto"', '"__proto__"'],
-];
-const junk = fc.oneof(
-  fc.jsonValue(),
-  fc.constantFrom<unknown>(...texts.map(([word]) => JSON.parse(word))),
-  fc.constantFrom<unknown>(null, -1, 1e308, 2 ** 53, '', '__proto__', 'a/b', '\u0085\u2028', [], {}, [[]]),
-  fc.constantFrom<unknown>({ id: 'x' }, { id: '../x' }, { toString: 1, valueOf: 1 }, { length: -1 }, [
-    null,
-    7,
-    'x',
-  ]),
-);
 const keys = fc.constantFrom(
-  '@proto',
+  '__proto__',
   'constructor',
   'toString',
   'hasOwnProperty',
@@ -84,7 +66,7 @@ function spoiltTexts(name: OperationName): fc.Arbitrary<string> {
   const { reply = { status: 'ok' } } = operationSamples[name];
   return fc.array(fc.tuple(fc.nat(), change), { minLength: 1, maxLength: 4 }).map((changes) => {
     const spoilt = changes.reduce<unknown>((value, [place, how]) => changed(value, place, how), reply);
-    return texts.reduce((text, [word, raw]) => text.replaceAll(word, raw), JSON.stringify(spoilt));
+    return written(spoilt as Json);
   });
 }
 
@@ -186,10 +168,7 @@ describe('an answer, however malformed,', () => {
     const message = fc.oneof(junk, fc.string({ unit: 'binary' }));
     const bodies = fc.oneof(
       nameAndText.map(([, body]) => body),
-      fc.record({ message }, { requiredKeys: [] }).map((body) => JSON.stringify(body)),
-      fc
-        .tuple(fc.constantFrom('message', 'error'), fc.constantFrom(...texts))
-        .map(([key, [, raw]]) => `{"${key}":${raw}}`),
+      fc.record({ message, error: message }, { requiredKeys: [] }).map(written),
     );
     fc.assert(
       fc.property(names, fc.integer({ min: 300, max: 599 }), bodies, (name, status, body) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
+import { oddTexts, written } from '../../support/badJson.ts';
 import { type BadAnswer, badAnswers, endless, withIds } from './badAnswers.ts';
-import { oddTexts, written } from './badJson.ts';
 import type { Twist } from './hostileHome.ts';
 
 /** Which answers are bad, and how: each in turn, to the requests of an operation or to a share of all. */

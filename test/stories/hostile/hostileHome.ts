@@ -1,25 +1,10 @@
 import type { SimulatedAnswer } from '../../../src/simulator/answers.ts';
 import type { SeenRequest } from '../../simulation/virtualCloud.ts';
+import { homeSecrets, type RawAnswer } from '../../support/badJson.ts';
 import { Home, type TakenMessage } from '../home.ts';
-
-/** What answers in the place of the cloud. */
-export interface RawAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Buffer;
-  /** The connection breaks behind the body. */
-  readonly isCut?: boolean;
-}
 
 /** Makes another answer of the one that the cloud would give; null leaves it as it is. */
 export type Twist = (request: SeenRequest, good: RawAnswer) => RawAnswer | null;
-
-/** What nobody may read: each long enough to be no word of the data. */
-export const homeSecrets = {
-  password: 'clöud "pass\\word" 1',
-  brokerPassword: 'brok€r & secret+2',
-  webhookSecret: 'webhook-secret-3',
-} as const;
 
 const budget = 160;
 

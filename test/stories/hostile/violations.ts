@@ -1,7 +1,8 @@
 import type { SeenRequest } from '../../simulation/virtualCloud.ts';
+import { homeSecrets } from '../../support/badJson.ts';
 import { discoveryViolations } from '../../support/discoveryViolations.ts';
 import type { TakenMessage } from '../home.ts';
-import { type HostileHome, homeSecrets } from './hostileHome.ts';
+import type { HostileHome } from './hostileHome.ts';
 
 const id = '[A-Za-z0-9_-]{1,128}';
 const ownTopics = new RegExp(

@@ -2,20 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configSchema } from '../../../src/config/schema.ts';
-import { readSecret, redactedConfig, secretsOf } from '../../../src/config/secrets.ts';
+import { redactedConfig, secretsOf } from '../../../src/config/secrets.ts';
 import { temporaryFolder } from '../../support/program.ts';
 
 const cloud = { base_url: 'https://api.example.com', email: 'me@example.com' };
-
-describe('a secret', () => {
-  it('is undefined when it is not given', () => {
-    expect(readSecret({ password: null, password_file: null }, 'password')).toBeUndefined();
-  });
-
-  it('is what stands in the configuration', () => {
-    expect(readSecret({ password: ' x ', password_file: null }, 'password')).toBe(' x ');
-  });
-});
 
 describe('the configuration as it may be published', () => {
   it('holds no secret, wherever it stood', () => {

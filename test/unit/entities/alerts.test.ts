@@ -3,10 +3,7 @@ import { alertsOf } from '../../../src/entities/alerts.ts';
 import { anIncident } from '../../support/views.ts';
 
 const alerts = (...changes: Readonly<Record<string, unknown>>[]) =>
-  alertsOf(
-    changes.map((each, index) => anIncident({ id: `incident-${index}`, ...each })),
-    (text) => text,
-  );
+  alertsOf(changes.map((each, index) => anIncident({ id: `incident-${index}`, ...each })));
 
 it.each([
   ['water_presence_detected', 'low', 'alarm'],

@@ -1,7 +1,22 @@
 import fc from 'fast-check';
-import { homeSecrets, type RawAnswer } from './hostileHome.ts';
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+/** What answers in the place of the cloud. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Buffer;
+  /** The connection breaks behind the body. */
+  readonly isCut?: boolean;
+}
+
+/** What nobody may read: each long enough to be no word of the data. */
+export const homeSecrets = {
+  password: 'clöud "pass\\word" 1',
+  brokerPassword: 'brok€r & secret+2',
+  webhookSecret: 'webhook-secret-3',
+} as const;
 
 /** What only a text of JSON can hold; the words stand for it until it is written. */
 const markers: Readonly<Record<string, string>> = {
