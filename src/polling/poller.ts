@@ -82,7 +82,7 @@ export class Poller extends EventEmitter<PollerEvents> {
   #propertiesRead: Promise<void> = Promise.resolve();
   /** Resolves when the first list could be read, or when the poller is stopped. */
   readonly #reached = deferred();
-  /** Resolves when the signals of one property were read. */
+  /** Resolves when it is known where the first devices are: the signals of one property were read, or it is the only one. */
   readonly #firstLocated = deferred();
   /** Resolves when the signals of all properties were read once. */
   readonly #located = deferred();
@@ -333,6 +333,7 @@ export class Poller extends EventEmitter<PollerEvents> {
 
   async #pollProperties(run: PollRun): Promise<PollFailure | null> {
     const problem = await this.#lists.properties();
+    if (this.#parts.store.places.onlyProperty !== null) this.#firstLocated.resolve();
     // The work for each property has two halves: its signals and its settings.
     const onHalf = (half: 0 | 1) => (read: number, total: number) => {
       this.statuses.recordProgress('properties', Math.floor((half * total + read) / 2), total);

@@ -214,6 +214,25 @@ describe('what is asked for property by property', () => {
     },
   );
 
+  it('does not hold up the valves of an only property, whose hubs need no list to be placed', async () => {
+    let answer = () => {};
+    const wasFirstRead = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const { poller, store } = await createPoller(async ({ path }) => {
+      if (path.endsWith('/home/signals')) await wasFirstRead;
+      return path.endsWith('/properties') ? list({ id: 'home' }) : answerTo(path);
+    });
+    poller.once('firstRead', () => {
+      expect(store.sonicView('kitchen')).toMatchObject({ propertyId: 'home', incidents: [{ id: 'leak' }] });
+      expect(store.isUnplaced('sonic', 'kitchen')).toBe(false);
+      answer();
+    });
+    await poller.start();
+    // Its list was not given up before.
+    expect(store.signalLists.isFresh('home')).toBe(true);
+  });
+
   it('counts a list that misses a hub once, also before all lists were read', async () => {
     let isHubListed = true;
     let answerSonics = () => {};
