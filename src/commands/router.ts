@@ -112,7 +112,7 @@ export class CommandRouter {
     if (kind === 'incident') {
       const incident = store.incidents.get(id);
       if (incident) this.#dispatch(message, target, parseIncidentCommand(incident, message.payload, control));
-      else if (store.places.isReadOnce && isSafeId(id)) void this.#actOnClosedIncident(message, target);
+      else if (isSafeId(id)) void this.#actOnClosedIncident(message, target);
       else this.#refuse(message.topic, this.#unknownTarget(target));
       return;
     }

@@ -163,6 +163,17 @@ describe('an action', () => {
     expect(home.told('incident_opened')).toEqual([id, id]);
   });
 
+  it('of one that is closed is carried out also while the account is read for the first time', async () => {
+    const home = new CalmHome({ cloud: { properties: 2, signals: 2, sonics: 2 } });
+    const id = home.open('low_temperature', home.first, 'dismiss');
+    home.world.closeIncident(id);
+    home.strike = ({ operation }) => (operation === 'list_property_signals' ? 'hang-before' : null);
+    home.bridge.start();
+    await home.pass(secondMs);
+    expect(await home.ask(`incident/${id}/action`, 'reopen')).toMatchObject({ status: 'ok' });
+    expect(home.json('bridge/health').reason).toMatch(/^Connected, reading the account/);
+  });
+
   it('that only some incidents take is an error that counts them, and what is true is read again', async () => {
     const home = new CalmHome();
     const { world, first, second } = home;
