@@ -35,7 +35,7 @@ import { changedFields, failed, refused, succeeded, type UpdateResult, type Upda
  *    old. A reading that may have been requested before the shut-off was off proves nothing.
  * 5. Ending a pause is a duty of this bridge and needs no permission. `control.settings` does not matter, because it is
  *    for those who send commands, and neither does the filter. The bridge that has the pause on its disk ends
- *    it. A new disk gets the pause from the broker (`publishing/brokerScans.ts`).
+ *    it. A new disk gets the pause from the broker (`publishing/recovery.ts`).
  */
 
 const lookEveryMs = 10_000;
