@@ -205,7 +205,8 @@ export class Session {
         this.#options.log.debug('Renewed the session');
         return;
       } catch (error) {
-        if (!(error instanceof CloudError) || error.status === undefined) throw error;
+        if (!(error instanceof CloudError)) throw error;
+        if (error.status === undefined) throw signInError(error);
         // The token is of no use any more, and must not be sent again if the sign-in fails.
         if (error.status === 401) this.#keep(null);
       }

@@ -208,6 +208,19 @@ describe('a token', () => {
     await expect(client.call(readSonic)).resolves.toMatchObject({ id: 's-1' });
   });
 
+  it('whose renewal is lost keeps no command from being sent again: the cloud answered it 401', async () => {
+    const { client, stub, clock } = await slowly(({ token }) => (token === 'kept' ? { status: 401 } : sonic));
+    stub.sessionHandler = ({ path }) => (path.endsWith('refresh_token') ? { fault: 'cut' } : undefined);
+    const closing = client.call(closeValve).then(
+      () => 'done',
+      (error: unknown) => error,
+    );
+    const isOver = async () => (await Promise.race([closing, passTime(clock, 100, 100)])) !== undefined;
+    await waitFor(isOver, { what: 'the command' });
+    expect(await closing).toBe('done');
+    expect(stub.requests.map(({ token }) => token)).toEqual(['kept', 'token-1']);
+  });
+
   it('that is older than nine days is renewed before a poll, but a command does not wait for it', async () => {
     const clock = new FakeClock();
     const since = clock.now() - 9 * dayMs - 1;
