@@ -134,8 +134,10 @@ export class LeakJudge {
     const shown = [entity, raw, ...ofProperty];
     for (const each of shown) {
       const word = each && this.#wordOf(each);
-      // Two bridges read the list at different times. The later message may come from the earlier read.
-      if ((word === 'OFF' || word === 0) && !this.#context.areSeveral())
+      // A cloud may deny an incident later. Two bridges read the list at different times, so the later message may
+      // come from the earlier read.
+      const mayDeny = this.#context.isMisled('incidents') || this.#context.areSeveral();
+      if ((word === 'OFF' || word === 0) && !mayDeny)
         return { words: `${each?.stateTopic} ${each?.componentId} shows ${word}`, isMissing: false };
     }
     const isPlain = entity !== undefined && this.#wordOf(entity) !== null;

@@ -152,7 +152,11 @@ export class ShownJudge {
       : this.#wasTrue(rule, entity, maxAgeMs);
     if (isTrue === null) return;
     countCheck('what is shown was true');
-    if (isTrue || this.#wasTrueElsewhere(rule, entity) || isMisled(source) || this.#isRefused(entity)) return;
+    if (isTrue || this.#wasTrueElsewhere(rule, entity) || this.#isRefused(entity)) return;
+    // Two lists tell whether a sonic can be reached.
+    const sources: Source[] =
+      rule.kind === 'sonic' && source === 'signals' ? ['signals', 'sonics'] : [source];
+    if (sources.some(isMisled)) return;
     if (this.#isInDoubt(rule, entity)) return;
     // While the list of incidents cannot be read, an alarm stays shown. It must not end only because reading
     // fails.
