@@ -147,18 +147,21 @@ export class Lists {
         store.replaceIncidents({ ...reading, records: [...reading.records, ...found] });
       });
     } catch (error) {
-      if (!isRetry && error instanceof CloudError) await this.#confirmOpen(startedAt);
+      if (!isRetry && error instanceof CloudError) await this.#confirmOpen(startedAt, error.kind);
       throw error;
     }
   }
 
   /** Reads the open incidents one by one, because their list cannot be read. If the first one fails too, the others wait. */
-  async #confirmOpen(startedAt: number): Promise<void> {
+  async #confirmOpen(startedAt: number, listFailure: CloudErrorKind): Promise<void> {
     const { store } = this.#parts;
     const [first, ...others] = store.incidents.missingFrom([]);
     if (!first) return;
     const answer = await this.#readIncident(first.id);
-    const isOutage = answer === 'unavailable' || answer === 'rateLimited' || answer === 'auth';
+    // Where the list is not found either, as behind a gateway that has lost its routes, that tells nothing of an incident.
+    const isNothingFound = answer === 'notFound' && listFailure === 'notFound';
+    const isOutage =
+      isNothingFound || answer === 'unavailable' || answer === 'rateLimited' || answer === 'auth';
     const found = isOutage
       ? []
       : await this.#checkMissing([first, ...others], false, new Map([[first.id, answer]]));

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { ChangeAnswer, RequestFault } from '../simulation/virtualCloud.ts';
 import { Home, minuteMs, secondMs, startedHome } from './home.ts';
 
 const type = 'water_presence_detected';
@@ -62,9 +63,16 @@ describe('an open incident while its list alone cannot be read', () => {
     expect(home.json(`sonic/${home.sonicId}/incidents`).open[type]).toBeNull();
   });
 
-  it('stays shown if it cannot be read either, and the sentence says since when', async () => {
-    const { home, shown, refuse } = await startWithLeak();
-    refuse('list_incidents', 'read_incident');
+  it.each<[string, RequestFault | ChangeAnswer]>([
+    ['with an error', 'error-500'],
+    [
+      'with 404, as a gateway does that has lost its routes',
+      (good) => ({ ...good, status: 404, text: '{"message":"Not Found"}' }),
+    ],
+  ])('stays shown if it is answered %s too, and the sentence says since when', async (_, fault) => {
+    const { home, shown } = await startWithLeak();
+    home.strike = ({ operation }) =>
+      operation === 'list_incidents' || operation === 'read_incident' ? fault : null;
     await home.pass(10 * minuteMs);
     expect([shown(`binary_sensor_incident_${type}`), shown('sensor_open_incidents')]).toEqual(['ON', null]);
     expect(home.entity(home.propertyId, 'sensor_highest_severity').state).toBeNull();
