@@ -32,6 +32,7 @@ interface RecoveryParts {
 export class Recovery {
   readonly #parts: RecoveryParts;
   #hasFound = false;
+  #isRead = false;
 
   constructor(parts: RecoveryParts) {
     this.#parts = parts;
@@ -47,6 +48,7 @@ export class Recovery {
       if (!connection.isConnected) await once(connection, 'connected');
       try {
         await this.#take((found) => readRetained(connection, filters, found, () => !isLost || this.#isFirst));
+        this.#isRead = true;
         return;
       } catch (error) {
         if (!connection.isConnected) losses += 1;
@@ -62,9 +64,10 @@ export class Recovery {
    * once all of them were read.
    */
   async readListed(listed: Promise<void>): Promise<void> {
+    const { topics, state, connection, store, log } = this.#parts;
+    if (this.#isRead && this.#isFirst) state.recovered();
     if (!this.#isLost || this.#isFirst) return;
     await listed;
-    const { topics, connection, store, log } = this.#parts;
     const ids = (kind: 'sonic' | 'incident') => (this.#hasFound ? [] : store.ids(kind));
     const exact = [
       ...store.ids('property').map((id) => topics.below('property', id, 'pause')),
@@ -73,6 +76,7 @@ export class Recovery {
     ];
     try {
       await this.#take((found) => readTopics(connection, exact, found));
+      if (this.#isRead) state.recovered();
     } catch (error) {
       log.debug(`Reading the retained messages of the listed devices: ${errorMessage(error)}`);
     }

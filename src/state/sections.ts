@@ -65,6 +65,8 @@ const pause = z.object({ until: z.number(), leftMs: z.number().nonnegative(), is
 const file = z.looseObject({
   isBehind: z.boolean().catch(true).default(false),
   writtenAt: z.string().nullable().catch(null).default(null),
+  /** Whether earlier data was lost, and is not replaced yet by what the broker has. */
+  isUnrecovered: z.boolean().catch(true).default(false),
   /** Whether no run has lost a pause that may still last. */
   arePausesKnown: z.boolean().catch(false).default(true),
 });
@@ -212,6 +214,7 @@ interface FileRead {
   readonly damaged: readonly SectionName[];
   /** ISO 8601; null if the file does not say it. */
   readonly writtenAt: string | null;
+  readonly isUnrecovered: boolean;
 }
 
 /** Adds the wanted sections of a file to those that are kept, if they are intact. */
@@ -222,21 +225,25 @@ export function readSections(
   clock: Clock = systemClock,
 ): FileRead {
   const { success, data } = file.safeParse(jsonIn(text));
-  if (!success) return { damaged: wanted, writtenAt: null };
-  const { isBehind, writtenAt, arePausesKnown } = data;
+  if (!success) return { damaged: wanted, writtenAt: null, isUnrecovered: false };
+  const { isBehind, writtenAt, isUnrecovered, arePausesKnown } = data;
   const isClockBehind = clock.now() < Date.parse(writtenAt ?? '') - maxClockErrorMs;
   const times = { isBehind, isClockBehind, monotonic: clock.monotonic() };
   const damaged = wanted.filter((name) => !kept[name].read(data[name], times));
   if (wanted.includes('pauses') && !damaged.includes('pauses')) kept.pauses.isKnown = arePausesKnown;
-  return { damaged, writtenAt };
+  return { damaged, writtenAt, isUnrecovered };
 }
 
 /** All sections in the form of the file. `isBehind`: this run may read more water than it writes now. */
-export function storedSections(kept: Kept, isBehind: boolean, clock: Clock) {
-  const times = { isBehind, isClockBehind: false, monotonic: clock.monotonic() };
+export function storedSections(
+  kept: Kept,
+  about: Pick<z.infer<typeof file>, 'isBehind' | 'isUnrecovered'>,
+  clock: Clock,
+) {
+  const times = { isBehind: about.isBehind, isClockBehind: false, monotonic: clock.monotonic() };
   const stored = Object.entries(kept).map(([name, map]) => [name, map.write(times)] as const);
   const writtenAt = new Date(clock.now()).toISOString();
-  return { ...Object.fromEntries(stored), isBehind, writtenAt, arePausesKnown: kept.pauses.isKnown };
+  return { ...Object.fromEntries(stored), ...about, writtenAt, arePausesKnown: kept.pauses.isKnown };
 }
 
 function jsonIn(text: string): unknown {

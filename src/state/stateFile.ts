@@ -63,6 +63,7 @@ export class StateFile extends EventEmitter<StateEvents> {
   #hasWritten = false;
   #isDamaged = false;
   #isNew = false;
+  #isUnrecovered = false;
   #isHanging = false;
   #isClosed = false;
   #unlock: (() => void) | null = null;
@@ -122,9 +123,18 @@ export class StateFile extends EventEmitter<StateEvents> {
     return !this.#hasWritten || this.#isDamaged;
   }
 
-  /** Whether there was no file of an earlier run. It may also have been lost. */
+  /**
+   * Whether there was no file of an earlier run, or one of a run that could not replace a lost file by what the broker has.
+   */
   get isNew(): boolean {
     return this.#isNew;
+  }
+
+  /** What earlier runs have left on the broker was added. Until then, the next run tries it again. */
+  recovered(): void {
+    if (!this.#isUnrecovered) return;
+    this.#isUnrecovered = false;
+    void this.#ask(saveIn.now);
   }
 
   // ---- writing ------------------------------------------------------------------------------------------------
@@ -184,7 +194,8 @@ export class StateFile extends EventEmitter<StateEvents> {
     if (!this.#isRead) this.#isRead = await this.#read();
     else await this.#adoptForeign();
     this.#isDirty = false;
-    const stored = storedSections(this.kept, !this.#isClosed, this.#clock);
+    const about = { isBehind: !this.#isClosed, isUnrecovered: this.#isUnrecovered };
+    const stored = storedSections(this.kept, about, this.#clock);
     const text = textOf(stored);
     this.#ownTexts = [...this.#ownTexts.slice(0, 1), ...this.#ownTexts.slice(1).slice(-1), digestOf(text)];
     await this.#disk.write(this.#file, text);
@@ -291,6 +302,7 @@ export class StateFile extends EventEmitter<StateEvents> {
     const damagedFiles: string[] = [];
     let missing = sectionsOf(this.kept);
     let writtenAt: string | null = null;
+    let isUnrecovered = false;
     let failure: unknown = null;
     for (const file of [this.#file, `${this.#file}.bak`]) {
       const text = await this.#textIn(file).catch((error: unknown) => {
@@ -303,18 +315,21 @@ export class StateFile extends EventEmitter<StateEvents> {
       const read = readSections(this.kept, text, missing, this.#clock);
       missing = read.damaged;
       writtenAt = read.writtenAt;
+      isUnrecovered ||= read.isUnrecovered;
       if (missing.length === 0) break;
       await this.#disk.rename(file, `${file}.unreadable`);
       damagedFiles.push(file);
     }
     if (files.length > 0) this.emit('added');
     if (failure !== null) throw failure;
-    this.#isNew = files.length === 0;
-    if (this.#isNew) for (const map of Object.values(this.kept)) map.isKnown = true;
+    this.#isNew = files.length === 0 || isUnrecovered;
+    if (this.#isNew) this.#isUnrecovered = true;
+    if (files.length === 0) for (const map of Object.values(this.kept)) map.isKnown = true;
     const last = files.at(-1);
     if (last === undefined) return false;
     if (last === this.#file && damagedFiles.length === 0) return true;
     this.#isDamaged = true;
+    this.#isUnrecovered = true;
     const problems = damagedFiles.map((file) => `${file} is damaged. It is kept as ${file}.unreadable.`);
     if (problems.length === 0) problems.push(`${this.#file} is missing.`);
     const consequence =

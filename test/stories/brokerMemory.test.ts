@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { expectWhole, pictureOf } from './brokerPicture.ts';
-import { type Home, minuteMs, secondMs, startedHome } from './home.ts';
+import { type Home, hourMs, minuteMs, secondMs, startedHome } from './home.ts';
 
 async function startHome(): Promise<Home> {
   const home = await startedHome({ cloud: { sonics: 2 } });
@@ -173,6 +173,41 @@ describe('a broker', () => {
     await home.restart();
     await home.pass(5 * minuteMs);
     expectTruth();
+  });
+
+  it.each([
+    ['is away while a run without the state file goes on', 'away'],
+    ['is being read when a run without the state file is killed', 'killed'],
+  ])('has the totals, incidents and pauses for the next run if it %s', async (_, how) => {
+    const home = await startHome();
+    const { broker, sonicId, propertyId, world } = home;
+    world.settings.change(propertyId, { auto_shut_off: true });
+    const usage = `sonic2mqtt/sonic/${sonicId}/usage`;
+    const { total, ...others } = JSON.parse(broker.retained.get(usage) ?? '{}');
+    const told = home.published(`sonic/${sonicId}/incident`).length;
+    expect(told).toBeGreaterThan(0);
+    broker.publish(`sonic2mqtt/property/${propertyId}/pause/set`, '60', false);
+    await home.pass(minuteMs);
+    expect(home.json(`property/${propertyId}/pause`).state).toBe('paused');
+    await home.stop();
+    home.disk.files.clear();
+    broker.publish(usage, JSON.stringify({ ...others, total: total + 5_000_000 }), true);
+    if (how === 'away') broker.fault = 'away';
+    home.bridge.start();
+    if (how === 'away') {
+      await home.pass(5 * minuteMs);
+      await home.stop();
+      broker.fault = null;
+    } else {
+      await home.pass(400);
+      home.bridge.kill();
+    }
+    await home.start();
+    await home.pass(hourMs);
+    expect(home.json(`sonic/${sonicId}/usage`).total).toBeGreaterThanOrEqual(total + 5_000_000);
+    expect(home.published(`sonic/${sonicId}/incident`)).toHaveLength(told);
+    expect(world.settings.get(propertyId)?.auto_shut_off).toBe(true);
+    expect(home.json(`property/${propertyId}/pause`).state).toBe('none');
   });
 
   it('that shows retained messages to exact topics only has the totals and incidents of a lost state file', async () => {
