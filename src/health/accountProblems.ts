@@ -97,7 +97,7 @@ function valvesWithoutHub(store: Store): string[] {
   const names = listNames(ids.map((id) => store.label('sonic', id)));
   return ids.length === 0
     ? []
-    : [`The cloud does not list the hub of valve ${names}. The valve is shown as offline`];
+    : [`The last list of hubs does not have the hub of valve ${names}. The valve is shown as offline`];
 }
 
 /** IDs that both a hub and a valve have. Home Assistant has one device for each ID. */

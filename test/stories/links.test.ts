@@ -142,7 +142,7 @@ describe('a link of which the cloud says nothing', () => {
     expect(availability()[0]).toBe('offline');
     expect(home.json('bridge/health')).toMatchObject({
       status: 'degraded',
-      reason: 'The cloud does not list the hub of valve "Kitchen". The valve is shown as offline',
+      reason: 'The last list of hubs does not have the hub of valve "Kitchen". The valve is shown as offline',
     });
   });
 
