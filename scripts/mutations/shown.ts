@@ -136,8 +136,22 @@ export const showingMutations: readonly Mutation[] = [
   }),
   ...mistakesIn('polling/lists.ts', ['stories/incidents'], {
     'a resolved leak ends while only the list of incidents fails': [
-      'if (!isRetry && error instanceof CloudError) await this.#confirmOpen(startedAt);',
+      'if (!isRetry && error instanceof CloudError) await this.#confirmOpen(startedAt, error.kind);',
       '',
+    ],
+    'a gateway that answers 404 to everything ends no leak': [
+      "answer === 'notFound' && listFailure === 'notFound'",
+      'false',
+    ],
+  }),
+  ...mistakesIn('store/store.ts', ['stories/largeAccount'], {
+    'a device that is in no list of hubs yet is neither gone nor without a property': [
+      'const mayBeListed = !areAllKnown && !isReadOnce;',
+      'const mayBeListed = false;',
+    ],
+    'a device that is placed during the first reading is not new': [
+      'is && record && before.isReadOnce && before',
+      'is && record && before',
     ],
   }),
   ...mistakesIn('polling/pollStatus.ts', ['unit/polling/pollStatus'], {
