@@ -53,7 +53,8 @@ export class Lists {
     const lists = new Map<string, Reading<Pick<Signal, 'id'>>>();
     const refused: string[] = [];
     let read = 0;
-    // In the first reading, what was read so far is stored whenever it is a quarter more, because it shows valves.
+    // In the first reading, each of the first eight is stored at once, and then whenever there are twice as many, because
+    // they show valves.
     let storedAt = store.places.isReadOnce ? Number.POSITIVE_INFINITY : 1;
     const readAll = (request: string, ids: readonly string[]) =>
       readEach(this.#parts, run, { kind: 'property', request, ids }, async (id) => {
@@ -72,7 +73,7 @@ export class Lists {
         } finally {
           read += 1;
           if (read === storedAt) {
-            storedAt += Math.ceil(read / 4);
+            storedAt += read < 8 ? 1 : read;
             store.setOwnedSignals(lists);
             // A list that misses a signal must count once.
             lists.clear();

@@ -306,9 +306,10 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   #publishCloudDevice(device: DeviceKey): void {
     const { store } = this.#parts;
     const { kind, id } = device;
-    const view = store.view(kind, id);
-    if (store.isUnplaced(kind, id)) this.#publishUnreadDevice(device);
-    else if (view) this.#publishDevice(view);
+    const isUnplaced = store.isUnplaced(kind, id);
+    const view = isUnplaced ? null : store.view(kind, id);
+    if (view) this.#publishDevice(view);
+    else if (isUnplaced) this.#publishUnreadDevice(device);
     // The account no longer has the device, or `filters.properties` now leaves out its property. If the filter changes
     // with a restart, the last step deletes the devices that it leaves out, unless it selects no property at all.
     else this.#leave(device);

@@ -32,7 +32,7 @@ export interface IncidentPlace {
 
 export interface IncidentPlaces {
   readonly places: ReadonlyMap<string, IncidentPlace>;
-  /** The incidents whose sonic or property is not known. */
+  /** The incidents that may be elsewhere, because their sonic is not known, or the property of a sonic without a hub. */
   readonly unplaced: readonly IncidentPlace[];
   /** By `kind/id`, the incidents that a device or property shows. */
   readonly shownAt: ReadonlyMap<string, readonly Incident[]>;
@@ -117,7 +117,11 @@ export function incidentPlacesOf(
   }
   return {
     places: found,
-    unplaced: [...found.values()].filter((place) => place.propertyId === null || isWithoutSonic(place)),
+    unplaced: [...found.values()].filter(
+      (place) =>
+        isWithoutSonic(place) ||
+        (place.propertyId === null && (place.mayBeAnywhere || place.formerSonic !== null)),
+    ),
     shownAt,
     lostHubs,
     areKnown: table.isListFresh,

@@ -182,6 +182,7 @@ export class Store extends EventEmitter<StoreEvents> {
     const { signals = [], sonics = [] } = this.places.contents.get('') ?? {};
     for (const id of signals) this.touch('signal', id);
     for (const id of sonics) this.touch('sonic', id);
+    this.touchAll(['property']);
     this.#settle();
   }
 
@@ -455,11 +456,15 @@ export class Store extends EventEmitter<StoreEvents> {
     return this.signalLists.isEmpty(propertyId) && !sonics.some((id) => this.isWifi(id));
   }
 
-  /** Whether the device's property was not read yet. Then it is not known where, and whether, this bridge should show it. */
+  /**
+   * Whether the device's property was not read yet. Then it is not known where, and whether, this bridge should show it. Before
+   * that, nor is it known of any property what it sums up.
+   */
   isUnplaced(kind: CloudDeviceKind, id: string): boolean {
     const { areAllKnown, isReadOnce } = this.places;
     const mayBeListed = !areAllKnown && !isReadOnce;
-    return mayBeListed && this.devices[kind].has(id) && this.propertyOf(kind, id) === null;
+    if (!mayBeListed || !this.devices[kind].has(id)) return false;
+    return kind === 'property' || this.propertyOf(kind, id) === null;
   }
 
   ids(kind: PlannedKind): readonly string[] {
@@ -505,13 +510,16 @@ export class Store extends EventEmitter<StoreEvents> {
   takeDirty(): Dirty {
     const dirty = this.#dirty;
     this.#dirty = nothingDirty();
-    const propertiesOf = (kind: 'signal' | 'sonic', id: string) => {
-      const place = this.places[kind].get(id);
-      if (!place?.isShown) return [];
-      return place.propertyId ?? (kind === 'sonic' ? this.ids('property') : []);
-    };
+    const properties = new Set<string | null>();
     for (const kind of ['signal', 'sonic'] as const) {
-      for (const id of [...dirty[kind]].flatMap((each) => propertiesOf(kind, each))) dirty.property.add(id);
+      for (const id of dirty[kind]) {
+        const place = this.places[kind].get(id);
+        if (place?.isShown && (place.propertyId !== null || kind === 'sonic'))
+          properties.add(place.propertyId);
+      }
+    }
+    for (const id of properties.has(null) ? this.ids('property') : properties) {
+      if (id !== null) dirty.property.add(id);
     }
     return dirty;
   }
