@@ -159,10 +159,9 @@ export class Lists {
     const [first, ...others] = store.incidents.missingFrom([]);
     if (!first) return;
     const answer = await this.#readIncident(first.id);
-    // Where the list is not found either, as behind a gateway that has lost its routes, that tells nothing of an incident.
-    const isNothingFound = answer === 'notFound' && listFailure === 'notFound';
+    // What fails as the list did tells nothing of the incident, such as a 404 of a gateway that has lost its routes.
     const isOutage =
-      isNothingFound || answer === 'unavailable' || answer === 'rateLimited' || answer === 'auth';
+      answer === listFailure || answer === 'unavailable' || answer === 'rateLimited' || answer === 'auth';
     const found = isOutage
       ? []
       : await this.#checkMissing([first, ...others], false, new Map([[first.id, answer]]));

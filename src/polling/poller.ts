@@ -82,8 +82,6 @@ export class Poller extends EventEmitter<PollerEvents> {
   #propertiesRead: Promise<void> = Promise.resolve();
   /** Resolves when the first list could be read, or when the poller is stopped. */
   readonly #reached = deferred();
-  /** Resolves when it is known where the first devices are: the signals of one property were read, or it is the only one. */
-  readonly #firstLocated = deferred();
   /** Resolves when the signals of all properties were read once. */
   readonly #located = deferred();
   readonly #polls: Readonly<
@@ -148,8 +146,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#markStaleLater();
     this.#logProgress(null);
     this.#propertiesRead = start('properties');
-    const firstLocated = Promise.race([this.#firstLocated.promise, this.#propertiesRead]);
-    await Promise.all([firstLocated, ...(['signals', 'sonics', 'incidents'] as const).map(start)]);
+    await Promise.all((['signals', 'sonics', 'incidents'] as const).map(start));
     await this.#reached.promise;
     // A list that failed while the cloud was unreachable is read once more before anything is shown without it.
     const isMissing = (poll: PollName) => {
@@ -160,6 +157,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     if (stopping.aborted) return;
     this.emit('firstRead');
     await Promise.race([this.#located.promise, this.#propertiesRead]);
+    if (isMissing('properties')) await this.runNow('properties');
     if (stopping.aborted) return;
     store.setReadOnce();
     this.#areListsRead = true;
@@ -333,12 +331,9 @@ export class Poller extends EventEmitter<PollerEvents> {
 
   async #pollProperties(run: PollRun): Promise<PollFailure | null> {
     const problem = await this.#lists.properties();
-    if (this.#parts.store.places.onlyProperty !== null) this.#firstLocated.resolve();
     // The work for each property has two halves: its signals and its settings.
-    const onHalf = (half: 0 | 1) => (read: number, total: number) => {
+    const onHalf = (half: 0 | 1) => (read: number, total: number) =>
       this.statuses.recordProgress('properties', Math.floor((half * total + read) / 2), total);
-      this.#firstLocated.resolve();
-    };
     const owned = await this.#lists.ownedSignals(run, onHalf(0));
     // At the start, the other lists were read just now.
     if (owned.hasChanged && this.#areListsRead) {

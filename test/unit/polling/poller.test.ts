@@ -233,6 +233,17 @@ describe('what is asked for property by property', () => {
     expect(store.signalLists.isFresh('home')).toBe(true);
   });
 
+  it('is asked for once more if the list of properties fails after all others were read', async () => {
+    let isFirst = true;
+    const { store } = await startPoller(async ({ path }) => {
+      if (!path.endsWith('/properties') || !isFirst) return answerTo(path);
+      isFirst = false;
+      for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve));
+      return { status: 422 };
+    }, noon());
+    expect(store.propertyOf('sonic', 'kitchen')).toBe('home');
+  });
+
   it('counts a list that misses a hub once, also before all lists were read', async () => {
     let isHubListed = true;
     let answerSonics = () => {};
