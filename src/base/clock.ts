@@ -62,20 +62,8 @@ export const systemClock: Clock = {
     () => Date.now(),
   ),
   after(delayMs, callback) {
-    const dueAt = performance.now() + delayMs;
-    let timer: NodeJS.Timeout;
-    // The timer of the runtime counts whole ms only, so it may fire too soon.
-    const start = (leftMs: number) => {
-      timer = setTimeout(
-        () => {
-          const restMs = dueAt - performance.now();
-          if (restMs > 0) start(restMs);
-          else callback();
-        },
-        Math.min(Math.ceil(leftMs), longestTimerMs),
-      );
-    };
-    start(delayMs);
+    // The timer of the runtime counts whole ms of a clock that is rounded down, so it may fire almost one too soon.
+    const timer = setTimeout(callback, Math.min(Math.ceil(delayMs) + 1, longestTimerMs));
     return () => clearTimeout(timer);
   },
 };

@@ -1,10 +1,5 @@
 /** A promise that others resolve. */
-export interface Deferred {
-  readonly promise: Promise<void>;
-  readonly resolve: () => void;
-}
-
-export function deferred(): Deferred {
+export function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
   let resolve = () => {};
   const promise = new Promise<void>((onResolved) => {
     resolve = onResolved;

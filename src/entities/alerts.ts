@@ -27,9 +27,6 @@ const momentary: readonly (string | null)[] = [
 ];
 
 /** Alerts during which water may be running out. Of two equally urgent ones, the one that is first here comes first. */
-/** Longer names are cut: the cloud does not limit them. */
-const maxNameLength = 120;
-
 const waterTypes: readonly (string | null)[] = [
   'water_presence_detected',
   'long_flow_alert',
@@ -79,6 +76,9 @@ function waterRank({ type }: Alert): number {
   const rank = waterTypes.indexOf(type);
   return rank === -1 ? waterTypes.length : rank;
 }
+
+/** Longer names are cut: the cloud does not limit them. */
+const maxNameLength = 120;
 
 /** A text of the cloud, cut if it is too long. */
 export function shortenedName(text: string | null): string | null {
