@@ -64,7 +64,7 @@ export function checkStatus(
   const body = parseJson(text, hide)?.value;
   // A body that is not JSON may be a web page, whose text does not fit into a line.
   const isPlain = status < 500 && !/^\s*</.test(text);
-  const said = body !== undefined ? messageIn(body) : isPlain ? oneLine(hide(text)) : '';
+  const said = body !== undefined ? messageIn(body) : isPlain ? oneLine(hide(withoutStop(text))) : '';
   const message = `the cloud answered ${status} (${meaning})`;
   const whole = said && said.toLowerCase() !== meaning ? `${message}: ${said}` : message;
   return new CloudError(kind, name, whole, {
@@ -172,8 +172,13 @@ function messageIn(body: unknown): string {
   return oneLine([...new Set(messagesIn(body))].slice(0, maxMessages).join('. '));
 }
 
+/** Messages end without a full stop, because others go on. */
+function withoutStop(text: string): string {
+  return text.trim().replace(/(?<!\.)\.$/, '');
+}
+
 function messagesIn(said: unknown): string[] {
-  if (typeof said === 'string') return said.trim() === '' ? [] : [said.trim()];
+  if (typeof said === 'string') return said.trim() === '' ? [] : [withoutStop(said)];
   if (Array.isArray(said)) return said.flatMap(messagesIn);
   if (typeof said !== 'object' || said === null) return [];
   const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(said));

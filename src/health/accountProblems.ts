@@ -60,6 +60,10 @@ export function emptyAccount(store: Store, isAsked: boolean): string | null {
   if (sonics > 0) return null;
   const [unlisted = null] = unlistedHubs(store, isAsked);
   if (!store.isResolved || unlisted !== null) return unlisted;
+  const missing = signals === 0 ? 'hub' : 'valve';
+  // With a filter, the others are in properties that it leaves out.
+  if (store.devices[signals === 0 ? 'signal' : 'sonic'].size > 0)
+    return `The selected properties have no ${missing}, and others have. Correct filters.properties`;
   return signals === 0
     ? "The account has a property, but no hub. Add your devices in the vendor's app"
     : "The account has a hub, but no valve. Add your devices in the vendor's app";
@@ -124,9 +128,9 @@ function renamedProperties(store: Store): string[] {
   );
 }
 
-/** The message if the account may not read the settings of these properties, for example as a guest. */
+/** The message if the cloud refuses the settings of these properties: to a guest (403), or to everybody (501). */
 export function settingsRefused(names: string): string {
-  return `The cloud does not show the settings of ${names} to this account. Their controls are missing. Days begin by the last known time zone, or else by schedules.timezone`;
+  return `The cloud does not provide the settings of ${names}. Their controls are missing. Days begin by the last known time zone, or else by schedules.timezone`;
 }
 
 const refusable = {
@@ -136,14 +140,14 @@ const refusable = {
   read_pressure_tests: 'pressure tests',
 } as const;
 
-/** Valves of which the cloud does not show some data to this account. They are no trouble of any other valve. */
+/** Valves of which the cloud refuses some data, to this account or to all. They are no trouble of any other valve. */
 export function refusedValves(refused: RefusedDevices, store: Store): string[] {
   return (Object.keys(refusable) as (keyof typeof refusable)[]).flatMap((operation) => {
     const names = [...refused[operation]].flatMap((id) =>
       store.isShown('sonic', id) ? [store.label('sonic', id)] : [],
     );
     if (names.length === 0) return [];
-    return [`The cloud does not show ${refusable[operation]} of ${listNames(names)} to this account`];
+    return [`The cloud does not provide ${refusable[operation]} of ${listNames(names)}`];
   });
 }
 
@@ -182,7 +186,7 @@ function unknownTimezones(store: Store): string[] {
   return store.ids('property').flatMap((id) => {
     const timezone = store.settings.of(id)?.timezone ?? null;
     if (timezone === null || isTimezone(timezone)) return [];
-    return `Unknown time zone of ${propertyName(store, id)}: ${JSON.stringify(timezone).slice(0, 60)}. Its days begin by schedules.timezone. Correct it in the vendor's app`;
+    return `Unknown time zone of ${propertyName(store, id)}: ${JSON.stringify(timezone).slice(0, 60)}. Days begin by the last known time zone, or else by schedules.timezone. Correct it in the vendor's app`;
   });
 }
 

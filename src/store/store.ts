@@ -120,6 +120,8 @@ export class Store extends EventEmitter<StoreEvents> {
   #hasChanged = false;
   #mayDevicesMove = false;
   #mayIncidentsMove = false;
+  /** By id, also of properties that have left the account, because a pause may have to be ended there. */
+  readonly #propertyNames = new IdMap<Property['name']>();
   /** The last records of the devices that have left the account since they were last placed, by kind and id. */
   readonly #gone = new Map<string, Property | Signal | Sonic>();
   /** The links that were a flap when they were last looked at. */
@@ -157,6 +159,7 @@ export class Store extends EventEmitter<StoreEvents> {
   // ---- lists --------------------------------------------------------------------------------------------------
 
   replaceProperties(reading: Reading<Property>): void {
+    for (const { id, name } of reading.records) this.#propertyNames.set(id, name);
     this.#record('property', this.#account.devices.property.replaceAll(reading));
     this.#settle();
   }
@@ -414,7 +417,8 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** A device in a log line: its name, or its id if it has none. */
   label(kind: CloudDeviceKind, id: string): string {
-    return `"${this.devices[kind].get(id)?.name?.slice(0, 60) || id}"`;
+    const name = kind === 'property' ? this.#propertyNames.get(id) : this.devices[kind].get(id)?.name;
+    return `"${name?.slice(0, 60) || id}"`;
   }
 
   /** The categories of appliances: null if the cloud has none, undefined until they are read. */

@@ -30,6 +30,8 @@ describe('the reason of a rejection is shown, whatever its shape:', () => {
     ['both', { message: 'Invalid', errors: { name: ['is too long'] } }, 'Invalid. name: is too long'],
     ['FastAPI', { detail: [{ loc: ['body', 'name'], msg: 'too long' }] }, 'too long'],
     ['a text of JSON', '"name is too long"', 'name is too long'],
+    ['sentences', { errors: ['Access denied.', 'Ask the owner.'] }, 'Access denied. Ask the owner'],
+    ['a plain sentence', 'Access denied.\n', 'Access denied'],
     ['plain text', 'name is too long\n', 'name is too long'],
     ['a secret in plain text', 'no user has correct horse', 'no user has [hidden]'],
     ['a secret in a list', { errors: ['correct horse'] }, '[hidden]'],

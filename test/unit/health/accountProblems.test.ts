@@ -3,7 +3,7 @@ import { accountProblems } from '../../../src/health/accountProblems.ts';
 import type { PropertySettings } from '../../../src/model/records.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
-import { aProperty } from '../../support/views.ts';
+import { aProperty, aSignal } from '../../support/views.ts';
 
 it('names the entries of the filter that match no property, once all properties are known, and the old ones', () => {
   const selection = ['Home', 'Nowhere'];
@@ -39,6 +39,36 @@ it('names a property with a time zone that does not exist', () => {
   }
   store.setSettings('property-1', { timezone: 'Europe/Londn' } as PropertySettings, 2);
   expect(found()).toEqual([
-    `ok: Unknown time zone of Home: "Europe/Londn". Its days begin by schedules.timezone. Correct it in the vendor's app`,
+    `ok: Unknown time zone of Home: "Europe/Londn". Days begin by the last known time zone, or else by schedules.timezone. Correct it in the vendor's app`,
   ]);
+});
+
+it('does not deny a hub that is in a property which the filter leaves out', () => {
+  const store = new Store({ selection: ['Home'], clock: new FakeClock(0) });
+  const complete = { isComplete: true, startedAt: 0 };
+  const [home, other] = [aProperty({ id: 'property-1', name: 'Home' }), aProperty({ id: 'property-2' })];
+  store.replaceProperties({ records: [home, other], ...complete });
+  store.replaceSignals({ records: [aSignal()], ...complete });
+  store.setOwnedSignals(
+    new Map([
+      ['property-1', { records: [], ...complete }],
+      ['property-2', { records: [aSignal()], ...complete }],
+    ]),
+  );
+  store.replaceSonics({ records: [], ...complete });
+  store.replaceIncidents({ records: [], ...complete });
+  expect(accountProblems(store, true)).toEqual([
+    { message: 'The selected properties have no hub, and others have. Correct filters.properties' },
+  ]);
+});
+
+it('names a property that has left the account by its name', () => {
+  const store = new Store({ selection: [], clock: new FakeClock(0) });
+  const list = (records: Parameters<Store['replaceProperties']>[0]['records'], startedAt: number) =>
+    store.replaceProperties({ records, isComplete: true, startedAt });
+  list([aProperty({ id: 'property-1', name: 'Home' })], 0);
+  list([], 1);
+  list([], 2);
+  expect(store.has('property', 'property-1')).toBe(false);
+  expect(store.label('property', 'property-1')).toBe('"Home"');
 });
