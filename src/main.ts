@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { setMaxListeners } from 'node:events';
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { setTimeout as passed } from 'node:timers/promises';

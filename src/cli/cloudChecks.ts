@@ -1,9 +1,10 @@
-import { lookup } from 'node:dns/promises';
+import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import { systemClock } from '../base/clock.ts';
 import { sanitize } from '../base/sanitize.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
+import { joinedLookUp } from '../cloud/lookUp.ts';
 import { describeFailure } from '../cloud/networkErrors.ts';
 import type { Config } from '../config/schema.ts';
 import { accountProblems, settingsRefused, unmatchedFilters } from '../health/accountProblems.ts';
@@ -75,34 +76,40 @@ function networkChecks(config: Config, url: URL): Check[] {
   const timeoutMs = config.cloud.request_timeout;
   const proxy = cloudProxy(config);
   if (proxy) {
-    const reach = async () => ok(`connected to ${await connectTo(proxy, timeoutMs)} for ${url.host}`);
+    const reach = async () =>
+      ok(`connected to ${await connectTo(proxy, timeoutMs, proxy.protocol === 'https:')} for ${url.host}`);
     return [{ name: 'cloud: proxy', run: reach }];
   }
   const host = hostOf(url);
-  const isTls = url.protocol === 'https:';
   const lookUp = async () => {
-    const { address } = await lookup(host).catch((error) => fail(error, url));
-    return ok(`${host} is ${address}`);
+    const found = await addressesOf(host).catch((error) => fail(error, url));
+    return ok(`${host} is ${found.map(({ address }) => address).join(', ')}`);
   };
-  const reach = async () => {
-    const reached = await connectTo(url, timeoutMs);
-    return ok(isTls ? `${reached} has a valid certificate` : `connected to ${reached}`);
-  };
+  const tcp = async () => ok(`connected to ${await connectTo(url, timeoutMs, false)}`);
+  const tls = async () => ok(`${await connectTo(url, timeoutMs, true)} has a valid certificate`);
   return [
     ...(isIP(host) === 0 ? [{ name: 'cloud: DNS', run: lookUp }] : []),
-    { name: isTls ? 'cloud: TLS' : 'cloud: TCP', run: reach },
+    { name: 'cloud: TCP', run: tcp },
+    ...(url.protocol === 'https:' ? [{ name: 'cloud: TLS', run: tls }] : []),
   ];
+}
+
+function addressesOf(host: string): Promise<readonly LookupAddress[]> {
+  return new Promise((resolve, reject) => {
+    joinedLookUp()(host, { all: true }, (error, found) =>
+      error || typeof found === 'string' ? reject(error) : resolve(found),
+    );
+  });
 }
 
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
-/** Connects like the cloud client: TCP, and TLS if the address says so. Resolves to host and port. */
-async function connectTo(url: URL, timeoutMs: number): Promise<string> {
+/** Connects for a moment. Resolves to host and port. */
+async function connectTo(url: URL, timeoutMs: number, isTls: boolean): Promise<string> {
   const host = hostOf(url);
-  const isTls = url.protocol === 'https:';
-  const port = Number(url.port) || (isTls ? 443 : 80);
+  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
   try {
     await connectOnce(host, port, timeoutMs, isTls);
   } catch (error) {

@@ -19,7 +19,7 @@ const any = /^/;
 const failures: readonly (readonly [check: RegExp, words: RegExp, text: SetupText])[] = [
   [cloud, /^the cloud rejects the e-mail or the password/, 'result_sign_in_rejected'],
   [cloud, /^the cloud rejects/, 'result_sign_in_refused'],
-  [cloud, /no such host|name server/, 'result_cloud_name'],
+  [cloud, /no such host|name server|blocks/, 'result_cloud_name'],
   [cloud, /connection refused/, 'result_cloud_refuses'],
   [cloud, /certificate|TLS/, 'result_cloud_certificate'],
   [cloud, /timeout|no answer|broke before/, 'result_cloud_silent'],

@@ -3,6 +3,12 @@ import type { LookupFunction } from 'node:net';
 
 type Waiting = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
 
+/** The code of the error of a host to which a filter in the network gives no address. */
+export const blockedCode = 'EBLOCKED';
+
+/** Filters such as Pi-hole answer with these. A connection to them would reach this computer itself. */
+const noAddresses = ['0.0.0.0', '::'];
+
 /**
  * Looks up hosts, each of them once at a time. A look-up goes on after its connection was given up, and occupies one of
  * the two threads that Node.js has for look-ups until the DNS server has answered. So a new attempt joins it. Otherwise
@@ -21,9 +27,12 @@ export function joinedLookUp(look: typeof lookup = lookup): LookupFunction {
     if (others) return;
     const all = [waiting];
     waitingFor.set(host, all);
-    look(host, { ...options, all: true }, (error, addresses) => {
+    look(host, { ...options, all: true }, (error, found) => {
       waitingFor.delete(host);
-      for (const each of all) each(error, addresses);
+      const addresses = found?.filter(({ address }) => !noAddresses.includes(address));
+      const isBlocked = addresses?.length === 0 && found.length > 0;
+      const blocked = isBlocked ? Object.assign(new Error('blocked'), { code: blockedCode }) : null;
+      for (const each of all) each(error ?? blocked, addresses);
     });
   };
 }

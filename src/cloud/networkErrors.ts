@@ -1,6 +1,7 @@
 import { errorMessage } from '../base/errorMessage.ts';
 import { connectionMessage, errorCode, noTls, tlsMessage } from '../base/systemErrors.ts';
 import { CloudError, type CloudErrorDetails, type CloudErrorKind } from './errors.ts';
+import { blockedCode } from './lookUp.ts';
 
 /** The key of all errors of one outage, whether their connection was cut off or they got no answer. */
 export const noAnswer = 'no answer';
@@ -32,12 +33,20 @@ export function describeFailure(error: unknown, way: Way, wasSent: boolean, oper
       key: noAnswer,
     });
   }
+  if (code === blockedCode)
+    return failed(`DNS: a filter in the network blocks ${hostname}. Allow it in the filter`);
   const isDns = code === 'ENOTFOUND' || code.startsWith('EAI_');
   const system = connectionMessage(error, isDns ? hostname : host);
   if (system !== null) return failed(isDns ? `DNS: ${system}` : system);
   const refusal = proxy && /^Proxy response \((\d+)\)/.exec(said);
   if (refusal) {
     return failed(`the proxy ${host} rejects the connection to ${url.host} (status ${refusal[1]})`);
+  }
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    const [, names = 'unknown'] = /cert's (?:altnames|CN): (.*)$/.exec(said) ?? [];
+    return failed(
+      `TLS: another server answers for ${hostname}, with the certificate of ${names.slice(0, 100)}. It may be a filter or a sign-in page of the network`,
+    );
   }
   const tls = tlsMessage(error);
   if (tls !== null) return failed(`TLS: ${tls === noTls ? `${tls}. Check cloud.base_url` : tls}`);

@@ -22,6 +22,13 @@ export interface Setting {
   readonly value: unknown;
 }
 
+/**
+ * Kubernetes makes such variables for each Service, and Docker for each link: of one that is called `sonic2mqtt`, they have our prefix.
+ */
+const isOfService = (variable: string, value: string) =>
+  /_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(variable) ||
+  (variable.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value));
+
 const rowByVariable = new Map(optionRows.map((row) => [variableOf(row.path), row]));
 const mapRows = optionRows.filter((row) => row.type === 'map');
 
@@ -44,6 +51,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     // If a file of variables was written on Windows, its values end with line ends.
     const value = written?.replace(/[\r\n]+$/, '');
     if (!value || !variable.startsWith(prefix) || [fileVariable, setupVariable].includes(variable)) continue;
+    if (isOfService(variable, value)) continue;
     const setting = readSetting(variable, value);
     const near = nearestVariable(variable);
     const message = removedMessage(variable);

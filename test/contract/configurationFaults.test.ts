@@ -278,6 +278,17 @@ describe('a fault in the file is named with its path, its line and what would be
     ]);
   });
 
+  it('but not the variables that Kubernetes makes for a Service of our name', () => {
+    const tcp = 'tcp://10.43.0.1:8099';
+    const variables = {
+      ...{ SONIC2MQTT_SERVICE_HOST: '10.43.0.1', SONIC2MQTT_SERVICE_PORT: '8099', SONIC2MQTT_PORT: tcp },
+      ...{ SONIC2MQTT_HTTP_SERVICE_HOST: '10.43.0.1', SONIC2MQTT_HTTP_SERVICE_PORT_HTTP: '8099' },
+      ...{ SONIC2MQTT_HTTP_PORT: tcp, SONIC2MQTT_PORT_8099_TCP: tcp, SONIC2MQTT_PORT_8099_TCP_PROTO: 'tcp' },
+      ...{ SONIC2MQTT_PORT_8099_TCP_PORT: '8099', SONIC2MQTT_MQTT_PORT_1883_TCP_ADDR: '10.43.0.1' },
+    };
+    expect(loadFrom(temporaryFolder(), required.join('\n'), variables)).toBeDefined();
+  });
+
   it('and every fault at once, in the order of the file', () => {
     const yaml = 'log: { level: loud }\ncloud:\n  email: 5\nmqtt:\n  url: x\n  ulr: y\n';
     expect(problems(yaml, { SONIC2MQTT_LOG_LEVEL: 'info' })).toEqual([

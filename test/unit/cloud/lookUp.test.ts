@@ -40,3 +40,16 @@ it('an error is passed on to all that wait', () => {
   asked[0]?.answer(new Error('no such host'));
   expect(told).toEqual(['no such host', 'no such host']);
 });
+
+it('an address that a filter has made up is none', () => {
+  const { asked, told, ask } = start();
+  const madeUp = [
+    { address: '0.0.0.0', family: 4 },
+    { address: '::', family: 6 },
+  ];
+  ask('cloud.example');
+  asked[0]?.answer(null, madeUp);
+  ask('cloud.example');
+  asked[1]?.answer(null, [...madeUp, ...addresses]);
+  expect(told).toEqual(['blocked', [addresses]]);
+});
