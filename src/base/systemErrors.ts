@@ -75,9 +75,10 @@ export function tlsMessage(error: unknown): string | null {
   if (!isTls && !isUntrusted(error)) return null;
   if (tlsMessages[code] !== undefined) return tlsMessages[code];
   const first = firstError(error);
-  // OpenSSL's own reason, without the line of its source code around it.
+  // OpenSSL's own reason, without the line of its source code around it. While writing, only the text has it.
   const reason = first instanceof Error && 'reason' in first ? first.reason : null;
-  const message = typeof reason === 'string' ? reason : errorMessage(error);
+  const [, written] = /:SSL routines:[^:]*:([^:]+):/.exec(errorMessage(error)) ?? [];
+  const message = typeof reason === 'string' ? reason : (written ?? errorMessage(error));
   // OpenSSL takes plain HTTP or MQTT for a version number.
   return message.includes('wrong version number') ? noTls : message;
 }

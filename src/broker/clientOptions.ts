@@ -1,4 +1,3 @@
-import type { DuplexOptions } from 'node:stream';
 import type { IClientOptions, MqttClient } from 'mqtt';
 import { parseBrokerUrl } from './brokerUrl.ts';
 
@@ -54,21 +53,12 @@ export const greetingTimeoutMs = 15_000;
 /** In bytes. The bridge's own messages are not longer, because the cloud's answers are not. */
 const maxPacketBytes = 16 * 1024 * 1024;
 
-/**
- * Writes the pieces of a packet as one WebSocket frame. With a frame for each piece, an empty payload would be an empty
- * frame, at which Mosquitto 2.1.2 ends the connection.
- */
-const webSocketOptions: DuplexOptions = {
-  writev(pieces, done) {
-    this._write(Buffer.concat(pieces.map(({ chunk }) => chunk)), 'binary', done);
-  },
-};
-
 /** The options of mqtt.js for an address. Reads the password and the certificates; throws if a file cannot be read. */
 export function clientOptions(options: BrokerOptions, url: string, version: 4 | 5): IClientOptions {
   const { clientId, keepaliveS, will } = options;
-  const tls = options.tls();
   const { username, password, ...destination } = parseBrokerUrl(url);
+  // Given a key without TLS, the library would use TLS on the port for plain MQTT.
+  const tls = /^(mqtts|wss)$/.test(destination.protocol) ? options.tls() : null;
   const user = username ?? options.username;
   const secret = password ?? options.password();
   return {
@@ -87,16 +77,15 @@ export function clientOptions(options: BrokerOptions, url: string, version: 4 | 
     writeCache: false,
     // An MQTT 5 broker sends no packet that is longer than this.
     ...(version === 5 && { properties: { maximumPacketSize: maxPacketBytes } }),
-    wsOptions: { ...webSocketOptions },
     ...(user !== undefined && { username: user }),
     // Given a password without a user name, the library would send nothing at all.
     ...(user !== undefined && secret !== undefined && { password: secret }),
     ...(will && {
       will: { topic: will.topic, payload: Buffer.from(will.payload), qos: 1 as const, retain: true },
     }),
-    ...(tls.ca !== undefined && { ca: tls.ca }),
-    ...(tls.cert !== undefined && { cert: tls.cert }),
-    ...(tls.key !== undefined && { key: tls.key }),
-    rejectUnauthorized: tls.rejectUnauthorized,
+    ...(tls?.ca !== undefined && { ca: tls.ca }),
+    ...(tls?.cert !== undefined && { cert: tls.cert }),
+    ...(tls?.key !== undefined && { key: tls.key }),
+    ...(tls && { rejectUnauthorized: tls.rejectUnauthorized }),
   };
 }

@@ -285,7 +285,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   #reasonOf(ended: SessionEnd, url: string): string {
     const { ending, livedMs, reason, unansweredBytes } = ended;
     // A broker that has answered before uses the right port and protocol.
-    if (ending === 'unanswered' && !this.#connectedTo.has(url)) return describeUnanswered(reason);
+    if (ending === 'unanswered' && !this.#connectedTo.has(url)) return describeUnanswered(reason, url);
     // If an attempt has failed in between, the broker has probably restarted.
     const isRelapse = this.#relapses > 0 && livedMs !== null && !hasLasted(ended) && !this.#hasFailed;
     if (ending !== 'closed' || !isRelapse) return reason;

@@ -48,15 +48,20 @@ export function describeError(error: unknown): string {
   const system = connectionMessage(error);
   if (code === 'ECONNREFUSED') return `${system}. Check the broker and its port`;
   const message = errorMessage(error);
-  return system ?? messagesByCode[code] ?? messagesByMessage[message] ?? (message || String(error));
+  // The broker's answer to CONNECT, which has nothing to do with a port that is closed.
+  const refusal = message.startsWith('Connection refused: ')
+    ? `the broker rejects the connection: ${reasonOf(code)}`
+    : null;
+  return (
+    system ?? messagesByCode[code] ?? refusal ?? messagesByMessage[message] ?? (message || String(error))
+  );
 }
 
 /** Invalid data may mean that the server is no MQTT broker, if it has not answered in MQTT before. */
 export function describeClientError(error: Error, hasAnswered: boolean): string {
   const { message } = error;
   const [, status] = /^Unexpected server response: (\d+)$/.exec(message) ?? [];
-  if (status !== undefined)
-    return `the server has no WebSocket for MQTT at this path (HTTP ${status}). Check the path and the port in mqtt.url`;
+  if (status !== undefined) return describeUpgrade(Number(status));
   const isGarbage = !('code' in error || error instanceof AggregateError || message in messagesByMessage);
   if (!isGarbage) return describeError(error);
   return hasAnswered
@@ -64,12 +69,24 @@ export function describeClientError(error: Error, hasAnswered: boolean): string 
     : `the server does not use MQTT. Check the port (${message})`;
 }
 
+/** The server, or a proxy before it, has answered the request for a WebSocket with this status. */
+function describeUpgrade(status: number): string {
+  if (status >= 300 && status < 400)
+    return `the server redirects to another address (HTTP ${status}). Enter that address in mqtt.url`;
+  if (status === 401 || status === 403)
+    return `the server does not permit the WebSocket (HTTP ${status}). A proxy may want a sign-in`;
+  if (status >= 500)
+    return `the server has a fault (HTTP ${status}). Check the broker, and the proxy before it`;
+  return `the server has no WebSocket for MQTT at this path (HTTP ${status}). Check the path and the port in mqtt.url`;
+}
+
 /**
  * The broker closed the connection before its first answer, also with MQTT 3.1.1. That happens with plain MQTT on a port for
  * TLS, with TLS on a port for plain MQTT, and with some brokers if the password is wrong.
  */
-export function describeUnanswered(reason: string): string {
-  return `${reason} before any answer. Check the port, mqtt:// or mqtts://, and mqtt.username and mqtt.password`;
+export function describeUnanswered(reason: string, url: string): string {
+  const address = /^ws/i.test(url) ? 'the port and path, ws:// or wss://' : 'the port, mqtt:// or mqtts://';
+  return `${reason} before any answer. Check ${address}, and mqtt.username and mqtt.password`;
 }
 
 export function describeDisconnect(
@@ -77,10 +94,14 @@ export function describeDisconnect(
   clientId: string,
 ): string {
   if (reasonCode === sessionTakenOver) return takenOverMessage(clientId);
-  const reasons: Readonly<Record<number, string>> = ReasonCodes;
-  const name = reasons[reasonCode] || `reason code ${reasonCode}`;
   const { reasonString } = properties ?? {};
-  return `the broker closed the connection: ${reasonString ? `${name} (${reasonString})` : name}`;
+  const reason = reasonCode === 0 ? 'no reason given' : reasonOf(reasonCode);
+  return `the broker closed the connection: ${reasonString ? `${reason} (${reasonString})` : reason}`;
+}
+
+function reasonOf(code: number | string): string {
+  const reasons: Readonly<Record<string, string>> = ReasonCodes;
+  return reasons[code] || `reason code ${code}`;
 }
 
 /** Two clients with the same ID disconnect each other again and again. */

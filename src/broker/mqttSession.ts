@@ -160,6 +160,7 @@ export class MqttSession {
     client.on('error', (error) => this.#onError(error));
     // The library does not report an error without a code, such as a WebSocket that the server rejects.
     if (client.stream instanceof Duplex) client.stream.on('error', (error) => this.#onError(error));
+    if (client.stream instanceof Duplex && !(client.stream instanceof Socket)) joinPieces(client.stream);
     this.ended = new Promise((ended) => {
       client.on('close', () => ended(this.#onClose()));
     });
@@ -449,6 +450,16 @@ export class MqttSession {
     // The library's end() fails after invalid packets, so the socket is destroyed instead.
     this.#client.stream.destroy();
   }
+}
+
+/**
+ * Writes the pieces of a packet as one WebSocket frame. With a frame for each piece, an empty payload would be an empty
+ * frame, at which Mosquitto 2.1.2 ends the connection. This is no option of mqtt.js, which would hand it to the socket
+ * below the WebSocket too.
+ */
+function joinPieces(stream: Duplex): void {
+  stream._writev = (pieces, done) =>
+    stream._write(Buffer.concat(pieces.map(({ chunk }) => chunk)), 'binary', done);
 }
 
 function codesOf(packet: Packet | undefined): readonly unknown[] {

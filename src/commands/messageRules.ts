@@ -19,7 +19,7 @@ export interface MessageProblem {
 const maxBytes = 65_536;
 
 const tooOld =
-  'the message may be older than cloud.request_timeout, because the connection to the broker stalled. Nothing was changed. Send it again';
+  'the message may be older than cloud.request_timeout, because the network, the broker or this computer was too slow. Nothing was changed. Send it again';
 
 /** Why a message is refused whatever its payload says; null if its payload may be read. */
 export function messageProblem(message: BrokerMessage, limits: MessageLimits): MessageProblem | null {
