@@ -164,15 +164,13 @@ function howToAsk(): string {
     transaction: '42',
   };
   return [
-    `On the command line, \`sonic2mqtt call\` accepts parameters and query fields as options, and the body as JSON.
-It prints the answer.
-\`--all-pages\` reads a complete list.
+    `On the command line, \`sonic2mqtt call\` accepts the same JSON, and prints the answer.
 \`control\` does not limit it.`,
     codeBlock(
       'sh',
       [
-        `sonic2mqtt call ${read.operation} --open ${read.query.open} --page ${read.query.page}`,
-        `sonic2mqtt call ${change.operation} --incident-id ${params.incident_id} --body '${JSON.stringify(body)}'`,
+        `sonic2mqtt call ${read.operation} '${JSON.stringify({ query: read.query })}'`,
+        `sonic2mqtt call ${change.operation} '${JSON.stringify({ params, body })}'`,
       ].join('\n'),
     ),
     `Over MQTT, publish a request to \`sonic2mqtt/bridge/request/${change.operation}\`:`,

@@ -1,37 +1,50 @@
 import type { Command } from 'commander';
 import { parseExact, writeExact } from '../base/exactJson.ts';
+import { didYouMean, nearest } from '../base/nearest.ts';
 import { sanitize } from '../base/sanitize.ts';
 import type { Secrets } from '../base/secrets.ts';
-import type { CloudClient } from '../cloud/client.ts';
-import type { HowFar } from '../cloud/crawl.ts';
 import { CloudError } from '../cloud/errors.ts';
-import { type Call, type ListName, type OperationName, operationRow } from '../cloud/operations.ts';
-import { readToken, readTypedBody } from './callBody.ts';
+import { type Call, isOperationName, operationNames, operationRow } from '../cloud/operations.ts';
+import { checkCall, faultText } from '../cloud/request.ts';
+import { readRequest } from '../commands/requests.ts';
 import { readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
-import { readCall } from './operationCommands.ts';
+import { readStandardInput, readToken } from './input.ts';
+import { needsBody, operationList } from './operationList.ts';
 import { ownClient, rejectionText, signOutAndClose } from './ownSession.ts';
-import { progressOn } from './progress.ts';
 
-type CallOptions = { readonly [name in 'body' | 'tokenFile']?: string } & { readonly allPages?: true };
+interface CallOptions {
+  readonly list?: true;
+  readonly tokenFile?: string;
+}
 
-/** `sonic2mqtt call OPERATION`: calls one cloud operation and prints the answer as JSON. */
-export async function call(context: CommandContext, command: Command, name: OperationName): Promise<number> {
+/** `sonic2mqtt call OPERATION [JSON]`: calls one cloud operation and prints the answer as JSON. */
+export async function call(
+  context: CommandContext,
+  command: Command,
+  operation: string | undefined,
+  json: string | undefined,
+): Promise<number> {
   const { print, complain, signal } = context;
-  const { body, allPages, tokenFile } = command.opts<CallOptions>();
-  if (body === '-' && tokenFile === '-')
-    command.error('only one of --body and --token-file can read standard input');
-  const value = body === undefined ? undefined : await readTypedBody(body, command, context);
-  const asked = readCall(command, name, value);
+  const { list, tokenFile } = command.opts<CallOptions>();
+  if (list) {
+    print(operationList());
+    return exitStatus.done;
+  }
+  if (json === '-' && tokenFile === '-')
+    command.error('only one of JSON and --token-file can be standard input');
+  const text = json === '-' ? await readStandardInput(context) : json;
+  const asked = readCall(command, operation, text);
   const given = tokenFile === undefined ? undefined : await readToken(tokenFile, command, context);
   const configuration = await readConfiguration(context, { level: 'warn' });
   hideSecretsOf(asked, configuration.secrets);
   const client = ownClient(configuration, given);
   try {
-    const answer = await (allPages ? sendForAllPages(client, asked, signal) : send(client, asked, signal));
+    // As a command, the call fails soon if the cloud is unreachable. As a poll, it would wait.
+    const { sent } = await client.callRaw(asked, { priority: 'command', signal });
     // A given session, or one whose token was printed, belongs to the user, so it is not signed out.
-    await (given || operationRow(name).session ? client.close() : signOutAndClose(client, signal));
-    print(shownJson(answer));
+    await (given || operationRow(asked.operation).session ? client.close() : signOutAndClose(client, signal));
+    print(shownJson(sent ?? 'null'));
     return exitStatus.done;
   } catch (error) {
     const isRejected = client.sessionState().status === 'rejected';
@@ -43,39 +56,33 @@ export async function call(context: CommandContext, command: Command, name: Oper
   }
 }
 
+/** The call that the arguments mean. If anything is wrong with them, ends the program with all problems. */
+function readCall(command: Command, operation: string | undefined, json = '{}'): Call {
+  if (operation === undefined) return command.error('the operation is missing');
+  if (!isOperationName(operation))
+    return command.error(`unknown operation '${operation}'${didYouMean(nearest(operation, operationNames))}`);
+  const { parts, problem } = readRequest({ payload: json.replace(/^\ufeff/, ''), isText: true });
+  if (problem !== null) return command.error(`${operation}: ${problem}`);
+  const row = operationRow(operation);
+  const isBodyMissing = needsBody(operation) && (parts.body === undefined || parts.body === null);
+  const words = checkCall(row, parts)
+    .faults.filter(({ place }) => place !== 'body' || !isBodyMissing)
+    .map(faultText);
+  if (isBodyMissing) words.push(`body is missing${row.session ? '' : '. An empty one is "body":{}'}`);
+  if (words.length > 0) return command.error(`${operation}: ${words.join('\n')}`);
+  // All parts were checked against the row.
+  return { operation, ...parts } as Call;
+}
+
 /** JSON that is safe for a terminal: texts of the cloud must not act as escape sequences. */
 function shownJson(json: string): string {
   const text = process.stdout.isTTY ? writeExact(parseExact(json), 2) : json;
   return text.split('\n').map(sanitize).join('\n');
 }
 
-async function send(client: CloudClient, asked: Call, signal: AbortSignal): Promise<string> {
-  // As a command, the call fails soon if the cloud is unreachable. As a poll, it would wait.
-  const { sent } = await client.callRaw(asked, { priority: 'command', signal });
-  return sent ?? 'null';
-}
-
-async function sendForAllPages(client: CloudClient, asked: Call, signal: AbortSignal): Promise<string> {
-  const progress = progressOn(process.stderr);
-  const onPage = ({ read, announced }: HowFar) =>
-    progress.show(announced === null ? `page ${read} …` : `page ${read} of ${announced} …`);
-  try {
-    // The command line was checked, so only lists come here.
-    const { records, problem } = await client.readListRaw(asked as Call<ListName>, { signal, onPage });
-    if (problem !== null) {
-      throw new CloudError('unreadable', asked.operation, `the list is incomplete: ${problem}`);
-    }
-    const { length } = records;
-    const totals = { page_number: 1, page_size: length, total_entries: length, total_pages: 1 };
-    return writeExact({ data: records, ...totals });
-  } finally {
-    progress.erase();
-  }
-}
-
 /** Hides the passwords and tokens of a call in logs and in the texts of errors. */
 function hideSecretsOf(asked: Call, secrets: Secrets): void {
-  for (const [field, value] of Object.entries('body' in asked ? asked.body : {})) {
+  for (const [field, value] of Object.entries(Object('body' in asked ? asked.body : {}))) {
     if (/password|token|secret/i.test(field) && typeof value === 'string') secrets.add(value);
   }
 }

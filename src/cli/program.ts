@@ -28,9 +28,7 @@ export async function runProgram(
   });
   program.hook('preAction', (_program, command) => onStart(command.name()));
   try {
-    // Names of options may also be written like the cloud's names: --sonic_id.
-    const words = argv.map((word) => word.replace(/^--[^=]+/, (name) => name.replaceAll('_', '-')));
-    await program.parseAsync(words, { from: 'user' });
+    await program.parseAsync(argv, { from: 'user' });
     return status;
   } catch (error) {
     // The library has already shown the help, the version or the problem with the arguments.
@@ -122,13 +120,33 @@ async function createProgram(
     .option('--service', 'also install a service of systemd, start it and show its log (Linux, as root)')
     .action(async (options) => end((await import('./setup.ts')).setup(contextOf(), options)));
 
-  const call = add('call', 'Call one cloud operation. Some operations move a valve');
-  if (argv.includes('call')) {
-    const { addOperations } = await import('./operationCommands.ts');
-    addOperations(call, async (command, name) =>
-      end((await import('./call.ts')).call(contextOf(), command, name)),
+  add(
+    'call',
+    'Call one cloud operation. Some operations move a valve',
+    `JSON has the form of a request over MQTT: {"params":{…},"query":{…},"body":{…}}. - reads it from stdin.
+An operation that changes something needs "body", if need be {}.
+A valve command, a pressure test or an action on an incident can move a valve.
+control options do not apply to call, but cloud.routes does.
+Each call uses its own session and signs out afterwards, unless it prints the token.
+
+Examples:
+  sonic2mqtt call --list
+  sonic2mqtt call list_incidents '{"query":{"open":true}}'
+  sonic2mqtt call command_valve '{"params":{"sonic_id":"ID"},"body":{"action":"close"}}'
+  sonic2mqtt call sign_in - < request.json > session.json
+  sonic2mqtt call validate_token --token-file session.json`,
+  )
+    .usage('OPERATION [JSON] [--token-file FILE] | --list')
+    .argument('[operation]')
+    .argument('[json]')
+    .option('--list', 'list the operations and their fields')
+    .addOption(
+      textOption('--token-file <file>', 'use the session of an earlier call sign_in, as it is; - is stdin'),
+    )
+    .showHelpAfterError('See sonic2mqtt call --list')
+    .action(async (operation, json, _options, command) =>
+      end((await import('./call.ts')).call(contextOf(), command, operation, json)),
     );
-  }
 
   const simulate = add('simulate', 'Run only the simulated cloud, for development and tests')
     .addOption(numberOption('--port <n>', 65_535, 'port on 127.0.0.1 (default: a free port)'))

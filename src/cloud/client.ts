@@ -1,5 +1,4 @@
 import type { Random } from '../base/backoff.ts';
-import { parseExact, writeExact } from '../base/exactJson.ts';
 import { crawl, type ListResult, type PageWatcher } from './crawl.ts';
 import type { DataProblem } from './dataProblems.ts';
 import { CloudError } from './errors.ts';
@@ -98,25 +97,37 @@ export class CloudClient {
   }
 
   /** Throws only if not even the first page can be read. */
-  readList<Name extends ListName>(
+  async readList<Name extends ListName>(
     call: Call<Name>,
     options: ListOptions = {},
   ): Promise<ListResult<RecordOf<Name>>> {
-    const pageOf = ({ reply }: GoodAnswer) => reply as Page<RecordOf<Name> & { id: string }>;
-    return this.#readWhole(call, options, pageOf, this.#pages);
-  }
-
-  /** All records as the cloud sent them, in the form of `parseExact`. Their IDs may be of any kind. */
-  async readListRaw<Name extends ListName>(
-    call: Call<Name>,
-    options: ListOptions = {},
-  ): Promise<ListResult<unknown>> {
-    const list = await this.#readWhole(call, options, ({ reply, sent }) => {
-      const { data } = parseExact(sent ?? '') as { readonly data: readonly unknown[] };
-      const records = data.map((record) => ({ id: String(Object(record).id ?? writeExact(record)), record }));
-      return { ...(reply as Page<unknown>), records, dropped: 0, missing: 0 };
+    const { operation: name, query, params = {} } = call as OwnCall<Name>;
+    const problems = this.#pipeline.problems.collect(name, params);
+    const { page: _, ...otherQuery } = query ?? {};
+    const request = encodeCall({ operation: name, params, query: otherQuery }, this.#options.routes);
+    const joint = request.path.includes('?') ? '&' : '?';
+    const list = await crawl<RecordOf<Name> & { id: string }>({
+      operation: name,
+      concurrency: this.#options.maxConcurrency,
+      onPage: options.onPage,
+      onWrongTotals: (message) => problems.report('info', message),
+      readPage: async (number) => {
+        const paged = { ...request, path: `${request.path}${joint}page=${number}` };
+        const prepared = { name, params, request: paged, options, problems, pages: this.#pages };
+        const maxWaitMs = number === 1 ? 0 : maxPageWaitMs;
+        const wait = isVitalList(name) ? { maxWaitMs } : {};
+        const { reply } = await this.#pipeline.request({ ...prepared, ...wait });
+        return reply as Page<RecordOf<Name> & { id: string }>;
+      },
     });
-    return { ...list, records: list.records.map(({ record }) => record) };
+    if (options.signal?.aborted || this.#pipeline.isClosing) {
+      throw new CloudError('unavailable', name, 'given up by its caller', { mayHaveActed: false });
+    }
+    if (list.complete) {
+      problems.end();
+      this.#pipeline.missingRoutes.recordList(name, list.records);
+    }
+    return list;
   }
 
   operationState(name: OperationName): OperationState {
@@ -179,38 +190,5 @@ export class CloudClient {
   refresh(): void {
     this.#pipeline.rateLimits.clear();
     this.#pipeline.session.signInNow();
-  }
-
-  async #readWhole<Name extends ListName, Listed extends { readonly id: string }>(
-    call: Call<Name>,
-    options: ListOptions,
-    pageOf: (answer: GoodAnswer) => Page<Listed>,
-    pages?: KnownPages,
-  ): Promise<ListResult<Listed>> {
-    const { operation: name, query, params = {} } = call as OwnCall<Name>;
-    const problems = this.#pipeline.problems.collect(name, params);
-    const { page: _, ...otherQuery } = query ?? {};
-    const request = encodeCall({ operation: name, params, query: otherQuery }, this.#options.routes);
-    const joint = request.path.includes('?') ? '&' : '?';
-    const list = await crawl<Listed>({
-      operation: name,
-      concurrency: this.#options.maxConcurrency,
-      onPage: options.onPage,
-      onWrongTotals: (message) => problems.report('info', message),
-      readPage: async (number) => {
-        const paged = { ...request, path: `${request.path}${joint}page=${number}` };
-        const prepared = { name, params, request: paged, options, problems, pages };
-        const maxWaitMs = number === 1 ? 0 : maxPageWaitMs;
-        return pageOf(await this.#pipeline.request({ ...prepared, ...(isVitalList(name) && { maxWaitMs }) }));
-      },
-    });
-    if (options.signal?.aborted || this.#pipeline.isClosing) {
-      throw new CloudError('unavailable', name, 'given up by its caller', { mayHaveActed: false });
-    }
-    if (list.complete) {
-      problems.end();
-      this.#pipeline.missingRoutes.recordList(name, list.records);
-    }
-    return list;
   }
 }

@@ -75,6 +75,11 @@ export function checkCall(row: AnyOperation, call: Omit<UncheckedCall, 'operatio
   return { params, query, body, faults };
 }
 
+/** The fault with its place, for example `body.action is missing`. */
+export function faultText({ place, name, message }: CallFault): string {
+  return `${name === null ? place : `${place}.${name}`} ${message}`;
+}
+
 /** Checks a call against its row and encodes it; throws `invalid` with every fault. */
 export function encodeCall(call: UncheckedCall, overrides: RouteOverrides): HttpRequest {
   const { operation: name } = call;
@@ -86,10 +91,7 @@ export function encodeCall(call: UncheckedCall, overrides: RouteOverrides): Http
   const route = routeOf(name, overrides);
   const { params, query, body, faults } = checkCall(row, call);
   if (faults.length > 0) {
-    const messages = faults.map(({ place, name: field, message }) => {
-      return `${field === null ? place : `${place}.${field}`} ${message}`;
-    });
-    throw new CloudError('invalid', name, joinSentences(messages));
+    throw new CloudError('invalid', name, joinSentences(faults.map(faultText)));
   }
   const path = route.path.replace(/\{([^}]+)\}/g, (_, param: string) => params.get(param) ?? '');
   return {

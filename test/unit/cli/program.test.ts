@@ -14,11 +14,6 @@ describe('the command line', () => {
     [['check', '--log-level', 'loud'], /'loud' is invalid\. Allowed choices are trace, debug, /, '--help'],
     [['demo', '--port', '65536'], /'65536' .* It must be a whole number from 0 to 65535\.$/, 'demo --help'],
     [['demo', '--http-port', '1.5'], /'1.5' .* It must be a whole number/, 'demo --help'],
-    [
-      ['call', 'read_sonic', '--sonic_id=a', '--sonic-id=b'],
-      /It was given twice\.$/,
-      'call read_sonic --help',
-    ],
     [['call', 'list_sonic'], "unknown operation 'list_sonic'. Did you mean list_sonics?", 'call --list'],
     [['simulate', '--wifi-sonics', 'many'], /'many' .* It must be a whole number/, 'simulate --help'],
     [['simulate', '--email', 'me'], /'me' is invalid\. It must be an e-mail address\.$/, 'simulate --help'],
