@@ -310,10 +310,7 @@ export const showingMutations: readonly Mutation[] = [
     ],
   }),
   ...mistakesIn('store/views.ts', ['stories/uncertain'], {
-    'an offline valve does not say that nothing leaks': [
-      'isReporting: isSonicReachable(view) }',
-      'isReporting: true }',
-    ],
+    'an offline valve does not say that nothing leaks': ["isReporting: reach === 'up'", 'isReporting: true'],
     'a property does not say that nothing leaks at an offline valve': [
       'all.every(({ isReporting }) => isReporting)',
       'true',

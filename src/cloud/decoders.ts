@@ -150,13 +150,9 @@ export const decoders = {
   // The answer to a change need not hold the changed fields.
   changedNotifications: decoder<records.NotificationSettings>(notifications),
   changedSettings: decoder<records.PropertySettings>(settings),
-  signal: decoder<records.Signal>(signal, { words: { cloud_connection: records.connectionStates } }),
+  signal: decoder<records.Signal>(signal),
   sonic: decoder<records.Sonic>(sonic, {
-    words: {
-      valve_state: [...records.valveStates, unknownState],
-      battery: batteryWords,
-      radio_connection: records.connectionStates,
-    },
+    words: { valve_state: [...records.valveStates, unknownState], battery: batteryWords },
   }),
   telemetry: decoder<records.Telemetry>(telemetry, ofOneKind),
   session: decoder<SessionReply>(z.looseObject({ token_details: token }), { isSecret: true }),

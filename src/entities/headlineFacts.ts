@@ -1,6 +1,5 @@
 import {
   type BridgeFacts,
-  isSonicReachable,
   type PropertyView,
   type SignalView,
   type SonicView,
@@ -9,6 +8,7 @@ import {
 import { IdMap } from '../model/ids.ts';
 import { openCount } from '../model/incidents.ts';
 import { noPause } from '../model/pause.ts';
+import { isAvailable } from '../model/reach.ts';
 import { type Incident, type Signal, type Sonic, valveStates } from '../model/records.ts';
 import { failureTexts } from '../model/valveCommand.ts';
 import { knownWord } from '../model/words.ts';
@@ -39,8 +39,8 @@ interface Scope extends BridgeFacts {
 }
 
 /**
- * Null if the shown state of a valve is the current one. `unsure`: the hub of the valve could not be read. `checked`:
- * only one reading says that its link is down. That makes nothing unavailable, but nothing is certain until the next one.
+ * Null if the shown state of a valve is the current one. `unsure`: the cloud does not say whether its links are
+ * up, or its hub could not be read. `checked`: only one reading says that a link is down, and the next one decides.
  */
 export type Doubt = 'old' | 'unreachable' | 'checked' | 'unsure' | null;
 
@@ -139,13 +139,11 @@ export function failureOf({ valveRecord: { failed } }: SonicView): ShownFailure 
   return { text, about };
 }
 
-export function doubtOf(view: SonicView, isFresh: boolean): Doubt {
-  if (!isFresh || view.isStale) return 'old';
-  if (isSonicReachable(view)) return view.isFlap || view.isSignalFlap ? 'checked' : null;
-  // If the valve would be reachable through a reachable hub, only its hub is in doubt.
-  return isSonicReachable({ ...view, isSignalReachable: view.isSignalReachable ?? true })
-    ? 'unsure'
-    : 'unreachable';
+export function doubtOf({ reach, isChecked }: SonicView, isFresh: boolean): Doubt {
+  if (!isFresh || reach === 'unread') return 'old';
+  if (isChecked && isAvailable(reach)) return 'checked';
+  if (reach === 'up') return null;
+  return reach === 'unknown' || reach === 'hub_unread' ? 'unsure' : 'unreachable';
 }
 
 /** False during an outage: the headline then says that the water is not known. */

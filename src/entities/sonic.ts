@@ -1,8 +1,9 @@
 import { isoFromUnixSeconds } from '../model/calendar.ts';
-import { isConnected, type SonicView, valveSeen } from '../model/devices.ts';
+import { type SonicView, valveSeen } from '../model/devices.ts';
 import { hasOpen } from '../model/incidents.ts';
 import { batteryOption, batteryOptions, hasExternalPower, isBatteryLow } from '../model/power.ts';
 import { lastPressureTestResult, pressureTestResults } from '../model/pressureTests.ts';
+import { isConnected } from '../model/reach.ts';
 import { incidentTypes, type Sonic, valveStates } from '../model/records.ts';
 import { type Measurement, measurementOf } from '../model/telemetry.ts';
 import { valveStateKnown } from '../model/valve.ts';
@@ -306,7 +307,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     needs: 'cloud',
     category: 'diagnostic',
     deviceClass: 'connectivity',
-    value: ({ sonic, isStale }) => (isStale ? null : isConnected(sonic.radio_connection)),
+    value: ({ sonic, reach }) => (reach === 'unread' ? null : isConnected(sonic.radio_connection)),
   }),
   sensor({
     // The values are positive in practice, so the unit is not dBm but unknown.

@@ -2,8 +2,9 @@ import { listNames } from '../base/listNames.ts';
 import { nearest } from '../base/nearest.ts';
 import { incidentName } from '../entities/incidents.ts';
 import { isTimezone } from '../model/calendar.ts';
-import type { HealthStatus } from '../model/devices.ts';
+import { type HealthStatus, kindLabels } from '../model/devices.ts';
 import { isAboutHub, isTypeUnknown } from '../model/incidents.ts';
+import { isConnected, linkWord } from '../model/reach.ts';
 import type { RefusedDevices } from '../polling/pollParts.ts';
 import type { Store } from '../store/store.ts';
 
@@ -38,6 +39,7 @@ export function accountProblems(store: Store, isAsked: boolean): Finding[] {
     ...renamedProperties(store).map(asProblem),
     ...sharedIds(store).map(asProblem),
     ...valvesWithoutHub(store).map(asProblem),
+    ...unknownLinks(store).map(asProblem),
     // Without the list, a filter does not know the valves of the property.
     ...unlisted.map(store.filter.isOn ? asProblem : asFact),
     ...harmlessFacts(store).map(asFact),
@@ -102,6 +104,28 @@ function valvesWithoutHub(store: Store): string[] {
   return ids.length === 0
     ? []
     : [`The last list of hubs does not have the hub of valve ${names}. The valve is shown as offline`];
+}
+
+/** Hubs and valves of which the cloud does not say whether they are connected. */
+function unknownLinks(store: Store): string[] {
+  const links = (['signal', 'sonic'] as const).flatMap((kind) =>
+    store.ids(kind).flatMap((id) => {
+      const record = store.devices[kind].get(id);
+      const word = record && linkWord(record, store.isWifi(id));
+      const isNameless = kind === 'sonic' && !store.isWifi(id) && store.places.sonic.get(id)?.hub === null;
+      if (!isNameless && (word === undefined || isConnected(word) !== null)) return [];
+      const view = kind === 'signal' ? store.signalView(id) : store.sonicView(id);
+      // It may be offline for another reason.
+      if (view?.reach !== 'unknown') return [];
+      const cause = isNameless ? 'it names no hub' : JSON.stringify(word).slice(0, 60);
+      return [`${kindLabels[kind]} ${store.label(kind, id)} (${cause})`];
+    }),
+  );
+  if (links.length === 0) return [];
+  const names = listNames(links);
+  return [
+    `The cloud does not say whether these devices are connected: ${names}. They may not react, and an alert may be missing. Check them in the vendor's app`,
+  ];
 }
 
 /** IDs that both a hub and a valve have. Home Assistant has one device for each ID. */

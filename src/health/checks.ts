@@ -4,8 +4,9 @@ import type { Connection } from '../broker/connection.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { type CloudErrorKind, isPermanent } from '../cloud/errors.ts';
 import type { SessionState } from '../cloud/session.ts';
-import { type HealthStatus, isSonicReachable } from '../model/devices.ts';
+import type { HealthStatus } from '../model/devices.ts';
 import { type PollName, pollNames, pollTable, vitalPolls } from '../model/polls.ts';
+import { isAvailable } from '../model/reach.ts';
 import type { RefusedDevices } from '../polling/pollParts.ts';
 import { incompleteKey, type PollFailure } from '../polling/pollProblem.ts';
 import { type StatusByPoll, wasPolled } from '../polling/pollStatus.ts';
@@ -238,7 +239,7 @@ function silentValves({ store }: HealthFacts): Finding | null {
   if (silent.size === 0) return null;
   const measuring = store.ids('sonic').filter((id) => {
     const view = store.sonicView(id);
-    return view?.telemetry && isSonicReachable(view);
+    return view?.telemetry && isAvailable(view.reach);
   });
   const ids = measuring.filter((id) => silent.has(id));
   if (ids.length === 0) return null;

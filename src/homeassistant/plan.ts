@@ -1,14 +1,7 @@
 import { alertsOf } from '../entities/alerts.ts';
 import { type EntityRow, hasEntity, type SupportedOperations, type TextRow } from '../entities/row.ts';
 import { entityTable } from '../entities/tables.ts';
-import {
-  type CloudDeviceKind,
-  type DeviceKind,
-  type DeviceView,
-  isSignalReachable,
-  isSonicReachable,
-  type SonicView,
-} from '../model/devices.ts';
+import type { CloudDeviceKind, DeviceKind, DeviceView, SignalView, SonicView } from '../model/devices.ts';
 import {
   highestSeverity,
   newestByType,
@@ -18,6 +11,7 @@ import {
 } from '../model/incidents.ts';
 import type { Language } from '../model/language.ts';
 import type { ShownPause } from '../model/pause.ts';
+import { isAvailable } from '../model/reach.ts';
 import type { Incident, Property, Telemetry } from '../model/records.ts';
 import { unknownNotifications, unknownSettings, withoutSettings } from '../model/settings.ts';
 import { measurementOf } from '../model/telemetry.ts';
@@ -155,13 +149,13 @@ function documents(view: DeviceView, language: Language): readonly Document[] {
       ];
     case 'signal':
       return [
-        ['availability', linkWord(isSignalReachable(view))],
+        ['availability', availability(view)],
         ['', withMore(view.signal, { property_id: view.propertyId, hub_status: view.hub?.status ?? null })],
         ['incidents', openByType(view)],
       ];
     case 'sonic':
       return [
-        ['availability', linkWord(isSonicReachable(view))],
+        ['availability', availability(view)],
         [
           '',
           withMore(view.sonic, {
@@ -253,8 +247,8 @@ function flagWord(flag: boolean | undefined): string | undefined {
   return flag ? 'ON' : 'OFF';
 }
 
-function linkWord(isReachable: boolean): string {
-  return isReachable ? 'online' : 'offline';
+function availability({ reach }: SignalView | SonicView): string {
+  return isAvailable(reach) ? 'online' : 'offline';
 }
 
 function newestOpen(view: WithIncidents) {

@@ -2,9 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { version } from '../base/version.ts';
 import type { MetricsSnapshot } from '../health/snapshots.ts';
-import { isSonicReachable, type SonicView } from '../model/devices.ts';
+import type { SonicView } from '../model/devices.ts';
 import { openCount } from '../model/incidents.ts';
 import { isBatteryLow } from '../model/power.ts';
+import { isAvailable } from '../model/reach.ts';
 import { type Measurement, measurementOf } from '../model/telemetry.ts';
 import type { DeliveryOutcome } from '../webhook/webhookReceiver.ts';
 
@@ -65,7 +66,7 @@ const hasCurrentData = ({ figures: { readiness } }: MetricsSource) =>
 
 /** A current figure for each reachable valve. The figures of other valves are old. */
 const ofReachableValves = (figureOf: (view: SonicView) => Figure) =>
-  ofValvesNow((view) => (isSonicReachable(view) ? figureOf(view) : null));
+  ofValvesNow((view) => (isAvailable(view.reach) ? figureOf(view) : null));
 
 const measured = (name: Exclude<keyof Measurement, 'probedAt'>) =>
   ofReachableValves(({ telemetry }) => (telemetry ? measurementOf(telemetry)[name] : null));
@@ -149,8 +150,8 @@ export const metricRows: readonly MetricRow[] = [
   ],
   [
     'sonic2mqtt_valve_reachable',
-    '1 if the valve is online, 0 if it is offline',
-    ofValvesNow((view) => isSonicReachable(view)),
+    '1 if the valve is online, 0 if it is offline. Missing if the cloud does not say',
+    ofValvesNow(({ reach }) => (reach === 'unknown' ? null : reach === 'up')),
   ],
   [
     'sonic2mqtt_valve_open',

@@ -192,7 +192,7 @@ function rankDevices(snapshot: StatusSnapshot): Ranks {
   const isTroubled = (device: CloudDevice) =>
     isSonic(device)
       ? valveSeen(device) === null || doubtOf(device, true) !== null || device.valveRecord.failed !== null
-      : device.isStale || cloudLinkOf(device) !== true;
+      : cloudLinkOf(device) !== true;
   return new Map(
     [...snapshot.signals, ...snapshot.sonics].map((device) => {
       const rank = rankOf(device.incidents);
@@ -279,7 +279,7 @@ function shutOffOf(view: PropertyView): Sentence | null {
 function shownHub(view: SignalView, isFresh: boolean) {
   const isConnected = isFresh ? cloudLinkOf(view) : null;
   const known = isConnected === null ? 'unknown' : isConnected ? 'connected' : 'disconnected';
-  const link = isFresh && view.isFlap ? 'checked' : known;
+  const link = isFresh && view.isChecked ? 'checked' : known;
   return { name: displayName(view.signal), ...withAlerts(view.incidents), link };
 }
 
@@ -290,7 +290,7 @@ function shownSonic(
   readAt: StatusSnapshot['readAt'],
   flows: Pick<FlowHistory, 'of'>,
 ) {
-  const { sonic, signal, isSignalReachable, telemetry, usage, incidents, valveRecord } = view;
+  const { sonic, signal, reach, telemetry, usage, incidents, valveRecord } = view;
   const valve = valveSeen(view);
   const { at, by } = valveRecord.movement ?? { at: null, by: null };
   const doubt = doubtOf(view, isFresh);
@@ -305,10 +305,7 @@ function shownSonic(
         : null,
     doubt,
     // The name of the hub if the valve is offline because its hub is.
-    offlineHub:
-      doubt === 'unreachable' && isSignalReachable === false && typeof signal === 'object'
-        ? displayName(signal)
-        : null,
+    offlineHub: isFresh && reach === 'hub_offline' && typeof signal === 'object' ? displayName(signal) : null,
     // Null if the shown state is not old.
     readAt: doubt === 'old' ? readAt(sonic.id) : null,
     failed: failureOf(view),

@@ -1,22 +1,21 @@
 import type { WithIncidents } from './incidents.ts';
 import type { ShownPause } from './pause.ts';
 import type { PressureTestDays } from './pressureTests.ts';
-import {
-  type ApplianceCategories,
-  connectionStates,
-  type HubDetail,
-  type NotificationSettings,
-  type Property,
-  type PropertySettings,
-  type Signal,
-  type Sonic,
-  type Telemetry,
+import { isConnected, type Reach } from './reach.ts';
+import type {
+  ApplianceCategories,
+  HubDetail,
+  NotificationSettings,
+  Property,
+  PropertySettings,
+  Signal,
+  Sonic,
+  Telemetry,
 } from './records.ts';
 import type { AcceptedSettings } from './settings.ts';
 import type { Usage } from './usage.ts';
 import { movementOf, type Valve } from './valve.ts';
 import type { ValveRecord } from './valveCommand.ts';
-import { knownWord } from './words.ts';
 
 /*
  * The terms that all rooms share. `records.ts` has the records of the cloud. Files such as `incidents.ts`, `usage.ts`
@@ -42,21 +41,20 @@ export const kindLabels: Readonly<Record<DeviceKind, string>> = {
   sonic: 'valve',
 };
 
-export interface SonicView extends WithIncidents {
+/** Whether a hub or a valve can be reached. */
+interface Reachable {
+  readonly reach: Reach;
+  /** Whether only a single reading says that its link or that of its hub is down. That may be a short flap. */
+  readonly isChecked: boolean;
+}
+
+export interface SonicView extends WithIncidents, Reachable {
   readonly kind: 'sonic';
   readonly sonic: Sonic;
   /** Whether it is on Wi-Fi and so has no signal. The cloud has separate routes for these sonics. */
   readonly isWifi: boolean;
   readonly signal: Signal | NoSignal;
-  /** Whether its signal is reachable; null if that is not known. True for a sonic that has no signal. */
-  readonly isSignalReachable: boolean | null;
-  /** Whether only a single reading says that its link is down. That may be a short flap. */
-  readonly isFlap: boolean;
-  /** The same of the link of its signal. */
-  readonly isSignalFlap: boolean;
   readonly propertyId: string | null;
-  /** Whether its record is out of date, because recent lists did not have it. */
-  readonly isStale: boolean;
   readonly valve: Valve | null;
   /** Seconds from the last confirmed command to its confirmation; null if there was none. */
   readonly travelTimeS: number | null;
@@ -72,19 +70,10 @@ export interface SonicView extends WithIncidents {
   readonly pressureTestJobId: string | null;
 }
 
-interface SignalLink {
-  readonly signal: Signal;
-  /** Whether only a single reading says that its link is down. That may be a short flap. */
-  readonly isFlap: boolean;
-  /** Whether an open incident says that it has lost the cloud, and its record was last read before that incident. */
-  readonly isCloudLost: boolean;
-  /** Whether its record is out of date, because recent lists did not have it. */
-  readonly isStale: boolean;
-}
-
 /** A signal, with the open incidents that name it but no known sonic. */
-export interface SignalView extends WithIncidents, SignalLink {
+export interface SignalView extends WithIncidents, Reachable {
   readonly kind: 'signal';
+  readonly signal: Signal;
   readonly propertyId: string | null;
   /** Null if the cloud has none, undefined if it was not read yet. */
   readonly hub: HubDetail | null | undefined;
@@ -171,43 +160,10 @@ export function isOfGuest({ settings, notifications }: PropertyView): boolean {
   return settings === null && notifications === null;
 }
 
-/** Whether the cloud says that the link is connected; null if it says nothing, or a word that is not known here. */
-export function isConnected(link: string | null): boolean | null {
-  const word = knownWord(connectionStates, link);
-  return word === null ? null : word === 'connected';
-}
-
-/** Whether a link counts as up: it does unless the cloud says that it is down, or says nothing at all. */
-export function isLinkUp(link: string | null): boolean {
-  return link !== null && isConnected(link) !== false;
-}
-
-/** The same, but a link that only a single reading says is down counts as up. */
-function isUp(link: string | null, isFlap: boolean): boolean {
-  return isLinkUp(link) || (link !== null && isFlap);
-}
-
 /** Whether a signal's link is up; null if the cloud does not say, the reading is old, or an incident contradicts it. */
-export function cloudLinkOf({ signal, isStale, isCloudLost }: SignalLink): boolean | null {
-  const isUp = isStale ? null : isConnected(signal.cloud_connection);
-  return isUp && isCloudLost ? null : isUp;
-}
-
-/** Whether the signal is reachable: its cloud link is up, no incident contradicts that, and the reading is not old. */
-export function isSignalReachable({ signal, isFlap, isStale, isCloudLost }: SignalLink): boolean {
-  return !isStale && !isCloudLost && isUp(signal.cloud_connection, isFlap);
-}
-
-/** A Wi-Fi sonic has no radio link to a signal, so its `radio_connection` may be null. */
-export function isSonicReachable({
-  sonic,
-  isWifi,
-  isSignalReachable: isLinked,
-  isStale,
-  isFlap,
-}: Omit<SonicView, 'isReporting'>): boolean {
-  const mayLackRadio = isWifi && sonic.radio_connection === null;
-  return !isStale && isLinked === true && (mayLackRadio || isUp(sonic.radio_connection, isFlap));
+export function cloudLinkOf({ signal, reach }: SignalView): boolean | null {
+  const isUp = reach === 'unread' ? null : isConnected(signal.cloud_connection);
+  return isUp && reach === 'offline' ? null : isUp;
 }
 
 /**

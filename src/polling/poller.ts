@@ -4,8 +4,8 @@ import { sleep } from '../base/clock.ts';
 import { deferred } from '../base/deferred.ts';
 import type { Schedule } from '../base/schedule.ts';
 import { CloudError, isPermanent } from '../cloud/errors.ts';
-import { isSignalReachable } from '../model/devices.ts';
 import { byPoll, listPolls, type PollName, pollNames, pollTable, sonicPolls } from '../model/polls.ts';
+import { isAvailable } from '../model/reach.ts';
 import type { Incident } from '../model/records.ts';
 import { Details } from './details.ts';
 import { Lists } from './lists.ts';
@@ -123,7 +123,7 @@ export class Poller extends EventEmitter<PollerEvents> {
       // Home Assistant sends no commands to the valves of a hub that is back, but shown as offline until it is read.
       const isOffline = (id: string) => {
         const view = store.signalView(id);
-        return view !== null && !isSignalReachable(view);
+        return view !== null && !isAvailable(view.reach);
       };
       if (mayConcernHub(record) || store.ids('signal').some(isOffline)) void this.runNow('signals');
     });
@@ -300,7 +300,7 @@ export class Poller extends EventEmitter<PollerEvents> {
   #readFlapsAgain(): void {
     const { store, clock } = this.#parts;
     this.#cancelSecondReading();
-    if (store.ids('signal').some((id) => store.signalView(id)?.isFlap))
+    if (store.ids('signal').some((id) => store.signalView(id)?.isChecked))
       this.#cancelSecondReading = clock.after(secondReadingMs, () => void this.runNow('signals'));
   }
 

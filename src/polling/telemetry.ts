@@ -1,4 +1,4 @@
-import { isConnected } from '../model/devices.ts';
+import { isConnected } from '../model/reach.ts';
 import { measurementAgeMs } from '../model/telemetry.ts';
 import { type DeviceQuery, queryDevices } from './perDevice.ts';
 import type { PollParts, PollRun } from './pollParts.ts';

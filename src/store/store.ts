@@ -45,7 +45,7 @@ import {
 import type { ReadonlyDetails, TelemetryTable } from './details.ts';
 import { type IncidentPlace, isAnyDeviceAffected } from './incidentPlaces.ts';
 import type { IncidentEvent, ReadonlyIncidents } from './incidents.ts';
-import { isFlap } from './links.ts';
+import { linkOf } from './links.ts';
 import { type Move, movesBetween, type Places, placesOf, type ReadonlyDevices } from './places.ts';
 import type { ReadonlyFilter } from './propertyFilter.ts';
 import type { ReadonlySignalLists } from './signalLists.ts';
@@ -735,7 +735,7 @@ export class Store extends EventEmitter<StoreEvents> {
   #record<T extends Property | Signal | Sonic>(kind: CloudDeviceKind, changes: readonly Change<T>[]): void {
     if (kind === 'property') this.#updateFilter();
     else {
-      for (const { id } of changes) if (isFlap(this.devices[kind], id)) this.#flaps[kind].add(id);
+      for (const { id } of changes) if (this.#isFlap(kind, id)) this.#flaps[kind].add(id);
       this.#endFlaps(kind);
     }
     if (this.devices[kind].isComplete && !this.places.completeKinds.includes(kind))
@@ -752,11 +752,15 @@ export class Store extends EventEmitter<StoreEvents> {
   /** Marks what a flap has shown as up. A link is down by two readings in a row, and up by one. */
   #endFlaps(kind: 'signal' | 'sonic'): void {
     for (const id of this.#flaps[kind]) {
-      if (isFlap(this.devices[kind], id)) continue;
+      if (this.#isFlap(kind, id)) continue;
       this.#flaps[kind].delete(id);
       if (kind === 'signal') this.#touchLinks(id);
       else this.touch(kind, id);
     }
+  }
+
+  #isFlap(kind: 'signal' | 'sonic', id: string): boolean {
+    return linkOf(this.devices[kind], id).isFlap;
   }
 
   #touchLinks(signalId: string): void {

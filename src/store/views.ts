@@ -1,15 +1,10 @@
-import {
-  isSignalReachable,
-  isSonicReachable,
-  type PropertyView,
-  type SignalView,
-  type SonicView,
-} from '../model/devices.ts';
+import type { PropertyView, SignalView, SonicView } from '../model/devices.ts';
 import { isLinkLost } from '../model/incidents.ts';
 import { defaultPauseMinutes } from '../model/pause.ts';
+import { type Link, signalReach, sonicReach } from '../model/reach.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
 import type { Account } from './account.ts';
-import { isFlap } from './links.ts';
+import { linkOf } from './links.ts';
 
 /** A property with all data that its entities show; null if it is not shown. */
 export function propertyViewOf(
@@ -61,36 +56,37 @@ function settingsOf({ details: { settings } }: Account, id: string, { webhook_ur
   return read?.webhook_url === null && webhook_url !== undefined ? { ...read, webhook_url } : read;
 }
 
-/** A signal, and all data that decides whether it is reachable; null if the cloud's lists did not have it. */
-function signalLinkOf({ devices, incidents }: Account, id: string) {
+/** An open incident about a link confirms a single reading that found it down, so that it is no flap. */
+function confirmed(link: Link, isConfirmed: boolean): Link {
+  return link.isFlap && isConfirmed ? { isUp: false, isFlap: false } : link;
+}
+
+/** A signal, and whether it is reachable; null if the cloud's lists did not have it. */
+function reachableSignal({ devices, incidents }: Account, id: string) {
   const signal = devices.signal.get(id);
   if (!signal) return null;
   const lostAt = incidents.cloudLostAt(id);
-  return {
-    signal,
-    // An open incident confirms a single reading that found the link down, so that it is no flap.
-    isFlap: isFlap(devices.signal, id) && lostAt === null,
-    // A reading that was sent after the incident decides, because the incident may stay open after the hub is back.
-    isCloudLost: lostAt !== null && (devices.signal.readAt(id) ?? lostAt) < lostAt,
-    isStale: devices.signal.isStale(id),
-  };
+  const { isUp, isFlap } = confirmed(linkOf(devices.signal, id), lostAt !== null);
+  // A reading that was sent after the incident decides, because the incident may stay open after the hub is back.
+  const isCloudLost = lostAt !== null && (devices.signal.readAt(id) ?? lostAt) < lostAt;
+  return { signal, reach: signalReach(isUp, devices.signal.isStale(id), isCloudLost), isChecked: isFlap };
 }
 
 /** A signal with all data that its entities show; null if it is not shown. */
 export function signalViewOf(account: Account, id: string): SignalView | null {
   const { places, incidents, details } = account;
-  const link = signalLinkOf(account, id);
+  const own = reachableSignal(account, id);
   const place = places.signal.get(id);
-  if (!link || !place?.isShown) return null;
+  if (!own || !place?.isShown) return null;
   return {
     kind: 'signal',
-    ...link,
+    ...own,
     propertyId: place.propertyId,
     hub: details.hubs.of(id),
     incidents: incidents.shownBy('signal', id),
     possibleIncidents: incidents.possibleAt('signal', id),
     areIncidentsKnown: incidents.areKnown,
-    isReporting: isSignalReachable(link),
+    isReporting: own.reach === 'up',
   };
 }
 
@@ -101,18 +97,20 @@ export function sonicViewOf(account: Account, id: string): SonicView | null {
   const place = places.sonic.get(id);
   if (!sonic || !place?.isShown) return null;
   const { isWifi, hub: signalId, propertyId } = place;
-  const link = signalId === null ? null : signalLinkOf(account, signalId);
+  const hub = signalId === null ? null : reachableSignal(account, signalId);
   const ownIncidents = incidents.shownBy('sonic', id);
-  const view: Omit<SonicView, 'isReporting'> = {
+  const link = confirmed(linkOf(devices.sonic, id, isWifi), ownIncidents.some(isLinkLost));
+  // A sonic on Wi-Fi needs no hub. It is not known which hub another one has that names none.
+  const hubReach = signalId === null ? (isWifi ? 'up' : 'unknown') : (hub?.reach ?? 'unread');
+  const reach = sonicReach(link.isUp, devices.sonic.isStale(id), hubReach);
+  return {
     kind: 'sonic',
     sonic,
     isWifi,
-    signal: link?.signal ?? (signalId === null ? 'none' : 'unknown'),
-    isSignalReachable: link && !link.isStale ? isSignalReachable(link) : signalId === null || null,
-    isFlap: isFlap(devices.sonic, id) && !ownIncidents.some(isLinkLost),
-    isSignalFlap: link?.isFlap ?? false,
+    signal: hub?.signal ?? (signalId === null ? 'none' : 'unknown'),
+    reach,
+    isChecked: link.isFlap || hub?.isChecked === true,
     propertyId,
-    isStale: devices.sonic.isStale(id),
     valve: valves.shown(sonic),
     travelTimeS: valves.travelTimeS(id),
     valveRecord: account.valveRecords.of(id),
@@ -124,6 +122,6 @@ export function sonicViewOf(account: Account, id: string): SonicView | null {
     incidents: ownIncidents,
     possibleIncidents: incidents.possibleAt('sonic', id),
     areIncidentsKnown: incidents.areKnown,
+    isReporting: reach === 'up',
   };
-  return Object.assign(view, { isReporting: isSonicReachable(view) });
 }

@@ -4,7 +4,7 @@ import { parsed } from './discoveredEntities.ts';
 import { rawTruths } from './rawTruths.ts';
 import { isAt, type Place, recordTruths, type Shown } from './recordTruths.ts';
 import { isWaterUse, type WaterSamples } from './waterSamples.ts';
-import { isOnline } from './words.ts';
+import { isConnected, isOnline } from './words.ts';
 import type { Moment, WorldHistory, WorldView } from './worldHistory.ts';
 
 type Kind = keyof typeof recordTruths;
@@ -306,7 +306,8 @@ export class ShownJudge {
     const { now, bounds } = this.#context;
     const { maxAgeMs, selection } = bounds();
     const since = Math.min(from, now() - maxAgeMs.signals);
-    if (kind !== 'property') return this.#wasReachable(kind, id, since);
+    const isUp = (word: unknown) => isConnected(word) === true;
+    if (kind !== 'property') return this.#wasReachable(kind, id, since, isUp);
     const { latest } = this.#history;
     return [...latest.thingsById].every(
       ([each, { record }]) =>
@@ -314,7 +315,7 @@ export class ShownJudge {
         // The cloud does not tell the property of a sonic on Wi-Fi if there are several. So no filter selects
         // it.
         (record.signal_id === null && selection.length > 0 && latest.properties.size > 1) ||
-        this.#wasReachable('sonic', each, since) ||
+        this.#wasReachable('sonic', each, since, isUp) ||
         !this.#isSteadyIn(each, id),
     );
   }
@@ -354,17 +355,17 @@ export class ShownJudge {
   }
 
   /** Two lists tell of the link of a valve and of the link of its hub. "Offline" is always allowed. */
-  #wasReachable(kind: Kind, id: string, from: number): boolean {
-    const isUp = (signalId: string | null) =>
+  #wasReachable(kind: Kind, id: string, from: number, isUp = isOnline): boolean {
+    const isHubUp = (signalId: string | null) =>
       signalId === null ||
-      this.#wasOnce(from, ({ signals }) => isOnline(signals.get(signalId)?.cloud_connection));
-    if (kind === 'signal') return isUp(id);
+      this.#wasOnce(from, ({ signals }) => isUp(signals.get(signalId)?.cloud_connection));
+    if (kind === 'signal') return isHubUp(id);
     return this.#wasOnce(from, ({ things }) => {
       const sonic = things.get(id);
       // For a sonic on Wi-Fi the cloud may report no link.
       const isLinked =
-        isOnline(sonic?.radio_connection) || (sonic?.radio_connection === null && sonic.signal_id === null);
-      return sonic !== undefined && isLinked && isUp(sonic.signal_id);
+        isUp(sonic?.radio_connection) || (sonic?.radio_connection === null && sonic.signal_id === null);
+      return sonic !== undefined && isLinked && isHubUp(sonic.signal_id);
     });
   }
 

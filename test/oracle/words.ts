@@ -11,7 +11,7 @@ export function isConnected(written: unknown): boolean | null {
   return word === 'connected' || (word === 'disconnected' ? false : null);
 }
 
-/** Whether the device behind a link is online: an unknown word is no reason to call it offline, no word is one. */
+/** Whether the device behind a link is online: an unknown word and null are no reason to call it offline. */
 export function isOnline(written: unknown): boolean {
-  return typeof written === 'string' && isConnected(written) !== false;
+  return written !== undefined && isConnected(written) !== false;
 }

@@ -88,19 +88,35 @@ describe('a link that is lost', () => {
 });
 
 describe('a word of the cloud', () => {
-  it.each(['weak', 'online', ''])(
-    'for a link that is not known (%j) is unknown, and no "no"',
+  it.each(['offline', 'lost', '', null])(
+    'for a link that is not known (%j) is neither "no" nor "yes", and health names it once',
     async (word) => {
       const { home, availability, radio, cloud, offline } = await startHome();
+      const { sonicId, signalId, propertyId } = home;
+      for (const id of home.world.incidents.ids) home.world.closeIncident(id);
+      await home.pass(minuteMs);
+      const summary = () => String(home.entity(propertyId, 'sensor_summary').state);
+      const leak = () => home.entity(sonicId, 'binary_sensor_incident_water_presence_detected').state;
+      expect([summary(), leak()]).toEqual([expect.stringMatching(/^All good/), 'OFF']);
       radio(word);
+      await home.pass(2 * minuteMs);
+      expect([summary(), leak()]).toEqual([
+        expect.stringMatching(/position of the valve is not known/),
+        null,
+      ]);
       cloud(word);
       await home.pass(10 * minuteMs);
-      expect(home.entity(home.sonicId, 'binary_sensor_radio_connection').state).toBeNull();
-      expect(home.entity(home.signalId, 'binary_sensor_cloud_connection').state).toBeNull();
+      expect(home.entity(sonicId, 'binary_sensor_radio_connection').state).toBeNull();
+      expect(home.entity(signalId, 'binary_sensor_cloud_connection').state).toBeNull();
+      expect(home.entity(signalId, 'sensor_open_incidents').state).toBeNull();
+      expect(home.json(`property/${propertyId}/incidents`)).toMatchObject({ open_count: null });
       expect(availability()).toEqual(['online', 'online']);
       expect(offline()).toEqual([]);
-      for (const field of ['radio_connection', 'cloud_connection'])
-        expect(home.lines.filter(({ text }) => text.includes(`unknown value of ${field}`))).toHaveLength(1);
+      const quoted = JSON.stringify(word);
+      const named = `hub "Hallway hub" (${quoted}), valve "Kitchen" (${quoted})`;
+      const { status, reason } = home.json('bridge/health') as { status: string; reason: string };
+      expect([status, reason.split(named).length]).toEqual(['degraded', 2]);
+      expect(home.lines.filter(({ text }) => text.includes(named))).toHaveLength(1);
       radio('disconnected');
       await home.pass(minuteMs);
       expect(availability()[0]).toBe('online');
@@ -108,6 +124,19 @@ describe('a word of the cloud', () => {
       expect(availability()[0]).toBe('offline');
     },
   );
+
+  it('for a hub that a valve does not name makes its link unknown', async () => {
+    const { home, availability } = await startHome();
+    for (const id of home.world.incidents.ids) home.world.closeIncident(id);
+    home.world.changeSonic(home.sonicId, { signal_id: null } as never);
+    await home.pass(10 * minuteMs);
+    expect(availability()[0]).toBe('online');
+    expect(home.entity(home.sonicId, 'binary_sensor_alert').state).toBeNull();
+    expect(home.json('bridge/health')).toMatchObject({
+      status: 'degraded',
+      reason: expect.stringMatching(/valve "Kitchen" \(it names no hub\)/),
+    });
+  });
 
   it('means the same in capitals', async () => {
     const { home, availability, radio, cloud } = await startHome();
@@ -128,13 +157,6 @@ describe('a word of the cloud', () => {
 });
 
 describe('a link of which the cloud says nothing', () => {
-  it.each(['radio', 'cloud'] as const)('(%s) is taken for down at once', async (which) => {
-    const { home, availability, ...change } = await startHome();
-    change[which](null);
-    await home.pass(minuteMs + secondMs);
-    expect(availability()).toEqual(['offline', which === 'cloud' ? 'offline' : 'online']);
-  });
-
   it('as its hub is in no list, is taken for down', async () => {
     const { home, availability } = await startHome();
     home.world.changeSonic(home.sonicId, { signal_id: '00000000-0000-4000-8000-000000000000' } as never);

@@ -2,16 +2,10 @@ import type { Control } from '../../src/cloud/catalogue.ts';
 import type { SupportedOperations } from '../../src/entities/row.ts';
 import type { PlanContext } from '../../src/homeassistant/plan.ts';
 import { Topics } from '../../src/homeassistant/topics.ts';
-import {
-  type BridgeView,
-  type DeviceView,
-  isLinkUp,
-  type PropertyView,
-  type SignalView,
-  type SonicView,
-} from '../../src/model/devices.ts';
+import type { BridgeView, DeviceView, PropertyView, SignalView, SonicView } from '../../src/model/devices.ts';
 import { defaultPauseMinutes, noPause } from '../../src/model/pause.ts';
 import type { PressureTestDays } from '../../src/model/pressureTests.ts';
+import { isConnected, linkWord, signalReach, sonicReach } from '../../src/model/reach.ts';
 import {
   type Incident,
   incidentTypes,
@@ -171,19 +165,24 @@ function somePressureTests(changes: Partial<PressureTestDays> = {}): PressureTes
 
 /** A sonic of which everything is known. */
 export function sonicView(changes: Partial<SonicView> = {}): SonicView {
-  const signal = changes.signal ?? aSignal();
-  const isLinked = typeof signal === 'object' ? isLinkUp(signal.cloud_connection) : null;
+  const { sonic = aSonic(), signal = aSignal(), isWifi = false } = changes;
+  const hubReach =
+    typeof signal === 'object'
+      ? signalReach(isConnected(signal.cloud_connection), false, false)
+      : signal === 'none'
+        ? 'up'
+        : 'unread';
+  const word = linkWord(sonic, isWifi);
+  const link = word === undefined ? true : isConnected(word);
   return {
     kind: 'sonic',
-    sonic: aSonic(),
-    isWifi: false,
+    sonic,
+    isWifi,
     signal,
-    isSignalReachable: signal === 'none' || isLinked,
-    isFlap: false,
-    isSignalFlap: false,
+    reach: sonicReach(link, false, hubReach),
+    isChecked: false,
     propertyId: 'property-1',
     valve: 'open',
-    isStale: false,
     travelTimeS: 12.5,
     restedAt: 1_623_414_401,
     valveRecord: { command: null, failed: null, stopped: null, movement: null },
@@ -202,13 +201,13 @@ export function sonicView(changes: Partial<SonicView> = {}): SonicView {
 /** A signal of which everything is known. */
 export function signalView(changes: Partial<SignalView> = {}): SignalView {
   const incident = anIncident({ id: 'incident-2', type: 'cloud_disconnection', sonic_id: null });
+  const { signal = aSignal() } = changes;
   return {
     kind: 'signal',
-    signal: aSignal(),
-    isFlap: false,
-    isCloudLost: false,
+    signal,
+    reach: signalReach(isConnected(signal.cloud_connection), false, false),
+    isChecked: false,
     propertyId: 'property-1',
-    isStale: false,
     hub: { id: 'signal-1', serial_no: 'SG-77', status: 'up to date' },
     incidents: [incident],
     possibleIncidents: [],
@@ -367,7 +366,6 @@ const viewsBySituation: Readonly<Record<string, readonly DeviceView[]>> = {
       signal: 'none',
       propertyId: null,
       valve: null,
-      isStale: false,
       travelTimeS: null,
       restedAt: null,
       valveRecord: { command: null, failed: null, stopped: null, movement: null },

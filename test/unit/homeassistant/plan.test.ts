@@ -79,8 +79,8 @@ describe('the messages of a sonic', () => {
 
 it.each<[string, DeviceView, object]>([
   ['a valve whose hub could not be read', sonicView({ signal: 'unknown' }), {}],
-  ['a valve that could not be read for too long', sonicView({ isStale: true }), { radio_connection: null }],
-  ['a hub that could not be read for too long', signalView({ isStale: true }), { cloud_connection: null }],
+  ['a valve that could not be read for too long', sonicView({ reach: 'unread' }), { radio_connection: null }],
+  ['a hub that could not be read for too long', signalView({ reach: 'unread' }), { cloud_connection: null }],
   [
     'a hub without its cloud link',
     signalView({ signal: aSignal({ cloud_connection: 'disconnected' }) }),

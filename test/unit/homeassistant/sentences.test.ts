@@ -66,12 +66,12 @@ describe('the summary of a property', () => {
       [[wet], { incidents: [{ ...leak, type: 'dragon' }] }],
       'Unknown alert (dragon) at Kitchen, since 07:41. Water is on.',
     ],
-    ['a valve is offline', [[{ isSignalReachable: false }]], 'Kitchen is offline.'],
+    ['a valve is offline', [[{ reach: 'hub_offline' }]], 'Kitchen is offline.'],
     ['a valve moves', [[{ valve: 'closing' }]], 'Kitchen is closing.'],
     ['not all alerts are known', [[{}], unknown], 'Not all alerts could be read.'],
     [
       'nor is a valve',
-      [[{ isSignalReachable: false }], unknown],
+      [[{ reach: 'hub_offline' }], unknown],
       'Kitchen is offline. Not all alerts could be read.',
     ],
     [

@@ -31,7 +31,7 @@ async function start(clock: Clock = systemClock) {
       isWhole: true,
       properties: [],
       signals: [],
-      sonics: Array.from({ length: devicesAPage + 1 }, () => sonicView({ isStale: true })),
+      sonics: Array.from({ length: devicesAPage + 1 }, () => sonicView({ reach: 'unread' })),
       incidents: [],
       areIncidentsKnown: true,
       unconfirmedSince: null,

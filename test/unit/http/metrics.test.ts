@@ -148,7 +148,7 @@ describe('the metrics of a valve', () => {
   it('repeat nothing of one that is offline or was read too long ago', async () => {
     const offline = { ...always, reachable: 0, open_incidents: 1 };
     expect(await shown({ sonic: aSonic({ radio_connection: 'disconnected' }) })).toEqual(offline);
-    expect(await shown({ isStale: true })).toEqual(offline);
+    expect(await shown({ reach: 'unread' })).toEqual(offline);
   });
 
   it('repeat nothing while the cloud says nothing new', async () => {

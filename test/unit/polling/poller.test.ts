@@ -322,12 +322,12 @@ describe('a list that fails', () => {
       answer = () => resolve(list());
     });
     await failToReadSignals();
-    expect(store.signalView('hub')?.isStale).toBe(false);
+    expect(store.signalView('hub')?.reach).not.toBe('unread');
     answer();
     const hasAnswered = () => poller.statuses.records.sonics.answeredAt > 2 * 3_600_000;
     await waitFor(hasAnswered, { what: 'the cloud to answer' });
     await failToReadSignals();
-    expect(store.signalView('hub')?.isStale).toBe(true);
+    expect(store.signalView('hub')?.reach).toBe('unread');
   });
 });
 
@@ -404,7 +404,7 @@ describe('the sonics without a hub', () => {
     valve = 'closed';
     poller.refresh();
     await waitFor(() => store.sonicView('kitchen')?.valve === 'closed', { what: 'the closed valve' });
-    expect(store.sonicView('barn')).toMatchObject({ valve: 'open', isStale: false });
+    expect(store.sonicView('barn')).toMatchObject({ valve: 'open', reach: 'up' });
   });
 
   it('have their telemetry from their own route', async () => {
@@ -436,17 +436,19 @@ describe('the sonics without a hub', () => {
 describe('a sonic whose signal could not be read', () => {
   const cloud = (signals: () => StubAnswer) => (request: { readonly path: string }) => {
     if (request.path.endsWith('/v1/signals')) return signals();
-    return request.path.endsWith('/sonics') ? list({ id: 'kitchen', signal_id: 'hub' }) : list();
+    return request.path.endsWith('/sonics')
+      ? list({ id: 'kitchen', signal_id: 'hub', radio_connection: 'connected' })
+      : list();
   };
 
   it.each([503, 403, 404])('is not said to be there by its radio link alone: %i', async (status) => {
     let signals: StubAnswer = { status };
     const { store, poller } = await startPoller(cloud(() => signals));
-    expect(store.sonicView('kitchen')).toMatchObject({ signal: 'unknown', isSignalReachable: null });
+    expect(store.sonicView('kitchen')).toMatchObject({ signal: 'unknown', reach: 'hub_unread' });
     signals = list({ id: 'hub', cloud_connection: 'connected' });
     store.takeDirty();
     void poller.runNow('signals');
-    await waitFor(() => store.sonicView('kitchen')?.isSignalReachable, { what: 'the list of signals' });
+    await waitFor(() => store.sonicView('kitchen')?.reach === 'up', { what: 'the list of signals' });
     expect([...store.takeDirty().sonic]).toEqual(['kitchen']);
   });
 });

@@ -180,14 +180,14 @@ describe('the store', () => {
   it('takes a sonic for unread that incomplete readings have missed for too long, until one brings it', () => {
     const startedAt = time;
     store.replaceSonics(incomplete([sonic('bath', 'hub')]));
-    expect(store.sonicView('kitchen')?.isStale).toBe(false);
+    expect(store.devices.sonic.isStale('kitchen')).toBe(false);
     store.takeDirty();
     store.markStale('sonics', startedAt);
-    expect(store.sonicView('kitchen')).toMatchObject({ isStale: true, valve: 'open' });
-    expect(store.sonicView('bath')?.isStale).toBe(false);
+    expect(store.sonicView('kitchen')).toMatchObject({ reach: 'unread', valve: 'open' });
+    expect(store.devices.sonic.isStale('bath')).toBe(false);
     expect(store.takeDirty().sonic).toEqual(new Set(['kitchen', 'shed']));
     store.setSonic(sonic('kitchen', 'hub'), startedAt + 1);
-    expect(store.sonicView('kitchen')?.isStale).toBe(false);
+    expect(store.devices.sonic.isStale('kitchen')).toBe(false);
     expect(store.takeDirty().sonic).toContain('kitchen');
   });
 
@@ -275,13 +275,13 @@ describe('the store', () => {
     store.replaceSonics(complete([sonic('kitchen', 'hub', 'pressure_test'), sonic('bath', 'hub')]));
     store.replaceSignals(complete([signal('hub', 'disconnected')]));
     store.takeDirty();
-    const shown = () => [store.sonicView('kitchen')?.valve, store.sonicView('kitchen')?.isSignalReachable];
+    const shown = () => [store.sonicView('kitchen')?.valve, store.sonicView('kitchen')?.reach];
     store.markStale('sonics', seenAt);
     store.markStale('signals', seenAt);
-    expect(shown()).toEqual(['closed', true]);
+    expect(shown()).toEqual(['closed', 'up']);
     store.markStale('sonics', tested);
     store.markStale('signals', tested);
-    expect(shown()).toEqual([null, false]);
+    expect(shown()).toEqual([null, 'hub_offline']);
     expect([...store.takeDirty().sonic].sort()).toEqual(['bath', 'kitchen']);
   });
 
@@ -341,7 +341,7 @@ describe('the store', () => {
   });
 
   it('counts signals as unread that nobody could read for too long', () => {
-    const isStale = () => store.signalView('hub')?.isStale;
+    const isStale = () => store.signalView('hub')?.reach === 'unread';
     store.markStale('signals', time - staleAfterMs);
     expect(isStale()).toBe(false);
     store.markStale('signals', time);

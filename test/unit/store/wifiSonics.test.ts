@@ -63,10 +63,10 @@ describe('the two lists of sonics', () => {
   it('leave those of a list that fails as they were, until they are old, and the others fresh', () => {
     const store = storeWith([barn]);
     store.replaceSonics(complete([kitchen]), incomplete([]));
-    expect(store.sonicView('barn')).toMatchObject({ isStale: false, valve: 'open' });
+    expect(store.sonicView('barn')).toMatchObject({ reach: 'up', valve: 'open' });
     store.markStale('sonics', time - 2);
-    expect(store.sonicView('barn')?.isStale).toBe(true);
-    expect(store.sonicView('kitchen')?.isStale).toBe(false);
+    expect(store.sonicView('barn')?.reach).toBe('unread');
+    expect(store.devices.sonic.isStale('kitchen')).toBe(false);
   });
 
   it('show the one at once while the other is being read, and take nothing for missed', () => {
@@ -74,7 +74,7 @@ describe('the two lists of sonics', () => {
     const reading = complete([{ ...kitchen, valve_state: 'closed' }]);
     store.replaceSonics(reading, { records: [], isComplete: false });
     expect(store.sonicView('kitchen')?.valve).toBe('closed');
-    expect(store.sonicView('barn')).toMatchObject({ isStale: false, isWifi: true });
+    expect(store.sonicView('barn')).toMatchObject({ reach: 'up', isWifi: true });
   });
 
   it('keep a sonic on its hub when only a page of its list is missing', () => {
