@@ -292,7 +292,7 @@ describe('a refusal as the first answer after a start', () => {
       expect(has('switch_auto_shut_off')).toBe(wereShown);
       await home.pass(afterMs + 5 * minuteMs);
       expect(has('switch_auto_shut_off')).toBe(false);
-      const words = 'The cloud does not show the settings';
+      const words = 'The cloud does not provide the settings';
       expect(home.json('bridge/health')).toMatchObject({
         status: 'ok',
         reason: expect.stringContaining(words),
