@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { writtenDocuments } from '../../scripts/docs/documents.ts';
 import { releasedApp, releaseOf } from '../../scripts/release/release.ts';
+import { permittedSkips } from '../support/permittedSkips.ts';
 import { temporaryFolder } from '../support/program.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
@@ -24,10 +25,12 @@ interface Job {
   readonly permissions: object;
   readonly 'timeout-minutes': number;
   readonly strategy?: { readonly matrix: { readonly node?: readonly number[] } };
+  readonly container?: { readonly options?: string };
   readonly steps: readonly {
     readonly uses?: string;
     readonly run?: string;
     readonly with?: Record<string, unknown>;
+    readonly env?: Record<string, string>;
   }[];
 }
 
@@ -35,6 +38,8 @@ const names = ['ci', 'release', 'advisories', 'nightly', 'codeql', 'scorecard'];
 const files = names.map((name) => `.github/workflows/${name}.yml`);
 const workflow = (file: string): Workflow => parse(read(file));
 const [ci, release, advisories, nightly, codeql, scorecard] = files.map(workflow);
+/** Fails a run of tests that skips others than `.ci/skips.json` permits. */
+const reportingSkips = '-- --reporter=default --reporter=./test/support/permittedSkips.ts';
 const commands = (job: Job | undefined) => (job?.steps ?? []).flatMap(({ run }) => run ?? []);
 
 describe('the version', () => {
@@ -93,6 +98,20 @@ describe('a tag', () => {
     const found = releaseOf(tag, projectWith({ version: own }, changelog));
     expect('problem' in found && found.problem).toMatch(words);
   });
+});
+
+it('the changelog has releases with their dates, the newest of this version, and above them at most what is not released', () => {
+  const headings = [...read('CHANGELOG.md').matchAll(/^## (.*)$/gm)].map(([, heading = '']) => heading);
+  const released = headings[0] === 'Unreleased' ? headings.slice(1) : headings;
+  for (const heading of released) expect(heading).toMatch(/^\d+\.\d+\.\d+ - \d{4}-\d\d-\d\d$/);
+  expect(released.map((heading) => heading.split(' ')[0])).toContain(version);
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'package.json'), read('package.json'));
+  writeFileSync(
+    join(folder, 'CHANGELOG.md'),
+    read('CHANGELOG.md').replace(/^## Unreleased\n.*?(?=^## )/ms, ''),
+  );
+  expect(releaseOf(`v${version}`, folder)).toMatchObject({ version, notes: expect.stringContaining('### ') });
 });
 
 describe('the app of Home Assistant', () => {
@@ -175,6 +194,24 @@ describe('the workflows', () => {
       expect(line).toMatch(/uses: (actions|docker|github|ossf)\/[\w/-]+@[\da-f]{40} # v\d+\.\d+\.\d+$/);
   });
 
+  it('use no action that needs Node.js 20, which GitHub no longer runs', () => {
+    const oldest: Readonly<Record<string, number>> = {
+      ...{
+        'actions/checkout': 5,
+        'actions/setup-node': 5,
+        'github/codeql-action': 4,
+        'ossf/scorecard-action': 2,
+      },
+      ...{ 'actions/upload-artifact': 6, 'actions/download-artifact': 7, 'actions/upload-pages-artifact': 5 },
+      ...{ 'actions/deploy-pages': 5, 'actions/attest-build-provenance': 3, 'actions/attest-sbom': 3 },
+      ...{ 'docker/setup-qemu-action': 4, 'docker/setup-buildx-action': 4, 'docker/login-action': 4 },
+      ...{ 'docker/build-push-action': 7 },
+    };
+    const used = files.flatMap((file) => [...read(file).matchAll(/uses: ([\w-]+\/[\w-]+).* # v(\d+)/g)]);
+    for (const [, action = '', major] of used)
+      expect(Number(major), action).toBeGreaterThanOrEqual(oldest[action] ?? Number.POSITIVE_INFINITY);
+  });
+
   it('put nothing that others may write into a command, and leave no token with the checkout', () => {
     for (const job of jobs) for (const run of commands(job)) expect(run, job.name).not.toContain('${{');
     const checkouts = jobs
@@ -193,15 +230,34 @@ describe('the checks of a change', () => {
     expect(engines.node).toBe('^20.19.0 || >=22.12.0');
     expect(commands(ci?.jobs['site'])).toContain('npm run site');
     expect(commands(ci?.jobs['test'])).toEqual(
-      expect.arrayContaining(['npm ci', 'npm run check', 'npm test']),
+      expect.arrayContaining(['npm ci', 'npm run check', `npm test ${reportingSkips}`]),
     );
+  });
+
+  it('include those that need root, and Node-RED', () => {
+    const { root } = ci?.jobs ?? {};
+    expect(root?.container?.options).toBe('--privileged');
+    expect(commands(root)).toEqual(expect.arrayContaining(['.ci/tools', `npm test ${reportingSkips}`]));
+    expect(commands(root).join()).toContain('npm run test:node-red');
   });
 });
 
 it('each night what takes minutes is tested, and the tests are', () => {
   expect(Object.keys(nightly?.on ?? {})).toEqual(['schedule', 'workflow_dispatch']);
   const run = Object.values(nightly?.jobs ?? {}).flatMap(commands);
-  expect(run).toEqual(expect.arrayContaining(['npm run test:nightly', 'npm run mutations']));
+  expect(run).toEqual(
+    expect.arrayContaining([`npm run test:nightly ${reportingSkips}`, 'npm run mutations']),
+  );
+});
+
+it('each job that may skip tests has a list of them, with files that are there', () => {
+  const steps = [ci, nightly].flatMap((each) => Object.values(each?.jobs ?? {})).flatMap((job) => job.steps);
+  const reporting = steps.filter(({ run }) => run?.includes(reportingSkips));
+  expect(reporting.map(({ env }) => env?.['SKIPS_OF']).toSorted()).toEqual(
+    Object.keys(permittedSkips).toSorted(),
+  );
+  for (const file of Object.values(permittedSkips).flatMap(Object.keys))
+    expect(existsSync(join(project, file)), file).toBe(true);
 });
 
 describe('the security of the repository', () => {
