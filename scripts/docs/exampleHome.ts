@@ -39,7 +39,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       // The cloud does not show the webhook's address.
       settings: { ...present(world.settings.get(propertyId)), webhook_url: null },
       notifications: present(world.notifications.get(propertyId)),
-      pause: { until: '2026-11-20T08:30:00.000Z', state: 'paused', reason: null },
+      pause: { until: '2026-11-20T08:30:00.000Z', minutes: 60, state: 'paused', reason: null },
       pauseMinutes: defaultPauseMinutes,
       accepted: { leak_protection_enabled: true, push_enabled: false },
       incidents,

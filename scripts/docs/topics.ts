@@ -57,7 +57,7 @@ const retainedWords: Readonly<Record<string, string>> = {
     '`ON` or `OFF`: the value that the cloud accepted last, because it does not show this setting. Missing until the first one',
   'property/{id}/push': 'The same, for push messages',
   'property/{id}/pause':
-    '[Pause of the automatic shut-off](../pause.md). `state` is `none`, `paused`, `resuming` (being turned on again) or `failed` (the cloud has not turned it on yet, and `reason` shows why). `until` is the end of the pause, or null',
+    '[Pause of the automatic shut-off](../pause.md). `state` is `none`, `paused`, `resuming` (being turned on again) or `failed` (the cloud has not turned it on yet, and `reason` shows why). `until` is the end of the pause, or null. `minutes` is its length, or 0',
   'property/{id}/incidents':
     'Open incidents of all its devices, newest first, at most 50. `open_count` is also null if the cloud does not report the hubs of the property',
   'incident/{id}':

@@ -19,25 +19,31 @@ export const pauseMutations: readonly Mutation[] = [
     ],
     'what is off already is not paused': ['if (!before && isOn === false)', 'if (false)'],
     'the shut-off is on again only when the cloud shows it': [
-      "if (each.phase !== 'none') await this.#read(id, timeoutMs);",
-      "this.#apply(id, 'seen_on');",
+      'if (!isDone()) await this.#read(id, timeoutMs);',
+      'this.#forget(id);',
     ],
-    'turning it on is tried again': [
-      'if (this.#isEnding(id) && now >= each.retryAt && each.attempt === null)',
-      'if (false)',
+    'one outdated reading does not end a pause': [
+      'if (!this.#record(id)?.isOver) this.#end(id, duty);',
+      'if (!this.#record(id)?.isOver) this.#forget(id);',
     ],
+    'who turns it on in the app ends the pause': [
+      'if (!this.#record(id)?.isOver) this.#end(id, duty);',
+      'if (!this.#record(id)?.isOver) return;',
+    ],
+    'what may have begun is undone where the command has failed': [
+      'duty.settledAt = clock.monotonic() + requestTimeoutMs;\n      this.#end(id, duty);',
+      'this.#forget(id);',
+    ],
+    'turning it on is tried again': ['if (isOver && now >= duty.retryAt)', 'if (false)'],
     'a pause of an earlier run is taken up': [
-      'for (const [id, pause] of state.kept.pauses) {',
-      'for (const [id, pause] of new Map<string, Pause>()) {',
+      'for (const [id, kept] of state.kept.pauses) {',
+      'for (const [id, kept] of new Map<string, Pause>()) {',
     ],
     'a reading that was under way before the pause does not end it': [
-      ' || sentAt < this.#provesFrom(each)',
+      ' || sentAt < this.#provesFrom(id, duty)',
       '',
     ],
-    'a pause that cannot be kept longer keeps its end': [
-      'if (isKept) each.pause = pause;',
-      'if (isKept !== null) each.pause = pause;',
-    ],
+    'a pause that cannot be kept longer keeps its end': ['if (before) this.#change(id, before);', ';'],
     'ON ends a pause': [
       "if (call.operation !== 'update_property_settings' || call.body.auto_shut_off !== true) return;",
       'return;',
@@ -48,22 +54,11 @@ export const pauseMutations: readonly Mutation[] = [
   }),
   ...mistakesIn('health/accountProblems.ts', ['stories/pause'], {
     'health says that it is still off': [
-      "filter(([, { state }]) => state === 'failed')",
+      'filter(([, { reason }]) => reason !== null)',
       'filter(() => false)',
     ],
   }),
-  ...mistakesIn('model/pause.ts', ['stories/pause'], {
-    'one outdated reading does not end a pause': ["seen_on: 'resuming' },", "seen_on: 'none' },"],
-  }),
   ...mistakesIn('model/pause.ts', ['unit/model/pause', 'stories/pause'], {
-    'who turns it on in the app ends the pause': [
-      "due: 'resuming', seen_on: 'resuming' },",
-      "due: 'resuming' },",
-    ],
-    'what may have begun is undone where the command has failed': [
-      "rejected: 'none', unanswered: 'resuming' },",
-      "rejected: 'none', unanswered: 'none' },",
-    ],
     'a clock that is set back makes no pause longer': [
       'return Math.min(until - now, endsAt - monotonic);',
       'return until - now;',

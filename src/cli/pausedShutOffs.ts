@@ -1,4 +1,5 @@
 import { setTimeout as passed } from 'node:timers/promises';
+import { systemClock } from '../base/clock.ts';
 import { sanitize } from '../base/sanitize.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { CloudClient } from '../cloud/client.ts';
@@ -57,7 +58,7 @@ async function findPaused(connection: Connection, topics: Topics, kept: Kept): P
   const note = (topic: string, payload: string) => {
     isListing = true;
     const id = topics.parse(topic)?.id;
-    if (id !== undefined && pauseFromShown(objectIn(payload))) paused.add(id);
+    if (id !== undefined && pauseFromShown(objectIn(payload), systemClock)) paused.add(id);
   };
   const pauseOf = (id: string) => topics.below('property', id, 'pause');
   await readRetained(connection, [pauseOf('+')], note);

@@ -4,24 +4,16 @@ import { OutageLog } from '../base/outageLog.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import { CloudError, type CloudErrorKind } from '../cloud/errors.ts';
 import type { Call } from '../cloud/operations.ts';
-import {
-  correctedPause,
-  newPause,
-  nextPhase,
-  type Pause,
-  type PauseEvent,
-  type PausePhase,
-  pauseLeftMs,
-  pauseShown,
-} from '../model/pause.ts';
+import { correctedPause, newPause, type Pause, pauseLeftMs } from '../model/pause.ts';
 import { mayArriveMs } from '../model/valveCommand.ts';
 import { type MessageLimits, timeLeftMs } from './messageRules.ts';
 import { AnswerStatus, type CommandParts, reasonFor, reasons } from './outcome.ts';
 import { changedFields, failed, refused, succeeded, type UpdateResult, type Updates } from './updates.ts';
 
 /*
- * Pauses the automatic shut-off of a property, and always turns it on again. `model/pause.ts` has the table of phases
- * and events. These are the guarantees, and the functions that keep them:
+ * Pauses the automatic shut-off of a property, and always turns it on again. A pause in `kept.pauses` is a duty: until it
+ * is over, the shut-off may be off, and then it must be seen on. These are the guarantees, and the functions that keep
+ * them:
  *
  * 1. A pause is on disk before the request is sent to the cloud (`#pause`). If it cannot be written, there is no pause,
  *    because nothing could end it after a restart.
@@ -48,20 +40,19 @@ const outageBackoff: Backoff = { firstMs: 5_000, longestMs: 60_000 };
 const refusalBackoff: Backoff = { firstMs: 60_000, longestMs: 600_000 };
 const refusals: readonly CloudErrorKind[] = ['forbidden', 'notFound', 'rejected', 'unsupported', 'invalid'];
 
-/** A pause of this run or of an earlier one. Times are ms of the monotonic clock. */
-interface Ongoing {
-  phase: PausePhase;
-  pause: Pause;
+/** What this run knows of a pause beside its record. Times are ms of the monotonic clock. */
+interface Duty {
   /** From when on the request to turn the shut-off off cannot take effect any more. */
   settledAt: number;
   /** Whether the settings were read once when they could prove something. */
   isVerified: boolean;
-  /** What became of the request to turn the shut-off on. `tried`: it was refused, or the cloud may have acted. */
-  turnedOn: 'no' | 'tried' | 'accepted';
+  /** Whether the cloud has accepted to turn the shut-off on. */
+  isAccepted: boolean;
+  /** Whether the shut-off may be on because of a request: it was accepted or refused, or the cloud may have acted. */
+  isTried: boolean;
   attempt: Promise<UpdateResult> | null;
   failures: number;
   retryAt: number;
-  reason: string | null;
   outage: OutageLog | null;
 }
 
@@ -73,15 +64,17 @@ type PausesParts = MessageLimits &
 export class Pauses {
   readonly #parts: PausesParts;
   readonly #startedAt: number;
-  /** By property: its pause that has not ended for certain. */
-  readonly #ongoing = new Map<string, Ongoing>();
+  /** By property. Each has its record in `kept.pauses`. */
+  readonly #duties = new Map<string, Duty>();
   #cancelTimer: () => void = () => {};
 
   constructor(parts: PausesParts) {
     const { store, stopping, clock } = parts;
     this.#parts = parts;
     this.#startedAt = clock.monotonic();
-    store.on('settingsRead', (id, { auto_shut_off: isOn }, sentAt) => this.#recordReading(id, isOn, sentAt));
+    store.on('settingsRead', (id, { auto_shut_off: isOn }, sentAt) => {
+      if (isOn) this.#recordOn(id, sentAt);
+    });
     stopping.addEventListener('abort', () => this.#cancelTimer());
   }
 
@@ -112,7 +105,7 @@ export class Pauses {
   async #pause(message: BrokerMessage, id: string, minutes: number): Promise<UpdateResult> {
     const { otherBridges, store, clock, log } = this.#parts;
     if (otherBridges.problem !== null) return refused(otherBridges.problem);
-    if (this.#isEnding(id)) return refused(stillEnding);
+    if (this.#record(id)?.isOver) return refused(stillEnding);
     const answers = new AnswerStatus();
     let isOn: boolean | null;
     try {
@@ -120,36 +113,37 @@ export class Pauses {
     } catch (error) {
       return failed(`${reasonFor(error)}. Nothing was changed`, answers.status);
     }
+    const before = this.#record(id);
     // The reading may have ended the pause.
-    if (this.#isEnding(id)) return refused(stillEnding);
-    const before = this.#ongoing.get(id);
+    if (before?.isOver) return refused(stillEnding);
     if (!before && isOn === false) return refused('the automatic shut-off is off already');
     // During a pause it must be off. It may still be shown on for a moment.
     if (isOn !== (before === undefined)) return refused(notKnown);
+    const duty = this.#duties.get(id) ?? this.#begin(id);
     const pause = newPause(minutes, clock.now(), clock.monotonic());
-    const each = before ?? this.#begin(id, pause, 'pausing');
-    const isKept = await this.#keep(id, pause);
-    if (isKept) {
-      log.info(
-        { device: id, topic: message.topic },
-        `Pausing the automatic shut-off of ${store.label('property', id)} for ${minutes} min (MQTT command)`,
-      );
+    const isKept = await this.#keep(id, { ...pause, isPending: before === undefined });
+    // It may have ended while it was written.
+    if (this.#duties.get(id) !== duty || this.#record(id)?.isOver) return refused(stillEnding);
+    if (!isKept) {
+      if (before) this.#change(id, before);
+      else this.#forget(id);
+      return refused(noMemory);
     }
-    if (!before) return this.#turnOff(message, id, isKept);
-    if (this.#isEnding(id)) return refused(stillEnding);
-    if (isKept) each.pause = pause;
-    else this.#parts.state.kept.pauses.set(id, each.pause);
-    this.#show(id, each);
-    return isKept ? succeeded(answers.status) : refused(noMemory);
+    log.info(
+      { device: id, topic: message.topic },
+      `Pausing the automatic shut-off of ${store.label('property', id)} for ${minutes} min (MQTT command)`,
+    );
+    if (!before) return this.#turnOff(message, id, duty);
+    store.showPause(id);
+    return succeeded(answers.status);
   }
 
-  async #turnOff(message: BrokerMessage, id: string, isKept: boolean): Promise<UpdateResult> {
-    const { updates, stopping } = this.#parts;
+  async #turnOff(message: BrokerMessage, id: string, duty: Duty): Promise<UpdateResult> {
+    const { updates, stopping, requestTimeoutMs, clock } = this.#parts;
     const giveUp = (result: UpdateResult) => {
-      this.#apply(id, 'rejected');
+      this.#forget(id);
       return result;
     };
-    if (!isKept) return giveUp(refused(noMemory));
     const timeoutMs = timeLeftMs(message.sentAfter, this.#parts);
     if (stopping.aborted) return giveUp(failed(reasons.stopping));
     if (timeoutMs === null)
@@ -160,11 +154,14 @@ export class Pauses {
     } catch (error) {
       const reason = reasonFor(error);
       if (error instanceof CloudError && !error.mayHaveActed) return giveUp(failed(reason, answers.status));
-      this.#apply(id, 'unanswered');
+      // A failed command must not take effect later. The request may do so until its time is over.
+      duty.settledAt = clock.monotonic() + requestTimeoutMs;
+      this.#end(id, duty);
       const consequence = 'The automatic shut-off may be off. It is turned on again';
       return failed(`${reason}. ${consequence}`, answers.status);
     }
-    this.#apply(id, 'accepted');
+    duty.settledAt = clock.monotonic();
+    this.#change(id, { isPending: false });
     return succeeded(answers.status);
   }
 
@@ -175,40 +172,42 @@ export class Pauses {
     return state.problem === null && state.kept.pauses.isSaved(id);
   }
 
-  #isEnding(id: string): boolean {
-    const phase = this.#ongoing.get(id)?.phase;
-    return phase === 'resuming' || phase === 'failed';
-  }
-
   /** Ends the pause. The command itself ends within its time, but the bridge goes on until the shut-off is on. */
   async #resume({ sentAfter }: BrokerMessage, id: string): Promise<UpdateResult> {
     const { stopping, clock } = this.#parts;
-    const each = this.#ongoing.get(id);
-    if (!each) return refused('the automatic shut-off is not paused');
-    this.#apply(id, 'ended');
+    const duty = this.#duties.get(id);
+    if (!duty) return refused('the automatic shut-off is not paused');
+    this.#end(id, duty);
     const timeout = sleep(clock, timeLeftMs(sentAfter, this.#parts) ?? 0, stopping).then(
       () => failed('timeout: the cloud has not confirmed it yet'),
       () => failed(reasons.unanswered),
     );
-    const result = await Promise.race([this.#turnOn(id, each), timeout]);
+    const result = await Promise.race([this.#turnOn(id, duty), timeout]);
     if (result.status === 'ok') return result;
     return { ...result, reason: `${result.reason}. Trying again until the automatic shut-off is on` };
   }
 
   // ---- what happens -------------------------------------------------------------------------------------------
 
-  #recordReading(id: string, isOn: boolean | null, sentAt: number): void {
-    const each = this.#ongoing.get(id);
-    if (!each || isOn !== true || sentAt < this.#provesFrom(each)) return;
-    if (each.phase === 'paused' || each.turnedOn !== 'no') this.#apply(id, 'seen_on');
+  /** A reading that was requested at that time has shown the shut-off as on. */
+  #recordOn(id: string, sentAt: number): void {
+    const duty = this.#duties.get(id);
+    if (!duty || sentAt < this.#provesFrom(id, duty)) return;
+    if (!this.#record(id)?.isOver) this.#end(id, duty);
+    else if (duty.isTried) {
+      const { store, log } = this.#parts;
+      log.info({ device: id }, `The automatic shut-off of ${store.label('property', id)} is on again`);
+      duty.outage?.recovered();
+      this.#forget(id);
+    }
   }
 
   /**
    * Readings that were requested before this time prove nothing. While the shut-off is paused, the cloud may show the
    * state before the pause for a moment.
    */
-  #provesFrom({ phase, settledAt }: Ongoing): number {
-    return phase === 'paused' ? settledAt + this.#parts.requestTimeoutMs : settledAt;
+  #provesFrom(id: string, { settledAt }: Duty): number {
+    return this.#record(id)?.isOver ? settledAt : settledAt + this.#parts.requestTimeoutMs;
   }
 
   /**
@@ -218,39 +217,37 @@ export class Pauses {
   recordAccepted(call: Call): void {
     if (call.operation !== 'update_property_settings' || call.body.auto_shut_off !== true) return;
     const id = this.#parts.store.devices.property.idOf(call.params.property_id);
-    const each = this.#ongoing.get(id);
-    if (!each || each.phase === 'pausing') return;
-    each.turnedOn = 'accepted';
-    this.#apply(id, 'ended');
+    const duty = this.#duties.get(id);
+    if (!duty || this.#record(id)?.isPending) return;
+    [duty.isAccepted, duty.isTried] = [true, true];
+    this.#end(id, duty);
   }
 
-  #apply(id: string, event: PauseEvent): void {
-    const each = this.#ongoing.get(id);
-    if (!each) return;
-    const { store, state, requestTimeoutMs, clock, log } = this.#parts;
-    const before = each.phase;
-    each.phase = nextPhase(before, event);
-    if (event === 'accepted') each.settledAt = clock.monotonic();
-    // A request without an answer may still take effect until its time is over.
-    if (event === 'unanswered') each.settledAt = clock.monotonic() + requestTimeoutMs;
-    if (each.phase === 'resuming' && before !== 'resuming') {
-      each.reason = null;
-      each.pause = { ...each.pause, until: Math.min(each.pause.until, clock.now()), isOver: true };
-      state.kept.pauses.set(id, each.pause);
-      void this.#turnOn(id, each);
-    }
-    if (each.phase === 'none') {
-      this.#ongoing.delete(id);
-      state.kept.pauses.delete(id);
-      const name = store.label('property', id);
-      if (event === 'seen_on') log.info({ device: id }, `The automatic shut-off of ${name} is on again`);
-      each.outage?.recovered();
-    }
-    this.#show(id, each);
+  /** Ends the pause, if it has not ended, and turns the shut-off on. */
+  #end(id: string, duty: Duty): void {
+    const { clock } = this.#parts;
+    const pause = this.#record(id);
+    if (!pause || pause.isOver) return;
+    this.#change(id, { until: Math.min(pause.until, clock.now()), isPending: false, isOver: true });
+    void this.#turnOn(id, duty);
   }
 
-  #show(id: string, { phase, pause, reason }: Ongoing): void {
-    this.#parts.store.showPause(id, pauseShown(phase, pause, reason));
+  #forget(id: string): void {
+    const { store, state } = this.#parts;
+    this.#duties.delete(id);
+    state.kept.pauses.delete(id);
+    store.showPause(id);
+  }
+
+  #record(id: string): Pause | undefined {
+    return this.#parts.state.kept.pauses.get(id);
+  }
+
+  #change(id: string, change: Partial<Pause>): void {
+    const { store, state } = this.#parts;
+    const pause = this.#record(id);
+    if (pause) state.kept.pauses.set(id, { ...pause, ...change });
+    store.showPause(id);
   }
 
   // ---- time ---------------------------------------------------------------------------------------------------
@@ -260,94 +257,88 @@ export class Pauses {
     const { state, requestTimeoutMs, stopping, clock } = this.#parts;
     if (stopping.aborted) return;
     const now = clock.monotonic();
-    // New pauses may appear here: a disk may become readable later, or the broker may have the pauses of a lost file. A
-    // request of the earlier run may still take effect.
-    for (const [id, pause] of state.kept.pauses) {
-      if (this.#ongoing.has(id)) continue;
-      const each = this.#begin(id, pause, pause.isOver ? 'resuming' : 'paused');
-      // The request to turn it off was sent before the pause was over.
-      const ageMs = Math.max(0, clock.now() - pause.until);
-      each.settledAt = Math.max(now + requestTimeoutMs, this.#startedAt + mayArriveMs - ageMs);
-      this.#show(id, each);
-    }
     let waitMs = lookEveryMs;
-    for (const [id, each] of this.#ongoing) {
-      this.#correct(id, each);
-      const leftMs = pauseLeftMs(each.pause, clock.now(), now);
-      if (leftMs <= 0) this.#apply(id, 'due');
+    for (const [id, kept] of state.kept.pauses) {
+      const duty = this.#duties.get(id) ?? this.#resumeDuty(id, kept);
+      if (kept.isPending) continue;
+      const pause = correctedPause(kept, clock.now(), now);
+      if (pause !== kept) this.#change(id, pause);
+      const leftMs = pauseLeftMs(pause, clock.now(), now);
+      if (leftMs <= 0) this.#end(id, duty);
       else if (leftMs < waitMs) waitMs = leftMs;
-      if (each.phase === 'paused' && !each.isVerified && now >= this.#provesFrom(each)) {
-        each.isVerified = true;
+      const isOver = this.#record(id)?.isOver;
+      if (!isOver && !duty.isVerified && now >= this.#provesFrom(id, duty)) {
+        duty.isVerified = true;
         void this.#read(id, requestTimeoutMs).catch(() => {});
       }
-      if (this.#isEnding(id) && now >= each.retryAt && each.attempt === null) void this.#turnOn(id, each);
+      if (isOver && now >= duty.retryAt) void this.#turnOn(id, duty);
     }
     this.#cancelTimer = clock.after(waitMs, () => this.#look());
   }
 
-  #correct(id: string, each: Ongoing): void {
-    const { state, clock } = this.#parts;
-    const pause = correctedPause(each.pause, clock.now(), clock.monotonic());
-    if (each.phase !== 'paused' || pause === each.pause) return;
-    each.pause = pause;
-    state.kept.pauses.set(id, pause);
-    this.#show(id, each);
+  /**
+   * Takes up a pause of an earlier run: a disk may become readable later, or the broker may have the pauses of a lost
+   * file. The request to turn the shut-off off was sent before the pause was over, and may still take effect.
+   */
+  #resumeDuty(id: string, pause: Pause): Duty {
+    const { store, requestTimeoutMs, clock } = this.#parts;
+    const duty = this.#begin(id);
+    const ageMs = Math.max(0, clock.now() - pause.until);
+    duty.settledAt = Math.max(clock.monotonic() + requestTimeoutMs, this.#startedAt + mayArriveMs - ageMs);
+    store.showPause(id);
+    return duty;
   }
 
-  #begin(id: string, pause: Pause, phase: PausePhase): Ongoing {
-    const each: Ongoing = {
-      phase,
-      pause,
+  #begin(id: string): Duty {
+    const duty: Duty = {
       settledAt: Number.POSITIVE_INFINITY,
       isVerified: false,
-      turnedOn: 'no',
+      isAccepted: false,
+      isTried: false,
       attempt: null,
       failures: 0,
       retryAt: Number.NEGATIVE_INFINITY,
-      reason: null,
       outage: null,
     };
-    this.#ongoing.set(id, each);
-    return each;
+    this.#duties.set(id, duty);
+    return duty;
   }
 
   // ---- turning it on ------------------------------------------------------------------------------------------
 
   /** Tries to turn the shut-off on, once at a time. Never rejects. */
-  #turnOn(id: string, each: Ongoing): Promise<UpdateResult> {
-    each.attempt ??= this.#tryToTurnOn(id, each).finally(() => {
-      each.attempt = null;
+  #turnOn(id: string, duty: Duty): Promise<UpdateResult> {
+    duty.attempt ??= this.#tryToTurnOn(id, duty).finally(() => {
+      duty.attempt = null;
     });
-    return each.attempt;
+    return duty.attempt;
   }
 
-  async #tryToTurnOn(id: string, each: Ongoing): Promise<UpdateResult> {
-    const { updates, stopping, requestTimeoutMs, clock } = this.#parts;
+  async #tryToTurnOn(id: string, duty: Duty): Promise<UpdateResult> {
+    const { updates, stopping, requestTimeoutMs: timeoutMs, clock } = this.#parts;
     const answers = new AnswerStatus();
+    const isDone = () => this.#duties.get(id) !== duty;
     try {
       if (this.#isGone(id)) throw new Error('the property is no longer in the account');
-      const timeoutMs = requestTimeoutMs;
-      const onAnswer = answers.note;
-      if (each.turnedOn !== 'accepted')
-        await updates.send(null, settingCall(id, true), { timeoutMs, onAnswer });
-      const unprovenMs = this.#provesFrom(each) - clock.monotonic();
+      if (!duty.isAccepted)
+        await updates.send(null, settingCall(id, true), { timeoutMs, onAnswer: answers.note });
+      const unprovenMs = this.#provesFrom(id, duty) - clock.monotonic();
       if (unprovenMs > 0) {
-        this.#apply(id, 'turned_on');
+        this.#change(id, { reason: null });
         await sleep(clock, unprovenMs, stopping);
       }
-      if (each.phase !== 'none') await this.#read(id, timeoutMs);
-      if (each.phase !== 'none')
-        throw new Error('the cloud accepted the change, but still reports it as off');
+      if (!isDone()) await this.#read(id, timeoutMs);
+      if (!isDone()) throw new Error('the cloud accepted the change, but still reports it as off');
       return succeeded(answers.status);
     } catch (error) {
       // The shut-off may be on by now for another reason.
-      if (each.phase === 'none') return succeeded(answers.status);
-      if (!stopping.aborted) this.#recordFailure(id, each, error);
+      if (isDone()) return succeeded(answers.status);
+      if (!stopping.aborted) this.#recordFailure(id, duty, error);
       return failed(reasonFor(error), answers.status);
     }
   }
 
-  #recordFailure(id: string, each: Ongoing, error: unknown): void {
+  #recordFailure(id: string, duty: Duty, error: unknown): void {
     const { store, clock, log } = this.#parts;
     const {
       kind = 'unavailable',
@@ -356,18 +347,15 @@ export class Pauses {
       mayHaveActed = false,
     } = error instanceof CloudError ? error : {};
     const isRefusal = refusals.includes(kind);
-    if (mayHaveActed || isRefusal || each.turnedOn !== 'no') each.turnedOn = 'tried';
-    each.failures += 1;
-    const backoff = isRefusal ? refusalBackoff : outageBackoff;
-    const waitMs = Math.max(
-      retryAfterMs,
-      backoffMs(backoff, each.failures, () => 1),
-    );
-    each.retryAt = clock.monotonic() + waitMs;
-    each.reason = reasonFor(error);
-    each.outage ??= new OutageLog(clock, log, `Automatic shut-off of ${store.label('property', id)}`);
-    each.outage.failed(`still off after a pause: ${each.reason}`, key ?? each.reason);
-    this.#apply(id, 'not_confirmed');
+    duty.isTried ||= mayHaveActed || isRefusal;
+    duty.isAccepted = false;
+    duty.failures += 1;
+    const wait = backoffMs(isRefusal ? refusalBackoff : outageBackoff, duty.failures, () => 1);
+    duty.retryAt = clock.monotonic() + Math.max(retryAfterMs, wait);
+    const reason = reasonFor(error);
+    duty.outage ??= new OutageLog(clock, log, `Automatic shut-off of ${store.label('property', id)}`);
+    duty.outage.failed(`still off after a pause: ${reason}`, key ?? reason);
+    this.#change(id, { reason });
   }
 
   /** Whether the account no longer has the property, according to a complete list of this run. */

@@ -140,7 +140,12 @@ export const checks: readonly Check[] = [
   { source: 'bridge', status: 'degraded', isLogged: false, find: ({ httpProblem }) => httpProblem },
   { source: 'bridge', status: 'ok', isLogged: false, find: ({ state }) => state.lockProblem },
   { source: 'bridge', status: 'degraded', find: announcedElsewhere },
-  { source: 'account', status: 'degraded', isLogged: false, find: ({ store }) => pauseProblems(store) },
+  {
+    source: 'account',
+    status: 'degraded',
+    isLogged: false,
+    find: ({ store }) => pauseProblems(store),
+  },
   { source: 'account', status: 'ok', find: ({ refused, store }) => refusedValves(refused, store) },
   {
     ...{ source: 'account', status: 'degraded' },

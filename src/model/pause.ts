@@ -17,62 +17,32 @@ export interface Pause {
   readonly until: number;
   /** When it ends at the latest, in ms of the monotonic clock. */
   readonly endsAt: number;
+  /** Its length, as it was asked for. */
+  readonly minutes: number;
+  /** Whether the request to turn the shut-off off is under way. Then there is nothing to show or to end. */
+  readonly isPending: boolean;
   /** Whether the pause has ended, but the shut-off is not known to be on again. */
   readonly isOver: boolean;
+  /** Why the shut-off could not be turned on again so far, for people; null if nothing has failed. */
+  readonly reason: string | null;
 }
 
 /** A pause in the form that is published. */
 export interface ShownPause {
   /** When it ends, or should have ended, as ISO 8601 in UTC; null if there is no pause. */
   readonly until: string | null;
+  /** Its length; 0 unless the shut-off is paused. */
+  readonly minutes: number;
   readonly state: 'none' | 'paused' | 'resuming' | 'failed';
-  /** Why the shut-off could not be turned on again so far, for people; null if nothing has failed. */
   readonly reason: string | null;
 }
 
-export const noPause: ShownPause = { until: null, state: 'none', reason: null };
-
-/**
- * The phase of a pause. `pausing`: a request to turn the shut-off off is on its way. `resuming`: the pause has ended, and
- * the bridge turns the shut-off on. `failed`: this has failed, and the bridge tries again.
- */
-export type PausePhase = 'none' | 'pausing' | 'paused' | 'resuming' | 'failed';
-
-/**
- * The events of a pause. `rejected`: the cloud has certainly not acted. `unanswered`: it may have acted. `turned_on`: the
- * cloud has accepted to turn the shut-off on, but no reading can prove it for a while.
- */
-export type PauseEvent =
-  | 'accepted'
-  | 'rejected'
-  | 'unanswered'
-  | 'ended'
-  | 'due'
-  | 'turned_on'
-  | 'seen_on'
-  | 'not_confirmed';
-
-/**
- * THE TABLE: by phase and event, the next phase. An event that is not listed changes nothing. Only two ways lead to
- * `none`: the cloud has certainly not turned the shut-off off, or a reading shows it on after it was turned on. A
- * single reading during the pause is not enough, because it may show the state before the pause.
- */
-const following: Readonly<Record<PausePhase, Partial<Record<PauseEvent, PausePhase>>>> = {
-  none: {},
-  // A failed command must not take effect later. The shut-off may be off, so it is turned on.
-  pausing: { accepted: 'paused', rejected: 'none', unanswered: 'resuming' },
-  paused: { ended: 'resuming', due: 'resuming', seen_on: 'resuming' },
-  resuming: { seen_on: 'none', not_confirmed: 'failed' },
-  failed: { seen_on: 'none', turned_on: 'resuming' },
-};
-
-/** The phase after an event; the same one if the event changes nothing. */
-export function nextPhase(phase: PausePhase, event: PauseEvent): PausePhase {
-  return following[phase][event] ?? phase;
-}
+export const noPause: ShownPause = { until: null, minutes: 0, state: 'none', reason: null };
 
 export function newPause(minutes: number, now: number, monotonic: number): Pause {
-  return { until: now + minutes * 60_000, endsAt: monotonic + minutes * 60_000, isOver: false };
+  const lengthMs = minutes * 60_000;
+  const state = { isPending: true, isOver: false, reason: null };
+  return { until: now + lengthMs, endsAt: monotonic + lengthMs, minutes, ...state };
 }
 
 /** How long a pause still lasts, in ms, by the clock that ends it first. */
@@ -89,18 +59,32 @@ export function correctedPause(pause: Pause, now: number, monotonic: number): Pa
   return pause.until - latest > minSetBackMs ? { ...pause, until: latest } : pause;
 }
 
-/** The pause in a published message, by the wall clock; null if it says that there is none, undefined if it says nothing. */
-export function pauseFromShown(shown: object): Pick<Pause, 'until' | 'isOver'> | null | undefined {
-  const { until, state } = shown as { readonly until?: unknown; readonly state?: unknown };
+/**
+ * The pause in a published message; null if it says that there is none, undefined if it says nothing. Anyone may have
+ * written it: it ends at most its minutes from now, and a day at most.
+ */
+export function pauseFromShown(
+  shown: object,
+  clock: { now(): number; monotonic(): number },
+): Pause | null | undefined {
+  const { until: end, minutes: length, state } = shown as Readonly<Record<keyof ShownPause, unknown>>;
   if (state === 'none') return null;
-  const at = typeof until === 'string' ? Date.parse(until) : Number.NaN;
-  if (Number.isNaN(at) || (state !== 'paused' && state !== 'resuming' && state !== 'failed'))
+  const endsOn = typeof end === 'string' ? Date.parse(end) : Number.NaN;
+  if (Number.isNaN(endsOn) || (state !== 'paused' && state !== 'resuming' && state !== 'failed'))
     return undefined;
-  return { until: at, isOver: state !== 'paused' };
+  const isLength =
+    Number.isInteger(length) && Number(length) >= minPauseMinutes && Number(length) <= maxPauseMinutes;
+  const minutes = isLength ? Number(length) : maxPauseMinutes;
+  const longest = newPause(minutes, clock.now(), clock.monotonic());
+  const until = Math.min(endsOn, longest.until);
+  const endsAt = clock.monotonic() + Math.max(0, until - clock.now());
+  return { until, endsAt, minutes, isPending: false, isOver: state !== 'paused', reason: null };
 }
 
-/** The published form of a pause. A pause that the cloud has not accepted yet is not shown. */
-export function pauseShown(phase: PausePhase, { until }: Pause, reason: string | null): ShownPause {
-  if (phase === 'none' || phase === 'pausing') return noPause;
-  return { until: new Date(until).toISOString(), state: phase, reason };
+/** The published form of a pause; `noPause` if there is none that the cloud may have accepted. */
+export function pauseShown(pause: Pause | undefined): ShownPause {
+  if (!pause || pause.isPending) return noPause;
+  const { until, isOver, reason } = pause;
+  const state = !isOver ? 'paused' : reason === null ? 'resuming' : 'failed';
+  return { until: new Date(until).toISOString(), minutes: isOver ? 0 : pause.minutes, state, reason };
 }

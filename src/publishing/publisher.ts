@@ -267,7 +267,10 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     if (!state.kept.devices.has(keyOf({ kind, id }))) return;
     const usage = kind === 'sonic' ? store.usage.of(id) : undefined;
     const record = kind === 'sonic' ? store.valveRecord(id) : undefined;
-    const known = { usage, pause: store.pauses.get(id), record };
+    // Until the broker was read, it may have a pause that the state file does not have.
+    const isPauseKnown = this.isShowingDevices || state.kept.pauses.has(id);
+    const pause = isPauseKnown ? store.pauseOf(id) : undefined;
+    const known = { usage, pause, record };
     const plan = planUnread(kind, id, known, context);
     // An earlier run may have left messages at the other topics.
     const isFirst = plan.messages.every(({ topic }) => !mirror.mayHave(topic));

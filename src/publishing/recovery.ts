@@ -4,7 +4,7 @@ import { errorMessage } from '../base/errorMessage.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Topics } from '../homeassistant/topics.ts';
-import { noPause, pauseFromShown, pauseShown } from '../model/pause.ts';
+import { pauseFromShown } from '../model/pause.ts';
 import { recordFromShown } from '../model/usage.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
@@ -129,14 +129,9 @@ export class Recovery {
     const { state, store, clock } = this.#parts;
     const { pauses } = state.kept;
     if (!this.#misses(pauses) || pauses.has(id) || pauses.isOfThisRun(id)) return;
-    const found = pauseFromShown(shown);
+    const found = pauseFromShown(shown, clock);
     if (found === undefined) return;
-    if (found === null) {
-      store.showPause(id, noPause);
-      return;
-    }
-    const pause = { ...found, endsAt: clock.monotonic() + Math.max(0, found.until - clock.now()) };
-    pauses.set(id, pause);
-    store.showPause(id, pauseShown(found.isOver ? 'resuming' : 'paused', pause, null));
+    if (found !== null) pauses.set(id, found);
+    store.showPause(id);
   }
 }

@@ -60,7 +60,13 @@ const accepted = z.object({
 });
 
 /** `leftMs` is how long it could still last when the file was written: the monotonic clock starts again with each process. */
-const pause = z.object({ until: z.number(), leftMs: z.number().nonnegative(), isOver: z.boolean() });
+const pause = z.object({
+  until: z.number(),
+  leftMs: z.number().nonnegative(),
+  minutes: z.int().min(minPauseMinutes).max(maxPauseMinutes),
+  isOver: z.boolean(),
+  reason: z.string().nullable(),
+});
 
 const file = z.looseObject({
   isBehind: z.boolean().catch(true).default(false),
@@ -130,11 +136,11 @@ export function newKept(save: Save = () => Promise.resolve()) {
     pauses: keep(
       mapped<z.infer<typeof pause>, Pause>(pause, {
         // If the clock is behind the file, nobody knows how long a pause has lasted, so it ends.
-        read: ({ until, leftMs, isOver }, { monotonic, isClockBehind }) => {
-          return { until, endsAt: monotonic + (isClockBehind ? 0 : leftMs), isOver };
+        read: ({ leftMs, ...kept }, { monotonic, isClockBehind }) => {
+          return { ...kept, endsAt: monotonic + (isClockBehind ? 0 : leftMs), isPending: false };
         },
-        write: ({ until, endsAt, isOver }, { monotonic }) => {
-          return { until, leftMs: Math.max(0, endsAt - monotonic), isOver };
+        write: ({ endsAt, isPending: _, ...kept }, { monotonic }) => {
+          return { ...kept, leftMs: Math.max(0, endsAt - monotonic) };
         },
       }),
     ),

@@ -10,7 +10,7 @@ import {
   type SonicView,
 } from '../model/devices.ts';
 import { IdMap } from '../model/ids.ts';
-import { noPause, type ShownPause } from '../model/pause.ts';
+import { type Pause, pauseShown, type ShownPause } from '../model/pause.ts';
 import type { PollName } from '../model/polls.ts';
 import type { PressureTestDays } from '../model/pressureTests.ts';
 import type {
@@ -127,7 +127,6 @@ export class Store extends EventEmitter<StoreEvents> {
   /** The links that were a flap when they were last looked at. */
   readonly #flaps = { signal: new Set<string>(), sonic: new Set<string>() };
   #applianceCategories: ApplianceCategories['categories'] | null | undefined;
-  readonly #pauses = new IdMap<ShownPause>();
   /** The properties of the first complete list; null before it. An earlier run has paused no other property. */
   #firstProperties: ReadonlyMap<string, true> | null = null;
   readonly #createdAt: number;
@@ -257,7 +256,7 @@ export class Store extends EventEmitter<StoreEvents> {
     this.setDetail('settings', id, settings, sentAt, apartMs);
     if (settings === null) return;
     this.emit('settingsRead', id, settings, sentAt);
-    this.#settlePause(id, sentAt);
+    this.#settlePauses(sentAt);
   }
 
   /**
@@ -330,8 +329,7 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 
   /** Shows a property's pause of the shut-off, or the chosen length of the next one, also before the property is read. */
-  showPause(propertyId: string, pause = this.pauseOf(propertyId)): void {
-    if (pause) this.#pauses.set(propertyId, pause);
+  showPause(propertyId: string): void {
     this.#shows('property', propertyId);
     this.emit('pause');
   }
@@ -388,16 +386,18 @@ export class Store extends EventEmitter<StoreEvents> {
     return propertyViewOf(this.#account, id, this.pauseOf(id));
   }
 
+  /** By property: the pauses that have not ended, or whose end is not confirmed. */
+  get pauses(): ReadonlyMap<string, Pause> {
+    return this.#account.kept.pauses;
+  }
+
   /** The pause of a property's automatic shut-off, also if the property is not shown; undefined while it is not known. */
   pauseOf(propertyId: string): ShownPause | undefined {
     const { kept } = this.#account;
+    const pause = kept.pauses.get(propertyId);
     const isNew = this.#firstProperties?.has(propertyId) === false;
     const isNone = kept.pauses.isKnown || isNew || this.settings.of(propertyId)?.auto_shut_off === true;
-    return this.#pauses.get(propertyId) ?? (isNone ? noPause : undefined);
-  }
-
-  get pauses(): ReadonlyMap<string, ShownPause> {
-    return this.#pauses;
+    return pause || isNone ? pauseShown(pause) : undefined;
   }
 
   signalView(id: string): SignalView | null {
@@ -654,12 +654,10 @@ export class Store extends EventEmitter<StoreEvents> {
    * Ends the doubt about lost pauses once each property has shown its shut-off as on. A request of an earlier run may still
    * turn it off for a while.
    */
-  #settlePause(id: string, sentAt: number): void {
+  #settlePauses(sentAt: number): void {
     const { kept, devices } = this.#account;
     if (kept.pauses.isKnown || sentAt < this.#createdAt + mayArriveMs) return;
-    const pause = this.pauseOf(id);
-    if (pause) this.#pauses.set(id, pause);
-    const isSettled = (each: string) => this.#pauses.has(each) || this.settings.of(each) === null;
+    const isSettled = (each: string) => this.pauseOf(each) !== undefined || this.settings.of(each) === null;
     if (!devices.property.isComplete || !this.ids('property').every(isSettled)) return;
     kept.pauses.isKnown = true;
     void kept.pauses.saved();

@@ -147,7 +147,12 @@ async function cleanPaused({ isListing = true, trouble }: { isListing?: boolean;
     ...ofBridge,
     [`sonic2mqtt/property/${shown}`]: JSON.stringify({ id: shown, name: 'Mill' }),
     [`sonic2mqtt/property/${shown}/pause`]: JSON.stringify({ until, state: 'paused', reason: null }),
-    [`sonic2mqtt/property/${other}/pause`]: JSON.stringify({ until: null, state: 'none', reason: null }),
+    [`sonic2mqtt/property/${other}/pause`]: JSON.stringify({
+      until: null,
+      minutes: 0,
+      state: 'none',
+      reason: null,
+    }),
   };
   const state = {
     devices: [`property/${shown}`],

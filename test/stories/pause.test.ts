@@ -33,7 +33,7 @@ async function pausedHome({ config, ...options }: HomeOptions = {}, isOn = true)
 const ok = { status: 'ok', reason: null, http_status: 200 };
 const off = { auto_shut_off: false };
 const on = { auto_shut_off: true };
-const none = { until: null, state: 'none', reason: null };
+const none = { until: null, minutes: 0, state: 'none', reason: null };
 
 describe('a pause of the automatic shut-off', () => {
   it('turns it off now and on again after its minutes, and says until when', async () => {
@@ -42,8 +42,8 @@ describe('a pause of the automatic shut-off', () => {
     const before = home.time.now;
     expect(await command('90')).toMatchObject(ok);
     expect(isOn()).toBe(false);
-    const { until, state, reason } = pause();
-    expect([state, reason]).toEqual(['paused', null]);
+    const { until, minutes, state, reason } = pause();
+    expect([minutes, state, reason]).toEqual([90, 'paused', null]);
     const length = Date.parse(until) - Date.parse('2026-03-02T09:00:00Z') - before;
     expect(length).toBeGreaterThanOrEqual(90 * minuteMs);
     expect(length).toBeLessThan(90 * minuteMs + secondMs);
@@ -146,6 +146,19 @@ describe('a pause of the automatic shut-off', () => {
     home.disk.hold(() => false);
     await home.pass(secondMs);
     expect(sent()).toEqual([off]);
+  });
+
+  it('that is prolonged while its end comes is refused for that, however slow the disk is', async () => {
+    const { home, command, pause } = await pausedHome();
+    await command('10');
+    await home.pass(10 * minuteMs - 3 * secondMs);
+    home.disk.hold(() => true);
+    const prolonged = command('30');
+    await home.pass(4 * secondMs);
+    home.disk.hold(() => false);
+    const { until, ...outcome } = { ...(await prolonged), until: pause().until };
+    expect(outcome).toMatchObject(until === null ? { status: 'refused' } : ok);
+    expect(JSON.stringify(outcome)).not.toContain('data_dir');
   });
 
   it('has buttons and a number in Home Assistant, unless control.settings is off', async () => {

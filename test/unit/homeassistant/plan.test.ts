@@ -100,7 +100,7 @@ describe('the messages of a property', () => {
       '/notifications': someNotifications(),
       '/leak_protection': 'ON',
       '/push': 'OFF',
-      '/pause': { until: null, state: 'none', reason: null },
+      '/pause': { until: null, minutes: 0, state: 'none', reason: null },
       '/incidents': { open_count: 2, highest_severity: 'high', open: [anIncident(), older] },
     });
   });

