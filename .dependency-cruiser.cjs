@@ -70,8 +70,7 @@ const packages = {
   yaml: ['config'],
   'node-cron': ['polling', 'config'],
   pino: ['base'],
-  'pino-pretty': ['base'],
-  'prom-client': ['http'],
+  'sonic-boom': ['base'],
   commander: ['cli'],
 };
 

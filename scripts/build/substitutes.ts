@@ -23,13 +23,6 @@ export const substitutes: readonly Plugin[] = [
      export { default as ProxyAgent } from 'undici/lib/dispatcher/proxy-agent.js';
      export { default as buildConnector } from 'undici/lib/core/connect.js';`,
   ),
-  // Only what writes metrics: its index also loads its default metrics, and OpenTelemetry with them.
-  insteadOf(
-    'prom-client',
-    `export { default as Registry } from 'prom-client/lib/registry.js';
-     export { default as Gauge } from 'prom-client/lib/gauge.js';
-     export { default as Counter } from 'prom-client/lib/counter.js';`,
-  ),
   // The MQTT library's own tracing: asked for by DEBUG it would write user and messages past what hides secrets in the
   // log, and it costs a twentieth of publishing even while nobody asks.
   insteadOf(

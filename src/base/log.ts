@@ -1,6 +1,5 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
-import { prettyFactory } from 'pino-pretty';
-import { LogOutput } from './logOutput.ts';
+import { standardError } from './logOutput.ts';
 import { sanitize } from './sanitize.ts';
 import type { Secrets } from './secrets.ts';
 import { withSourceNames } from './stackTraces.ts';
@@ -12,7 +11,7 @@ export type LogLevel = (typeof logLevels)[number];
 export type Log = Logger;
 
 /** Fields of the JSON format. The pretty format leaves them out: they are long, and its messages have the names. */
-const subjectFields = ['device', 'topic', 'operation', 'incident', 'event'] as const;
+const subjectFields = ['device', 'topic', 'operation', 'incident', 'event'];
 
 interface LogOptions {
   readonly level: LogLevel;
@@ -27,17 +26,10 @@ interface LogOptions {
 export function createLog({ level, format, secrets, output }: LogOptions): Log {
   const sink =
     output ??
-    new LogOutput((lines) => log.warn(`Log lines lost: ${lines}. Standard error could not be written`));
-  const pretty = prettyFactory({
-    colorize: format === 'pretty' && !output && process.stderr.isTTY === true && !process.env['NO_COLOR'],
-    translateTime: 'SYS:yyyy-mm-dd HH:MM:ss',
-    ignore: ['pid', 'hostname', ...subjectFields].join(),
-  });
-  const stream = {
-    write: (line: string) => sink.write(format === 'pretty' ? indented(pretty(literal(line)) ?? '') : line),
-    // The library calls this after a fatal line, before the process ends.
-    flushSync: () => (sink instanceof LogOutput ? sink.flushSync() : undefined),
-  };
+    standardError((lines) =>
+      log.warn(`Log lines lost: ${lines.toLocaleString('en-US')}. Standard error was slow, full or not read`),
+    );
+  const stream = { write: (line: string) => void sink.write(format === 'pretty' ? pretty(line) : line) };
   const streamWrite = (line: string) => {
     const named = line.includes('"stack":') ? withSourceNames(line) : line;
     return `${sanitize(secrets.hide(named.trimEnd()))}\n`;
@@ -48,15 +40,20 @@ export function createLog({ level, format, secrets, output }: LogOptions): Log {
   return log;
 }
 
-/** A JSON line in which control characters, except new lines, stay escaped when it is parsed. */
-function literal(line: string): string {
-  return line.replace(/\\(u....|.)/g, (code) => (/[ubfr]/.test(code.charAt(1)) ? `\\${code}` : code));
+/** In the time zone of this computer, as `2026-11-14 21:07:00`. */
+const localTime = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' });
+
+/** A JSON line for people. All its lines except the first are indented, so that no name or error text can look like one. */
+function pretty(line: string): string {
+  const { level, time, msg = '', err, ...fields } = JSON.parse(literal(line));
+  const shown = Object.entries(fields)
+    .filter(([field]) => !subjectFields.includes(field))
+    .map(([field, value]) => `${field}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  const text = `[${localTime.format(Date.parse(time))}] ${level.toUpperCase()}: ${msg}`;
+  return `${[text, ...shown, ...(err ? [err.stack ?? err.message] : [])].join('\n').replace(/\n/g, '\n    ')}\n`;
 }
 
-/** Indents all lines except the first, so that no name or error text can look like a log line. */
-function indented(text: string): string {
-  return text
-    .trimEnd()
-    .replace(/\n(?=\S)/g, '\n    ')
-    .concat('\n');
+/** A JSON line in which control characters, except new lines, stay escaped when it is parsed. */
+function literal(line: string): string {
+  return line.replace(/\\(u....|.)/g, (code) => (/[ubfrt]/.test(code.charAt(1)) ? `\\${code}` : code));
 }

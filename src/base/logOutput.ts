@@ -1,96 +1,28 @@
-import { constants, openSync, write, writeSync } from 'node:fs';
+import { constants, openSync } from 'node:fs';
 import type { DestinationStream } from 'pino';
+import sonicBoom from 'sonic-boom';
 
-/** How many characters may wait for a slow reader or a full disk. Further lines are lost. */
-const maxWaitingCharacters = 1_000_000;
-
-/** When a full pipe is tried again, in ms. In the next constant: when other failures are, such as a full disk. */
-const fullPipeMs = 100;
-const failureMs = 1_000;
-
-/** How long the end of the process waits for the reader of a full pipe, in ms. */
-const goodbyeMs = 200;
+/** How many bytes may wait for a slow reader or a full disk. Further lines are lost. */
+const maxLength = 1_000_000;
 
 /**
- * Writes a log to standard error without ever blocking the process. Lines are written in the background, and failed
- * writes are repeated. So a pipe without a reader, or a full disk, only loses lines. Lost lines are counted, and
- * reported once lines can be written again. The library's own destination would end the process at an error, or lose
- * count.
+ * Standard error as the destination of a log. Lines are written in the background, and a line that could not be written
+ * is tried again with the next one. So a pipe without a reader, or a full disk, only loses lines. `onLost` receives
+ * their number once there is room again. Nothing is flushed when the process ends: the library would try for ever.
  */
-export class LogOutput implements DestinationStream {
-  readonly #descriptor = openStandardError();
-  readonly #onLost: (lines: number) => void;
-  #waiting: string[] = [];
-  /** The number of characters in the waiting lines. */
-  #size = 0;
-  /** The lines that are being written now. They come before the waiting lines. */
-  #current = Buffer.alloc(0);
-  #isWriting = false;
-  #isRetryDue = false;
-  #lost = 0;
-
-  /** `onLost` receives the number of lines that were lost since the last written line. */
-  constructor(onLost: (lines: number) => void) {
-    this.#onLost = onLost;
-    process.on('exit', () => this.flushSync());
-  }
-
-  /** Queues a line; never throws and never blocks. */
-  write(line: string): void {
-    if (this.#size + this.#current.length + line.length > maxWaitingCharacters) {
-      this.#lost += 1;
-      return;
-    }
-    this.#waiting.push(line);
-    this.#size += line.length;
-    if (!this.#isWriting && !this.#isRetryDue) this.#writeNext();
-  }
-
-  /** Writes the waiting lines before the process ends. It waits only a short time for a full pipe. */
-  flushSync(): void {
-    const until = performance.now() + goodbyeMs;
-    // A write in progress finishes in the background, and the end of the process waits for it.
-    let bytes = this.#isWriting ? this.#takeWaiting() : Buffer.concat([this.#current, this.#takeWaiting()]);
-    if (!this.#isWriting) this.#current = Buffer.alloc(0);
-    while (bytes.length > 0) {
-      try {
-        bytes = bytes.subarray(writeSync(this.#descriptor, bytes));
-      } catch (error) {
-        if (!isFullPipe(error) || performance.now() > until) return;
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
-      }
-    }
-  }
-
-  #takeWaiting(): Buffer<ArrayBuffer> {
-    const bytes = Buffer.from(this.#waiting.join(''));
-    this.#waiting = [];
-    this.#size = 0;
-    return bytes;
-  }
-
-  #writeNext(): void {
-    this.#isRetryDue = false;
-    if (this.#current.length === 0) this.#current = this.#takeWaiting();
-    if (this.#current.length === 0) return;
-    this.#isWriting = true;
-    write(this.#descriptor, this.#current, (error, count) => {
-      this.#isWriting = false;
-      if (error) {
-        this.#isRetryDue = true;
-        setTimeout(() => this.#writeNext(), isFullPipe(error) ? fullPipeMs : failureMs).unref();
-        return;
-      }
-      this.#current = this.#current.subarray(count);
-      // Reported only now, because there is room for the report again, and no more lines are being lost.
-      if (this.#current.length === 0 && this.#lost > 0) {
-        const lost = this.#lost;
-        this.#lost = 0;
-        this.#onLost(lost);
-      }
-      if (!this.#isWriting) this.#writeNext();
+export function standardError(onLost: (lines: number) => void): DestinationStream {
+  let lost = 0;
+  const ignore = () => undefined;
+  return new sonicBoom.SonicBoom({ fd: openStandardError(), sync: false, maxLength })
+    .on('error', ignore)
+    .on('drop', () => {
+      lost += 1;
+    })
+    .on('drain', () => {
+      const lines = lost;
+      lost = 0;
+      if (lines > 0) onLost(lines);
     });
-  }
 }
 
 /**
@@ -104,8 +36,4 @@ function openStandardError(): number {
   } catch {
     return 2;
   }
-}
-
-function isFullPipe(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EAGAIN';
 }

@@ -1,5 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Counter, Gauge, Registry } from 'prom-client';
 import { version } from '../base/version.ts';
 import type { MetricsSnapshot } from '../health/snapshots.ts';
 import type { SonicView } from '../model/devices.ts';
@@ -27,7 +25,7 @@ type Figure = number | boolean | null;
  * without samples is left out.
  */
 type MetricRow = readonly [name: string, help: string, read: Read];
-type Read = (source: MetricsSource & { readonly lagSeconds: number }) => readonly Sample[];
+type Read = (source: MetricsSource) => readonly Sample[];
 
 const one = (value: Figure): Sample[] => (value === null ? [] : [[{}, Number(value)]]);
 const by = (label: string, values: Readonly<Record<string, number | null>>, labels = {}): Sample[] =>
@@ -187,34 +185,30 @@ export const metricRows: readonly MetricRow[] = [
     'When the valve was last read from the cloud',
     ofValves(({ readAt }) => readAt && readAt / 1_000),
   ],
-  [
-    'process_cpu_seconds_total',
-    'Processor time of the process, user and system',
-    () => one((process.cpuUsage().user + process.cpuUsage().system) / 1_000_000),
-  ],
-  ['process_resident_memory_bytes', 'Resident memory of the process', () => one(process.memoryUsage().rss)],
-  ['process_start_time_seconds', 'When the process was started', () => one(performance.timeOrigin / 1_000)],
-  ['nodejs_heap_size_used_bytes', 'Memory that the heap uses', () => one(process.memoryUsage().heapUsed)],
-  ['nodejs_eventloop_lag_seconds', 'Current delay of the event loop', ({ lagSeconds }) => one(lagSeconds)],
 ];
 
-/** The metrics in the text format of Prometheus, with its media type. */
-export async function metricsText(
-  source: MetricsSource,
-): Promise<{ readonly text: string; readonly type: string }> {
-  // The lag is measured at each request. prom-client's own default metrics would watch the event loop and the garbage
-  // collector all the time.
-  const askedAt = performance.now();
-  await nextTurn();
-  const lagSeconds = (performance.now() - askedAt) / 1_000;
-  const registry = new Registry();
-  for (const [name, help, read] of metricRows) {
-    const samples = read({ ...source, lagSeconds });
-    const labelNames = Object.keys(samples[0]?.[0] ?? {});
-    const options = { name, help, labelNames, registers: [registry] };
-    if (samples.length === 0) continue;
-    const metric = name.endsWith('_total') ? new Counter(options) : new Gauge(options);
-    for (const [labels, value] of samples) metric.inc(labels, value);
-  }
-  return { text: await registry.metrics(), type: registry.contentType };
+/** The media type of the text format of Prometheus. */
+export const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** The metrics in the text format of Prometheus. */
+export function metricsText(source: MetricsSource): string {
+  return metricRows
+    .flatMap(([name, help, read]) => {
+      const samples = read(source);
+      if (samples.length === 0) return [];
+      const type = name.endsWith('_total') ? 'counter' : 'gauge';
+      const lines = samples.map(([labels, value]) => `${name}${labelText(labels)} ${value}`);
+      return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines, ''];
+    })
+    .join('\n');
+}
+
+function labelText(labels: Sample[0]): string {
+  const texts = Object.entries(labels).map(([label, text]) => `${label}=${escaped(text)}`);
+  return texts.length === 0 ? '' : `{${texts.join()}}`;
+}
+
+/** A text in quotes. The format knows only these three escapes. */
+function escaped(text: string): string {
+  return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`;
 }

@@ -9,6 +9,7 @@ import { file, fillTemplate, textsModule } from './files.ts';
 import type { FlowHistory } from './flowHistory.ts';
 import { type Route, send, sendJson } from './httpServer.ts';
 import { LiveStatus } from './liveStatus.ts';
+import { metricsText, metricsType } from './metrics.ts';
 import icon from './page/icon.svg?raw';
 import smallIcon from './page/icon-192.png?inline';
 import largeIcon from './page/icon-512.png?inline';
@@ -91,12 +92,9 @@ export function createRoutes(
       const isReady = cloud.isReady && broker.isReady;
       sendJson(response, isReady ? 200 : 503, { status: isReady ? 'ready' : 'not_ready', ...health() });
     }),
-    get('/metrics', async (response) => {
-      // Loaded at the first request, because not everybody uses Prometheus.
-      const { metricsText } = await import('./metrics.ts');
-      const figures = snapshots.metrics();
-      const { text, type } = await metricsText({ figures, deliveries: webhook?.counts ?? null });
-      send(response, 200, type, text);
+    get('/metrics', (response) => {
+      const deliveries = webhook?.counts ?? null;
+      send(response, 200, metricsType, metricsText({ figures: snapshots.metrics(), deliveries }));
     }),
   ];
   if (webhook) {

@@ -23,10 +23,10 @@ const figures: MetricsSnapshot = {
   retainedTopics: 60,
   valves: [],
 };
-const linesOf = async (
+const linesOf = (
   changes: Partial<MetricsSnapshot> = {},
   deliveries: Parameters<typeof metricsText>[0]['deliveries'] = null,
-) => (await metricsText({ figures: { ...figures, ...changes }, deliveries })).text.split('\n');
+) => metricsText({ figures: { ...figures, ...changes }, deliveries }).split('\n');
 
 describe('the metrics', () => {
   it('are named by the conventions of Prometheus, each once, and documented', () => {
@@ -34,15 +34,15 @@ describe('the metrics', () => {
     expect(new Set(names).size).toBe(names.length);
     const page = readFileSync(new URL('../../../docs/reference/http.md', import.meta.url), 'utf8');
     for (const [name, help] of metricRows) {
-      expect(name).toMatch(/^(sonic2mqtt|process|nodejs)_[a-z0-9_]+$/);
+      expect(name).toMatch(/^sonic2mqtt_[a-z0-9_]+$/);
       expect(name).not.toMatch(/_(ms|milliseconds|kb|mb|percent)(_|$)/);
       expect(help).not.toBe('');
       expect(page).toContain(`\`${name}\``);
     }
   });
 
-  it('say what is so in base units', async () => {
-    const lines = await linesOf();
+  it('say what is so in base units', () => {
+    const lines = linesOf();
     expect(lines).toEqual(
       expect.arrayContaining([
         '# TYPE sonic2mqtt_polls_total counter',
@@ -67,23 +67,27 @@ describe('the metrics', () => {
     expect(lines.filter((line) => line.includes('gone'))).toEqual([]);
   });
 
-  it('leave out what there is not', async () => {
-    const lines = await linesOf();
+  it('escape the names of valves', () => {
+    const view = sonicView({ sonic: aSonic({ name: 'Tap "hot"\\\nattic' }) });
+    const lines = linesOf({ valves: [{ view, property: null, readAt: 1_000 }] });
+    expect(lines).toContain(
+      'sonic2mqtt_valve_last_read_timestamp_seconds{id="sonic-1",name="Tap \\"hot\\"\\\\\\nattic",property=""} 1',
+    );
+  });
+
+  it('leave out what there is not', () => {
+    const lines = linesOf();
     expect(lines.filter((line) => /webhook|timestamp.*usage/.test(line))).toEqual([]);
   });
 
-  it('do not say none of what was not read yet, as after a start while the cloud is away', async () => {
+  it('do not say none of what was not read yet, as after a start while the cloud is away', () => {
     const none = { devices: { properties: 0, signals: 0, sonics: 0 }, openIncidents: 0 };
-    const counts = async (schedules: MetricsSnapshot['schedules']) =>
-      (await linesOf({ ...none, schedules })).filter((line) =>
-        /^sonic2mqtt_(devices|open_incidents)/.test(line),
-      );
-    expect(await counts([])).toEqual([]);
+    const counts = (schedules: MetricsSnapshot['schedules']) =>
+      linesOf({ ...none, schedules }).filter((line) => /^sonic2mqtt_(devices|open_incidents)/.test(line));
+    expect(counts([])).toEqual([]);
     const polls = { success: 1, incomplete: 0, failure: 0 };
-    expect(await counts([{ poll: 'incidents', lastSuccessAt: 1, polls }])).toEqual([
-      'sonic2mqtt_open_incidents 0',
-    ]);
-    expect(await counts([{ poll: 'sonics', lastSuccessAt: 1, polls }])).toEqual([
+    expect(counts([{ poll: 'incidents', lastSuccessAt: 1, polls }])).toEqual(['sonic2mqtt_open_incidents 0']);
+    expect(counts([{ poll: 'sonics', lastSuccessAt: 1, polls }])).toEqual([
       'sonic2mqtt_devices{kind="sonic"} 0',
     ]);
   });
@@ -93,12 +97,10 @@ describe('the metrics of a valve', () => {
   const labels = '{id="sonic-1",name="Kitchen",property="Home"}';
   const fresh = { cloud: { ...figures.readiness.broker }, broker: figures.readiness.broker };
   /** What is said of a valve, by name without what all have in common. */
-  async function shown(changes: Partial<SonicView> = {}, readiness: MetricsSnapshot['readiness'] = fresh) {
+  function shown(changes: Partial<SonicView> = {}, readiness: MetricsSnapshot['readiness'] = fresh) {
     const view = sonicView({ ...changes, sonic: aSonic({ name: 'Kitchen', ...changes.sonic }) });
     const valves = [{ view, property: 'Home', readAt: 1_700_000_000_500 }];
-    const lines = (await linesOf({ readiness, valves })).filter((line) =>
-      line.startsWith('sonic2mqtt_valve_'),
-    );
+    const lines = linesOf({ readiness, valves }).filter((line) => line.startsWith('sonic2mqtt_valve_'));
     return Object.fromEntries(
       lines.flatMap((line) => {
         const [name = '', value] = line.slice('sonic2mqtt_valve_'.length).split(labels);
@@ -108,13 +110,13 @@ describe('the metrics of a valve', () => {
   }
   const always = { last_read_timestamp_seconds: 1_700_000_000.5 };
 
-  it('are there while the bridge is not ready, but the cloud is read', async () => {
+  it('are there while the bridge is not ready, but the cloud is read', () => {
     const unready = { ...fresh.cloud, isReady: false, reason: 'No new measurements' };
-    expect(await shown({}, { ...fresh, cloud: unready })).toEqual(await shown());
+    expect(shown({}, { ...fresh, cloud: unready })).toEqual(shown());
   });
 
-  it('say what is read of it now', async () => {
-    expect(await shown()).toEqual({
+  it('say what is read of it now', () => {
+    expect(shown()).toEqual({
       ...always,
       reachable: 1,
       open: 1,
@@ -129,29 +131,29 @@ describe('the metrics of a valve', () => {
     });
   });
 
-  it('leave out the position of one that moves or is unknown', async () => {
+  it('leave out the position of one that moves or is unknown', () => {
     for (const valve of ['opening', 'closing', null] as const)
-      expect(await shown({ valve })).not.toHaveProperty('open');
-    expect(await shown({ valve: 'closed' })).toMatchObject({ open: 0 });
+      expect(shown({ valve })).not.toHaveProperty('open');
+    expect(shown({ valve: 'closed' })).toMatchObject({ open: 0 });
   });
 
-  it('leave out what the cloud does not have, has not sent yet, or may not be all', async () => {
+  it('leave out what the cloud does not have, has not sent yet, or may not be all', () => {
     for (const missing of [null, undefined]) {
-      const said = Object.keys(await shown({ telemetry: missing, usage: missing }));
+      const said = Object.keys(shown({ telemetry: missing, usage: missing }));
       expect(said.filter((name) => /flow|pressure|temperature|litres/.test(name))).toEqual([]);
     }
-    expect(await shown({ areIncidentsKnown: false })).not.toHaveProperty('open_incidents');
-    expect(await shown({ possibleIncidents: [anIncident()] })).not.toHaveProperty('open_incidents');
-    expect(await shown({ signal: 'unknown' })).toEqual({ ...always, reachable: 0, open_incidents: 1 });
+    expect(shown({ areIncidentsKnown: false })).not.toHaveProperty('open_incidents');
+    expect(shown({ possibleIncidents: [anIncident()] })).not.toHaveProperty('open_incidents');
+    expect(shown({ signal: 'unknown' })).toEqual({ ...always, reachable: 0, open_incidents: 1 });
   });
 
-  it('repeat nothing of one that is offline or was read too long ago', async () => {
+  it('repeat nothing of one that is offline or was read too long ago', () => {
     const offline = { ...always, reachable: 0, open_incidents: 1 };
-    expect(await shown({ sonic: aSonic({ radio_connection: 'disconnected' }) })).toEqual(offline);
-    expect(await shown({ reach: 'unread' })).toEqual(offline);
+    expect(shown({ sonic: aSonic({ radio_connection: 'disconnected' }) })).toEqual(offline);
+    expect(shown({ reach: 'unread' })).toEqual(offline);
   });
 
-  it('repeat nothing while the cloud says nothing new', async () => {
-    expect(await shown({}, figures.readiness)).toEqual(always);
+  it('repeat nothing while the cloud says nothing new', () => {
+    expect(shown({}, figures.readiness)).toEqual(always);
   });
 });
