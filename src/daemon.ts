@@ -19,7 +19,6 @@ import { CommandRouter } from './commands/router.ts';
 import { statusPageUrl, webhookAddress } from './config/addresses.ts';
 import type { Config } from './config/schema.ts';
 import { readSecret, redactedConfig } from './config/secrets.ts';
-import { Announcers } from './health/announcers.ts';
 import { HealthMonitor } from './health/healthMonitor.ts';
 import { serveLiveness, startingUp } from './health/liveness.ts';
 import { OtherBridges } from './health/otherBridges.ts';
@@ -105,8 +104,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
 
   const otherBridges = new OtherBridges(topics, connection, clock, random);
   otherBridges.on('changed', () => poller.setSharingTopics(otherBridges.problem !== null));
-  const announcers = new Announcers(topics, connection, mirror, clock);
-  const known = { ...base, store, poller, otherBridges, announcers };
+  const known = { ...base, store, poller, otherBridges };
   const health = new HealthMonitor(known);
   const bridgeState = new BridgeState({ ...known, health, shownConfiguration: redactedConfig(config) }, () =>
     publisher.wake(),
@@ -123,9 +121,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     confirmIntervalMs: valve.confirm_interval,
   });
 
-  const discovery = new DiscoveryMessages(mirror, announcers, clock, log, (kind, id) =>
-    publisher.publishAgain(kind, id),
-  );
+  const discovery = new DiscoveryMessages(mirror, clock, (kind, id) => publisher.publishAgain(kind, id));
   const publisher: Publisher = new Publisher({
     context: {
       topics,
@@ -236,10 +232,8 @@ export class Daemon {
   /** Cancels everything, publishes `offline` and disconnects, in at most two seconds and the time of the disk. */
   async stop(): Promise<void> {
     const { topics, state, connection, poller, otherBridges, health } = this.#parts;
-    const { bridgeState, commands, publisher, stopPresence, incidentEvents, announcers, mirror } =
-      this.#parts;
+    const { bridgeState, commands, publisher, stopPresence, incidentEvents, mirror } = this.#parts;
     await this.#http?.stop();
-    announcers.stop();
     mirror.stop();
     incidentEvents.stop();
     stopPresence();

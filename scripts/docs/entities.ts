@@ -50,7 +50,7 @@ export function entitiesPage(): string {
     `Each valve (*sonic*), hub (*signal*) and property is a device, and sonic2mqtt itself is one too (*bridge*).
 A valve is linked to its hub, and a hub to its property.
 Home Assistant 2024.12 or newer is required (device-based discovery).`,
-    `- The **key** never changes. The unique ID is \`sonic2mqtt_{id}_{key}\`, and \`sonic2mqtt_bridge_{key}\` for the bridge. If \`mqtt.base_topic\` is not \`sonic2mqtt\`, the bridge has \`sonic2mqtt_{base_topic}_bridge_{key}\`.
+    `- The **key** never changes. The unique ID is \`sonic2mqtt_{id}_{key}\`, and \`sonic2mqtt_bridge_{key}\` for the bridge. If \`mqtt.base_topic\` is not \`sonic2mqtt\`, unique IDs begin with \`sonic2mqtt_{base_topic}_\`.
 - Home Assistant builds the **entity ID** from the names of the device and the entity. The sensor "Water flow" of the valve "Kitchen" is \`sensor.kitchen_water_flow\`, and the valve is \`valve.kitchen\`. You can rename both.
 - **Enabled** *no*: the entity is off by default. Turn it on in its settings.
 - **Needs** lists what must work, otherwise the entity is unavailable: the *bridge*, fresh data from the *cloud*, and the *link* of the device. The link of a valve is its connection to the hub, and the hub's connection to the cloud.

@@ -320,6 +320,9 @@ If a valve does not move within \`valve.confirm_timeout\`, a second event follow
     '## Home Assistant',
     `Each device has one retained message with its [entities](entities.md): \`homeassistant/device/sonic2mqtt_{id}/config\`.
 The ID of sonic2mqtt itself is \`bridge\`.
+If \`mqtt.base_topic\` is not \`sonic2mqtt\`, it follows: \`sonic2mqtt_{base_topic}_{id}\`, with \`_\` for each \`/\`.
+An entity that a device lacks is in the message with its platform alone.
+A changed message is published again after five seconds, because Home Assistant may have been busy.
 \`homeassistant.discovery_prefix\` changes the beginning.
 The states of all entities of a device are in \`{device}/${statesPath}\`.
 

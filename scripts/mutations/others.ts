@@ -25,14 +25,10 @@ export const otherMutations: readonly Mutation[] = [
       'cloudAnsweredAt',
     ],
   }),
-  ...mistakesIn('publishing/discoveryMessages.ts', ['stories/otherInstallations'], {
-    'a bridge leaves its devices to a live bridge that announces them': [
-      'const isElsewhere = this.#announcers.isLeft(topic);',
-      'const isElsewhere = false;',
-    ],
-    'a device that another bridge announces is not deleted': [
-      'if (this.#announcers.isForeign(topic) || (known?.device?.kind ?? kind) !== kind) return false;',
-      'if ((known?.device?.kind ?? kind) !== kind) return false;',
+  ...mistakesIn('homeassistant/topics.ts', ['unit/homeassistant/topics'], {
+    'two bridges for one account show their own devices': [
+      "return `${this.#node}_${kind === 'bridge' ? 'bridge' : id}`;",
+      "return `sonic2mqtt_${kind === 'bridge' ? 'bridge' : id}`;",
     ],
   }),
   ...mistakesIn('publishing/formerTopics.ts', ['stories/otherInstallations'], {
@@ -44,8 +40,8 @@ export const otherMutations: readonly Mutation[] = [
       'return target !== null;',
     ],
     'cleanup leaves what another installation announces': [
-      "return readDiscovery(payload)?.stateTopic === topics.bridge('state');",
-      'return readDiscovery(payload) !== null;',
+      "if (topics.isDiscovery(topic)) return announcingBridge(payload) === topics.bridge('state');",
+      'if (topics.isDiscovery(topic)) return announcingBridge(payload) !== null;',
     ],
   }),
   ...mistakesIn('state/stateFile.ts', ['unit/state/stateFile'], {

@@ -59,21 +59,9 @@ export const showingMutations: readonly Mutation[] = [
       '[]',
     ],
   }),
-  ...mistakesIn('health/announcers.ts', ['stories/brokerMemory'], {
-    'devices that a stopped bridge has taken are back within seconds': [
-      "if (isOverwritten) this.emit('overwritten');",
-      '',
-    ],
-  }),
   ...mistakesIn('health/checks.ts', ['unit/health/health'], {
     'health tells of measurements that have stopped': ['if (ids.length === 0) return null;', 'return null;'],
     'health is not ok before the account was read': ['isFirstReading ? readingReason : null', 'null'],
-  }),
-  ...mistakesIn('health/checks.ts', ['stories/otherInstallations'], {
-    'health tells of devices that another bridge announces': [
-      "{ source: 'bridge', status: 'degraded', find: announcedElsewhere },",
-      '',
-    ],
   }),
   ...mistakesIn('health/healthMonitor.ts', ['unit/health/healthMonitor'], {
     'health is judged though no poll ends': [

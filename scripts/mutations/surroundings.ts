@@ -105,8 +105,15 @@ export const surroundingMutations: readonly Mutation[] = [
       "await connection.stop([{ topic: topics.bridge('state'), payload: 'online' }]);",
     ],
   }),
-  ...mistakesIn('health/announcers.ts', ['stories/otherInstallations'], {
-    'a bridge that announces a device too is noticed': ['if (isOurs) this.#contested.add(topic);', ''],
+  ...mistakesIn('homeassistant/discovery.ts', ['unit/homeassistant/discovery'], {
+    'no discovery message depends on an earlier one': [
+      'entityTable(kind).map((row) => [',
+      'entityTable(kind).filter((row) => hasEntity(row, view, offers)).map((row) => [',
+    ],
+  }),
+  ...mistakesIn('publishing/discoveryMessages.ts', ['stories/homeAssistant'], {
+    'Home Assistant loses no part of a second message': ['const spacingMs = 2_500;', 'const spacingMs = 0;'],
+    'what Home Assistant lost while it was busy heals': ['if (isAgain || !isTaken ||', 'if (true ||'],
   }),
   ...mistakesIn('partOptions.ts', ['stories/announcements'], {
     'the last will says offline': [

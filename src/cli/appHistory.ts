@@ -1,5 +1,6 @@
 import { sleep, systemClock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
+import { topicsOf } from '../partOptions.ts';
 import type { Configuration } from './configuration.ts';
 import { importedText, valveLabel } from './history.ts';
 import { importDays, readAnchor, readWaterTotals, type WaterTotal } from './historyImport.ts';
@@ -39,7 +40,7 @@ async function importOnce(
   const home = await HomeAssistantSocket.connect(access, signal);
   try {
     const wanted = new Map<string, WaterTotal>();
-    const totals = await readWaterTotals(home);
+    const totals = await readWaterTotals(home, topicsOf(config));
     if (totals.size === 0) throw new Error('Home Assistant has no Water total yet');
     for (const [id, total] of totals)
       if ((await readAnchor(home, total.entityId)) === null) wanted.set(id, total);

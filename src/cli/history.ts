@@ -2,7 +2,9 @@ import type { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import { sanitize } from '../base/sanitize.ts';
+import type { Topics } from '../homeassistant/topics.ts';
 import type { DaysOfUsage } from '../model/usageHistory.ts';
+import { topicsOf } from '../partOptions.ts';
 import { readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { importDays, readWaterTotals } from './historyImport.ts';
@@ -39,7 +41,7 @@ export async function history(context: CommandContext, command: Command): Promis
       progress.show(`${sanitize(valve.name)} …`);
       return readHistory(client, valve, from, signal).finally(() => progress.erase());
     };
-    if (access !== null) return importAll(valves, historyOf, access, context);
+    if (access !== null) return importAll(valves, historyOf, topicsOf(configuration.config), access, context);
     // Everything is read before anything is printed, so that printed data is complete.
     const histories: ValveDays[] = [];
     for (const valve of valves) histories.push({ valve, days: await historyOf(valve) });
@@ -100,6 +102,7 @@ function csvField(text: string): string {
 async function importAll(
   valves: readonly FoundValve[],
   historyOf: HistoryOf,
+  topics: Topics,
   access: HomeAssistantAccess,
   { print, complain, signal }: CommandContext,
 ): Promise<number> {
@@ -107,7 +110,7 @@ async function importAll(
   const home = await HomeAssistantSocket.connect(access, signal);
   let status: number = exitStatus.done;
   try {
-    const totals = await readWaterTotals(home);
+    const totals = await readWaterTotals(home, topics);
     for (const valve of valves) {
       const total = totals.get(valve.id);
       if (total === undefined) {

@@ -1,5 +1,6 @@
 import { setTimeout as passed } from 'node:timers/promises';
 import { isTree, type Tree } from '../config/tree.ts';
+import type { Topics } from '../homeassistant/topics.ts';
 import { type DaysOfUsage, hoursBefore, type Joint } from '../model/usageHistory.ts';
 import { HomeAssistantError, type HomeAssistantSocket } from './homeAssistantSocket.ts';
 import type { FoundValve } from './valveHistory.ts';
@@ -40,17 +41,22 @@ export interface WaterTotal {
   readonly todayId: string | undefined;
 }
 
-/** By the id of the valve: the *Water total* entities that Home Assistant has. */
-export async function readWaterTotals(home: HomeAssistantSocket): Promise<ReadonlyMap<string, WaterTotal>> {
+/** By the id of the valve: the *Water total* entities that Home Assistant has of this bridge. */
+export async function readWaterTotals(
+  home: HomeAssistantSocket,
+  topics: Topics,
+): Promise<ReadonlyMap<string, WaterTotal>> {
   const registered = new Map<unknown, string>();
   for (const entry of trees(await home.ask('config/entity_registry/list'))) {
     if (entry['platform'] === 'mqtt') registered.set(entry['unique_id'], String(entry['entity_id']));
   }
   const totals = new Map<string, WaterTotal>();
+  const start = topics.identifier('sonic', '');
+  const end = '_water_total';
   for (const [uniqueId, entityId] of registered) {
-    const [, id] = /^sonic2mqtt_(.+)_water_total$/.exec(String(uniqueId)) ?? [];
-    if (id !== undefined)
-      totals.set(id, { entityId, todayId: registered.get(`sonic2mqtt_${id}_water_today`) });
+    if (typeof uniqueId !== 'string' || !uniqueId.startsWith(start) || !uniqueId.endsWith(end)) continue;
+    const id = uniqueId.slice(start.length, -end.length);
+    totals.set(id, { entityId, todayId: registered.get(`${start}${id}_water_today`) });
   }
   return totals;
 }

@@ -19,7 +19,6 @@ import {
   refusedValves,
   type SideName,
 } from './accountProblems.ts';
-import type { Announcers } from './announcers.ts';
 import type { OtherBridges } from './otherBridges.ts';
 
 /** At most this many problems are listed. A longer list would be no clearer. */
@@ -49,7 +48,6 @@ export interface HealthFacts {
   /** A message that the broker rejects; null if there is none. */
   readonly refusal: Connection['refusedEvent'];
   readonly otherBridges: Pick<OtherBridges, 'problem'>;
-  readonly announcers: Pick<Announcers, 'announcer' | 'unannouncedCount'>;
   readonly state: Pick<StateFile, 'problem' | 'lockProblem'>;
   /** Why HTTP does not work; null if it works or is off. */
   readonly httpProblem: string | null;
@@ -139,7 +137,6 @@ export const checks: readonly Check[] = [
   { source: 'bridge', status: 'degraded', isLogged: false, find: ({ state }) => state.problem },
   { source: 'bridge', status: 'degraded', isLogged: false, find: ({ httpProblem }) => httpProblem },
   { source: 'bridge', status: 'ok', isLogged: false, find: ({ state }) => state.lockProblem },
-  { source: 'bridge', status: 'degraded', find: announcedElsewhere },
   {
     source: 'account',
     status: 'degraded',
@@ -251,19 +248,6 @@ function silentValves({ store }: HealthFacts): Finding | null {
   const names = listNames(ids.map((id) => store.label('sonic', id)));
   const message = `No new measurements from ${names}. Flow, pressure and temperature are unknown. Check the batteries and the hubs`;
   return { message, stops: ids.length === measuring.length ? 'cloud' : undefined };
-}
-
-/** Devices that another bridge announces. Two accounts may share some homes, but a bridge without a device is a mistake. */
-function announcedElsewhere({ announcers, store }: HealthFacts): Finding | null {
-  const { announcer, unannouncedCount } = announcers;
-  if (announcer === null) return null;
-  const { properties, signals, sonics } = store.counts();
-  if (unannouncedCount < properties + signals + sonics) {
-    const message = `Another bridge (${announcer}) announces some devices of this bridge to Home Assistant. Devices in both accounts stay with the bridge that announced them first`;
-    return { message, status: 'ok' };
-  }
-  const message = `Another bridge (${announcer}) announces devices of this bridge to Home Assistant. This bridge does not replace them. Stop the other bridge and run its cleanup`;
-  return { message, stops: 'broker' };
 }
 
 function unexpectedData({ oddities }: HealthFacts, wanted: 'info' | 'warn'): string | null {

@@ -12,7 +12,6 @@ import { isAnswered } from '../polling/pollProblem.ts';
 import { cloudFreshUntil, decidingPoll } from '../polling/pollStatus.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
-import type { Announcers } from './announcers.ts';
 import type { HealthFacts } from './checks.ts';
 import { type HealthReport, healthFingerprint, healthPayload, judge, reasonOf } from './health.ts';
 import type { OtherBridges } from './otherBridges.ts';
@@ -47,7 +46,6 @@ export interface HealthParts {
   readonly store: Store;
   readonly poller: Poller;
   readonly otherBridges: OtherBridges;
-  readonly announcers: Announcers;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -83,7 +81,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
 
   constructor(parts: HealthParts) {
     super();
-    const { connection, mirror, store, poller, otherBridges, announcers, clock, log } = parts;
+    const { connection, mirror, store, poller, otherBridges, clock, log } = parts;
     this.#parts = parts;
     this.#createdAt = clock.monotonic();
     this.#startedAt = clock.now();
@@ -108,7 +106,6 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
         onChange();
       });
     otherBridges.on('changed', onChange);
-    announcers.on('changed', onChange);
   }
 
   /** When the bridge was started, in ms since 1970. It changes if the computer's clock is set. */
@@ -253,7 +250,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   }
 
   #facts(): HealthFacts {
-    const { client, connection, mirror, state, store, poller, otherBridges, announcers } = this.#parts;
+    const { client, connection, mirror, state, store, poller, otherBridges } = this.#parts;
     const { statuses } = poller;
     const { rejection } = client.sessionState();
     const { limitedUntil } = client.traffic();
@@ -272,7 +269,6 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       connection,
       refusal: mirror.refusal ?? connection.refusedEvent,
       otherBridges,
-      announcers,
       state,
       httpProblem: this.#httpProblem,
     };

@@ -84,7 +84,7 @@ export function readDiscovered(payload: string, topics: Topics): DiscoveredDevic
     const kind = isOwn ? topics.parse(state_topic)?.kind : 'other';
     if (kind === undefined) return null;
     const entities = Object.entries<Readonly<Record<string, unknown>>>(components)
-      // A component that is being removed has only its platform.
+      // A component that the device lacks has only its platform.
       .filter(([, { unique_id }]) => unique_id !== undefined)
       .map(([id, component]): [string, Entity] => [id, entityOf(component, String(device.name))]);
     return {

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import {
   type AvailabilitySource,
   type EntityRow,
@@ -11,7 +10,7 @@ import type { DeviceKind, DeviceView, SonicView } from '../model/devices.ts';
 import type { Language } from '../model/language.ts';
 import { type StateText, textsIn } from '../texts/texts.ts';
 import { asIdPart } from './entityId.ts';
-import { statesPath, type Topics } from './topics.ts';
+import { type Message, statesPath, type Topics } from './topics.ts';
 
 export type Component = Readonly<Record<string, unknown>>;
 
@@ -81,82 +80,48 @@ export function viewId(view: DeviceView): string {
   }
 }
 
-/** The message is longer than all others of the device together, so it is written only if its fingerprint is new. */
-export interface DiscoveryPlan {
-  readonly topic: string;
-  /** Two messages of a device with the same fingerprint are the same. */
-  readonly fingerprint: string;
-  readonly componentIds: readonly string[];
-  /** The message as JSON. */
-  readonly write: () => string;
-}
-
 export function planDiscovery(
   view: DeviceView,
   offers: SupportedOperations,
   origin: DiscoveryOrigin,
-): DiscoveryPlan {
+): Message {
   const { kind } = view;
   const { topics, version, homepage } = origin;
   const id = viewId(view);
   const device = deviceOf(view, origin);
-  const rows = entityTable(kind).filter((row) => hasEntity(row, view, offers));
-  const { digest, componentIds } = shapeOf(rows, view, origin);
-  const write = () => {
-    const root: Omit<Discovery, 'components'> = {
-      device,
-      origin: {
-        name: 'sonic2mqtt',
-        sw_version: version,
-        ...(homepage !== null && { support_url: homepage }),
-      },
-      availability: availability(needOfRoot[kind], kind, id, topics),
-      availability_mode: 'all',
-      state_topic: topics.below(kind, id, statesPath),
-    };
-    const idPart = asIdPart(device.name);
-    const idText = JSON.stringify(id).slice(1, -1);
-    const components = rows.map((row) => {
-      const { aroundId, idEnd } = textOf(row, view, origin);
-      const wantedId = idPart === null ? '' : `,"default_entity_id":"${row.component}.${idPart}${idEnd}"`;
-      return `"${componentId(row)}":{${aroundId.join(idText)}${wantedId}}`;
-    });
-    return `${JSON.stringify(root).slice(0, -1)},"components":{${components.join()}}}`;
+  const message: Discovery = {
+    device,
+    origin: {
+      name: 'sonic2mqtt',
+      sw_version: version,
+      ...(homepage !== null && { support_url: homepage }),
+    },
+    availability: availability(needOfRoot[kind], kind, id, topics),
+    availability_mode: 'all',
+    state_topic: topics.below(kind, id, statesPath),
+    components: Object.fromEntries(
+      entityTable(kind).map((row) => [
+        componentId(row),
+        // A component with only its platform is removed, or was never there. So no message depends on an earlier one.
+        hasEntity(row, view, offers)
+          ? { ...component(row, view, origin), ...wantedId(row, device.name) }
+          : { platform: row.component },
+      ]),
+    ),
   };
-  const fingerprint = `${JSON.stringify(device)} ${digest}`;
-  return { topic: topics.discovery(kind, id), fingerprint, componentIds, write };
+  return { topic: topics.discovery(kind, id), payload: JSON.stringify(message) };
 }
 
-/** The message with these components removed: Home Assistant removes a component that is named without its settings. */
-export function withWithdrawn(text: string, componentIds: readonly string[]): string {
-  const withdrawn = componentIds
-    .map((id) => `${JSON.stringify(id)}:{"platform":"${platformOf(id) ?? 'sensor'}"}`)
-    .join();
-  if (withdrawn === '') return text;
-  // The components are at the end of the message.
-  const before = text.slice(0, -'}}'.length);
-  return `${before}${before.endsWith('{') ? '' : ','}${withdrawn}}}`;
+/** The entity ID of a new entity. In every language it is English, because automations use it. */
+function wantedId(row: EntityRow<DeviceView>, device: string) {
+  const part = asIdPart(device);
+  if (part === null) return {};
+  const end = row.name === null ? '' : `_${asIdPart(row.name)}`;
+  return { default_entity_id: `${row.component}.${part}${end}` };
 }
 
 export function componentId(row: Pick<EntityRow<never>, 'component' | 'key'>): string {
   return `${row.component}_${row.key}`;
-}
-
-const platforms = [
-  'binary_sensor',
-  'button',
-  'event',
-  'number',
-  'select',
-  'sensor',
-  'switch',
-  'text',
-  'valve',
-] as const;
-
-/** The platform with which a component id of this bridge starts; null for an id that is not from this bridge. */
-function platformOf(id: string): string | null {
-  return platforms.find((platform) => id.startsWith(`${platform}_`)) ?? null;
 }
 
 function deviceOf(
@@ -257,77 +222,22 @@ function choicesOf({ options, value }: SelectRow<DeviceView>, view: DeviceView):
   return [...options, present].toSorted(new Intl.Collator('en', { numeric: true }).compare);
 }
 
-/** Which entities a device has, and with which choices. Thousands of devices share a few of them. */
-interface Shape {
-  readonly digest: string;
-  readonly componentIds: readonly string[];
-}
-
-function shapeOf(rows: readonly EntityRow<DeviceView>[], view: DeviceView, origin: DiscoveryOrigin): Shape {
-  const { shapes } = commonOf(origin);
-  const entities = rows.map((row) =>
-    row.component === 'select' ? [row.key, ...choicesOf(row, view)] : row.key,
-  );
-  const key = `${view.kind} ${entities.join()}`;
-  const known = shapes.get(key);
-  if (known) return known;
-  const made = { digest: hash('sha1', key, 'base64'), componentIds: rows.map(componentId) };
-  shapes.set(key, made);
-  return made;
-}
-
-/** Stands for the ID of a device. No topic and no text of a row has this character. */
-const anyId = '#';
-
-interface ComponentText {
-  /** The keys and values as JSON, in the parts before and after each ID of the device. */
-  readonly aroundId: readonly string[];
-  /** The end of the entity ID of a new entity. In every language it is English, because automations use it. */
-  readonly idEnd: string;
-}
-
-/** What all messages of an origin have in common. Writing a whole message takes ten times as long. */
-interface Common {
-  readonly texts: Map<EntityRow<DeviceView>, ComponentText>;
-  readonly shapes: Map<string, Shape>;
-}
-
-const common = new WeakMap<DiscoveryOrigin, Common>();
-
-function commonOf(origin: DiscoveryOrigin): Common {
-  const known = common.get(origin) ?? { texts: new Map(), shapes: new Map() };
-  common.set(origin, known);
-  return known;
-}
-
-function textOf(row: EntityRow<DeviceView>, view: DeviceView, origin: DiscoveryOrigin): ComponentText {
-  const { texts } = commonOf(origin);
-  const known = texts.get(row);
-  if (known) return known;
-  const options = row.component === 'select' && { options: choicesOf(row, view) };
-  const text = JSON.stringify({ ...component(row, view.kind, origin), ...options });
-  const idEnd = row.name === null ? '' : `_${asIdPart(row.name)}`;
-  const made = { aroundId: text.slice(1, -1).split(anyId), idEnd };
-  // The options of a select depend on the device.
-  if (!options) texts.set(row, made);
-  return made;
-}
-
 export function stateInWords(key: string, option: string, language: Language): string {
   return textsIn(language).states[`${key}_${option}` as StateText];
 }
 
-/** The component of a row, on a device with any ID. */
 function component(
-  row: EntityRow<never>,
-  kind: DeviceKind,
+  row: EntityRow<DeviceView>,
+  view: DeviceView,
   { topics, language }: DiscoveryOrigin,
 ): Component {
-  const below = (path: string) => topics.below(kind, anyId, path);
+  const { kind } = view;
+  const id = viewId(view);
+  const below = (path: string) => topics.below(kind, id, path);
   const attributes = 'attributes' in row ? row.attributes : undefined;
   return {
     platform: row.component,
-    unique_id: `${topics.identifier(kind, anyId)}_${row.key}`,
+    unique_id: `${topics.identifier(kind, id)}_${row.key}`,
     name: row.name && textsIn(language).names[row.name],
     ...(row.category && { entity_category: row.category }),
     ...(row.icon && { icon: row.icon }),
@@ -351,7 +261,9 @@ function component(
       options:
         'isInWords' in row
           ? row.options.map((option) => stateInWords(row.key, option, language))
-          : row.options,
+          : row.component === 'select'
+            ? choicesOf(row, view)
+            : row.options,
     }),
     ...(attributes && { json_attributes_template: `{{ (${attributes.expression}) | tojson }}` }),
     ...('isInWords' in row &&
@@ -365,7 +277,7 @@ function component(
     // With QoS 1, Home Assistant would repeat a command that was lost with its connection, and the valve could move
     // hours later. Each component has its own QoS, because Home Assistant before 2026 takes none from the root.
     qos: 'command' in row ? 0 : 1,
-    ...(row.needs !== needOfRoot[kind] && { availability: availability(row.needs, kind, anyId, topics) }),
+    ...(row.needs !== needOfRoot[kind] && { availability: availability(row.needs, kind, id, topics) }),
     ...('path' in row && { state_topic: below(row.path) }),
     ...('command' in row && { command_topic: below(row.command.path) }),
     ...(attributes && { json_attributes_topic: below(attributes.path) }),

@@ -21,7 +21,6 @@ import {
   alertsKey,
   codeEnd,
   type DiscoveryOrigin,
-  type DiscoveryPlan,
   lastResetKey,
   maxStateLength,
   planDiscovery,
@@ -30,7 +29,7 @@ import {
   viewId,
 } from './discovery.ts';
 import { alertInWords, failureInWords, inWords, type Moment, type Wording } from './sentences.ts';
-import { type DocumentPath, statesPath, type Topics } from './topics.ts';
+import { type DocumentPath, type Message, statesPath, type Topics } from './topics.ts';
 
 /*
  * What Home Assistant receives and sends. `planDevice` says which messages of a device should be retained. It makes
@@ -39,12 +38,6 @@ import { type DocumentPath, statesPath, type Topics } from './topics.ts';
  * what the command does. All topics are made in `topics.ts`. Nothing here has a clock or a connection, or remembers
  * earlier messages.
  */
-
-/** A message that should be retained on the broker. With an empty payload, nothing is retained. */
-export interface Message {
-  readonly topic: string;
-  readonly payload: string;
-}
 
 export interface PlanContext extends DiscoveryOrigin {
   readonly offers: SupportedOperations;
@@ -55,7 +48,7 @@ export interface PlanContext extends DiscoveryOrigin {
 
 export interface DevicePlan {
   /** Null if discovery is switched off. */
-  readonly discovery: DiscoveryPlan | null;
+  readonly discovery: Message | null;
   /**
    * In the order in which they must be published, so that no old value ever looks available: `offline` comes before
    * everything else, and `online` after everything else.
@@ -150,7 +143,7 @@ function documents(view: DeviceView, language: Language): readonly Document[] {
     case 'signal':
       return [
         ['availability', availability(view)],
-        ['', withMore(view.signal, { property_id: view.propertyId, hub_status: view.hub?.status ?? null })],
+        ['', { ...view.signal, property_id: view.propertyId, hub_status: view.hub?.status ?? null }],
         ['incidents', openByType(view)],
       ];
     case 'sonic':
@@ -158,11 +151,12 @@ function documents(view: DeviceView, language: Language): readonly Document[] {
         ['availability', availability(view)],
         [
           '',
-          withMore(view.sonic, {
+          {
+            ...view.sonic,
             property_id: view.propertyId,
             valve: view.valve,
             valve_travel_time_s: view.travelTimeS,
-          }),
+          },
         ],
         ['telemetry', view.telemetry === null ? null : telemetryShown(view.telemetry)],
         ['usage', view.usage && usageShown(view.usage)],
@@ -172,11 +166,6 @@ function documents(view: DeviceView, language: Language): readonly Document[] {
         ['incidents', openByType(view)],
       ];
   }
-}
-
-/** The record with more fields. A spread would take eight times as long. */
-function withMore(record: object, more: object): object {
-  return Object.assign({}, record, more);
 }
 
 function unreadDocuments(
@@ -310,59 +299,59 @@ function pressureTestsShown({ pressureTests: tests, pressureTestJobId }: SonicVi
 
 /**
  * The states of a device's entities by key, in Home Assistant's words; null means unknown. Entities that the device
- * does not have are included: until its entity is removed, Home Assistant warns about a missing key. The JSON is
- * written directly, because an object with so many keys takes ten times as long.
+ * does not have are included: until its entity is removed, Home Assistant warns about a missing key.
  */
 export function entityStates(
   view: DeviceView,
   { offers, language, moment }: Pick<PlanContext, 'offers' | 'language' | 'moment'>,
-): string {
+): EntityStates {
   // Computed on demand: few states have texts, and finding out the moment takes time.
   const wording = () => ({ language, ...moment(propertyIdOf(view)) });
   return statesOf(view.kind, (row) => (hasEntity(row, view, offers) ? view : null), language, wording);
 }
+
+type EntityStates = Readonly<Record<string, string | number | null | readonly string[]>>;
 
 function propertyIdOf(view: DeviceView): string | null {
   if (view.kind === 'bridge') return null;
   return view.kind === 'property' ? view.property.id : view.propertyId;
 }
 
-const unknownStates: Readonly<Record<CloudDeviceKind, string>> = {
+const unknownStates: Readonly<Record<CloudDeviceKind, EntityStates>> = {
   property: statesOf('property', () => null),
   signal: statesOf('signal', () => null),
   sonic: statesOf('sonic', () => null),
 };
 
-/** The states of a kind of device as JSON. A row for which `viewOf` returns null is unknown. */
+/** A row for which `viewOf` returns null is unknown. */
 function statesOf(
   kind: DeviceKind,
   viewOf: (row: EntityRow<DeviceView>) => DeviceView | null,
   language: Language = 'en',
   wording?: () => Wording,
-): string {
-  let text = '';
+): EntityStates {
+  const states: Record<string, string | number | null | readonly string[]> = {};
   for (const row of entityTable(kind)) {
     const view = viewOf(row);
-    if (row.component === 'text') text += `,"${row.key}":${view ? shownText(row, view) : '""'}`;
+    const { key } = row;
+    if (row.component === 'text') states[key] = view ? shownText(row, view) : '';
     else if ('isInWords' in row) {
       const option = view && row.value(view);
-      text += `,"${row.key}":${stateWord(option && stateInWords(row.key, option, language))}`;
-      if (!row.attributes) text += `,"${row.key}${codeEnd}":${stateWord(option)}`;
-    } else if ('value' in row) text += `,"${row.key}":${view ? stateWord(row.value(view)) : 'null'}`;
+      states[key] = stateWord(option && stateInWords(key, option, language));
+      if (!row.attributes) states[`${key}${codeEnd}`] = stateWord(option);
+    } else if ('value' in row) states[key] = view && stateWord(row.value(view));
     else if ('sentences' in row) {
       const now = view && wording?.();
-      const words = now && inWords(row.sentences(view, now.bridge), now, maxStateLength);
-      text += `,"${row.key}":${stateWord(words ?? null)}`;
+      states[key] = stateWord((now && inWords(row.sentences(view, now.bridge), now, maxStateLength)) ?? null);
     }
     if ('alerts' in row) {
       const open = (view && row.alerts?.(view)) ?? [];
-      const words = open.length > 0 && wording ? alertsInWords(open, wording()) : [];
-      text += `,"${alertsKey}":${JSON.stringify(words)}`;
+      states[alertsKey] = open.length > 0 && wording ? alertsInWords(open, wording()) : [];
     }
     // Home Assistant skips an empty time, but warns about any other word that is no time.
-    if ('lastReset' in row) text += `,"${lastResetKey}":"${(view && row.lastReset?.(view)) || ''}"`;
+    if ('lastReset' in row) states[lastResetKey] = (view && row.lastReset?.(view)) || '';
   }
-  return `{${text.slice(1)}}`;
+  return states;
 }
 
 function alertsInWords(open: readonly Incident[], wording: Wording): readonly string[] {
@@ -370,15 +359,15 @@ function alertsInWords(open: readonly Incident[], wording: Wording): readonly st
   return alerts.map((alert) => alertInWords(alert, wording));
 }
 
-function stateWord(value: string | number | boolean | null): string {
-  if (typeof value === 'boolean') return value ? '"ON"' : '"OFF"';
-  return JSON.stringify(typeof value === 'string' ? shortened(value, maxStateLength) || null : value);
+function stateWord(value: string | number | boolean | null): string | number | null {
+  if (typeof value === 'boolean') return value ? 'ON' : 'OFF';
+  return typeof value === 'string' ? shortened(value, maxStateLength) || null : value;
 }
 
 /** A text has no word for unknown, and Home Assistant fails on a text that does not fit its pattern. */
 function shownText({ pattern, value }: TextRow<DeviceView>, view: DeviceView): string {
   const text = shortened(value(view) ?? '', maxStateLength);
-  return JSON.stringify(pattern === undefined || new RegExp(pattern, 'u').test(text) ? text : '');
+  return pattern === undefined || new RegExp(pattern, 'u').test(text) ? text : '';
 }
 
 export function planIncident(incident: Incident, topics: Topics): Message {

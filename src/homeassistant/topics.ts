@@ -9,6 +9,12 @@ export interface Target {
   readonly path: string;
 }
 
+/** A message that should be retained on the broker. With an empty payload, nothing is retained. */
+export interface Message {
+  readonly topic: string;
+  readonly payload: string;
+}
+
 /** The path of the document with the states of a device's entities. */
 export const statesPath = 'homeassistant';
 
@@ -44,8 +50,8 @@ export class Topics {
   readonly discoveryFilter: string;
   /** The filter for requests. Each operation of the cloud has its own topic. */
   readonly requestFilter: string;
-  /** The base topic unless it is the default one, because two installations may share a broker. */
-  readonly #bridgePrefix: string;
+  /** How identifiers begin. Each base topic has its own, so that two bridges for one account show their own devices. */
+  readonly #node: string;
   readonly #requests: string;
   readonly #responses: string;
 
@@ -56,7 +62,7 @@ export class Topics {
       this.documents(kind, '+'),
     );
     this.discoveryFilter = `${discoveryPrefix}/device/+/config`;
-    this.#bridgePrefix = base === defaultBase ? '' : `${base.replace(/[^A-Za-z0-9_-]/g, '_')}_`;
+    this.#node = base === defaultBase ? 'sonic2mqtt' : `sonic2mqtt_${base.replace(/[^A-Za-z0-9_-]/g, '_')}`;
     this.#requests = this.bridge('request/');
     this.#responses = this.bridge('response/');
     this.requestFilter = `${this.#requests}+`;
@@ -105,23 +111,16 @@ export class Topics {
 
   /** The identifier of a device in Home Assistant, with which its unique ids begin. */
   identifier(kind: DeviceKind, id: string): string {
-    return `sonic2mqtt_${kind === 'bridge' ? `${this.#bridgePrefix}bridge` : id}`;
+    return `${this.#node}_${kind === 'bridge' ? 'bridge' : id}`;
   }
 
   discovery(kind: DeviceKind, id: string): string {
     return `${this.discoveryPrefix}/device/${this.identifier(kind, id)}/config`;
   }
 
-  /**
-   * The device of a discovery topic; the id is that of its record, and empty for a bridge. In earlier versions, the
-   * topic of the bridge device had no base topic, so both forms are recognised. Null for other topics.
-   */
-  discovered(topic: string): { readonly isBridge: boolean; readonly id: string } | null {
-    const start = `${this.discoveryPrefix}/device/sonic2mqtt_`;
-    if (!topic.startsWith(start) || !topic.endsWith('/config')) return null;
-    const id = topic.slice(start.length, -'/config'.length);
-    const isBridge = id === 'bridge' || id === `${this.#bridgePrefix}bridge`;
-    return { isBridge, id: isBridge ? '' : id };
+  /** Whether devices of this bridge may have their discovery message there. */
+  isDiscovery(topic: string): boolean {
+    return topic.startsWith(`${this.discoveryPrefix}/device/${this.#node}_`) && topic.endsWith('/config');
   }
 
   /** The operation in the topic of a request, unchecked; null for other topics. */
@@ -142,19 +141,11 @@ export class Topics {
   }
 }
 
-export interface FoundDiscovery {
-  /** The `state` topic of the bridge that made it. */
-  readonly stateTopic: string;
-  readonly componentIds: readonly string[];
-}
-
-/** Reads the discovery message of any bridge, with any base topic; null for any other payload. */
-export function readDiscovery(payload: string): FoundDiscovery | null {
+/** The `state` topic of the bridge that has published a discovery message; null for any other payload. */
+export function announcingBridge(payload: string): string | null {
   try {
-    const { availability, components } = JSON.parse(payload);
-    const stateTopic: unknown = availability[0].topic;
-    if (typeof stateTopic !== 'string' || !stateTopic.endsWith('/bridge/state')) return null;
-    return { stateTopic, componentIds: Object.keys(components) };
+    const stateTopic: unknown = JSON.parse(payload).availability[0].topic;
+    return typeof stateTopic === 'string' && stateTopic.endsWith('/bridge/state') ? stateTopic : null;
   } catch {
     return null;
   }

@@ -3,7 +3,6 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Mirror } from '../broker/mirror.ts';
-import type { Announcers } from '../health/announcers.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import type { DiscoveryMessages } from './discoveryMessages.ts';
@@ -15,7 +14,6 @@ interface PresenceParts {
   readonly connection: Connection;
   readonly mirror: Mirror;
   readonly otherBridges: OtherBridges;
-  readonly announcers: Announcers;
   readonly discovery: DiscoveryMessages;
   readonly publisher: Publisher;
   readonly clock: Clock;
@@ -48,7 +46,7 @@ export function keepPresent({
   log,
   ...parts
 }: PresenceParts): () => void {
-  const { connection, mirror, otherBridges, announcers, discovery, random } = parts;
+  const { connection, mirror, otherBridges, discovery, random } = parts;
   const born = spaced(
     clock,
     () => birthJitterMs * random(),
@@ -80,6 +78,8 @@ export function keepPresent({
   );
   connection
     .on('message', ({ topic, payload, isRetained }) => {
+      const isOverwritten = !isRetained && topics.isDiscovery(topic) && mirror.isKnown(topic);
+      if (isOverwritten && !mirror.has(topic, payload) && publisher.isShowingDevices) overwritten.ask();
       // Home Assistant sets up its entities after its birth message. A stored one is from an earlier start.
       if (topic !== statusTopic || payload !== 'online' || isRetained) return;
       log.info('Home Assistant has started. Publishing all devices');
@@ -92,9 +92,6 @@ export function keepPresent({
     // The other bridge may have replaced messages of this one.
     if (isOtherRunning && otherBridges.problem === null) publisher.publishAll();
     isOtherRunning = otherBridges.problem !== null;
-  });
-  announcers.on('overwritten', () => {
-    if (publisher.isShowingDevices) overwritten.ask();
   });
   return () => {
     for (const each of [born, willPublished, overwritten]) each.stop();

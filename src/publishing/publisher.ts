@@ -4,16 +4,15 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Mirror } from '../broker/mirror.ts';
-import { type DiscoveryPlan, viewId } from '../homeassistant/discovery.ts';
+import { viewId } from '../homeassistant/discovery.ts';
 import {
   type DevicePlan,
-  type Message,
   type PlanContext,
   planDevice,
   planIncident,
   planUnread,
 } from '../homeassistant/plan.ts';
-import { statesPath } from '../homeassistant/topics.ts';
+import { type Message, statesPath } from '../homeassistant/topics.ts';
 import { cloudKinds, type DeviceKind, type DeviceView, kindLabels } from '../model/devices.ts';
 import type { Poller } from '../polling/poller.ts';
 import { knownIncidents } from '../state/sections.ts';
@@ -107,6 +106,10 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       if (kind === 'signal' || kind === 'sonic') this.publishAgain(kind, id);
     });
     connection.on('connected', () => this.publishAll());
+    connection.on('message', ({ topic, isRetained }) => {
+      // An earlier run, in which discovery was not switched off, may have left messages.
+      if (!context.isDiscoveryOn && isRetained && context.topics.isDiscovery(topic)) mirror.found(topic);
+    });
     state.on('added', () => this.publishNamed());
   }
 
@@ -177,7 +180,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     ];
     for (const view of views) {
       const plan = view && planDevice(view, context).discovery;
-      if (plan) yield plan.write();
+      if (plan) yield plan.payload;
     }
   }
 
@@ -324,7 +327,6 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const topics = [...planned.map(({ topic }) => topic), ...unwanted];
     const messages = topics.some((topic) => mirror.isRefused(topic)) ? unavailable(planned) : planned;
     if (discovery) this.#publishDiscovery(discovery, view);
-    // An earlier run, in which discovery was not switched off, may have left its message.
     else mirror.drop(context.topics.discovery(view.kind, viewId(view)));
     // Another bridge uses these topics by mistake. It may say `online` after this bridge, for values that only this
     // bridge has read. So an unavailable device gets no values, only its `offline`.
@@ -339,12 +341,11 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     for (const topic of unwanted) mirror.drop(topic);
   }
 
-  #publishDiscovery(plan: DiscoveryPlan, view: DeviceView): void {
+  #publishDiscovery(message: Message, view: DeviceView): void {
     const { discovery } = this.#parts;
     // Before the details are read, entities would appear and vanish. Only the bridge's own device is announced at once,
     // because it shows why the cloud cannot be read.
-    const isUrgent = view.kind === 'bridge' && !discovery.hasEntities(plan.topic);
-    if (this.#phase === 'running' || isUrgent) discovery.publish(plan, view);
+    if (this.#phase === 'running' || view.kind === 'bridge') discovery.publish(message, view);
   }
 
   // ---- what goes ----------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@ import type { Connection } from '../broker/connection.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import { isSafeId } from '../cloud/decoders.ts';
 import { isCommandPath } from '../homeassistant/command.ts';
-import { documentPaths, readDiscovery, type Target, type Topics } from '../homeassistant/topics.ts';
+import { announcingBridge, documentPaths, type Target, type Topics } from '../homeassistant/topics.ts';
 
 const maxTopicsAtOnce = 100;
 
@@ -34,9 +34,7 @@ export async function readTopics(
 
 /** Whether a bridge of these topics has published the message. Discovery messages name their bridge. */
 export function isOwnMessage(topics: Topics, topic: string, payload: string): boolean {
-  if (topics.discovered(topic) !== null) {
-    return readDiscovery(payload)?.stateTopic === topics.bridge('state');
-  }
+  if (topics.isDiscovery(topic)) return announcingBridge(payload) === topics.bridge('state');
   const target = topics.parse(topic);
   return target !== null && (isDocument(target) || isCommand(target));
 }

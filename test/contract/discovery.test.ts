@@ -41,7 +41,7 @@ function planned(view: DeviceView, { offers }: Pick<Situation, 'offers'>) {
   ]);
   return {
     topic: discovery.topic,
-    discovery: JSON.parse(discovery.write()) as Discovery,
+    discovery: JSON.parse(discovery.payload) as Discovery,
     retained,
   };
 }

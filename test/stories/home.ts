@@ -12,6 +12,7 @@ import type { SeenRequest, Strike } from '../simulation/virtualCloud.ts';
 import { VirtualDisk } from '../simulation/virtualDisk.ts';
 import { VirtualTime } from '../simulation/virtualTime.ts';
 import { Wire } from '../simulation/wire.ts';
+import { withoutStubs } from '../support/discoveries.ts';
 import { withRoot } from '../support/homeAssistantRules.ts';
 import { isJudged } from './unjudged.ts';
 
@@ -333,11 +334,11 @@ export class Home {
     return this.requests.filter(({ target }) => /\/(valve|changeState|state)$/i.test(target));
   }
 
-  /** A device's discovery message; null where there is none. */
+  /** A device's discovery message without the components that the device lacks; null where there is none. */
   // biome-ignore lint/suspicious/noExplicitAny: as Home Assistant takes it
   discovery(deviceId: string): any {
     const payload = this.broker.retained.get(`homeassistant/device/sonic2mqtt_${deviceId}/config`);
-    return payload === undefined ? null : JSON.parse(payload);
+    return payload === undefined ? null : withoutStubs(JSON.parse(payload));
   }
 
   /** What Home Assistant, having just read what the broker keeps, makes of an entity; throws where there is none. */

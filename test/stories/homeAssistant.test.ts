@@ -10,6 +10,9 @@ const topicsOf = (home: Home, id: string) =>
 /** The devices that are announced. */
 const announced = (home: Home) => [...home.broker.retained.keys()].filter(isDiscovery).toSorted();
 
+/** Each discovery message is published once more, some seconds later. */
+const twice = (topics: readonly string[]) => topics.flatMap((topic) => [topic, topic]);
+
 function homeAssistantStarts(home: Home): void {
   home.broker.publish('homeassistant/status', 'online', false);
 }
@@ -47,7 +50,7 @@ describe.each([5, 4] as const)(
       home.broker.cut();
       await home.pass(minuteMs);
       const again = home.messages.slice(from).filter(({ topic }) => isDiscovery(topic));
-      expect(again.map(({ topic }) => topic).toSorted()).toEqual(announced(home));
+      expect(again.map(({ topic }) => topic).toSorted()).toEqual(twice(announced(home)));
       expect(births()).toBe(0);
       const live = home.messages.length;
       home.broker.publish('homeassistant/status', 'online', true);
@@ -60,7 +63,7 @@ describe.each([5, 4] as const)(
 );
 
 describe('13: re-sending discovery at each poll floods the log, and sent once it gets lost', () => {
-  it('nothing is sent in quiet hours; each birth brings each device once, each time after another moment', async () => {
+  it('nothing is sent in quiet hours; each birth brings each device and once more, each time after another moment', async () => {
     const home = await startedHome();
     await home.pass(9 * minuteMs);
     const quietFrom = home.messages.length;
@@ -80,7 +83,7 @@ describe('13: re-sending discovery at each poll floods the log, and sent once it
       homeAssistantStarts(home);
       await home.pass(minuteMs);
       const sent = home.messages.slice(from).filter(({ topic }) => isDiscovery(topic));
-      expect(sent.map(({ topic }) => topic).toSorted()).toEqual(announced(home));
+      expect(sent.map(({ topic }) => topic).toSorted()).toEqual(twice(announced(home)));
       waits.push(Math.round((sent[0]?.at ?? 0) - bornAt));
     }
     expect(new Set(waits).size).toBeGreaterThan(2);
@@ -189,32 +192,30 @@ describe('16: the unique id was made of a name or a model: all entities are ther
 });
 
 describe('also seen: entities that are not there any more cannot be deleted, or haunt as disabled ones', () => {
-  it('each is sent with its platform only two seconds before it is left out, and retained topics of its own are emptied', async () => {
-    const home = await startedHome();
+  it('each is stated by its platform alone, in messages two and a half seconds apart, the last one twice', async () => {
+    const home = await startedHome({ config: { schedules: { properties: '20s' } } });
+    const componentsOf = (payload = '{}') => JSON.parse(payload).components as Record<string, object>;
+    const before = new Map(announced(home).map((topic) => [topic, home.broker.retained.get(topic)]));
     await home.stop();
     const from = home.messages.length;
-    await home.startWith({ control: { settings: false, valves: false } });
-    await home.pass(10 * minuteMs);
-    const changed = home.messages.slice(from).filter(({ topic }) => isDiscovery(topic));
-    let withdrawn = 0;
-    for (const topic of announced(home)) {
-      const first = home.messages.slice(0, from).findLast((message) => message.topic === topic);
-      const sent = [first, ...changed.filter((message) => message.topic === topic)];
-      const versions = sent.map(
-        (message) => JSON.parse(message?.payload ?? '{}').components as Record<string, object>,
-      );
-      for (const [index, components] of versions.entries()) {
-        const next = versions[index + 1] ?? components;
-        for (const [id, component] of Object.entries(components)) {
-          if (id in next) continue;
-          expect(Object.keys(component), id).toEqual(['platform']);
-          const apartMs = Number(sent[index + 1]?.at) - Number(sent[index]?.at);
-          expect(apartMs, id).toBeGreaterThanOrEqual(2 * secondMs);
-          withdrawn += 1;
-        }
-      }
+    await home.startWith({ control: { settings: false, valves: false }, schedules: { properties: '20s' } });
+    for (let times = 0; times < 5; times++) {
+      home.world.properties.change(home.propertyId, { name: `Home ${times}` });
+      await home.pass(20 * secondMs + times * 500);
     }
-    expect(withdrawn).toBeGreaterThan(20);
-    expect(home.discovery(home.sonicId).components).not.toHaveProperty('valve_valve');
+    await home.pass(minuteMs);
+    for (const [topic, payload] of before) {
+      const sent = home.messages.slice(from).filter((message) => message.topic === topic);
+      expect(sent.length).toBeGreaterThan(1);
+      for (const [index, { payload: text, at }] of sent.entries()) {
+        expect(Object.keys(componentsOf(text))).toEqual(Object.keys(componentsOf(payload)));
+        if (index > 0) expect(at - Number(sent[index - 1]?.at)).toBeGreaterThanOrEqual(2_500);
+      }
+      expect(sent.at(-1)?.payload).toBe(sent.at(-2)?.payload);
+    }
+    const [valve] = Object.entries(
+      componentsOf(home.broker.retained.get(`homeassistant/device/sonic2mqtt_${home.sonicId}/config`)),
+    ).filter(([id]) => id === 'valve_valve');
+    expect(valve).toEqual(['valve_valve', { platform: 'valve' }]);
   });
 });

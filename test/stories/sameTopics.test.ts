@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { Home, minuteMs, secondMs } from './home.ts';
 
-const discoveryTopic = /^homeassistant\/device\/sonic2mqtt_(.+)\/config$/;
+const discoveryTopic = /^homeassistant\/device\/(sonic2mqtt_.+)\/config$/;
 
-/** By device: the base topic of the bridge that announces it to Home Assistant. */
+/** By identifier: the base topic of the bridge that announces it to Home Assistant. */
 function announcersIn(home: Home): Record<string, string> {
   const rows = [...home.broker.retained].flatMap(([topic, payload]) => {
     const id = discoveryTopic.exec(topic)?.[1];
@@ -105,8 +105,9 @@ describe('two bridges with different properties of one account', () => {
     );
     for (const bridge of bridges) bridge.start();
     await home.pass(minuteMs);
-    const devices = Object.fromEntries(ids.map((id) => [id, baseOf(id)]));
-    const all = { ...devices, north_bridge: 'north', south_bridge: 'south' };
+    const devices = ids.map((id) => [`sonic2mqtt_${baseOf(id)}_${id}`, baseOf(id)]);
+    const both = { sonic2mqtt_north_bridge: 'north', sonic2mqtt_south_bridge: 'south' };
+    const all = { ...Object.fromEntries(devices), ...both };
     expect(announcersIn(home)).toEqual(all);
     for (const base of ['north', 'south']) {
       const health = JSON.parse(home.broker.retained.get(`${base}/bridge/health`) ?? '{}');

@@ -37,11 +37,15 @@ export function discoveryViolations(configTopic: string, payload: string): strin
   if (!isObject(components)) return found;
   for (const [id, component] of Object.entries(components)) {
     if (!/^[a-z0-9_-]+$/.test(id)) found.push(`components.${id} is no component id`);
-    if (isObject(component)) found.push(...componentViolations(id, withRoot(root, component), root));
+    if (isObject(component))
+      found.push(...componentViolations(id, isStub(component) ? component : withRoot(root, component), root));
     else found.push(`components.${id} is no object`);
   }
   return found;
 }
+
+/** A component that the device lacks. */
+const isStub = (component: Values) => Object.keys(component).length === 1;
 
 function componentViolations(id: string, component: Values, root: Values): string[] {
   const at = `${id}.`;
@@ -49,7 +53,7 @@ function componentViolations(id: string, component: Values, root: Values): strin
   const platform = Object.hasOwn(platforms, name) ? platforms[name] : undefined;
   if (!platform) return [`${at}platform: ${name} is no platform`];
   const fields = { ...commonFields, ...platform.fields };
-  const required = ['platform', 'unique_id', 'name', ...platform.required];
+  const required = isStub(component) ? ['platform'] : ['platform', 'unique_id', 'name', ...platform.required];
   const found = fieldViolations(at, component, fields, required);
   const fail = (isBroken: boolean, rule: string) => {
     if (isBroken) found.push(`${id}: ${rule}`);

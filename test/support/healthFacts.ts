@@ -38,7 +38,6 @@ export function healthFacts(changes: Partial<HealthFacts> = {}): HealthFacts {
     },
     refusal: null,
     otherBridges: { problem: null },
-    announcers: { announcer: null, unannouncedCount: 0 },
     state: { problem: null, lockProblem: null },
     httpProblem: null,
     ...changes,

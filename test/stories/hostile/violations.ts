@@ -43,19 +43,8 @@ function retainedViolations(published: readonly TakenMessage[]): string[] {
       if (plainTopics.test(topic))
         return /^((on|off)line|ON|OFF)$/.test(payload) ? [] : [`${topic} says ${payload}`];
       if (!isJson(payload)) return [`${topic} is no JSON: ${payload.slice(0, 200)}`];
-      return topic.startsWith('homeassistant/')
-        ? discoveryViolations(topic, withoutWithdrawals(payload))
-        : [];
+      return topic.startsWith('homeassistant/') ? discoveryViolations(topic, payload) : [];
     });
-}
-
-/** A component of which nothing but its platform is said is withdrawn, as Home Assistant wants it. */
-function withoutWithdrawals(payload: string): string {
-  const discovery = JSON.parse(payload);
-  const components = Object.entries<object>(discovery.components).filter(
-    ([, each]) => Object.keys(each).length > 1,
-  );
-  return JSON.stringify({ ...discovery, components: Object.fromEntries(components) });
 }
 
 function isJson(text: string): boolean {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readDiscovery, Topics } from '../../../src/homeassistant/topics.ts';
+import { announcingBridge, Topics } from '../../../src/homeassistant/topics.ts';
 import { discoveryOf } from '../../support/discoveries.ts';
 import { wholeHouse } from '../../support/views.ts';
 
@@ -18,7 +18,7 @@ describe('topics', () => {
   });
 
   it('of discovery are below its own prefix', () => {
-    expect(topics.discovery('sonic', 'a1')).toBe('ha/device/sonic2mqtt_a1/config');
+    expect(topics.discovery('sonic', 'a1')).toBe('ha/device/sonic2mqtt_home_water_a1/config');
     expect(topics.discovery('bridge', '')).toBe('ha/device/sonic2mqtt_home_water_bridge/config');
     expect(topics.discoveryFilter).toBe('ha/device/+/config');
   });
@@ -90,14 +90,11 @@ describe('what is looked for at the start', () => {
   );
 });
 
-describe('a discovery message that was found', () => {
-  it.each(['home/water', 'other'])('tells its components and the bridge of %s that made it', (base) => {
+describe('a discovery message', () => {
+  it.each(['home/water', 'other'])('tells the bridge of %s that made it', (base) => {
     for (const view of wholeHouse) {
       const discovery = discoveryOf(view, { topics: new Topics(base, 'ha') });
-      expect(readDiscovery(JSON.stringify(discovery))).toEqual({
-        stateTopic: `${base}/bridge/state`,
-        componentIds: Object.keys(discovery.components),
-      });
+      expect(announcingBridge(JSON.stringify(discovery))).toBe(`${base}/bridge/state`);
     }
   });
 
@@ -105,35 +102,28 @@ describe('a discovery message that was found', () => {
     const someJson = fc.jsonValue().map((value) => JSON.stringify(value));
     fc.assert(
       fc.property(fc.oneof(fc.string(), someJson), (payload) => {
-        expect(readDiscovery(payload)).toBeNull();
+        expect(announcingBridge(payload)).toBeNull();
       }),
     );
-    const own = { availability: [{ topic: 'home/water/bridge/state' }] };
-    expect(readDiscovery(JSON.stringify(own))).toBeNull();
-    expect(readDiscovery(JSON.stringify({ ...own, components: null }))).toBeNull();
   });
 });
 
-it('a device is called after its id, the bridge after itself', () => {
-  expect(topics.identifier('sonic', 'a1')).toBe('sonic2mqtt_a1');
-  expect(topics.identifier('bridge', '')).toBe('sonic2mqtt_home_water_bridge');
-});
-
-describe('the device of a bridge', () => {
+describe('identifiers', () => {
   it.each([
-    ['sonic2mqtt', 'bridge', ''],
-    ['holiday', 'holiday_bridge', 'holiday'],
-    ['ferien/häuser', 'ferien_h_user_bridge', 'ferien/häuser'],
-  ])('below %s is called %s', (base, name, label) => {
-    const own = new Topics(base, 'ha');
-    expect(own.identifier('bridge', '')).toBe(`sonic2mqtt_${name}`);
-    expect(own.bridgeLabel).toBe(label);
-    expect(own.discovered(`ha/device/sonic2mqtt_${name}/config`)).toEqual({ isBridge: true, id: '' });
-    // The name that earlier versions gave it.
-    expect(own.discovered('ha/device/sonic2mqtt_bridge/config')).toEqual({ isBridge: true, id: '' });
-    expect(own.discovered('ha/device/sonic2mqtt_bridgehead/config')).toEqual({
-      isBridge: false,
-      id: 'bridgehead',
-    });
-  });
+    ['sonic2mqtt', 'sonic2mqtt', ''],
+    ['holiday', 'sonic2mqtt_holiday', 'holiday'],
+    ['ferien/häuser', 'sonic2mqtt_ferien_h_user', 'ferien/häuser'],
+  ])(
+    'below %s begin with %s, so that two bridges for one account show their own devices',
+    (base, node, label) => {
+      const own = new Topics(base, 'ha');
+      expect(own.identifier('bridge', '')).toBe(`${node}_bridge`);
+      expect(own.identifier('sonic', 'a1')).toBe(`${node}_a1`);
+      expect(own.discovery('sonic', 'a1')).toBe(`ha/device/${node}_a1/config`);
+      expect(own.bridgeLabel).toBe(label);
+      expect(own.isDiscovery(own.discovery('bridge', ''))).toBe(true);
+      expect(own.isDiscovery('ha/device/lamp/config')).toBe(false);
+      expect(own.isDiscovery(`other/device/${node}_a1/config`)).toBe(false);
+    },
+  );
 });

@@ -15,7 +15,7 @@ describe('a retained message', () => {
     ['w/incident/leak', '[]'],
     ['w/sonic/kitchen/valve/set', 'OPEN'],
     ['w/bridge/request/read_sonic', '{}'],
-    ['ha/device/sonic2mqtt_kitchen/config', madeBy('w')],
+    ['ha/device/sonic2mqtt_w_kitchen/config', madeBy('w')],
     ['ha/device/sonic2mqtt_w_bridge/config', madeBy('w')],
   ])('at %s is one of the bridge', (topic, payload) => {
     expect(isOwnMessage(topics, topic, payload)).toBe(true);
@@ -28,8 +28,9 @@ describe('a retained message', () => {
     ['w/sonic/über/usage', '{}'],
     ['w/bridge/note', '{}'],
     ['w/other/state', 'online'],
-    ['ha/device/sonic2mqtt_x/config', '{}'],
-    ['ha/device/sonic2mqtt_y/config', madeBy('other')],
+    ['ha/device/sonic2mqtt_w_x/config', '{}'],
+    ['ha/device/sonic2mqtt_kitchen/config', madeBy('w')],
+    ['ha/device/sonic2mqtt_w_y/config', madeBy('other')],
     ['ha/sensor/y/config', madeBy('w')],
   ])('at %s belongs to others', (topic, payload) => {
     expect(isOwnMessage(topics, topic, payload)).toBe(false);
