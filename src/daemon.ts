@@ -264,6 +264,7 @@ export class Daemon {
       unreadMs: Math.min(2_500, this.#config.cloud.request_timeout / 2),
       // The bridge refuses commands with the retain flag. Without this, the embedded broker would clear the flag.
       retainAsPublished: { clientId: this.#config.mqtt.client_id, filters: this.#parts.subscriptions },
+      log: this.#log,
     });
     try {
       this.#log.info(`Built-in MQTT broker: listening on ${host}:${await broker.start()}`);

@@ -5,8 +5,11 @@ export const surroundingMutations: readonly Mutation[] = [
   ...mistakesIn('broker/clientOptions.ts', ['unit/broker/connection'], {
     'the broker keeps no commands for a bridge that is away': ['clean: true,', 'clean: false,'],
   }),
-  ...mistakesIn('broker/clientOptions.ts', ['unit/broker/webSocket'], {
-    'no empty WebSocket frame is sent': ['wsOptions: { ...webSocketOptions },', ''],
+  ...mistakesIn('broker/mqttSession.ts', ['unit/broker/webSocket'], {
+    'no empty WebSocket frame is sent': [
+      '!(client.stream instanceof Socket)) joinPieces',
+      '!client) joinPieces',
+    ],
   }),
   ...mistakesIn('broker/clientOptions.ts', ['unit/broker/connectionTrouble'], {
     'the certificate of the broker is verified': [

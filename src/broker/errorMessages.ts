@@ -22,11 +22,12 @@ const messagesByAlert: readonly (readonly [RegExp, string])[] = [
   [/alert (unknown ca|.*certificate)/, 'the broker rejects the certificate in mqtt.cert_file'],
 ];
 
+export const lostMessage = 'the broker does not answer any more';
 export const silentMessage = 'the server accepts connections but does not answer';
 
 const messagesByMessage: Readonly<Record<string, string>> = {
   'connack timeout': silentMessage,
-  'Keepalive timeout': 'the broker does not answer any more',
+  'Keepalive timeout': lostMessage,
 };
 
 const sessionTakenOver = 142;

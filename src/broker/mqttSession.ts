@@ -10,6 +10,7 @@ import {
   describeDisconnect,
   describeError,
   describeRefusedFilters,
+  lostMessage,
   type RefusedFilters,
   refusedFilters,
   silentMessage,
@@ -65,6 +66,9 @@ const lateMs = 1_500;
  * refuses some subscriptions for seconds. The last is long, because an access list refuses them permanently.
  */
 const retry = { firstMs: 1_000, longestMs: 600_000 };
+
+/** The filters in one packet. */
+const maxFilters = 8;
 
 const noneRefused: RefusedFilters = { filters: [], reason: '' };
 
@@ -129,7 +133,7 @@ export class MqttSession {
     this.#random = random;
     this.#stopping = stopping;
     this.#listener = listener;
-    this.#pings = new Pings(client, options.pingEveryMs, clock);
+    this.#pings = new Pings(client, options.pingEveryMs, clock, () => this.#giveUp(lostMessage));
     const { subscriptions, statusTopics = [], will, overheard = [], echoed = [] } = options;
     const needed = [...subscriptions, ...statusTopics, ...(will ? [will.topic] : [])];
     const others = [...overheard, ...(version === 4 ? echoed : [])];
@@ -212,9 +216,23 @@ export class MqttSession {
    * clean session a message that is missed is lost anyway. At a higher level a broker also keeps messages back until
    * earlier ones are acknowledged, but answers pings meanwhile. So a message could be older than it seems.
    */
-  #subscribe(
+  async #subscribe(
     filters: readonly string[],
     flagsOf: (filter: string) => SubscriptionFlags = () => ({}),
+  ): Promise<RefusedFilters> {
+    if (filters.length === 0) return noneRefused;
+    const answered = this.stored.subscribing();
+    const answers = await Promise.all(
+      inPackets(filters).map((group) => this.#subscribeGroup(group, flagsOf)),
+    );
+    const refused = answers.flatMap((answer) => answer.filters);
+    answered(refused.length < filters.length);
+    return { filters: refused, reason: answers.find(({ reason }) => reason !== '')?.reason ?? '' };
+  }
+
+  #subscribeGroup(
+    filters: readonly string[],
+    flagsOf: (filter: string) => SubscriptionFlags,
   ): Promise<RefusedFilters> {
     const isV5 = this.version === 5;
     const map = Object.fromEntries(
@@ -232,14 +250,10 @@ export class MqttSession {
         if (answer instanceof Error) reject(answer);
         else resolve(answer);
       };
-      if (filters.length === 0) return settle(noneRefused);
       this.#client.once('close', onClose);
-      const answered = this.stored.subscribing();
-      this.#client.subscribe(map, (error, _subscriptions, packet) => {
-        const refused = error ? refusedFilters(filters, codesOf(packet), error) : noneRefused;
-        answered(refused.filters.length < filters.length);
-        settle(refused);
-      });
+      this.#client.subscribe(map, (error, _subscriptions, packet) =>
+        settle(error ? refusedFilters(filters, codesOf(packet), error) : noneRefused),
+      );
     });
   }
 
@@ -292,7 +306,7 @@ export class MqttSession {
     } finally {
       this.#reader = null;
       const passing = filters.filter((filter) => !this.#lasting.includes(filter));
-      if (this.isLive && passing.length > 0) this.#client.unsubscribe(passing);
+      if (this.isLive) for (const group of inPackets(passing)) this.#client.unsubscribe([...group]);
     }
   }
 
@@ -460,6 +474,12 @@ export class MqttSession {
 function joinPieces(stream: Duplex): void {
   stream._writev = (pieces, done) =>
     stream._write(Buffer.concat(pieces.map(({ chunk }) => chunk)), 'binary', done);
+}
+
+/** Some brokers end the connection at a packet with many filters. */
+function inPackets(filters: readonly string[]): (readonly string[])[] {
+  const count = Math.ceil(filters.length / maxFilters);
+  return Array.from({ length: count }, (_, at) => filters.slice(at * maxFilters, (at + 1) * maxFilters));
 }
 
 function codesOf(packet: Packet | undefined): readonly unknown[] {

@@ -4,6 +4,7 @@ import { type Fault, parseFault } from '../../src/simulator/faults.ts';
 import type { LoggedRequest } from '../../src/simulator/server.ts';
 import { demoCredentials, Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { atTestEnd } from './childProcess.ts';
+import { logLines } from './logLines.ts';
 import { type MosquittoOptions, mosquittoAvailable, startMosquitto } from './mosquitto.ts';
 import { type MqttWatcher, watchTopics } from './mqttWatcher.ts';
 import { type RunningProgram, startProgram, temporaryFolder } from './program.ts';
@@ -284,7 +285,14 @@ async function startBroker(options: MosquittoOptions = {}): Promise<TestBroker> 
   let broker: EmbeddedBroker;
   const { user: username, password } = options.password ?? { user: undefined, password: undefined };
   const start = async () => {
-    broker = new EmbeddedBroker({ host: '127.0.0.1', port, username, password, unreadMs: 2_500 });
+    broker = new EmbeddedBroker({
+      host: '127.0.0.1',
+      port,
+      username,
+      password,
+      unreadMs: 2_500,
+      log: logLines().log,
+    });
     port = await broker.start();
   };
   await start();

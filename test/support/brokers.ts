@@ -122,6 +122,7 @@ export async function startEmbedded(): Promise<{ url: string; port: number; brok
     username: undefined,
     password: undefined,
     unreadMs: 2_500,
+    log: logLines().log,
   });
   const port = await broker.start();
   atTestEnd(() => broker.stop());

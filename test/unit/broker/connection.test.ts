@@ -1,7 +1,8 @@
 import { type AddressInfo, createServer, Socket } from 'node:net';
+import { MqttClient } from 'mqtt';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { describeUrl } from '../../../src/broker/brokerUrl.ts';
-import { brokerKinds, connected, openConnection } from '../../support/brokers.ts';
+import { brokerKinds, connected, openConnection, startEmbedded } from '../../support/brokers.ts';
 import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
 import { watchTopics } from '../../support/mqttWatcher.ts';
 import { startTcpProxy } from '../../support/tcpProxy.ts';
@@ -253,4 +254,16 @@ it('a session is a clean one, so that a broker keeps no commands for a bridge th
 it('an address is shown without its credentials and its path', () => {
   expect(describeUrl('mqtts://me:secret@example.com:8883/path?x')).toBe('mqtts://example.com:8883');
   expect(describeUrl('mqtt://[::1]')).toBe('mqtt://[::1]');
+});
+
+it('subscribes with at most eight filters in a packet, and hears at all of them', async () => {
+  const subscribe = vi.spyOn(MqttClient.prototype, 'subscribe');
+  onTestFinished(() => subscribe.mockRestore());
+  const { url } = await startEmbedded();
+  const subscriptions = Array.from({ length: 30 }, (_, at) => `set/${String(at).padStart(2, '0')}`);
+  const { connection, received } = await connected(url, { protocolVersion: 4, subscriptions });
+  for (const topic of subscriptions) await connection.publish(topic, 'x', live);
+  await waitFor(() => received.length === 30, { what: 'the messages' });
+  const sizes = subscribe.mock.calls.map(([filters]) => Object.keys(filters).length);
+  expect(sizes.filter((size) => size > 1)).toEqual([8, 8, 8, 6]);
 });

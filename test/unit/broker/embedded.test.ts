@@ -5,6 +5,7 @@ import mqtt from 'mqtt';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { EmbeddedBroker, type EmbeddedOptions } from '../../../src/broker/embedded.ts';
 import { connected, openConnection } from '../../support/brokers.ts';
+import { logLines } from '../../support/logLines.ts';
 import { watchTopics } from '../../support/mqttWatcher.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
@@ -16,18 +17,20 @@ const mqttPacket = (packet: object) =>
 
 /** Starts an embedded broker that ends with the test. */
 async function startBroker(changes: Partial<EmbeddedOptions> = {}) {
+  const lines = logLines();
   const options = {
     host: '127.0.0.1',
     port: 0,
     username: undefined,
     password: undefined,
     unreadMs: 2_500,
+    log: lines.log,
     ...changes,
   };
   const broker = new EmbeddedBroker(options);
   const port = await broker.start();
   onTestFinished(() => broker.stop());
-  return { broker, port, url: `mqtt://127.0.0.1:${port}` };
+  return { broker, lines, port, url: `mqtt://127.0.0.1:${port}` };
 }
 
 describe('the embedded broker', () => {
@@ -130,6 +133,64 @@ describe('the embedded broker', () => {
     expect((await connected(url, credentials)).events).toEqual(['connected']);
   });
 
+  it('says once a minute how often a sign-in has failed', async () => {
+    const { url, lines } = await startBroker({ username: 'user-1', password: 'pass-1' });
+    const guess = () => mqtt.connectAsync(url, { username: 'user-1', password: 'guess', reconnectPeriod: 0 });
+    for (let count = 0; count < 3; count++) await expect(guess()).rejects.toThrow('Not authorized');
+    expect(lines.messages).toEqual([
+      'warn: Built-in MQTT broker: wrong user name or password (once, last from 127.0.0.1)',
+    ]);
+  });
+
+  it('accepts a packet of a megabyte, and closes the connection at a longer one', async () => {
+    const { url } = await startBroker();
+    const client = await mqtt.connectAsync(url, { reconnectPeriod: 0 });
+    onTestFinished(() => void client.end(true));
+    await client.publishAsync('long', Buffer.alloc(1024 * 1024 - 10), { qos: 1 });
+    client.on('error', () => undefined);
+    const closed = new Promise<void>((resolve) => client.once('close', () => resolve()));
+    client.publish('longer', Buffer.alloc(1024 * 1024), { qos: 1 }, () => undefined);
+    await closed;
+  });
+
+  it.each(['a\0b', 'a/+', 'a/#'])('closes the connection at the topic %j', async (topic) => {
+    const { port } = await startBroker();
+    const client = connect(port, '127.0.0.1')
+      .on('error', () => undefined)
+      .resume();
+    client.write(mqttPacket({ cmd: 'connect', clientId: 'odd' }));
+    await once(client, 'data');
+    const written = mqttPacket({ cmd: 'publish', topic: 'x'.repeat(topic.length), payload: 'x' });
+    written.write(topic, written.indexOf('x'));
+    client.write(written);
+    await once(client, 'close');
+  });
+
+  it('stores ten thousand messages and 16 MiB in all, delivers what is beyond, and says so', async () => {
+    const { url, lines } = await startBroker();
+    const client = await mqtt.connectAsync(url, { reconnectPeriod: 0, protocolVersion: 4 });
+    onTestFinished(() => void client.end(true));
+    const keep = (topic: string, payload: string | Buffer) =>
+      client.publishAsync(topic, payload, { qos: 1, retain: true });
+    await Promise.all(Array.from({ length: 15 }, (_, at) => keep(`large/${at}`, Buffer.alloc(1_000_000))));
+    const watcher = await watchTopics(url, 'kept/#');
+    await keep('kept/1', 'fits');
+    await keep('kept/2', Buffer.alloc(1_000_000));
+    await keep('kept/1', Buffer.alloc(1_000_000));
+    await keep('kept/1', Buffer.alloc(1_000_000));
+    await watcher.settle();
+    expect(watcher.messages).toHaveLength(4);
+    expect([...(await watchTopics(url, 'kept/#')).last.keys()]).toEqual(['kept/2']);
+    expect(lines.messages).toEqual([
+      'warn: Built-in MQTT broker: too many retained messages, not stored (once, last at kept/1)',
+    ]);
+    await Promise.all(Array.from({ length: 15 }, (_, at) => keep(`large/${at}`, '')));
+    const names = Array.from({ length: 10_001 }, (_, at) => `many/${at}`);
+    await Promise.all(names.map((name) => keep(name, 'x')));
+    const found = await watchTopics(url, ['many/#', 'kept/#']);
+    expect(found.last.size).toBe(10_000);
+  });
+
   it('says that its port is taken', async () => {
     const { port } = await startBroker();
     const second = new EmbeddedBroker({
@@ -138,6 +199,7 @@ describe('the embedded broker', () => {
       username: undefined,
       password: undefined,
       unreadMs: 2_500,
+      log: logLines().log,
     });
     await expect(second.start()).rejects.toMatchObject({ code: 'EADDRINUSE' });
     await second.stop();
@@ -174,8 +236,8 @@ describe('the embedded broker', () => {
   it('accepts a long message of a client that has signed in, and closes the connection of one that has not', async () => {
     const { port, url } = await startBroker();
     const watcher = await watchTopics(url, '#');
-    await watcher.publish('long', 'x'.repeat(2_000_000));
-    await watcher.waitForTopic('long', (text) => text.length === 2_000_000);
+    await watcher.publish('long', 'x'.repeat(1_000_000));
+    await watcher.waitForTopic('long', (text) => text.length === 1_000_000);
     const stranger = connect(port, '127.0.0.1');
     const closed = new Promise<void>((resolve) => stranger.on('close', () => resolve()));
     stranger.on('error', () => undefined).resume();

@@ -1,5 +1,8 @@
+import { EventEmitter } from 'node:events';
+import type { MqttClient } from 'mqtt';
 import { expect, it } from 'vitest';
 import type { Clock } from '../../../src/base/clock.ts';
+import { Pings } from '../../../src/broker/pings.ts';
 import { openConnection, startEmbedded } from '../../support/brokers.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { watchTopics } from '../../support/mqttWatcher.ts';
@@ -33,4 +36,35 @@ it('a message was sent after the last ping that was answered, also where the mac
   // The machine sleeps once more between the ping and its answer: its sending is what counts.
   sleptMs = 65_000;
   await waitFor(async () => (await nextSentAfter()) === 62_000, { what: 'the answer to the next ping' });
+});
+
+it('the broker is gone if it leaves a ping unanswered and sends nothing for 15 seconds', () => {
+  const clock = new FakeClock();
+  const broker = { isAnswering: true, isSending: false };
+  const client = Object.assign(new EventEmitter(), {
+    sendPing: () => {
+      client.emit('packetsend', { cmd: 'pingreq' });
+      if (broker.isAnswering) client.emit('packetreceive', { cmd: 'pingresp' });
+      else if (broker.isSending) client.emit('packetreceive', { cmd: 'publish' });
+    },
+  });
+  let silences = 0;
+  const pings = new Pings(client as unknown as MqttClient, 2_500, clock, () => {
+    silences += 1;
+  });
+  pings.start();
+  const pass = (ms: number) => {
+    for (let left = ms; left > 0; left -= 100) clock.advance(100);
+  };
+  pass(60_000);
+  // Over a slow link, a long transfer keeps the answers back.
+  Object.assign(broker, { isAnswering: false, isSending: true });
+  pass(40_000);
+  expect(silences).toBe(0);
+  broker.isSending = false;
+  pass(14_900);
+  expect(silences).toBe(0);
+  pass(300);
+  expect(silences).toBe(1);
+  pings.stop();
 });
