@@ -104,7 +104,8 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
 
   const otherBridges = new OtherBridges(topics, connection, clock, random);
   otherBridges.on('changed', () => poller.setSharingTopics(otherBridges.problem !== null));
-  const known = { ...base, store, poller, otherBridges };
+  const discovery = new DiscoveryMessages(base, (kind, id) => publisher.publishAgain(kind, id));
+  const known = { ...base, store, poller, otherBridges, discovery };
   const health = new HealthMonitor(known);
   const bridgeState = new BridgeState({ ...known, health, shownConfiguration: redactedConfig(config) }, () =>
     publisher.wake(),
@@ -121,7 +122,6 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     confirmIntervalMs: valve.confirm_interval,
   });
 
-  const discovery = new DiscoveryMessages(mirror, clock, (kind, id) => publisher.publishAgain(kind, id));
   const publisher: Publisher = new Publisher({
     context: {
       topics,
@@ -139,9 +139,8 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     },
     ...known,
     bridgeState,
-    discovery,
   });
-  const shown = { ...known, discovery, publisher };
+  const shown = { ...known, publisher };
   const stopPresence = keepPresent(shown);
   const publishEvent = bridgeEvents(topics, connection, store, health, clock, log);
   outcomes

@@ -31,6 +31,16 @@ export const otherMutations: readonly Mutation[] = [
       "return `sonic2mqtt_${kind === 'bridge' ? 'bridge' : id}`;",
     ],
   }),
+  ...mistakesIn('publishing/discoveryMessages.ts', ['stories/otherInstallations'], {
+    'a discovery message that others replace comes back': [
+      'if (announced.losses <= maxRestorations) this.#repeat(announced, spacingMs);',
+      '',
+    ],
+    'two bridges do not replace each other without end': [
+      'const maxRestorations = 3;',
+      'const maxRestorations = 1e9;',
+    ],
+  }),
   ...mistakesIn('publishing/formerTopics.ts', ['stories/otherInstallations'], {
     'a former base topic that a live bridge uses stays as it is': ["if (isInUse) return 'in use';", ''],
   }),

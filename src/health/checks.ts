@@ -48,6 +48,8 @@ export interface HealthFacts {
   /** A message that the broker rejects; null if there is none. */
   readonly refusal: Connection['refusedEvent'];
   readonly otherBridges: Pick<OtherBridges, 'problem'>;
+  /** The discovery topics at which other clients keep replacing the messages of this bridge. */
+  readonly replacedTopics: readonly string[];
   readonly state: Pick<StateFile, 'problem' | 'lockProblem'>;
   /** Why HTTP does not work; null if it works or is off. */
   readonly httpProblem: string | null;
@@ -134,6 +136,16 @@ export const checks: readonly Check[] = [
     find: ({ connection }) => (connection.areStoredUnmarked ? unmarkedMessages : null),
   },
   { source: 'bridge', status: 'degraded', stops: 'broker', find: ({ otherBridges }) => otherBridges.problem },
+  {
+    ...{ source: 'broker', status: 'degraded' },
+    find: ({ replacedTopics: [topic] }) =>
+      topic === undefined
+        ? null
+        : {
+            message: `Another MQTT client keeps replacing or deleting discovery messages, for example ${topic}. Home Assistant may show wrong devices. Stop that client, then restart sonic2mqtt`,
+            key: 'replaced',
+          },
+  },
   { source: 'bridge', status: 'degraded', isLogged: false, find: ({ state }) => state.problem },
   { source: 'bridge', status: 'degraded', isLogged: false, find: ({ httpProblem }) => httpProblem },
   { source: 'bridge', status: 'ok', isLogged: false, find: ({ state }) => state.lockProblem },

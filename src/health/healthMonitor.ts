@@ -46,6 +46,7 @@ export interface HealthParts {
   readonly store: Store;
   readonly poller: Poller;
   readonly otherBridges: OtherBridges;
+  readonly discovery: Pick<HealthFacts, 'replacedTopics'>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -250,7 +251,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   }
 
   #facts(): HealthFacts {
-    const { client, connection, mirror, state, store, poller, otherBridges } = this.#parts;
+    const { client, connection, mirror, state, store, poller, otherBridges, discovery } = this.#parts;
     const { statuses } = poller;
     const { rejection } = client.sessionState();
     const { limitedUntil } = client.traffic();
@@ -269,6 +270,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       connection,
       refusal: mirror.refusal ?? connection.refusedEvent,
       otherBridges,
+      replacedTopics: discovery.replacedTopics,
       state,
       httpProblem: this.#httpProblem,
     };

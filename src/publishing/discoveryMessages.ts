@@ -1,4 +1,7 @@
 import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Connection } from '../broker/connection.ts';
+import type { BrokerMessage } from '../broker/message.ts';
 import type { Mirror } from '../broker/mirror.ts';
 import { viewId } from '../homeassistant/discovery.ts';
 import type { Message } from '../homeassistant/topics.ts';
@@ -6,10 +9,16 @@ import type { DeviceKind, DeviceView } from '../model/devices.ts';
 
 interface Announced {
   readonly kind: DeviceKind;
+  /** Empty for the bridge. */
+  readonly id: string;
   /** When the broker answered the last message, in ms of the monotonic clock; null until then. */
   at: number | null;
   /** When the same message is to be published once more, in ms of the monotonic clock; infinity if it is not. */
   againAt: number;
+  /** How often other clients have replaced or deleted the message, and it was to be published again. */
+  losses: number;
+  /** In ms of the monotonic clock. */
+  lostAt: number;
   cancelTimer: () => void;
 }
 
@@ -19,20 +28,50 @@ const spacingMs = 2_500;
 /** In ms after a message. Home Assistant may be busy, for example while it loads a platform. Then it loses entities. */
 const againMs = 5_000;
 
-/** Publishes the discovery messages of devices, not too soon after each other, and each once more after a while. */
+/** So often a message that other clients replace is published again. Two bridges would go on without end. */
+const maxRestorations = 3;
+
+/** In ms. After a time without losses, the next loss is the first one. Somebody may delete a device now and then. */
+const quietMs = 3_600_000;
+
+interface DiscoveryParts {
+  readonly connection: Connection;
+  readonly mirror: Mirror;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Publishes the discovery messages of devices, not too soon after each other, and each once more after a while. If
+ * another client replaces or deletes one, it is published again, a few times. No such message changes what this bridge
+ * knows of the device.
+ */
 export class DiscoveryMessages {
   readonly #mirror: Mirror;
   readonly #clock: Clock;
+  readonly #log: Log;
   /** Is called when a message that had to wait can be published. */
   readonly #onDue: (kind: DeviceKind, id: string) => void;
   /** By topic. */
   readonly #announced = new Map<string, Announced>();
   #homeAssistantStartedAt = Number.NEGATIVE_INFINITY;
+  /** When a loss was last logged, in ms of the monotonic clock. */
+  #saidAt = Number.NEGATIVE_INFINITY;
 
-  constructor(mirror: Mirror, clock: Clock, onDue: (kind: DeviceKind, id: string) => void) {
+  constructor(
+    { connection, mirror, clock, log }: DiscoveryParts,
+    onDue: (kind: DeviceKind, id: string) => void,
+  ) {
     this.#mirror = mirror;
     this.#clock = clock;
+    this.#log = log;
     this.#onDue = onDue;
+    connection.on('message', (message) => this.#noteReplaced(message));
+  }
+
+  /** The topics at which other clients keep replacing the messages of this bridge. */
+  get replacedTopics(): readonly string[] {
+    return [...this.#announced].flatMap(([topic, { losses }]) => (losses > maxRestorations ? [topic] : []));
   }
 
   homeAssistantStarted(): void {
@@ -59,20 +98,23 @@ export class DiscoveryMessages {
     if (isAgain && now < (known?.againAt ?? Number.POSITIVE_INFINITY)) return;
     const waitMs = (known?.at ?? now) + spacingMs - now;
     if (known && !isAgain && waitMs > 0 && this.#mirror.isKnown(topic)) {
-      this.#publishLater(known, viewId(view), waitMs);
+      this.#publishLater(known, waitMs);
       return;
     }
-    const announced = known ?? { kind, at: null, againAt: 0, cancelTimer: () => {} };
+    const announced: Announced = known ?? {
+      ...{ kind, id: viewId(view), at: null, againAt: 0 },
+      ...{ losses: 0, lostAt: Number.NEGATIVE_INFINITY, cancelTimer: () => {} },
+    };
     announced.at = null;
     announced.againAt = Number.POSITIVE_INFINITY;
     this.#announced.set(topic, announced);
     if (isAgain) this.#mirror.forget([topic]);
+    else announced.losses = 0;
     this.#mirror.want(topic, payload, (isTaken) => {
       announced.at = this.#clock.monotonic();
       // The device may have been forgotten in the meantime.
       if (isAgain || !isTaken || this.#announced.get(topic) !== announced) return;
-      announced.againAt = announced.at + againMs;
-      this.#publishLater(announced, viewId(view), againMs);
+      this.#repeat(announced, againMs);
     });
   }
 
@@ -89,8 +131,32 @@ export class DiscoveryMessages {
     for (const { cancelTimer } of this.#announced.values()) cancelTimer();
   }
 
-  #publishLater(announced: Announced, id: string, delayMs: number): void {
+  #noteReplaced({ topic, payload, isRetained }: BrokerMessage): void {
+    const announced = this.#announced.get(topic);
+    // A stored message may be older than that of this run, which is published at each connection.
+    if (!announced || isRetained || !this.#mirror.isKnown(topic) || this.#mirror.has(topic, payload)) return;
+    // The next one is on its way.
+    if (announced.againAt < Number.POSITIVE_INFINITY) return;
+    const now = this.#clock.monotonic();
+    announced.losses = now < announced.lostAt + quietMs ? announced.losses + 1 : 1;
+    announced.lostAt = now;
+    if (now >= this.#saidAt + quietMs) {
+      this.#saidAt = now;
+      this.#log.warn(
+        { topic },
+        'Another MQTT client has replaced or deleted discovery messages. Publishing them again',
+      );
+    }
+    if (announced.losses <= maxRestorations) this.#repeat(announced, spacingMs);
+  }
+
+  #repeat(announced: Announced, delayMs: number): void {
+    announced.againAt = this.#clock.monotonic() + delayMs;
+    this.#publishLater(announced, delayMs);
+  }
+
+  #publishLater(announced: Announced, delayMs: number): void {
     announced.cancelTimer();
-    announced.cancelTimer = this.#clock.after(delayMs, () => this.#onDue(announced.kind, id));
+    announced.cancelTimer = this.#clock.after(delayMs, () => this.#onDue(announced.kind, announced.id));
   }
 }

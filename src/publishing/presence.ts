@@ -27,16 +27,10 @@ const birthJitterMs = 1_500;
 /** The shortest time between two corrections, in ms, while another client keeps publishing `offline`. */
 const willSpacingMs = 5_000;
 
-/** Other clients may delete or replace several discovery messages at a time. They are published again after this, in ms. */
-const restoreMs = 2_000;
-
-/** The shortest time between two restorations, in ms, while somebody deletes messages again and again. */
-const restoreSpacingMs = 300_000;
-
 /**
- * Publishes again what other clients need or have replaced: all devices after a start of Home Assistant, after another
- * bridge with the same topics has stopped, and if discovery messages were deleted; the messages about the bridge if the
- * broker has published its last will. Returns a function that stops it.
+ * Publishes again what other clients need or have replaced: all devices after a start of Home Assistant, and after
+ * another bridge with the same topics has stopped; the messages about the bridge if the broker has published its last
+ * will. Returns a function that stops it.
  */
 export function keepPresent({
   topics,
@@ -65,21 +59,8 @@ export function keepPresent({
       publisher.wake();
     },
   );
-  const overwritten = spaced(
-    clock,
-    () => restoreMs,
-    restoreSpacingMs,
-    () => {
-      log.warn(
-        'Another client has deleted or replaced discovery messages of this bridge. Publishing all devices',
-      );
-      publisher.publishAll();
-    },
-  );
   connection
     .on('message', ({ topic, payload, isRetained }) => {
-      const isOverwritten = !isRetained && topics.isDiscovery(topic) && mirror.isKnown(topic);
-      if (isOverwritten && !mirror.has(topic, payload) && publisher.isShowingDevices) overwritten.ask();
       // Home Assistant sets up its entities after its birth message. A stored one is from an earlier start.
       if (topic !== statusTopic || payload !== 'online' || isRetained) return;
       log.info('Home Assistant has started. Publishing all devices');
@@ -94,7 +75,7 @@ export function keepPresent({
     isOtherRunning = otherBridges.problem !== null;
   });
   return () => {
-    for (const each of [born, willPublished, overwritten]) each.stop();
+    for (const each of [born, willPublished]) each.stop();
   };
 }
 

@@ -171,18 +171,79 @@ describe('a trial instance with another base topic', () => {
   });
 });
 
-it('discovery messages that another client deletes again and again are published again every few minutes', async () => {
-  const home = await startedHome();
-  await home.pass(5 * minuteMs);
-  const from = home.messages.length;
-  for (let minute = 0; minute < 60; minute++) {
-    for (const id of [home.propertyId, home.signalId, home.sonicId])
-      home.broker.publish(discoveryOf(id), '', true);
+describe('a discovery message of a valve that somebody replaces', () => {
+  const sent = (home: Home, from: number, topic = discoveryOf(home.sonicId)) =>
+    home.messages.slice(from).filter((message) => message.topic === topic);
+
+  it('by one with topics of his own is back soon, and Home Assistant moves the true valve', async () => {
+    const home = await startedHome();
+    await home.pass(5 * minuteMs);
+    const own = home.broker.retained.get(discoveryOf(home.sonicId)) ?? '';
+    const foreign = own.replaceAll('"sonic2mqtt/', '"trial/');
+    for (const topic of [
+      'trial/bridge/state',
+      'trial/bridge/cloud',
+      `trial/sonic/${home.sonicId}/availability`,
+    ])
+      home.broker.publish(topic, 'online', true);
+    home.broker.publish(`trial/sonic/${home.sonicId}/homeassistant`, '{"valve":"closed"}', true);
+    const [from, at] = [home.messages.length, home.time.now];
+    home.broker.publish(discoveryOf(home.sonicId), foreign, true);
+    await home.pass(5 * secondMs);
+    const [first] = sent(home, from).filter(({ payload }) => payload === own);
+    expect(Number(first?.at) - at).toBeGreaterThanOrEqual(2_500);
+    expect(home.broker.retained.get(discoveryOf(home.sonicId))).toBe(own);
+    expect(home.entity(home.sonicId, 'valve_valve')).toMatchObject({ state: 'open', isAvailable: true });
+    expect(await closeValve(home)).toEqual(['ok']);
+    // Found at a start, it is replaced too.
+    await home.stop();
+    home.broker.publish(discoveryOf(home.sonicId), foreign, true);
+    await home.start();
+    expect(home.broker.retained.get(discoveryOf(home.sonicId))).toBe(own);
+    expectNoProblem(home);
+  });
+
+  it('again and again is back three times, then health says so, and nobody is fought without end', async () => {
+    const home = await startedHome();
+    await home.pass(5 * minuteMs);
+    const own = home.broker.retained.get(discoveryOf(home.sonicId)) ?? '';
+    const from = home.messages.length;
+    for (let times = 0; times < 30; times++) {
+      home.broker.publish(discoveryOf(home.sonicId), times % 2 ? '' : '{}', true);
+      await home.pass(20 * secondMs);
+    }
+    expect(sent(home, from).filter(({ payload }) => payload === own)).toHaveLength(3);
+    expect(healthOf(home)).toMatchObject({
+      status: 'degraded',
+      reason: expect.stringContaining(`discovery messages, for example ${discoveryOf(home.sonicId)}`),
+    });
+    // It is still known where the valve is.
+    expect(home.text(`sonic/${home.sonicId}/availability`)).toBe('online');
+    expect(await closeValve(home)).toEqual(['ok']);
+    home.broker.publish('homeassistant/status', 'online', false);
     await home.pass(minuteMs);
-  }
-  const again = home.messages
-    .slice(from)
-    .filter(({ topic, payload }) => topic === discoveryOf(home.sonicId) && payload !== '');
-  expect(again.length).toBeGreaterThan(3);
-  expect(again.length).toBeLessThan(30);
+    expect(home.broker.retained.get(discoveryOf(home.sonicId))).toBe(own);
+    expect(healthOf(home).status).toBe('ok');
+    // Somebody who deletes a device now and then gets it back each time.
+    for (let times = 0; times < 6; times++) {
+      home.broker.publish(discoveryOf(home.sonicId), '', true);
+      await home.pass(2 * hourMs);
+      expect(home.broker.retained.get(discoveryOf(home.sonicId))).toBe(own);
+    }
+  });
+
+  it('by a bridge whose base topic gives the same identifiers ends after a few rounds', async () => {
+    const home = new Home();
+    const bridges = ['a/b', 'a_b'].map((base, index) =>
+      home.anotherBridge({ mqtt: { base_topic: base, client_id: `bridge${index}` } }),
+    );
+    for (const bridge of bridges) bridge.start();
+    await home.pass(5 * minuteMs);
+    const from = home.messages.length;
+    expect(sent(home, 0, discoveryOf(`a_b_${home.sonicId}`)).length).toBeLessThan(15);
+    await home.pass(hourMs);
+    expect(sent(home, from, discoveryOf(`a_b_${home.sonicId}`))).toEqual([]);
+    const reasons = ['a/b', 'a_b'].map((base) => healthOf(home, base).reason ?? '');
+    expect(reasons.join()).toContain('discovery messages');
+  });
 });

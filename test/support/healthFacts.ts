@@ -38,6 +38,7 @@ export function healthFacts(changes: Partial<HealthFacts> = {}): HealthFacts {
     },
     refusal: null,
     otherBridges: { problem: null },
+    replacedTopics: [],
     state: { problem: null, lockProblem: null },
     httpProblem: null,
     ...changes,

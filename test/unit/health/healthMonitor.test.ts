@@ -55,8 +55,8 @@ async function startMonitor(record: object) {
     },
   });
   const otherBridges = Object.assign(new EventEmitter(), { problem: null });
-  const announcers = Object.assign(new EventEmitter(), { announcer: null, unannouncedCount: 0 });
-  const parts = { client, state, store, poller, connection, mirror, otherBridges, announcers, clock, log };
+  const discovery = { replacedTopics: [] };
+  const parts = { client, state, store, poller, connection, mirror, otherBridges, discovery, clock, log };
   const monitor = new HealthMonitor(parts as unknown as HealthParts);
   onTestFinished(() => monitor.stop());
   const events: (readonly [event: string, fields: object])[] = [];
@@ -161,7 +161,7 @@ it('shows another start once the clock was set, and not each time that two clock
     connection: emitter,
     mirror: emitter,
     otherBridges: emitter,
-    announcers: emitter,
+    discovery: { replacedTopics: [] },
     clock,
   };
   const monitor = new HealthMonitor(parts as unknown as HealthParts);
