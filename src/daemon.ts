@@ -111,7 +111,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     publisher.wake(),
   );
 
-  const outcomes = new Outcomes(topics, store, log);
+  const outcomes = new Outcomes(topics, store, clock, log);
   const commands = new CommandRouter({
     ...known,
     control,

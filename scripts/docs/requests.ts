@@ -10,7 +10,7 @@ const meanings: Readonly<Record<ErrorCode, string>> = {
   not_found: 'The cloud has no such record (404)',
   validation_failed: 'The cloud does not accept it (other 4xx)',
   rate_limited:
-    'Too many requests: `cloud.max_requests_per_minute`, the limit of the cloud, or a newer command for the same valve',
+    'Too many requests: half of `cloud.max_requests_per_minute` is used up, the cloud requests a wait, or a newer command for the same valve arrived',
   cloud_unavailable: 'No usable answer. A change can still have been made',
   timeout: 'No answer within `cloud.request_timeout`. A change can still have been made',
   unsupported: 'The cloud does not offer it, or `cloud.routes` turns it off',

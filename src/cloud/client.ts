@@ -157,8 +157,6 @@ export class CloudClient {
       limitedUntil: limitedMs > 0 ? this.#options.clock.now() + limitedMs : null,
       /** How long the budget keeps the next poll waiting, in ms; a vital list waits a minute at most. */
       pollWaitMs: queue.pollWaitMs(),
-      /** Whether commands have used up the budget and more. Then a command that can wait should wait. */
-      isUsedUp: queue.isUsedUp(),
       budget: this.#options.maxRequestsPerMinute,
       meanMs: counter.meanMs,
     };
@@ -186,9 +184,8 @@ export class CloudClient {
     return this.#pipeline.problems.latest();
   }
 
-  /** A user wants everything read now: the next call waits for no rate limit, and signs in at once within the hard limits. */
+  /** A user wants everything read now: the next call signs in at once within the hard limits. */
   refresh(): void {
-    this.#pipeline.rateLimits.clear();
     this.#pipeline.session.signInNow();
   }
 }

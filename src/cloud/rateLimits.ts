@@ -61,11 +61,6 @@ export class RateLimits {
     return Math.max(0, ...[...this.#until.keys()].map((name) => this.#leftMs(name)));
   }
 
-  /** Forgets all waits: a user wants everything read now. */
-  clear(): void {
-    this.#until.clear();
-  }
-
   #leftMs(name: OperationName): number {
     return Math.max(0, (this.#until.get(name) ?? 0) - this.#clock.monotonic());
   }

@@ -13,7 +13,7 @@ import { encodeCall, type HttpRequest, type RouteOverrides, routeOf } from './re
 import { RequestCounter } from './requestCounter.ts';
 import { type Priority, RequestQueue } from './requestQueue.ts';
 import { checkStatus, type GoodAnswer, type Report, readAnswer } from './response.ts';
-import { retryWaitMs } from './retry.ts';
+import { isHeldBack, retryWaitMs } from './retry.ts';
 import { Session, type SessionOptions } from './session.ts';
 
 export interface PipelineOptions extends Omit<SessionOptions, 'send'>, HttpOptions {
@@ -148,8 +148,8 @@ export class RequestPipeline {
       } catch (cause) {
         const error = toCloudError(name, cause);
         if (!(error instanceof CloudError)) throw error;
-        // If time ran out before this attempt was sent, the error of the previous attempt explains more.
-        if (last && error.timedOut && !error.mayHaveActed) throw last;
+        // If this attempt was not sent, the error of the previous attempt explains more.
+        if (last && (isHeldBack(error) || (error.timedOut && !error.mayHaveActed))) throw last;
         last = error;
         const { retry } = operationRow(name);
         const remainingMs = deadline.remainingMs();
@@ -211,7 +211,11 @@ export class RequestPipeline {
   async #transmit(job: Job, token: () => string | null): Promise<HttpResponse> {
     const { name, request, priority, deadline, options } = job;
     const { requestTimeoutMs, log } = this.#options;
-    if (isPoll(priority)) await this.rateLimits.wait(name, deadline);
+    if (priority !== 'valve') await this.rateLimits.wait(name, deadline);
+    if (priority === 'command' && !this.queue.takeCommand()) {
+      const words = 'cloud.max_requests_per_minute is used up. Try again later';
+      throw new CloudError('rateLimited', name, words, { mayHaveActed: false });
+    }
     const send = async () => {
       if (!job.hasTime) deadline.set(requestTimeoutMs);
       const startedAt = this.#clock.monotonic();

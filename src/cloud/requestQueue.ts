@@ -1,6 +1,9 @@
 import type { Clock } from '../base/clock.ts';
 
-/** The most urgent first. `valve` is also the renewal of the session. `list` is a list of the account. */
+/**
+ * The most urgent first. `valve` is for valve commands, the session, and duties of the bridge itself. `command` is for
+ * everything else that a client makes the bridge send. `list` is a list of the account.
+ */
 export type Priority = 'valve' | 'command' | 'list' | 'device';
 
 interface RequestQueueOptions {
@@ -19,8 +22,11 @@ const valveSlots = 64;
 /** The share of the budget that single devices may use. The rest is for the lists, and for valves that are moving. */
 export const deviceShare = 0.9;
 
-/** How far commands may exceed the budget, as a share of it. After that, commands that can wait should wait. */
-const overdraftShare = 0.25;
+/** The share of the budget that commands may use, so that no client keeps the bridge from reading. */
+const commandShare = 0.5;
+
+/** The share that commands may use in addition, if polls have used up the budget. */
+const additionalShare = 0.1;
 
 /** After this many lists in a row a waiting device has its turn, so that lists never use up the whole budget. */
 const maxListsInARow = 3;
@@ -38,10 +44,11 @@ interface Waiting {
 }
 
 /**
- * Decides which request is sent next. Valve commands have slots of their own. Of the `maxConcurrency` others, polls leave
- * one to commands. Within any 60 s at most `maxRequestsPerMinute` polls are sent. Commands come in addition, and never wait
- * for that. A list can have a limit to its waiting. After that limit it is sent next, in a slot of commands, and in
- * addition too. If there is only one slot, such a list may use a second one.
+ * Decides which request is sent next. Valve commands have slots of their own, and the budget does not count them. Of the
+ * `maxConcurrency` others, polls leave one slot to commands, and commands leave one to polls. Within any 60 s at most
+ * `maxRequestsPerMinute` requests are sent. Polls wait for that, and commands are refused. A list can have a limit to its
+ * waiting. After that limit it is sent next, in a slot of commands, and in addition to the budget. If there is only one
+ * slot, such a list may use a second one.
  */
 export class RequestQueue {
   readonly #options: RequestQueueOptions;
@@ -53,8 +60,8 @@ export class RequestQueue {
   };
   readonly #inFlight: Record<Priority, number> = { valve: 0, command: 0, list: 0, device: 0 };
   #listsInARow = 0;
-  /** When the polls and the commands of the last minute were sent, the oldest first, in ms of the monotonic clock. */
-  readonly #polledAt: number[] = [];
+  /** When the requests of the last minute were sent, and the commands among them, in ms of the monotonic clock. */
+  readonly #sentAt: number[] = [];
   readonly #commandedAt: number[] = [];
   #cancelTimer = () => {};
 
@@ -97,12 +104,16 @@ export class RequestQueue {
     });
   }
 
-  /** Whether commands have used up the budget and their excess. Then a command that can wait should wait. */
-  isUsedUp(): boolean {
+  /** Counts a command as sent. Returns false if the budget has no room for it: then it must be refused. */
+  takeCommand(): boolean {
     this.#forgetOld();
-    const budget = this.#options.maxRequestsPerMinute;
-    const most = budget + Math.max(1, budget * overdraftShare);
-    return this.#polledAt.length + this.#commandedAt.length >= most;
+    const { maxRequestsPerMinute: budget, clock } = this.#options;
+    const commands = this.#commandedAt.length;
+    const isBudgetLeft = this.#sentAt.length < budget || commands < Math.max(1, budget * additionalShare);
+    if (!isBudgetLeft || commands >= Math.max(1, budget * commandShare)) return false;
+    this.#sentAt.push(clock.monotonic());
+    this.#commandedAt.push(clock.monotonic());
+    return true;
   }
 
   #startNext(): void {
@@ -122,7 +133,6 @@ export class RequestQueue {
     for (const priority of ['valve', 'command'] as const) {
       const urgent = this.#next(priority);
       if (!urgent) continue;
-      this.#commandedAt.push(now);
       urgent.start(priority);
       return true;
     }
@@ -133,7 +143,7 @@ export class RequestQueue {
     const waitMs = poll ? this.pollWaitMs(isTurnOfDevice ? 'list' : priority) : Number.POSITIVE_INFINITY;
     if (poll && waitMs <= 0) {
       this.#listsInARow = priority === 'list' ? this.#listsInARow + 1 : 0;
-      this.#polledAt.push(now);
+      this.#sentAt.push(now);
       poll.start(priority);
       return true;
     }
@@ -154,21 +164,21 @@ export class RequestQueue {
   #hasSlot(priority: Priority, limit: number): boolean {
     const { valve, command, list, device } = this.#inFlight;
     if (priority === 'valve') return valve < valveSlots;
-    const isLeftFree = priority === 'command' || list + device < readSlots(this.#options.maxConcurrency);
-    return isLeftFree && command + list + device < limit;
+    const used = priority === 'command' ? command : list + device;
+    return used < readSlots(this.#options.maxConcurrency) && command + list + device < limit;
   }
 
   /** How long a poll must wait until its share of the budget allows one more within a minute, in ms; 0 if it need not. */
   pollWaitMs(priority: 'list' | 'device' = 'device'): number {
     this.#forgetOld();
     const { clock, maxRequestsPerMinute: budget } = this.#options;
-    const sentAt = this.#polledAt.at(-(priority === 'list' ? budget : Math.ceil(budget * deviceShare)));
+    const sentAt = this.#sentAt.at(-(priority === 'list' ? budget : Math.ceil(budget * deviceShare)));
     return sentAt === undefined ? 0 : sentAt + minuteMs - clock.monotonic();
   }
 
   #forgetOld(): void {
     const since = this.#options.clock.monotonic() - minuteMs;
-    for (const times of [this.#polledAt, this.#commandedAt]) {
+    for (const times of [this.#sentAt, this.#commandedAt]) {
       const kept = times.findIndex((at) => at > since);
       times.splice(0, kept === -1 ? times.length : kept);
     }

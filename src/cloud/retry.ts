@@ -1,5 +1,5 @@
 import { type Backoff, backoffMs, type Random } from '../base/backoff.ts';
-import type { CloudError } from './errors.ts';
+import { CloudError } from './errors.ts';
 import type { HttpResponse } from './http.ts';
 
 const maxAttempts = 3;
@@ -30,8 +30,13 @@ export function retryWaitMs(
   return waitMs < remainingMs ? waitMs : null;
 }
 
-function isPassing({ kind }: CloudError): boolean {
-  return kind === 'unavailable' || kind === 'rateLimited';
+function isPassing(error: CloudError): boolean {
+  return error.kind === 'unavailable' || (error.kind === 'rateLimited' && !isHeldBack(error));
+}
+
+/** Whether the request was not sent, because the budget is used up or because the cloud had requested a wait. */
+export function isHeldBack(error: unknown): boolean {
+  return error instanceof CloudError && error.kind === 'rateLimited' && error.status === undefined;
 }
 
 /** Whether the cloud has certainly not acted, so that even a change may be sent again. */

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import type { Log } from '../base/log.ts';
+import { RepeatedLines } from '../base/repeatedLines.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Control } from '../cloud/catalogue.ts';
 import type { CloudClient } from '../cloud/client.ts';
@@ -114,6 +115,7 @@ export class Outcomes extends EventEmitter<OutcomeEvents> {
   readonly #topics: Topics;
   readonly #store: Store;
   readonly #log: Log;
+  readonly #failures: RepeatedLines;
   readonly #valveCounts: Record<ValveOutcome, number> = {
     ok: 0,
     error: 0,
@@ -122,8 +124,9 @@ export class Outcomes extends EventEmitter<OutcomeEvents> {
     not_confirmed: 0,
   };
 
-  constructor(topics: Topics, store: Store, log: Log) {
+  constructor(topics: Topics, store: Store, clock: Clock, log: Log) {
     super();
+    this.#failures = new RepeatedLines(clock, log);
     this.#topics = topics;
     this.#store = store;
     this.#log = log;
@@ -152,16 +155,18 @@ export class Outcomes extends EventEmitter<OutcomeEvents> {
   #logFailure(topic: string, status: Outcome['status'], reason: string | null): void {
     // The valve queue has logged this already.
     if (reason === 'not_confirmed') return;
-    // The answer to a request already gives the reason, and many requests must not fill the log.
+    const key = `${topic} ${status} ${reason}`;
+    // The answer to a request already gives the reason.
     if (this.#topics.operationOf(topic) !== null) {
-      this.#log.debug({ topic, status }, `Request failed: ${reason}`);
+      this.#failures.write('debug', key, { topic, status }, `Request failed: ${reason}`);
       return;
     }
     const target = this.#topics.parse(topic);
     const isDevice = target && target.kind !== 'bridge' && target.kind !== 'incident';
     const name = isDevice ? this.#store.label(target.kind, target.id) : topic;
     const ending = status === 'refused' ? 'rejected' : 'failed';
-    this.#log.warn({ topic, device: target?.id }, `Command for ${name} ${ending}: ${reason}`);
+    const line = `Command for ${name} ${ending}: ${reason}`;
+    this.#failures.write('warn', key, { topic, device: target?.id }, line);
   }
 
   /**

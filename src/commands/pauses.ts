@@ -8,7 +8,15 @@ import { correctedPause, newPause, type Pause, pauseLeftMs } from '../model/paus
 import { mayArriveMs } from '../model/valveCommand.ts';
 import { type MessageLimits, timeLeftMs } from './messageRules.ts';
 import { AnswerStatus, type CommandParts, reasonFor, reasons } from './outcome.ts';
-import { changedFields, failed, refused, succeeded, type UpdateResult, type Updates } from './updates.ts';
+import {
+  changedFields,
+  failed,
+  refused,
+  resultOf,
+  succeeded,
+  type UpdateResult,
+  type Updates,
+} from './updates.ts';
 
 /*
  * Pauses the automatic shut-off of a property, and always turns it on again. A pause in `kept.pauses` is a duty: until it
@@ -111,7 +119,8 @@ export class Pauses {
     try {
       isOn = await this.#read(id, timeLeftMs(message.sentAfter, this.#parts) ?? 0, answers.note);
     } catch (error) {
-      return failed(`${reasonFor(error)}. Nothing was changed`, answers.status);
+      const result = resultOf(error, answers.status);
+      return { ...result, reason: `${result.reason}. Nothing was changed` };
     }
     const before = this.#record(id);
     // The reading may have ended the pause.
@@ -153,7 +162,7 @@ export class Pauses {
       await updates.send(message, settingCall(id, false), { timeoutMs, onAnswer: answers.note });
     } catch (error) {
       const reason = reasonFor(error);
-      if (error instanceof CloudError && !error.mayHaveActed) return giveUp(failed(reason, answers.status));
+      if (error instanceof CloudError && !error.mayHaveActed) return giveUp(resultOf(error, answers.status));
       // A failed command must not take effect later. The request may do so until its time is over.
       duty.settledAt = clock.monotonic() + requestTimeoutMs;
       this.#end(id, duty);
@@ -370,7 +379,8 @@ export class Pauses {
     const sentAt = clock.monotonic();
     const call = { operation: 'read_property_settings', params: { property_id: id } } as const;
     const options = {
-      priority: 'command',
+      // Without a client, it is a duty of the bridge, which waits for no budget.
+      priority: onAnswer ? 'command' : 'valve',
       signal: stopping,
       timeoutMs,
       ...(onAnswer && { onAnswer }),

@@ -14,6 +14,7 @@ import {
   operationRow,
 } from '../cloud/operations.ts';
 import { encodeCall, type UncheckedCall } from '../cloud/request.ts';
+import { isHeldBack } from '../cloud/retry.ts';
 import {
   missingPermissionFor,
   movesValve,
@@ -114,8 +115,7 @@ interface RequestsParts
 
 /**
  * Carries out the operations that messages at `bridge/request/…` name, a few at a time, and answers each request once.
- * Reads wait for the budget like polls. Changes are refused if the budget is used up. A call that moves a valve goes to
- * the valve queue.
+ * A call that moves a valve goes to the valve queue.
  */
 export class Requests {
   readonly #parts: RequestsParts;
@@ -179,12 +179,9 @@ export class Requests {
   }
 
   async #moveValve(request: Request, call: ValveCall): Promise<void> {
-    const failure =
-      this.#valveRequests >= maxValveRequests
-        ? rejection('rate_limited', `${maxValveRequests} requests for valves are running. Try again later`)
-        : this.#usedUpBudget();
-    if (failure) {
-      this.#fail(request, failure);
+    if (this.#valveRequests >= maxValveRequests) {
+      const words = `${maxValveRequests} requests for valves are running. Try again later`;
+      this.#fail(request, rejection('rate_limited', words));
       return;
     }
     this.#valveRequests += 1;
@@ -193,12 +190,6 @@ export class Requests {
     // The valve queue has recorded the outcome already.
     if (result.status === 'ok') this.#respondOk(request, result.answer);
     else this.#respond(request, { status: 'error', failure: valveFailure(result) });
-  }
-
-  /** Why a change is refused because of the budget; null if the budget has room for it. */
-  #usedUpBudget(): Failure | null {
-    if (!this.#parts.client.traffic().isUsedUp) return null;
-    return rejection('rate_limited', 'cloud.max_requests_per_minute is used up. Try again later');
   }
 
   async #drain(): Promise<void> {
@@ -211,10 +202,9 @@ export class Requests {
   async #run(request: Request): Promise<void> {
     const { outcomes, updates } = this.#parts;
     const { message, call } = request;
-    const isChange = operationRow(call.operation).retry === 'never';
     const timeoutMs = timeLeftMs(message.sentAfter, this.#parts) ?? 0;
     const paused = pausedRefusal(this.#parts.store, call);
-    const failure = this.#notSent(isChange, timeoutMs) ?? (paused && rejection('invalid_request', paused));
+    const failure = this.#notSent(timeoutMs) ?? (paused && rejection('invalid_request', paused));
     if (failure) {
       this.#fail(request, failure);
       return;
@@ -231,29 +221,18 @@ export class Requests {
         this.#respond(request, { status: 'error', failure });
         return;
       }
-      const isUnsent = error instanceof CloudError && error.timedOut && !error.mayHaveActed;
-      const heldBack = isUnsent ? this.#heldBack(isChange) : null;
-      this.#fail(request, heldBack ?? requestFailure(error, answers.status));
+      this.#fail(request, requestFailure(error, answers.status));
     }
   }
 
   /** Why a request is not sent although its turn has come; null if it is sent. */
-  #notSent(isChange: boolean, timeoutMs: number): Failure | null {
+  #notSent(timeoutMs: number): Failure | null {
     if (this.#parts.stopping.aborted) {
       return { ...rejection('cloud_unavailable', 'sonic2mqtt was stopped'), isTried: true };
     }
-    if (timeoutMs > 0) return isChange ? this.#usedUpBudget() : null;
+    if (timeoutMs > 0) return null;
     const words = 'timeout: earlier requests took too long. This one was not sent';
-    return this.#heldBack(isChange) ?? { ...rejection('timeout', words), isTried: true };
-  }
-
-  /**
-   * The failure of a read that was not sent because the budget is used up; null if it had another reason. Changes may
-   * exceed the budget.
-   */
-  #heldBack(isChange: boolean): Failure | null {
-    if (isChange || this.#parts.client.traffic().pollWaitMs === 0) return null;
-    return rejection('rate_limited', 'timeout: cloud.max_requests_per_minute is used up');
+    return { ...rejection('timeout', words), isTried: true };
   }
 
   #fail(request: Request, failure: Failure): void {
@@ -324,7 +303,7 @@ export function requestFailure(error: unknown, httpStatus: number | null): Failu
   }
   const { kind, timedOut, status = httpStatus } = error;
   const code = kind === 'unavailable' && timedOut ? 'timeout' : codes[kind];
-  return { code, message, httpStatus: status, isTried: kind !== 'invalid' };
+  return { code, message, httpStatus: status, isTried: kind !== 'invalid' && !isHeldBack(error) };
 }
 
 /** The payload of a response. If it would be larger than the limit, its data is left out, and the payload says so. */

@@ -16,10 +16,10 @@ import type { Target } from '../homeassistant/topics.ts';
 import { kindLabels } from '../model/devices.ts';
 import { isSameId } from '../model/ids.ts';
 import { messageProblem, timeLeftMs } from './messageRules.ts';
-import { AnswerStatus, type CommandParts, isValveCall, reasonFor, reasons } from './outcome.ts';
+import { AnswerStatus, type CommandParts, isValveCall, reasons } from './outcome.ts';
 import { Pauses } from './pauses.ts';
 import { Requests } from './requests.ts';
-import { Updates } from './updates.ts';
+import { resultOf, Updates } from './updates.ts';
 import { ValveQueue } from './valveQueue.ts';
 import { ValveWishes } from './valveWishes.ts';
 
@@ -173,7 +173,10 @@ export class CommandRouter {
       return;
     }
     if (this.#incidentReads >= maxIncidentReads) {
-      this.#refuse(topic, `${maxIncidentReads} closed incidents are already being read. Try again later`);
+      this.#refuse(
+        topic,
+        `rate_limited: ${maxIncidentReads} closed incidents are already being read. Try again later`,
+      );
       return;
     }
     this.#incidentReads += 1;
@@ -193,7 +196,10 @@ export class CommandRouter {
     } catch (error) {
       const isMissing = error instanceof CloudError && error.kind === 'notFound';
       if (isMissing) this.#refuse(topic, `there is no incident ${id}`, answers.status);
-      else this.#parts.outcomes.record(topic, 'error', reasonFor(error), answers.status);
+      else {
+        const { status, reason, http_status } = resultOf(error, answers.status);
+        this.#parts.outcomes.record(topic, status, reason, http_status);
+      }
     } finally {
       this.#incidentReads -= 1;
     }

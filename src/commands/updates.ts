@@ -4,6 +4,7 @@ import type { Answered } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { type Call, type OperationName, operationRow } from '../cloud/operations.ts';
 import type { CallOptions } from '../cloud/requestPipeline.ts';
+import { isHeldBack } from '../cloud/retry.ts';
 import { movesValve } from '../homeassistant/command.ts';
 import { isSameId } from '../model/ids.ts';
 import { noPause } from '../model/pause.ts';
@@ -73,7 +74,7 @@ export class Updates {
     }
     const before = waiting.get(fields);
     if (!before && waiting.size >= maxWaitingPerRecord) {
-      const reason = `${maxWaitingPerRecord} commands for this device are already waiting`;
+      const reason = `rate_limited: ${maxWaitingPerRecord} commands for this device are already waiting`;
       outcomes.record(topic, 'refused', reason, null);
       return;
     }
@@ -101,6 +102,8 @@ export class Updates {
     try {
       const answer = await client.callRaw(call, {
         ...options,
+        // The bridge's own duty, to end a pause, waits for no budget.
+        priority: message ? 'command' : 'valve',
         signal,
         ...(watch && { onFlight: watch.onFlight }),
       });
@@ -165,8 +168,7 @@ export class Updates {
       await this.send(message, call, { timeoutMs, onAnswer: answers.note });
       return succeeded(answers.status);
     } catch (error) {
-      const status = isSuperseded(error) ? 'superseded' : 'error';
-      return { status, reason: reasonFor(error), http_status: answers.status };
+      return resultOf(error, answers.status);
     }
   }
 
@@ -206,6 +208,14 @@ export function refused(reason: string): UpdateResult {
 
 export function failed(reason: string, http_status: number | null = null): UpdateResult {
   return { status: 'error', reason, http_status };
+}
+
+/** How a command ended whose call has failed. `httpStatus` is the status of the cloud's last answer, or null. */
+export function resultOf(error: unknown, httpStatus: number | null): UpdateResult {
+  const reason = reasonFor(error);
+  if (isHeldBack(error)) return refused(`rate_limited: ${reason}`);
+  const status = isSuperseded(error) ? 'superseded' : 'error';
+  return { status, reason, http_status: httpStatus };
 }
 
 /**

@@ -55,7 +55,9 @@ import type { ValveWishes } from './valveWishes.ts';
  *    `closing` and is read again and again, until the cloud shows another state. If the valve does not get there within
  *    `valve.confirm_timeout`, the command ends a second time, as `not_confirmed`. The valve is also read after a failed
  *    command that the cloud may have carried out (`#follow`).
- * 10. Each command has exactly one outcome (`#end`); `not_confirmed` comes in addition.
+ * 10. A valve is opened at most once a second, and the newest command waits for that (`#restMs`). It is closed at once.
+ *     Only a CLOSE that the cloud has received within the last second is not repeated before that second is over.
+ * 11. Each command has exactly one outcome (`#end`); `not_confirmed` comes in addition.
  */
 
 /** How a command ended. After `ok` the valve may still be moving. */
@@ -82,14 +84,19 @@ interface ValveCommand {
   isInFlight: boolean;
   /** Whether a newer command for the valve has come. Then this one is no longer sent. */
   isOvertaken: boolean;
-  /** Cancels the timer that would give this command up for the newer one. */
-  cancelGiveUp: () => void;
+  /** Cancels the timer that would send this command, or give it up for a newer one. */
+  cancelTimer: () => void;
   readonly onEnd: (result: ValveResult) => void;
 }
 
 type Keys = Readonly<Record<string, unknown>> | null | undefined;
 
 type SonicReading = Call<'read_sonic' | 'read_wifi_sonic'>;
+
+/** The same command is sent to a valve once in this many ms. */
+const minBetweenMs = 1_000;
+
+const neverSent = { open: Number.NEGATIVE_INFINITY, close: Number.NEGATIVE_INFINITY };
 
 const superseded = { status: 'superseded', reason: 'a newer command for this valve arrived' } as const;
 
@@ -132,6 +139,8 @@ export class ValveQueue {
   readonly #sending = new IdMap<ValveCommand>();
   readonly #waiting = new IdMap<ValveCommand>();
   readonly #following = new IdMap<ValveCommand>();
+  /** By valve: when it was last told to open, and to close since then, in ms of the monotonic clock. */
+  readonly #sentAt = new IdMap<Readonly<Record<ValveAction, number>>>();
   #listReading: Promise<void> | null = null;
 
   constructor(parts: ValveQueueParts) {
@@ -149,6 +158,7 @@ export class ValveQueue {
     });
     stopping.addEventListener('abort', () => {
       for (const { giveUp } of this.#sending.values()) giveUp.abort(stopping.reason);
+      for (const { id } of this.#waiting.values()) if (!this.#sending.has(id)) void this.#drain(id);
     });
   }
 
@@ -157,7 +167,7 @@ export class ValveQueue {
     return new Promise((onEnd) => {
       const id = valveOf(call);
       const giveUp = new AbortController();
-      const state = { isInFlight: false, isOvertaken: false, cancelGiveUp: () => {} };
+      const state = { isInFlight: false, isOvertaken: false, cancelTimer: () => {} };
       const asked = askedBy(message, actionOf(call), this.#parts.clock);
       this.#enqueue({ message, call, priority, id, asked, giveUp, ...state, onEnd });
     });
@@ -172,22 +182,21 @@ export class ValveQueue {
   }
 
   #enqueue(command: ValveCommand): void {
-    const { otherBridges, store, wishes, log } = this.#parts;
-    const { message, call, id } = command;
+    const { otherBridges, wishes } = this.#parts;
+    const { message, id } = command;
     const reason = messageProblem(message, this.#parts)?.reason ?? otherBridges.problem;
     if (reason !== null) {
       this.#end(command, { status: 'refused', reason });
       return;
     }
-    log.info(
-      { device: id, topic: message.topic, operation: call.operation },
-      logLineOf(call, store.label('sonic', id)),
-    );
     this.#note(command, 'sent', null);
     wishes.commanded(id);
     const before = this.#waiting.get(id);
     this.#waiting.set(id, command);
-    if (before) this.#end(before, superseded);
+    if (before) {
+      before.cancelTimer();
+      this.#end(before, superseded);
+    }
     const sending = this.#sending.get(id);
     if (sending) this.#overtake(sending, command);
     else void this.#drain(id);
@@ -199,23 +208,39 @@ export class ValveQueue {
     older.isOvertaken = true;
     const giveUp = () => older.giveUp.abort(overtaken);
     const leftMs = timeLeftMs(message.sentAfter, this.#parts) ?? 0;
-    if (older.isInFlight) older.cancelGiveUp = this.#parts.clock.after(shareOfNewer * leftMs, giveUp);
+    if (older.isInFlight) older.cancelTimer = this.#parts.clock.after(shareOfNewer * leftMs, giveUp);
     else giveUp();
   }
 
   async #drain(valve: string): Promise<void> {
     for (let next = this.#waiting.get(valve); next; next = this.#waiting.get(valve)) {
+      const waitMs = this.#restMs(next);
+      if (waitMs > 0) {
+        next.cancelTimer = this.#parts.clock.after(waitMs, () => void this.#drain(valve));
+        return;
+      }
       this.#waiting.delete(valve);
       this.#sending.set(valve, next);
       await this.#send(next);
-      next.cancelGiveUp();
+      next.cancelTimer();
+      this.#sending.delete(valve);
     }
-    this.#sending.delete(valve);
+  }
+
+  /**
+   * How long a command must wait so that the valve moves at most once a second, in ms. A valve is closed at once, unless
+   * the cloud was told to close it within the last second, and not to open it since.
+   */
+  #restMs({ id, call }: ValveCommand): number {
+    const { stopping, clock } = this.#parts;
+    const action = actionOf(call);
+    if (stopping.aborted || action === null) return 0;
+    return (this.#sentAt.get(id) ?? neverSent)[action] + minBetweenMs - clock.monotonic();
   }
 
   /** Sends a command whose turn has come. Resolves as soon as the next command may be sent. */
   async #send(command: ValveCommand): Promise<void> {
-    const { client, store, outcomes, stopping, log } = this.#parts;
+    const { client, store, outcomes, stopping, clock, log } = this.#parts;
     const { message, call, priority, id, giveUp } = command;
     const { topic } = message;
     const timeoutMs = timeLeftMs(message.sentAfter, this.#parts);
@@ -228,12 +253,18 @@ export class ValveQueue {
       this.#end(command, { status: 'error', httpStatus: null, error });
       return;
     }
+    log.info({ device: id, topic, operation: call.operation }, logLineOf(call, store.label('sonic', id)));
     const stateBefore = store.sonicView(id)?.sonic.valve_state ?? null;
     const answers = new AnswerStatus();
     const onAnswer = answers.note;
     const onFlight = (isInFlight: boolean) => {
       command.isInFlight = isInFlight;
-      if (isInFlight) store.recordInFlight(id, command.asked);
+      if (isInFlight) {
+        store.recordInFlight(id, command.asked);
+        const { action } = command.asked;
+        const before = action === 'close' ? this.#sentAt.get(id) : null;
+        if (action !== null) this.#sentAt.set(id, { ...neverSent, ...before, [action]: clock.monotonic() });
+      }
       // The client must not send it again.
       if (!isInFlight && command.isOvertaken) giveUp.abort(overtaken);
     };

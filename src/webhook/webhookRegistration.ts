@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { singleFlight } from '../base/singleFlight.ts';
 import type { CloudClient } from '../cloud/client.ts';
@@ -16,9 +16,6 @@ interface RegistrationOptions {
   /** Ends the requests in progress when it aborts. */
   readonly stopping: AbortSignal;
 }
-
-/** The wait before the next check if commands have used up the budget, in ms. */
-const budgetWaitMs = 5_000;
 
 /**
  * If the address was changed back this many times, another program sets its own address. It then stays until the next
@@ -43,10 +40,6 @@ export class WebhookRegistration {
   readonly look = singleFlight(async () => {
     const { stopping } = this.#options;
     for (const id of this.#store.ids('property')) {
-      // In a large account, commands must not wait for the registration.
-      while (this.#client.traffic().isUsedUp && !stopping.aborted) {
-        await sleep(this.#clock, budgetWaitMs, stopping).catch(() => {});
-      }
       const isOffered = this.#client.isOffered('update_property_settings');
       if (stopping.aborted || !isOffered) return;
       await this.#register(id);
@@ -96,7 +89,7 @@ export class WebhookRegistration {
     const body = { webhook_enabled: true, webhook_url: url };
     const call = { operation: 'update_property_settings', params: { property_id: id }, body } as const;
     try {
-      const reply = await this.#client.call(call, { signal: stopping });
+      const reply = await this.#client.call(call, { priority: 'list', signal: stopping });
       // Stored without its secrets, because the address is published at topics.
       const shownCall = { ...call, body: { ...body, webhook_url: shownUrl } };
       storeReply(this.#store, shownCall, reply, this.#clock.monotonic());

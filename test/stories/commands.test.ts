@@ -61,7 +61,7 @@ const broken: SimulatedAnswer = { status: 503, headers: {}, text: '{}' };
 describe('while the cloud is away, a command of any kind fails once, in time, and is not sent later', () => {
   it.each<[string, RequestFault | SimulatedAnswer, object]>([
     ['it answers 503', broken, { status: 'error', http_status: 503 }],
-    ['it asks to wait for a minute', limited, { status: 'error' }],
+    ['it asks to wait for a minute', limited, { status: expect.stringMatching(/^(error|refused)$/) }],
     ['it never answers', 'hang-before', { status: 'error', http_status: null }],
     ['nobody listens', 'refused', { status: 'error', http_status: null }],
   ])('where %s', async (_, fault, outcome) => {

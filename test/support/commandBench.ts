@@ -73,7 +73,7 @@ export async function startCommands(
   const lines = logLines('trace');
   /** Set it while another bridge is in the way. */
   const otherBridges: { problem: string | null } = { problem: null };
-  const outcomes = new Outcomes(topics, store, lines.log);
+  const outcomes = new Outcomes(topics, store, clock, lines.log);
   const kept = newKept();
   Object.assign(kept.pauses, { isSaved: () => true });
   Object.assign(kept.pauseMinutes, { set: () => void orders.push('pause minutes') });

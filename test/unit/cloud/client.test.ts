@@ -17,7 +17,7 @@ describe('a valve command', () => {
   it('is sent again after a 401 and after a 429: the cloud did not act', async () => {
     const answers = [{ status: 401 }, { status: 429 }, {}];
     const { client, stub } = await startClient(() => answers.shift(), { session });
-    await client.call(closeValve);
+    await client.call(closeValve, { priority: 'valve' });
     expect(stub.requests).toHaveLength(3);
   });
 
@@ -269,27 +269,15 @@ describe('a cloud that asks to wait', () => {
     const message = 'the cloud requests a wait until 2025-01-15 12:00 UTC';
     expect(await errorOf(client.call(readSonic))).toMatchObject({ ...limited, message });
     expect(stub.requests).toHaveLength(1);
-    // Another operation, a command, and what is read for one.
+    // What a client wants to read waits too. Another operation and a command do not.
+    expect(await errorOf(client.call(readSonic, { priority: 'command' }))).toMatchObject(limited);
     await client.call(listSonics);
     await client.call(closeValve);
-    await client.call(readSonic, { priority: 'command' });
-    expect(stub.requests).toHaveLength(4);
+    expect(stub.requests).toHaveLength(3);
     clock.advance(30_000);
     await expect(client.call(readSonic)).resolves.toMatchObject({ id: 's-1' });
     expect(client.traffic()).toMatchObject({ limitedUntil: null });
     expect(lines.filter((line) => line.includes('Waiting 30 s'))).toHaveLength(1);
-  });
-
-  it('is asked again at once by somebody who wants everything now', async () => {
-    const { client, stopAsking } = await asked(
-      () => '3600',
-      (path) => path.endsWith('s-1'),
-    );
-    await errorOf(client.call(readSonic));
-    stopAsking();
-    expect(await errorOf(client.call(readSonic))).toMatchObject({ kind: 'rateLimited' });
-    client.refresh();
-    await expect(client.call(readSonic)).resolves.toMatchObject({ id: 's-1' });
   });
 
   it('for a moment is waited for, without an attempt more', async () => {

@@ -11,8 +11,11 @@ function failed(kind: CloudErrorKind, details: CloudErrorDetails = {}, retry: 's
 }
 
 describe('a failed attempt of a safe operation', () => {
-  it.each(['unavailable', 'rateLimited'] as const)('is made again when the cloud was %s', (kind) => {
-    expect(retryWaitMs(failed(kind), lowest)).toBe(250);
+  it('is made again when the cloud was away or limited it', () => {
+    expect(retryWaitMs(failed('unavailable'), lowest)).toBe(250);
+    expect(retryWaitMs(failed('rateLimited', { status: 429 }), lowest)).toBe(250);
+    // A limit of the bridge itself.
+    expect(retryWaitMs(failed('rateLimited'), lowest)).toBeNull();
   });
 
   it.each(['auth', 'forbidden', 'notFound', 'rejected', 'unreadable', 'unsupported', 'invalid'] as const)(
@@ -28,8 +31,8 @@ describe('a failed attempt of a safe operation', () => {
   });
 
   it('waits as long as the cloud asks, up to ten seconds', () => {
-    expect(retryWaitMs(failed('rateLimited', { retryAfterMs: 10_000 }), lowest)).toBe(10_000);
-    expect(retryWaitMs(failed('rateLimited', { retryAfterMs: 10_001 }), lowest)).toBeNull();
+    expect(retryWaitMs(failed('rateLimited', { status: 429, retryAfterMs: 10_000 }), lowest)).toBe(10_000);
+    expect(retryWaitMs(failed('rateLimited', { status: 429, retryAfterMs: 10_001 }), lowest)).toBeNull();
   });
 
   it('is not made again where the wait would reach the deadline', () => {

@@ -3,18 +3,20 @@ import { type Outcome, Outcomes } from '../../../src/commands/outcome.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
+import { passTime } from '../../support/passTime.ts';
 import { aProperty, topics } from '../../support/views.ts';
 
 function startOutcomes() {
-  const store = new Store({ selection: [], clock: new FakeClock() });
+  const clock = new FakeClock();
+  const store = new Store({ selection: [], clock });
   store.replaceProperties({ records: [aProperty()], isComplete: true, startedAt: 0 });
   const lines = logLines();
   const shownAgain: string[] = [];
-  const outcomes = new Outcomes(topics, store, lines.log);
+  const outcomes = new Outcomes(topics, store, clock, lines.log);
   outcomes.on('showAgain', (kind, id) => void shownAgain.push(`${kind}/${id}`));
   const record = (path: string, status: Outcome['status'], reason: string | null = null) =>
     outcomes.record(`sonic2mqtt/${path}`, status, reason, null);
-  return { outcomes, record, lines, shownAgain };
+  return { clock, outcomes, record, lines, shownAgain };
 }
 
 describe('the outcomes of commands', () => {
@@ -47,5 +49,27 @@ describe('the outcomes of commands', () => {
       `warn: Command for ${JSON.stringify(aProperty().name)} failed: why`,
       'warn: Command for "stranger" rejected: nobody',
     ]);
+  });
+
+  it('are one line a minute for each topic and reason, with their number', async () => {
+    const { clock, record, lines } = startOutcomes();
+    let seen = 0;
+    const warnings = () => {
+      const found = lines.messages.filter((line) => line.startsWith('warn')).slice(seen);
+      seen += found.length;
+      return found;
+    };
+    for (let count = 0; count < 1_000; count++) record('bridge/log_level/set', 'refused', 'why');
+    record('bridge/log_level/set', 'refused', 'another');
+    const line = 'warn: Command for sonic2mqtt/bridge/log_level/set rejected: ';
+    expect(warnings()).toEqual([`${line}why`, `${line}another`]);
+    await passTime(clock, 60_000);
+    expect(warnings()).toEqual([`${line}why (again in the last minute: 999)`]);
+    record('bridge/log_level/set', 'refused', 'why');
+    expect(warnings()).toEqual([]);
+    await passTime(clock, 120_000);
+    expect(warnings()).toEqual([`${line}why (again in the last minute: 1)`]);
+    for (let count = 0; count < 1_000; count++) record(`incident/i-${count}/action`, 'refused', 'why');
+    expect(warnings()).toHaveLength(101);
   });
 });

@@ -89,7 +89,7 @@ describe('a request', () => {
 
   it('that waits for its turn is not sent with too little of its time left', async () => {
     const { open, handler } = door();
-    const bench = await startCommands(handler, {}, { maxConcurrency: 3 });
+    const bench = await startCommands(handler, {}, { maxConcurrency: 4 });
     const ask = (name: string) =>
       bench.take(
         requestTo('update_signal'),

@@ -64,7 +64,7 @@ async function startUpdates(handler: StubHandler, requestTimeoutMs = 5_000) {
     clock: systemClock,
     log: lines.log,
   };
-  const outcomes = new Outcomes(topics, store, lines.log);
+  const outcomes = new Outcomes(topics, store, systemClock, lines.log);
   const otherBridges: { problem: string | null } = { problem: null };
   const poller = { runNow: async (poll: string) => void asked.push(poll), readNewTest: async () => {} };
   const updates = new Updates({
@@ -350,7 +350,11 @@ describe('updates', () => {
     });
     for (let index = 0; index < 100; index++) take([action(`i-${index}`, 'resolve')]);
     expect(ends).toHaveLength(79);
-    expect(ends[0]).toEqual(['refused', expect.stringMatching(/^20 commands for this device are/), null]);
+    expect(ends[0]).toEqual([
+      'refused',
+      expect.stringMatching(/^rate_limited: 20 commands for this device are/),
+      null,
+    ]);
     gate.open();
     await waitFor(() => ends.length === 100, { what: 'all ends' });
     expect(stub.requests).toHaveLength(21);

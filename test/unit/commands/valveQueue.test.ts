@@ -224,9 +224,32 @@ describe('a command', () => {
     await bench.move(valveCall('close'));
     expect(bench.actions).toEqual(['close']);
     await bench.sent[0]?.accept();
+    await bench.pass(500);
+    expect(bench.actions).toEqual(['close']);
+    await bench.pass(500);
     expect(bench.actions).toEqual(['close', 'close']);
     await bench.sent[1]?.accept();
     expect(bench.outcomes).toEqual([ok, ok]);
+  });
+
+  it('opens a valve once a second and closes it at once', async () => {
+    const bench = startQueue();
+    const moveNow = async (action: 'open' | 'close') => {
+      const before = bench.sent.length;
+      await bench.move(valveCall(action));
+      if (bench.sent.length > before) await bench.sent.at(-1)?.accept();
+    };
+    for (const action of ['open', 'open', 'close', 'open', 'close', 'open'] as const) await moveNow(action);
+    expect(bench.actions).toEqual(['open', 'close']);
+    expect(bench.outcomes).toEqual([ok, superseded, ok, superseded, superseded]);
+    await bench.pass(1_000);
+    expect(bench.actions).toEqual(['open', 'close', 'open']);
+    await bench.sent.at(-1)?.accept();
+    await moveNow('close');
+    await moveNow('open');
+    await bench.stop();
+    expect(bench.actions).toEqual(['open', 'close', 'open', 'close']);
+    expect(bench.outcomes.at(-1)).toEqual(['error', expect.stringMatching(/stopping/), null]);
   });
 
   it('waits for the one before it, and gives way to a newer one', async () => {
