@@ -1,6 +1,6 @@
-// Records the status page of `sonic2mqtt demo` into site/pages/public/demo: the page as the program serves it, one answer of
-// status.json, and what /events sends while the story of the demo is told: all is well, a tap runs, the kitchen leaks, its
-// valve is closed, and all is well again. On the site, replay.js sends the recorded events to the page.
+// Records the status page of `sonic2mqtt demo` into site/pages/public/demo: the page as the program serves it, and the
+// answers of status.json while the story of the demo is told: all is well, a tap runs, the kitchen leaks, its valve is
+// closed, and all is well again. On the site, replay.js answers the page with them.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -26,10 +26,10 @@ const recording: Readonly<Record<Language, string>> = {
   pl: 'Nagranie',
 };
 
-interface RecordedEvent {
+/** A document of status.json, and when it came. */
+interface Recorded {
   readonly afterMs: number;
-  readonly type: string;
-  readonly data: string;
+  readonly text: string;
 }
 
 /** A file beside the page: as HTML, a script, a style sheet and a manifest name it. */
@@ -51,7 +51,7 @@ try {
   await saveAll(['index.html', 'status.json']);
   await saveTexts();
   await closeAtLeak();
-  writeFileSync(join(folder, 'events.json'), JSON.stringify(await recordEvents()));
+  writeFileSync(join(folder, 'recording.json'), JSON.stringify(await recordStory()));
   cpSync(new URL('replay.js', import.meta.url), join(folder, 'replay.js'));
 } finally {
   demo.kill();
@@ -111,28 +111,20 @@ async function closeAtLeak(): Promise<void> {
   await mqtt.subscribeAsync('sonic2mqtt/sonic/+/incidents');
 }
 
-async function recordEvents(): Promise<RecordedEvent[]> {
-  const events: RecordedEvent[] = [];
+async function recordStory(): Promise<Recorded[]> {
+  const story: Recorded[] = [];
   const startedAt = Date.now();
-  const answer = await fetch(`${address}events`, { signal: AbortSignal.timeout(recordMs) });
-  let text = '';
-  try {
-    for await (const chunk of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-      const [rest = '', ...complete] = `${text}${chunk}`.split('\n\n').toReversed();
-      text = rest;
-      for (const block of complete.toReversed()) {
-        const [, type] = /^event: (.*)$/m.exec(block) ?? [];
-        const [, data] = /^data: (.*)$/m.exec(block) ?? [];
-        if (type && data) events.push({ afterMs: Date.now() - startedAt, type, data });
-      }
-    }
-  } catch (error) {
-    if (!(error instanceof Error && error.name === 'TimeoutError')) throw error;
+  let tag = '';
+  while (Date.now() - startedAt < recordMs) {
+    const answer = await fetch(`${address}status.json`, { headers: { 'if-none-match': tag } });
+    if (answer.status === 200) story.push({ afterMs: Date.now() - startedAt, text: await answer.text() });
+    tag = answer.headers.get('etag') ?? '';
+    await sleep(1_000);
   }
-  const tones = events.flatMap(({ data }) => JSON.parse(data).status?.headline.tone ?? []);
+  const tones = story.map(({ text }) => JSON.parse(text).status.headline.tone);
   const isStory = tones[0] === 'good' && tones.includes('alarm') && tones.at(-1) === 'good';
   if (!isStory) throw new Error(`The recording does not end as it should: ${tones.join(', ')}`);
-  return events;
+  return story;
 }
 
 async function untilReady(): Promise<void> {

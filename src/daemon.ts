@@ -277,13 +277,10 @@ export class Daemon {
   async #serveHttp({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
     const { HttpServer } = await import('./http/httpServer.ts');
     const { createRoutes } = await import('./http/routes.ts');
-    const { FlowHistory } = await import('./http/flowHistory.ts');
-    const { store, health, snapshots, clock, random } = this.#parts;
+    const { health, snapshots, clock, random } = this.#parts;
     const { only_from: onlyFrom } = this.#config.http;
     const webhook = await this.#createWebhook();
-    const flows = new FlowHistory(store, clock);
-    flows.start(this.#stopping.signal);
-    const routes = createRoutes(snapshots, flows, webhook, clock, this.#secrets, {
+    const routes = createRoutes(snapshots, webhook, clock, this.#secrets, {
       dashboard: singleFlight(() => this.#dashboard()),
       isWatchOnly: !this.#config.control.valves,
     });

@@ -34,7 +34,6 @@ const usualLimits = {
   connectionsCheckingInterval: 2_500,
   /** How long a connection may be idle. This disconnects a client that does not take its answer. */
   idleTimeout: 30_000,
-  /** The number of connections without those of live pages, which have their own limit. */
   connections: 64,
 };
 
@@ -79,7 +78,7 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
   #server: Server | null = null;
   #failures = 0;
   #isStopped = false;
-  /** All connections except those of live pages, the oldest first. */
+  /** The oldest first. */
   readonly #connections = new Set<Socket>();
   #cancelRetry: () => void = () => {};
 
@@ -184,9 +183,6 @@ export class HttpServer extends EventEmitter<HttpServerEvents> {
   async #answer(route: Route, url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       await route.answer(response, url, request);
-      // HEAD requests only the headers, even of a stream.
-      if (request.method === 'HEAD') response.end();
-      if (!response.writableEnded) this.#connections.delete(request.socket);
     } catch (error) {
       // The client has closed the connection and needs no answer.
       if (response.destroyed) return;

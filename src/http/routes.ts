@@ -6,9 +6,7 @@ import type { Snapshots } from '../health/snapshots.ts';
 import type { Side } from '../model/devices.ts';
 import type { WebhookReceiver } from '../webhook/webhookReceiver.ts';
 import { file, fillTemplate, textsModule } from './files.ts';
-import type { FlowHistory } from './flowHistory.ts';
 import { type Route, send, sendJson } from './httpServer.ts';
-import { LiveStatus } from './liveStatus.ts';
 import { metricsText, metricsType } from './metrics.ts';
 import icon from './page/icon.svg?raw';
 import smallIcon from './page/icon-192.png?inline';
@@ -18,19 +16,16 @@ import next from './page/next.html?raw';
 import style from './page/page.css?raw';
 import html from './page/page.html?raw';
 import script from './page/page.js?raw';
-import type { PageRequest } from './status.ts';
+import { StatusDocuments } from './statusDocuments.ts';
 import { pageTexts } from './texts.ts';
 
 /*
  * How the HTTP server works. It is loaded only if `http.listen` is set. `httpServer.ts` has the socket, its limits, and
  * the addresses that may connect. This table has everything that is served: the status page (`page/`, a document and a
- * script), its JSON (`status.ts`, with the sentence of `headline.ts`), a stream of changes (`liveStatus.ts`), health,
+ * script), its JSON (`status.ts`, with the sentence of `headline.ts`), for which a page that is open asks again and again, health,
  * metrics and the webhook. Each answer comes from a snapshot of the bridge's data, so no visitor causes a request to
  * the cloud.
  */
-
-/** A longer search text is cut. */
-const maxQueryLength = 60;
 
 const webhookPath = '/webhook/';
 
@@ -55,14 +50,13 @@ interface PageOptions {
 /** THE ROUTES: everything that is served. */
 export function createRoutes(
   snapshots: Pick<Snapshots, 'status' | 'readiness' | 'metrics'>,
-  flows: Pick<FlowHistory, 'of'>,
   webhook: WebhookReceiver | null,
   clock: Clock,
   secrets: Secrets,
   { dashboard, isWatchOnly }: PageOptions = {},
 ): Route[] {
   const hide = (text: string) => secrets.hide(text);
-  const live = new LiveStatus(() => snapshots.status(), flows, hide, clock);
+  const documents = new StatusDocuments(() => snapshots.status(), hide, clock);
   const whole = html.replace('{{next_steps}}', next);
   const page = isWatchOnly ? whole.replace('id="watch-only" hidden', 'id="watch-only"') : whole;
   const routes: Route[] = [
@@ -76,10 +70,12 @@ export function createRoutes(
     picture('/icon-192.png', smallIcon),
     picture('/icon-512.png', largeIcon),
     file('/manifest.webmanifest', 'application/manifest+json', fillTemplate(manifest, pageTexts)),
-    get('/status.json', (response, url) =>
-      send(response, 200, 'application/json; charset=utf-8', live.document(pageOf(url))),
-    ),
-    get('/events', (response, url) => live.follow(response, pageOf(url))),
+    get('/status.json', (response, { searchParams }, { headers }) => {
+      const { text, tag } = documents.of(Number(searchParams.get('page') ?? 1));
+      // The browser's clock may be wrong, so it receives the time of the bridge, which is no part of the document.
+      const answer = headers['if-none-match'] === tag ? '' : `{"now":${clock.now()},"status":${text}}`;
+      send(response, answer === '' ? 304 : 200, 'application/json; charset=utf-8', answer, { etag: tag });
+    }),
     get('/dashboard.yaml', async (response) => {
       const text = await dashboard?.();
       return text == null
@@ -133,10 +129,4 @@ function picture(path: string, url: string): Route {
 
 function tonedIcon(tone: Tone): string {
   return icon.replaceAll(usualColour, iconColours[tone]);
-}
-
-/** The page number and the search text in a URL such as `?page=2&q=kitchen`. */
-export function pageOf({ searchParams }: URL): PageRequest {
-  const query = (searchParams.get('q') ?? '').trim().slice(0, maxQueryLength);
-  return { number: Number(searchParams.get('page') ?? 1), query };
 }

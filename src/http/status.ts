@@ -28,7 +28,6 @@ import type { Incident } from '../model/records.ts';
 import { measurementOf } from '../model/telemetry.ts';
 import { valveShown } from '../model/valve.ts';
 import type { Sentence } from '../texts/texts.ts';
-import type { FlowHistory } from './flowHistory.ts';
 import { usageOf } from './usage.ts';
 
 /** How many hubs and sonics are on one page. More would be too much to read. */
@@ -46,18 +45,8 @@ interface PropertyGroup {
   readonly devices: readonly CloudDevice[];
 }
 
-export interface PageRequest {
-  readonly number: number;
-  /** A part of the name of a property, hub or sonic; empty for all devices. */
-  readonly query: string;
-}
-
 /** `nearest` finds the existing page nearest to a request, and `page` makes its document. */
-export function statusPages(
-  snapshot: StatusSnapshot,
-  flows: Pick<FlowHistory, 'of'>,
-  hide: (text: string) => string,
-) {
+export function statusPages(snapshot: StatusSnapshot, hide: (text: string) => string) {
   const ranks = rankDevices(snapshot);
   const all = groupsOf(snapshot, ranks).flatMap((group): Line[] =>
     // A property without devices also takes a line.
@@ -65,37 +54,20 @@ export function statusPages(
       ? [{ group, device: null }]
       : group.devices.map((device) => ({ group, device })),
   );
-  const countDevices = (lines: readonly Line[]) => lines.filter(({ device }) => device !== null).length;
-  const devicesInAll = countDevices(all);
   const devices = all.flatMap(({ device }) => device ?? []);
   const common = commonPart(snapshot, devices, hide);
-  let last = { query: '', lines: all };
-  // Only the last search is kept, because strangers can search for anything.
-  const find = (query: string) => {
-    if (query === '') return all;
-    if (query !== last.query) last = { query, lines: all.filter((line) => isNamed(line, query)) };
-    return last.lines;
-  };
-  const pagesOf = (query: string) => Math.max(1, Math.ceil(find(query).length / devicesAPage));
+  const of = Math.max(1, Math.ceil(all.length / devicesAPage));
   return {
-    nearest: ({ number, query }: PageRequest): PageRequest => ({
-      query,
-      number: Math.min(pagesOf(query), Math.max(1, Math.floor(number) || 1)),
-    }),
+    nearest: (number: number) => Math.min(of, Math.max(1, Math.floor(number) || 1)),
     /** Anyone who can open the port can see it, so it has no address, e-mail, id or serial number. */
-    page({ number, query }: PageRequest) {
-      const lines = find(query);
+    page(number: number) {
       const onPage = new Map<PropertyGroup, CloudDevice[]>();
-      for (const { group, device } of lines.slice((number - 1) * devicesAPage, number * devicesAPage)) {
+      for (const { group, device } of all.slice((number - 1) * devicesAPage, number * devicesAPage)) {
         const shown = onPage.get(group) ?? [];
         onPage.set(group, device ? [...shown, device] : shown);
       }
-      const properties = [...onPage].map(([group, shown]) =>
-        shownProperty(group, shown, ranks, snapshot, flows),
-      );
-      // `devices` match the search. Its text is empty for all devices.
-      const page = { number, of: pagesOf(query), query, devices: countDevices(lines), devicesInAll };
-      return { ...common, page, properties };
+      const properties = [...onPage].map(([group, shown]) => shownProperty(group, shown, ranks, snapshot));
+      return { ...common, page: { number, of }, properties };
     },
   };
 }
@@ -103,12 +75,6 @@ export function statusPages(
 interface Line {
   readonly group: PropertyGroup;
   readonly device: CloudDevice | null;
-}
-
-function isNamed({ group, device }: Line, query: string): boolean {
-  const names = [group.view && displayName(group.view.property), device && deviceName(device)];
-  const wanted = query.toLowerCase();
-  return names.some((name) => name?.toLowerCase().includes(wanted));
 }
 
 /** The part of the document that is the same on all pages. `devices` are in the order of the pages. */
@@ -236,7 +202,6 @@ function shownProperty(
   shown: readonly CloudDevice[],
   ranks: Ranks,
   snapshot: StatusSnapshot,
-  flows: Pick<FlowHistory, 'of'>,
 ) {
   const isFresh = isPresent(snapshot.readiness);
   const sonics = devices.filter(isSonic);
@@ -263,7 +228,7 @@ function shownProperty(
     // In the order of their most urgent alerts.
     sections: alertSections.toSorted((one, other) => compareRanks(worst[one], worst[other])),
     hubs: shown.flatMap((device) => (isSonic(device) ? [] : shownHub(device, isFresh))),
-    sonics: shownSonics.map((each) => shownSonic(each, isFresh, snapshot.readAt, flows)),
+    sonics: shownSonics.map((each) => shownSonic(each, isFresh, snapshot.readAt)),
     hubsInAll: devices.length - sonics.length,
     sonicsInAll: sonics.length,
     usage: usage.filter((each) => each !== null),
@@ -284,12 +249,7 @@ function shownHub(view: SignalView, isFresh: boolean) {
 }
 
 /** A valve with its measurements. A value is null if it is not known. Times are ms since 1970. */
-function shownSonic(
-  view: SonicView,
-  isFresh: boolean,
-  readAt: StatusSnapshot['readAt'],
-  flows: Pick<FlowHistory, 'of'>,
-) {
+function shownSonic(view: SonicView, isFresh: boolean, readAt: StatusSnapshot['readAt']) {
   const { sonic, signal, reach, telemetry, usage, incidents, valveRecord } = view;
   const valve = valveSeen(view);
   const { at, by } = valveRecord.movement ?? { at: null, by: null };
@@ -314,7 +274,6 @@ function shownSonic(
     pressureBar: measured?.pressureBar ?? null,
     temperatureC: measured?.waterTemperatureC ?? null,
     todayL: isFresh ? (usage?.todayL ?? null) : null,
-    flowDay: flows.of(sonic.id),
     // What brought the valve to its position, and when.
     moved:
       doubt === null && valve === valveRecord.movement?.valve && at && by ? { by, at: Date.parse(at) } : null,

@@ -18,13 +18,9 @@ const removedHeaders = [
 
 /**
  * Stands in for the ingress of Home Assistant, through which an app's page is shown. It removes the path
- * prefix, sends it in a header, and shows the page in a frame at `/`. With `buffersStreams` it behaves like
- * Home Assistant until 2026.1, which compressed streams and so held them back.
+ * prefix, sends it in a header, and shows the page in a frame at `/`.
  */
-export async function startIngress(
-  appUrl: string,
-  buffersStreams = false,
-): Promise<{ readonly url: string }> {
+export async function startIngress(appUrl: string): Promise<{ readonly url: string }> {
   const pass = (request: IncomingMessage, response: ServerResponse) => {
     const { url = '', method, headers } = request;
     if (!url.startsWith(`${ingressPath}/`)) {
@@ -41,9 +37,7 @@ export async function startIngress(
         const kept = Object.entries(answer.headers).filter(([name]) => !removedHeaders.includes(name));
         response.writeHead(answer.statusCode ?? 502, Object.fromEntries(kept));
         response.flushHeaders();
-        const isStream = answer.headers['content-type']?.startsWith('text/event-stream');
-        if (isStream && buffersStreams) answer.resume();
-        else answer.pipe(response);
+        answer.pipe(response);
         answer.once('close', () => response.destroy(answer.complete ? undefined : new Error('cut off')));
       },
     );

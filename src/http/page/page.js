@@ -1,20 +1,16 @@
-// The status page: shows the document of status.json, and again whenever an event brings a new one. Words of the cloud only
-// become text, and all requests are GET. All texts come from src/texts, in the language of the browser. Only the
+// The status page: asks for the document of status.json every two seconds, and shows it if it has changed. Words of the
+// cloud only become text, and all requests are GET. All texts come from src/texts, in the language of the browser. Only the
 // reasons of problems are English, as in the log.
 import { texts } from './texts.js';
 
-/** The bridge sends something every 5 seconds. If nothing comes for longer than this, the connection is lost. */
+/** How often the page asks. A leak is shown within three seconds. */
+const askEveryMs = 2_000;
+
+/** If nothing comes for longer than this, for example because the computer slept, the connection is lost. */
 const silenceMs = 12_000;
 
-/** If a proxy holds the stream back, the page reads the document this often instead. */
-const askEveryMs = 5_000;
-
-/** The waits before the stream is opened again: `seldomMs` if it has never worked, `soonMs` if it was lost. */
-const seldomMs = 60_000;
-const soonMs = 5_000;
-
-/** The page has a search if there are more hubs and valves than this. */
-const fewDevices = 20;
+/** A request without an answer is given up after this time. */
+const patienceMs = 8_000;
 
 /** From this number on, a property's valves would be taller than the water chart beside them. */
 const manyValves = 5;
@@ -279,34 +275,6 @@ function flowWords(flowLMin) {
   );
 }
 
-/** A chart of fewer bars leaves room on its left. */
-const fewestBars = 10;
-
-/** The flow of the last day: one bar for the highest flow in each part of it. Null if no water has run. */
-function spark({ flowDay }) {
-  if (flowDay === null) return null;
-  const { from, peaks } = flowDay;
-  const width = Math.max(peaks.length, fewestBars);
-  const most = Math.max(...peaks.map((peak) => peak ?? 0));
-  if (most === 0) return null;
-  const x = (index) => width - peaks.length + index;
-  const known = peaks.flatMap((peak, index) => (peak === null ? [] : `M${x(index)} 23.500h1`)).join('');
-  const bars = peaks
-    .flatMap((peak, index) => (peak ? `M${x(index) + 0.5} 23V${(22 - (peak / most) * 20).toFixed(1)}` : []))
-    .join('');
-  const label = say('flow_since', { at: from, figure: number(most, 1) });
-  return make(
-    'svg',
-    {
-      ...{ class: 'spark', viewBox: `0 0 ${width} 24`, preserveAspectRatio: 'none' },
-      ...{ role: 'img', 'aria-label': label },
-    },
-    make('title', null, label),
-    make('path', { class: 'base', d: known }),
-    make('path', { d: bars }),
-  );
-}
-
 /** Parts with dots between them. */
 const dotted = (parts) =>
   parts
@@ -344,7 +312,6 @@ function valveParts({ sonic, areHubsPending }, row) {
     make('h3', null, name || texts.unnamed),
     valveState(sonic),
     make('p', { class: 'figures' }, lines[0]),
-    spark(sonic),
     ...lines.slice(1).map((line) => (line.length === 0 ? null : make('p', { class: 'faint' }, line))),
     failedItem(sonic),
     alertItems(sonic),
@@ -625,48 +592,20 @@ function pollTable(polls) {
   return [make('table', null, make('thead', null, make('tr', null, head)), make('tbody', null, rows))];
 }
 
-// ---- search and pages -------------------------------------------------------------------------------------------
+// ---- pages ------------------------------------------------------------------------------------------------------
 
-let query = new URLSearchParams(location.search);
 // The setup page leads here.
-at('next').hidden = query.get('setup') !== 'done';
+at('next').hidden = new URLSearchParams(location.search).get('setup') !== 'done';
 
-function pageLinks({ number: page, of, query: words }) {
+function pageLinks({ number: page, of }) {
   if (of === 1) return [];
-  const link = (to, text) => {
-    if (to < 1 || to > of) return null;
-    const wanted = new URLSearchParams({ page: to, ...(words !== '' && { q: words }) });
-    return make('a', { href: `?${wanted}` }, text);
-  };
+  const link = (to, text) => (to < 1 || to > of ? null : make('a', { href: `?page=${to}` }, text));
   return [
     make('span', null, say('page_of', { number: page, of })),
     link(page - 1, texts.previous_page),
     link(page + 1, texts.next_page),
   ];
 }
-
-function showFinder({ query: words, devices, devicesInAll }) {
-  at('finder').hidden = devicesInAll <= fewDevices && words === '' && document.activeElement !== at('search');
-  write(at('found'), words === '' ? '' : say('found', { count: devices, of: devicesInAll }));
-}
-
-/** The search is also in the address, so that it can be bookmarked. */
-function search() {
-  const words = at('search').value.trim();
-  query = new URLSearchParams(words === '' ? {} : { q: words });
-  history.replaceState(null, '', words === '' ? location.pathname : `?${query}`);
-  listen();
-  void ask();
-}
-
-let searchSoon;
-at('search').setAttribute('placeholder', texts.search);
-at('search').setAttribute('aria-label', texts.search);
-at('search').value = query.get('q') ?? '';
-at('search').addEventListener('input', () => {
-  clearTimeout(searchSoon);
-  searchSoon = setTimeout(search, 250);
-});
 
 // ---- the dashboard ----------------------------------------------------------------------------------------------
 
@@ -703,11 +642,10 @@ function show(status) {
   const unplaced = at('unplaced');
   draw(unplaced, status.unplaced, unplacedParts);
   const { isFirst } = status.unplaced;
-  if (isFirst !== (unplaced.nextElementSibling === at('finder'))) {
-    if (isFirst) at('finder').before(unplaced);
+  if (isFirst !== (unplaced.compareDocumentPosition(at('properties')) === Node.DOCUMENT_POSITION_FOLLOWING)) {
+    if (isFirst) document.querySelector('.pages').before(unplaced);
     else at('properties').after(unplaced);
   }
-  showFinder(status.page);
   const { properties, isWhole, emptiness, page } = status;
   drawEach(
     at('properties'),
@@ -718,9 +656,8 @@ function show(status) {
   const isFlowing = properties.some(({ sonics }) => sonics.some(({ flowLMin }) => flowLMin > 0));
   document.body.classList.toggle('is-flowing', isFlowing);
   const isEmpty = isWhole && properties.length === 0;
-  const nothing = page.query !== '' && properties.length === 0 ? say('nothing_found', page) : null;
   const sentence = emptiness && `${emptiness.charAt(0).toUpperCase()}${emptiness.slice(1)}.`;
-  const empty = nothing ?? sentence ?? (isEmpty ? texts.no_property : '');
+  const empty = sentence ?? (isEmpty ? texts.no_property : '');
   at('empty').hidden = empty === '';
   at('empty').lang = empty === sentence ? 'en' : language;
   write(at('empty'), empty);
@@ -743,31 +680,28 @@ let clockAheadMs = 0;
 /** When the bridge last sent anything, by the clock here and by the bridge's clock; null if it has sent nothing yet. */
 let heard = null;
 let isLost = false;
-let isStreaming = false;
-let hasStreamed = false;
-let stream = null;
-let streamed = momentNow();
+let isAsking = false;
 let asked = { steady: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
+/** The tag of the shown document, with which the bridge answers that nothing has changed. */
+let tag = null;
 
 /** The time by the bridge's clock, because the clock here may be wrong. */
 function serverNow() {
   return Date.now() - clockAheadMs;
 }
 
-/** Shows what the bridge has sent, and then records when it came. */
-function take({ now, status }) {
-  clockAheadMs = Date.now() - now;
+/** Shows a document of the bridge, or that the shown one is still true, and then records when it came. */
+function take(document) {
   const wasLost = isLost;
   isLost = false;
-  const wanted = status ?? (wasLost ? shown : null);
-  if (wanted) show(wanted);
-  heard = { ...momentNow(), server: now };
+  if (document !== null) clockAheadMs = Date.now() - document.now;
+  if (document !== null || wasLost) show(document?.status ?? shown);
+  heard = { ...momentNow(), server: serverNow() };
 }
 
 function lose() {
   const wasLost = isLost;
   isLost = true;
-  isStreaming = false;
   // The shown document is old now, and each valve has to say so.
   if (!wasLost && shown !== null) show(shown);
   refresh();
@@ -792,7 +726,7 @@ function refresh() {
   write(at('connections-line'), line);
 }
 
-/** The page is live if the cloud, the broker and the stream to this page all work. */
+/** The page is live if the cloud, the broker and the bridge all work. */
 function linkState() {
   if (isLost) return 'lost';
   if (shown === null || heard === null) return 'waiting';
@@ -813,59 +747,34 @@ function linkWords() {
   const state = linkState();
   if (state === 'loading') return texts.loading;
   if (state === 'away') return texts.not_live;
-  return isStreaming ? texts.live : say('updates_every', { count: askEveryMs / 1_000 });
-}
-
-const wanted = () => (query.size === 0 ? '' : `?${query}`);
-
-function listen() {
-  stream?.close();
-  streamed = momentNow();
-  stream = new EventSource(`events${wanted()}`);
-  const hear = ({ data, target }) => {
-    // The answer to an earlier search comes too late.
-    if (target !== stream) return;
-    take(JSON.parse(data));
-    isStreaming = true;
-    hasStreamed = true;
-    streamed = momentNow();
-    refresh();
-  };
-  stream.addEventListener('status', hear);
-  stream.addEventListener('beat', hear);
-  stream.addEventListener('error', ({ target }) => {
-    if (target !== stream) return;
-    if (isStreaming) lose();
-    // A bridge with too many live pages refuses another stream. It still answers requests for the document.
-    else if (heard === null) void ask();
-  });
+  return texts.live;
 }
 
 async function ask() {
+  isAsking = true;
   asked = momentNow();
-  const address = `status.json${wanted()}`;
   try {
-    const answer = await fetch(address, { cache: 'no-store', signal: AbortSignal.timeout(8_000) });
-    if (!answer.ok) throw new Error(String(answer.status));
-    const document = await answer.json();
-    if (address !== `status.json${wanted()}`) return;
-    take(document);
-    refresh();
+    const answer = await fetch(`status.json${location.search}`, {
+      cache: 'no-store',
+      headers: tag === null ? {} : { 'if-none-match': tag },
+      signal: AbortSignal.timeout(patienceMs),
+    });
+    if (!answer.ok && answer.status !== 304) throw new Error(String(answer.status));
+    take(answer.status === 304 ? null : await answer.json());
+    tag = answer.headers.get('etag');
   } catch {
-    if (!isStreaming) lose();
+    lose();
   }
-}
-
-function look() {
-  const silentMs = msSince(streamed);
-  if (isStreaming && silentMs > silenceMs) lose();
-  const isOver = stream.readyState === EventSource.CLOSED || silentMs > silenceMs;
-  if (isOver && silentMs > (hasStreamed ? soonMs : seldomMs)) listen();
-  if (!isStreaming && silentMs > 2_000 && msSince(asked) >= askEveryMs) void ask();
+  isAsking = false;
   refresh();
 }
 
-listen();
-refresh();
-setInterval(look, 1_000);
+function look() {
+  if (heard !== null && !isLost && msSince(heard) > silenceMs) lose();
+  if (!isAsking && msSince(asked) >= askEveryMs) void ask();
+  refresh();
+}
+
+look();
+setInterval(look, 500);
 document.addEventListener('visibilitychange', look);

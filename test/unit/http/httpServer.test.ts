@@ -78,8 +78,6 @@ describe('a request', () => {
     expect(JSON.parse(sent.text)).toEqual({ pathname: '/below/a%2Fb', search: '?c=1' });
     const head = await httpRequest(`${url}/`, { method: 'HEAD' });
     expect([head.status, head.text, head.headers['content-length']]).toEqual([200, '', '13']);
-    const live = await httpRequest(`${url}/live`, { method: 'HEAD' });
-    expect([live.status, live.text]).toEqual([200, '']);
   });
 
   it('that its route cannot answer gets 500, and the log says why', async () => {
@@ -185,16 +183,6 @@ describe('more connections than may be', () => {
     for (let each = 0; each < 32; each++) stranger();
     for (let times = 0; times < 50; times++) expect((await httpRequest(`${url}/`)).status).toBe(200);
     expect(returns).toBeGreaterThan(100);
-  });
-
-  it('do not cost a live page its place', async () => {
-    const { port } = await start({ limits: { ...patient, connections: 2 } });
-    const page = await openSocket(port, get('/live'));
-    await page.until('first');
-    const strangers: Awaited<ReturnType<typeof openSocket>>[] = [];
-    for (let each = 0; each < 5; each++) strangers.push(await openSocket(port, post));
-    await waitFor(() => strangers.filter(({ isClosed }) => isClosed).length === 3, { what: 'room' });
-    expect(page.isClosed).toBe(false);
   });
 });
 

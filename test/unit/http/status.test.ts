@@ -40,12 +40,9 @@ function overview(changes: Partial<StatusSnapshot> = {}): StatusSnapshot {
   };
 }
 
-const flowDay = { from: 0, peaks: [4.2] };
-
-function status(changes: Partial<StatusSnapshot> = {}, number = 1, query = '') {
-  const flows = { of: (id: string) => (id === 'sonic-1' ? flowDay : null) };
-  const pages = statusPages(overview(changes), flows, (text) => text.replaceAll('hush', '[hidden]'));
-  return pages.page(pages.nearest({ number, query }));
+function status(changes: Partial<StatusSnapshot> = {}, number = 1) {
+  const pages = statusPages(overview(changes), (text) => text.replaceAll('hush', '[hidden]'));
+  return pages.page(pages.nearest(number));
 }
 
 /** The only valve of a house in which this sonic is the only one. */
@@ -264,29 +261,6 @@ describe('what the headline doubts', () => {
   });
 });
 
-describe('the search', () => {
-  const homes = ['Mill', 'Barn'].map((name) => propertyView({ property: aProperty({ id: name, name }) }));
-  const sonics = Array.from({ length: 130 }, (_, index) =>
-    sonicView({
-      sonic: aSonic({ id: `s-${index}`, name: `Valve ${index}` }),
-      propertyId: index < 120 ? 'Mill' : 'Barn',
-    }),
-  );
-  const found = (query: string, page = 1) => {
-    const { page: found, properties } = status({ properties: homes, signals: [], sonics }, page, query);
-    return { found, names: properties.map(({ name, sonics: inside }) => [name, inside.length]) };
-  };
-
-  it('finds valves by a part of their name, or of that of their property, in any case', () => {
-    expect(found('vALVE 12').names).toEqual([
-      ['Barn', 10],
-      ['Mill', 1],
-    ]);
-    expect(found('barn').names).toEqual([['Barn', 10]]);
-    expect(found('dragon')).toMatchObject({ names: [], found: { devices: 0, devicesInAll: 130 } });
-  });
-});
-
 describe('the document', () => {
   it('has names, and no address, id, serial number or secret', () => {
     const cloud = { ...away, reason: 'hush is wrong' };
@@ -369,10 +343,9 @@ describe('the document', () => {
 
   it('has the water of today and the flow of the day of each valve', () => {
     const known = shown({ sonic: aSonic() });
-    expect(known).toMatchObject({ todayL: 41.5, flowDay });
+    expect(known).toMatchObject({ todayL: 41.5 });
     expect(shown({ sonic: aSonic({ id: 'another' }), usage: undefined })).toMatchObject({
       todayL: null,
-      flowDay: null,
     });
   });
 

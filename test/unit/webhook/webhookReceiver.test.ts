@@ -17,7 +17,7 @@ async function start(signingSecret?: string, secret = 'one two/ü') {
     deliveries += 1;
   };
   const webhook = new WebhookReceiver(secret, signingSecret, onDelivery, clock, lines.log);
-  const routes = createRoutes({} as Snapshots, { of: () => null }, webhook, clock, lines.secrets);
+  const routes = createRoutes({} as Snapshots, webhook, clock, lines.secrets);
   const { url, port, lines: served } = await startHttpServer(routes);
   const deliver = async (ending: string, body = '{}', headers = {}, method = 'POST') =>
     (await httpRequest(`${url}/webhook/${ending}`, { method, body, headers })).status;
