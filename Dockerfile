@@ -12,7 +12,6 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY scripts scripts
 COPY src src
-COPY systemd systemd
 RUN npm run build && npm run sbom dist/sbom.cdx.json
 
 # Older versions of Buildah say nothing of the processor.

@@ -22,7 +22,7 @@ interface Question {
 }
 
 /** THE QUESTIONS of the setup about account and broker. The last two are left empty if the broker needs no user. */
-export const questions = {
+const questions = {
   email: { path: 'cloud.email', label: 'E-mail' },
   password: { path: 'cloud.password', label: 'Password', isHidden: true },
   broker: { path: 'mqtt.url', label: 'Broker' },
@@ -30,7 +30,7 @@ export const questions = {
   brokerPassword: { path: 'mqtt.password', label: 'Password of the broker', isHidden: true },
 } as const satisfies Readonly<Record<string, Question>>;
 
-export type AnswerName = keyof typeof questions;
+type AnswerName = keyof typeof questions;
 const answerNames = Object.keys(questions) as readonly AnswerName[];
 
 /** The options of the choices, by the name of their field in the page. */
@@ -40,7 +40,7 @@ const choicePaths = {
   watchOnly: 'control.valves',
 };
 
-export interface Choices {
+interface Choices {
   /** The language of entity names; English if it is not given. */
   readonly language?: Language;
   /** The address of the status page; the page is not served if it is not given. */

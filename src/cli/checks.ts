@@ -1,8 +1,6 @@
 import { errorMessage } from '../base/errorMessage.ts';
-import type { Language } from '../model/language.ts';
-import { textsIn } from '../texts/texts.ts';
 import { aborted } from './context.ts';
-import { type CheckResult, type Finding, findingText } from './findings.ts';
+import type { CheckResult, Finding } from './findings.ts';
 import { rejectionText } from './ownSession.ts';
 import { progressOn } from './progress.ts';
 
@@ -18,16 +16,13 @@ export interface Reporter {
   readonly found: (finding: Finding) => void;
 }
 
-/** Prints what is found. Before English words, failures have a text in the language. */
-export function reportTo(print: (line: string) => void, language: Language = 'en'): Reporter {
+export function reportTo(print: (line: string) => void): Reporter {
   const progress = progressOn(process.stderr);
   return {
     progress: (words) => progress.show(`…    ${words}`),
-    found: (finding) => {
-      const { check, outcome, words, field } = finding;
-      const text = language === 'en' || outcome !== 'FAIL' || field ? null : findingText(finding);
+    found: ({ check, outcome, words }) => {
       progress.erase();
-      print(`${outcome.padEnd(4)} ${check}: ${text ? `${textsIn(language).setup[text]} (${words})` : words}`);
+      print(`${outcome.padEnd(4)} ${check}: ${words}`);
     },
   };
 }

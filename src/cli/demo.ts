@@ -16,8 +16,8 @@ import { objectIn } from '../publishing/retainedMessages.ts';
 import { demoCredentials, Simulator } from '../simulator/simulator.ts';
 import { leak, startStory } from '../simulator/story.ts';
 import { aborted, type CommandContext, exitStatus } from './context.ts';
+import { readKeys } from './keys.ts';
 import { tryPort } from './ports.ts';
-import { readKeys } from './terminal.ts';
 
 const usualPort = 1883;
 const usualHttpPort = 8099;

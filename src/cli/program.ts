@@ -3,7 +3,7 @@ import { emailPattern } from '../base/email.ts';
 import { type LogLevel, logLevels } from '../base/log.ts';
 import { didYouMean, nearest } from '../base/nearest.ts';
 import { version } from '../base/version.ts';
-import { type CommandContext, exitStatus, type ProcessContext } from './context.ts';
+import { type CommandContext, exitStatus, type ProcessContext, usualPageAddress } from './context.ts';
 import { numberOption, textOption } from './options.ts';
 
 /*
@@ -113,12 +113,17 @@ async function createProgram(
 
   add(
     'setup',
-    'Prompt for account and broker, write the configuration',
-    'With --service, the configuration is /etc/sonic2mqtt/config.yaml. If it exists, setup asks for nothing,\n' +
-      'renews the service and restarts it.',
+    'Serve a page that writes the configuration',
+    'Open its address in a browser, and enter the code. The page asks for your account and your broker, and tests\n' +
+      'both. setup ends when the file is written.',
   )
-    .option('--service', 'also install a service of systemd, start it and show its log (Linux, as root)')
-    .action(async (options) => end((await import('./setup.ts')).setup(contextOf(), options)));
+    .addOption(
+      textOption(
+        '--listen <host:port>',
+        `address of the page (default: ${usualPageAddress}). 0.0.0.0:8099 is for other computers too`,
+      ),
+    )
+    .action(async (_options, command) => end((await import('./setup.ts')).setup(contextOf(), command)));
 
   add(
     'call',

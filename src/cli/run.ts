@@ -71,7 +71,14 @@ async function isSetUp(context: CommandContext): Promise<boolean> {
     throw new ConfigError(listen.error.issues.map(({ message }) => `${setupVariable}: ${message}`));
   const log = createLog({ level: logLevel ?? 'info', format: 'pretty', secrets: new Secrets() });
   const { serveSetup } = await import('./setupPage.ts');
-  return serveSetup(context, listen.data, resolve(cwd, 'config.yaml'), log);
+  return serveSetup(context, {
+    ...listen.data,
+    option: setupVariable,
+    file: resolve(cwd, 'config.yaml'),
+    log,
+    invite: (words) => log.info(`No configuration yet. ${words}`),
+    isStarting: true,
+  });
 }
 
 /** Ends the process after an uncaught error, as Node.js would, but logs the error with secrets hidden. */

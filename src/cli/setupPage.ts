@@ -6,7 +6,6 @@ import { deferred } from '../base/deferred.ts';
 import type { Log } from '../base/log.ts';
 import { readBody } from '../base/readBody.ts';
 import { isLoopback } from '../config/addresses.ts';
-import { setupVariable } from '../config/environment.ts';
 import { serveLiveness } from '../health/liveness.ts';
 import { fillTemplate, file as pageFile, textsModule } from '../http/files.ts';
 import { HttpServer, type Route, sendJson } from '../http/httpServer.ts';
@@ -23,6 +22,7 @@ import { findingText } from './findings.ts';
 import style from './setupPage/page.css?raw';
 import html from './setupPage/page.html?raw';
 import script from './setupPage/page.js?raw';
+import startSteps from './setupPage/start.html?raw';
 
 /** After this many wrong codes, the page is closed. The code has a million values, so guessing fails. */
 const maxWrongCodes = 5;
@@ -43,17 +43,27 @@ const sentForm = z.object({
   keepBroker: isChecked,
 });
 
+interface SetupPage {
+  /** The option or variable with the address, for messages. */
+  readonly option: string;
+  readonly host: string;
+  readonly port: number;
+  /** The configuration file to write. */
+  readonly file: string;
+  readonly log: Log;
+  /** Shows the address of the page and its code to the user. */
+  readonly invite: (words: string) => void;
+  /** Whether the bridge starts as soon as the file is written. */
+  readonly isStarting: boolean;
+}
+
 /**
- * Serves the setup page if there is no configuration yet. A user with the code from the log enters account and broker.
- * Both are tested, and the file is written. Resolves to true after that, or to false if the signal aborts before. After
- * five wrong codes, the page accepts no more codes until the next start.
+ * Serves the setup page. A user with the code enters account and broker. Both are tested, and the file is written.
+ * Resolves to true after that, or to false if the signal aborts before. After five wrong codes, the page accepts no more
+ * codes until the next start.
  */
-export async function serveSetup(
-  context: CommandContext,
-  { host, port }: { readonly host: string; readonly port: number },
-  file: string,
-  log: Log,
-): Promise<boolean> {
+export async function serveSetup(context: CommandContext, page: SetupPage): Promise<boolean> {
+  const { option, host, port, file, log, isStarting } = page;
   const code = String(randomInt(1_000_000)).padStart(6, '0');
   let wrongCodes = 0;
   let isSaved = false;
@@ -94,8 +104,8 @@ export async function serveSetup(
       // Both tests find what is wrong with the environment.
       .filter(({ words }, index) => all.findIndex((each) => each.words === words) === index)
       .map((finding) => ({ ...finding, text: findingText(finding) }));
-    const hasPage = isSaved && sent.keepPage;
-    return { status: 200, body: { isSaved, hasPage, canKeepBroker, findings } };
+    const hasPage = isStarting && isSaved && sent.keepPage;
+    return { status: 200, body: { isSaved, isStarting, hasPage, canKeepBroker, findings } };
   };
 
   const setupTexts = (language: Language) => ({ language, ...textsIn(language).setup });
@@ -103,7 +113,10 @@ export async function serveSetup(
     pageFile(
       '/',
       'text/html',
-      fillTemplate(htmlFor(context.env), (language) => ({ ...pageTexts(language), ...setupTexts(language) })),
+      fillTemplate(htmlFor(context.env, isStarting), (language) => ({
+        ...pageTexts(language),
+        ...setupTexts(language),
+      })),
     ),
     pageFile('/page.css', 'text/css', style),
     pageFile('/page.js', 'text/javascript', script),
@@ -135,13 +148,14 @@ export async function serveSetup(
       },
     },
   ];
-  const options = { option: setupVariable, host, port, onlyFrom: [] };
+  const options = { option, host, port, onlyFrom: [] };
   const server = new HttpServer(options, routes, systemClock, Math.random, log);
-  const listen = () => `${host.includes(':') ? `[${host}]` : host}:${server.port ?? port}`;
+  const listen = () => hostAndPort(host, server.port ?? port);
   const invite = () => {
-    const local = `http://${host === '0.0.0.0' ? 'localhost' : host}:${server.port ?? port}`;
-    const address = host === '0.0.0.0' ? `${local} (or use the address of this computer)` : local;
-    log.info(`No configuration yet. Open ${address} and enter the code ${code.slice(0, 3)} ${code.slice(3)}`);
+    const isForAll = host === '0.0.0.0' || host === '::';
+    const address = `http://${hostAndPort(isForAll ? 'localhost' : host, server.port ?? port)}`;
+    const elsewhere = isForAll ? ' (from another computer, use the address of this one)' : '';
+    page.invite(`Open ${address}${elsewhere} and enter the code ${code.slice(0, 3)} ${code.slice(3)}`);
   };
   // The port was in use, and is free now.
   server.on('problem', (words) => words === null && invite());
@@ -160,10 +174,19 @@ export async function serveSetup(
   return isSaved;
 }
 
-/** The page for this kind of installation. If the program has no terminal, it names the command that shows the log. */
-function htmlFor(env: NodeJS.ProcessEnv): string {
+/** Host and port as in a URL. */
+function hostAndPort(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/**
+ * The page for this kind of installation. If the program has no terminal, it names the command that shows the log. What
+ * does not start by itself has the steps to start it.
+ */
+function htmlFor(env: NodeJS.ProcessEnv, isStarting: boolean): string {
   const command = logCommand(env);
   return html
+    .replace('{{start_steps}}', isStarting && command !== '' ? '' : startSteps)
     .replace('{{next_steps}}', next)
     .replace('{{code_hint}}', command === '' ? '{{code_in_terminal}}' : '{{code_hint}}')
     .replace('{{command}}', command);

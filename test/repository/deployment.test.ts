@@ -197,6 +197,10 @@ describe('the systemd unit', () => {
     expect(lines).not.toContain('MemoryDenyWriteExecute=yes');
   });
 
+  it('is shown in docs/install.md as it is', () => {
+    expect(read('docs/install.md')).toContain(read(unit));
+  });
+
   it.runIf(hasSystemd)('is one that systemd understands, and finds hardly exposed', () => {
     const verified = spawnSync('systemd-analyze', ['verify', join(project, unit)], { encoding: 'utf8' });
     expect(verified).toMatchObject({ status: 0, stderr: '' });

@@ -42,6 +42,7 @@ if (verb === 'show') console.log(`Version=${version} (${version}-1)`);
 if (verb === 'daemon-reload') load();
 if (verb === 'enable' && !existsSync(file)) fail(`Unit file ${name}.service does not exist.`);
 if (words.includes('--now') && verb === 'disable') await stop();
+if (words.includes('--now') && verb === 'enable') await start();
 if (verb === 'restart') {
   await stop();
   await start();
@@ -100,7 +101,7 @@ async function start() {
   const from = readFileSync(journal, 'utf8').length;
   // The PATH of services has no programs of single users.
   const service = spawn('sh', ['-c', `cd / && umask ${one('UMask')} && exec ${ids}${one('ExecStart')}`], {
-    env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', ...env },
+    env: { PATH: `${place('local/bin')}:/usr/sbin:/usr/bin:/sbin:/bin`, ...env },
     detached: true,
     stdio: ['ignore', log, log],
   });

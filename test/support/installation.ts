@@ -43,9 +43,9 @@ export interface Installation {
   /** The real path of a file of the machine, for example of `/etc/x`. */
   place(path: string): string;
   /** Runs the shell commands in the checkout to their end. Returns their output. */
-  run(commands: string, answers?: readonly string[]): Promise<string>;
+  run(commands: string): Promise<string>;
   /** Starts the shell commands. */
-  start(commands: string, answers?: readonly string[]): RunningProcess;
+  start(commands: string): RunningProcess;
   /** The calls of programs that are only simulated: the arguments of each call. */
   asked(program: string): string[][];
 }
@@ -57,20 +57,15 @@ export interface Installation {
 export function startInstallation(user: {
   /** The text that the user types in an editor, into a new file. */
   readonly typed?: string;
-  /** The answers to `setup`. */
-  readonly answers?: readonly string[];
   /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>>;
   /** Whether the machine has systemd, and this user is root there. */
   readonly hasSystemd?: boolean;
-  /** Whether the built program is enough, without the rest of the checkout. */
-  readonly isBuilt?: boolean;
 }): Installation {
   const folder = temporaryFolder();
   chmodSync(folder, 0o755);
   const checkout = join(folder, 'checkout');
-  const taken = user.isBuilt ? ['package.json', 'dist'] : checkedOut;
-  for (const each of taken) cpSync(join(project, each), join(checkout, each), { recursive: true });
+  for (const each of checkedOut) cpSync(join(project, each), join(checkout, each), { recursive: true });
   symlinkSync(join(project, 'node_modules'), join(checkout, 'node_modules'));
   // The folder that `git clone` would create.
   symlinkSync('.', join(checkout, 'sonic2mqtt'));
@@ -116,18 +111,17 @@ export function startInstallation(user: {
     ...user.env,
   };
   const place = (path: string) => join(folder, path);
-  const start = (commands: string, answers = user.answers) => {
-    const input = answers?.map((answer) => `${answer}\n`).join('');
+  const start = (commands: string) => {
     const [shell = '', ...words] = [...(user.hasSystemd ? inside(folder) : []), 'sh', '-euc', commands];
-    return startProcess(shell, words, { cwd: checkout, env, input });
+    return startProcess(shell, words, { cwd: checkout, env });
   };
   return {
     folder,
     checkout,
     env,
     place,
-    run: async (commands, answers) => {
-      const running = start(commands, answers);
+    run: async (commands) => {
+      const running = start(commands);
       const { code } = await running.ended();
       if (code !== 0) throw new Error(`exit status ${code}\n${running.output}`);
       return running.stdout;

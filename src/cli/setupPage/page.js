@@ -61,14 +61,17 @@ async function send() {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ ...answers, ...choices }),
   });
-  const { problem, isSaved, hasPage, canKeepBroker, findings: found = [] } = await answer.json();
+  const { problem, isSaved, isStarting, hasPage, canKeepBroker, findings: found = [] } = await answer.json();
   show(found);
   if (problem) return say(texts[`problem_${problem}`] ?? texts.problem, 'bad');
   keep.hidden = !canKeepBroker;
   if (!isSaved) return say(texts.correct, 'bad');
   form.replaceChildren(findings, message);
-  say(hasPage ? texts.saved : `${texts.saved} ${texts.page_ends}`, 'good');
+  const saved = isStarting ? texts.saved : texts.saved_only;
+  say(hasPage ? saved : `${saved} ${texts.page_ends}`, 'good');
   if (hasPage) return openStatusPage();
+  const start = document.querySelector('#start');
+  if (start) start.hidden = false;
   document.querySelector('#next').hidden = false;
 }
 

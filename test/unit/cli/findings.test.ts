@@ -1,7 +1,6 @@
 import { createServer } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { describeClientError, describeError, describeUnanswered } from '../../../src/broker/errorMessages.ts';
-import { reportTo } from '../../../src/cli/checks.ts';
 import { findingText } from '../../../src/cli/findings.ts';
 import { connectOnce } from '../../../src/cli/ports.ts';
 import { describeFailure } from '../../../src/cloud/networkErrors.ts';
@@ -65,19 +64,6 @@ it('is named only if it failed or works, and with its field if it has one', () =
     ['result_account_fails', 'result_account_fails', 'result_broker_fails'],
   ]);
   expect(findingText({ check: 'x', outcome: 'FAIL', words: '', field: 'broker' })).toBe('result_field');
-});
-
-it('comes before the English words in the terminal', () => {
-  const lines: string[] = [];
-  const [check, words] = broker(errorWith(5));
-  for (const language of ['en', 'de'] as const) {
-    const { found } = reportTo((line) => void lines.push(line), language);
-    found({ check, outcome: 'FAIL', words });
-    found({ check: 'account', outcome: 'OK', words: '1 property' });
-  }
-  const account = 'OK   account: 1 property';
-  const german = `Der Broker lehnt Benutzername oder Passwort ab. (${words})`;
-  expect(lines).toEqual([`FAIL ${check}: ${words}`, account, `FAIL ${check}: ${german}`, account]);
 });
 
 it('tells a server that does not answer from one to which there is no connection', async () => {

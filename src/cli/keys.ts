@@ -1,0 +1,22 @@
+/**
+ * Reads a terminal key by key. When the signal aborts, the process ends or the returned function is called, the
+ * terminal is reset to its former mode. Returns null if there is no terminal.
+ */
+export function readKeys(onKey: (key: string) => void, signal: AbortSignal): (() => void) | null {
+  const { stdin } = process;
+  if (!stdin.isTTY) return null;
+  const read = (keys: Buffer) => {
+    // In this mode, the terminal sends no signals.
+    for (const key of String(keys)) key === '\x03' ? process.kill(process.pid, 'SIGINT') : onKey(key);
+  };
+  const giveBack = () => {
+    stdin.off('data', read).setRawMode(false).pause();
+    process.off('exit', giveBack);
+    signal.removeEventListener('abort', giveBack);
+  };
+  // This event also comes if the program ends because of an error.
+  process.on('exit', giveBack);
+  signal.addEventListener('abort', giveBack);
+  stdin.setRawMode(true).on('data', read).resume();
+  return giveBack;
+}
