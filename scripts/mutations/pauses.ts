@@ -2,10 +2,10 @@ import { type Mutation, mistakesIn } from './mutation.ts';
 
 /** What is paused, and given back. */
 export const pauseMutations: readonly Mutation[] = [
-  ...mistakesIn('cli/cleanup.ts', ['e2e/cleanup'], {
-    'cleanup deletes nothing while a shut-off stays off': [
-      'if (problem !== null) {',
-      "if (problem === '') {",
+  ...mistakesIn('cli/cleanup.ts', ['unit/cli/cleanup'], {
+    'cleanup deletes nothing while a shut-off is paused': [
+      'if (kept.pauses.size > 0) return true;',
+      'if (kept.pauses.size > 1) return true;',
     ],
   }),
   ...mistakesIn('commands/pauses.ts', ['stories/pause'], {

@@ -6,15 +6,21 @@ import type { BrokerMessage } from '../broker/message.ts';
 import { Mirror } from '../broker/mirror.ts';
 import { commandFilters } from '../homeassistant/command.ts';
 import type { Topics } from '../homeassistant/topics.ts';
+import { pauseFromShown } from '../model/pause.ts';
 import { topicsOf } from '../partOptions.ts';
 import { formerTopicsOf, knownTopics } from '../publishing/formerTopics.ts';
-import { isOwnMessage, messageCount, readRetained } from '../publishing/retainedMessages.ts';
+import {
+  isOwnMessage,
+  messageCount,
+  objectIn,
+  readRetained,
+  readTopics,
+} from '../publishing/retainedMessages.ts';
 import { type Kept, knownIncidents, newKept, readSections } from '../state/sections.ts';
 import { stateFileName } from '../state/stateFile.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { withOwnConnection } from './ownSession.ts';
-import { endPauses } from './pausedShutOffs.ts';
 
 /** How many readings in a row may find only messages that were deleted before. A cluster may need a moment. */
 const maxInVain = 2;
@@ -27,13 +33,13 @@ export async function cleanup(context: CommandContext, options: { readonly force
 
 /**
  * Deletes every retained message of this bridge from the broker, also below former base topics and discovery prefixes.
- * Fails if any is left. A paused automatic shut-off is turned on first. If that fails, nothing is deleted. For a demo,
- * whose valves are simulated, no shut-off is turned on.
+ * Fails if any is left. Unless forced, deletes nothing while the bridge runs or an automatic shut-off is paused: the
+ * messages would come back, or a copy of the pause would be lost.
  */
 export async function deleteMessages(
   configuration: Configuration,
   context: Pick<CommandContext, 'print' | 'signal'>,
-  { force, isDemo = false }: { readonly force?: true; readonly isDemo?: boolean },
+  { force }: { readonly force?: true } = {},
 ): Promise<number> {
   const { config, log } = configuration;
 
@@ -47,9 +53,10 @@ export async function deleteMessages(
       );
       return exitStatus.failed;
     }
-    const problem = isDemo ? null : await endPauses(configuration, connection, kept, context);
-    if (problem !== null) {
-      log.error(`${problem}. Nothing was deleted. Turn it on in the vendor's app, then try again`);
+    if ((await isAnyPaused(connection, topics, kept)) && !force) {
+      log.error(
+        'An automatic shut-off is paused, so nothing was deleted. Start sonic2mqtt and end the pause first. Or turn the shut-off on in the vendor’s app, and use cleanup --force',
+      );
       return exitStatus.failed;
     }
     const former: Bridge[] = [];
@@ -147,4 +154,22 @@ async function keptIn(directory: string): Promise<Kept> {
   // An earlier version did not name incidents among the devices.
   for (const id of knownIncidents(kept)) kept.devices.set(`incident/${id}`, true);
   return kept;
+}
+
+/** Whether the state file or the broker has a pause, or a shut-off that was not seen on after one. */
+async function isAnyPaused(connection: Connection, topics: Topics, kept: Kept): Promise<boolean> {
+  if (kept.pauses.size > 0) return true;
+  let isPaused = false;
+  let isListing = false;
+  const note = (_topic: string, payload: string) => {
+    isListing = true;
+    isPaused ||= pauseFromShown(objectIn(payload), systemClock) !== null;
+  };
+  const pauseOf = (id: string) => topics.below('property', id, 'pause');
+  await readRetained(connection, [pauseOf('+')], note);
+  if (isListing) return isPaused;
+  // Some brokers send retained messages only for exact topics.
+  const known = [...kept.devices.keys()].flatMap((key) => /^property\/(.*)/.exec(key)?.[1] ?? []);
+  await readTopics(connection, known.map(pauseOf), note);
+  return isPaused;
 }

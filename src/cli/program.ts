@@ -177,9 +177,12 @@ Examples:
     'Delete everything that sonic2mqtt stored on the broker',
     'Deletes the retained messages of this bridge, so its devices disappear from Home Assistant.\n' +
       'Your account, your valves and data_dir stay as they are.\n' +
-      'Stop sonic2mqtt first. While it runs, cleanup deletes nothing.',
+      'Stop sonic2mqtt first. While it runs, or an automatic shut-off is paused, cleanup deletes nothing.',
   )
-    .option('--force', 'delete even if the broker shows sonic2mqtt as online, for example after a crash')
+    .option(
+      '--force',
+      'delete all the same, for example if the broker shows sonic2mqtt as online after a crash',
+    )
     .action(async (options) => end((await import('./cleanup.ts')).cleanup(contextOf(), options)));
 
   add(

@@ -26,21 +26,14 @@ export async function run(context: CommandContext): Promise<number> {
   endOnMistake(log);
   if (app?.isToCleanUp) {
     const { deleteMessages } = await import('./cleanup.ts');
-    const demo = (await import('./appDemo.ts')).leftByDemo(configuration);
-    let status: number = exitStatus.done;
-    for (const each of [configuration, ...demo]) {
-      status ||= await deleteMessages(each, context, { isDemo: each !== configuration });
-    }
+    const status = await deleteMessages(configuration, context);
     if (status === exitStatus.done)
       log.warn(
         'The option cleanup is on, so the app stops now. Uninstall it, or turn off cleanup and start it again',
       );
     return status;
   }
-  const config = isApp(context.env)
-    ? await (await import('./appDemo.ts')).withDemo(configuration, context.signal)
-    : configuration.config;
-  const daemon = new Daemon(config, log, secrets, { findBroker });
+  const daemon = new Daemon(configuration.config, log, secrets, { findBroker });
   try {
     await Promise.race([daemon.start(), aborted(context.signal)]);
   } catch (error) {
@@ -48,7 +41,7 @@ export async function run(context: CommandContext): Promise<number> {
     await daemon.stop();
     return exitStatus.failed;
   }
-  if (app?.importsHistory && !app.isDemo) {
+  if (app?.importsHistory) {
     const { supervisorAccess } = await import('../config/supervisor.ts');
     const { importInApp } = await import('./appHistory.ts');
     const { url, token } = supervisorAccess(context.env);

@@ -63,7 +63,6 @@ export const appOptions: readonly AppOption[] = [
   row('webhook_public_url', 'http.webhook.public_url', 'Webhook address'),
   row('webhook_register', 'http.webhook.register', 'Register the webhook'),
   row('import_history', 'app.import_history', 'Import past days'),
-  row('demo', 'app.demo', 'Demo'),
   row('cleanup', 'app.cleanup', 'Delete everything on the broker'),
 ];
 
@@ -78,7 +77,6 @@ const brokerOfSupervisor = 'mqtts://supervisor';
 
 export interface App {
   readonly given: Given;
-  readonly isDemo: boolean;
   /** Whether the Supervisor must name the broker, and whether the user gave other credentials than the Supervisor's. */
   readonly broker: { readonly isWanted: boolean; readonly hasOwnUser: boolean };
   readonly importsHistory: boolean;
@@ -99,7 +97,6 @@ export function readApp(file: string, env: NodeJS.ProcessEnv): App {
       parsed: { value, problems, lineOf: numberOf },
       tell,
     },
-    isDemo: options['demo'] === true,
     broker: { isWanted: !hasUrl, hasOwnUser },
     importsHistory: options['import_history'] === true,
     isToCleanUp: options['cleanup'] === true,

@@ -45,7 +45,6 @@ const everything: Readonly<Record<string, unknown>> = {
   control_account: true,
   http: true,
   log_level: 'debug',
-  demo: true,
   language: 'nl',
   mqtt_url: 'mqtts://broker:8883',
   mqtt_username: 'me',

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { demoCredentials } from '../../src/simulator/simulator.ts';
@@ -152,40 +152,6 @@ describe('the app', () => {
       'routes (Routes): read_sonik: unknown operation. Did you mean read_sonic?',
       'controls_valves: unknown option. Did you mean control_valves?',
     ]);
-  });
-
-  it('has a demo with topics and devices of its own, which leaves nothing behind once it is off', async () => {
-    const supervisor = await newSupervisor();
-    await supervisor.start();
-    const cwd = temporaryFolder();
-    const mqtt = await watchTopics(bridge.broker.url, '#', user);
-    const from = mqtt.messages.length;
-    const requests = cloud.requests.entries.length;
-    const demo = startApp({ ...options, demo: true, properties: ['None of these'] }, supervisor, cwd);
-    await demo.waitForOutput(/All valves are simulated/);
-    const closes = await mqtt.waitForMessage(
-      ({ topic, text }) => /^sonic2mqtt_demo\/sonic\/[^/]+$/.test(topic) && JSON.parse(text).valve === 'open',
-      { what: 'a simulated valve', from },
-    );
-    await mqtt.waitForTopic('sonic2mqtt_demo/bridge/cloud', (text) => text === 'online');
-    await mqtt.publish(`${closes.topic}/valve/set`, 'CLOSE');
-    await mqtt.waitForTopic(closes.topic, (text) => JSON.parse(text).valve === 'closed');
-    expect(await demo.stop()).toMatchObject({ code: 0 });
-    const own = mqtt.messages.slice(from).filter(({ topic }) => topic.startsWith('sonic2mqtt/'));
-    expect([own, cloud.requests.entries.length]).toEqual([[], requests]);
-    const devices = [...mqtt.last].filter(([topic]) => topic.startsWith('homeassistant/'));
-    expect(devices.length).toBeGreaterThan(5);
-    const again = mqtt.messages.length;
-    const app = startApp({ ...options, demo: false }, supervisor, cwd);
-    await app.waitForOutput(/The demo is off\. Deleted \d+ retained messages/);
-    await mqtt.waitForMessage(({ topic, text }) => topic === 'sonic2mqtt/bridge/cloud' && text === 'online', {
-      what: 'the app to be online',
-      from: again,
-    });
-    const { last } = await watchTopics(bridge.broker.url, '#', user);
-    expect([...last].flat().filter((text) => text.includes('sonic2mqtt_demo'))).toEqual([]);
-    await waitFor(() => !existsSync(join(cwd, 'data', 'demo')), { what: 'its folder to go' });
-    expect(await app.stop()).toMatchObject({ code: 0 });
   });
 
   it('checks its options and the broker of Home Assistant', async () => {

@@ -4,11 +4,9 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Aedes } from 'aedes';
 import { afterAll, describe, expect, it } from 'vitest';
-import { cleanup } from '../../src/cli/cleanup.ts';
-import { Topics } from '../../src/homeassistant/topics.ts';
-import { demoCredentials, Simulator } from '../../src/simulator/simulator.ts';
-import { fault } from '../support/bridge.ts';
-import { temporaryFolder } from '../support/program.ts';
+import { cleanup } from '../../../src/cli/cleanup.ts';
+import { Topics } from '../../../src/homeassistant/topics.ts';
+import { temporaryFolder } from '../../support/program.ts';
 
 const topics = new Topics('sonic2mqtt', 'homeassistant');
 
@@ -134,49 +132,42 @@ async function cleanFormer({ isListing }: { isListing: boolean }) {
   return { ...(await run(url, state)), left: left() };
 }
 
-async function cleanPaused({ isListing = true, trouble }: { isListing?: boolean; trouble?: string }) {
-  const simulator = new Simulator({ quiet: true, properties: 3, signals: 1, sonics: 1 });
-  await simulator.start();
-  closers.push(() => simulator.stop());
-  if (trouble) simulator.setFaults([fault(trouble)]);
-  const { settings, properties } = simulator.world;
-  const [kept = '', shown = '', other = ''] = properties.ids;
-  for (const id of properties.ids) settings.change(id, { auto_shut_off: false });
-  const until = new Date(Date.now() + 3_600_000).toISOString();
+const until = new Date(Date.now() + 3_600_000).toISOString();
+const pause = { until, minutes: 60, state: 'paused', reason: null };
+
+/** Where a pause is known: to the state file, to the broker, or to both. */
+const pauses = [
+  {
+    name: 'is known to the state file alone',
+    kept: { until: Date.now() + 60_000, leftMs: 60_000, isOver: false, minutes: 60, reason: null },
+  },
+  {
+    name: 'is over, and not proven so',
+    kept: { until: Date.now(), leftMs: 0, isOver: true, minutes: 60, reason: null },
+  },
+  { name: 'is known to the broker alone', shown: pause },
+  { name: 'is known to a broker that lists nothing', shown: pause, isListing: false },
+  { name: 'could not be ended', shown: { ...pause, state: 'failed' } },
+];
+
+async function cleanPaused({ kept, shown, isListing = true }: Partial<(typeof pauses)[number]>) {
   const messages = {
     ...ofBridge,
-    [`sonic2mqtt/property/${shown}`]: JSON.stringify({ id: shown, name: 'Mill' }),
-    [`sonic2mqtt/property/${shown}/pause`]: JSON.stringify({ until, state: 'paused', reason: null }),
-    [`sonic2mqtt/property/${other}/pause`]: JSON.stringify({
-      until: null,
-      minutes: 0,
-      state: 'none',
-      reason: null,
-    }),
+    ...(shown && { 'sonic2mqtt/property/p/pause': JSON.stringify(shown) }),
+    'sonic2mqtt/property/q/pause': JSON.stringify({ until: null, minutes: 0, state: 'none', reason: null }),
   };
-  const state = {
-    devices: [`property/${shown}`],
-    pauses: { [kept]: { until: Date.now(), leftMs: 0, isOver: true } },
-  };
-  const cloud = { base_url: simulator.url, ...demoCredentials, request_timeout: '1s' };
   const { url, left } = await brokerWith(messages, { isListing });
-  const result = await run(url, state, { cloud, force: trouble !== undefined });
-  const isOn = [kept, shown, other].map((id) => settings.get(id)?.auto_shut_off);
-  return { ...result, messages: Object.keys(messages).toSorted(), left: left(), isOn, kept };
+  const state = { devices: ['property/p', 'property/q'], pauses: kept ? { p: kept } : {} };
+  const refused = await run(url, state);
+  const leftRefused = left();
+  const forced = await run(url, state, { force: true });
+  return { refused, isUntouched: leftRefused.length === Object.keys(messages).length, forced };
 }
 
 describe('cleanup', () => {
   const [running] = begun([{}], cleanRunning);
   const former = begun([{ isListing: true }, { isListing: false }], cleanFormer);
-  const paused = begun([{ isListing: true }, { isListing: false }], cleanPaused);
-  const troubled = begun(
-    [
-      { name: 'the cloud fails', trouble: 'error=503' },
-      { name: 'the cloud rejects it', trouble: 'error=403@update_property_settings' },
-      { name: 'the cloud still shows it off', trouble: 'html@update_property_settings' },
-    ],
-    cleanPaused,
-  );
+  const paused = begun(pauses, cleanPaused);
 
   it('fails if the broker lists nothing, and deletes what data_dir knows unless the bridge runs', async () => {
     expect(await running?.result).toEqual({
@@ -198,25 +189,9 @@ describe('cleanup', () => {
     },
   );
 
-  it.each(paused)(
-    'turns a paused automatic shut-off on first, if the broker lists messages: $each.isListing',
-    async ({ each, result }) => {
-      const { isOn, kept, printed, left } = await result;
-      expect(isOn).toEqual([true, true, false]);
-      expect(printed.slice(0, 2)).toEqual([
-        `The automatic shut-off of ${kept} is on again`,
-        'The automatic shut-off of Mill is on again',
-      ]);
-      expect(left).toEqual(each.isListing ? [] : [expect.stringMatching(/pause$/)]);
-    },
-  );
-
-  it.each(troubled)(
-    'deletes nothing while an automatic shut-off is paused, if $each.name',
-    async ({ result }) => {
-      const { code, printed, left, messages, isOn } = await result;
-      expect({ code, printed, left }).toEqual({ code: 1, printed: [], left: messages });
-      expect(isOn).toEqual([false, false, false]);
-    },
-  );
+  it.each(paused)('deletes nothing if a pause $each.name, unless it is forced', async ({ result }) => {
+    const { refused, isUntouched, forced } = await result;
+    expect({ refused, isUntouched }).toEqual({ refused: { code: 1, printed: [] }, isUntouched: true });
+    expect(forced.printed).toEqual([expect.stringMatching(/^Deleted \d+ retained messages$/)]);
+  });
 });
