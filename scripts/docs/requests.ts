@@ -4,7 +4,8 @@ import { code, codeBlock, table } from './markdown.ts';
 const meanings: Readonly<Record<ErrorCode, string>> = {
   invalid_request: 'The request is wrong, and `message` explains it',
   unknown_operation: 'This operation does not exist. `message` can suggest another one',
-  not_permitted: '`control` forbids it, or it belongs to the session',
+  not_permitted:
+    '`control` or `filters.properties` forbids it, it moves a valve, or it belongs to the session',
   unauthorized: 'sonic2mqtt cannot sign in (401)',
   forbidden: 'The cloud does not permit it (403)',
   not_found: 'The cloud has no such record (404)',
@@ -23,7 +24,8 @@ mosquitto_rr -V 5 -t sonic2mqtt/bridge/request/read_sonic -e my/answers -m '{"pa
 export const requestsSection: readonly string[] = [
   '## Requests',
   `Send a request to \`bridge/request/{operation}\` to call an [operation of the cloud](operations.md).
-Operations of the session are not available.
+Operations of the session are not available. To move a valve, use its own topic.
+With \`filters.properties\`, a request must name a property, hub, valve or open alert that sonic2mqtt shows.
 The answer arrives on \`bridge/response/{operation}\`, at QoS 1 and not retained.
 The second line needs a broker with MQTT 5, so it does not work with the demo:`,
   codeBlock('sh', examples),

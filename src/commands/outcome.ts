@@ -86,16 +86,12 @@ export class AnswerStatus {
 const valveOutcomes = ['ok', 'error', 'refused', 'superseded', 'not_confirmed'] as const;
 type ValveOutcome = (typeof valveOutcomes)[number];
 
-const valveOperations = ['command_valve', 'command_wifi_valve', 'change_thing_state'] as const;
+const valveOperations = ['command_valve', 'command_wifi_valve'] as const;
 
 export type ValveCall = Call<(typeof valveOperations)[number]>;
 
 export function isValveCall(call: Call): call is ValveCall {
-  return isValveOperation(call.operation);
-}
-
-export function isValveOperation(operation: string): boolean {
-  return valveOperations.some((name) => name === operation);
+  return valveOperations.some((name) => name === call.operation);
 }
 
 // The cloud's error messages and the senders' values can have any length.
@@ -139,11 +135,8 @@ export class Outcomes extends EventEmitter<OutcomeEvents> {
   record(topic: string, status: Outcome['status'], reason: string | null, httpStatus: number | null): void {
     const operation = this.#topics.operationOf(topic);
     const target = this.#topics.parse(topic);
-    const isAboutValve =
-      operation === null
-        ? target?.kind === 'sonic' && target.path === 'valve/set'
-        : isValveOperation(operation);
-    if (isAboutValve) this.#valveCounts[reason === 'not_confirmed' ? reason : status] += 1;
+    if (target?.kind === 'sonic' && target.path === 'valve/set')
+      this.#valveCounts[reason === 'not_confirmed' ? reason : status] += 1;
     const hasFailed = status === 'error' || status === 'refused';
     if (hasFailed) this.#logFailure(topic, status, reason);
     this.emit('outcome', { topic, status, reason, http_status: httpStatus });

@@ -24,16 +24,8 @@ import {
 import { isTopicName } from '../homeassistant/topics.ts';
 import type { Store } from '../store/store.ts';
 import { type MessageLimits, type MessageProblem, payloadProblem, timeLeftMs } from './messageRules.ts';
-import {
-  AnswerStatus,
-  type CommandParts,
-  isValveCall,
-  reasonFor,
-  shortenedReason,
-  type ValveCall,
-} from './outcome.ts';
+import { AnswerStatus, type CommandParts, reasonFor, shortenedReason } from './outcome.ts';
 import { isSuperseded, pausedRefusal, type Updates } from './updates.ts';
-import { moveIn, type ValveQueue, type ValveResult } from './valveQueue.ts';
 
 export type ErrorCode =
   | 'invalid_request'
@@ -72,8 +64,16 @@ interface Request {
 const maxRunning = 4;
 const maxWaitingRequests = 50;
 
-/** How many requests for valves may run. They wait in the queue of their valve, where the newest command wins. */
-const maxValveRequests = 50;
+/** The operations that move a valve, each with the topic of a valve that does the same. */
+const movingPaths: Readonly<Partial<Record<OperationName, string>>> = {
+  command_valve: 'valve/set',
+  command_wifi_valve: 'valve/set',
+  change_thing_state: 'valve/set',
+  start_pressure_test: 'pressure_test/start',
+};
+
+const outsideFilter =
+  'not permitted: with filters.properties, a request must name a property, hub, valve or alert that sonic2mqtt shows';
 
 /** If a response is larger than this, in bytes, its data is left out, and the response says `truncated`. */
 const maxResponseBytes = 262_144;
@@ -109,19 +109,17 @@ interface RequestsParts
       | 'outcomes'
       | 'log'
     > {
-  readonly valveQueue: ValveQueue;
   readonly updates: Updates;
 }
 
 /**
  * Carries out the operations that messages at `bridge/request/…` name, a few at a time, and answers each request once.
- * A call that moves a valve goes to the valve queue.
+ * A valve is moved at its own topic only.
  */
 export class Requests {
   readonly #parts: RequestsParts;
   readonly #waiting: Request[] = [];
   #running = 0;
-  #valveRequests = 0;
 
   constructor(parts: RequestsParts) {
     this.#parts = parts;
@@ -139,7 +137,6 @@ export class Requests {
       transaction: payload.transaction,
     };
     if (failure) this.#fail(request, failure);
-    else if (isValveCall(request.call)) void this.#moveValve(request, request.call);
     else if (this.#running >= maxRunning && this.#waiting.length >= maxWaitingRequests) {
       const words = `${maxRunning} requests are running and ${maxWaitingRequests} are waiting. Try again later`;
       this.#fail(request, rejection('rate_limited', words));
@@ -151,7 +148,7 @@ export class Requests {
 
   /** Why a request is refused before anything is sent; null if it is a valid call of an offered operation. */
   #judge(call: UncheckedCall, payloadProblem: string | null): Failure | null {
-    const { control, client, otherBridges } = this.#parts;
+    const { topics, control, client, otherBridges } = this.#parts;
     const { operation: name } = call;
     if (!isOperationName(name)) {
       const shown = name.slice(0, 80);
@@ -161,6 +158,11 @@ export class Requests {
     if (operationRow(name).session) {
       return rejection('not_permitted', 'not permitted: sonic2mqtt manages its session itself');
     }
+    const path = movingPaths[name];
+    if (path !== undefined) {
+      const topic = topics.below('sonic', '{id}', path);
+      return rejection('not_permitted', `not permitted: publish to ${topic} instead`);
+    }
     const forbidden = missingPermissionFor(call, control);
     if (forbidden !== null) return rejection('not_permitted', permissionMessage(forbidden));
     if (payloadProblem !== null) return rejection('invalid_request', payloadProblem);
@@ -169,6 +171,8 @@ export class Requests {
     } catch (error) {
       return requestFailure(error, null);
     }
+    if (!this.#isWithinFilter(inKnownSpelling(call as Call, this.#parts.store)))
+      return rejection('not_permitted', outsideFilter);
     const problem = movesValve(call) ? otherBridges.problem : null;
     if (problem !== null) return rejection('invalid_request', problem);
     const state = client.operationState(name);
@@ -178,18 +182,12 @@ export class Requests {
     return requestFailure(new CloudError('unsupported', name, words), null);
   }
 
-  async #moveValve(request: Request, call: ValveCall): Promise<void> {
-    if (this.#valveRequests >= maxValveRequests) {
-      const words = `${maxValveRequests} requests for valves are running. Try again later`;
-      this.#fail(request, rejection('rate_limited', words));
-      return;
-    }
-    this.#valveRequests += 1;
-    const result = await this.#parts.valveQueue.move(request.message, call, 'command');
-    this.#valveRequests -= 1;
-    // The valve queue has recorded the outcome already.
-    if (result.status === 'ok') this.#respondOk(request, result.answer);
-    else this.#respond(request, { status: 'error', failure: valveFailure(result) });
+  /** Whether the filter is off, or each record that the call names is shown. A list of all records names none. */
+  #isWithinFilter({ params }: Call): boolean {
+    const { store } = this.#parts;
+    if (!store.filter.isOn) return true;
+    const named = Object.entries<string>(params ?? {});
+    return named.length > 0 && named.every(([param, id]) => isShown(store, param, id));
   }
 
   async #drain(): Promise<void> {
@@ -217,7 +215,7 @@ export class Requests {
     } catch (error) {
       if (isSuperseded(error)) {
         outcomes.record(message.topic, 'superseded', reasonFor(error), null);
-        const failure = valveFailure({ status: 'superseded', reason: reasonFor(error) });
+        const failure = rejection('rate_limited', `superseded: ${reasonFor(error)}`);
         this.#respond(request, { status: 'error', failure });
         return;
       }
@@ -237,10 +235,7 @@ export class Requests {
 
   #fail(request: Request, failure: Failure): void {
     const { message, httpStatus, isTried } = failure;
-    const { outcomes, valveQueue } = this.#parts;
-    const move = isTried ? null : moveIn(request.call);
-    if (move) valveQueue.noteRefused(request.message, move.id, move.action, message);
-    outcomes.record(request.message.topic, isTried ? 'error' : 'refused', message, httpStatus);
+    this.#parts.outcomes.record(request.message.topic, isTried ? 'error' : 'refused', message, httpStatus);
     this.#respond(request, { status: 'error', failure });
   }
 
@@ -274,19 +269,26 @@ export class Requests {
 }
 
 /** The call with each id as the cloud spells it. Then everything here finds its record. */
-function inKnownSpelling(call: Call, { devices: { property, signal, sonic } }: Store): Call {
-  const tables = { property_id: property, signal_id: signal, sonic_id: sonic, thing_id: sonic };
+function inKnownSpelling(call: Call, { devices }: Store): Call {
   const params = Object.entries<string>(call.params ?? {}).map(([name, id]) => {
-    return [name, tables[name as keyof typeof tables]?.idOf(id) ?? id];
+    const kind = kindsOfParams[name];
+    return [name, kind ? devices[kind].idOf(id) : id];
   });
   return { ...call, params: Object.fromEntries(params) } as Call;
 }
 
-function valveFailure(result: Exclude<ValveResult, { readonly status: 'ok' }>): Failure {
-  if (result.status === 'error') return requestFailure(result.error, result.httpStatus);
-  return result.status === 'superseded'
-    ? rejection('rate_limited', `superseded: ${result.reason}`)
-    : rejection('invalid_request', result.reason);
+const kindsOfParams: Readonly<Record<string, 'property' | 'signal' | 'sonic'>> = {
+  property_id: 'property',
+  signal_id: 'signal',
+  hub_id: 'signal',
+  sonic_id: 'sonic',
+  thing_id: 'sonic',
+};
+
+function isShown(store: Store, param: string, id: string): boolean {
+  if (param === 'incident_id') return store.incidents.get(id) !== null;
+  const kind = kindsOfParams[param];
+  return kind !== undefined && store.isShown(kind, id);
 }
 
 function rejection(code: ErrorCode, message: string): Failure {

@@ -28,7 +28,7 @@ import { ValveWishes } from './valveWishes.ts';
  * of a command or of a request. It ignores empty messages. It refuses retained, old, too long and binary messages
  * before they are read. The row of the entity says what a command does (`parseCommand`): mostly a call of the cloud. A
  * call that moves a valve goes to the valve queue, and any other call goes to the updates. A request
- * (`bridge/request/…`) names its call itself, and the call goes the same way. Each message has one outcome, which
+ * (`bridge/request/…`) names its call itself, and the call goes to the updates too. Each message has one outcome, which
  * `Outcomes` emits.
  */
 
@@ -64,7 +64,6 @@ export class CommandRouter {
     this.#requests = new Requests({
       ...common,
       ...{ topics, control, statusTopic, connection, outcomes },
-      valveQueue: this.#valveQueue,
       updates: this.#updates,
     });
     this.#pauses = new Pauses({ ...common, state, updates: this.#updates });
@@ -138,7 +137,7 @@ export class CommandRouter {
       this.#carryOut(action);
       this.#parts.outcomes.record(topic, 'ok', null, null);
     } else if ('operation' in action && isValveCall(action)) {
-      void this.#valveQueue.move(message, action, 'valve');
+      this.#valveQueue.move(message, action);
     } else this.#updates.apply(message, `${kind}/${id}`, [action].flat());
   }
 

@@ -2,34 +2,23 @@ import { setMaxListeners } from 'node:events';
 import { type Clock, sleep } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
 import type { BrokerMessage } from '../broker/message.ts';
-import type { Answered } from '../cloud/client.ts';
 import { GivenUp } from '../cloud/deadline.ts';
 import { CloudError } from '../cloud/errors.ts';
 import type { Call } from '../cloud/operations.ts';
-import type { UncheckedCall } from '../cloud/request.ts';
 import { provablyNotExecuted } from '../cloud/retry.ts';
 import { IdMap, isSameId } from '../model/ids.ts';
 import { settledValve, targetOf, type ValveAction } from '../model/valve.ts';
 import type { AskedCommand, CommandStatus } from '../model/valveCommand.ts';
-import type { Store } from '../store/store.ts';
 import type { CommandFailure } from '../store/valveRecords.ts';
 import { type MessageLimits, messageProblem, timeLeftMs } from './messageRules.ts';
-import {
-  AnswerStatus,
-  type CommandParts,
-  isValveOperation,
-  reasonFor,
-  reasons,
-  type ValveCall,
-} from './outcome.ts';
+import { AnswerStatus, type CommandParts, reasonFor, reasons, type ValveCall } from './outcome.ts';
 import type { ValveWishes } from './valveWishes.ts';
 
 /*
  * Moves valves. These are all guarantees about valves, and the functions that keep them:
  *
- * 1. Only a message moves a valve. `move` below is the only way for a valve call to the cloud. It has two callers, and
- *    both pass the message that asked for it: the router for `sonic/{id}/valve/set`, and the requests for
- *    `bridge/request/…`.
+ * 1. Only a message moves a valve. `move` below is the only way for a valve call to the cloud. Only the router calls it,
+ *    with the message at `sonic/{id}/valve/set` that asked for it. Requests cannot move a valve (`requests.ts`).
  * 2. A retained message is refused. The router calls `messageProblem` before it reads any message, and `move` calls it
  *    again. A message that the broker may have stored is refused too, even without the retain flag
  *    (`broker/storedMessages.ts`). A message that the broker delivers twice on one connection is dropped on arrival
@@ -61,20 +50,14 @@ import type { ValveWishes } from './valveWishes.ts';
  */
 
 /** How a command ended. After `ok` the valve may still be moving. */
-export type ValveResult =
-  | {
-      readonly status: 'ok';
-      readonly httpStatus: number | null;
-      readonly answer: Answered<ValveCall['operation']>;
-    }
+type ValveResult =
+  | { readonly status: 'ok'; readonly httpStatus: number | null }
   | { readonly status: 'refused' | 'superseded'; readonly reason: string }
   | { readonly status: 'error'; readonly httpStatus: number | null; readonly error: unknown };
 
 interface ValveCommand {
   readonly message: BrokerMessage;
   readonly call: ValveCall;
-  /** `valve` for a command at the valve's own topic, which comes before any number of requests. */
-  readonly priority: 'valve' | 'command';
   readonly id: string;
   /** The command in the form of the valve's records. */
   readonly asked: AskedCommand;
@@ -86,10 +69,7 @@ interface ValveCommand {
   isOvertaken: boolean;
   /** Cancels the timer that would send this command, or give it up for a newer one. */
   cancelTimer: () => void;
-  readonly onEnd: (result: ValveResult) => void;
 }
-
-type Keys = Readonly<Record<string, unknown>> | null | undefined;
 
 type SonicReading = Call<'read_sonic' | 'read_wifi_sonic'>;
 
@@ -162,15 +142,13 @@ export class ValveQueue {
     });
   }
 
-  /** Queues the valve command of a message, sends it, and records the outcome; never rejects. */
-  move(message: BrokerMessage, call: ValveCall, priority: ValveCommand['priority']): Promise<ValveResult> {
-    return new Promise((onEnd) => {
-      const id = valveOf(call);
-      const giveUp = new AbortController();
-      const state = { isInFlight: false, isOvertaken: false, cancelTimer: () => {} };
-      const asked = askedBy(message, actionOf(call), this.#parts.clock);
-      this.#enqueue({ message, call, priority, id, asked, giveUp, ...state, onEnd });
-    });
+  /** Queues the valve command of a message, sends it, and records the outcome. */
+  move(message: BrokerMessage, call: ValveCall): void {
+    const id = call.params.sonic_id;
+    const giveUp = new AbortController();
+    const state = { isInFlight: false, isOvertaken: false, cancelTimer: () => {} };
+    const asked = askedBy(message, call.body.action, this.#parts.clock);
+    this.#enqueue({ message, call, id, asked, giveUp, ...state });
   }
 
   /** Records a command that was refused before it came here. It is the newest command of its valve all the same. */
@@ -233,15 +211,14 @@ export class ValveQueue {
    */
   #restMs({ id, call }: ValveCommand): number {
     const { stopping, clock } = this.#parts;
-    const action = actionOf(call);
-    if (stopping.aborted || action === null) return 0;
-    return (this.#sentAt.get(id) ?? neverSent)[action] + minBetweenMs - clock.monotonic();
+    if (stopping.aborted) return 0;
+    return (this.#sentAt.get(id) ?? neverSent)[call.body.action] + minBetweenMs - clock.monotonic();
   }
 
   /** Sends a command whose turn has come. Resolves as soon as the next command may be sent. */
   async #send(command: ValveCommand): Promise<void> {
     const { client, store, outcomes, stopping, clock, log } = this.#parts;
-    const { message, call, priority, id, giveUp } = command;
+    const { message, call, id, giveUp } = command;
     const { topic } = message;
     const timeoutMs = timeLeftMs(message.sentAfter, this.#parts);
     if (stopping.aborted || timeoutMs === null) {
@@ -261,16 +238,15 @@ export class ValveQueue {
       command.isInFlight = isInFlight;
       if (isInFlight) {
         store.recordInFlight(id, command.asked);
-        const { action } = command.asked;
+        const { action } = call.body;
         const before = action === 'close' ? this.#sentAt.get(id) : null;
-        if (action !== null) this.#sentAt.set(id, { ...neverSent, ...before, [action]: clock.monotonic() });
+        this.#sentAt.set(id, { ...neverSent, ...before, [action]: clock.monotonic() });
       }
       // The client must not send it again.
       if (!isInFlight && command.isOvertaken) giveUp.abort(overtaken);
     };
-    let answer: Answered<ValveCall['operation']>;
     try {
-      answer = await client.callRaw(call, { priority, signal: giveUp.signal, timeoutMs, onAnswer, onFlight });
+      await client.callRaw(call, { priority: 'valve', signal: giveUp.signal, timeoutMs, onAnswer, onFlight });
     } catch (error) {
       outcomes.noteFailure(topic, error);
       // Without the newer command, this one would have been sent, or sent again.
@@ -283,10 +259,10 @@ export class ValveQueue {
       return;
     }
     store.recordMovesUntil(id, command.asked, this.#confirmUntil());
-    this.#end(command, { status: 'ok', httpStatus: answers.status, answer });
+    this.#end(command, { status: 'ok', httpStatus: answers.status });
     log.info(
       { device: id, topic, operation: call.operation },
-      `Valve ${store.label('sonic', id)}: ${actionText(call.body.action)} command accepted by the cloud`,
+      `Valve ${store.label('sonic', id)}: ${call.body.action} command accepted by the cloud`,
     );
     void this.#follow(command, stateBefore, true);
   }
@@ -300,11 +276,10 @@ export class ValveQueue {
     const { confirmTimeoutMs, confirmIntervalMs, requestTimeoutMs } = this.#parts;
     const { message, call, id } = command;
     const { topic } = message;
-    const action = actionOf(call);
-    const reading = readingOf(call, store);
+    const { action } = call.body;
+    const reading = readingOf(call);
     if (stopping.aborted) return;
-    if (!isAccepted || action === null || reading === null) void poller.runNow('sonics');
-    if (action === null || reading === null) return;
+    if (!isAccepted) void poller.runNow('sonics');
     // The valve is already being read for another command.
     if (!isAccepted && this.#following.has(id)) return;
     const isOver = () => stopping.aborted || this.#following.get(id) !== command;
@@ -391,10 +366,6 @@ export class ValveQueue {
     return this.#parts.clock.monotonic() + this.#parts.confirmTimeoutMs;
   }
 
-  /**
-   * Records the status of a command. A command that names neither position is not recorded, because nothing could
-   * confirm it.
-   */
   #note(
     { id, asked }: ValveCommand,
     status: CommandStatus,
@@ -402,13 +373,11 @@ export class ValveQueue {
     failure: Omit<CommandFailure, 'isFailure'> = {},
   ) {
     const isFailure = status === 'error' || status === 'refused' || status === 'not_confirmed';
-    if (asked.action !== null)
-      this.#parts.store.recordCommand(id, asked, status, reason, { isFailure, ...failure });
+    this.#parts.store.recordCommand(id, asked, status, reason, { isFailure, ...failure });
   }
 
   #end(command: ValveCommand, result: ValveResult): void {
-    const { message, onEnd } = command;
-    const { topic } = message;
+    const { topic } = command.message;
     const { outcomes } = this.#parts;
     if (result.status === 'error') {
       const { error } = result;
@@ -418,50 +387,20 @@ export class ValveQueue {
     if (result.status === 'ok') outcomes.record(topic, 'ok', null, result.httpStatus);
     else if (result.status !== 'error') outcomes.record(topic, result.status, result.reason, null);
     else outcomes.record(topic, 'error', reasonFor(result.error), result.httpStatus);
-    onEnd(result);
   }
-}
-
-function valveOf(call: ValveCall): string {
-  return call.operation === 'change_thing_state' ? call.params.thing_id : call.params.sonic_id;
-}
-
-/** The valve and the action of a call that is not checked yet; null if it moves no valve. */
-export function moveIn({ operation, params, body }: UncheckedCall) {
-  const id = (params as Keys)?.[operation === 'change_thing_state' ? 'thing_id' : 'sonic_id'];
-  if (!isValveOperation(operation) || typeof id !== 'string') return null;
-  return { id, action: actionNamed((body as Keys)?.action) };
 }
 
 function askedBy({ topic }: BrokerMessage, action: ValveAction | null, clock: Clock): AskedCommand {
   return { action, topic, askedAt: new Date(clock.now()).toISOString() };
 }
 
-/** The action of a call; null for another word, which `change_thing_state` allows. */
-function actionOf({ body }: ValveCall): ValveAction | null {
-  return actionNamed(body.action);
+function logLineOf({ body }: ValveCall, valve: string): string {
+  return `${body.action === 'open' ? 'Opening' : 'Closing'} valve ${valve} (MQTT command)`;
 }
 
-function actionNamed(action: unknown): ValveAction | null {
-  return action === 'open' || action === 'close' ? action : null;
-}
-
-function logLineOf(call: ValveCall, valve: string): string {
-  const action = actionOf(call);
-  if (action === null) return `Sending ${actionText(call.body.action)} to ${valve} (MQTT command)`;
-  return `${action === 'open' ? 'Opening' : 'Closing'} valve ${valve} (MQTT command)`;
-}
-
-function actionText(action = 'no action'): string {
-  return /^[a-z_]{1,40}$/.test(action) ? action : JSON.stringify(action.slice(0, 40));
-}
-
-/** The call that reads the valve of a command; null if the thing is not known to be a sonic. */
-function readingOf(call: ValveCall, store: Store): SonicReading | null {
-  const sonic_id = valveOf(call);
-  const isKnown = store.isShown('sonic', sonic_id);
-  if (call.operation === 'change_thing_state' && !isKnown) return null;
-  // A shown sonic is read by the operation for its kind, even if the command used the other one.
-  const isWifi = isKnown ? store.isWifi(sonic_id) : call.operation === 'command_wifi_valve';
-  return { operation: isWifi ? 'read_wifi_sonic' : 'read_sonic', params: { sonic_id } };
+function readingOf({ operation, params: { sonic_id } }: ValveCall): SonicReading {
+  return {
+    operation: operation === 'command_wifi_valve' ? 'read_wifi_sonic' : 'read_sonic',
+    params: { sonic_id },
+  };
 }

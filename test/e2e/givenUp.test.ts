@@ -15,7 +15,7 @@ import { waitFor } from '../support/waitFor.ts';
  */
 const padding = Array.from({ length: 12_000 }, () => '1e20').join(',');
 
-const operation: OperationName = 'change_thing_state';
+const operation: OperationName = 'update_customer_property';
 
 type Way = 'over plain TCP' | 'over TLS' | 'over TLS through a proxy';
 
@@ -46,7 +46,7 @@ async function startBehind(
   return { ...faulty, proxy };
 }
 
-/** A bridge whose cloud leaves valve commands by request unread until they are let through. */
+/** A bridge whose cloud leaves such changes unread until they are let through. */
 async function startStalled(way: Way, requestTimeout = '3s', variables: Record<string, string> = {}) {
   // Longer than a busy machine needs to begin the request.
   const faulty = await startBehind(way, requestTimeout, variables);
@@ -54,16 +54,18 @@ async function startStalled(way: Way, requestTimeout = '3s', variables: Record<s
   await faulty.cloud.begin({
     keepsConnections: true,
     answer: async (visit) => {
-      if (visit.request.method === 'PUT' && visit.request.url?.includes('/things/')) held.push(visit);
+      if (visit.request.method === 'PUT' && visit.request.url?.includes('/customer_app/properties/'))
+        held.push(visit);
       else await answer(visit);
     },
   });
   const { mqtt } = faulty.bridge;
   return {
     ...faulty,
-    /** Asks for the valve to close, and resolves once the cloud sees that a request begins. */
-    async close() {
-      const content = `{"params":{"thing_id":"${faulty.sonicId}"},"body":{"action":"close","note":[${padding}]}}`;
+    /** Asks for a change, and resolves once the cloud sees that its request begins. */
+    async change() {
+      const [id] = faulty.bridge.cloud.world.properties.ids;
+      const content = `{"params":{"property_id":"${id}"},"body":{"name":"Late","note":[${padding}]}}`;
       await mqtt.publish(`sonic2mqtt/bridge/request/${operation}`, content);
       await waitFor(() => held.length > 0, { what: 'the command to reach the cloud' });
     },
@@ -87,11 +89,11 @@ const sentTo = ({ bridge }: FaultyBridge, ...names: OperationName[]) =>
   );
 
 it.each<Way>(['over plain TCP', 'over TLS through a proxy'])(
-  'a valve command that was given up, %s, does not reach the cloud later',
+  'a change that was given up, %s, does not reach the cloud later',
   async (way) => {
     const stalled = await startStalled(way);
     const { bridge, sonicId } = stalled;
-    await stalled.close();
+    await stalled.change();
     await bridge.mqtt.waitForMessage(
       ({ topic, text }) => topic.endsWith(operation) && text.includes('timeout'),
       { what: 'the command to be given up' },
@@ -119,13 +121,13 @@ const ends: readonly { how: string; way: Way; signal: NodeJS.Signals; status: nu
 ];
 
 it.for(ends)(
-  'a valve command that is under way $way does not reach the cloud after the end of the bridge by $how',
+  'a change that is under way $way does not reach the cloud after the end of the bridge by $how',
   async ({ way, signal, status, does = '' }) => {
     const preload = join(temporaryFolder(), 'end.cjs');
     writeFileSync(preload, `process.on('SIGUSR2', () => { ${does} });`);
     // Its time is not up before the end.
     const stalled = await startStalled(way, '20s', { NODE_OPTIONS: `--require ${preload}` });
-    await stalled.close();
+    await stalled.change();
     expect(await stalled.bridge.program.stop(signal)).toMatchObject({ code: status });
     await stalled.letThrough();
     expect(sentTo(stalled, 'command_valve', operation)).toEqual([]);

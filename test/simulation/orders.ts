@@ -82,7 +82,8 @@ const requestedValve: CreateOrder = ({ world, random, count }) => {
   const action = random() < 0.5 ? 'open' : 'close';
   const operation = world.wifiSonics.has(id) ? 'command_wifi_valve' : 'command_valve';
   const payload = JSON.stringify({ params: { sonic_id: id }, body: { action }, transaction: `${count}` });
-  return command(`bridge/request/${operation}`, payload, [move(id, action)]);
+  // Requests cannot move a valve.
+  return command(`bridge/request/${operation}`, payload, []);
 };
 
 const rename: CreateOrder = ({ world, random, count }) => {

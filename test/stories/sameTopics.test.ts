@@ -64,10 +64,8 @@ describe('two bridges that were given one base topic by mistake', () => {
     await home.pass(minuteMs);
     const refused = ['refused', expect.stringContaining(words)];
     expect(await closeValve()).toEqual([refused, refused]);
-    const request = { params: { thing_id: home.sonicId }, body: { source: 'manual' } };
-    expect(
-      await command(home, 'sonic2mqtt/bridge/request/start_pressure_test', JSON.stringify(request)),
-    ).toEqual([refused, refused]);
+    const test = `sonic2mqtt/sonic/${home.sonicId}/pressure_test/start`;
+    expect(await command(home, test, 'PRESS')).toEqual([refused, refused]);
     // Nothing changes that they would have to publish, as while the cloud is away.
     home.strike = () => 'refused';
     await home.pass(10 * minuteMs);

@@ -184,10 +184,6 @@ describe('25: water is one tap from "all switches off", and a missing field remo
       [`sonic/${sonicId}/incidents/action`, 'close_valve'],
       [`property/${propertyId}/incidents/action`, 'Close_Valve'],
       [`incident/${id}/action`, 'close_valve'],
-      ['bridge/request/command_valve', { params: { sonic_id: sonicId }, body: { action: 'close' } }],
-      ['bridge/request/command_wifi_valve', { params: { sonic_id: sonicId }, body: { action: 'close' } }],
-      ['bridge/request/change_thing_state', { params: { thing_id: sonicId }, body: { action: 'close' } }],
-      ['bridge/request/start_pressure_test', { params: { thing_id: sonicId }, body: { source: 'manual' } }],
       ['bridge/request/act_on_incident', { params: { incident_id: id }, body }],
       ['bridge/request/act_on_property_incident', { params: ofIncident, body }],
     ];

@@ -41,13 +41,14 @@ interface MessageOptions {
 export async function startCommands(
   handler: StubHandler = () => ({}),
   control: Partial<Record<Control, boolean>> = {},
-  options: BenchOptions = {},
+  options: BenchOptions & { readonly selection?: readonly string[] } = {},
 ) {
   const clock = new FakeClock();
   const requestTimeoutMs = 1_000;
   const session = { token: 'kept', since: clock.now() };
-  const { client, stub } = await startClient(handler, { session, requestTimeoutMs, clock, ...options });
-  const store = new Store({ selection: [], clock });
+  const { selection = [], ...clientOptions } = options;
+  const { client, stub } = await startClient(handler, { session, requestTimeoutMs, clock, ...clientOptions });
+  const store = new Store({ selection, clock });
   const complete = <T>(records: readonly T[]) => ({ records, isComplete: true, startedAt: 0 });
   store.replaceProperties(complete([aProperty()]));
   store.setOwnedSignals(ownedSignals('property-1', ['signal-1']));

@@ -71,7 +71,7 @@ export function changingCommands({ cloud: { world } }: Pick<TestBridge, 'cloud'>
     at(`property/${property}/leak_protection/set`, 'ON'),
     at(`property/${property}/push/set`, 'OFF'),
     at(`property/${other}/incidents/action`, 'resolve'),
-    request('command_valve', { sonic_id: asked }, { action: 'close' }),
+    at(`sonic/${asked}/valve/set`, 'CLOSE'),
     request('update_signal', { signal_id: second }, { name: 'Hub of the cellar' }),
   ];
 }

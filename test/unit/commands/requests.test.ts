@@ -215,11 +215,10 @@ describe('a topic', () => {
   });
 });
 
-it('a request that spells an id in capitals is about the valve that is known', async () => {
+it('a request that spells an id in capitals is about the hub that is known', async () => {
   const bench = await startCommands();
-  const payload = { params: { sonic_id: 'SONIC-1' }, body: { action: 'close' } };
-  bench.take('sonic2mqtt/bridge/request/command_valve', JSON.stringify(payload));
+  const payload = { params: { signal_id: 'SIGNAL-1' }, body: { name: 'Attic' } };
+  bench.take('sonic2mqtt/bridge/request/update_signal', JSON.stringify(payload));
   await bench.untilOutcomes(1);
-  expect(bench.changes).toEqual([['/ape/v1/sonics/sonic-1/valve', { action: 'close' }]]);
-  expect(bench.store.sonicView('sonic-1')?.valve).toBe('closing');
+  expect(bench.changes).toEqual([['/ape/v1/signals/signal-1', { name: 'Attic' }]]);
 });

@@ -3,7 +3,8 @@ import type { Control } from '../../../src/cloud/catalogue.ts';
 import { type OperationName, operationNames, operationRow } from '../../../src/cloud/operations.ts';
 import { door, everything, startCommands } from '../../support/commandBench.ts';
 import { sampleCall } from '../../support/operationSamples.ts';
-import { topics } from '../../support/views.ts';
+import { aProperty, topics } from '../../support/views.ts';
+import { waitFor } from '../../support/waitFor.ts';
 
 const requestTo = (name: string) => topics.bridge(`request/${name}`);
 
@@ -15,7 +16,9 @@ function payloadOf(name: OperationName): string {
 
 const ofSession = operationNames.filter((name) => operationRow(name).session);
 const others = operationNames.filter((name) => !operationRow(name).session);
-const controls = Object.keys(everything) as Control[];
+const controls = (Object.keys(everything) as Control[]).filter(
+  (each) => each !== 'valves' && each !== 'pressure_tests',
+);
 
 describe('a request for any operation', () => {
   it('is refused where it is retained, and where it comes during the stop', async () => {
@@ -66,25 +69,19 @@ describe('a request', () => {
   });
 
   it.each([
-    ['command_valve', 'sonic_id'],
-    ['command_wifi_valve', 'sonic_id'],
-    ['change_thing_state', 'thing_id'],
-  ])('that is refused is the newest command of its valve, as one at its topic is: %s', async (name, key) => {
-    const { take, store } = await startCommands(undefined, { valves: false });
-    const payload = JSON.stringify({ params: { [key]: 'sonic-1' }, body: { action: 'close' } });
-    take(requestTo(name), payload, { isRetained: true });
-    expect(store.valveRecord('sonic-1')).toMatchObject({ command: null, failed: null });
-    const command = { action: 'close', status: 'refused', topic: requestTo(name) };
-    take(requestTo(name), payload);
-    const reason = 'not permitted: control.valves is off in the configuration';
-    const failed = { action: 'close', status: 'refused', reason };
-    expect(store.valveRecord('sonic-1')).toMatchObject({ command: { ...command, reason }, failed });
-    // Of no valve, or of none that is known.
-    for (const wrong of ['{}', '{"params":null,"body":[]}', payload.replace('sonic-1', 'sonic-9')])
-      take(requestTo(name), wrong);
-    take(requestTo('update_sonic'), payload.replace(key, 'sonic_id'));
-    expect(store.valveRecord('sonic-1')).toMatchObject({ command: { ...command, reason }, failed });
-    expect(store.valveRecord('sonic-9').command).toBeNull();
+    ['command_valve', 'valve/set'],
+    ['command_wifi_valve', 'valve/set'],
+    ['change_thing_state', 'valve/set'],
+    ['start_pressure_test', 'pressure_test/start'],
+  ] as const)('for %s is refused with the topic to use', async (name, path) => {
+    const { take, outcomes, responses, stub } = await startCommands();
+    take(requestTo(name), payloadOf(name));
+    const message = `not permitted: publish to sonic2mqtt/sonic/{id}/${path} instead`;
+    expect(outcomes).toMatchObject([{ status: 'refused', reason: message, http_status: null }]);
+    expect(JSON.parse(responses[0]?.payload ?? '')).toMatchObject({
+      error: { code: 'not_permitted', message, http_status: null },
+    });
+    expect(stub.requests).toEqual([]);
   });
 
   it('that waits for its turn is not sent with too little of its time left', async () => {
@@ -103,5 +100,42 @@ describe('a request', () => {
     const late = bench.outcomes.filter(({ status }) => status !== 'ok');
     expect(late.map(({ reason }) => reason)).toContain('timed out before the request was sent');
     expect(bench.changes).toHaveLength(3);
+  });
+
+  it('with a filter is refused, unless it names what is shown', async () => {
+    const { take, outcomes, store, stub } = await startCommands(undefined, {}, { selection: ['property-1'] });
+    store.replaceProperties({
+      records: [aProperty(), aProperty({ id: 'property-2' })],
+      isComplete: true,
+      startedAt: 0,
+    });
+    const ask = (name: OperationName, params: object) =>
+      take(requestTo(name), JSON.stringify({ params, body: operationRow(name).body ? {} : undefined }));
+    for (const [name, params] of [
+      ['list_properties', {}],
+      ['create_property', {}],
+      ['read_appliance_categories', {}],
+      ['read_user', { user_id: 'user-1' }],
+      ['read_property', { property_id: 'property-2' }],
+      ['create_invitation', { property_id: 'property-2' }],
+      ['read_hub', { hub_id: 'signal-9' }],
+      ['read_sonic', { sonic_id: 'sonic-9' }],
+      ['read_daily_usage', { thing_id: 'sonic-9' }],
+      ['read_incident', { incident_id: 'incident-9' }],
+      ['act_on_property_incident', { property_id: 'property-2', incident_id: 'incident-1' }],
+    ] as const)
+      ask(name, params);
+    expect(outcomes).toHaveLength(11);
+    for (const outcome of outcomes)
+      expect(outcome).toMatchObject({
+        status: 'refused',
+        reason: expect.stringMatching(/filters.properties/),
+      });
+    expect(stub.requests).toEqual([]);
+    ask('read_property', { property_id: 'PROPERTY-1' });
+    ask('read_hub', { hub_id: 'SIGNAL-1' });
+    ask('read_sonic', { sonic_id: 'sonic-1' });
+    ask('read_incident', { incident_id: 'incident-1' });
+    await waitFor(() => stub.requests.length === 4, { what: 'the requests' });
   });
 });

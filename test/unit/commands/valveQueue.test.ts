@@ -6,7 +6,6 @@ import type { ValveCall } from '../../../src/commands/outcome.ts';
 import { ValveQueue, type ValveQueueParts } from '../../../src/commands/valveQueue.ts';
 import { ValveWishes } from '../../../src/commands/valveWishes.ts';
 import { Store } from '../../../src/store/store.ts';
-import type { StubHandler } from '../../support/cloudStub.ts';
 import { door, startCommands } from '../../support/commandBench.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
@@ -130,7 +129,7 @@ function startQueue() {
       isRetained,
       sentAfter: clock.monotonic() - ageMs,
     };
-    void queue.move(message, call, 'valve');
+    queue.move(message, call);
     await settle();
   };
   /** Lets the time pass in small steps, each with what follows from it. */
@@ -270,12 +269,11 @@ describe('a command', () => {
     expect(bench.actions).toEqual(['close', 'close']);
   });
 
-  it('shares the turn of its valve however the id is spelled, and whichever operation it is', async () => {
+  it('shares the turn of its valve however the id is spelled', async () => {
     const bench = startQueue();
     await bench.move(valveCall('close', 'sonic-1'));
     await bench.move(valveCall('open', 'SONIC-1'));
-    const params = { thing_id: 'Sonic-1' };
-    await bench.move({ operation: 'change_thing_state', params, body: { action: 'close' } });
+    await bench.move(valveCall('close', 'Sonic-1'));
     expect(bench.actions).toEqual(['close']);
     expect(bench.outcomes).toEqual([superseded]);
   });
@@ -435,26 +433,6 @@ describe('a command', () => {
     expect(bench.actions).toEqual(['close']);
     expect([...bench.readings, ...bench.polled]).toEqual([]);
   });
-
-  it('reports the same to its caller as to all others', async () => {
-    const { queue, clock, sent } = startQueue();
-    const message = {
-      topic: 'a',
-      payload: '',
-      isText: true,
-      mayBeStored: null,
-      isRetained: false,
-      sentAfter: clock.monotonic(),
-    };
-    const first = queue.move(message, valveCall('close'), 'command');
-    const second = queue.move(message, valveCall('close'), 'command');
-    const third = queue.move(message, valveCall('open'), 'command');
-    await sent[0]?.accept();
-    await sent[1]?.fail('rejected', { ...notExecuted, status: 422 });
-    expect(await first).toEqual({ status: 'ok', httpStatus: 200, answer: { reply: null, sent: null } });
-    expect(await second).toEqual({ status: 'superseded', reason: superseded[1] });
-    expect(await third).toMatchObject({ status: 'error', httpStatus: 422 });
-  });
 });
 
 describe('an accepted command', () => {
@@ -595,29 +573,9 @@ describe('an accepted command', () => {
 
   it.each<[string, ValveCall, readonly Partial<Call>[]]>([
     [
-      'a thing that is a sonic is read as one',
-      { operation: 'change_thing_state', params: { thing_id: 'sonic-1' }, body: { action: 'close' } },
-      [{ operation: 'read_sonic', params: { sonic_id: 'sonic-1' } }],
-    ],
-    [
-      'of a thing that nobody knows is not read',
-      { operation: 'change_thing_state', params: { thing_id: 'x' }, body: { action: 'close' } },
-      [],
-    ],
-    [
-      'of something else than a movement is not read by itself',
-      { operation: 'change_thing_state', params: { thing_id: 'sonic-1' }, body: { action: 'blink' } },
-      [],
-    ],
-    [
       'of a sonic that is not shown is read as it was told',
       { operation: 'command_wifi_valve', params: { sonic_id: 'x' }, body: { action: 'close' } },
       [{ operation: 'read_wifi_sonic', params: { sonic_id: 'x' } }],
-    ],
-    [
-      'of a sonic with a hub is read as it is listed',
-      { operation: 'command_wifi_valve', params: { sonic_id: 'sonic-1' }, body: { action: 'close' } },
-      [{ operation: 'read_sonic', params: { sonic_id: 'sonic-1' } }],
     ],
   ])('to %s', async (_, call, readings) => {
     const bench = startQueue();
@@ -643,18 +601,6 @@ describe('an accepted command', () => {
       expect(bench.outcomes).toEqual(ends);
     },
   );
-});
-
-it.each([
-  ['open', 'Opening valve "Kitchen" (MQTT command)', []],
-  ['blink', 'Sending blink to "Kitchen" (MQTT command)', ['sonics']],
-  ['Not a word', 'Sending "Not a word" to "Kitchen" (MQTT command)', ['sonics']],
-])('a thing that is told to %s: the log says so, and the valves are read', async (action, line, polled) => {
-  const bench = startQueue();
-  await bench.move({ operation: 'change_thing_state', params: { thing_id: 'sonic-1' }, body: { action } });
-  await bench.sent[0]?.accept();
-  expect(bench.log.messages.join()).toContain(line);
-  expect(bench.polled).toEqual(polled);
 });
 
 describe('at a cloud that is asked over HTTP, commands to one valve', () => {
@@ -712,28 +658,6 @@ describe('at a cloud that is asked over HTTP, commands to one valve', () => {
     const sent = (action: string) => bench.changes.filter(([, body]) => isDeepStrictEqual(body, { action }));
     expect(sent('open')).toHaveLength(1);
     expect(bench.changes.at(-1)).toEqual(moved('close'));
-  });
-
-  it('give up waiting for their turn as soon as a newer one has come', async () => {
-    const { open, opened } = door();
-    const handler: StubHandler = async ({ method, path }) => {
-      if (path.endsWith('/signals')) await opened;
-      return method === 'GET' ? { json: aSonic() } : {};
-    };
-    const bench = await startCommands(handler, {}, { maxConcurrency: 1 });
-    bench.take('sonic2mqtt/bridge/request/list_signals', '{}');
-    await waitFor(() => bench.stub.requests.length === 1, { what: 'the only slot to be taken' });
-    // Unlike what comes by the valve's own topic, a request waits for the only slot.
-    const topic = 'sonic2mqtt/bridge/request/command_valve';
-    const params = { sonic_id: 'sonic-1' };
-    for (const action of ['open', 'close']) bench.take(topic, JSON.stringify({ params, body: { action } }));
-    await bench.untilOutcomes(1);
-    expect(bench.outcomes).toMatchObject([{ topic, ...overtaken }]);
-    open();
-    await waitFor(() => bench.outcomes.some((each) => each.topic === topic && each.status === 'ok'), {
-      what: 'the newer one to be sent',
-    });
-    expect(bench.changes).toEqual([moved('close')]);
   });
 
   it('end when the bridge stops, and those that wait are not sent', async () => {
