@@ -147,7 +147,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     .on('outcome', (outcome) => publishEvent('command', outcome))
     .on('showAgain', (kind, id) => publisher.showAgain(kind, id))
     .on('offersChanged', () => publisher.offersChanged());
-  const incidentEvents = new IncidentEvents({ ...shown, isHomeAssistantOn, publishEvent });
+  const incidentEvents = new IncidentEvents({ ...shown, publishEvent });
   const recovery = new Recovery({ ...known, incidentEvents });
   const removeFormer = coalesce(() => removeFormerTopics(base));
   publisher.once('published', () => {

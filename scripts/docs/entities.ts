@@ -21,7 +21,6 @@ function entityLine(row: EntityRow<never>): string[] {
     'deviceClass' in row ? row.deviceClass : undefined,
     'unit' in row ? row.unit : undefined,
     'options' in row ? row.options.join(' / ') : undefined,
-    'eventTypes' in row ? `${row.eventTypes.length} event types` : undefined,
   ];
   return [
     code(row.key),
@@ -54,7 +53,7 @@ Home Assistant 2024.12 or newer is required (device-based discovery).`,
 - Home Assistant builds the **entity ID** from the names of the device and the entity. The sensor "Water flow" of the valve "Kitchen" is \`sensor.kitchen_water_flow\`, and the valve is \`valve.kitchen\`. You can rename both.
 - **Enabled** *no*: the entity is off by default. Turn it on in its settings.
 - **Needs** lists what must work, otherwise the entity is unavailable: the *bridge*, fresh data from the *cloud*, and the *link* of the device. The link of a valve is its connection to the hub, and the hub's connection to the cloud.
-- An alert of an owner is an *incident* of the cloud. An \`incident_…\` sensor is on while an alert of this type is open. Its attributes are the record. The \`incident\` event fires once for each new alert.
+- An alert of an owner is an *incident* of the cloud. An \`incident_…\` sensor is on while an alert of this type is open. Its attributes are the record. \`bridge/event\` reports each new alert once.
 - The states of \`battery\`, \`moved_by\`, \`pressure_test_result\` and the bridge’s \`status\` are words in the same [language](options.md#homeassistant). The attribute \`code\` is the word in the table: use it in automations.
 - \`alert\` is on while an alert of any type is open. Its attribute \`alerts\` lists them in words, in the [language](options.md#homeassistant) of the names.
 - \`summary\` is the headline of the [status page](../status-page.md) for the property. It also reports what is unknown, an outage of the cloud, and a pause of the automatic shut-off. It is unavailable after an outage of \`stale_after\`, as everything that the cloud tells.

@@ -8,7 +8,6 @@ import { commandFilters } from '../../src/homeassistant/command.ts';
 import { planDevice, planIncident } from '../../src/homeassistant/plan.ts';
 import { statesPath, Topics } from '../../src/homeassistant/topics.ts';
 import type { BridgeView } from '../../src/model/devices.ts';
-import { eventTypeOf } from '../../src/model/incidents.ts';
 import { byPoll } from '../../src/model/polls.ts';
 import { neverPolled, type PollStatus } from '../../src/polling/pollStatus.ts';
 import { exampleHome, exampleTime } from './exampleHome.ts';
@@ -165,12 +164,6 @@ function passingTopics(): readonly PublishedTopic[] {
       words:
         'One message for each event: `event` is `device_added`, `device_removed`, `incident_opened`, `incident_changed`, `incident_closed`, `command`, `cloud_online`, `cloud_offline` or `auth_failed`, followed by the fields of the record',
       example: { event: 'incident_opened', at: exampleTime, ...incident },
-    },
-    {
-      topic: 'sonic/{id}/incident',
-      words:
-        'Once for each incident that opens, and never again after a restart. `signal/{id}/incident` is the same for hubs',
-      example: { event_type: eventTypeOf(incident), ...incident },
     },
     {
       topic: 'bridge/hello',

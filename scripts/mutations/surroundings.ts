@@ -125,16 +125,12 @@ export const surroundingMutations: readonly Mutation[] = [
     ],
   }),
   ...mistakesIn('publishing/incidentEvents.ts', ['stories/announcements'], {
-    'an incident is noted before the bridge announces it': [
-      "await this.#record(opened, 'waiting');",
-      "void this.#record(opened, 'waiting');",
-    ],
-    'an incident is noted before its device announces it': [
-      "await this.#record(ready, 'announced');",
-      "void this.#record(ready, 'announced');",
+    'an incident is noted before it is announced': [
+      'await this.#record(opened);',
+      'void this.#record(opened);',
     ],
     'no incident is announced again after a restart': [
-      '!store.incidents.get(id) || state.kept.announced.has(id)',
+      '!store.incidents.get(id) || announced.has(id)',
       '!store.incidents.get(id)',
     ],
   }),

@@ -16,7 +16,7 @@ import {
   readRetained,
   readTopics,
 } from '../publishing/retainedMessages.ts';
-import { type Kept, knownIncidents, newKept, readSections } from '../state/sections.ts';
+import { type Kept, newKept, readSections } from '../state/sections.ts';
 import { stateFileName } from '../state/stateFile.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
@@ -151,8 +151,6 @@ async function keptIn(directory: string): Promise<Kept> {
   const text = await readFile(join(directory, stateFileName), 'utf8').catch(() => '{}');
   const kept = newKept();
   readSections(kept, text);
-  // An earlier version did not name incidents among the devices.
-  for (const id of knownIncidents(kept)) kept.devices.set(`incident/${id}`, true);
   return kept;
 }
 

@@ -1,11 +1,11 @@
 import type { Call } from '../cloud/operations.ts';
 import { endingAction, offeredActions } from '../model/incidentActions.ts';
-import { hasOpenOf, openCount, typeOf, unknownIncident, type WithIncidents } from '../model/incidents.ts';
-import { type Incident, type IncidentType, incidentTypes } from '../model/records.ts';
+import { hasOpenOf, openCount, typeOf, type WithIncidents } from '../model/incidents.ts';
+import type { Incident, IncidentType } from '../model/records.ts';
 import type { EntityName } from '../texts/texts.ts';
 import { type Attributes, type BinarySensorRow, type Command, type Refusal, rare, rowsFor } from './row.ts';
 
-const { sensor, binarySensor, event, button } = rowsFor<WithIncidents>('cloud');
+const { sensor, binarySensor, button } = rowsFor<WithIncidents>('cloud');
 
 type ShownIncident = Pick<BinarySensorRow<unknown>, 'name' | 'deviceClass' | 'icon'>;
 
@@ -71,14 +71,6 @@ export function incidentSensor(type: IncidentType): BinarySensorRow<WithIncident
     attributes: { path: 'incidents', expression: `value_json.open.${type} or {}` },
   });
 }
-
-export const incidentEvent = event({
-  key: 'incident',
-  name: 'New alert',
-  icon: 'mdi:bell-alert',
-  path: 'incident',
-  eventTypes: [...incidentTypes, unknownIncident],
-});
 
 /** The newest records in the `incidents` document of a property or of the bridge. */
 export const newestAttributes: Attributes = {

@@ -162,13 +162,6 @@ interface ValveEntity<View> extends Common<View> {
   readonly command: Command<View, 'open' | 'close'>;
 }
 
-/** It has no state, and each message is one event. */
-interface EventEntity<View> extends Common<View> {
-  /** Its topic below the device's topic. The messages are not retained. */
-  readonly path: string;
-  readonly eventTypes: readonly string[];
-}
-
 interface Button<View> extends Common<View> {
   /** The payload that Home Assistant sends. The command receives any payload. */
   readonly payload?: string;
@@ -206,7 +199,6 @@ interface TextEntity<View> extends Common<View> {
 
 type SensorRow<View> = Row<'sensor', Sensor<View>>;
 export type BinarySensorRow<View> = Row<'binary_sensor', BinarySensor<View>>;
-type EventRow<View> = Row<'event', EventEntity<View>>;
 type ButtonRow<View> = Row<'button', Button<View>>;
 export type SelectRow<View> = Row<'select', Select<View>>;
 export type SwitchRow<View> = Row<'switch', Switch<View>>;
@@ -221,7 +213,7 @@ export type CommandRow<View> =
   | TextRow<View>;
 
 /** An entity: one row, from which its discovery, state, command and documentation are made. */
-export type EntityRow<View> = SensorRow<View> | BinarySensorRow<View> | EventRow<View> | CommandRow<View>;
+export type EntityRow<View> = SensorRow<View> | BinarySensorRow<View> | CommandRow<View>;
 
 /**
  * Functions that make the rows of a table, one for each platform. Each row is checked by itself, so that `tsc` reports
@@ -237,7 +229,6 @@ export function rowsFor<View>(usual: AvailabilitySource) {
     sensor: (draft: Sensor<View>) => made('sensor', draft),
     binarySensor: (draft: BinarySensor<View>) => made('binary_sensor', draft),
     valve: (draft: ValveEntity<View>) => made('valve', draft),
-    event: (draft: EventEntity<View>) => made('event', draft),
     button: (draft: Button<View>) => made('button', draft),
     select: (draft: Select<View>) => made('select', draft),
     toggle: (draft: Switch<View>) => made('switch', draft),

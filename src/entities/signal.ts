@@ -1,6 +1,6 @@
 import { isoFromUnixSeconds } from '../model/calendar.ts';
 import { cloudLinkOf, type SignalView } from '../model/devices.ts';
-import { incidentEvent, incidentSensor, openIncidents } from './incidents.ts';
+import { incidentSensor, openIncidents } from './incidents.ts';
 import { nameText } from './name.ts';
 import { type EntityRow, rare, rowsFor } from './row.ts';
 
@@ -17,7 +17,6 @@ export const signalEntities: readonly EntityRow<SignalView>[] = [
     value: cloudLinkOf,
   }),
   openIncidents,
-  incidentEvent,
   incidentSensor('cloud_disconnection'),
   nameText('patch_signal', 'device', ({ signal }) => signal.name),
   sensor({

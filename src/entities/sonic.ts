@@ -9,13 +9,7 @@ import { type Measurement, measurementOf } from '../model/telemetry.ts';
 import { valveStateKnown } from '../model/valve.ts';
 import { movers } from '../model/valveCommand.ts';
 import { knownWord } from '../model/words.ts';
-import {
-  incidentEvent,
-  incidentSensor,
-  openIncidents,
-  resolveIncidents,
-  snoozeIncidents,
-} from './incidents.ts';
+import { incidentSensor, openIncidents, resolveIncidents, snoozeIncidents } from './incidents.ts';
 import { nameText } from './name.ts';
 import { type EntityRow, rare, rowsFor } from './row.ts';
 
@@ -148,7 +142,6 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     alerts: ({ incidents }) => incidents,
   }),
   openIncidents,
-  incidentEvent,
   resolveIncidents,
   snoozeIncidents,
   ...incidentTypes.map(incidentSensor),

@@ -243,7 +243,6 @@ function component(
     ...(row.icon && { icon: row.icon }),
     ...(row.isDisabledByDefault && { enabled_by_default: false }),
     ...(('value' in row || 'sentences' in row) && { value_template: `{{ value_json.${row.key} }}` }),
-    ...('path' in row && { event_types: row.eventTypes }),
     ...('command' in row && { retain: false }),
     ...('payload' in row && { payload_press: row.payload }),
     ...(row.component === 'text' && {
@@ -278,7 +277,6 @@ function component(
     // hours later. Each component has its own QoS, because Home Assistant before 2026 takes none from the root.
     qos: 'command' in row ? 0 : 1,
     ...(row.needs !== needOfRoot[kind] && { availability: availability(row.needs, kind, id, topics) }),
-    ...('path' in row && { state_topic: below(row.path) }),
     ...('command' in row && { command_topic: below(row.command.path) }),
     ...(attributes && { json_attributes_topic: below(attributes.path) }),
     ...('alerts' in row && { json_attributes_topic: below(statesPath) }),

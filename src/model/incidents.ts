@@ -2,7 +2,7 @@ import { type Incident, type IncidentType, incidentTypes, severities } from './r
 import { knownWord, wordOf } from './words.ts';
 
 /** The event type and sensor of an incident with a type that is not one of the twenty. */
-export const unknownIncident = 'unknown_incident';
+const unknownIncident = 'unknown_incident';
 
 /** Whether the incident is open. If the record has no `open` flag, it counts as open until its state is `resolved`. */
 export function isOpen(incident: Incident): boolean {
@@ -27,10 +27,6 @@ export function isLinkLost(incident: Pick<Incident, 'type'>): boolean {
 /** Whether the record has no type. Then it may be of any type. */
 export function isTypeUnknown({ type }: Pick<Incident, 'type'>): boolean {
   return type === null || type.trim() === '';
-}
-
-export function eventTypeOf(incident: Incident): IncidentType | typeof unknownIncident {
-  return typeOf(incident) ?? unknownIncident;
 }
 
 /** Types that concern the hub itself if the record names no sonic (cloud-interface 2.6: the link is the hub's). */

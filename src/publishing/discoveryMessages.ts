@@ -54,7 +54,6 @@ export class DiscoveryMessages {
   readonly #onDue: (kind: DeviceKind, id: string) => void;
   /** By topic. */
   readonly #announced = new Map<string, Announced>();
-  #homeAssistantStartedAt = Number.NEGATIVE_INFINITY;
   /** When a loss was last logged, in ms of the monotonic clock. */
   #saidAt = Number.NEGATIVE_INFINITY;
 
@@ -72,19 +71,6 @@ export class DiscoveryMessages {
   /** The topics at which other clients keep replacing the messages of this bridge. */
   get replacedTopics(): readonly string[] {
     return [...this.#announced].flatMap(([topic, { losses }]) => (losses > maxRestorations ? [topic] : []));
-  }
-
-  homeAssistantStarted(): void {
-    this.#homeAssistantStartedAt = this.#clock.monotonic();
-  }
-
-  /**
-   * When Home Assistant last received the message, in ms of the monotonic clock: when it was published, or when Home
-   * Assistant started. Null until the broker has the message.
-   */
-  announcedAt(topic: string): number | null {
-    const { at = null } = this.#announced.get(topic) ?? {};
-    return at === null ? null : Math.max(at, this.#homeAssistantStartedAt);
   }
 
   /** Later, if now would be too soon for Home Assistant. */

@@ -5,7 +5,6 @@ import type { Connection } from '../broker/connection.ts';
 import type { Mirror } from '../broker/mirror.ts';
 import type { OtherBridges } from '../health/otherBridges.ts';
 import type { Topics } from '../homeassistant/topics.ts';
-import type { DiscoveryMessages } from './discoveryMessages.ts';
 import type { Publisher } from './publisher.ts';
 
 interface PresenceParts {
@@ -14,14 +13,13 @@ interface PresenceParts {
   readonly connection: Connection;
   readonly mirror: Mirror;
   readonly otherBridges: OtherBridges;
-  readonly discovery: DiscoveryMessages;
   readonly publisher: Publisher;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
 }
 
-/** In ms, after a start of Home Assistant. Incident events come later. */
+/** In ms, after a start of Home Assistant. Several bridges do not publish at the same moment. */
 const birthJitterMs = 1_500;
 
 /** The shortest time between two corrections, in ms, while another client keeps publishing `offline`. */
@@ -40,7 +38,7 @@ export function keepPresent({
   log,
   ...parts
 }: PresenceParts): () => void {
-  const { connection, mirror, otherBridges, discovery, random } = parts;
+  const { connection, mirror, otherBridges, random } = parts;
   const born = spaced(
     clock,
     () => birthJitterMs * random(),
@@ -64,7 +62,6 @@ export function keepPresent({
       // Home Assistant sets up its entities after its birth message. A stored one is from an earlier start.
       if (topic !== statusTopic || payload !== 'online' || isRetained) return;
       log.info('Home Assistant has started. Publishing all devices');
-      discovery.homeAssistantStarted();
       born.ask();
     })
     .on('willPublished', willPublished.ask);

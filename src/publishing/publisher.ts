@@ -15,7 +15,6 @@ import {
 import { type Message, statesPath } from '../homeassistant/topics.ts';
 import { cloudKinds, type DeviceKind, type DeviceView, kindLabels } from '../model/devices.ts';
 import type { Poller } from '../polling/poller.ts';
-import { knownIncidents } from '../state/sections.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import { type PlannedKind, plannedKinds } from '../store/account.ts';
 import type { DeviceKey, Dirty, Store } from '../store/store.ts';
@@ -136,11 +135,6 @@ export class Publisher extends EventEmitter<PublisherEvents> {
 
   /** The state file may name more devices. They are shown as offline until they are read, or deleted. */
   publishNamed(): void {
-    const { kept } = this.#parts.state;
-    // An earlier version did not name incidents among the devices.
-    for (const key of knownIncidents(kept).map((id) => `incident/${id}`)) {
-      if (!kept.devices.isOfThisRun(key)) kept.devices.set(key, true);
-    }
     this.#isNamedWanted = true;
     this.#isSweepWanted = true;
     this.wake();

@@ -121,9 +121,8 @@ export function newKept(save: Save = () => Promise.resolve()) {
         write: (sessions) => sessions.get('') ?? null,
       }),
     ),
+    /** Open incidents that were published at `bridge/event`. */
     announced: keep(ids(saveIn.now)),
-    /** Open incidents that were published at `bridge/event`, but not yet announced at their device. */
-    waiting: keep(ids(saveIn.now)),
     /** By property: the last settings that the cloud accepted but does not show. */
     accepted: keep(
       mapped(
@@ -205,11 +204,6 @@ export function sessionMemory({ session }: Kept, account: { baseUrl: string; ema
       else session.delete('');
     },
   };
-}
-
-/** The open incidents that this run or an earlier one has published. */
-export function knownIncidents({ announced, waiting }: Pick<Kept, 'announced' | 'waiting'>): string[] {
-  return [...new Set([...announced.keys(), ...waiting.keys()])];
 }
 
 /** A clock that is behind by less than this, in ms, is only being corrected. */

@@ -9,7 +9,7 @@ import { errorCode } from '../base/systemErrors.ts';
 import type { Pause } from '../model/pause.ts';
 import { type Disk, describeDiskError, systemDisk } from './disk.ts';
 import { saveIn } from './kept.ts';
-import { type Kept, knownIncidents, newKept, readSections, sectionsOf, storedSections } from './sections.ts';
+import { type Kept, newKept, readSections, sectionsOf, storedSections } from './sections.ts';
 
 export const stateFileName = 'state.json';
 
@@ -244,8 +244,7 @@ export class StateFile extends EventEmitter<StateEvents> {
 
   /**
    * Writes the backup once a day, and when a pause has changed, because only a pause that is known is ended. It has no
-   * session, because a stolen backup must not give access to the account. Otherwise it is a little behind. So incidents
-   * that wait to be announced count as announced in it, because an event is better lost than repeated.
+   * session, because a stolen backup must not give access to the account. Otherwise it is a little behind.
    */
   async #writeBackup(stored: object): Promise<void> {
     const { usage, pauses } = this.kept;
@@ -256,8 +255,6 @@ export class StateFile extends EventEmitter<StateEvents> {
       const backup = {
         ...stored,
         session: null,
-        announced: knownIncidents(this.kept),
-        waiting: [],
         isBehind: true,
       };
       await this.#disk.write(`${this.#file}.bak`, textOf(backup));

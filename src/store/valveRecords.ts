@@ -24,7 +24,7 @@ import {
 type LastCommand = NonNullable<ValveRecord['command']>;
 type FailedRecord = NonNullable<ValveRecord['failed']>;
 type FailureFacts = Pick<FailedRecord, 'waited_s' | 'may_have_moved' | 'at'> & Partial<FailedRecord>;
-type ValvesKept = Pick<Kept, 'valves' | 'announced' | 'waiting'>;
+type ValvesKept = Pick<Kept, 'valves' | 'announced'>;
 
 /** Whether the valve was not moved as somebody wished, and what is known about that. */
 export interface CommandFailure {
@@ -149,8 +149,7 @@ export class ValveRecords {
 
   /** Takes an incident at the valve that was not open before. */
   incidentOpened(id: string, incident: Incident): void {
-    const isKnown = this.#kept.announced.has(incident.id) || this.#kept.waiting.has(incident.id);
-    if (isKnown || !mayExplain(incident)) return;
+    if (this.#kept.announced.has(incident.id) || !mayExplain(incident)) return;
     const entry = this.#entry(id);
     const readAt = this.#clock.monotonic();
     entry.incidents = [...entry.incidents.slice(1 - keptCount), { incident, readAt }];

@@ -95,7 +95,6 @@ describe('all discovery messages together', () => {
       ({ view, component, id }) =>
         view.kind !== 'bridge' &&
         (component['device_class'] === 'connectivity' ||
-          component['platform'] === 'event' ||
           /incident|problem_?$|severity/.test(id.replace('valve_problem', ''))),
     );
     expect(independent.length).toBeGreaterThan(25);
@@ -262,7 +261,7 @@ describe('the judge of discovery messages', () => {
     ['an unknown key at the root', '~', 'sonic2mqtt'],
     ['the old object_id', 'components.valve_valve.object_id', 'kitchen'],
     ['a misspelt key', 'components.sensor_flow.unit_of_messurement', 'L/min'],
-    ['a key of another platform', 'components.event_incident.device_class', null],
+    ['a key of another platform', 'components.button_resolve_incidents.state_class', null],
     ['no platform', 'components.sensor_flow.platform', undefined],
     ['a platform that is too new', 'components.sensor_flow.platform', 'time'],
     ['no unique id', 'components.sensor_flow.unique_id', undefined],
@@ -295,7 +294,6 @@ describe('the judge of discovery messages', () => {
     ['a text of more than 255 characters', 'components.text_name.max', 256],
     ['a pattern that cannot be read', 'components.text_name.pattern', '('],
     ['a press that sends nothing', 'components.button_resolve_incidents.payload_press', ''],
-    ['an event without types', 'components.event_incident.event_types', []],
     ['a component id with a space', 'components.sensor flow', { platform: 'sensor' }],
     ['a component id of another platform', 'components.sensor_x', { platform: 'button' }],
     ['a default entity id without its domain', 'components.valve_valve.default_entity_id', 'kitchen'],

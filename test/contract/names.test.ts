@@ -22,14 +22,10 @@ const id = '{id}';
 /** The topics of a kind of device, each with what it carries. */
 function topicsOf(kind: DeviceKind): Record<string, string> {
   const retained = topics.documents(kind, id);
-  const events = entityTable(kind).flatMap((row) =>
-    'path' in row ? [topics.below(kind, id, row.path)] : [],
-  );
   const commands = commandTopicsOf(kind);
   return {
     [topics.discovery(kind, id)]: 'discovery',
     ...Object.fromEntries(retained.map((topic) => [topic, 'retained'])),
-    ...Object.fromEntries(events.map((topic) => [topic, 'event'])),
     ...Object.fromEntries(commands.map((topic) => [topic, 'command'])),
   };
 }

@@ -22,7 +22,6 @@ import {
 
 /** Components that may show "unknown" although all is well, and why; a button does until it is pressed. */
 const mayBeUnknown: Readonly<Record<string, string>> = {
-  event_incident: 'no incident has opened since Home Assistant started',
   switch_leak_protection: 'the cloud cannot read it back, and nothing was set',
   switch_push: 'the cloud cannot read it back, and nothing was set',
   sensor_moved_at: 'no valve has moved since it was first seen',

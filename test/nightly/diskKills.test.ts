@@ -97,7 +97,7 @@ describe('a process that is killed while it writes', () => {
     ids.push(await disk.announceNew());
     expect(ids.map((id) => disk.announcements(id))).toEqual(ids.map(() => 1));
     const announced = disk.bridge.mqtt.messages
-      .filter(({ topic }) => topic === `sonic2mqtt/sonic/${disk.sonicId}/incident`)
+      .filter(({ topic, text }) => topic === 'sonic2mqtt/bridge/event' && text.includes('"incident_opened"'))
       .map(({ text }) => JSON.parse(text).id);
     expect(new Set(announced).size).toBe(announced.length);
     expect(disk.bridge.cloud.requests.count('sign_in')).toBe(1);

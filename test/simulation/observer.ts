@@ -57,7 +57,6 @@ export class Observer {
   readonly #orders: Order[] = [];
   #allowed: AllowedChange[] = [];
   #processedAt = new Map<number, number>();
-  readonly #announced = new Map<string, number>();
   readonly #excused = new Set<string>();
   readonly #openedEvents = new Map<string, number>();
   #rejectedSignIns: number[] = [];
@@ -105,7 +104,7 @@ export class Observer {
 
   /** Whether the bridge has announced the incident as opened, or could not know whether it had. */
   isAnnounced(incidentId: string): boolean {
-    return this.#announced.has(incidentId) || this.#excused.has(incidentId);
+    return this.#openedEvents.has(incidentId) || this.#excused.has(incidentId);
   }
 
   // ---- events in the cloud and of clients -----------------------------------------------------------------------
@@ -122,8 +121,8 @@ export class Observer {
     if (!this.#options.canRemember()) {
       for (const { id, open } of this.#world().incidents.values()) if (open) this.#excused.add(id);
       // "Never again after a restart" presumes a memory: it knows those again that the broker shows.
-      for (const counts of [this.#openedEvents, this.#announced])
-        for (const id of counts.keys()) if (!this.#options.isOnBroker(id)) counts.delete(id);
+      for (const id of this.#openedEvents.keys())
+        if (!this.#options.isOnBroker(id)) this.#openedEvents.delete(id);
       this.#settingsRead.clear();
     }
     this.runStartedAt = this.#now();
@@ -263,10 +262,7 @@ export class Observer {
       this.#trace(`>> ${topic}${retain ? ' (retained)' : ''} ${payload.slice(0, 160)}`);
       if (payload.includes(this.#options.password))
         this.#violated(`${topic} contains the password: ${payload}`);
-      const [, , , ...rest] = topic.split('/');
-      const path = rest.join('/');
       if (retain && payload === '') this.#checkDeletion(topic);
-      else if (path === 'incident' && !retain) this.#checkAnnouncement(payload);
       else if (topic === 'sonic2mqtt/bridge/event') this.#checkEvent(payload);
     },
     taken: () => {},
@@ -342,14 +338,6 @@ export class Observer {
     }
   }
 
-  #checkAnnouncement(payload: string): void {
-    this.#count('an incident is announced once');
-    const { id, open } = parsed(payload) as { id: string; open: boolean };
-    const times = this.#countTimes(this.#announced, id);
-    if (times > 1) this.#violated(`incident ${id} is announced ${times} times`);
-    if (!open) this.#violated(`incident ${id} is announced although it is not open`);
-  }
-
   /**
    * An incident that was announced while nothing could be saved may be announced once more by the next run.
    * The log says so.
@@ -361,8 +349,16 @@ export class Observer {
   }
 
   #checkEvent(payload: string): void {
-    const event = parsed(payload) as { event: string; id?: string; topic?: string; reason?: string };
+    const event = parsed(payload) as {
+      event: string;
+      id?: string;
+      open?: boolean;
+      topic?: string;
+      reason?: string;
+    };
     if (event.event === 'incident_opened' && event.id) {
+      this.#count('an incident is announced once');
+      if (!event.open) this.#violated(`incident ${event.id} is announced although it is not open`);
       const times = this.#countTimes(this.#openedEvents, event.id);
       if (times > 1) this.#violated(`the opening of incident ${event.id} is reported ${times} times`);
     }

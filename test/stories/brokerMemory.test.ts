@@ -180,7 +180,7 @@ describe('a broker', () => {
     world.settings.change(propertyId, { auto_shut_off: true });
     const usage = `sonic2mqtt/sonic/${sonicId}/usage`;
     const { total, ...others } = JSON.parse(broker.retained.get(usage) ?? '{}');
-    const told = home.published(`sonic/${sonicId}/incident`).length;
+    const told = home.opened(sonicId).length;
     expect(told).toBeGreaterThan(0);
     broker.publish(`sonic2mqtt/property/${propertyId}/pause/set`, '60', false);
     await home.pass(minuteMs);
@@ -201,7 +201,7 @@ describe('a broker', () => {
     await home.start();
     await home.pass(hourMs);
     expect(home.json(`sonic/${sonicId}/usage`).total).toBeGreaterThanOrEqual(total + 5_000_000);
-    expect(home.published(`sonic/${sonicId}/incident`)).toHaveLength(told);
+    expect(home.opened(sonicId)).toHaveLength(told);
     expect(world.settings.get(propertyId)?.auto_shut_off).toBe(true);
     expect(home.json(`property/${propertyId}/pause`).state).toBe('none');
   });
@@ -212,7 +212,7 @@ describe('a broker', () => {
     broker.listsRetained = false;
     const usage = `sonic2mqtt/sonic/${sonicId}/usage`;
     const { total, ...others } = JSON.parse(broker.retained.get(usage) ?? '{}');
-    const told = home.published(`sonic/${sonicId}/incident`).length;
+    const told = home.opened(sonicId).length;
     expect(told).toBeGreaterThan(0);
     await home.stop();
     home.disk.files.clear();
@@ -226,7 +226,7 @@ describe('a broker', () => {
       .map(({ payload }) => JSON.parse(payload).total);
     expect(totals.filter((each) => each !== null && each < 5_000_000)).toEqual([]);
     expect(home.json(`sonic/${sonicId}/usage`).total).toBeGreaterThanOrEqual(total + 5_000_000);
-    expect(home.published(`sonic/${sonicId}/incident`)).toHaveLength(told);
+    expect(home.opened(sonicId)).toHaveLength(told);
     expect(home.linesFrom(0).join('\n')).not.toMatch(noRemoval);
   });
 });

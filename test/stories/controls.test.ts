@@ -207,7 +207,7 @@ const tries: Readonly<Record<DeviceKind, Readonly<Record<string, Try>>>> = {
   },
 };
 
-const isStateless = ({ platform }: Entity['component']) => platform === 'button' || platform === 'event';
+const isStateless = ({ platform }: Entity['component']) => platform === 'button';
 const isControl = ({ component }: Entity) => 'command_topic' in component;
 
 const answer = (status: number) => ({ status, headers: { 'content-type': 'application/json' }, text: '{}' });
@@ -262,10 +262,8 @@ describe('Home Assistant', () => {
     const shown = homeAssistant.entities().filter(({ component }) => component['platform'] !== 'button');
     expect(names(home, shown)).toEqual(namesIn(truths));
 
-    expect(homeAssistant.entity(home.signalId, 'event_incident').state).toBe('cloud_disconnection');
-    const heard = homeAssistant.entity(second, 'event_incident').events.map(({ id }) => id);
     const incidents = openIncidents({ world, id: second }, atSonic(second));
-    expect(heard.toSorted()).toEqual(incidents.map(({ id }) => id).toSorted());
+    expect(home.opened(second).toSorted()).toEqual(incidents.map(({ id }) => id).toSorted());
     for (const incident of incidents) {
       const { attributes } = homeAssistant.entity(second, `binary_sensor_incident_${incident.type}`);
       // Home Assistant drops an attribute of that name.

@@ -1,18 +1,10 @@
 import { version } from '../../src/base/version.ts';
 import type { DeviceKind } from '../../src/model/devices.ts';
 import { defaultPauseMinutes } from '../../src/model/pause.ts';
-import type { Incident } from '../../src/model/records.ts';
 import { applianceCategories } from '../../src/simulator/handlers.ts';
 import { localTime } from '../../src/simulator/localTime.ts';
 import type { World } from '../../src/simulator/world.ts';
-import {
-  atSignalAlone,
-  atSonic,
-  isAt,
-  openIncidents,
-  recordTruths,
-  type Shown,
-} from '../oracle/recordTruths.ts';
+import { isAt, openIncidents, recordTruths, type Shown } from '../oracle/recordTruths.ts';
 import type { Entity } from './fakeHomeAssistant.ts';
 import type { Home } from './home.ts';
 
@@ -30,14 +22,6 @@ export interface Place {
 type Truth = (place: Place) => Shown | ((shown: Shown) => boolean);
 
 const tenth = (litres: number) => Math.round(litres * 10) / 10;
-
-/** What an event may show: the type of an incident that was at the device, of any; nothing only where none is open. */
-const lastType =
-  (place: Place, isAt: (incident: Incident) => boolean) =>
-  (shown: Shown): boolean => {
-    const types = [...place.world.incidents.values()].filter(isAt).map(({ type }) => type);
-    return shown === null ? openIncidents(place, isAt).length === 0 : types.includes(String(shown));
-  };
 
 /** The litres of each day that the cloud tells of, this month and last, by date. */
 function days({ world, id }: Place): Map<string, number> {
@@ -90,8 +74,6 @@ export const truths: Readonly<Record<DeviceKind, Readonly<Record<string, Truth>>
   },
   signal: {
     ...recordTruths.signal,
-    // What a sonic announced before it went is not announced again.
-    event_incident: (place) => (shown) => shown === null || lastType(place, atSignalAlone(place))(shown),
   },
   sonic: {
     ...recordTruths.sonic,
@@ -100,7 +82,6 @@ export const truths: Readonly<Record<DeviceKind, Readonly<Record<string, Truth>>
       ({ world }) =>
       (shown) =>
         shown === null || Date.parse(String(shown)) <= world.now,
-    event_incident: (place) => lastType(place, atSonic(place.id)),
     sensor_pressure_tests_today: (place) =>
       place.world
         .pressureTestsOf(place.id)

@@ -20,11 +20,8 @@ export interface Entity {
   readonly component: Values;
   /** Whether it can be used and its state counts: all of its topics say `online`. */
   readonly isAvailable: boolean;
-  /** An event shows the type that came last. */
   readonly state: Shown;
   readonly attributes: Values;
-  /** Of an event: all that came since it was set up, oldest first. */
-  readonly events: readonly Values[];
 }
 
 /** A device as its message describes it. */
@@ -40,9 +37,6 @@ interface MutableEntity extends Entity {
   availability: readonly string[];
   state: Shown;
   attributes: Values;
-  readonly events: Values[];
-  /** When it hears of events. */
-  readonly hearsFrom: number;
 }
 interface KnownDevice {
   about: Values;
@@ -52,9 +46,6 @@ interface KnownDevice {
 }
 
 const discoveryTopic = /^([^/]+)\/device\/[^/]+\/config$/;
-
-/** How long it takes until a new entity hears of events. */
-const setUpMs = 1_500;
 
 /** Takes discovery as Home Assistant does, keeps the state of every entity and uses them as a person would. */
 export class FakeHomeAssistant {
@@ -67,7 +58,7 @@ export class FakeHomeAssistant {
   /** Listens to the broker of a home from now on. */
   constructor(home: Home) {
     this.#home = home;
-    home.onTaken = ({ topic, payload, retain }) => this.#take(topic, payload, retain);
+    home.onTaken = ({ topic, payload }) => this.#take(topic, payload);
   }
 
   /** By identifier. */
@@ -99,13 +90,13 @@ export class FakeHomeAssistant {
     this.#home.broker.publish(topic, payloadFor(component, input), component['retain'] === true);
   }
 
-  #take(topic: string, payload: string, isRetained: boolean): void {
+  #take(topic: string, payload: string): void {
     if (discoveryTopic.test(topic)) {
       this.#discover(topic, payload);
       return;
     }
     for (const { entities } of this.#devices.values())
-      for (const entity of entities.values()) this.#tell(entity, topic, payload, isRetained);
+      for (const entity of entities.values()) this.#tell(entity, topic, payload);
   }
 
   #complain(words: string): void {
@@ -167,7 +158,7 @@ export class FakeHomeAssistant {
       this.#complain(`${identifier} ${id}: its unique_id is that of ${double.device} ${double.id}`);
       return;
     }
-    const { broker, time } = this.#home;
+    const { broker } = this.#home;
     const entity: MutableEntity = existing ?? {
       device: identifier,
       id,
@@ -175,8 +166,6 @@ export class FakeHomeAssistant {
       availability: [],
       state: null,
       attributes: {},
-      events: [],
-      hearsFrom: time.now + setUpMs,
       get isAvailable() {
         return this.availability.every((topic) => broker.retained.get(topic) === 'online');
       },
@@ -187,11 +176,11 @@ export class FakeHomeAssistant {
     const topics = new Set([component['state_topic'], component['json_attributes_topic']]);
     for (const topic of topics) {
       const last = broker.retained.get(String(topic));
-      if (last !== undefined) this.#tell(entity, String(topic), last, true);
+      if (last !== undefined) this.#tell(entity, String(topic), last);
     }
   }
 
-  #tell(entity: MutableEntity, topic: string, payload: string, isRetained: boolean): void {
+  #tell(entity: MutableEntity, topic: string, payload: string): void {
     const { component } = entity;
     const name = `${entity.device} ${entity.id}`;
     if (entity.availability.includes(topic) && !['online', 'offline', ''].includes(payload)) {
@@ -201,8 +190,7 @@ export class FakeHomeAssistant {
     if (payload === '') return;
     if (component['json_attributes_topic'] === topic) this.#takeAttributes(entity, name, topic, payload);
     if (component['state_topic'] !== topic) return;
-    if (component['platform'] === 'event') this.#takeEvent(entity, name, payload, isRetained);
-    else this.#takeState(entity, name, topic, payload);
+    this.#takeState(entity, name, topic, payload);
   }
 
   #takeState(entity: MutableEntity, name: string, topic: string, payload: string): void {
@@ -224,22 +212,6 @@ export class FakeHomeAssistant {
       String(entity.component['json_attributes_template']),
     )?.[1];
     entity.attributes = attributesShown(expression ?? '', read(payload));
-  }
-
-  #takeEvent(entity: MutableEntity, name: string, payload: string, isRetained: boolean): void {
-    if (isRetained) {
-      this.#complain(`${name}: an event was retained`);
-      return;
-    }
-    if (this.#home.time.now < entity.hearsFrom) return;
-    const event = read(payload);
-    const types = entity.component['event_types'];
-    if (!isObject(event) || !Array.isArray(types) || !types.includes(event['event_type'])) {
-      this.#complain(`${name}: ${payload} is none of its events`);
-      return;
-    }
-    entity.events.push(event);
-    entity.state = String(event['event_type']);
   }
 }
 

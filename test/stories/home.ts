@@ -324,6 +324,13 @@ export class Home {
       .filter(({ event }) => event === name);
   }
 
+  /** The ids of the incidents of a sonic that were announced as opened. */
+  opened(sonicId: string): readonly unknown[] {
+    return this.events('incident_opened').flatMap((event) =>
+      event['sonic_id'] === sonicId ? [event['id']] : [],
+    );
+  }
+
   /** The requests of this operation. */
   asked(operation: string): readonly Request[] {
     return this.requests.filter((request) => request.operation === operation);

@@ -274,7 +274,7 @@ it('a selected property whose hubs the cloud refuses to list hides no valve, no 
   await home.pass(minuteMs);
   const deleted = home.messages.slice(from).filter(({ payload, retain }) => retain && payload === '');
   expect(deleted.map(({ topic }) => topic)).toEqual([]);
-  expect(home.published(`sonic/${sonicId}/incident`)).toHaveLength(1);
+  expect(home.opened(sonicId)).toHaveLength(1);
 
   expect(home.entity(sonicId, 'binary_sensor_incident_water_presence_detected').state).toBe('ON');
   expect(home.text(`sonic/${sonicId}/availability`)).toBe('online');
@@ -332,9 +332,9 @@ type Rests = 'bridge' | 'cloud' | 'device';
 /** Of signals and sonics: connectivity and incidents must tell of the very link that is down. */
 const restingOnCloud: Readonly<Record<'signal' | 'sonic', RegExp>> = {
   signal:
-    /^(binary_sensor_cloud_connection|binary_sensor_incident_cloud_disconnection|event_incident|sensor_open_incidents)$/,
+    /^(binary_sensor_cloud_connection|binary_sensor_incident_cloud_disconnection|sensor_open_incidents)$/,
   sonic:
-    /^(binary_sensor_radio_connection|binary_sensor_alert|binary_sensor_incident_\w+|event_incident|sensor_(open_incidents|moved_at|moved_by)|button_(resolve|snooze)_incidents)$/,
+    /^(binary_sensor_radio_connection|binary_sensor_alert|binary_sensor_incident_\w+|sensor_(open_incidents|moved_at|moved_by)|button_(resolve|snooze)_incidents)$/,
 };
 
 /** What the bridge knows of itself: what became of its commands, and what it owes. */

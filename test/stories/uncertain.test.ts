@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { incidentTypes } from '../../src/model/records.ts';
 import type { Strike } from '../simulation/virtualCloud.ts';
 import type { VirtualDisk } from '../simulation/virtualDisk.ts';
-import { Home, type HomeOptions, minuteMs, secondMs } from './home.ts';
+import { Home, type HomeOptions, minuteMs } from './home.ts';
 
 const type = 'water_presence_detected';
 const leakSensor = `binary_sensor_incident_${type}`;
@@ -131,7 +131,7 @@ describe('an incident of which a part is known', () => {
         status: 'degraded',
         reason: expect.stringContaining('without a known valve: Leak'),
       });
-      expect(home.published(`signal/${home.signalId}/incident`)).toHaveLength(1);
+      expect(home.events('incident_opened').filter((event) => event['id'] === id)).toHaveLength(1);
       await home.restart();
     }
     home.world.closeIncident(id);
@@ -167,7 +167,7 @@ describe('an incident of which a part is known', () => {
     await home.pass(minuteMs);
     expect(home.entity(home.sonicId, leakSensor).state).toBe('ON');
     expect(home.json(`sonic/${home.sonicId}/incidents`).open[type]).toMatchObject({ id });
-    expect(home.published(`sonic/${home.sonicId}/incident`)).toHaveLength(1);
+    expect(home.events('incident_opened').filter((event) => event['id'] === id)).toHaveLength(1);
     expect(home.json('bridge/health').status).toBe('ok');
   });
 
@@ -335,32 +335,5 @@ describe('the day of a valve begins by the last known time zone', () => {
       home.strike = () => null;
       await home.pass(10 * minuteMs);
     }
-  });
-});
-
-describe('an incident is announced once Home Assistant hears it', () => {
-  it('that opens while the broker restarts, after which Home Assistant comes back later than the bridge', async () => {
-    const home = quietHome();
-    await home.start();
-    openLeak(home, {});
-    home.broker.restart(0.5);
-    await home.pass(20 * secondMs);
-    const events = () => home.published(`sonic/${home.sonicId}/incident`);
-    expect(events()).toEqual([]);
-    expect(home.entity(home.sonicId, leakSensor).state).toBe('ON');
-    const bornAt = home.time.now;
-    home.broker.publish('homeassistant/status', 'online', false);
-    await home.pass(10 * secondMs);
-    expect(events()).toHaveLength(1);
-    expect((events()[0]?.at ?? 0) - bornAt).toBeGreaterThanOrEqual(2 * secondMs);
-  });
-
-  it('that opens after a reconnection, half a minute later at most where none is born', async () => {
-    const home = quietHome();
-    await home.start();
-    openLeak(home, {});
-    home.broker.restart(0.5);
-    await home.pass(minuteMs + 10 * secondMs);
-    expect(home.published(`sonic/${home.sonicId}/incident`)).toHaveLength(1);
   });
 });

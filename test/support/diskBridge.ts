@@ -68,7 +68,10 @@ export async function startDiskBridge(): Promise<DiskBridge> {
   const usageTopic = `sonic2mqtt/sonic/${sonicId}/usage`;
   const announcements = (id: string) =>
     messages.filter(
-      ({ topic, text }) => topic === `sonic2mqtt/sonic/${sonicId}/incident` && JSON.parse(text).id === id,
+      ({ topic, text }) =>
+        topic === 'sonic2mqtt/bridge/event' &&
+        JSON.parse(text).event === 'incident_opened' &&
+        JSON.parse(text).id === id,
     ).length;
   const totals = (): number[] =>
     messages

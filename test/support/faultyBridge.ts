@@ -44,9 +44,12 @@ export async function startFaultyBridge(
   const [sonicId = ''] = bridge.cloud.world.sonics.ids;
   const faulty = { bridge, cloud, sonicId };
   await untilHealthy(faulty);
-  await bridge.mqtt.waitForMessage(({ topic }) => topic.endsWith('/incident'), {
-    what: 'the incident to be announced with which the world begins',
-  });
+  await bridge.mqtt.waitForMessage(
+    ({ topic, text }) => topic.endsWith('/bridge/event') && text.includes('"incident_opened"'),
+    {
+      what: 'the incident to be announced with which the world begins',
+    },
+  );
   return faulty;
 }
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  eventTypeOf,
   hasOpenOf,
   highestSeverity,
   isOpen,
@@ -29,16 +28,6 @@ describe('an incident', () => {
     [null, null, true],
   ])('whose flag is %s and whose state is %s is open: %s', (open, state, expected) => {
     expect(isOpen(anIncident({ open, state }))).toBe(expected);
-  });
-
-  it.each([
-    ['long_flow_alert', 'long_flow_alert'],
-    ['backup_battery_usage', 'backup_battery_usage'],
-    ['alien_invasion', 'unknown_incident'],
-    ['toString', 'unknown_incident'],
-    [null, 'unknown_incident'],
-  ])('of the type %s is the event %s', (type, event) => {
-    expect(eventTypeOf(anIncident({ type }))).toBe(event);
   });
 });
 

@@ -14,7 +14,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { newPause } from '../../../src/model/pause.ts';
 import { type UsageRecord, withReading } from '../../../src/model/usage.ts';
 import { type Disk, systemDisk } from '../../../src/state/disk.ts';
-import { knownIncidents, sessionMemory } from '../../../src/state/sections.ts';
+import { sessionMemory } from '../../../src/state/sections.ts';
 import { StateFile } from '../../../src/state/stateFile.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
@@ -81,7 +81,6 @@ describe('the state file', () => {
     const { state: before } = await open(directory);
     sessionMemory(before.kept, account).save({ token: 'token-1', since: 42 });
     await announce(before, ['incident-1', 'incident-2']);
-    before.kept.waiting.set('incident-3', true);
     before.kept.announced.delete('incident-2');
     before.kept.accepted.set('property-1', {
       push_enabled: true,
@@ -99,11 +98,7 @@ describe('the state file', () => {
 
     const { state, warnings } = await open(directory);
     expect(sessionMemory(state.kept, account).load()).toMatchObject({ token: 'token-1', since: 42 });
-    expect(knownIncidents(state.kept)).toEqual(['incident-1', 'incident-3']);
-    expect([state.kept.announced.has('incident-1'), state.kept.waiting.has('incident-3')]).toEqual([
-      true,
-      true,
-    ]);
+    expect([...state.kept.announced.keys()]).toEqual(['incident-1']);
     expect(state.kept.accepted.get('property-1')).toEqual({ push_enabled: true });
     expect([...state.kept.usage]).toEqual([['one', recordOf(12.345)]]);
     expect([...state.kept.devices.keys()]).toEqual(['sonic/one']);
@@ -154,7 +149,7 @@ describe('a state file that is damaged', () => {
     ]);
     expect(readFileSync(`${file}.unreadable`, 'utf8')).toBe(text);
     expect([
-      knownIncidents(state.kept),
+      [...state.kept.announced.keys()],
       sessionMemory(state.kept, account).load(),
       state.isIncomplete,
     ]).toEqual([['incident-1'], null, true]);
@@ -179,32 +174,16 @@ describe('a state file that is damaged', () => {
     ['accepted', { 'property-1': { push_enabled: 'x' } }],
   ])('in one section (%s: %j) takes that from the backup, and nothing else', async (section, value) => {
     const { directory, file } = await left();
-    writeFileSync(file, JSON.stringify({ ...json(file), waiting: ['incident-2'], [section]: value }));
+    writeFileSync(file, JSON.stringify({ ...json(file), wifiSonics: ['sonic-2'], [section]: value }));
     const { state, warnings } = await open(directory);
     expect(warnings()).toHaveLength(1);
-    expect([sessionMemory(state.kept, account).load()?.token, state.kept.waiting.has('incident-2')]).toEqual([
+    expect([sessionMemory(state.kept, account).load()?.token, state.kept.wifiSonics.has('sonic-2')]).toEqual([
       'token-1',
       true,
     ]);
     expect(state.kept.announced.has('incident-1')).toBe(true);
     expect(state.kept.accepted.get('property-1')).toEqual({ push_enabled: true });
     expect(state.kept.usage.get('one')).toMatchObject({ months: recordOf(100).months });
-  });
-
-  it('takes what waited to be announced when its backup was written as announced', async () => {
-    const directory = temporaryFolder();
-    const { state: before } = await open(directory);
-    before.kept.usage.set('one', recordOf(1));
-    await before.kept.waiting.set('incident-1', true).saved();
-    before.kept.waiting.delete('incident-1');
-    await announce(before, ['incident-1']);
-    await before.close();
-    rmSync(join(directory, 'state.json'));
-    const { state } = await open(directory);
-    expect([state.kept.waiting.has('incident-1'), state.kept.announced.has('incident-1')]).toEqual([
-      false,
-      true,
-    ]);
   });
 
   it('is replaced by its backup where it is gone', async () => {
@@ -355,7 +334,7 @@ describe('a data directory that cannot be used', () => {
     renameSync(directory, mounted);
     clock.advance(60_000);
     await waitFor(() => state.problem === null, { what: 'the disk' });
-    expect(knownIncidents(state.kept).toSorted()).toEqual(['incident-1', 'incident-2']);
+    expect([...state.kept.announced.keys()].toSorted()).toEqual(['incident-1', 'incident-2']);
     expect(state.kept.usage.get('one')?.months['2025-01']?.at(-1)).toBe(150_000);
     expect(state.kept.usage.get('two')?.months['2025-01']?.at(-1)).toBe(250_000);
   });
@@ -373,7 +352,7 @@ describe('a data directory that cannot be used', () => {
     await first.state.close();
     second.clock.advance(60_000);
     await waitFor(() => second.state.problem === null, { what: 'the lock' });
-    expect(knownIncidents(second.state.kept).toSorted()).toEqual(['incident-1', 'incident-2']);
+    expect([...second.state.kept.announced.keys()].toSorted()).toEqual(['incident-1', 'incident-2']);
   });
 
   it('is one that hangs: nobody waits for longer than ten seconds, and all is written once it answers', async () => {
