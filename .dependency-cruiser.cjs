@@ -45,7 +45,7 @@ const rooms = {
     'polling',
     'commands',
   ],
-  webhook: ['base', 'model', 'cloud', 'store', 'polling', 'commands'],
+  webhook: ['base', 'polling'],
   http: [
     'base',
     'model',

@@ -16,7 +16,7 @@ import { Mirror } from './broker/mirror.ts';
 import { CloudClient, type CloudClientOptions } from './cloud/client.ts';
 import { Outcomes } from './commands/outcome.ts';
 import { CommandRouter } from './commands/router.ts';
-import { statusPageUrl, webhookAddress } from './config/addresses.ts';
+import { statusPageUrl } from './config/addresses.ts';
 import type { Config } from './config/schema.ts';
 import { readSecret, redactedConfig } from './config/secrets.ts';
 import { HealthMonitor } from './health/healthMonitor.ts';
@@ -321,16 +321,10 @@ export class Daemon {
     return dashboardText(devices, this.#config.homeassistant.language);
   }
 
-  /** Registers the webhook if it has an address, and creates its receiver; null if it has no secret. */
+  /** Null if the webhook has no secret. */
   async #createWebhook(): Promise<WebhookReceiver | null> {
-    const { client, store, poller, clock } = this.#parts;
+    const { poller, clock } = this.#parts;
     const { webhook } = this.#config.http;
-    const url = webhookAddress(this.#config);
-    if (url !== null) {
-      const { WebhookRegistration } = await import('./webhook/webhookRegistration.ts');
-      const options = { url, shownUrl: this.#secrets.hideInData(url), stopping: this.#stopping.signal };
-      new WebhookRegistration(client, store, poller, options, clock, this.#log).start();
-    }
     const secret = readSecret(webhook, 'secret');
     const signingSecret = readSecret(webhook, 'signing_secret');
     if (secret === undefined) return null;

@@ -266,7 +266,7 @@ const acceptedSettings: Readonly<Record<string, keyof AcceptedSettings>> = {
  * was requested before, and has some data that no list shows. The row of the operation says what the answer is. `reply`
  * is null if the cloud only acknowledged the change.
  */
-export function storeReply(store: Store, call: Call, reply: unknown, now: number): void {
+function storeReply(store: Store, call: Call, reply: unknown, now: number): void {
   const [id = ''] = Object.values<string>(call.params ?? {});
   const { returns } = operationRow(call.operation);
   if (returns === undefined) return;

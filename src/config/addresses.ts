@@ -1,9 +1,8 @@
 import { ConfigError } from './problems.ts';
 import type { Config } from './schema.ts';
-import { readSecret } from './secrets.ts';
 import { decoded } from './values.ts';
 
-// Addresses that follow from the configuration: of the broker, the status page, the webhook and the proxy.
+// Addresses that follow from the configuration: of the broker, the status page and the proxy.
 
 /** Whether a host name means this machine. If so, no other machine can receive or read the data. */
 export function isLoopback(host: string): boolean {
@@ -18,18 +17,6 @@ export function statusPageUrl({ http: { listen } }: { http: Pick<Config['http'],
   // If the page is served on all addresses, it is not known which of them a browser can reach.
   if (url === null || ['0.0.0.0', '[::]'].includes(url.hostname) || isLoopback(url.hostname)) return null;
   return url.href;
-}
-
-/** For the setting of each property; null if it must not be changed. Throws if the secret's file is unreadable. */
-export function webhookAddress({ http: { webhook } }: Pick<Config, 'http'>): string | null {
-  const { public_url: written, register } = webhook;
-  if (!register || written === null) return null;
-  const secret = readSecret(webhook, 'secret');
-  const endings = secret === undefined ? [] : [secret, encodeURIComponent(secret)];
-  // If the address ends with the bridge's own path, a slash at its end is removed. Any other path belongs to a proxy,
-  // which may need the slash.
-  const bare = written.replace(/\/+$/, '');
-  return endings.some((each) => bare.endsWith(`/webhook/${each}`)) ? bare : written;
 }
 
 /**

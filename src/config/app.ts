@@ -60,8 +60,6 @@ export const appOptions: readonly AppOption[] = [
   row('device_metrics', 'http.device_metrics', 'Metrics of each valve'),
   row('webhook_secret', 'http.webhook.secret', 'Webhook secret'),
   row('webhook_signing_secret', 'http.webhook.signing_secret', 'Webhook signing secret'),
-  row('webhook_public_url', 'http.webhook.public_url', 'Webhook address'),
-  row('webhook_register', 'http.webhook.register', 'Register the webhook'),
   row('import_history', 'app.import_history', 'Import past days'),
   row('cleanup', 'app.cleanup', 'Delete everything on the broker'),
 ];

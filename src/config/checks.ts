@@ -54,7 +54,6 @@ const companions: readonly (readonly [string, string])[] = [
   ['mqtt.embedded.username', 'mqtt.embedded.password'],
   ['mqtt.embedded.password', 'mqtt.embedded.username'],
   ['mqtt.embedded.password_file', 'mqtt.embedded.username'],
-  ['http.webhook.register', 'http.webhook.public_url'],
 ];
 
 function companionProblems(tree: Tree): ConfigProblem[] {

@@ -18,7 +18,6 @@ import {
   text,
   timeZone,
   topic,
-  webUrl,
   whole,
 } from './values.ts';
 
@@ -183,8 +182,6 @@ export const configSchema = section({
         ...hidden,
       }),
       signing_secret_file: secretFile('signing secret'),
-      public_url: optional(webUrl).describe('Public URL of the webhook, including /webhook/ and the secret'),
-      register: flag.prefault(false).describe('Set the webhook address of each property to public_url'),
     })
       .prefault({})
       .describe('Lets the cloud notify sonic2mqtt, so changes appear before the next update'),

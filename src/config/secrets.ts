@@ -89,13 +89,10 @@ function asWritten(value: unknown): unknown {
   return 'host' in value && 'port' in value ? `${value.host}:${value.port}` : value;
 }
 
-// The URL of a broker may hold a password or, in its query, a token. The address of the webhook may hold its secret.
-function withPublicUrls(tree: Tree, { mqtt, http }: Config): Tree {
+// The URL of a broker may hold a password or, in its query, a token.
+function withPublicUrls(tree: Tree, { mqtt }: Config): Tree {
   const url = Array.isArray(mqtt.url) ? mqtt.url.map(publicPart) : mqtt.url && publicPart(mqtt.url);
-  const withBroker = withValueAt(tree, ['mqtt', 'url'], url);
-  const { public_url } = http.webhook;
-  if (public_url === null) return withBroker;
-  return withValueAt(withBroker, ['http', 'webhook', 'public_url'], publicPart(public_url));
+  return withValueAt(tree, ['mqtt', 'url'], url);
 }
 
 /** Protocol, host and port of a URL, with a mark if there was more. */

@@ -95,7 +95,7 @@ const webMessage = 'must be a URL that begins with https:// or http://';
 const webPattern = '^\\s*[Hh][Tt][Tt][Pp][Ss]?://[^\\s?#]+\\s*$';
 
 /** A web address without query, fragment and credentials. */
-export const webUrl = z
+const webUrl = z
   .string({ error: webMessage })
   .meta({ pattern: webPattern })
   .transform((written, context) => {

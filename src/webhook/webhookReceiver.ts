@@ -6,8 +6,7 @@ import { isSameSecret, signatureProblem } from './signature.ts';
 
 /*
  * The cloud calls the bridge when something changes. The receiver checks the address and the signature of a call, but
- * does not read its content. A call only causes an early poll (`earlyPoll.ts`), so a forged call does no harm. The
- * registration (`webhookRegistration.ts`) writes the address of the bridge into the settings of each property.
+ * does not read its content. A call only causes an early poll (`earlyPoll.ts`), so a forged call does no harm.
  */
 
 const maxBodyBytes = 65_536;

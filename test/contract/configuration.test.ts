@@ -97,8 +97,6 @@ describe('the defaults', () => {
           secret_file: null,
           signing_secret: null,
           signing_secret_file: null,
-          public_url: null,
-          register: false,
         },
       },
       data_dir: join(folder, 'data'),

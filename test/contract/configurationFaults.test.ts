@@ -110,11 +110,6 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
     'shard (line 3): no longer exists. Delete it. One bridge carries 10,000 valves. To run several, give each its own mqtt.base_topic, and its own filters.properties or its own account',
   ],
   [
-    'a webhook without address',
-    'http: { webhook: { register: true } }',
-    'http.webhook.register (line 3): needs http.webhook.public_url too',
-  ],
-  [
     'a topic with wildcards',
     'homeassistant: { discovery_prefix: ha/# }',
     'homeassistant.discovery_prefix (line 3): must not contain + or #, which are wildcards. Got "ha/#"',

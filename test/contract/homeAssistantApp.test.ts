@@ -79,8 +79,6 @@ const everything: Readonly<Record<string, unknown>> = {
   device_metrics: true,
   webhook_secret: 'long and random',
   webhook_signing_secret: 'another',
-  webhook_public_url: 'https://home.example.com/webhook/x',
-  webhook_register: true,
   import_history: true,
   cleanup: false,
 };

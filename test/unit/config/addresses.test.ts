@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { proxyFor, statusPageUrl, webhookAddress } from '../../../src/config/addresses.ts';
-import { brokerAddresses, configSchema } from '../../../src/config/schema.ts';
+import { proxyFor, statusPageUrl } from '../../../src/config/addresses.ts';
+import { brokerAddresses } from '../../../src/config/schema.ts';
 import { redactedConfig, secretsOf } from '../../../src/config/secrets.ts';
 import { listenAddress } from '../../../src/config/values.ts';
 import { loadFrom, problemsOf } from '../../support/configurationFile.ts';
@@ -115,26 +115,6 @@ describe('the status page', () => {
 
   it('a page that is not served has none', () => {
     expect(statusPageUrl({ http: { listen: null } })).toBeNull();
-  });
-});
-
-describe('the address of the webhook that is put into each property', () => {
-  const address = (public_url: string, secret = 'a b') =>
-    webhookAddress({
-      http: configSchema.shape.http.parse({ webhook: { secret, public_url, register: true } }),
-    });
-
-  it.each(['a b', 'a%20b'])('is the bridge’s own where it ends with its path, without a slash: %s', (end) => {
-    expect(address(`https://me.example.com/webhook/${end}/`)).toBe(`https://me.example.com/webhook/${end}`);
-  });
-
-  it('is left as it is where a proxy has to lead to the bridge', () => {
-    expect(address('https://me.example.com/')).toBe('https://me.example.com/');
-  });
-
-  it('is none where it is not to be registered', () => {
-    const http = configSchema.shape.http.parse({ webhook: { public_url: 'https://me.example.com' } });
-    expect(webhookAddress({ http })).toBeNull();
   });
 });
 

@@ -20,7 +20,6 @@ describe('the configuration as it may be published', () => {
         webhook: {
           secret: 'hush-7',
           signing_secret: 'hush-8',
-          public_url: 'https://home.example/webhook/hush-7',
         },
       },
     });
@@ -29,7 +28,7 @@ describe('the configuration as it may be published', () => {
     expect(redacted).toMatchObject({
       cloud: { ...cloud, password: '[hidden]' },
       mqtt: { url: 'wss://broker.example:8084/[hidden]', embedded: { username: 'x' } },
-      http: { webhook: { secret: '[hidden]', public_url: 'https://home.example/[hidden]' } },
+      http: { webhook: { secret: '[hidden]' } },
     });
     expect(config.cloud.password).toBe('hush-1');
   });
