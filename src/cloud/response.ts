@@ -1,4 +1,4 @@
-import { parseExact, writeExact } from '../base/exactJson.ts';
+import { mapTexts, parseExact, writeExact } from '../base/exactJson.ts';
 import { isTooDeeplyNested } from '../base/nesting.ts';
 import type { Secrets } from '../base/secrets.ts';
 import { readEnvelope } from './decoders.ts';
@@ -134,6 +134,12 @@ function bodyText({ body }: HttpResponse): string {
   return utf8.decode(body);
 }
 
+/** A page with more records is not read, because each takes time. */
+const maxRecords = 10_000;
+
+/** Of the records of a page that cannot be read, so many are reported. */
+const maxReported = 20;
+
 function readPage(
   readRecord: AnyOperation['reply']['decode'],
   body: unknown,
@@ -141,9 +147,12 @@ function readPage(
 ): Page<unknown> | string {
   const envelope = readEnvelope(body);
   if (!envelope.ok) return envelope.message;
+  const given = envelope.value.data.length;
+  if (given > maxRecords) return `it has ${given} records. The maximum is ${maxRecords}`;
   for (const notice of envelope.notices) report('info', notice);
   const records: unknown[] = [];
   let missing = 0;
+  let skipped = 0;
   for (const each of envelope.value.data) {
     const read = readRecord(each);
     if (read.ok) {
@@ -151,7 +160,8 @@ function readPage(
       for (const notice of read.notices) report('info', notice);
     } else {
       if (!read.isLeftOut) missing++;
-      report('warn', `a record was skipped: ${read.message}`);
+      skipped++;
+      if (skipped <= maxReported) report('warn', `a record was skipped: ${read.message}`);
     }
   }
   const { data, page_number, page_size, total_entries, total_pages } = envelope.value;
@@ -198,7 +208,7 @@ function parseJson(text: string, hide = (each: string) => each) {
     const value: unknown = JSON.parse(text);
     const hasSecret = hide(text) !== text;
     if (!hasSecret && !/\\[u/]/.test(text)) return { text, value };
-    const clean = text.replace(/"(?:[^"\\]|\\.)*"/g, (token) =>
+    const clean = mapTexts(text, (token) =>
       hasSecret || token.includes('\\')
         ? JSON.stringify(hide(Buffer.from(JSON.parse(token), 'utf8').toString('utf8')))
         : token,

@@ -119,3 +119,34 @@ it('the user of the session comes without its token', () => {
     ).toThrow('unexpected format');
   }
 });
+
+describe('a page', () => {
+  const secrets = { hide: (text: string) => text, hideInData: (text: string) => text };
+  const read = (data: readonly unknown[]) => {
+    const notices: string[] = [];
+    const page = readAnswer(
+      'list_sonics',
+      answer(200, { data }),
+      (_, notice) => notices.push(notice),
+      secrets,
+    );
+    return { page, notices };
+  };
+
+  it('has 10,000 records at most, and the first 20 that cannot be read are reported', () => {
+    const { page, notices } = read(new Array(10_000).fill({}));
+    expect(page.reply).toMatchObject({ records: [], dropped: 10_000, missing: 10_000 });
+    expect(notices).toHaveLength(20);
+    expect(() => read(new Array(10_001).fill({}))).toThrow(/has an unexpected format/);
+  });
+
+  it.each([
+    ['one escape', `${'x'.repeat(10_000_000)}\\n`],
+    ['escapes alone', '\\n'.repeat(7_000_000)],
+    ['escapes that hide letters', '\\u00e9'.repeat(1_000_000)],
+  ])('is read although one text is very long: %s', (_, name) => {
+    const body = `{"data":[{"id":"s-1","name":"${name}"}]}`;
+    const page = readAnswer('list_sonics', answer(200, body), () => {}, secrets);
+    expect(page.reply).toMatchObject({ records: [{ id: 's-1' }], dropped: 0 });
+  });
+});

@@ -38,6 +38,15 @@ describe('a request', () => {
     );
   });
 
+  it.each(['"\\u00001e"', '"\\u0000\\u00001"', '["\\"\\u0000\\u00001", 1.0, {"\\u00002":"\\u0000"}]'])(
+    'keeps null characters in its transaction: %s',
+    (transaction) => {
+      expect(JSON.parse(read(`{"transaction":${transaction}}`).transaction ?? '')).toEqual(
+        JSON.parse(transaction),
+      );
+    },
+  );
+
   it.each([
     ['null', 'the payload must be a JSON object, for example {"params":{…},"body":{…}}'],
     ['42', 'the payload must be a JSON object, for example {"params":{…},"body":{…}}'],
