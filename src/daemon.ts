@@ -93,7 +93,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   });
   const broker = bridgeOptions(config, secrets, findBroker);
   const connection = new Connection(broker, clock, random, log, dial);
-  const mirror = new Mirror(connection, clock, log);
+  const mirror = new Mirror(connection, log);
   const base = { ...tools, state, client, connection, mirror };
 
   const selection = config.filters.properties;
@@ -231,9 +231,8 @@ export class Daemon {
   /** Cancels everything, publishes `offline` and disconnects, in at most two seconds and the time of the disk. */
   async stop(): Promise<void> {
     const { topics, state, connection, poller, otherBridges, health } = this.#parts;
-    const { bridgeState, commands, publisher, stopPresence, incidentEvents, mirror } = this.#parts;
+    const { bridgeState, commands, publisher, stopPresence, incidentEvents } = this.#parts;
     await this.#http?.stop();
-    mirror.stop();
     incidentEvents.stop();
     stopPresence();
     publisher.stop();

@@ -95,9 +95,8 @@ export function bridgeOptions(config: Config, secrets: Secrets, find?: BrokerFin
     ...brokerOptions(config, secrets, find),
     will: { topic: state, payload: 'offline' },
     overheard: [topics.discoveryFilter, topics.bridge('hello')],
-    echoed: [...topics.stateFilters, ...topics.documents('bridge', '').filter((topic) => topic !== state)],
     subscriptions: [...commandFilters(topics), topics.requestFilter],
-    testTopic: topics.below('sonic', 'check', 'name/set'),
+    testTopic: topics.below('sonic', 'check', 'valve/set'),
     statusTopics: [config.homeassistant.status_topic],
   };
 }

@@ -30,18 +30,13 @@ export interface BrokerOptions {
   };
   readonly will: { readonly topic: string; readonly payload: string } | null;
   /**
-   * Filters for the messages of other bridges. The broker does not send this bridge its own messages there, unless it
-   * speaks MQTT 3.1.1. If it refuses these filters, the connection works without them.
+   * Filters for the messages that other clients publish at this bridge's topics. The broker does not send this bridge its
+   * own messages there, unless it speaks MQTT 3.1.1. If it refuses these filters, the connection works without them.
    */
   readonly overheard?: readonly string[];
-  /**
-   * Further filters for the retained messages of this bridge, used with MQTT 3.1.1 only. There, a broker acknowledges
-   * messages that it does not store.
-   */
-  readonly echoed?: readonly string[];
   /** Filters for commands. A connection counts as one only after the broker has accepted at least one of them. */
   readonly subscriptions: readonly string[];
-  /** A topic of the subscriptions at which nobody listens. Empty messages there show whether the bridge may read. */
+  /** A topic of the subscriptions, of no device. Empty messages there show whether the bridge may read (`ReadTest`). */
   readonly testTopic?: string;
   /** Topics of birth messages, subscribed so that only a stored one has the retain flag. */
   readonly statusTopics?: readonly string[];

@@ -11,6 +11,7 @@ import { describeError, describeUnanswered, takenOverMessage } from './errorMess
 import { type BrokerMessage, overheadBytes, type PublishOptions } from './message.ts';
 import { MqttSession, type SessionEnd } from './mqttSession.ts';
 import { NotConnectedError } from './notConnectedError.ts';
+import type { ReadTestResult } from './readTest.ts';
 
 /*
  * How the bridge is connected to the broker. `Connection` goes from address to address and makes a new `MqttSession` for each
@@ -118,6 +119,11 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return this.refusedSubscriptions === null && this.#session?.readTest.isDenied ? testTopic : null;
   }
 
+  /** The first result of this connection. */
+  async readTest(): Promise<ReadTestResult> {
+    return (await this.#session?.readTest.first) ?? 'unknown';
+  }
+
   get refusedSubscriptions(): string | null {
     return this.#session?.refusedSubscriptions ?? null;
   }
@@ -160,10 +166,6 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   /** Refused events are not published again, so they would stay in `refusedEvent`. */
   forgetRefusedEvents(): void {
     this.#refusedEvent = null;
-  }
-
-  isEchoed(topic: string): boolean {
-    return this.#session?.isEchoed(topic) ?? false;
   }
 
   /** The longest payload in bytes that the broker accepts at this topic. */

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import { EventEmitter } from 'node:events';
-import type { Clock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from './connection.ts';
@@ -12,9 +11,6 @@ const maxInFlight = 64;
 /** The number of refused topics that are logged one by one. A broker may refuse thousands. */
 const maxRefusalsLogged = 10;
 
-/** How long an accepted message may take back to this bridge, in ms. */
-const echoMs = 5_000;
-
 interface MirrorEvents {
   /** The broker has refused the message of this topic, or accepts it again. */
   readonly refusal: [topic: string];
@@ -23,21 +19,15 @@ interface MirrorEvents {
 interface Refusal {
   readonly topic: string;
   readonly reason: string;
-  /** The digest of the message, if the broker has acknowledged but not stored it; null if it has said no. */
-  readonly unstored: string | null;
 }
 
 /**
  * Compares the retained messages that the broker should have with those that it has, and publishes the difference. A topic
  * should have a message (`want`) or none (`drop`). All other topics are left alone. Only digests are kept, so that ten
  * thousand devices need a few megabytes.
- *
- * With MQTT 3.1.1, a broker acknowledges what it does not store: a message that is too long, or that the access list
- * forbids. There the bridge receives its own messages, and one that does not come back counts as refused.
  */
 export class Mirror extends EventEmitter<MirrorEvents> {
   readonly #connection: Connection;
-  readonly #clock: Clock;
   readonly #log: Log;
   /** The messages that the broker has. Null: it has, or may have, a message with unknown content. */
   readonly #has = new Map<string, string | null>();
@@ -46,24 +36,13 @@ export class Mirror extends EventEmitter<MirrorEvents> {
   readonly #untaken = new Set<string>();
   /** Topics whose deletion is on its way. Home Assistant logs a warning about a second deletion. */
   readonly #dropping = new Set<string>();
-  /** Topics whose message has not come back, with the time of its acknowledgement, in ms of the monotonic clock. */
-  readonly #unheard = new Map<string, number>();
-  #hasHeard = false;
-  #cancelWatch: (() => void) | null = null;
   #inFlight = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(connection: Connection, clock: Clock, log: Log) {
+  constructor(connection: Connection, log: Log) {
     super();
     this.#connection = connection;
-    this.#clock = clock;
     this.#log = log;
-    connection
-      .on('connected', () => {
-        this.#hasHeard = false;
-        this.#unheard.clear();
-      })
-      .on('message', ({ topic, payload }) => this.#heard(topic, payload));
   }
 
   /**
@@ -131,10 +110,6 @@ export class Mirror extends EventEmitter<MirrorEvents> {
     return this.#untilInFlight(0);
   }
 
-  stop(): void {
-    this.#cancelWatch?.();
-  }
-
   async #untilInFlight(max: number): Promise<void> {
     while (this.#inFlight > max) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
@@ -148,9 +123,6 @@ export class Mirror extends EventEmitter<MirrorEvents> {
     if (!this.#connection.isConnected) return;
     if (!this.#has.has(topic)) this.#untaken.add(topic);
     this.#has.set(topic, digest);
-    this.#unheard.delete(topic);
-    if (digest !== null && this.#connection.isEchoed(topic))
-      this.#unheard.set(topic, Number.POSITIVE_INFINITY);
     if (digest === null) this.#dropping.add(topic);
     else this.#dropping.delete(topic);
     this.#inFlight += 1;
@@ -174,17 +146,13 @@ export class Mirror extends EventEmitter<MirrorEvents> {
     this.#untaken.delete(topic);
     // If a later message is on its way, its answer decides, not the answer to this one.
     if (this.#has.get(topic) === digest) {
-      const isUnheard = this.#unheard.has(topic);
-      if (isUnheard) this.#unheard.set(topic, this.#clock.monotonic());
-      if (isUnheard && this.#hasHeard) this.#watch();
-      if (!isUnheard || this.#refused.get(topic)?.unstored === null) this.#accept(topic);
+      this.#accept(topic);
       if (digest === null) this.#has.delete(topic);
     }
     answered(true);
   }
 
   #lost(topic: string, digest: string | null, error: unknown): void {
-    this.#unheard.delete(topic);
     const isLatest = this.#has.get(topic) === digest;
     if (isLatest) this.#has.set(topic, null);
     if (error instanceof NotConnectedError) {
@@ -195,7 +163,7 @@ export class Mirror extends EventEmitter<MirrorEvents> {
     const isNowhere = isLatest && this.#untaken.delete(topic);
     if (isNowhere) this.#has.delete(topic);
     if (isNowhere && digest === null) this.#accept(topic);
-    else this.#refuse({ topic, reason: errorMessage(error), unstored: null });
+    else this.#refuse({ topic, reason: errorMessage(error) });
   }
 
   #refuse(refusal: Refusal): void {
@@ -215,33 +183,6 @@ export class Mirror extends EventEmitter<MirrorEvents> {
     if (!this.#refused.delete(topic)) return;
     if (this.#refused.size === 0) this.#connection.forgetRefusedEvents();
     this.emit('refusal', topic);
-  }
-
-  #heard(topic: string, payload: string): void {
-    if (!this.#has.has(topic) || !this.#connection.isEchoed(topic)) return;
-    const digest = digestOf(payload);
-    if (digest !== (this.#has.get(topic) ?? this.#refused.get(topic)?.unstored)) return;
-    this.#has.set(topic, digest);
-    this.#unheard.delete(topic);
-    this.#accept(topic);
-    if (!this.#hasHeard) this.#watch();
-    this.#hasHeard = true;
-  }
-
-  /** If no message has ever come back, the bridge may not read there, so nothing is known. */
-  #watch(): void {
-    this.#cancelWatch ??= this.#clock.after(echoMs, () => {
-      this.#cancelWatch = null;
-      const now = this.#clock.monotonic();
-      for (const [topic, at] of this.#unheard) {
-        if (now < at + echoMs) continue;
-        this.#unheard.delete(topic);
-        const unstored = this.#has.get(topic) ?? null;
-        this.#has.set(topic, null);
-        this.#refuse({ topic, reason: 'acknowledged but not stored', unstored });
-      }
-      if ([...this.#unheard.values()].some((at) => at < Number.POSITIVE_INFINITY)) this.#watch();
-    });
   }
 }
 

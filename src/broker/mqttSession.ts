@@ -102,7 +102,6 @@ export class MqttSession {
   readonly #lasting: readonly string[];
   readonly #isSubscribed: (topic: string) => boolean;
   readonly #isOverheard: (topic: string) => boolean;
-  #isEchoed: (topic: string) => boolean = () => false;
   /** Receives retained messages while they are read, unless their topic is among the needed subscriptions. */
   #reader: ((message: BrokerMessage) => void) | null = null;
   /** Settles with the last reading. The next reading waits for it. */
@@ -134,14 +133,13 @@ export class MqttSession {
     this.#stopping = stopping;
     this.#listener = listener;
     this.#pings = new Pings(client, options.pingEveryMs, clock, () => this.#giveUp(lostMessage));
-    const { subscriptions, statusTopics = [], will, overheard = [], echoed = [] } = options;
+    const { subscriptions, statusTopics = [], will, overheard = [] } = options;
     const needed = [...subscriptions, ...statusTopics, ...(will ? [will.topic] : [])];
-    const others = [...overheard, ...(version === 4 ? echoed : [])];
-    this.#lasting = [...needed, ...others];
+    this.#lasting = [...needed, ...overheard];
     this.stored = new StoredMessages(will, (topic) => this.#subscribe([topic]), clock);
     this.readTest = new ReadTest(options, (topic) => this.publish(topic, '', { retain: false }), clock);
     this.#isSubscribed = matchesAny(needed);
-    this.#isOverheard = matchesAny(others);
+    this.#isOverheard = matchesAny(overheard);
     // The library's own limit stops counting at the first bytes of an answer, even an incomplete one.
     this.#cancelGreeting = clock.after(greetingTimeoutMs, () => {
       if (client.stream instanceof Socket && client.stream.connecting) this.#giveUp('no answer');
@@ -177,11 +175,6 @@ export class MqttSession {
   /** The longest packet that the broker accepts, in bytes. Infinite if it names no limit. */
   get largestPacket(): number {
     return this.#largestPacket;
-  }
-
-  /** Whether the broker sends this bridge the messages that it publishes at the topic. */
-  isEchoed(topic: string): boolean {
-    return this.#isEchoed(topic);
   }
 
   /** The needed subscriptions that the broker refuses, with the reason; null if it refuses none of them. */
@@ -377,11 +370,6 @@ export class MqttSession {
 
   #setRefused(refused: RefusedFilters, times = 1): void {
     this.#refused = refused;
-    if (this.version === 4) {
-      const { overheard = [], echoed = [] } = this.#options;
-      const heard = [...overheard, ...echoed].filter((filter) => !refused.filters.includes(filter));
-      this.#isEchoed = matchesAny(heard);
-    }
     if (refused.filters.length === 0) return;
     this.#cancelRetry = this.#clock.after(backoffMs(retry, times, this.#random), () => {
       this.#subscribe(refused.filters, (filter) => this.#flagsOf(filter)).then(

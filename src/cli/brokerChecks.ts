@@ -1,4 +1,4 @@
-import { sleep, systemClock } from '../base/clock.ts';
+import { systemClock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import { describeUrl } from '../broker/brokerUrl.ts';
 import type { Connection } from '../broker/connection.ts';
@@ -10,9 +10,6 @@ import type { Configuration } from './configuration.ts';
 import type { CheckResult } from './findings.ts';
 import { portProblem } from './ports.ts';
 
-/** How long a message may take back from the broker, in ms. */
-const echoMs = 5_000;
-
 /** One check for each address of the broker. */
 export function brokerChecks(
   { config, log, secrets, findBroker }: Configuration,
@@ -22,9 +19,7 @@ export function brokerChecks(
   const parts = { clock: systemClock, log, stopping: signal };
   const options = bridgeOptions(config, secrets, findBroker);
   const connect = (urls = options.urls): Promise<readonly CheckResult[]> =>
-    probeBroker({ ...options, urls }, visitor, parts, (connection) =>
-      tryMessages(connection, config, options.testTopic),
-    );
+    probeBroker({ ...options, urls }, visitor, parts, (connection) => tryMessages(connection, config));
   const addresses = brokerAddresses(config);
   if (addresses.length === 0) {
     const { host, port } = config.mqtt.embedded;
@@ -47,10 +42,11 @@ export function brokerChecks(
 }
 
 /**
- * Tests what the bridge does: publishes at topics like those of its devices, and receives a command. None of the
- * messages is retained, and other clients ignore them. Home Assistant ignores this discovery message without a warning.
+ * Tests what the bridge does: publishes at topics like those of its devices, and receives valve commands (`ReadTest`).
+ * None of the messages is retained, and other clients ignore them. Home Assistant ignores this discovery message without
+ * a warning.
  */
-async function tryMessages(connection: Connection, config: Config, testTopic = ''): Promise<CheckResult[]> {
+async function tryMessages(connection: Connection, config: Config): Promise<CheckResult[]> {
   const topics = topicsOf(config);
   const failed = (words: string): CheckResult => ({ outcome: 'FAIL', words });
   const refused = connection.refusedSubscriptions;
@@ -59,23 +55,15 @@ async function tryMessages(connection: Connection, config: Config, testTopic = '
     { topic: topics.below('sonic', 'check', 'availability'), payload: '' },
     { topic: topics.discovery('sonic', 'check'), payload: JSON.stringify({ migrate_discovery: true }) },
   ];
-  const back = new Promise<true>((resolve) => {
-    connection.on('message', ({ topic }) => {
-      if (topic === testTopic) resolve(true);
-    });
-  });
-  // The bridge works without the right to publish at its command topics, so nothing follows if that is rejected.
-  const isSent = connection
-    .publish(testTopic, '', { retain: false })
-    .then(() => true)
-    .catch(() => false);
   for (const { topic, payload } of messages) {
     await connection.publish(topic, payload, { retain: false }).catch((error) => {
       found.push(failed(`the broker rejects messages, for example ${topic}: ${errorMessage(error)}`));
     });
   }
-  if (found.length > 0 || !(await isSent)) return found;
-  const isBack = await Promise.race([back, sleep(systemClock, echoMs)]);
-  if (isBack) return [...ok('published a message and received it')];
-  return [failed(`the broker does not send ${testTopic} back. Check its access list`)];
+  if (found.length > 0) return found;
+  const result = await connection.readTest();
+  if (result === 'passed') return [...ok('published a message and received it')];
+  // The bridge works without the right to publish at its command topics, so nothing follows if that is rejected.
+  if (result === 'unknown') return found;
+  return [failed(`the broker does not send ${connection.unreadTopic} back. Check its access list`)];
 }

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { systemClock } from '../base/clock.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import { Mirror } from '../broker/mirror.ts';
@@ -64,7 +63,7 @@ export async function deleteMessages(
     // A folder that was copied from another bridge names the topics of that bridge.
     const isOwn = (each: Bridge) => !each.isRunning || each.topics.base === topics.base;
     const bridges = [current, ...former.filter(isOwn)];
-    const mirror = new Mirror(connection, systemClock, log);
+    const mirror = new Mirror(connection, log);
     const { deleted, left, isListed } = await deleteOf(bridges, connection, mirror, kept);
     context.print(`Deleted ${messageCount(deleted.size)}`);
     if (left.length > 0) {

@@ -179,6 +179,23 @@ describe('a broker that', () => {
     await home.stop();
   });
 
+  it('stops sending valve commands while it is connected is told within the hour', async () => {
+    const home = new Home({ isWired: true });
+    await home.start();
+    await home.pass(2 * minuteMs);
+    expect(home.json('bridge/health')).toMatchObject({ status: 'ok' });
+    home.wire.play({
+      fromBroker: (packet) => packet.cmd === 'publish' && packet.topic.endsWith('/valve/set'),
+    });
+    await home.pass(hourMs);
+    const reason = expect.stringContaining('does not send sonic2mqtt/sonic/check/valve/set back');
+    expect(home.json('bridge/health')).toMatchObject({ status: 'degraded', reason });
+    // The test is no command: nothing moves, and nothing is refused.
+    expect(home.valveCommands).toEqual([]);
+    expect(home.events('command')).toEqual([]);
+    await home.stop();
+  });
+
   it('accepts subscriptions to commands and sends none is told, until a command comes', async () => {
     const isCommand = (topic: string) => topic.endsWith('/set');
     const home = new Home({ isWired: true });
@@ -186,7 +203,7 @@ describe('a broker that', () => {
     await home.start();
     await home.pass(minuteMs);
     const told =
-      'The MQTT broker does not send sonic2mqtt/sonic/check/name/set back. Commands may have no effect. Check the access list of the broker';
+      'The MQTT broker does not send sonic2mqtt/sonic/check/valve/set back. Commands may have no effect. Check the access list of the broker';
     expect(home.json('bridge/health')).toMatchObject({ status: 'degraded', reason: told });
     expect(brokerWarnings(home)).toEqual([`warn: ${told}`]);
     home.wire.play();

@@ -1,12 +1,10 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
 import type { Log } from '../../../src/base/log.ts';
 import type { Connection } from '../../../src/broker/connection.ts';
 import { Mirror } from '../../../src/broker/mirror.ts';
 import { NotConnectedError } from '../../../src/broker/notConnectedError.ts';
 import { brokerKinds, connected, startEmbedded } from '../../support/brokers.ts';
-import { FakeClock } from '../../support/fakeClock.ts';
 import { logLines } from '../../support/logLines.ts';
 import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
 import { type MqttWatcher, watchTopics } from '../../support/mqttWatcher.ts';
@@ -20,7 +18,7 @@ const onMosquitto = it.skipIf(!mosquittoAvailable());
 async function startMirror(url: string, watched = url, protocolVersion: 4 | 5 = 4) {
   const opened = await connected(url, { protocolVersion });
   const watcher = await watchTopics(watched, '#');
-  return { ...opened, watcher, mirror: new Mirror(opened.connection, systemClock, opened.lines.log) };
+  return { ...opened, watcher, mirror: new Mirror(opened.connection, opened.lines.log) };
 }
 
 /** What came on the watched topics, as `topic=payload`. */
@@ -31,8 +29,8 @@ function mirrorOn(
   publish: (topic: string, payload: string) => Promise<void>,
   log: Log = logLines().log,
 ): Mirror {
-  const used = { isConnected: true, publish, forgetRefusedEvents: () => {}, isEchoed: () => false };
-  return new Mirror(Object.assign(new EventEmitter(), used) as unknown as Connection, systemClock, log);
+  const used = { isConnected: true, publish, forgetRefusedEvents: () => {} };
+  return new Mirror(Object.assign(new EventEmitter(), used) as unknown as Connection, log);
 }
 
 /** The topics at which the broker has, or may have, a message with unknown content. */
@@ -258,7 +256,7 @@ describe('retained messages', () => {
   onMosquitto('wait for acknowledgements when there are many, so that memory is bounded', async () => {
     const mosquitto = await startMosquitto();
     const { connection, lines } = await connected(mosquitto.url);
-    const mirror = new Mirror(connection, systemClock, lines.log);
+    const mirror = new Mirror(connection, lines.log);
     await mosquitto.kill('SIGSTOP');
     let passes = 0;
     const passing = (async () => {
@@ -299,7 +297,7 @@ describe('retained messages', () => {
   onMosquitto('that are lost on their way are unknown, without a line for each', async () => {
     const mosquitto = await startMosquitto();
     const { connection, lines } = await connected(mosquitto.url);
-    const mirror = new Mirror(connection, systemClock, lines.log);
+    const mirror = new Mirror(connection, lines.log);
     await mosquitto.kill('SIGSTOP');
     for (let index = 0; index < 20; index++) mirror.want(`lost/${index}`, 'x');
     await mosquitto.kill('SIGKILL');
@@ -311,7 +309,7 @@ describe('retained messages', () => {
   onMosquitto('that the broker refuses are said once, and stay unknown', async () => {
     const { url } = await startMosquitto({ permitted: ['allowed'] });
     const { connection, lines } = await connected(url);
-    const mirror = new Mirror(connection, systemClock, lines.log);
+    const mirror = new Mirror(connection, lines.log);
     for (const payload of ['1', '1', '2']) {
       mirror.want('forbidden', payload);
       mirror.want('allowed', payload);
@@ -322,79 +320,5 @@ describe('retained messages', () => {
       'warn: The MQTT broker rejected forbidden: Publish error: Not authorized',
     ]);
     expect([mirror.mayHave('forbidden'), mirror.refusal?.topic]).toEqual([false, 'forbidden']);
-  });
-});
-
-describe('with MQTT 3.1.1, a message that the broker acknowledges', () => {
-  /** A broker that sends back what it stores, but no payload that is too long. */
-  function startSilentBroker({ isReadable = true } = {}) {
-    const clock = new FakeClock();
-    const lines = logLines('info');
-    let limit = 5;
-    const connection = Object.assign(new EventEmitter(), {
-      isConnected: true,
-      publish: (topic: string, payload: string) => {
-        if (payload.length <= limit && isReadable)
-          queueMicrotask(() => connection.emit('message', { topic, payload }));
-        return Promise.resolve();
-      },
-      forgetRefusedEvents: () => {},
-      isEchoed: (topic: string) => topic !== 'unheard',
-    });
-    const mirror = new Mirror(connection as unknown as Connection, clock, lines.log);
-    const settled = async () => {
-      await mirror.waitForAnswers();
-      await clock.advance(6_000);
-    };
-    const setLimit = (bytes: number) => {
-      limit = bytes;
-    };
-    return { mirror, lines, settled, setLimit };
-  }
-
-  it('and does not store is refused, until it comes back', async () => {
-    const { mirror, lines, settled, setLimit } = startSilentBroker();
-    const events: string[] = [];
-    mirror.on('refusal', (topic) => events.push(topic));
-    mirror.want('short', 'fits');
-    mirror.want('long', 'too long');
-    mirror.want('unheard', 'too long');
-    await settled();
-    expect(mirror.refusal).toMatchObject({ topic: 'long', reason: 'acknowledged but not stored' });
-    expect(mirror.isRefused('short') || mirror.isRefused('unheard')).toBe(false);
-    // The acknowledgement of the next attempt is no proof.
-    mirror.want('long', 'too long');
-    await mirror.waitForAnswers();
-    expect(mirror.isRefused('long')).toBe(true);
-    await settled();
-    expect(lines.messages).toEqual(['warn: The MQTT broker rejected long: acknowledged but not stored']);
-    setLimit(100);
-    mirror.want('long', 'too long');
-    await settled();
-    expect([mirror.refusal, mirror.has('long', 'too long')]).toEqual([null, true]);
-    expect(events).toEqual(['long', 'long']);
-  });
-
-  it('is not refused if the bridge may not read at all', async () => {
-    const { mirror, settled } = startSilentBroker({ isReadable: false });
-    mirror.want('short', 'fits');
-    await settled();
-    expect(mirror.refusal).toBeNull();
-  });
-
-  onMosquitto('and drops for its size is refused', async () => {
-    const { url } = await startMosquitto({ hasDefaultQueue: true, lines: ['message_size_limit 1000'] });
-    const { connection, lines } = await connected(url, { protocolVersion: 4, echoed: ['state/+'] });
-    const mirror = new Mirror(connection, systemClock, lines.log);
-    const long = 'x'.repeat(2_000);
-    mirror.want('state/short', 'x');
-    mirror.want('state/long', long);
-    await mirror.waitForAnswers();
-    expect(mirror.refusal).toBeNull();
-    await waitFor(() => mirror.isRefused('state/long'), { what: 'the refusal', timeoutMs: 20_000 });
-    expect([...(await watchTopics(url, '#')).last.keys()]).toEqual(['state/short']);
-    mirror.want('state/long', 'short again');
-    await waitFor(() => mirror.refusal === null, { what: 'the acceptance' });
-    mirror.stop();
   });
 });

@@ -41,8 +41,7 @@ describe('check finds that', () => {
     const watcher = await watchTopics(url, '#');
     expect(await checked(url)).toEqual([connected, 'OK published a message and received it']);
     expect(watcher.messages.map(({ topic }) => topic)).toEqual([
-      'sonic2mqtt/sonic/check/name/set',
-      'sonic2mqtt/sonic/check/name/set',
+      'sonic2mqtt/sonic/check/valve/set',
       'sonic2mqtt/sonic/check/availability',
       'homeassistant/device/sonic2mqtt_check/config',
     ]);
@@ -73,9 +72,9 @@ describe('check finds that', () => {
     const url = await startAedes({ authorizeForward: () => null });
     expect(await checked(url)).toEqual([
       connected,
-      'FAIL the broker does not send sonic2mqtt/sonic/check/name/set back. Check its access list',
+      'FAIL the broker does not send sonic2mqtt/sonic/check/valve/set back. Check its access list',
     ]);
-  }, 15_000);
+  }, 25_000);
 
   it.skipIf(!mosquittoAvailable()).each([
     ['states', 'sonic2mqtt/sonic/check/availability', ['homeassistant/#', 'sonic2mqtt/bridge/#']],
