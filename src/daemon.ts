@@ -21,7 +21,6 @@ import type { Config } from './config/schema.ts';
 import { readSecret, redactedConfig } from './config/secrets.ts';
 import { HealthMonitor } from './health/healthMonitor.ts';
 import { serveLiveness, startingUp } from './health/liveness.ts';
-import { OtherBridges } from './health/otherBridges.ts';
 import { Snapshots } from './health/snapshots.ts';
 import { reportToSystemd } from './health/systemd.ts';
 import { missingPermission } from './homeassistant/command.ts';
@@ -102,10 +101,10 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   const { timezone } = schedules;
   const poller = new Poller({ ...base, store, schedules, timezone, staleAfterMs, requestTimeoutMs });
 
-  const otherBridges = new OtherBridges(topics, connection, clock, random);
-  otherBridges.on('changed', () => poller.setSharingTopics(otherBridges.problem !== null));
+  const pause = () => poller.setPaused(connection.isStandingStill);
+  connection.on('lost', pause).on('failed', pause).on('connected', pause);
   const discovery = new DiscoveryMessages(base, (kind, id) => publisher.publishAgain(kind, id));
-  const known = { ...base, store, poller, otherBridges, discovery };
+  const known = { ...base, store, poller, discovery };
   const health = new HealthMonitor(known);
   const bridgeState = new BridgeState({ ...known, health, shownConfiguration: redactedConfig(config) }, () =>
     publisher.wake(),
@@ -158,7 +157,14 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   const hasDeviceMetrics = config.http.device_metrics;
   const snapshots = new Snapshots({ ...known, health, outcomes, publisher, hasDeviceMetrics });
   return {
-    ...{ ...shown, subscriptions: broker.subscriptions, health, bridgeState, commands },
+    ...{
+      ...shown,
+      subscriptions: broker.subscriptions,
+      clientId: broker.clientId,
+      health,
+      bridgeState,
+      commands,
+    },
     ...{ stopPresence, incidentEvents, recovery, snapshots },
   };
 }
@@ -230,7 +236,7 @@ export class Daemon {
 
   /** Cancels everything, publishes `offline` and disconnects, in at most two seconds and the time of the disk. */
   async stop(): Promise<void> {
-    const { topics, state, connection, poller, otherBridges, health } = this.#parts;
+    const { topics, state, connection, poller, health } = this.#parts;
     const { bridgeState, commands, publisher, stopPresence, incidentEvents } = this.#parts;
     await this.#http?.stop();
     incidentEvents.stop();
@@ -239,7 +245,6 @@ export class Daemon {
     commands.stop();
     bridgeState.stop();
     health.stop();
-    otherBridges.stop();
     await poller.stop();
     this.#stopping.abort(new Error('sonic2mqtt is stopping'));
     await connection.stop([{ topic: topics.bridge('state'), payload: 'offline' }]);
@@ -261,7 +266,7 @@ export class Daemon {
       // A command that waits behind a client that does not read must not become too old.
       unreadMs: Math.min(2_500, this.#config.cloud.request_timeout / 2),
       // The bridge refuses commands with the retain flag. Without this, the embedded broker would clear the flag.
-      retainAsPublished: { clientId: this.#config.mqtt.client_id, filters: this.#parts.subscriptions },
+      retainAsPublished: { clientId: this.#parts.clientId, filters: this.#parts.subscriptions },
       log: this.#log,
     });
     try {

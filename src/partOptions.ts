@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 // The options of the parts that both the bridge and the command line use, made from the configuration.
 import type { Clock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
@@ -49,6 +50,16 @@ export function cloudOptions(
   };
 }
 
+/**
+ * Made from the base topic, so that the broker lets only one bridge use it. With MQTT 3.1.1, a broker may refuse other
+ * characters than letters and digits, and more than 23 of them.
+ */
+function clientIdOf({ mqtt }: Config): string {
+  const { base_topic: base, client_id: id } = mqtt;
+  if (id !== null) return id;
+  return base === 'sonic2mqtt' ? base : `sonic2mqtt${hash('sha1', base).slice(0, 13)}`;
+}
+
 /** The options for the broker, from the configuration. If no address is configured, it is the embedded broker. */
 export function brokerOptions(
   config: Config,
@@ -63,7 +74,7 @@ export function brokerOptions(
   return {
     find,
     urls: isOwn ? [`mqtt://${reachable(embedded.host)}:${embedded.port}`] : addresses,
-    clientId: mqtt.client_id,
+    clientId: clientIdOf(config),
     protocolVersion: isOwn || mqtt.protocol_version === 4 ? 4 : 5,
     keepaliveS: Math.round(mqtt.keepalive / 1_000),
     // A message can be this old without being noticed. Most of a command's time must be left for the cloud.
@@ -93,8 +104,9 @@ export function bridgeOptions(config: Config, secrets: Secrets, find?: BrokerFin
   const state = topics.bridge('state');
   return {
     ...brokerOptions(config, secrets, find),
+    baseTopic: topics.base,
     will: { topic: state, payload: 'offline' },
-    overheard: [topics.discoveryFilter, topics.bridge('hello')],
+    overheard: [topics.discoveryFilter],
     subscriptions: [...commandFilters(topics), topics.requestFilter],
     testTopic: topics.below('sonic', 'check', 'valve/set'),
     statusTopics: [config.homeassistant.status_topic],

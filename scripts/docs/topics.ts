@@ -165,12 +165,6 @@ function passingTopics(): readonly PublishedTopic[] {
         'One message for each event: `event` is `device_added`, `device_removed`, `incident_opened`, `incident_changed`, `incident_closed`, `command`, `cloud_online`, `cloud_offline` or `auth_failed`, followed by the fields of the record',
       example: { event: 'incident_opened', at: exampleTime, ...incident },
     },
-    {
-      topic: 'bridge/hello',
-      words:
-        'How bridges notice that they use the same topics by mistake. Each running bridge answers with the `id` that it answers in `to`',
-      example: { id: '3f0c8a529d1e0001' },
-    },
   ];
 }
 

@@ -2,28 +2,15 @@ import { type Mutation, mistakesIn } from './mutation.ts';
 
 /** Several bridges and installations, and what others keep on the broker and the disk. */
 export const otherMutations: readonly Mutation[] = [
-  ...mistakesIn('daemon.ts', ['stories/otherInstallations'], {
-    'a live bridge knows that it shares its topics': [
-      'poller.setSharingTopics(otherBridges.problem !== null)',
-      'poller.setSharingTopics(false)',
+  ...mistakesIn('broker/connection.ts', ['stories/sameTopics', 'stories/brokerAnswers'], {
+    'a bridge that another one has put out stands still': ["ending === 'taken over' || ", ''],
+    'a bridge notices that the broker closes young connections again and again': [
+      'isYoungEnd ? this.#youngEnds + 1 : 0',
+      '0',
     ],
   }),
-  ...mistakesIn('health/otherBridges.ts', ['unit/health/otherBridges'], {
-    'a replayed bridge/hello of an earlier run stops no valve command': [
-      'if (to !== this.instanceId) return;',
-      '',
-    ],
-    'a second live bridge stops valve commands': [
-      'this.#running.set(id, this.#clock.monotonic() + stoppedAfterMs);',
-      'this.#running.set(id, 0);',
-    ],
-    'each bridge must answer a new connection': ['this.#connections += 1;', ''],
-  }),
-  ...mistakesIn('polling/pollStatus.ts', ['unit/polling/pollStatus'], {
-    'a second live bridge does not vouch for what this one cannot read': [
-      'this.isSharingTopics ? at : cloudAnsweredAt',
-      'cloudAnsweredAt',
-    ],
+  ...mistakesIn('daemon.ts', ['stories/sameTopics'], {
+    'a bridge that was put out reads nothing': ["connection.on('lost', pause)", 'connection'],
   }),
   ...mistakesIn('homeassistant/topics.ts', ['unit/homeassistant/topics'], {
     'two bridges for one account show their own devices': [

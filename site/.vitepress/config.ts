@@ -28,7 +28,7 @@ const tasks = {
     'docs/node-red',
     'docs/other-programs',
     'docs/grafana',
-    'docs/several-accounts',
+    'docs/more-than-one-bridge',
     'docs/used-with',
     'docs/large-installations',
   ],

@@ -15,6 +15,8 @@ export interface BrokerOptions {
   /** If given, it is called before each attempt, and its URL is used instead of `urls`. */
   readonly find?: BrokerFinder | undefined;
   readonly clientId: string;
+  /** The topics that only one client with this ID may use. Who is put out by another one stands still. */
+  readonly baseTopic?: string;
   readonly protocolVersion: 4 | 5;
   readonly keepaliveS: number;
   /** How often the broker is pinged, in ms. The pings limit the age at which a message can still look new. */

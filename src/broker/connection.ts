@@ -40,11 +40,18 @@ const reconnectSoon = { firstMs: 500, longestMs: 5_000 };
 /** How long `refusedEvent` shows a refused event, in ms. The next event may come much later. */
 const refusedEventMs = 3_600_000;
 
+/** How long a bridge stands still after another one has put it out: 1, 2, 4, 8 and then 10 minutes, in ms. */
+const standStill = { firstMs: 60_000, longestMs: 600_000 };
+
+/** After a connection that lasts longer than any standing still, in ms, the next one is short again. */
+const settledMs = 900_000;
+
 /**
- * How long `takeover` is shown, in ms. Two clients with one ID wait longer and longer before they reconnect, but they
- * disconnect each other again within this time.
+ * Most brokers do not say that another client has put this one out. They close a connection that is still young, again
+ * and again. After so many, a bridge stands still: one that tries again, one that was connected for long before, and
+ * one that is new. So the newer of two bridges goes on.
  */
-const takeoverShownMs = 300_000;
+const maxYoungEnds = { again: 2, older: 3, newer: 6 };
 
 /** After a connection that lasts this long, in ms, the next wait is short again and the log reports the reconnection. */
 const lastingMs = reconnect.longestMs;
@@ -67,13 +74,16 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   #latest: MqttSession | null = null;
   /** How many connections in a row did not last. */
   #relapses = 0;
-  #hasFailed = false;
   #refusedEvent: { topic: string; reason: string; at: number } | null = null;
   #published = 0;
   #storedState: string | null = null;
   #trouble: string | null = null;
-  /** When the broker last said that another client uses the same client ID, in ms of the monotonic clock. */
-  #takenOverAt = Number.NEGATIVE_INFINITY;
+  /** How many connections in a row the broker has closed while they were young, with no failed attempt in between. */
+  #youngEnds = 0;
+  #hasEverLasted = false;
+  /** How often in a row another bridge has put this one out. */
+  #putOuts = 0;
+  #isStandingStill = false;
   #running: Promise<void> = Promise.resolve();
   #stopping = new AbortController();
 
@@ -103,10 +113,9 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     return this.isConnected ? null : this.#trouble;
   }
 
-  /** Null if that has not happened for five minutes. Only an MQTT 5 broker says it for certain. */
-  get takeover(): string | null {
-    const isRecent = this.#clock.monotonic() < this.#takenOverAt + takeoverShownMs;
-    return isRecent ? takenOverMessage(this.#options.clientId) : null;
+  /** Whether another bridge with this base topic has put this one out, and it waits before it tries again. */
+  get isStandingStill(): boolean {
+    return this.#isStandingStill;
   }
 
   get areStoredUnmarked(): boolean {
@@ -210,22 +219,26 @@ export class Connection extends EventEmitter<ConnectionEvents> {
       const url = urls[index] ?? '';
       const ended = await this.#attempt(url);
       if (stopping.aborted) return;
-      const { livedMs, reason } = ended;
+      const { livedMs } = ended;
+      this.#isStandingStill = this.#isPutOut(ended);
+      const reason = this.#isStandingStill ? this.#putOutReason(ended) : ended.reason;
       if (hasLasted(ended)) {
         waits = 0;
         tried = 0;
         this.#relapses = 0;
       } else if (livedMs !== null) this.#relapses += 1;
-      this.#hasFailed = livedMs === null;
       const trouble = this.#hasOneAddress ? reason : `${describeUrl(url)}: ${reason}`;
-      // If the broker names a takeover once and it is only likely the next time, both have the same key, so the log has
-      // one line.
-      const takenOver = takenOverMessage(this.#options.clientId);
       this.#trouble = trouble;
-      if (reason === takenOver) this.#takenOverAt = this.#clock.monotonic();
-      this.#outage.failed(trouble, reason.includes(takenOver) ? takenOver : trouble);
+      this.#outage.failed(trouble);
       if (livedMs === null) this.emit('failed', reason, url);
       else this.emit('lost');
+      if (this.#isStandingStill) {
+        this.#putOuts += 1;
+        const waitMs = Math.min(standStill.firstMs * 2 ** (this.#putOuts - 1), standStill.longestMs);
+        await sleep(this.#clock, waitMs, stopping).catch(() => undefined);
+        waits = 0;
+        continue;
+      }
       tried += 1;
       if (tried % urls.length !== 0) continue;
       waits += 1;
@@ -262,6 +275,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
     let cancelLogging = () => {};
     const connected = () => {
       this.#latest = session;
+      this.#isStandingStill = false;
       this.forgetRefusedEvents();
       this.#connectedTo.add(url);
       if (version === 5) this.#usedV5.add(url);
@@ -285,13 +299,27 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   }
 
   #reasonOf(ended: SessionEnd, url: string): string {
-    const { ending, livedMs, reason, unansweredBytes } = ended;
+    const { ending, reason } = ended;
     // A broker that has answered before uses the right port and protocol.
-    if (ending === 'unanswered' && !this.#connectedTo.has(url)) return describeUnanswered(reason, url);
-    // If an attempt has failed in between, the broker has probably restarted.
-    const isRelapse = this.#relapses > 0 && livedMs !== null && !hasLasted(ended) && !this.#hasFailed;
-    if (ending !== 'closed' || !isRelapse) return reason;
-    const takenOver = takenOverMessage(this.#options.clientId);
+    return ending === 'unanswered' && !this.#connectedTo.has(url) ? describeUnanswered(reason, url) : reason;
+  }
+
+  /** Whether another bridge with the same client ID has taken the place of this one. */
+  #isPutOut(ended: SessionEnd): boolean {
+    const { ending, livedMs } = ended;
+    if (livedMs !== null && livedMs >= settledMs) this.#putOuts = 0;
+    this.#hasEverLasted ||= hasLasted(ended);
+    // After a failed attempt, the broker has probably restarted.
+    const isYoungEnd = ending === 'closed' && livedMs !== null && !hasLasted(ended);
+    this.#youngEnds = isYoungEnd ? this.#youngEnds + 1 : 0;
+    const kind = this.#putOuts > 0 ? 'again' : this.#hasEverLasted ? 'older' : 'newer';
+    const isLikely = ending === 'taken over' || this.#youngEnds >= maxYoungEnds[kind];
+    return isLikely && this.#options.baseTopic !== undefined;
+  }
+
+  #putOutReason({ ending, unansweredBytes }: SessionEnd): string {
+    const takenOver = takenOverMessage(this.#options.baseTopic ?? '');
+    if (ending === 'taken over') return takenOver;
     const unanswered = unansweredBytes > 0 ? ` while ${unansweredBytes} bytes are not acknowledged` : '';
     return `the broker closes the connection repeatedly${unanswered}. Perhaps ${takenOver}`;
   }

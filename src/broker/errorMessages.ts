@@ -32,6 +32,11 @@ const messagesByMessage: Readonly<Record<string, string>> = {
 
 const sessionTakenOver = 142;
 
+interface Disconnect {
+  readonly reasonCode?: number;
+  readonly properties?: { readonly reasonString?: string };
+}
+
 export function describeError(error: unknown): string {
   const code = errorCode(error);
   const tls = tlsMessage(error);
@@ -90,11 +95,7 @@ export function describeUnanswered(reason: string, url: string): string {
   return `${reason} before any answer. Check ${address}, and mqtt.username and mqtt.password`;
 }
 
-export function describeDisconnect(
-  { reasonCode = 0, properties }: { reasonCode?: number; properties?: { reasonString?: string } },
-  clientId: string,
-): string {
-  if (reasonCode === sessionTakenOver) return takenOverMessage(clientId);
+export function describeDisconnect({ reasonCode = 0, properties }: Disconnect): string {
   const { reasonString } = properties ?? {};
   const reason = reasonCode === 0 ? 'no reason given' : reasonOf(reasonCode);
   return `the broker closed the connection: ${reasonString ? `${reason} (${reasonString})` : reason}`;
@@ -105,9 +106,14 @@ function reasonOf(code: number | string): string {
   return reasons[code] || `reason code ${code}`;
 }
 
-/** Two clients with the same ID disconnect each other again and again. */
-export function takenOverMessage(clientId: string): string {
-  return `another client uses the client ID ${clientId}. Change mqtt.client_id`;
+/** Whether the broker has given the client's ID to a newer connection. Mosquitto says so from 2.0.15 on. */
+export function isTakenOver({ reasonCode }: Disconnect): boolean {
+  return reasonCode === sessionTakenOver;
+}
+
+/** The client ID is made from the base topic, so the broker keeps one bridge for each. */
+export function takenOverMessage(baseTopic: string): string {
+  return `another sonic2mqtt uses the base topic ${baseTopic}. Stop one of the two, or give it its own mqtt.base_topic`;
 }
 
 export interface RefusedFilters {

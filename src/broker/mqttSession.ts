@@ -10,6 +10,7 @@ import {
   describeDisconnect,
   describeError,
   describeRefusedFilters,
+  isTakenOver,
   lostMessage,
   type RefusedFilters,
   refusedFilters,
@@ -29,8 +30,11 @@ export interface SessionEnd {
   readonly reason: string;
   readonly hasAnswered: boolean;
   readonly isVersionRefused?: boolean;
-  /** If the broker gave no reason: it closed before its first answer, never answered, or closed later. */
-  readonly ending?: 'unanswered' | 'silent' | 'closed' | undefined;
+  /**
+   * If the broker gave no reason: it closed before its first answer, never answered, or closed later. `taken over`: it
+   * has given the client ID to another connection.
+   */
+  readonly ending?: 'unanswered' | 'silent' | 'closed' | 'taken over' | undefined;
   /** The size of the messages that were not acknowledged. One of them may have been too large for the broker. */
   readonly unansweredBytes: number;
 }
@@ -143,7 +147,7 @@ export class MqttSession {
     // The library's own limit stops counting at the first bytes of an answer, even an incomplete one.
     this.#cancelGreeting = clock.after(greetingTimeoutMs, () => {
       if (client.stream instanceof Socket && client.stream.connecting) this.#giveUp('no answer');
-      else this.#endWithout('silent', silentMessage);
+      else this.#endBy('silent', silentMessage);
     });
     stopping.addEventListener('abort', this.#onStop, { once: true });
     // Without this, each message waits until TCP has acknowledged the one before, which a broker may delay by 40 ms.
@@ -157,7 +161,7 @@ export class MqttSession {
       this.#onMessage(message);
     });
     client.on('disconnect', (packet) => {
-      this.#giveUp(describeDisconnect(packet, options.clientId));
+      this.#endBy(isTakenOver(packet) ? 'taken over' : undefined, describeDisconnect(packet));
     });
     client.on('error', (error) => this.#onError(error));
     // The library does not report an error without a code, such as a WebSocket that the server rejects.
@@ -432,10 +436,10 @@ export class MqttSession {
   }
 
   #onClosed(reason: string): void {
-    this.#endWithout(this.#hasAnswered ? 'closed' : 'unanswered', reason);
+    this.#endBy(this.#hasAnswered ? 'closed' : 'unanswered', reason);
   }
 
-  #endWithout(ending: SessionEnd['ending'], reason: string): void {
+  #endBy(ending: SessionEnd['ending'], reason: string): void {
     if (this.#reason === null) this.#ending = ending;
     this.#giveUp(reason);
   }

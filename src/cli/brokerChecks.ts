@@ -19,7 +19,9 @@ export function brokerChecks(
   const parts = { clock: systemClock, log, stopping: signal };
   const options = bridgeOptions(config, secrets, findBroker);
   const connect = (urls = options.urls): Promise<readonly CheckResult[]> =>
-    probeBroker({ ...options, urls }, visitor, parts, (connection) => tryMessages(connection, config));
+    probeBroker({ ...options, urls }, visitor, parts, (connection) =>
+      tryMessages(connection, config, visitor),
+    );
   const addresses = brokerAddresses(config);
   if (addresses.length === 0) {
     const { host, port } = config.mqtt.embedded;
@@ -46,7 +48,7 @@ export function brokerChecks(
  * None of the messages is retained, and other clients ignore them. Home Assistant ignores this discovery message without
  * a warning.
  */
-async function tryMessages(connection: Connection, config: Config): Promise<CheckResult[]> {
+async function tryMessages(connection: Connection, config: Config, visitor: string): Promise<CheckResult[]> {
   const topics = topicsOf(config);
   const failed = (words: string): CheckResult => ({ outcome: 'FAIL', words });
   const refused = connection.refusedSubscriptions;
@@ -62,8 +64,21 @@ async function tryMessages(connection: Connection, config: Config): Promise<Chec
   }
   if (found.length > 0) return found;
   const result = await connection.readTest();
-  if (result === 'passed') return [...ok('published a message and received it')];
+  if (result === 'passed')
+    return [...ok('published a message and received it'), ...running(connection, config, visitor)];
   // The bridge works without the right to publish at its command topics, so nothing follows if that is rejected.
   if (result === 'unknown') return found;
   return [failed(`the broker does not send ${connection.unreadTopic} back. Check its access list`)];
+}
+
+/** Says whether a bridge is online at the base topic. Somebody who sets up another one must choose another topic. */
+function running(
+  { storedState }: Connection,
+  { mqtt: { base_topic: base } }: Config,
+  visitor: string,
+): readonly CheckResult[] {
+  if (storedState !== 'online') return [];
+  if (visitor !== 'setup') return ok(`sonic2mqtt is online at the base topic ${base}`);
+  const words = `A sonic2mqtt is already online at the base topic ${base}. Stop it, or give this one another base topic`;
+  return [{ outcome: 'WARN', words }];
 }

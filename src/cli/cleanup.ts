@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { systemClock } from '../base/clock.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import { Mirror } from '../broker/mirror.ts';

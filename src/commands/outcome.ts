@@ -52,8 +52,6 @@ export interface CommandParts {
   readonly state: Pick<StateFile, 'kept' | 'problem'>;
   /** The bridge as a device, with the entities that commands can set. */
   readonly bridge: { readonly view: BridgeView };
-  /** Why no valve is moved, for people, if another bridge uses the same topics; null if none does. */
-  readonly otherBridges: { readonly problem: string | null };
   readonly outcomes: Outcomes;
   /** How long a command may take, counted from when it was sent, in ms. It is never carried out later. */
   readonly requestTimeoutMs: number;

@@ -65,7 +65,7 @@ interface Duty {
 }
 
 type PausesParts = MessageLimits &
-  Pick<CommandParts, 'client' | 'store' | 'state' | 'otherBridges' | 'log'> & {
+  Pick<CommandParts, 'client' | 'store' | 'state' | 'log'> & {
     readonly updates: Updates;
   };
 
@@ -111,8 +111,7 @@ export class Pauses {
   // ---- the commands -------------------------------------------------------------------------------------------
 
   async #pause(message: BrokerMessage, id: string, minutes: number): Promise<UpdateResult> {
-    const { otherBridges, store, clock, log } = this.#parts;
-    if (otherBridges.problem !== null) return refused(otherBridges.problem);
+    const { store, clock, log } = this.#parts;
     if (this.#record(id)?.isOver) return refused(stillEnding);
     const answers = new AnswerStatus();
     let isOn: boolean | null;

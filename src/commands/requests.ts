@@ -15,12 +15,7 @@ import {
 } from '../cloud/operations.ts';
 import { encodeCall, type UncheckedCall } from '../cloud/request.ts';
 import { isHeldBack } from '../cloud/retry.ts';
-import {
-  missingPermissionFor,
-  movesValve,
-  permissionMessage,
-  repeatedKeyMessage,
-} from '../homeassistant/command.ts';
+import { missingPermissionFor, permissionMessage, repeatedKeyMessage } from '../homeassistant/command.ts';
 import { isTopicName } from '../homeassistant/topics.ts';
 import type { Store } from '../store/store.ts';
 import { type MessageLimits, type MessageProblem, payloadProblem, timeLeftMs } from './messageRules.ts';
@@ -99,15 +94,7 @@ interface RequestsParts
   extends MessageLimits,
     Pick<
       CommandParts,
-      | 'topics'
-      | 'control'
-      | 'statusTopic'
-      | 'client'
-      | 'connection'
-      | 'store'
-      | 'otherBridges'
-      | 'outcomes'
-      | 'log'
+      'topics' | 'control' | 'statusTopic' | 'client' | 'connection' | 'store' | 'outcomes' | 'log'
     > {
   readonly updates: Updates;
 }
@@ -148,7 +135,7 @@ export class Requests {
 
   /** Why a request is refused before anything is sent; null if it is a valid call of an offered operation. */
   #judge(call: UncheckedCall, payloadProblem: string | null): Failure | null {
-    const { topics, control, client, otherBridges } = this.#parts;
+    const { topics, control, client } = this.#parts;
     const { operation: name } = call;
     if (!isOperationName(name)) {
       const shown = name.slice(0, 80);
@@ -173,8 +160,6 @@ export class Requests {
     }
     if (!this.#isWithinFilter(inKnownSpelling(call as Call, this.#parts.store)))
       return rejection('not_permitted', outsideFilter);
-    const problem = movesValve(call) ? otherBridges.problem : null;
-    if (problem !== null) return rejection('invalid_request', problem);
     const state = client.operationState(name);
     if (state === 'available') return null;
     const words =

@@ -48,11 +48,11 @@ export class CommandRouter {
   constructor(parts: CommandParts) {
     this.#parts = parts;
     const { topics, control, statusTopic, connection, poller, state, outcomes } = parts;
-    const { client, store, otherBridges, requestTimeoutMs, clock, log } = parts;
+    const { client, store, requestTimeoutMs, clock, log } = parts;
     const { confirmTimeoutMs, confirmIntervalMs } = parts;
     const stopping = this.#stopping.signal;
     const wishes = this.#wishes;
-    const common = { client, store, otherBridges, requestTimeoutMs, stopping, clock, log };
+    const common = { client, store, requestTimeoutMs, stopping, clock, log };
     this.#valveQueue = new ValveQueue({
       ...common,
       ...{ poller, outcomes, wishes, confirmTimeoutMs, confirmIntervalMs },

@@ -31,7 +31,7 @@ const maxWaitingPerRecord = 20;
 const maxCallsAtOnce = 4;
 
 export type UpdatesParts = MessageLimits &
-  Pick<CommandParts, 'client' | 'store' | 'poller' | 'otherBridges' | 'outcomes' | 'log'> & {
+  Pick<CommandParts, 'client' | 'store' | 'poller' | 'outcomes' | 'log'> & {
     readonly wishes: ValveWishes;
     /** The cloud has accepted a change. */
     readonly onAccepted: (call: Call) => void;
@@ -52,14 +52,7 @@ export class Updates {
   }
 
   apply(message: BrokerMessage, record: string, calls: readonly Call[]): void {
-    const { otherBridges, outcomes } = this.#parts;
     const { topic } = message;
-    // A pressure test moves a valve, and an action of an incident may move one.
-    const problem = calls.some(movesValve) ? otherBridges.problem : null;
-    if (problem !== null) {
-      outcomes.record(topic, 'refused', problem, null);
-      return;
-    }
     this.enqueue(record, { topic, fields: changedFields(calls), run: () => this.#runCalls(message, calls) });
   }
 

@@ -98,14 +98,7 @@ const shareOfNewer = 0.25;
 export type ValveQueueParts = MessageLimits &
   Pick<
     CommandParts,
-    | 'client'
-    | 'store'
-    | 'poller'
-    | 'otherBridges'
-    | 'outcomes'
-    | 'confirmTimeoutMs'
-    | 'confirmIntervalMs'
-    | 'log'
+    'client' | 'store' | 'poller' | 'outcomes' | 'confirmTimeoutMs' | 'confirmIntervalMs' | 'log'
   > & { readonly wishes: ValveWishes };
 
 /**
@@ -160,9 +153,9 @@ export class ValveQueue {
   }
 
   #enqueue(command: ValveCommand): void {
-    const { otherBridges, wishes } = this.#parts;
+    const { wishes } = this.#parts;
     const { message, id } = command;
-    const reason = messageProblem(message, this.#parts)?.reason ?? otherBridges.problem;
+    const reason = messageProblem(message, this.#parts)?.reason ?? null;
     if (reason !== null) {
       this.#end(command, { status: 'refused', reason });
       return;

@@ -61,9 +61,9 @@ export const configSchema = section({
     username: optional(text).describe('Broker user name'),
     password: secret.meta({ description: 'Broker password', ...hidden }),
     password_file: secretFile('broker password'),
-    client_id: text
-      .prefault('sonic2mqtt')
-      .describe('MQTT client ID. Must be different for each client of the broker'),
+    client_id: optional(text).describe(
+      'MQTT client ID. Made from base_topic, so that the broker lets only one bridge use it',
+    ),
     protocol_version: z
       .literal([4, 5], { error: 'must be 4 (MQTT 3.1.1) or 5' })
       .prefault(5)

@@ -19,7 +19,6 @@ import {
   refusedValves,
   type SideName,
 } from './accountProblems.ts';
-import type { OtherBridges } from './otherBridges.ts';
 
 /** At most this many problems are listed. A longer list would be no clearer. */
 export const maxShown = 10;
@@ -43,11 +42,15 @@ export interface HealthFacts {
   readonly store: Store;
   readonly connection: Pick<
     Connection,
-    'isConnected' | 'trouble' | 'takeover' | 'refusedSubscriptions' | 'unreadTopic' | 'areStoredUnmarked'
+    | 'isConnected'
+    | 'isStandingStill'
+    | 'trouble'
+    | 'refusedSubscriptions'
+    | 'unreadTopic'
+    | 'areStoredUnmarked'
   >;
   /** A message that the broker rejects; null if there is none. */
   readonly refusal: Connection['refusedEvent'];
-  readonly otherBridges: Pick<OtherBridges, 'problem'>;
   /** The discovery topics at which other clients keep replacing the messages of this bridge. */
   readonly replacedTopics: readonly string[];
   readonly state: Pick<StateFile, 'problem' | 'lockProblem'>;
@@ -111,13 +114,6 @@ export const checks: readonly Check[] = [
         : null,
   },
   {
-    ...{ source: 'broker', status: 'degraded', stops: 'broker', isLogged: false },
-    find: ({ connection: { isConnected, takeover } }) =>
-      isConnected && takeover
-        ? { message: `The MQTT broker ends the connection again and again: ${takeover}`, key: 'taken over' }
-        : null,
-  },
-  {
     ...{ source: 'broker', status: 'degraded', stops: 'broker' },
     find: ({ connection: { refusedSubscriptions: refused } }) =>
       refused &&
@@ -135,7 +131,6 @@ export const checks: readonly Check[] = [
     ...{ source: 'broker', status: 'degraded', stops: 'broker' },
     find: ({ connection }) => (connection.areStoredUnmarked ? unmarkedMessages : null),
   },
-  { source: 'bridge', status: 'degraded', stops: 'broker', find: ({ otherBridges }) => otherBridges.problem },
   {
     ...{ source: 'broker', status: 'degraded' },
     find: ({ replacedTopics: [topic] }) =>
@@ -237,7 +232,8 @@ function failureMessage({ kind, message }: PollFailure, polls: readonly PollName
 }
 
 /** Polls that have not failed but have read nothing in time. Their requests still wait for their turn. */
-function waitingPolls({ polls, overdue }: HealthFacts): Finding | null {
+function waitingPolls({ polls, overdue, connection }: HealthFacts): Finding | null {
+  if (connection.isStandingStill) return null;
   const waiting = overdue.filter((poll) => polls[poll].failure === null).map((poll) => pollTable[poll].label);
   if (waiting.length === 0) return null;
   const message = `No new data for too long: ${waiting.join(', ')}. The requests wait. A leak or a moved valve may not be shown`;

@@ -14,7 +14,6 @@ import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 import type { HealthFacts } from './checks.ts';
 import { type HealthReport, healthFingerprint, healthPayload, judge, reasonOf } from './health.ts';
-import type { OtherBridges } from './otherBridges.ts';
 import { overload } from './requestNeeds.ts';
 import { brokerSide, cloudSide, type PublishingProgress, staleReason } from './sides.ts';
 
@@ -45,7 +44,6 @@ export interface HealthParts {
   readonly state: StateFile;
   readonly store: Store;
   readonly poller: Poller;
-  readonly otherBridges: OtherBridges;
   readonly discovery: Pick<HealthFacts, 'replacedTopics'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -82,7 +80,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
 
   constructor(parts: HealthParts) {
     super();
-    const { connection, mirror, store, poller, otherBridges, clock, log } = parts;
+    const { connection, mirror, store, poller, clock, log } = parts;
     this.#parts = parts;
     this.#createdAt = clock.monotonic();
     this.#startedAt = clock.now();
@@ -106,7 +104,6 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
         this.#brokerLostAt = clock.now();
         onChange();
       });
-    otherBridges.on('changed', onChange);
   }
 
   /** When the bridge was started, in ms since 1970. It changes if the computer's clock is set. */
@@ -251,7 +248,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   }
 
   #facts(): HealthFacts {
-    const { client, connection, mirror, state, store, poller, otherBridges, discovery } = this.#parts;
+    const { client, connection, mirror, state, store, poller, discovery } = this.#parts;
     const { statuses } = poller;
     const { rejection } = client.sessionState();
     const { limitedUntil } = client.traffic();
@@ -269,7 +266,6 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       store,
       connection,
       refusal: mirror.refusal ?? connection.refusedEvent,
-      otherBridges,
       replacedTopics: discovery.replacedTopics,
       state,
       httpProblem: this.#httpProblem,

@@ -156,8 +156,6 @@ export class PollStatuses {
   readonly #times: Readonly<Record<PollName, PollTimes>>;
   readonly #clock: Clock;
   readonly #createdAt: number;
-  /** Whether another bridge, by mistake, makes the data of this one available by its `bridge/cloud`. */
-  isSharingTopics = false;
 
   constructor(
     schedules: Readonly<Record<PollName, PollTimes['schedule']>>,
@@ -213,7 +211,7 @@ export class PollStatuses {
    */
   staleBefore(poll: PollName, at: number): number {
     const periodMs = this.#times[decidingPoll(this.#records) ?? poll].schedule.periodMs;
-    const agesUntil = this.isSharingTopics ? at : cloudAnsweredAt(this.#records) + periodMs;
+    const agesUntil = cloudAnsweredAt(this.#records) + periodMs;
     return Math.min(at, this.#records[poll].runningSince ?? at, agesUntil) - this.maxAgeMs(poll);
   }
 

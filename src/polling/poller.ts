@@ -74,6 +74,7 @@ export class Poller extends EventEmitter<PollerEvents> {
   readonly #usage: UsagePoll;
   readonly #pressureTests: PressureTestPoll;
   readonly #stopping = new AbortController();
+  #pause: ReturnType<typeof deferred> | null = null;
   #areListsRead = false;
   #isFoundLogged = false;
   #cancelAging: () => void = () => {};
@@ -205,9 +206,18 @@ export class Poller extends EventEmitter<PollerEvents> {
     return !this.#areListsRead || progress.some(isInconsistent);
   }
 
+  /** While paused, nothing is read: runs that are due wait. */
+  setPaused(isPaused: boolean): void {
+    if (isPaused) this.#pause ??= deferred();
+    else {
+      this.#pause?.resolve();
+      this.#pause = null;
+    }
+  }
+
   /** Whether valves and incidents are still being read. An unreachable cloud does not change this. */
   get isAlive(): boolean {
-    return !this.statuses.areRunsMissing;
+    return this.#pause !== null || !this.statuses.areRunsMissing;
   }
 
   /** Reads the pressure tests of a sonic until a test that was just started shows; never rejects. */
@@ -224,6 +234,7 @@ export class Poller extends EventEmitter<PollerEvents> {
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('sonic2mqtt is stopping'));
     this.#reached.resolve();
+    this.setPaused(false);
     this.#parts.days.stop();
     this.#cancelAging();
     this.#cancelProgress();
@@ -235,6 +246,8 @@ export class Poller extends EventEmitter<PollerEvents> {
   /** Runs one poll; resolves to false if it should be retried before its time, and never rejects. */
   async #run(poll: PollName, isRetry: boolean): Promise<boolean> {
     const { store, statuses, stopping, clock, log } = this.#parts;
+    await this.#pause?.promise;
+    if (stopping.aborted) return true;
     const startedAt = clock.monotonic();
     const before = statuses.records[poll];
     // Without a list of sonics there is nothing to read.
@@ -302,12 +315,6 @@ export class Poller extends EventEmitter<PollerEvents> {
     this.#cancelSecondReading();
     if (store.ids('signal').some((id) => store.signalView(id)?.isChecked))
       this.#cancelSecondReading = clock.after(secondReadingMs, () => void this.runNow('signals'));
-  }
-
-  /** Another bridge says that the data is fresh, so records must age even while the cloud does not answer. */
-  setSharingTopics(isSharing: boolean): void {
-    this.statuses.isSharingTopics = isSharing;
-    this.#markStale(this.#parts.clock.monotonic());
   }
 
   #markStale(at: number): void {

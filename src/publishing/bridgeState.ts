@@ -4,7 +4,6 @@ import { version } from '../base/version.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { operationNames } from '../cloud/operations.ts';
 import type { HealthMonitor } from '../health/healthMonitor.ts';
-import type { OtherBridges } from '../health/otherBridges.ts';
 import { cloudFacts } from '../health/sides.ts';
 import type { Message, Topics } from '../homeassistant/topics.ts';
 import type { BridgeFacts, BridgeView } from '../model/devices.ts';
@@ -17,7 +16,6 @@ interface BridgeStateParts {
   readonly client: CloudClient;
   readonly store: Store;
   readonly poller: Poller;
-  readonly otherBridges: OtherBridges;
   readonly health: HealthMonitor;
   readonly clock: Clock;
   readonly log: Log;
@@ -104,10 +102,9 @@ export class BridgeState {
   }
 
   #info(): object {
-    const { client, store, otherBridges, health, shownConfiguration } = this.#parts;
+    const { client, store, health, shownConfiguration } = this.#parts;
     return {
       version,
-      instance_id: otherBridges.instanceId,
       started_at: new Date(health.startedAt).toISOString(),
       last_update: this.#figures.lastUpdate,
       requests_last_hour: this.#figures.requestsLastHour,

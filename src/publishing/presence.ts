@@ -3,7 +3,6 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Mirror } from '../broker/mirror.ts';
-import type { OtherBridges } from '../health/otherBridges.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import type { Publisher } from './publisher.ts';
 
@@ -12,7 +11,6 @@ interface PresenceParts {
   readonly statusTopic: string;
   readonly connection: Connection;
   readonly mirror: Mirror;
-  readonly otherBridges: OtherBridges;
   readonly publisher: Publisher;
   readonly clock: Clock;
   readonly random: Random;
@@ -26,9 +24,8 @@ const birthJitterMs = 1_500;
 const willSpacingMs = 5_000;
 
 /**
- * Publishes again what other clients need or have replaced: all devices after a start of Home Assistant, and after
- * another bridge with the same topics has stopped; the messages about the bridge if the broker has published its last
- * will. Returns a function that stops it.
+ * Publishes again what other clients need or have replaced: all devices after a start of Home Assistant; the messages about
+ * the bridge if the broker has published its last will. Returns a function that stops it.
  */
 export function keepPresent({
   topics,
@@ -38,7 +35,7 @@ export function keepPresent({
   log,
   ...parts
 }: PresenceParts): () => void {
-  const { connection, mirror, otherBridges, random } = parts;
+  const { connection, mirror, random } = parts;
   const born = spaced(
     clock,
     () => birthJitterMs * random(),
@@ -46,8 +43,7 @@ export function keepPresent({
     () => publisher.publishAll(),
   );
   // A cluster may notice late that an earlier connection has ended, and then publishes the last will of that connection.
-  // The will may also belong to a second bridge, which this one did not notice before it stopped. So everything about the
-  // bridge is published again.
+  // It does so too when it puts out another bridge. So everything about the bridge is published again.
   const willPublished = spaced(
     clock,
     () => 0,
@@ -65,12 +61,6 @@ export function keepPresent({
       born.ask();
     })
     .on('willPublished', willPublished.ask);
-  let isOtherRunning = false;
-  otherBridges.on('changed', () => {
-    // The other bridge may have replaced messages of this one.
-    if (isOtherRunning && otherBridges.problem === null) publisher.publishAll();
-    isOtherRunning = otherBridges.problem !== null;
-  });
   return () => {
     for (const each of [born, willPublished]) each.stop();
   };

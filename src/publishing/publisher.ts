@@ -43,8 +43,6 @@ interface PublisherParts {
   readonly poller: Poller;
   readonly bridgeState: BridgeState;
   readonly discovery: DiscoveryMessages;
-  /** Why another bridge uses these topics, as a sentence; null if no other bridge does. */
-  readonly otherBridges: { readonly problem: string | null };
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -316,17 +314,13 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   #publishDevice(view: DeviceView): void {
-    const { otherBridges, context, mirror } = this.#parts;
+    const { context, mirror } = this.#parts;
     const { discovery, messages: planned, unwanted } = planDevice(view, context);
     const topics = [...planned.map(({ topic }) => topic), ...unwanted];
     const messages = topics.some((topic) => mirror.isRefused(topic)) ? unavailable(planned) : planned;
     if (discovery) this.#publishDiscovery(discovery, view);
     else mirror.drop(context.topics.discovery(view.kind, viewId(view)));
-    // Another bridge uses these topics by mistake. It may say `online` after this bridge, for values that only this
-    // bridge has read. So an unavailable device gets no values, only its `offline`.
-    const [first] = messages;
-    const isInTheWay = otherBridges.problem !== null && first?.payload === 'offline';
-    this.#putAll({ unwanted, messages: isInTheWay ? [first] : messages });
+    this.#putAll({ unwanted, messages });
   }
 
   #putAll({ messages, unwanted }: Pick<DevicePlan, 'messages' | 'unwanted'>): void {
@@ -382,10 +376,9 @@ export class Publisher extends EventEmitter<PublisherEvents> {
    * missing from complete lists.
    */
   async #sweep(): Promise<void> {
-    const { state, mirror, store, otherBridges, log } = this.#parts;
-    const mayJudge = store.isComplete && otherBridges.problem === null;
+    const { state, mirror, store, log } = this.#parts;
     let deleted = 0;
-    if (this.#isSweepWanted && mayJudge) {
+    if (this.#isSweepWanted && store.isComplete) {
       this.#isSweepWanted = false;
       for (const record of this.#named()) {
         if (this.#isShown(record) || this.#leaving.has(keyOf(record))) continue;

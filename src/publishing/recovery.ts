@@ -18,7 +18,6 @@ interface RecoveryParts {
   readonly state: StateFile;
   readonly connection: Connection;
   readonly store: Store;
-  readonly otherBridges: { readonly problem: string | null };
   readonly incidentEvents: { takeOver(incidentIds: readonly string[]): void };
   readonly clock: Clock;
   readonly log: Log;
@@ -97,7 +96,7 @@ export class Recovery {
   }
 
   async #take(read: (found: (topic: string, payload: string) => void) => Promise<void>): Promise<void> {
-    const { topics, state, otherBridges, connection, incidentEvents } = this.#parts;
+    const { topics, state, connection, incidentEvents } = this.#parts;
     const { kept } = state;
     const records = new Set<string>();
     const incidents: string[] = [];
@@ -118,8 +117,8 @@ export class Recovery {
       }
     });
     if (this.#misses(kept.announced)) incidentEvents.takeOver(incidents);
-    // While another bridge uses these topics, the records may be its own. An earlier version does not answer `hello`.
-    const isAlone = otherBridges.problem === null && connection.storedState !== 'online';
+    // While another bridge with another client ID uses these topics, the records may be its own.
+    const isAlone = connection.storedState !== 'online';
     // A backup may be a day old.
     if (isAlone && (this.#misses(kept.devices) || state.isIncomplete))
       for (const key of records) kept.devices.set(key, true);

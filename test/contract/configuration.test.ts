@@ -51,7 +51,7 @@ describe('the defaults', () => {
         username: null,
         password: null,
         password_file: null,
-        client_id: 'sonic2mqtt',
+        client_id: null,
         protocol_version: 5,
         ca_file: null,
         cert_file: null,

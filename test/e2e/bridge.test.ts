@@ -13,7 +13,7 @@ const pages = 2;
 
 /** The topics that the broker keeps for the bridge. */
 const retainedTopics = () =>
-  [...mqtt.last.keys()].filter((topic) => !/\/(event|hello|incident|status|set)$/.test(topic));
+  [...mqtt.last.keys()].filter((topic) => !/\/(event|incident|status|set)$/.test(topic));
 
 describe('the bridge', () => {
   it('shows every device with its record, its parent, its availability and its incidents', async () => {

@@ -239,8 +239,7 @@ describe('a running bridge', () => {
     }
     const published = [...bridge.mqtt.last.keys()]
       .filter(
-        (topic) =>
-          topic.startsWith('sonic2mqtt/') && !/\/(homeassistant|event|hello|incident|set)$/.test(topic),
+        (topic) => topic.startsWith('sonic2mqtt/') && !/\/(homeassistant|event|incident|set)$/.test(topic),
       )
       .map((topic) => topic.slice('sonic2mqtt/'.length).replace(/(?<=^\w+\/)[\da-f-]{36}/, '{id}'));
     expect([...new Set(published)].toSorted()).toEqual(

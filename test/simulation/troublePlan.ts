@@ -34,7 +34,7 @@ export type Trouble =
   /**
    * Another bridge runs: by mistake on the same topics, for a trial on other topics, or for another account.
    */
-  | { readonly at: 'others'; readonly fault: 'second' | 'trial' | 'account' };
+  | { readonly at: 'others'; readonly fault: 'trial' | 'account' };
 
 /** A trouble, with its time and duration. */
 export interface PlannedTrouble {
@@ -119,7 +119,7 @@ const kinds: readonly ((random: Random) => Trouble)[] = [
       (random: Random): Trouble => ({ at: 'machine', fault, sleepMs: (pick(random, sleepsS) ?? 30) * 1_000 }),
   ),
   ...(['flood', 'forty-commands'] as const).map((fault) => (): Trouble => ({ at: 'people', fault })),
-  ...(['second', 'trial', 'account'] as const).map((fault) => (): Trouble => ({ at: 'others', fault })),
+  ...(['trial', 'account'] as const).map((fault) => (): Trouble => ({ at: 'others', fault })),
   ...(['EROFS', 'ENOSPC', 'EIO', 'slow', 'unmounted'] as const).map(
     (fault) => (): Trouble => ({ at: 'disk', fault }),
   ),

@@ -232,7 +232,7 @@ export class Troubles {
     });
   }
 
-  #startOther(fault: 'second' | 'trial' | 'account'): void {
+  #startOther(fault: 'trial' | 'account'): void {
     const { environment, oracle } = this.#targets;
     if (this.#other) return;
     const { simulator, config, time, epochMs } = environment;
@@ -242,7 +242,7 @@ export class Troubles {
     const sections = {
       ...config,
       ...(fault === 'account' && { cloud: {}, filters: {} }),
-      mqtt: { ...config['mqtt'], client_id: 'another', ...(fault !== 'second' && { base_topic: fault }) },
+      mqtt: { ...config['mqtt'], base_topic: fault },
     };
     const silent = { sent: () => {}, processed: () => {}, answered: () => {}, truncated: () => {} };
     const { onStart: _, onEnd: __, ...surroundings } = environment;
@@ -255,7 +255,6 @@ export class Troubles {
       logged: () => {},
       config: sections,
     });
-    if (fault === 'second') oracle.bridges = 2;
     this.#other.start();
   }
 

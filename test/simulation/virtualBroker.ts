@@ -379,7 +379,8 @@ class VirtualClient extends EventEmitter implements Peer {
 
   #fail(code: string): void {
     if (!this.#isOpen) return;
-    this.emit('error', Object.assign(new Error(code), { code }));
+    if (code === 'taken-over') this.emit('disconnect', { reasonCode: 142 });
+    else this.emit('error', Object.assign(new Error(code), { code }));
     this.#close();
   }
 

@@ -117,44 +117,37 @@ describe('a broker that', () => {
     await home.stop();
   });
 
-  it.each([
-    ['refuses', 135, 5],
-    // With MQTT 3.1.1, an acknowledgement has no reason.
-    ['acknowledges and does not store', undefined, 4],
-  ])(
-    '%s the state of one valve has that valve as offline, and as online once it takes the state',
-    async (_, reasonCode, version) => {
-      const home = await startWiredHome({ protocol_version: version });
-      const { sonicId: refused } = home;
-      const devices = [`sonic/${refused}`, `signal/${home.world.signals.ids[0]}`];
-      const linked = () => devices.map((device) => home.text(`${device}/availability`));
-      expect(linked()).toEqual(['online', 'online']);
-      const { fromBridge } = refusing(reasonCode);
-      home.wire.play({
-        fromBridge: (packet, connection) =>
-          packet.cmd === 'publish' && packet.topic === `sonic2mqtt/sonic/${refused}`
-            ? (fromBridge?.(packet, connection) ?? false)
-            : false,
-      });
-      home.world.setValve(refused, 'closed');
-      await home.pass(2 * minuteMs);
-      expect(home.json(`sonic/${refused}`).valve).toBe('open');
-      expect(linked()).toEqual(['offline', 'online']);
-      expect(home.json('bridge/health')).toMatchObject({
-        status: 'degraded',
-        reason: expect.stringContaining(refused),
-      });
-      const from = home.messages.length;
-      await home.pass(12 * minuteMs);
-      const words = home.messages.slice(from).filter(({ topic }) => topic.endsWith('/availability'));
-      expect(words).toEqual([]);
-      home.wire.play();
-      await home.pass(11 * minuteMs);
-      expect(home.json(`sonic/${refused}`).valve).toBe('closed');
-      expect(linked()).toEqual(['online', 'online']);
-      await home.stop();
-    },
-  );
+  it('refuses the state of one valve has that valve as offline, and as online once it takes the state', async () => {
+    const home = await startWiredHome();
+    const { sonicId: refused } = home;
+    const devices = [`sonic/${refused}`, `signal/${home.world.signals.ids[0]}`];
+    const linked = () => devices.map((device) => home.text(`${device}/availability`));
+    expect(linked()).toEqual(['online', 'online']);
+    const { fromBridge } = refusing(135);
+    home.wire.play({
+      fromBridge: (packet, connection) =>
+        packet.cmd === 'publish' && packet.topic === `sonic2mqtt/sonic/${refused}`
+          ? (fromBridge?.(packet, connection) ?? false)
+          : false,
+    });
+    home.world.setValve(refused, 'closed');
+    await home.pass(2 * minuteMs);
+    expect(home.json(`sonic/${refused}`).valve).toBe('open');
+    expect(linked()).toEqual(['offline', 'online']);
+    expect(home.json('bridge/health')).toMatchObject({
+      status: 'degraded',
+      reason: expect.stringContaining(refused),
+    });
+    const from = home.messages.length;
+    await home.pass(12 * minuteMs);
+    const words = home.messages.slice(from).filter(({ topic }) => topic.endsWith('/availability'));
+    expect(words).toEqual([]);
+    home.wire.play();
+    await home.pass(11 * minuteMs);
+    expect(home.json(`sonic/${refused}`).valve).toBe('closed');
+    expect(linked()).toEqual(['online', 'online']);
+    await home.stop();
+  });
 
   it('takes tiny packets only gets what fits, with a few lines in the log, and gets the rest when it takes more', async () => {
     const home = await startWiredHome();
@@ -211,12 +204,12 @@ describe('a broker that', () => {
     },
   );
 
-  const takenOver = 'another client uses the client ID sonic2mqtt';
+  const takenOver = 'another sonic2mqtt uses the base topic sonic2mqtt. Stop one of the two';
   it.each([
-    [5, new RegExp(takenOver)],
-    [4, new RegExp(`repeatedly\\. Perhaps ${takenOver}`)],
+    [5, new RegExp(`: ${takenOver}`)],
+    [4, new RegExp(`repeatedly.*\\. Perhaps ${takenOver}`)],
   ] as const)(
-    'is shared with another client of the same id (MQTT %i) is not stormed, and it is told',
+    'is shared with another bridge of the same base topic (MQTT %i) has this one stand still, longer and longer',
     async (protocolVersion, words) => {
       const home = await startWiredHome({ protocol_version: protocolVersion });
       const before = pictureOf(home);
@@ -226,26 +219,32 @@ describe('a broker that', () => {
         void home.time.after(50, () => home.broker.isPeerOf(rival) || home.broker.attach(rival));
       home.broker.attach(rival);
       const { connectionCount } = home.wire;
-      await home.pass(minuteMs);
-      const from = home.published('bridge/health').length;
+      await home.pass(minuteMs / 2);
+      const asked = home.asked('list_sonics').length;
+      await home.pass(minuteMs / 2);
+      expect(home.asked('list_sonics')).toHaveLength(asked);
       await home.pass(19 * minuteMs);
-      const statuses = home.published('bridge/health').slice(from);
-      // The older protocol does not tell for certain.
-      if (protocolVersion === 5) {
-        for (const { payload } of statuses) expect(JSON.parse(payload).status).toBe('degraded');
-        expect(home.json('bridge/health').reason).toContain(takenOver);
-      }
-      expect(home.wire.connectionCount - connectionCount).toBeGreaterThan(20);
-      expect(home.wire.connectionCount - connectionCount).toBeLessThanOrEqual(85);
+      // With MQTT 5 after 1, 2, 4 and 8 minutes. The older protocol does not tell why, so it takes some more.
+      expect(home.wire.connectionCount - connectionCount).toBeGreaterThanOrEqual(4);
+      expect(home.wire.connectionCount - connectionCount).toBeLessThanOrEqual(protocolVersion === 5 ? 5 : 15);
       home.onLinked = () => undefined;
       home.broker.detach(rival);
-      await home.pass(7 * minuteMs);
+      await home.pass(11 * minuteMs);
       expectWhole(home, before);
       expect(
         home.linesFrom(0).filter((line) => line.startsWith('warn') && words.test(line)).length,
       ).toBeGreaterThan(0);
-      expect(brokerWarnings(home).length).toBeLessThanOrEqual(4);
       await home.stop();
     },
   );
+
+  it('restarts twice, and its young connections end twice, costs nothing of this', async () => {
+    const home = await startWiredHome({ protocol_version: 4 });
+    for (let restarts = 0; restarts < 3; restarts++) {
+      home.broker.cut();
+      await home.pass(10 * secondMs);
+      expect(home.text('bridge/state')).toBe('online');
+    }
+    await home.stop();
+  });
 });

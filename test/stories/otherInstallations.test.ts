@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Home, hourMs, minuteMs, secondMs, startedHome } from './home.ts';
 
-const trialConfig = { mqtt: { base_topic: 'trial', client_id: 'trial' } };
+const trialConfig = { mqtt: { base_topic: 'trial' } };
 
 const discoveryOf = (device: string) => `homeassistant/device/sonic2mqtt_${device}/config`;
 
@@ -35,72 +35,12 @@ async function closeValve(home: Home): Promise<unknown> {
     .map(({ status }) => status);
 }
 
-it('a bridge/hello of an earlier run that comes again is in nobody’s way', async () => {
-  const home = await startedHome();
-  const [{ payload: old = '' } = {}] = home.published('bridge/hello');
-  await home.restart();
-  for (const retain of [false, true]) {
-    home.broker.publish('sonic2mqtt/bridge/hello', old, retain);
-    expect(await closeValve(home)).toEqual(['ok']);
-    expectNoProblem(home);
-  }
-});
-
-it('a second live bridge that reads the cloud does not vouch for what the first one cannot read', async () => {
-  const home = new Home({ cloud: { properties: 2, signals: 2, sonics: 2 } });
-  const [own = '', other = ''] = home.world.properties.ids;
-  const filtered = (id: string) => ({ filters: { properties: [id] } });
-  const sonicIn = (id: string) =>
-    home.world.sonics.ids.find((each) => home.world.propertyOf(each) === id) ?? '';
-  await home.startWith(filtered(own));
-  const wait = { status: 503, headers: { 'retry-after': '3600' }, text: '{}' };
-  home.strike = ({ operation }) => (operation === 'list_sonics' ? wait : null);
-  home.world.setValve(sonicIn(own), 'closed');
-  await home.pass(7 * minuteMs);
-  expect(home.text('bridge/cloud')).toBe('offline');
-  home.strike = () => null;
-  const second = home.anotherBridge({ mqtt: { client_id: 'second' }, ...filtered(other) });
-  second.start();
-  await home.pass(minuteMs);
-  expect(home.text('bridge/cloud')).toBe('online');
-  const valveIn = (id: string) => home.entity(sonicIn(id), 'valve_valve');
-  expect([valveIn(own).isAvailable, valveIn(other).isAvailable]).toEqual([false, true]);
-  // By then the first one asks again.
-  await home.pass(10 * minuteMs);
-  expect(valveIn(own)).toMatchObject({ isAvailable: true, state: 'closed' });
-  await home.stop(second);
-});
-
-// Every bridge begins with them, in this order.
-it.each([
-  ['cloud', 'before it was heard'],
-  ['info', 'as soon as it was heard'],
-])('a second bridge that dies at its first bridge/%s, %s, leaves nothing behind', async (last) => {
-  const home = await startedHome();
-  const { instance_id: own } = home.json('bridge/info');
-  const second = home.anotherBridge({ mqtt: { client_id: 'second' } });
-  home.onTaken = ({ topic, payload }) => {
-    if (topic !== `sonic2mqtt/bridge/${last}`) return;
-    if (last === 'cloud' ? payload === 'offline' : JSON.parse(payload).instance_id !== own) second.kill();
-  };
-  second.start();
-  await home.pass(minuteMs);
-  expect([home.text('bridge/state'), home.text('bridge/cloud')]).toEqual(['online', 'online']);
-  expect(home.text(`sonic/${home.sonicId}/availability`)).toBe('online');
-  expect(home.json('bridge/homeassistant')).toMatchObject({ cloud: 'ON', status: 'OK' });
-  expect(home.json('bridge/incidents').open_count).toBe(0);
-  await home.stop();
-});
-
 /** A bridge for each of two accounts, at one broker. */
 async function startTwoAccounts() {
   const home = new Home();
   const simulator = home.anotherAccount({ seed: 2, properties: 1, signals: 1, sonics: 1 });
   await home.start();
-  const holiday = home.anotherBridge(
-    { mqtt: { base_topic: 'holiday', client_id: 'holiday' } },
-    { simulator },
-  );
+  const holiday = home.anotherBridge({ mqtt: { base_topic: 'holiday' } }, { simulator });
   holiday.start();
   await home.pass(minuteMs);
   return { home, simulator, holiday };

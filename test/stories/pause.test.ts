@@ -463,25 +463,6 @@ describe('a pause and a state file', () => {
   });
 });
 
-describe('a pause and other bridges', () => {
-  it('does not begin while a second bridge runs by mistake, and ends all the same', async () => {
-    const { home, command, isOn, sent } = await pausedHome();
-    await command('30');
-    const second = home.anotherBridge({ mqtt: { client_id: 'second' } });
-    second.start();
-    await home.pass(minuteMs);
-    await home.pass(30 * minuteMs);
-    expect(isOn()).toBe(true);
-    home.broker.publish(`sonic2mqtt/property/${home.propertyId}/pause/set`, '30', false);
-    await home.pass(minuteMs);
-    const outcomes = home.events('command').slice(1);
-    expect(outcomes.map(({ status }) => status)).toEqual(['refused', 'refused']);
-    expect(outcomes[0]?.['reason']).toContain('Another bridge');
-    // The second one has no state file, and cannot know that the first one will end the pause.
-    expect(sent()).toEqual([off, on, on]);
-  });
-});
-
 describe('a pause and a clock', () => {
   it('that is set hours back is no longer than it was asked for, and says when it ends', async () => {
     const minutes = -300;

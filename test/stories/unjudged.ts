@@ -7,6 +7,10 @@ const unjudgedStories: readonly (readonly [name: RegExp, reason: string])[] = [
     /^(neither does any other field, whatever stands in it|is understood in the words of old shapes)/,
     'the records say `true` of a link, which the bridge shows as the word for it, `connected`',
   ],
+  [
+    /^is shared with another bridge of the same base topic/,
+    'a bridge that another one has put out reads nothing, and the oracle does not know the other one',
+  ],
 ];
 
 /** Whether the oracle judges the story of that name. */

@@ -72,8 +72,6 @@ export async function startCommands(
   const incidentEvents: IncidentEvent[] = [];
   store.on('incident', (event) => incidentEvents.push(event));
   const lines = logLines('trace');
-  /** Set it while another bridge is in the way. */
-  const otherBridges: { problem: string | null } = { problem: null };
   const outcomes = new Outcomes(topics, store, clock, lines.log);
   const kept = newKept();
   Object.assign(kept.pauses, { isSaved: () => true });
@@ -93,7 +91,6 @@ export async function startCommands(
     },
     state: { kept, problem: null },
     bridge: { view: bridgeView() },
-    otherBridges,
     outcomes,
     requestTimeoutMs,
     confirmTimeoutMs: 5_000,
@@ -135,7 +132,6 @@ export async function startCommands(
     polledEarly,
     incidentEvents,
     lines,
-    otherBridges,
     /** The changes that reached the cloud: their paths and bodies. */
     get changes() {
       return stub.requests.filter(isChange).map(({ path, body }) => [path, body] as const);

@@ -33,11 +33,10 @@ export function healthFacts(changes: Partial<HealthFacts> = {}): HealthFacts {
     oddities: [],
     store: new Store({ selection: [], clock: new FakeClock() }),
     connection: {
-      ...{ isConnected: true, trouble: null, takeover: null },
+      ...{ isConnected: true, isStandingStill: false, trouble: null },
       ...{ refusedSubscriptions: null, unreadTopic: null, areStoredUnmarked: false },
     },
     refusal: null,
-    otherBridges: { problem: null },
     replacedTopics: [],
     state: { problem: null, lockProblem: null },
     httpProblem: null,

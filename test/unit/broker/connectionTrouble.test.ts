@@ -1,8 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, connect as dial } from 'node:net';
+import { connectAsync } from 'mqtt';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { NotConnectedError } from '../../../src/broker/notConnectedError.ts';
-import { connected, openConnection, startEmbedded, startRefusing } from '../../support/brokers.ts';
+import {
+  brokerKinds,
+  connected,
+  openConnection,
+  startEmbedded,
+  startRefusing,
+} from '../../support/brokers.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
 import { watchTopics } from '../../support/mqttWatcher.ts';
@@ -315,3 +322,53 @@ describe('a connection', () => {
     });
   });
 });
+
+describe.each(brokerKinds)(
+  'on $name, two bridges with one base topic',
+  ({ isInstalled, protocolVersion, start }) => {
+    const here = it.skipIf(!isInstalled);
+    const options = { protocolVersion, baseTopic: 'home', clientId: 'home', pingEveryMs: 3_600_000 } as const;
+
+    here('are not both connected: the newer goes on, and the older stands still and comes back', async () => {
+      const { url } = await start();
+      const clock = new FakeClock();
+      const passUntil = async (what: string, isSo: () => boolean) => {
+        await waitFor(
+          () => {
+            clock.advance(100);
+            return isSo();
+          },
+          { what },
+        );
+      };
+      const older = openConnection(url, options, clock);
+      await waitFor(() => older.connection.isConnected, { what: 'the first connection' });
+      await passTime(clock, 40_000, 10_000);
+      const newer = openConnection(url, options, clock);
+      await passUntil('the older one to stand still', () => older.connection.isStandingStill);
+      await passUntil('the newer one to go on', () => newer.connection.isConnected);
+      await passTime(clock, 40_000, 10_000);
+      expect([older.connection.isConnected, newer.connection.isConnected]).toEqual([false, true]);
+      expect(older.connection.trouble).toContain('another sonic2mqtt uses the base topic home.');
+      expect([older.lines.text, newer.lines.text].map((text) => text.includes('another sonic2mqtt'))).toEqual(
+        [true, false],
+      );
+      await newer.connection.stop([]);
+      await passTime(clock, 20_000, 10_000);
+      await passUntil('the older one to come back', () => older.connection.isConnected);
+      expect(older.connection.isStandingStill).toBe(false);
+    });
+
+    here('of which one has died replace each other at once, also before the broker has noticed', async () => {
+      const { url } = await start();
+      for (let restarts = 0; restarts < 5; restarts++) {
+        // The connection of a killed process, which the broker has not yet noticed.
+        const dead = await connectAsync(url, { protocolVersion: 4, clientId: 'home', reconnectPeriod: 0 });
+        onTestFinished(() => void dead.end(true));
+        const { connection, events } = await connected(url, options);
+        expect(events).toEqual(['connected']);
+        await connection.stop([]);
+      }
+    });
+  },
+);

@@ -10,7 +10,7 @@ import { watchTopics } from '../../support/mqttWatcher.ts';
 import { temporaryFolder } from '../../support/program.ts';
 
 /** What `check` says of the broker there. */
-async function checked(url: string): Promise<string[]> {
+async function checked(url: string, visitor = 'check'): Promise<string[]> {
   const folder = temporaryFolder();
   const account = { email: 'me@example.com', password: 'secret' };
   writeFileSync(join(folder, 'config.yaml'), JSON.stringify({ cloud: account, mqtt: { url } }));
@@ -29,7 +29,7 @@ async function checked(url: string): Promise<string[]> {
     progress: () => {},
     found: ({ outcome, words }: { outcome: string; words: string }) => void lines.push(`${outcome} ${words}`),
   };
-  await runChecks(brokerChecks(configuration, 'check', context.signal), reporter, context.signal);
+  await runChecks(brokerChecks(configuration, visitor, context.signal), reporter, context.signal);
   return lines.map((line) => line.replaceAll(url, 'URL'));
 }
 
@@ -46,6 +46,16 @@ describe('check finds that', () => {
       'homeassistant/device/sonic2mqtt_check/config',
     ]);
     expect((await watchTopics(url, '#')).messages).toEqual([]);
+  });
+
+  it('a bridge is online at the base topic', async () => {
+    const url = await startAedes({});
+    const bridge = await watchTopics(url, 'none');
+    await bridge.publish('sonic2mqtt/bridge/state', 'online', { retain: true });
+    expect((await checked(url)).at(-1)).toBe('OK sonic2mqtt is online at the base topic sonic2mqtt');
+    expect((await checked(url, 'setup')).at(-1)).toBe(
+      'WARN A sonic2mqtt is already online at the base topic sonic2mqtt. Stop it, or give this one another base topic',
+    );
   });
 
   it('a broker takes no last will', async () => {

@@ -65,12 +65,10 @@ async function startUpdates(handler: StubHandler, requestTimeoutMs = 5_000) {
     log: lines.log,
   };
   const outcomes = new Outcomes(topics, store, systemClock, lines.log);
-  const otherBridges: { problem: string | null } = { problem: null };
   const poller = { runNow: async (poll: string) => void asked.push(poll), readNewTest: async () => {} };
   const updates = new Updates({
     ...sending,
     poller,
-    otherBridges,
     outcomes,
     wishes: new ValveWishes(),
     onAccepted: () => {},
@@ -98,7 +96,7 @@ async function startUpdates(handler: StubHandler, requestTimeoutMs = 5_000) {
     await waitFor(() => ends.length > before, { what: 'the end' });
     return ends.at(-1);
   };
-  return { store, stub, stop, take, run, ends, incidentEvents, asked, lines, otherBridges };
+  return { store, stub, stop, take, run, ends, incidentEvents, asked, lines };
 }
 
 /** A door that is opened by the test. */
@@ -330,16 +328,6 @@ describe('updates', () => {
       { timezone: 'Europe/Riga' },
       { action: 'resolve' },
     ]);
-  });
-
-  it('that may move a valve are refused while another bridge runs by mistake', async () => {
-    const { run, stub, otherBridges } = await startUpdates(() => ({ json: anIncident() }));
-    otherBridges.problem = 'another bridge runs';
-    const refused = ['refused', 'another bridge runs', null];
-    expect(await run(start)).toEqual(refused);
-    expect(await run(action('incident-1', 'close_valve'))).toEqual(refused);
-    expect(stub.requests).toEqual([]);
-    expect(await run(action('incident-1', 'resolve'))).toEqual(['ok', null, 200]);
   });
 
   it('that are too many are refused at once', async () => {

@@ -57,7 +57,6 @@ function startQueue() {
   const outcomes: unknown[][] = [];
   const failures: unknown[] = [];
   const polled: string[] = [];
-  const otherBridges: { problem: string | null } = { problem: null };
   const log = logLines();
   const stopping = new AbortController();
   const callRaw = (
@@ -106,7 +105,6 @@ function startQueue() {
     client: { callRaw, call },
     store,
     poller: { runNow: async (poll: string) => void polled.push(poll) },
-    otherBridges,
     outcomes: {
       record: (_topic: string, ...outcome: unknown[]) => void outcomes.push(outcome),
       noteFailure: (_topic: string, error: unknown) => void failures.push(error),
@@ -154,7 +152,6 @@ function startQueue() {
     failures,
     polled,
     log,
-    otherBridges,
     queue,
     move,
     pass,
@@ -188,17 +185,6 @@ describe('a message is refused, and the cloud is not asked', () => {
       ['refused', expect.stringContaining('older than cloud.request_timeout'), null],
     ]);
     expect(sent).toEqual([]);
-  });
-
-  it('while another bridge runs by mistake, and is carried out when that has gone', async () => {
-    const { move, sent, outcomes, otherBridges } = startQueue();
-    otherBridges.problem = 'another bridge runs';
-    await move(valveCall('close'));
-    expect(outcomes).toEqual([['refused', 'another bridge runs', null]]);
-    expect(sent).toEqual([]);
-    otherBridges.problem = null;
-    await move(valveCall('close'));
-    expect(sent).toHaveLength(1);
   });
 
   it('during the stop', async () => {

@@ -160,11 +160,6 @@ describe('health', () => {
       'broker',
     ],
     [
-      'The MQTT broker ends the connection again and again: taken over',
-      { connection: { ...connection, takeover: 'taken over' } },
-      'broker',
-    ],
-    [
       'The MQTT broker rejects a subscription: a/b. Messages there have no effect. Check the access list of the broker',
       { connection: { ...connection, refusedSubscriptions: 'a/b' } },
       'broker',
@@ -174,7 +169,6 @@ describe('health', () => {
       { connection: { ...connection, unreadTopic: 'a/b' } },
       'broker',
     ],
-    ['Another bridge', { otherBridges: { problem: 'Another bridge' } }, 'broker'],
     ['The disk is full', { state: { problem: 'The disk is full', lockProblem: null } }, undefined],
     ['The port is in use', { httpProblem: 'The port is in use' }, undefined],
   ])('is degraded: %s', (reason, changes, stops) => {

@@ -33,10 +33,10 @@ async function startMonitor(record: object) {
   const records = byPoll(() => good);
   const connection = Object.assign(new EventEmitter(), {
     isConnected: true,
+    isStandingStill: false,
     trouble: 'refused',
     areStoredUnmarked: false,
     unreadTopic: null,
-    takeover: null as string | null,
     refusedEvent: null,
     refusedSubscriptions: null,
   });
@@ -54,9 +54,8 @@ async function startMonitor(record: object) {
       },
     },
   });
-  const otherBridges = Object.assign(new EventEmitter(), { problem: null });
   const discovery = { replacedTopics: [] };
-  const parts = { client, state, store, poller, connection, mirror, otherBridges, discovery, clock, log };
+  const parts = { client, state, store, poller, connection, mirror, discovery, clock, log };
   const monitor = new HealthMonitor(parts as unknown as HealthParts);
   onTestFinished(() => monitor.stop());
   const events: (readonly [event: string, fields: object])[] = [];
@@ -160,7 +159,6 @@ it('shows another start once the clock was set, and not each time that two clock
     poller: emitter,
     connection: emitter,
     mirror: emitter,
-    otherBridges: emitter,
     discovery: { replacedTopics: [] },
     clock,
   };

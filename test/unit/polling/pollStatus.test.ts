@@ -156,9 +156,6 @@ describe('a poll of valves or incidents', () => {
     expect(staleAt(50)).toBe(50);
     run('sonics', away503);
     expect(staleAt(50)).toBe(Number.NEGATIVE_INFINITY);
-    // Another bridge may say that the cloud's data is fresh.
-    statuses.isSharingTopics = true;
-    expect([0, 59, 60, 300].map(staleAt)).toEqual([0, 59, 60, 300]);
   });
 
   it('has measurements grow old while the other list is read, which may hang after an outage', () => {
