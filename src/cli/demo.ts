@@ -71,7 +71,7 @@ export async function demo(
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
-  print('Demo stopped');
+  print('Demo stopped. To see your own valves, run sonic2mqtt setup');
   return exitStatus.done;
 }
 
@@ -103,7 +103,13 @@ async function obeyKeys(
     x: ['cut the cloud, and restore it', cutCloud],
     q: ['quit', () => void process.kill(process.pid, 'SIGINT')],
   };
-  const giveBack = readKeys((key) => keys[key]?.[1](), signal);
+  const names = Object.keys(keys).join(', ');
+  const press = (key: string) => {
+    if (keys[key]) keys[key][1]();
+    // An arrow key comes as several characters, of which only the last one is answered.
+    else if (/^[\w ?]$/.test(key)) print(`The demo has no key ${JSON.stringify(key)}. Press one of ${names}`);
+  };
+  const giveBack = readKeys(press, signal);
   const words = Object.entries(keys).map(([key, [does]]) => `${key} ${does}`);
   if (giveBack) print(`Keys: ${words.join(', ')}\n`);
   await aborted(signal);
@@ -156,7 +162,8 @@ Open the status page:
   http://127.0.0.1:${httpPort}/
 
 All is well at first. After 20 seconds somebody opens a tap, and after 40 seconds the kitchen leaks.
-Close its valve, in another terminal. That ends the leak within 10 seconds:
+Close its valve: press c here, if this is a terminal. That ends the leak within 10 seconds.
+The same over MQTT, in another terminal:
   mosquitto_pub ${at} -t ${topic} -m CLOSE
 
 If you do not have the Mosquitto clients, "npx mqtt pub" takes the same options. All topics are under sonic2mqtt/#,

@@ -230,7 +230,8 @@ Examples:
     'diagnostics',
     'Print an anonymised bug report, as JSON',
     'Reads the configuration, the cloud, the broker and data_dir, for at most 30 seconds. Changes nothing.\n' +
-      'Names, IDs, addresses and serial numbers are replaced. Read the report before you share it.',
+      'It has no secret, name, ID, address or serial number, and no text of the cloud: only numbers, times and\n' +
+      'known words. Read the report before you share it.',
   )
     .option('--account', 'also print what your account contains: versions, and the outcome of each read')
     .action(async (options) => end((await import('./diagnostics.ts')).diagnostics(contextOf(), options)));
