@@ -2,7 +2,6 @@ import type { Clock } from '../../src/base/clock.ts';
 import { dayAt, monthAfter, monthOf, startOfDay } from '../../src/model/calendar.ts';
 import type { PropertyView, SignalView, SonicView } from '../../src/model/devices.ts';
 import { isOpen } from '../../src/model/incidents.ts';
-import { defaultPauseMinutes } from '../../src/model/pause.ts';
 import { type PressureTestDays, pressureTestsOn } from '../../src/model/pressureTests.ts';
 import { type Usage, type UsageRecord, usageOn, withReading } from '../../src/model/usage.ts';
 import { settledValve, valveShown } from '../../src/model/valve.ts';
@@ -40,7 +39,6 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       settings: { ...present(world.settings.get(propertyId)), webhook_url: null },
       notifications: present(world.notifications.get(propertyId)),
       pause: { until: '2026-11-20T08:30:00.000Z', minutes: 60, state: 'paused', reason: null },
-      pauseMinutes: defaultPauseMinutes,
       accepted: { leak_protection_enabled: true, push_enabled: false },
       incidents,
       possibleIncidents: [],

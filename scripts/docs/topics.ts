@@ -213,8 +213,6 @@ const commandWords: Readonly<Record<string, readonly [payload: string, words: st
     '1 to 1440, or 0',
     'Turns the automatic shut-off off now, and on again after so many minutes. During a pause it sets a new end. `0` ends the pause. Rejected if the automatic shut-off is off already',
   ],
-  'property/{id}/pause/start': ['Anything', 'The same, for the minutes of *Pause duration*'],
-  'property/{id}/pause_minutes/set': ['1 to 1440', 'Sets *Pause duration*'],
   'incident/{id}/action': [
     'An action that the incident offers',
     'Applies the action to this incident. A closed incident is read first, and offers `reopen`',

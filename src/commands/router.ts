@@ -142,8 +142,8 @@ export class CommandRouter {
   }
 
   /** Carries out a command that only concerns the bridge itself. */
-  #carryOut(action: BridgeAction): void {
-    const { poller, store, state, outcomes, log } = this.#parts;
+  #carryOut(action: Exclude<BridgeAction, { kind: 'pause' }>): void {
+    const { poller, store, outcomes, log } = this.#parts;
     if (action.kind === 'refresh') poller.refresh();
     else if (action.kind === 'dismiss_failure') {
       const { sonicId: device } = action;
@@ -152,9 +152,6 @@ export class CommandRouter {
         `Failed command of valve ${store.label('sonic', device)} dismissed (MQTT command)`,
       );
       store.dismissFailure(device);
-    } else if (action.kind !== 'set_log_level') {
-      state.kept.pauseMinutes.set(action.propertyId, action.minutes);
-      store.showPause(action.propertyId);
     } else {
       log.level = action.level;
       outcomes.emit('showAgain', 'bridge', '');

@@ -10,50 +10,32 @@ const { sensor, button, number } = rowsFor<PropertyView>('cloud');
  */
 const exists = ({ settings }: PropertyView) => settings !== null;
 
-const operation = 'update_property_settings';
+const command = {
+  path: 'pause/set',
+  operation: 'update_property_settings',
+  action: ({ property }: PropertyView, payload: string): BridgeAction | Refusal => {
+    // Home Assistant may send a whole number as 60.0.
+    const minutes = /^\d{1,4}(\.0+)?$/.test(payload.trim()) ? Number(payload) : Number.NaN;
+    if (minutes <= maxPauseMinutes) return { kind: 'pause', propertyId: property.id, minutes };
+    const range = `whole minutes from ${minPauseMinutes} to ${maxPauseMinutes}`;
+    return { refusal: `must be ${range}, or 0 to end the pause` };
+  },
+} as const;
 
-function inMinutes(
-  kind: 'pause' | 'set_pause_minutes',
-  { property }: PropertyView,
-  payload: string,
-  min: number,
-): BridgeAction | Refusal {
-  // Home Assistant may send a whole number as 60.0.
-  const minutes = /^\d{1,4}(\.0+)?$/.test(payload.trim()) ? Number(payload) : Number.NaN;
-  if (minutes >= min && minutes <= maxPauseMinutes) return { kind, propertyId: property.id, minutes };
-  const end = min === 0 ? ', or 0 to end the pause' : '';
-  return { refusal: `must be whole minutes from ${minPauseMinutes} to ${maxPauseMinutes}${end}` };
-}
-
-/** Their commands need `control.settings`, like those of the switch. */
+/** Their command needs `control.settings`, like that of the switch. */
 export const pauseEntities: readonly EntityRow<PropertyView>[] = [
+  // A number that pauses by itself needs no administrator in Home Assistant, as publishing a message would.
   number({
-    key: 'pause_minutes',
-    name: 'Pause duration',
-    category: 'config',
-    icon: 'mdi:timer-cog-outline',
-    exists,
-    deviceClass: 'duration',
-    unit: 'min',
-    min: minPauseMinutes,
-    max: maxPauseMinutes,
-    value: ({ pauseMinutes }) => pauseMinutes,
-    command: {
-      path: 'pause_minutes/set',
-      operation,
-      action: (view, payload) => inMinutes('set_pause_minutes', view, payload, minPauseMinutes),
-    },
-  }),
-  button({
     key: 'pause',
     name: 'Pause automatic shut-off',
     icon: 'mdi:pause-circle-outline',
     exists,
-    command: {
-      path: 'pause/start',
-      operation,
-      action: ({ property, pauseMinutes: minutes }) => ({ kind: 'pause', propertyId: property.id, minutes }),
-    },
+    deviceClass: 'duration',
+    unit: 'min',
+    min: 0,
+    max: maxPauseMinutes,
+    value: ({ pause }) => pause?.minutes ?? null,
+    command,
   }),
   button({
     key: 'resume',
@@ -61,11 +43,7 @@ export const pauseEntities: readonly EntityRow<PropertyView>[] = [
     icon: 'mdi:play-circle-outline',
     payload: '0',
     exists,
-    command: {
-      path: 'pause/set',
-      operation,
-      action: (view, payload) => inMinutes('pause', view, payload, 0),
-    },
+    command,
   }),
   sensor({
     key: 'paused_until',

@@ -23,7 +23,7 @@ export type BridgeAction =
   | { readonly kind: 'set_log_level'; readonly level: string }
   | { readonly kind: 'dismiss_failure'; readonly sonicId: string }
   /** With 0 minutes, `pause` ends a pause of the automatic shut-off. */
-  | { readonly kind: 'pause' | 'set_pause_minutes'; readonly propertyId: string; readonly minutes: number };
+  | { readonly kind: 'pause'; readonly propertyId: string; readonly minutes: number };
 
 /** What a command does: calls of the cloud, or an action of the bridge. */
 export type CommandAction = Call | readonly Call[] | BridgeAction;
@@ -186,7 +186,7 @@ interface NumberEntity<View> extends Common<View> {
   readonly unit: 'min';
   readonly min: number;
   readonly max: number;
-  readonly value: (view: View) => number;
+  readonly value: (view: View) => number | null;
   readonly command: Command<View, string>;
 }
 

@@ -25,8 +25,6 @@ export interface DiscoveredDevice {
 interface Entity {
   /** Null for the device's main entity. */
   readonly name: string | null;
-  /** Null if it receives no commands. */
-  readonly commandTopic: string | null;
   readonly isEnabled: boolean;
   /** The entity ID in a new installation; null if only Home Assistant can spell the name. */
   readonly wantedId: string | null;
@@ -102,15 +100,12 @@ export function readDiscovered(payload: string, topics: Topics): DiscoveredDevic
 
 function entityOf(component: Readonly<Record<string, unknown>>, device: string): Entity {
   const { platform, default_entity_id: wantedId, enabled_by_default: isEnabled } = component;
-  const { name = null, command_topic: commandTopic = null } = component as Partial<
-    Readonly<Record<string, string | null>>
-  >;
+  const { name = null } = component as Partial<Readonly<Record<string, string | null>>>;
   // Another program, or an earlier version, states no ID. Home Assistant then makes it from the names.
   const made = asIdPart(name === null ? device : `${device} ${name}`);
   const stated = typeof wantedId === 'string' ? wantedId : null;
   return {
     name,
-    commandTopic,
     isEnabled: isEnabled !== false,
     wantedId: stated ?? (made && `${platform}.${made}`),
   };
@@ -208,8 +203,7 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
       ...cards(property, ['sensor_paused_until'], (entity) =>
         only([isPaused], { ...tile(entity, words.pauseEnds), ...wholeLine }),
       ),
-      ...cards(property, ['button_pause'], (pause, name) => {
-        const topic = property.entities.get('button_resume')?.commandTopic;
+      ...cards(property, ['number_pause'], (pause, name) => {
         const canPause = [
           { condition: 'or', conditions: [is(stateOf('switch_auto_shut_off'), 'on'), isPaused] },
           isNot(pause, 'unavailable'),
@@ -217,8 +211,8 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
         const offered = Object.entries(pauses).map(([time, minutes]) => ({
           ...{ type: 'button', name: time, icon: 'mdi:timer-pause-outline', icon_height: '24px' },
           tap_action: {
-            ...{ action: 'perform-action', perform_action: 'mqtt.publish' },
-            data: { topic, payload: String(minutes) },
+            ...{ action: 'perform-action', perform_action: 'number.set_value' },
+            ...{ target: { entity_id: pause }, data: { value: minutes } },
             confirmation: { text: question('askPause', property.name, time) },
           },
           hold_action: { action: 'none' },

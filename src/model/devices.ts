@@ -93,8 +93,6 @@ export interface PropertyView extends WithIncidents {
   readonly unconfirmedSince: number | null;
   /** The pause of the automatic shut-off; undefined if the pauses of an earlier run are not known yet. */
   readonly pause: ShownPause | undefined;
-  /** How long a pause lasts if the command names no time, in minutes. */
-  readonly pauseMinutes: number;
   readonly contents: () => {
     readonly signals: readonly SignalView[];
     readonly sonics: readonly SonicView[];

@@ -6,10 +6,9 @@
  * fits the time that the owner sees.
  */
 
-/** The shortest and the longest pause, in minutes, and its length if the owner has chosen none. */
+/** The shortest and the longest pause, in minutes. */
 export const minPauseMinutes = 1;
 export const maxPauseMinutes = 1_440;
-export const defaultPauseMinutes = 60;
 
 /** A pause in the form that is kept over a restart. */
 export interface Pause {

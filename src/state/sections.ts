@@ -143,8 +143,6 @@ export function newKept(save: Save = () => Promise.resolve()) {
         },
       }),
     ),
-    /** By property: how long a pause lasts if the command names no time, in minutes. */
-    pauseMinutes: keep(byId(z.int().min(minPauseMinutes).max(maxPauseMinutes))),
     /** By sonic. */
     usage: keep(
       mapped(

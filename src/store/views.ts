@@ -1,6 +1,5 @@
 import type { PropertyView, SignalView, SonicView } from '../model/devices.ts';
 import { isLinkLost } from '../model/incidents.ts';
-import { defaultPauseMinutes } from '../model/pause.ts';
 import { type Link, signalReach, sonicReach } from '../model/reach.ts';
 import type { AcceptedSettings } from '../model/settings.ts';
 import type { Account } from './account.ts';
@@ -31,7 +30,6 @@ export function propertyViewOf(
     notifications: account.details.notifications.of(id),
     accepted,
     pause,
-    pauseMinutes: account.kept.pauseMinutes.get(id) ?? defaultPauseMinutes,
     contents: () => ({ signals, sonics, mayHaveMore: places.hasStraySonics }),
     incidents: ownIncidents,
     unconfirmedSince: incidents.unconfirmedSince(ownIncidents),

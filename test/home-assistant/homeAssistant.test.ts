@@ -317,15 +317,13 @@ describe('used as a householder uses it', () => {
     await becomes(`sonic2mqtt_${last}_moved_by`, { state: 'unknown' });
   });
 
-  test('a button pauses the automatic shut-off for the chosen minutes, and another one ends that', async () => {
+  test('a number pauses the automatic shut-off for so many minutes, and a button ends that', async () => {
     const isOn = () => cloud.world.settings.get(propertyId())?.auto_shut_off;
     const property = `sonic2mqtt_${propertyId()}`;
-    const minutes = `${property}_pause_minutes`;
-    await becomes(minutes, { state: '60' });
-    await home.callService('number', 'set_value', await entityId(minutes), { value: 30 });
-    await becomes(minutes, { state: '30' });
+    const minutes = `${property}_pause`;
+    await becomes(minutes, { state: '0' });
     await use(`${property}_auto_shut_off`, ['switch', 'turn_on'], () => isOn() === true, 'on');
-    await use(`${property}_pause`, ['button', 'press'], () => isOn() === false);
+    await use(minutes, ['number', 'set_value', { value: 30 }], () => isOn() === false, '30');
     await becomes(`${property}_auto_shut_off`, { state: 'off' });
     await becomes(`${property}_paused_until`, { state: aTime, attributes: { status: 'paused' } });
     const until = Date.parse((await stateOf(`${property}_paused_until`))?.state ?? '');

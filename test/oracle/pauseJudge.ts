@@ -85,7 +85,7 @@ export class PauseJudge {
   delivered({ topic, payload, isFlagged, publishedAt, at }: Delivered): void {
     if (publishedAt === null || isFlagged) return;
     const [, id = '', path = ''] = /\/property\/([^/]+)\/(.+)$/.exec(topic) ?? [];
-    const minutes = path === 'pause/start' ? 60 : path === 'pause/set' ? Number(payload) : 0;
+    const minutes = path === 'pause/set' ? Number(payload) : 0;
     if (minutes > 0) {
       this.#pauseCommands.set(id, { minutes, at });
       this.#closedAt.set(id, null);

@@ -126,7 +126,6 @@ const paused: CreateOrder = ({ world, random }) => {
       params['property_id'] === id &&
       fieldOf(body, 'auto_shut_off') === false,
   };
-  if (random() < 0.1) return command(`property/${id}/pause/start`, 'PRESS', [change]);
   const minutes = pick(random, [0, 1, 1, 2, 5, 15, 45, 240]) ?? 1;
   return command(`property/${id}/pause/set`, `${minutes}`, minutes === 0 ? [] : [change]);
 };

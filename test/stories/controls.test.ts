@@ -113,17 +113,14 @@ const tries: Readonly<Record<DeviceKind, Readonly<Record<string, Try>>>> = {
   property: {
     button_resolve_incidents: resolved,
     switch_auto_shut_off: setting('auto_shut_off'),
-    number_pause_minutes: async ({ use, shows }) => {
-      for (const minutes of ['1440', '60']) {
-        use(minutes);
-        await shows(Number(minutes));
-      }
-    },
-    button_pause: async ({ home, world, id, use, recorded }) => {
+    number_pause: async ({ home, world, id, use, shows, recorded }) => {
       world.settings.change(id, { auto_shut_off: true });
-      use();
+      use('1440');
       await recorded(false, (place) => settings(place)?.auto_shut_off);
       await home.until(() => home.json(`property/${id}/pause`).state === 'paused', 'the pause');
+      await shows(1_440);
+      use('60');
+      await shows(60);
     },
     button_resume: async ({ use, recorded }) => {
       use();

@@ -1,6 +1,5 @@
 import { version } from '../../src/base/version.ts';
 import type { DeviceKind } from '../../src/model/devices.ts';
-import { defaultPauseMinutes } from '../../src/model/pause.ts';
 import { applianceCategories } from '../../src/simulator/handlers.ts';
 import { localTime } from '../../src/simulator/localTime.ts';
 import type { World } from '../../src/simulator/world.ts';
@@ -64,7 +63,7 @@ export const truths: Readonly<Record<DeviceKind, Readonly<Record<string, Truth>>
   },
   property: {
     ...recordTruths.property,
-    number_pause_minutes: () => defaultPauseMinutes,
+    number_pause: ({ home, id }) => home.json(`property/${id}/pause`).minutes,
     // The oracle judges it (`PauseJudge`).
     sensor_paused_until: () => (shown) => shown === null || !Number.isNaN(Date.parse(String(shown))),
     // It tells of an alert only while one is open. What else it tells the oracle judges.

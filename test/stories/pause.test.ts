@@ -67,7 +67,7 @@ describe('a pause of the automatic shut-off', () => {
   it('can be ended, prolonged and shortened', async () => {
     const { home, command, pause, isOn, sent, untilState } = await pausedHome();
     expect(await command('0')).toMatchObject({ status: 'refused' });
-    expect(await command('30')).toMatchObject(ok);
+    expect(await command('15')).toMatchObject(ok);
     const first = pause().until;
     expect(await command('120')).toMatchObject(ok);
     expect(Date.parse(pause().until) - Date.parse(first)).toBeGreaterThan(89 * minuteMs);
@@ -165,27 +165,23 @@ describe('a pause of the automatic shut-off', () => {
     const { home, command, pause } = await pausedHome();
     const { propertyId } = home;
     const { components } = home.discovery(propertyId);
-    expect(components.number_pause_minutes).toMatchObject({ min: 1, max: 1440, entity_category: 'config' });
-    const minutes = () => home.entity(propertyId, 'number_pause_minutes').state;
-    expect(minutes()).toBe(60);
-    expect(await command('1441', 'pause_minutes/set')).toMatchObject({ status: 'refused' });
-    expect(await command('15', 'pause_minutes/set')).toMatchObject({ status: 'ok' });
-    await home.restart();
-    expect(minutes()).toBe(15);
-    const press = (id: string) => {
-      const { command_topic: topic, payload_press: payload = 'PRESS' } = components[id];
-      return command(payload, topic.slice(`sonic2mqtt/property/${propertyId}/`.length));
-    };
-    expect(await press('button_pause')).toMatchObject(ok);
-    await home.pass(14 * minuteMs);
-    expect(pause().state).toBe('paused');
-    expect(await press('button_resume')).toMatchObject(ok);
-    expect(pause()).toEqual(none);
-    expect(await press('button_pause')).toMatchObject(ok);
+    expect(components.number_pause).toMatchObject({ min: 0, max: 1440, unit_of_measurement: 'min' });
+    expect(components.number_pause.command_topic).toBe(`sonic2mqtt/property/${propertyId}/pause/set`);
+    expect(components).not.toHaveProperty('button_pause');
+    const minutes = () => home.entity(propertyId, 'number_pause').state;
+    expect(minutes()).toBe(pause().minutes);
+    expect(await command('1441')).toMatchObject({ status: 'refused' });
+    expect(await command('15.0')).toMatchObject(ok);
+    expect([minutes(), pause().state]).toEqual([15, 'paused']);
+    const { command_topic: topic, payload_press: payload } = components.button_resume;
+    expect(topic).toBe(components.number_pause.command_topic);
+    expect(await command(payload)).toMatchObject(ok);
+    expect([minutes(), pause()]).toEqual([0, none]);
+    expect(await command('15')).toMatchObject(ok);
     // What was paused is given back all the same: that is no change which somebody asks for.
     await home.stop();
     await home.startWith({ control: { settings: false } });
-    expect(Object.keys(home.discovery(propertyId).components)).not.toContain('button_pause');
+    expect(Object.keys(home.discovery(propertyId).components)).not.toContain('number_pause');
     expect(await command('0')).toMatchObject({
       status: 'refused',
       reason: expect.stringContaining('control'),

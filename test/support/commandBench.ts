@@ -75,7 +75,6 @@ export async function startCommands(
   const outcomes = new Outcomes(topics, store, clock, lines.log);
   const kept = newKept();
   Object.assign(kept.pauses, { isSaved: () => true });
-  Object.assign(kept.pauseMinutes, { set: () => void orders.push('pause minutes') });
   Object.assign(store, { dismissFailure: () => void orders.push('dismissal') });
   const commands = new CommandRouter({
     topics,

@@ -3,7 +3,7 @@ import type { SupportedOperations } from '../../src/entities/row.ts';
 import type { PlanContext } from '../../src/homeassistant/plan.ts';
 import { Topics } from '../../src/homeassistant/topics.ts';
 import type { BridgeView, DeviceView, PropertyView, SignalView, SonicView } from '../../src/model/devices.ts';
-import { defaultPauseMinutes, noPause } from '../../src/model/pause.ts';
+import { noPause } from '../../src/model/pause.ts';
 import type { PressureTestDays } from '../../src/model/pressureTests.ts';
 import { isConnected, linkWord, signalReach, sonicReach } from '../../src/model/reach.ts';
 import {
@@ -227,7 +227,6 @@ export function propertyView(changes: Partial<PropertyView> = {}): PropertyView 
     notifications: someNotifications(),
     accepted: { leak_protection_enabled: true, push_enabled: false },
     pause: noPause,
-    pauseMinutes: defaultPauseMinutes,
     contents: () => ({ signals: [signalView()], sonics: [sonicView()], mayHaveMore: false }),
     incidents: [anIncident()],
     possibleIncidents: [],

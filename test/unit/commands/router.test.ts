@@ -20,8 +20,6 @@ const payloads: Readonly<Record<string, string>> = {
   'leak_protection/set': 'ON',
   'push/set': 'OFF',
   'pause/set': '60',
-  'pause/start': 'PRESS',
-  'pause_minutes/set': '15',
   action: 'resolve',
   'incidents/action': 'resolve',
 };

@@ -205,8 +205,6 @@ describe('commands', () => {
       'sonic2mqtt/property/+/notifications/+/set',
       'sonic2mqtt/property/+/notifications/set',
       'sonic2mqtt/property/+/pause/set',
-      'sonic2mqtt/property/+/pause/start',
-      'sonic2mqtt/property/+/pause_minutes/set',
       'sonic2mqtt/property/+/push/set',
       'sonic2mqtt/property/+/set',
       'sonic2mqtt/property/+/settings/+/set',

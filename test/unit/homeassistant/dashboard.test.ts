@@ -193,12 +193,12 @@ describe('the dashboard for Home Assistant', () => {
         condition: 'or',
         conditions: [state('switch.holiday_home_automatic_shut_off', { state: 'on' }), isPaused],
       },
-      isThere('pause_automatic_shut_off'),
+      state('number.holiday_home_pause_automatic_shut_off', { state_not: 'unavailable' }),
     ];
     const press = expect.objectContaining({ perform_action: 'button.press' });
-    const pausing = (payload: string, time: string) => ({
-      ...{ action: 'perform-action', perform_action: 'mqtt.publish' },
-      data: { topic: 'sonic2mqtt/property/property-1/pause/set', payload },
+    const pausing = (value: number, time: string) => ({
+      ...{ action: 'perform-action', perform_action: 'number.set_value' },
+      ...{ target: { entity_id: 'number.holiday_home_pause_automatic_shut_off' }, data: { value } },
       confirmation: { text: `Pause automatic shut-off at Holiday home for ${time}?` },
     });
     expect(shown).toEqual([
@@ -209,9 +209,9 @@ describe('the dashboard for Home Assistant', () => {
       ],
       ['Pause ends', { action: 'more-info' }, [isPaused]],
       ['Pause automatic shut-off', undefined, pause],
-      ['30 min', pausing('30', '30 min'), pause],
-      ['1 h', pausing('60', '1 h'), pause],
-      ['4 h', pausing('240', '4 h'), pause],
+      ['30 min', pausing(30, '30 min'), pause],
+      ['1 h', pausing(60, '1 h'), pause],
+      ['4 h', pausing(240, '4 h'), pause],
       ['Resume automatic shut-off', press, [isPaused, isThere('resume_automatic_shut_off')]],
     ]);
   });
