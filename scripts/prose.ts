@@ -129,7 +129,7 @@ const findings: readonly (readonly [where: string, found: readonly string[]])[] 
   ['a message', lengthsIn(messages.flatMap(sentencesOf))],
   ['a message', wordsIn(messages, [...vendorWords, ...words])],
   [
-    'a text without a row in docs/reference/messages.md',
+    'a problem without advice, and without a row in docs/reference/messages.md',
     messages.filter((each) => !parts.has(each) && !readExplained(project).includes(each)),
   ],
   ['a part of a message that is not there any more', [...parts].filter((part) => !lines.has(part))],

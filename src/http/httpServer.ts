@@ -53,7 +53,7 @@ const sources = {
   'frame-ancestors': "'self'",
 };
 
-export const commonHeaders = {
+const commonHeaders = {
   'cache-control': 'no-store',
   'content-security-policy': Object.entries(sources)
     .map((each) => each.join(' '))

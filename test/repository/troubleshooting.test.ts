@@ -13,16 +13,16 @@ const likeOf = (text: string) =>
   new RegExp(`^${text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&').replaceAll('…', '.+')}$`);
 
 describe('the page on troubleshooting', () => {
-  it('explains every line that the log can have, and every reason that is given', () => {
+  it('explains every problem that a line of the log or a reason reports without saying what to do', () => {
     const missing = [...sentences]
       .filter((line) => !quotes.includes(line))
       .map((line) => `${line}  (src/${[...new Set(lines.get(line))].join(', src/')})`);
-    expect(sentences.size).toBeGreaterThan(100);
+    expect(sentences.size).toBeGreaterThan(50);
     expect(missing, `${messagesPage}: these lines need an explanation`).toEqual([]);
   });
 
   it('quotes nothing that the program does not say any more', () => {
-    expect(quotes.length).toBeGreaterThan(200);
+    expect(quotes.length).toBeGreaterThan(100);
     expect(quotes.filter((quote) => !texts.has(quote))).toEqual([]);
   });
 

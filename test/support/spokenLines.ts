@@ -22,14 +22,14 @@ const documentedElsewhere: readonly (readonly [RegExp, string])[] = [
   [/^base\/(log|secrets|stackTraces|duration)\.ts$/, 'form, not words'],
 ];
 
-const logged = new Set(['info', 'warn', 'error', 'fatal']);
+const logged = new Set(['warn', 'error', 'fatal']);
 const hidden = new Set(['debug', 'trace']);
 
 /** The texts in the source of the program. `…` stands for a part that differs each time. */
 export interface SourceTexts {
   /** The texts that users may read, each with the files that contain it. */
   readonly lines: ReadonlyMap<string, readonly string[]>;
-  /** The texts among them that stand alone: lines of the log, and sentences. */
+  /** The texts among them that stand alone, report a problem, and do not say what to do. */
   readonly sentences: ReadonlySet<string>;
   /** Every text in the source. */
   readonly texts: ReadonlySet<string>;
@@ -48,10 +48,11 @@ export function readSpoken(source: string): SourceTexts {
     const isInMessages = !documentedElsewhere.some(([pattern]) => pattern.test(file));
     for (const { text, place } of textsIn(file, readFileSync(join(source, file), 'utf8'))) {
       texts.add(text);
-      const isLine = place === 'logged' || (place === 'other' && wordsIn(text) > 1);
+      const isLine = ['logged', 'informed'].includes(place) || (place === 'other' && wordsIn(text) > 1);
       if (!isInMessages || !isLine) continue;
       lines.set(text, [...(lines.get(text) ?? []), file]);
-      if (place === 'logged' || isSentence(text)) sentences.add(text);
+      const isProblem = place === 'logged' || (place === 'other' && isSentence(text));
+      if (isProblem && !hasAdvice(text)) sentences.add(text);
     }
   }
   return { lines, sentences, texts };
@@ -59,6 +60,12 @@ export function readSpoken(source: string): SourceTexts {
 
 /** Whether a text can stand alone. A shorter text is only a part of another one. */
 const isSentence = (text: string) => wordsIn(text) > (/^[A-Z]/.test(text) ? 3 : 4);
+
+/** Whether one of its sentences says what to do, after the one that says what has happened. */
+const hasAdvice = (text: string) => advice.test(text);
+
+const advice =
+  /[.…;] (Add|Allow|Ask|Change|Check|Choose|Close|Correct|Delete|Did you mean|Enter|Give|Increase|Install|Look|Make sure|Move|Open|Rename|Remove|Report|Resolve|Restart|Restore|Run|Set|Send|Sign in|Start|Stop|Then|Turn|Uninstall|Update|Use|Wait)\b/;
 
 /** The text as Markdown shows it, without blanks at its ends. */
 const asQuoted = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
@@ -69,8 +76,8 @@ function wordsIn(text: string): number {
 
 interface Text {
   readonly text: string;
-  /** In a log call that users see, in one that they do not see, or anywhere else. */
-  readonly place: 'logged' | 'hidden' | 'other';
+  /** In a log call about a problem, about nothing bad, in one that users do not see, or anywhere else. */
+  readonly place: 'logged' | 'informed' | 'hidden' | 'other';
 }
 
 function textsIn(file: string, source: string): Text[] {
@@ -99,6 +106,7 @@ function placeWithin(node: ts.Node, place: Text['place']): Text['place'] {
   const called = ts.isCallExpression(node) ? node.expression : null;
   if (!called || !ts.isPropertyAccessExpression(called) || !isLog(called.expression)) return 'other';
   if (logged.has(called.name.text)) return 'logged';
+  if (called.name.text === 'info') return 'informed';
   return hidden.has(called.name.text) ? 'hidden' : 'other';
 }
 

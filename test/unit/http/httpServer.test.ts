@@ -38,11 +38,6 @@ const routes: readonly Route[] = [
     methods: ['GET'],
     answer: (response) => send(response, 200, 'text/plain', long),
   },
-  {
-    path: '/live',
-    methods: ['GET', 'HEAD'],
-    answer: (response) => void response.writeHead(200).write('first'),
-  },
 ];
 
 const start = (options: Parameters<typeof startHttpServer>[1] = {}) =>
