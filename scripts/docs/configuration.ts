@@ -1,7 +1,7 @@
 import { appOptions } from '../../src/config/app.ts';
 import { variableOf } from '../../src/config/environment.ts';
 import { configJsonSchema, type OptionRow, optionRows, secretPaths } from '../../src/config/schema.ts';
-import { isTree, valueAt } from '../../src/config/tree.ts';
+import { isAtOrBelow, isTree, valueAt } from '../../src/config/tree.ts';
 import { code, codeBlock, generatedNote, table } from './markdown.ts';
 
 const requiredUnless: Readonly<Record<string, string>> = {
@@ -37,15 +37,9 @@ function kindOf({ path, type }: OptionRow): string {
   return type;
 }
 
-/** The app always listens: its switch opens the port to others than Home Assistant. */
-const movedInApp: Readonly<Record<string, string>> = {
-  'http.listen': 'http.only_from',
-  'http.only_from': '',
-};
-
-/** What an option is called in the form of the sonic2mqtt app; empty for one that it does not have. */
+/** What an option is called in the form of the sonic2mqtt app; empty for one that goes into its file. */
 function inApp({ path }: OptionRow): string {
-  return appOptions.find((option) => option.path === (movedInApp[path] ?? path))?.label ?? '';
+  return appOptions.find((option) => isAtOrBelow(path, option.path))?.label ?? '';
 }
 
 /** Where an option stands; empty at the top of the file. */
@@ -83,10 +77,9 @@ export function configurationPage(): string {
   return [
     generatedNote,
     '# Configuration',
-    `**In the sonic2mqtt app** of Home Assistant, there is no file.
-You set the options in the *Configuration* of the app, under the names in the last column.
-Some of them appear after you turn on *Show unused optional configuration options*.
-An option without a name in the last column keeps its default.
+    `**In the sonic2mqtt app** of Home Assistant, you set the options with a name in the last column in the *Configuration* of the
+app. Some of them appear after you turn on *Show unused optional configuration options*.
+Every other option goes into the file \`/addon_configs/0e7938d5_sonic2mqtt/config.yaml\`.
 
 **Everywhere else,** the configuration is one YAML file, by default \`config.yaml\` in the working directory.
 \`--config FILE\` or \`SONIC2MQTT_CONFIG\` names another file.

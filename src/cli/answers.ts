@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { variableOf } from '../config/environment.ts';
 import { newConfigFile } from '../config/file.ts';
-import type { Given } from '../config/load.ts';
+import type { Form } from '../config/load.ts';
 import { ConfigError } from '../config/problems.ts';
 import { type Tree, withValueAt } from '../config/tree.ts';
 import type { Language } from '../model/language.ts';
@@ -50,24 +50,27 @@ interface Choices {
 
 export interface Answers extends Readonly<Record<AnswerName, string>>, Choices {}
 
-function configurationOf({ language = 'en', listen, watchOnly, ...answers }: Answers): Tree {
+type Given = readonly (readonly [path: string, value: unknown])[];
+
+function givenBy({ language = 'en', listen, watchOnly, ...answers }: Answers): Given {
   // People write `192.168.1.2`.
   const broker = /^[a-z]+:\/\//i.test(answers.broker) ? answers.broker : `mqtt://${answers.broker}`;
-  const given: readonly (readonly [path: string, value: unknown])[] = [
+  const given: Given = [
     ...answerNames.map((name) => [questions[name].path, { ...answers, broker }[name] || undefined] as const),
     [choicePaths.language, language === 'en' ? undefined : language],
     [choicePaths.watchOnly, watchOnly ? false : undefined],
     [choicePaths.keepPage, listen],
   ];
-  return given.reduce<Tree>((tree, [path, value]) => withValueAt(tree, path.split('.'), value), {});
+  return given.filter(([, value]) => value !== undefined);
 }
 
-function givenBy(answers: Answers, file: string): Given {
-  return {
-    file,
-    parsed: { value: configurationOf(answers), problems: [], lineOf: () => undefined },
-    tell: ({ path, message }) => (answerAt(path.join('.')) ? message : `${path.join('.')}: ${message}`),
-  };
+function formOf(answers: Answers): Form {
+  const settings = givenBy(answers).map(([path, value]) => ({
+    path: path.split('.'),
+    value,
+    place: 'setup',
+  }));
+  return { file: null, settings, defaults: [], problems: [], placeOf: () => undefined };
 }
 
 const answerAt = (path: string | null | undefined) =>
@@ -88,7 +91,6 @@ const others: Readonly<Record<Part, Partial<Answers>>> = {
 export async function testAnswers(
   part: Part,
   answers: Answers,
-  file: string,
   context: CommandContext,
   report: Reporter,
 ): Promise<TestResult> {
@@ -106,12 +108,17 @@ export async function testAnswers(
   if (unused.length > 0) return 'invalid';
   let configuration: Configuration;
   try {
-    const given = givenBy({ ...answers, ...others[part] }, file);
-    configuration = await readConfiguration(context, { level: 'error' }, given);
+    configuration = await readConfiguration(
+      context,
+      { level: 'error' },
+      formOf({ ...answers, ...others[part] }),
+    );
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    error.problems.forEach((words, index) => {
-      refuse(words, answerAt(error.places[index]?.option));
+    error.problems.forEach((problem, index) => {
+      const place = error.places[index];
+      const field = answerAt(place?.option);
+      refuse((field && place?.words) ?? problem, field);
     });
     return 'invalid';
   }
@@ -150,7 +157,11 @@ function unusedAnswers(answers: Answers, env: NodeJS.ProcessEnv) {
 /** Writes the configuration file, completely or not at all, readable by its owner only. Never replaces a file. */
 export async function saveAnswers(answers: Answers, file: string): Promise<void> {
   if (existsSync(file)) throw new Error('the file exists already');
-  await systemDisk.write(file, newConfigFile(configurationOf(answers)));
+  const options = givenBy(answers).reduce<Tree>(
+    (tree, [path, value]) => withValueAt(tree, path.split('.'), value),
+    {},
+  );
+  await systemDisk.write(file, newConfigFile(options));
 }
 
 /** The name of a broker's container next to this one, this computer, and the name of Home Assistant in a home. */

@@ -23,8 +23,8 @@ export async function check(context: CommandContext): Promise<number> {
     found({ check: 'configuration', outcome: 'FAIL', words: words.join('\n  ') });
     return exitStatus.badUsage;
   }
-  const { config, file, warnings } = configuration;
-  found({ check: 'configuration', outcome: 'OK', words: file ?? 'from the environment' });
+  const { config, from, warnings } = configuration;
+  found({ check: 'configuration', outcome: 'OK', words: `from ${from}` });
   for (const { message } of warnings) found({ check: 'configuration', outcome: 'WARN', words: message });
 
   const errors: unknown[] = [];

@@ -4,14 +4,16 @@ import { createLog, type Log, type LogLevel } from '../base/log.ts';
 import { Secrets } from '../base/secrets.ts';
 import type { BrokerFinder } from '../broker/clientOptions.ts';
 import { operationNames, operationRow, paramNames } from '../cloud/operations.ts';
-import type { App } from '../config/app.ts';
-import { fileVariable } from '../config/environment.ts';
-import { type Given, type LoadedConfig, loadConfig } from '../config/load.ts';
+import { type App, isBrokerOfSupervisor, readApp, readAppOptions, withIngress } from '../config/app.ts';
+import { type Form, type LoadedConfig, loadConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
-import { isTree, valueAt, withValueAt } from '../config/tree.ts';
+import { askForBroker, askForLanguage, supervisorAccess } from '../config/supervisor.ts';
 import type { CommandContext } from './context.ts';
 
 export interface Configuration extends LoadedConfig {
+  /** What the configuration was read from, for messages. */
+  readonly from: string;
   readonly log: Log;
   readonly secrets: Secrets;
   /** What only the app of Home Assistant OS has; null if the program does not run as the app. */
@@ -28,23 +30,26 @@ const operations = Object.fromEntries(
 export async function readConfiguration(
   { configFile: file, logLevel, env, cwd, signal }: CommandContext,
   quiet: { readonly level?: LogLevel } = {},
-  answers?: Given,
+  answers?: Form,
 ): Promise<Configuration> {
   const options = resolve(cwd, 'options.json');
-  const isFileNamed = file !== undefined || Boolean(env[fileVariable]);
-  const isOfApp = !answers && !isFileNamed && isApp(env) && existsSync(options);
+  const isOfApp = !answers && file === undefined && isApp(env) && existsSync(options);
   const app = isOfApp ? await readAppAt(options, env, signal) : null;
-  const loaded = loadConfig({ file, env, cwd, operations, given: answers ?? app?.given });
+  const form = answers ?? app?.form;
+  const loaded = loadConfig({ file: answers ? undefined : file, env, cwd, operations, form });
+  const config = app ? withIngress(loaded.config) : loaded.config;
   const secrets = new Secrets();
   secrets.add(env['SUPERVISOR_TOKEN']);
-  for (const secret of secretsOf(loaded.config)) secrets.add(secret);
-  const { log } = loaded.config;
+  for (const secret of secretsOf(config)) secrets.add(secret);
+  const { level, format } = config.log;
   return {
     ...loaded,
-    log: createLog({ level: logLevel ?? quiet.level ?? log.level, format: log.format, secrets }),
+    config,
+    from: app ? fromApp(app, loaded.file) : (loaded.file ?? 'the environment'),
+    log: createLog({ level: logLevel ?? quiet.level ?? level, format, secrets }),
     secrets,
     app,
-    findBroker: app?.broker.isWanted ? await supervisorBroker(app, env, secrets) : undefined,
+    findBroker: app && isBrokerOfSupervisor(config) ? supervisorBroker(config, env, secrets) : undefined,
   };
 }
 
@@ -53,22 +58,20 @@ export function isApp(env: NodeJS.ProcessEnv): boolean {
   return Boolean(env['SUPERVISOR_TOKEN']);
 }
 
-/** Reads the options of the app's form. Unless the user has chosen a language, it is that of Home Assistant. */
-async function readAppAt(options: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<App> {
-  const { readApp } = await import('../config/app.ts');
-  const { askForLanguage, supervisorAccess } = await import('../config/supervisor.ts');
-  const app = readApp(options, env);
-  const { parsed } = app.given;
-  const path = ['homeassistant', 'language'];
-  if (!isTree(parsed.value) || valueAt(parsed.value, path) !== undefined) return app;
-  const language = await askForLanguage(supervisorAccess(env), signal);
-  const value = withValueAt(parsed.value, path, language ?? undefined);
-  return { ...app, given: { ...app.given, parsed: { ...parsed, value } } };
+/** A file of the app that is not there is named too, because the user may have put it elsewhere. */
+function fromApp({ form }: App, file: string | null): string {
+  return `the form of the app${file ? ` and ${file}` : `. There is no file ${form.file?.shown}`}`;
 }
 
-async function supervisorBroker(app: App, env: NodeJS.ProcessEnv, secrets: Secrets): Promise<BrokerFinder> {
-  const { askForBroker, supervisorAccess } = await import('../config/supervisor.ts');
+/** Reads the options of the app's form. Unless the user has chosen a language, it is that of Home Assistant. */
+async function readAppAt(file: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<App> {
+  const options = readAppOptions(file);
+  const language = options['language'] ? null : await askForLanguage(supervisorAccess(env), signal);
+  return readApp(options, env, language);
+}
+
+function supervisorBroker({ mqtt }: Config, env: NodeJS.ProcessEnv, secrets: Secrets): BrokerFinder {
+  const hasOwnUser = [mqtt.username, mqtt.password, mqtt.password_file].some((each) => each !== null);
   const learned = (secret: string) => secrets.add(secret);
-  const options = { ...supervisorAccess(env), hasOwnUser: app.broker.hasOwnUser, learned };
-  return (stopping) => askForBroker(options, stopping);
+  return (stopping) => askForBroker({ ...supervisorAccess(env), hasOwnUser, learned }, stopping);
 }

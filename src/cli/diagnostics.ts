@@ -48,7 +48,7 @@ export async function diagnostics(
     print({ configuration: { problems } });
     return exitStatus.badUsage;
   }
-  const { config, file, warnings } = configuration;
+  const { config, file, app, warnings } = configuration;
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(limitMs)]);
   const client = ownClient(configuration);
   const account: CheckedAccount = {};
@@ -69,7 +69,7 @@ export async function diagnostics(
   const variables = [fileVariable, ...optionRows.map(({ path }) => variableOf(path))];
   print({
     configuration: {
-      from: file === null ? 'environment' : 'file and environment',
+      from: [app && 'form', file && 'file', 'environment'].filter(Boolean).join(' and '),
       variables: variables.filter((name) => name in context.env),
       warnings: warnings.map(({ about }) => about),
       values: shownConfiguration(config),

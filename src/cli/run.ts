@@ -14,14 +14,12 @@ import { aborted, type CommandContext, exitStatus, usualPageAddress } from './co
 export async function run(context: CommandContext): Promise<number> {
   if (!(await isSetUp(context))) return context.signal.aborted ? exitStatus.done : exitStatus.failed;
   const configuration = await readConfiguration(context);
-  const { file, log, secrets, findBroker, app, warnings } = configuration;
-  log.info(`sonic2mqtt ${version}, configured by ${file ?? 'the environment'}`);
+  const { from, log, secrets, findBroker, app, warnings } = configuration;
+  log.info(`sonic2mqtt ${version}, configured by ${from}`);
   for (const { message } of warnings) log.warn(message);
   if (!configuration.config.control.valves) {
-    const option = isApp(context.env)
-      ? 'control_valves in the app'
-      : `control.valves in ${file ?? 'the environment'}`;
-    log.info(`Watch only: nobody can move a valve. To end this, set ${option} to true, and restart`);
+    const change = app ? 'add valves to control in the form' : `set control.valves to true in ${from}`;
+    log.info(`Watch only: nobody can move a valve. To end this, ${change}, and restart`);
   }
   endOnMistake(log);
   if (app?.isToCleanUp) {

@@ -84,7 +84,7 @@ export async function serveSetup(context: CommandContext, page: SetupPage): Prom
     const answers = { ...sent, listen: sent.keepPage ? listen() : undefined };
     const test = async (part: Part) => {
       const { findings, report } = collectFindings();
-      return { findings, result: await testAnswers(part, answers, file, context, report) };
+      return { findings, result: await testAnswers(part, answers, context, report) };
     };
     const tests = await Promise.all([test('account'), test('broker')]);
     const [account, broker] = tests.map(({ result }) => result);

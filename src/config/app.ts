@@ -1,11 +1,18 @@
+import { hostname } from 'node:os';
 import { errorMessage } from '../base/errorMessage.ts';
 import { didYouMean, nearest } from '../base/nearest.ts';
-import { variableOf } from './environment.ts';
+import type { Setting } from './environment.ts';
 import { readTextFile } from './file.ts';
-import type { Given } from './load.ts';
-import { ConfigError, type ConfigProblem } from './problems.ts';
-import { isAtOrBelow, isTree, type Path, type Tree, valueAt, withValueAt } from './tree.ts';
+import type { Form } from './load.ts';
+import { ConfigError } from './problems.ts';
+import { brokerAddresses, type Config, optionRows } from './schema.ts';
+import { isAtOrBelow, isTree, type Tree } from './tree.ts';
 import { timeZone } from './values.ts';
+
+/*
+ * The app of Home Assistant OS. Its form has the options below. Every other option is in a file, which the user finds in the
+ * folder that Home Assistant makes for each app. What the form has must not be in the file too.
+ */
 
 interface AppOption {
   /** The key in the app's config.yaml. Home Assistant shows it when the options are edited as YAML. */
@@ -21,45 +28,15 @@ const row = (key: string, path: string, label: string): AppOption => ({ key, pat
 export const appOptions: readonly AppOption[] = [
   row('email', 'cloud.email', 'E-mail'),
   row('password', 'cloud.password', 'Password'),
-  row('properties', 'filters.properties', 'Properties'),
-  row('control_valves', 'control.valves', 'Control valves'),
-  row('control_incidents', 'control.incidents', 'Control alerts'),
-  row('control_pressure_tests', 'control.pressure_tests', 'Control pressure tests'),
-  row('control_settings', 'control.settings', 'Control settings'),
-  row('control_account', 'control.account', 'Control account'),
-  row('http', 'http.only_from', 'Status page without sign-in, metrics, webhook'),
-  row('log_level', 'log.level', 'Log level'),
+  row('control', 'control', 'Control'),
   row('mqtt_url', 'mqtt.url', 'Broker address'),
   row('mqtt_username', 'mqtt.username', 'Broker user'),
   row('mqtt_password', 'mqtt.password', 'Broker password'),
-  row('mqtt_ca_file', 'mqtt.ca_file', 'Broker CA certificate'),
-  row('mqtt_cert_file', 'mqtt.cert_file', 'Client certificate'),
-  row('mqtt_key_file', 'mqtt.key_file', 'Client key'),
-  row('mqtt_reject_unauthorized', 'mqtt.reject_unauthorized', 'Check the broker’s certificate'),
-  row('mqtt_client_id', 'mqtt.client_id', 'Client ID'),
-  row('base_topic', 'mqtt.base_topic', 'Base topic'),
-  row('discovery_prefix', 'homeassistant.discovery_prefix', 'Discovery prefix'),
-  row('status_topic', 'homeassistant.status_topic', 'Status topic'),
   row('language', 'homeassistant.language', 'Language'),
-  row('timezone', 'schedules.timezone', 'Time zone'),
-  row('poll_incidents', 'schedules.incidents', 'Update alerts'),
-  row('poll_sonics', 'schedules.sonics', 'Update valves'),
-  row('poll_telemetry', 'schedules.telemetry', 'Update measurements'),
-  row('poll_signals', 'schedules.signals', 'Update hubs'),
-  row('poll_usage', 'schedules.usage', 'Update usage'),
-  row('poll_pressure_tests', 'schedules.pressure_tests', 'Update pressure tests'),
-  row('poll_properties', 'schedules.properties', 'Update properties'),
-  row('stale_after', 'stale_after', 'Stale after'),
-  row('valve_confirm_timeout', 'valve.confirm_timeout', 'Valve confirmation'),
-  row('valve_confirm_interval', 'valve.confirm_interval', 'Valve confirmation interval'),
-  row('cloud_url', 'cloud.base_url', 'Cloud address'),
-  row('request_timeout', 'cloud.request_timeout', 'Request timeout'),
-  row('max_concurrency', 'cloud.max_concurrency', 'Requests at the same time'),
-  row('max_requests_per_minute', 'cloud.max_requests_per_minute', 'Requests per minute'),
-  row('routes', 'cloud.routes', 'Routes'),
-  row('device_metrics', 'http.device_metrics', 'Metrics of each valve'),
-  row('webhook_secret', 'http.webhook.secret', 'Webhook secret'),
-  row('webhook_signing_secret', 'http.webhook.signing_secret', 'Webhook signing secret'),
+  row('schedules_incidents', 'schedules.incidents', 'Update alerts'),
+  row('schedules_sonics', 'schedules.sonics', 'Update valves'),
+  row('schedules_telemetry', 'schedules.telemetry', 'Update measurements'),
+  row('log_level', 'log.level', 'Log level'),
   row('import_history', 'app.import_history', 'Import past days'),
   row('cleanup', 'app.cleanup', 'Delete everything on the broker'),
 ];
@@ -73,35 +50,53 @@ const ingressFrom = '172.30.32.2';
 /** Stands for the broker that the Supervisor names, with or without TLS. The bridge never connects to this address. */
 const brokerOfSupervisor = 'mqtts://supervisor';
 
+/** The file with all other options, as the app's container and as the user finds it. */
+function appFile(host: string): { path: string; shown: string } {
+  const path = '/config/config.yaml';
+  // The Supervisor names the container and the folder after the app and its repository.
+  const [, repository] = /^(\w+)-sonic2mqtt$/.exec(host) ?? [];
+  return { path, shown: repository ? `/addon_configs/${repository}_sonic2mqtt/config.yaml` : path };
+}
+
 export interface App {
-  readonly given: Given;
-  /** Whether the Supervisor must name the broker, and whether the user gave other credentials than the Supervisor's. */
-  readonly broker: { readonly isWanted: boolean; readonly hasOwnUser: boolean };
+  readonly form: Form;
   readonly importsHistory: boolean;
   /** Whether to delete the messages on the broker instead of running. Users without a terminal cannot run `cleanup`. */
   readonly isToCleanUp: boolean;
 }
 
-/** Reads the options that the Supervisor has written. Throws a ConfigError that names options as the form does. */
-export function readApp(file: string, env: NodeJS.ProcessEnv): App {
-  const options = readOptions(file);
-  const { tree, problems } = treeOf(options, env);
-  const hasUrl = isGiven(tree, 'mqtt.url') || Boolean(env[variableOf('mqtt.url')]);
-  const hasOwnUser = ['mqtt.username', 'mqtt.password'].some((path) => isGiven(tree, path));
-  const value = hasUrl ? tree : withValueAt(tree, ['mqtt', 'url'], brokerOfSupervisor);
+/** Reads the options that the Supervisor has written. `language` is that of Home Assistant; null if it is not known. */
+export function readApp(
+  options: Tree,
+  env: NodeJS.ProcessEnv,
+  language: string | null,
+  host = hostname(),
+): App {
+  const file = appFile(host);
+  // Home Assistant's own time zone, for cron expressions and as the fallback.
+  const zone = timeZone.safeParse(env['TZ']);
+  const defaults: readonly (readonly [path: string, value: unknown])[] = [
+    ['mqtt.url', brokerOfSupervisor],
+    ['homeassistant.language', language ?? undefined],
+    ['schedules.timezone', zone.data],
+    ['http.listen', appListens],
+    ['http.only_from', [ingressFrom]],
+  ];
   return {
-    given: {
+    form: {
       file,
-      parsed: { value, problems, lineOf: numberOf },
-      tell,
+      settings: appOptions.flatMap((option) => settingsOf(option, options[option.key])),
+      defaults: defaults.map(([path, value]) => ({ path: path.split('.'), value, place: 'Home Assistant' })),
+      problems: problemsIn(options, file.shown),
+      placeOf: (path) => placeOf(appOptions.find((option) => isAtOrBelow(path, option.path))),
     },
-    broker: { isWanted: !hasUrl, hasOwnUser },
     importsHistory: options['import_history'] === true,
     isToCleanUp: options['cleanup'] === true,
   };
 }
 
-function readOptions(file: string): Tree {
+/** The options that the Supervisor has written to this file. */
+export function readAppOptions(file: string): Tree {
   let options: unknown;
   try {
     options = JSON.parse(readTextFile(file));
@@ -113,68 +108,49 @@ function readOptions(file: string): Tree {
   return options;
 }
 
-/** The options in the form of the file. An empty one counts as left out, because a form has no other way. */
-function treeOf(options: Tree, env: NodeJS.ProcessEnv): { tree: Tree; problems: ConfigProblem[] } {
-  const problems: ConfigProblem[] = [];
-  // Home Assistant's own time zone, for cron expressions and as the fallback.
-  const zone = timeZone.safeParse(env['TZ']);
-  let tree: Tree = {
-    ...(zone.success && { schedules: { timezone: zone.data } }),
-    // Home Assistant can always open the page, because it has signed the user in.
-    http: { listen: appListens, only_from: [ingressFrom] },
-  };
-  for (const [key, value] of Object.entries(options)) {
+const placeOf = (option: AppOption | undefined) => option && `“${option.label}” in the form`;
+
+/** What the option `control` may list: the switches of the section `control`. */
+const controlNames = optionRows.flatMap(({ path }) => (path.startsWith('control.') ? path.slice(8) : []));
+
+/** What an option of the form sets. An empty one counts as left out, because a form has no other way. */
+function settingsOf(option: AppOption, value: unknown): Setting[] {
+  const place = placeOf(option) ?? '';
+  if (option.path.startsWith('app.') || value === '' || value === null || value === undefined) return [];
+  if (option.path !== 'control') return [{ place, path: option.path.split('.'), value }];
+  const allowed = [value].flat();
+  return controlNames.map((name) => ({ place, path: ['control', name], value: allowed.includes(name) }));
+}
+
+/** Options that the form does not have, and those of the app alone that are not what they must be. */
+function problemsIn(options: Tree, file: string): string[] {
+  return Object.entries(options).flatMap(([key, value]): string[] => {
     const option = appOptions.find((each) => each.key === key);
-    if (!option) {
-      const near = nearest(
-        key,
-        appOptions.map((each) => each.key),
-      );
-      problems.push({ path: [key], message: `unknown option${didYouMean(near)}` });
-    } else if (option.path.startsWith('app.')) {
-      if (typeof (value || false) !== 'boolean')
-        problems.push({ path: option.path.split('.'), message: 'must be true or false' });
-    } else if (value !== '' && value !== null) {
-      tree = withValueAt(tree, option.path.split('.'), meantBy(option, value));
+    const near = (words: readonly string[], word: string) => didYouMean(nearest(word, words));
+    if (option === undefined) {
+      const keys = appOptions.map((each) => each.key);
+      return [
+        `${key}: the form has no such option${near(keys, key) || '.'} Every other option goes into ${file}`,
+      ];
     }
-  }
-  return { tree, problems };
+    if (option.path.startsWith('app.') && typeof (value ?? false) !== 'boolean')
+      return [`${key} (${placeOf(option)}): must be true or false`];
+    if (key !== 'control') return [];
+    const wrong = Array.isArray(value)
+      ? value.find((word) => !controlNames.some((name) => name === word))
+      : '';
+    if (wrong === undefined) return [];
+    const message = `must be a list of ${controlNames.join(', ')}${near(controlNames, String(wrong))}`;
+    return [`${key} (${placeOf(option)}): ${message}`];
+  });
 }
 
-function meantBy({ key }: AppOption, value: unknown): unknown {
-  if (key === 'http' && typeof value === 'boolean') return value ? [] : [ingressFrom];
-  if (!Array.isArray(value)) return value;
-  const items = value.filter((each) => each !== '');
-  return key === 'routes' && items.every((each) => typeof each === 'string') ? routesIn(items) : items;
+/** Whether the Supervisor must name the broker, because no option does. */
+export const isBrokerOfSupervisor = (config: Config) => brokerAddresses(config).includes(brokerOfSupervisor);
+
+/** The configuration with a page that Home Assistant can always open, because it has signed the user in. */
+export function withIngress(config: Config): Config {
+  const { only_from } = config.http;
+  if (only_from.length === 0) return config;
+  return { ...config, http: { ...config.http, only_from: [...new Set([...only_from, ingressFrom])] } };
 }
-
-/** A form has no maps, so routes are lines: `read_sonic GET /v1/sonics/{sonic_id}`, or `read_sonic off`. */
-function routesIn(lines: readonly string[]): Tree {
-  return Object.fromEntries(
-    lines.map((line) => {
-      const [, name = '', route = ''] = /^\s*([^\s:]*):?\s*(.*?)\s*$/.exec(line) ?? [];
-      return [name, /^(off|null)$/.test(route) ? null : route];
-    }),
-  );
-}
-
-const isGiven = (tree: Tree, path: string) => valueAt(tree, path.split('.')) !== undefined;
-
-function optionAt(path: Path): AppOption | undefined {
-  return appOptions.find((each) => isAtOrBelow(path.join('.'), each.path));
-}
-
-function numberOf(path: Path): number | undefined {
-  const option = optionAt(path);
-  return option && appOptions.indexOf(option);
-}
-
-/** A problem with the label of its option, for users of the form, and the key, for users of YAML. */
-function tell({ path, message }: ConfigProblem): string {
-  const option = optionAt(path);
-  if (!option) return `${path.join('.')}: ${message}`;
-  const inside = path.slice(option.path.split('.').length).map(placeIn);
-  return [`${option.key} (${option.label})`, ...inside, message].join(': ');
-}
-
-const placeIn = (step: Path[number]) => (typeof step === 'number' ? `number ${step + 1}` : String(step));

@@ -16,8 +16,10 @@ export function variableOf(path: string): string {
   return prefix + path.toUpperCase().replaceAll('.', '__');
 }
 
+/** A value from elsewhere than the file. */
 export interface Setting {
-  readonly variable: string;
+  /** What messages call the place: a variable or a field. */
+  readonly place: string;
   readonly path: readonly string[];
   readonly value: unknown;
 }
@@ -75,11 +77,12 @@ function readSetting(variable: string, value: string): Setting | null {
   if (row) {
     // Lists in Compose and files of variables keep the quotes around a value. Only a secret may itself have quotes.
     const bare = row.secret ? value : unquoted(value);
-    return { variable, path: row.path.split('.'), value: readOption(row.type, bare) };
+    return { place: variable, path: row.path.split('.'), value: readOption(row.type, bare) };
   }
   for (const { path } of mapRows) {
     const name = entryName(variable, path);
-    if (name) return { variable, path: [...path.split('.'), name], value: value === 'null' ? null : value };
+    if (name)
+      return { place: variable, path: [...path.split('.'), name], value: value === 'null' ? null : value };
   }
   return null;
 }

@@ -10,19 +10,23 @@ import { isAtOrBelow, isTree, type Tree, valueAt, withoutEmpty, withValueAt } fr
 import { configWarnings, type Warning } from './warnings.ts';
 
 /*
- * How the configuration is read. `schema.ts` has every option with its default. The YAML file (`file.ts`), or the options of the
- * Home Assistant app (`app.ts`), are read into a tree, and the environment (`environment.ts`) replaces values in it. The schema
- * checks each value, and `checks.ts` checks them together. All problems are reported at once, each with its line. No message
+ * How the configuration is read. `schema.ts` has every option with its default. The YAML file (`file.ts`) is read into a tree. A
+ * form, if there is one (`app.ts`), adds values, and the environment (`environment.ts`) replaces values. The schema checks each
+ * value, and `checks.ts` checks them together. All problems are reported at once, each with its line. No message
  * repeats a secret.
  */
 
-/** Options that do not come from the configuration file, and how messages name them. */
-export interface Given {
-  readonly file: string;
-  /** Its line numbers only give the order of the problems. */
-  readonly parsed: ParsedFile;
-  /** Describes a problem in one line, with the name of the option that the user knows. */
-  readonly tell: (problem: ConfigProblem) => string;
+/** Options from a form, in addition to those of the file. */
+export interface Form {
+  /** The file with all other options, and the path by which the user knows it; null if there is none. */
+  readonly file: { readonly path: string; readonly shown: string } | null;
+  /** What the user has filled in. The file must not have it too. */
+  readonly settings: readonly Setting[];
+  /** Values for options that are neither in the form nor in the file. */
+  readonly defaults: readonly Setting[];
+  readonly problems: readonly string[];
+  /** What messages call the field of an option; undefined if the form does not have it. */
+  readonly placeOf: (option: string) => string | undefined;
 }
 
 interface LoadOptions {
@@ -33,66 +37,74 @@ interface LoadOptions {
   readonly cwd: string;
   /** The operations that `cloud.routes` may name. If they are not given, the names are not checked. */
   readonly operations?: OperationParams | undefined;
-  readonly given?: Given | undefined;
+  readonly form?: Form | undefined;
 }
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** Null if only the environment was used. */
+  /** Null if no file was read. */
   readonly file: string | null;
   /** Possible mistakes that do not prevent the start. */
   readonly warnings: readonly Warning[];
 }
 
 /** Reads the file and the environment; the environment has priority. Throws a ConfigError that names every problem. */
-export function loadConfig({ file, env, cwd, operations, given }: LoadOptions): LoadedConfig {
-  const path = given?.file ?? resolve(cwd, file ?? (env[fileVariable] || 'config.yaml'));
+export function loadConfig({ file, env, cwd, operations, form }: LoadOptions): LoadedConfig {
+  const path = resolve(cwd, file ?? (env[fileVariable] || (form?.file?.path ?? 'config.yaml')));
   const namedBy = file !== undefined ? '--config' : env[fileVariable] ? fileVariable : null;
-  const source = given ? '' : readSource(path, namedBy);
-  const parsed = given?.parsed ?? parseFile(source ?? '');
+  const source = form?.file === null ? null : readSource(path, namedBy);
+  if (source === null && form?.file !== null && existsSync(misnamedFile(path)))
+    throw new ConfigError([`${misnamedFile(path)} is not read. Rename it to config.yaml`]);
+  const parsed = parseFile(source ?? '');
   const environment = readEnvironment(env);
-  const { settings, problems } = environment;
-  const misnamed = source === null && existsSync(misnamedFile(path)) ? misnamedFile(path) : null;
-  const misnamedMessage = `${misnamed} is not read. Rename it to config.yaml`;
-  if (misnamed !== null && settings.length === 0) throw new ConfigError([misnamedMessage]);
-  const unknown = misnamed === null ? problems : [...problems, misnamedMessage];
-  if (!given && source === null && isUnconfigured({ file, env, cwd })) {
+  const unknown = [...(form?.problems ?? []), ...environment.problems];
+  if (!form && source === null && isUnconfigured({ file, env, cwd })) {
     const message = `No configuration found at ${path}. Run sonic2mqtt setup to write it`;
     throw new ConfigError([message], message);
   }
-  if (!given && parsed.value === null && source !== null && settings.length + unknown.length === 0) {
+  const isEmpty = !form && parsed.value === null && environment.settings.length + unknown.length === 0;
+  if (isEmpty && source !== null) {
     throw new ConfigError([`${path} is empty. Fill it in. config.example.yaml shows every option`]);
   }
-  const describe = describer(parsed, settings, given);
+  const fileTree = parsed.value ?? {};
+  const written = isTree(fileTree) ? withoutEmpty(fileTree, (each) => !mayBeEmpty(each.join('.'))) : {};
+  const formSettings = [
+    ...(form?.defaults ?? []).filter((each) => !isIn(written, each)),
+    ...(form?.settings ?? []),
+  ];
+  const describe = describer(parsed, [...formSettings, ...environment.settings], form);
   const errorOf = (problems: readonly ConfigProblem[]) => {
     const described = describe(problems);
     return new ConfigError([...described.map(({ message }) => message), ...unknown], undefined, described);
   };
+  if (parsed.value === undefined) throw errorOf(parsed.problems);
+  if (!isTree(fileTree)) throw errorOf([notSections]);
 
-  const fileTree = parsed.value ?? {};
-  const isReadable = parsed.value !== undefined && isTree(fileTree);
-  if (!isReadable) {
-    const faults = parsed.value === undefined ? parsed.problems : [notSections];
-    throw errorOf(faults);
-  }
-
-  const isSet = (option: string) => settings.some((each) => each.path.join('.') === option);
+  const isSet = (option: string) => environment.settings.some((each) => each.path.join('.') === option);
   const folder = source === null ? cwd : folderOf(path, cwd);
   const folderFor = (option: string) => (isSet(option) ? cwd : folder);
-  const tree = withAbsolutePaths(merge(fileTree, settings), folderFor);
+  const merged = merge(merge(written, formSettings), environment.settings);
+  const tree = withAbsolutePaths({ ...merged, cloud: merged['cloud'] ?? {} }, folderFor);
   const result = configSchema.safeParse(tree);
   const faults = [
     ...parsed.problems,
+    ...(form?.settings ?? []).filter((each) => isIn(written, each)).map((each) => givenTwice(each, parsed)),
     ...(result.error ? schemaProblems(result.error, tree) : []),
     ...crossProblems(tree, operations),
   ];
-  if (result.success && faults.length === 0 && environment.problems.length === 0) {
-    const config = result.data;
-    const warnings = configWarnings(config, environment);
-    if (misnamed !== null) warnings.push({ about: misnamed, message: misnamedMessage });
-    return { config, file: source === null ? null : path, warnings };
-  }
-  throw errorOf(faults);
+  if (!result.success || faults.length + unknown.length > 0) throw errorOf(faults);
+  const config = result.data;
+  const shown = form?.file && namedBy === null ? form.file.shown : path;
+  return { config, file: source === null ? null : shown, warnings: configWarnings(config, environment) };
+}
+
+/** Whether the file has an option, also as the file of a secret. */
+const isIn = (tree: Tree, { path }: Setting) =>
+  [path, [...path.slice(0, -1), `${path.at(-1)}_file`]].some((each) => valueAt(tree, each) !== undefined);
+
+/** If the form and the file have an option, nobody knows which of them the user meant. */
+function givenTwice({ path, place }: Setting, { lineOf }: ParsedFile): ConfigProblem {
+  return { path, line: lineOf(path) ?? 1, message: `is ${place} too. Delete it in the file` };
 }
 
 /** If one of these options is set, somebody has begun a configuration. */
@@ -140,17 +152,15 @@ function mayBeEmpty(path: string): boolean {
   return optionRows.some((row) => isAtOrBelow(row.path, path));
 }
 
-function merge(fileTree: Tree, settings: readonly Setting[]): Tree {
-  const given = withoutEmpty(fileTree, (path) => !mayBeEmpty(path.join('.')));
-  // A secret in the environment replaces the secret in the file, whether it is given as a value or as a file name.
+function merge(given: Tree, settings: readonly Setting[]): Tree {
+  // A secret in a setting replaces the given secret, whether it is given as a value or as a file name.
   const rivals = settings.flatMap(({ path }) => {
     const written = path.join('.');
     const secretPath = secretPaths.find((each) => written === each || written === `${each}_file`);
     return secretPath ? [secretPath, `${secretPath}_file`] : [];
   });
   const cleared = rivals.reduce((tree, path) => withValueAt(tree, path.split('.'), undefined), given);
-  const merged = settings.reduce((tree, { path, value }) => withValueAt(tree, path, value), cleared);
-  return { ...merged, cloud: merged['cloud'] ?? {} };
+  return settings.reduce((tree, { path, value }) => withValueAt(tree, path, value), cleared);
 }
 
 const pathRows = optionRows.filter((row) => /_(file|dir)$/.test(row.path));
@@ -171,22 +181,19 @@ function folderOf(file: string, cwd: string): string {
 }
 
 /** Describes problems as lines in the order of the file: the option, its place, and what is wrong. */
-function describer(file: ParsedFile, settings: readonly Setting[], given: Given | undefined) {
-  const located = (problem: ConfigProblem) => {
-    const { path, line, message } = problem;
+function describer(file: ParsedFile, settings: readonly Setting[], form: Form | undefined) {
+  const located = ({ path, line, message }: ConfigProblem): ConfigPlace & { readonly message: string } => {
     const name = path.join('.');
-    const option = knownPart(path);
     const setting = settings.findLast((each) => isAtOrBelow(name, each.path.join('.')));
-    if (given && !setting) {
-      return { option, line: file.lineOf(path) ?? null, message: given.tell(problem) };
-    }
-    const lineInFile = setting ? undefined : (line ?? file.lineOf(path));
-    const lineWords = lineInFile ? `line ${lineInFile}` : undefined;
-    const place = setting?.variable ?? lineWords ?? (name ? variableOf(name) : undefined);
+    const lineInFile = line ?? (setting ? undefined : file.lineOf(path));
+    const lineWords = lineInFile && `line ${lineInFile}${form?.file ? ` of ${form.file.shown}` : ''}`;
+    const other = setting?.place ?? form?.placeOf(name) ?? (name ? variableOf(name) : undefined);
+    const place = lineWords || other;
     const subject = name ? `${name} (${place})` : place;
     return {
-      option,
+      option: knownPart(path),
       line: lineInFile ?? null,
+      words: message,
       message: subject === undefined ? message : `${subject}: ${message}`,
     };
   };

@@ -16,6 +16,8 @@ export interface ConfigProblem {
 export interface ConfigPlace {
   readonly option: string | null;
   readonly line: number | null;
+  /** The problem without its place. */
+  readonly words: string;
 }
 
 /** The option or section to which a path leads, without unknown keys, because these may be any text. */
@@ -28,7 +30,7 @@ export function knownPart(path: Path): string | null {
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
-  /** The places of the problems, as far as they are known. They contain no values. */
+  /** The places of the problems, as far as they are known. Option and line contain no values. */
   readonly places: readonly ConfigPlace[];
 
   /** If no message is given, the message is the list of problems. */

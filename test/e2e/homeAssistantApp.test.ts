@@ -1,6 +1,7 @@
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
 import { demoCredentials } from '../../src/simulator/simulator.ts';
 import { quick, startBridge } from '../support/bridge.ts';
 import { runProgram } from '../support/callProgram.ts';
@@ -26,24 +27,32 @@ const [sonic = ''] = cloud.world.sonics.ids;
 
 /** The options as the Supervisor writes them for a user who has filled in what must be. */
 const options: Record<string, unknown> = {
-  properties: [],
-  control_valves: true,
-  http: false,
+  control: ['valves'],
   log_level: 'info',
-  cloud_url: cloud.url,
   ...demoCredentials,
-  valve_confirm_interval: '100ms',
-  max_requests_per_minute: 100_000,
-  ...Object.fromEntries(Object.entries(quick).map(([poll, every]) => [`poll_${poll}`, every])),
+};
+
+/** The file with the options that the form does not have. */
+const file = {
+  cloud: { base_url: cloud.url, max_requests_per_minute: 100_000 },
+  valve: { confirm_interval: '100ms' },
+  schedules: quick,
 };
 
 /** A Supervisor that knows the broker. */
 const newSupervisor = async () => supervisorAt(await freePort(), serviceOf(bridge.broker.url, user));
 
-/** What the Supervisor gives the program: a folder with these options of the form, and variables. */
-function placeOf(changes: object, supervisor: Supervisor, cwd = temporaryFolder()) {
+/** What the Supervisor gives the program: a folder with these options of the form, the file, and variables. */
+function placeOf(
+  changes: object,
+  supervisor: Supervisor,
+  { cwd = temporaryFolder(), others = file as object } = {},
+) {
   writeFileSync(join(cwd, 'options.json'), JSON.stringify(changes));
+  writeFileSync(join(cwd, 'app.yaml'), stringify(others));
   const env = {
+    // The app has a folder of its own for it.
+    SONIC2MQTT_CONFIG: join(cwd, 'app.yaml'),
     SUPERVISOR_TOKEN: supervisor.token,
     SUPERVISOR_URL: supervisor.url,
     // Apps have addresses of their own; these do not.
@@ -105,59 +114,51 @@ describe('the app', () => {
     expect({ code, isInTime: durationMs < 5_000 }).toEqual({ code: 0, isInTime: true });
   });
 
-  it('answers another address than that of Home Assistant only if the option http is on', async () => {
+  it('answers another address than that of Home Assistant only if the file lets it in', async () => {
     const supervisor = await newSupervisor();
     await supervisor.start();
-    for (const [http, expected] of [
-      [false, 'ECONNRESET'],
-      [true, 200],
+    for (const [only_from, expected] of [
+      [undefined, 'ECONNRESET'],
+      [['127.0.0.0/8'], 200],
     ] as const) {
-      const app = startApp({ ...options, http }, supervisor);
+      const app = startApp(options, supervisor, { others: { ...file, http: only_from && { only_from } } });
       const [, url = ''] = await app.waitForOutput(/HTTP: listening on (http:\/\/127\.0\.0\.1:\d+)/);
       const answered = await httpRequest(`${url}/`).then(
         ({ status }) => status,
         ({ code }) => code,
       );
-      expect([http, answered]).toEqual([http, expected]);
+      expect(answered).toBe(expected);
       const ingress = await startIngress(url);
       // This ingress comes from another address than Home Assistant's, too.
       const below = await httpRequest(`${ingress.url}${ingressPath}/status.json`);
-      expect([http, below.status]).toEqual([http, http ? 200 : 502]);
+      expect(below.status).toBe(only_from ? 200 : 502);
       await app.stop();
     }
   });
 
-  it('names options that cannot be used as the form names them, all at once, and ends with 2', async () => {
-    const wrong = {
-      cloud_url: 'api.example.com',
-      email: '',
-      password: 'hush',
-      poll_incidents: 'soon',
-      routes: ['read_sonik GET /v1/x'],
-      controls_valves: 'hush',
-    };
-    const { code, stdout, stderr } = await runProgram(['run'], placeOf(wrong, supervisorAt(1, null)));
+  it('names all that cannot be used in the form and in the file at once, and ends with 2', async () => {
+    const wrong = { ...options, control: ['valve'], controls_valves: 'hush' };
+    const others = { cloud: { base_url: cloud.url, routes: { read_sonik: null } } };
+    const place = placeOf(wrong, supervisorAt(1, null), { others });
+    const { code, stdout, stderr } = await runProgram(['run'], place);
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).not.toContain('hush');
-    expect(
-      stderr
-        .trimEnd()
-        .split('\n')
-        .map((line) => line.trim()),
-    ).toEqual([
-      'The configuration is invalid:',
-      'email (E-mail): is required',
-      'poll_incidents (Update alerts): must be a duration such as 30s or a cron expression of 5 or 6 fields. Got "soon"',
-      'cloud_url (Cloud address): must be a URL that begins with https:// or http://. Got "api.example.com"',
-      'routes (Routes): read_sonik: unknown operation. Did you mean read_sonic?',
-      'controls_valves: unknown option. Did you mean control_valves?',
+    const [said, ...problems] = stderr.trimEnd().split('\n');
+    expect(said).toBe('The configuration is invalid:');
+    expect(problems.map((line) => line.trim())).toEqual([
+      expect.stringMatching(
+        /^cloud\.routes\.read_sonik \(line 4 of .+\.yaml\): unknown operation\. Did you mean/,
+      ),
+      expect.stringMatching(/^control \(“Control” in the form\): .+ Did you mean valves\?$/),
+      expect.stringMatching(
+        /^controls_valves: the form has no such option\. Every other option goes into \//,
+      ),
     ]);
   });
 
   it('checks its options and the broker of Home Assistant', async () => {
     const supervisor = await newSupervisor();
     await supervisor.start();
-    const place = placeOf({ ...options, mqtt_reject_unauthorized: false }, supervisor);
+    const place = placeOf(options, supervisor, { others: { ...file, mqtt: { reject_unauthorized: false } } });
     const { code, stdout } = await runProgram(['check'], place);
     expect(code, stdout).toBe(0);
     expect(stdout).toMatch(/^WARN configuration: mqtt\.reject_unauthorized is false\. /m);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,6 +30,10 @@ describe('config.yaml of the app', () => {
       slug: 'sonic2mqtt',
       arch: ['aarch64', 'amd64'],
       services: ['mqtt:want'],
+      map: [
+        { type: 'addon_config', read_only: true },
+        { type: 'ssl', read_only: true },
+      ],
       ports: { '8099/tcp': null },
       ingress: true,
       ingress_port: 8099,
@@ -49,15 +54,16 @@ describe('config.yaml of the app', () => {
       ...['services', 'homeassistant_api', 'map', 'ingress', 'ingress_port', 'panel_icon', 'ports'],
       ...['options', 'schema'],
     ]);
-    expect(app['map']).toEqual([{ type: 'ssl', read_only: true }]);
   });
 
   it('has types that Home Assistant knows, and hides every secret', () => {
-    const types = /^(bool|email|url|port|str|password|int\(-?\d+,-?\d+\)|list\([^)]+\))\??$/;
+    const types = /^(bool|email|url|str|password|list\([^)]+\)|match\(\^\([^)]+\)\$\))\??$/;
     for (const key of keys) expect(typeOf(key), key).toMatch(types);
     const secrets = appOptions.filter(({ path }) => secretPaths.includes(path)).map(({ key }) => key);
     expect(keys.filter((key) => typeOf(key).startsWith('password'))).toEqual(secrets);
     expect(typeOf('log_level')).toBe(`list(${logLevels.join('|')})`);
+    const controls = optionRows.flatMap(({ path }) => /^control\.(.+)/.exec(path)?.[1] ?? []);
+    expect(typeOf('control')).toBe(`match(^(${controls.join('|')})$)`);
   });
 });
 
@@ -86,24 +92,26 @@ describe.each(readdirSync(join(folder, 'translations')))('translations/%s', (fil
   });
 
   it('names the default that the program has', () => {
-    for (const { key, path } of appOptions) {
+    for (const { key, path } of appOptions.filter((each) => each.path.startsWith('schedules.'))) {
       const usual = optionRows.find((row) => row.path === path)?.default;
-      const [, written] = defaultIn.exec(configuration[key].description) ?? [];
-      const words: Record<string, string> = {
-        true: 'on an activé aan włączone',
-        false: 'off aus désactivé uit wyłączone',
-      };
-      // Home Assistant has these.
-      const isOfHomeAssistant = ['timezone', 'language'].includes(key);
-      if (written !== undefined && !isOfHomeAssistant)
-        expect((words[String(usual)] ?? String(usual)).split(' '), key).toContain(written);
-      else if (!(key in app.options) && !isOfHomeAssistant)
-        expect([undefined, null, '{}']).toContain(usual && JSON.stringify(usual));
+      expect(defaultIn.exec(configuration[key].description)?.[1] ?? usual, key).toBe(usual);
     }
+    expect(configuration.schedules_incidents.description).toMatch(defaultIn);
   });
 });
 
 describe('the folder of the app', () => {
+  it('names the file of all other options by its full path, in the form of each language', () => {
+    // The Supervisor names the folder after the address of the repository, in lower case.
+    const { url } = parse(readFileSync(join(project, 'repository.yaml'), 'utf8'));
+    const repository = createHash('sha1').update(url.toLowerCase()).digest('hex').slice(0, 8);
+    const path = `/addon_configs/${repository}_${app['slug']}/config.yaml`;
+    const forms = readdirSync(join(folder, 'translations')).map((file) => `translations/${file}`);
+    for (const page of ['DOCS.md', ...forms]) expect(read(page)).toContain(path);
+    const reference = readFileSync(join(project, 'docs/reference/options.md'), 'utf8');
+    expect(reference).toContain(path);
+  });
+
   it('calls the options in English as the program does', () => {
     const { configuration } = parse(read('translations/en.yaml'));
     const names = keys.map((key) => [key, configuration[key].name]);
@@ -123,9 +131,9 @@ describe('the folder of the app', () => {
     expect(realpathSync(join(folder, 'CHANGELOG.md'))).toBe(realpathSync(join(project, 'CHANGELOG.md')));
     for (const page of ['README.md', 'DOCS.md', 'CHANGELOG.md'])
       expect(read(page)).not.toMatch(/\]\((?!https:)/);
-    for (const key of ['mqtt_url', 'http', 'routes']) expect(read('DOCS.md')).toContain(`\`${key}\``);
+    const options = optionRows.map(({ path }) => path.split('.').at(-1));
     const named = [...read('DOCS.md').matchAll(/`([a-z]+_[a-z_]+)`/g)].map(([, key]) => key);
-    expect(keys).toEqual(expect.arrayContaining(named));
+    expect([...keys, ...options, 'addon_configs']).toEqual(expect.arrayContaining(named));
   });
 
   it('is the only one that the Supervisor takes for an app: it looks for config.yaml everywhere but in hidden folders', () => {
