@@ -1,6 +1,5 @@
 import { parse } from 'yaml';
 import { didYouMean, nearest } from '../base/nearest.ts';
-import { removedSections } from './problems.ts';
 import { type OptionRow, optionRows } from './schema.ts';
 
 const prefix = 'SONIC2MQTT_';
@@ -36,18 +35,14 @@ const mapRows = optionRows.filter((row) => row.type === 'map');
 
 export interface Environment {
   readonly settings: readonly Setting[];
-  /** One line for each variable that looks like an option but is none, and one for all of a removed section. */
+  /** One line for each variable with our prefix that sets no option. */
   readonly problems: readonly string[];
-  /** Variables with our prefix that probably belong to another program. */
-  readonly foreign: readonly string[];
 }
 
 /** Reads the options in the environment. An empty variable counts as not set. */
 export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   const settings: Setting[] = [];
   const problems: string[] = [];
-  const foreign: string[] = [];
-  const removed = new Map<string, string[]>();
   // Sorted, so that a map comes before its single entries and both can be given.
   for (const [variable, written] of Object.entries(env).sort()) {
     // If a file of variables was written on Windows, its values end with line ends.
@@ -55,29 +50,16 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     if (!value || !variable.startsWith(prefix) || [fileVariable, setupVariable].includes(variable)) continue;
     if (isOfService(variable, value)) continue;
     const setting = readSetting(variable, value);
-    const near = nearestVariable(variable);
-    const message = removedMessage(variable);
-    if (message !== undefined) removed.set(message, [...(removed.get(message) ?? []), variable]);
-    else if (setting) settings.push(setting);
-    // A variable for an option has `__` between its levels, or is similar to one by a typing error.
-    else if (near === null && !variable.includes('__')) foreign.push(variable);
-    else problems.push(`${variable}: sets no option${didYouMean(near)}`);
+    if (setting) settings.push(setting);
+    else problems.push(`${variable}: sets no option${didYouMean(nearestVariable(variable))}`);
   }
-  for (const [message, variables] of removed) problems.push(`${variables.join(', ')}: ${message}`);
-  return { settings, problems, foreign };
-}
-
-function removedMessage(variable: string): string | undefined {
-  const [section = '', ...rest] = variable.slice(prefix.length).toLowerCase().split('__');
-  return rest.length > 0 ? removedSections.get(section) : undefined;
+  return { settings, problems };
 }
 
 function readSetting(variable: string, value: string): Setting | null {
   const row = rowByVariable.get(variable);
   if (row) {
-    // Lists in Compose and files of variables keep the quotes around a value. Only a secret may itself have quotes.
-    const bare = row.secret ? value : unquoted(value);
-    return { place: variable, path: row.path.split('.'), value: readOption(row.type, bare) };
+    return { place: variable, path: row.path.split('.'), value: readOption(row.type, value) };
   }
   for (const { path } of mapRows) {
     const name = entryName(variable, path);
@@ -85,11 +67,6 @@ function readSetting(variable: string, value: string): Setting | null {
       return { place: variable, path: [...path.split('.'), name], value: value === 'null' ? null : value };
   }
   return null;
-}
-
-/** Removes the quotes around a text, if there are no others in it. */
-function unquoted(text: string): string {
-  return /^\s*(["'])([^"']*)\1\s*$/.exec(text)?.[2] ?? text;
 }
 
 function entryName(variable: string, path: string): string | null {
@@ -109,9 +86,7 @@ function readOption(type: OptionRow['type'], written: string): unknown {
     case 'boolean':
       return /^(true|false)$/i.test(trimmed) ? trimmed.toLowerCase() === 'true' : written;
     case 'list':
-      return trimmed.startsWith('[')
-        ? readFlow(trimmed)
-        : trimmed.split(',').map((item) => unquoted(item.trim()));
+      return trimmed.startsWith('[') ? readFlow(trimmed) : trimmed.split(',').map((item) => item.trim());
     case 'addresses':
       return trimmed.startsWith('[') ? readFlow(trimmed) : addressesIn(written);
     case 'map':

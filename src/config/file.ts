@@ -7,6 +7,7 @@ import {
   isScalar,
   isSeq,
   LineCounter,
+  type Node,
   type Pair,
   parseDocument,
   stringify,
@@ -34,8 +35,7 @@ const explanations: Readonly<Record<string, string>> = {
   TAG_RESOLVE_FAILED: 'tags like !secret are not supported. Use password_file for a secret',
 };
 
-const badAlias = 'a value that begins with * must be in quotes';
-const badAnchor = 'a value that begins with & must be in quotes';
+const mark = 'a value that begins with & or * must be in quotes';
 
 /** Reads YAML. It reports every fault with its line, and never repeats a value, which may be a secret. */
 export function parseFile(source: string): ParsedFile {
@@ -57,14 +57,16 @@ export function parseFile(source: string): ParsedFile {
   const unclosed = new Map<number, number>();
   const badMarks: ConfigProblem[] = [];
   const duplicateKeys: ConfigProblem[] = [];
-  const aliases = new Set<string>();
-  visit(document, { Alias: (_key, { source }) => void aliases.add(source) });
+  const addMark = (node: Node, ancestors: readonly unknown[]) =>
+    badMarks.push({ path: pathTo(ancestors), line: lineAt(offsetOf(node)), message: mark });
   visit(document, {
-    Scalar(_key, { type, range, anchor, value }, ancestors) {
-      if (type?.startsWith('QUOTE') && range) unclosed.set(range[1], range[0]);
-      // For YAML, the text after & is the name of the next value, even if no value follows.
-      if (anchor === undefined || (value !== null && aliases.has(anchor))) return;
-      badMarks.push({ path: pathTo(ancestors), line: lineAt(range?.[0] ?? 0), message: badAnchor });
+    // For YAML, the text after & names the next value, and is no value itself.
+    Node(_key, node, ancestors) {
+      if ('anchor' in node && node.anchor !== undefined) addMark(node, ancestors);
+      if (isAlias(node)) addMark(node, ancestors);
+      if (isScalar(node) && node.type?.startsWith('QUOTE') && node.range) {
+        unclosed.set(node.range[1], node.range[0]);
+      }
     },
     Pair(_key, pair, ancestors) {
       const section = ancestors.at(-1);
@@ -78,10 +80,6 @@ export function parseFile(source: string): ParsedFile {
         line: lineAt(offsetOf(pair.key)),
         message,
       });
-    },
-    Alias(_key, alias, ancestors) {
-      if (alias.resolve(document)) return;
-      badMarks.push({ path: pathTo(ancestors), line: lineAt(offsetOf(alias)), message: badAlias });
     },
   });
   // After one mistake, the parser reports several faults in the same line.
@@ -99,7 +97,6 @@ export function parseFile(source: string): ParsedFile {
     let node: unknown = document.contents;
     let line: number | undefined;
     for (const step of path) {
-      if (isAlias(node)) node = node.resolve(document);
       const pair: Pair | undefined = isMap(node)
         ? node.items.find((each) => keyText(each) === step)
         : undefined;
@@ -113,16 +110,7 @@ export function parseFile(source: string): ParsedFile {
 
   // If a key or section is given twice, nobody knows which one the user meant, so the file is not used.
   const isReadable = document.errors.length + badMarks.length + duplicateKeys.length === 0;
-  if (!isReadable) return { value: undefined, problems, lineOf };
-  try {
-    const value: unknown = document.toJS();
-    // Throws if an alias is inside the value that it names, because such a value has no end.
-    JSON.stringify(value);
-    return { value, problems, lineOf };
-  } catch {
-    const endless = { path: [], message: 'the aliases (*name) in the file cannot be followed' };
-    return { value: undefined, problems: [...problems, endless], lineOf };
-  }
+  return { value: isReadable ? document.toJS() : undefined, problems, lineOf };
 }
 
 const keyText = ({ key }: Pair) => (isScalar(key) ? String(key.value) : '');

@@ -95,7 +95,7 @@ export function loadConfig({ file, env, cwd, operations, form }: LoadOptions): L
   if (!result.success || faults.length + unknown.length > 0) throw errorOf(faults);
   const config = result.data;
   const shown = form?.file && namedBy === null ? form.file.shown : path;
-  return { config, file: source === null ? null : shown, warnings: configWarnings(config, environment) };
+  return { config, file: source === null ? null : shown, warnings: configWarnings(config) };
 }
 
 /** Whether the file has an option, also as the file of a secret. */

@@ -43,14 +43,6 @@ export class ConfigError extends Error {
   }
 }
 
-/** Sections of earlier versions, each with the message that says what to do instead. */
-export const removedSections: ReadonlyMap<string, string> = new Map([
-  [
-    'shard',
-    'no longer exists. Delete it. One bridge carries 10,000 valves. To run several, give each its own mqtt.base_topic, and its own filters.properties or its own account',
-  ],
-]);
-
 export const missingColon = 'a key must be followed by a colon and a space';
 
 export function schemaProblems(error: z.ZodError, tree: Tree): ConfigProblem[] {
@@ -94,8 +86,6 @@ function unknownKey(section: Path, key: string): ConfigProblem {
   const [name = '', ...rest] = key.split(':');
   const path = [...section, name];
   if (rest.length > 0) return { path, message: missingColon };
-  const removed = section.length === 0 ? removedSections.get(name) : undefined;
-  if (removed !== undefined) return { path, message: removed };
   const start = section.map((step) => `${String(step)}.`).join('');
   const siblings = optionRows
     .filter((row) => row.path.startsWith(start))

@@ -1,8 +1,6 @@
 import { isLoopback } from './addresses.ts';
-import { type Environment, variableOf } from './environment.ts';
-import { type Config, optionRows } from './schema.ts';
+import type { Config } from './schema.ts';
 import { shortSecrets } from './secrets.ts';
-import { valueAt } from './tree.ts';
 
 /** A possible mistake in a valid configuration. `run` and `check` report it every time. */
 export interface Warning {
@@ -11,35 +9,13 @@ export interface Warning {
   readonly message: string;
 }
 
-const maxNamed = 10;
-
-/** Possible mistakes in a valid configuration: access for strangers, and variables that set no option. */
-export function configWarnings(config: Config, { foreign }: Pick<Environment, 'foreign'>): Warning[] {
+/** What gives strangers access, or shows them a secret, in a valid configuration. */
+export function configWarnings(config: Config): Warning[] {
   const { cloud, mqtt } = config;
   const { protocol, hostname } = new URL(cloud.base_url);
   const { enabled, host, username } = mqtt.embedded;
   const warnings: Warning[] = [];
   const warn = (about: string, message: string) => warnings.push({ about, message });
-  if (foreign.length > 0) {
-    const names = foreign.slice(0, maxNamed).join(', ');
-    warn('environment', `Variables that set no option: ${names}. sonic2mqtt ignores them`);
-  }
-  for (const { path } of optionRows) {
-    const value = valueAt(config, path.split('.'));
-    if (typeof value !== 'string') continue;
-    if (/\$\{.*\}/.test(value)) {
-      warn(
-        path,
-        `${path} contains \${…}, which is not replaced. Set the variable ${variableOf(path)} instead`,
-      );
-    }
-    if (/^[“”„‟‘’‚«»]|[“”„‟‘’‚«»]$/.test(value)) {
-      warn(
-        path,
-        `${path} has typographic quotes, which count as part of it. Remove them, or write " instead`,
-      );
-    }
-  }
   for (const option of shortSecrets(config)) {
     // A cloud on this machine is a simulated one, which has no secrets.
     if (option === 'cloud.password' && isLoopback(hostname)) continue;

@@ -10,7 +10,7 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
   [
     'a value that YAML takes for a mark',
     'http: { webhook: { secret: &MSy8 } }',
-    'http.webhook.secret (line 3): a value that begins with & must be in quotes',
+    'http.webhook.secret (line 3): a value that begins with & or * must be in quotes',
   ],
   ['an unknown section', 'mqqt: {}', 'mqqt (line 3): unknown key. Did you mean mqtt?'],
   [
@@ -105,11 +105,6 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
     'http.only_from.1 (line 3): must be an IP address or a network, for example 192.168.1.10 or 192.168.1.0/24. Got "10.0.0.0/33"',
   ],
   [
-    'a section of an earlier version',
-    'shard: { index: 0, count: 2 }',
-    'shard (line 3): no longer exists. Delete it. One bridge carries 10,000 valves. To run several, give each its own mqtt.base_topic, and its own filters.properties or its own account',
-  ],
-  [
     'a topic with wildcards',
     'homeassistant: { discovery_prefix: ha/# }',
     'homeassistant.discovery_prefix (line 3): must not contain + or #, which are wildcards. Got "ha/#"',
@@ -150,7 +145,7 @@ const faults: readonly (readonly [fault: string, yaml: string, problem: string])
   [
     'an unknown alias',
     'log:\n  level: *x',
-    'log.level (line 4): a value that begins with * must be in quotes',
+    'log.level (line 4): a value that begins with & or * must be in quotes',
   ],
   ['a list', '!- a\n- b', 'line 1: the file must hold sections such as cloud: and mqtt:'],
 ];
@@ -254,23 +249,6 @@ describe('a fault in the file is named with its path, its line and what would be
     const key = option.split(':')[0];
     const lines = [required[0], 'mqtt:', ...(key === 'url' ? [] : ['  url: mqtt://x']), `  ${option}`];
     expect(problems(lines.join('\n'))).toEqual([`mqtt.${key} (line ${lines.length}): ${problem}`]);
-  });
-
-  it('and no option is named where the file as a whole is at fault', () => {
-    const rounds = ['x0: &x0 [a, a, a, a, a, a, a, a, a, a]'];
-    for (let round = 1; round < 9; round++)
-      rounds.push(`x${round}: &x${round} [${`*x${round - 1}, `.repeat(10)}]`);
-    for (const yaml of ['log: &log { level: *log }', rounds.join('\n')])
-      expect(problems(yaml)).toEqual(['the aliases (*name) in the file cannot be followed']);
-  });
-
-  it('and the variables of a section that no longer exists, once', () => {
-    const variables = { SONIC2MQTT_SHARD__INDEX: '1', SONIC2MQTT_SHARD__COUNT: '2' };
-    expect(problems(required.join('\n'), variables)).toEqual([
-      expect.stringMatching(
-        /^SONIC2MQTT_SHARD__COUNT, SONIC2MQTT_SHARD__INDEX: no longer exists\. .+ filters\.properties/,
-      ),
-    ]);
   });
 
   it('but not the variables that Kubernetes makes for a Service of our name', () => {

@@ -80,21 +80,10 @@ describe('whatever the file holds', () => {
     );
   });
 
-  it('a map of aliases that grows without end is refused', () => {
-    const bomb = [
-      'a: &a [x, x]',
-      ...[...'bcdefghijklmnop'].map((name, index) => {
-        const before = String.fromCharCode(name.charCodeAt(0) - 1);
-        return `${name}: &${name} [${Array(9 + (index % 2)).fill(`*${before}`)}]`;
-      }),
-    ].join('\n');
-    expect(problemsOf(bomb, good)).toContainEqual(expect.stringContaining('aliases'));
-  });
-
-  it.each(['a: &a {b: *a}', 'cloud: &c\n  routes: *c', '&all\nlog: *all'])(
-    'an alias that stands in what it names is refused: %s',
+  it.each(['a: &a {b: *a}', 'cloud: &c\n  routes: *c', 'a: &a [x, x]\nb: [*a, *a]'])(
+    'an anchor or an alias is refused, so no value can grow without end: %s',
     (yaml) => {
-      expect(problemsOf(yaml, good)).toContainEqual(expect.stringContaining('aliases'));
+      expect(problemsOf(yaml, good)).toContainEqual(expect.stringContaining('must be in quotes'));
     },
   );
 
