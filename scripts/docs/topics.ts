@@ -101,7 +101,6 @@ function info(): object {
   const { cloud } = redactedConfig({ mqtt, ...configuration });
   return {
     version,
-    instance_id: '3f0c8a529d1e0001',
     started_at: exampleTime,
     last_update: bridge.lastUpdate,
     requests_last_hour: bridge.requestsLastHour,
@@ -237,8 +236,7 @@ export function commandTopics(): readonly CommandTopic[] {
 }
 
 const remarks: Readonly<Record<string, string>> = {
-  'bridge/info':
-    'Shortened: the real message has all operations and the complete configuration. `instance_id` is new with each start and each connection to the broker.',
+  'bridge/info': 'Shortened: the real message has all operations and the complete configuration.',
 };
 
 /** Plain words need no example. */

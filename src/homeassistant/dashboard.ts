@@ -299,8 +299,7 @@ function propertyOf(
   return above?.kind === 'property' ? above : null;
 }
 
-const missingNote = (name: string) =>
-  `Entities of “${name}” are missing: another device has the same name, or only Home Assistant can spell it.`;
+const missingNote = (name: string) => `Entities of “${name}” are missing: another device has the same name.`;
 
 /** On a wide screen. */
 const columns = 3;

@@ -104,7 +104,7 @@ export function planDiscovery(
         componentId(row),
         // A component with only its platform is removed, or was never there. So no message depends on an earlier one.
         hasEntity(row, view, offers)
-          ? { ...component(row, view, origin), ...wantedId(row, device.name) }
+          ? { ...component(row, view, origin), ...wantedId(row, device.name, `${kind} ${id.slice(-6)}`) }
           : { platform: row.component },
       ]),
     ),
@@ -112,10 +112,12 @@ export function planDiscovery(
   return { topic: topics.discovery(kind, id), payload: JSON.stringify(message) };
 }
 
-/** The entity ID of a new entity. In every language it is English, because automations use it. */
-function wantedId(row: EntityRow<DeviceView>, device: string) {
-  const part = asIdPart(device);
-  if (part === null) return {};
+/**
+ * The entity ID of a new entity. In every language it is English, because automations use it. Another text stands for a name
+ * that only Home Assistant could spell, or else nobody would know the ID.
+ */
+function wantedId(row: EntityRow<DeviceView>, device: string, otherwise: string) {
+  const part = asIdPart(device) ?? asIdPart(otherwise);
   const end = row.name === null ? '' : `_${asIdPart(row.name)}`;
   return { default_entity_id: `${row.component}.${part}${end}` };
 }
