@@ -64,7 +64,7 @@ const parts = new Set([
   ...['while connecting', 'within the answer', 'without an answer', '. Did you mean …?'],
   ...['connack timeout', 'Keepalive timeout', 'wrong version number', 'application/json; charset=utf-8'],
   ...['text/event-stream; charset=utf-8', 'image/svg+xml', 'application/manifest+json', 'external+battery'],
-  ...['state.json', 'config.yaml', 'cloud.base_url', 'cloud.password', 'mqtt.reject_unauthorized'],
+  ...['sonic2mqtt.json', 'config.yaml', 'cloud.base_url', 'cloud.password', 'mqtt.reject_unauthorized'],
   ...['mqtt.embedded', 'event: … data: …', '{"now":…,"status":…}'],
 ]);
 

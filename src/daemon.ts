@@ -82,7 +82,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   const tools = { topics, statusTopic, clock, random, log };
 
   const account = { baseUrl: cloud.base_url, email: cloud.email };
-  const state = new StateFile(config.data_dir, log, clock, disk);
+  const state = new StateFile(config.data_dir, log, clock, disk, topics.base);
   const client = new CloudClient({
     ...cloudOptions(config, log, secrets, clock),
     random,
@@ -147,7 +147,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     .on('showAgain', (kind, id) => publisher.showAgain(kind, id))
     .on('offersChanged', () => publisher.offersChanged());
   const incidentEvents = new IncidentEvents({ ...shown, publishEvent });
-  const recovery = new Recovery({ ...known, incidentEvents });
+  const recovery = new Recovery(known);
   const removeFormer = coalesce(() => removeFormerTopics(base));
   publisher.once('published', () => {
     void removeFormer();

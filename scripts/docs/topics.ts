@@ -25,6 +25,8 @@ const retainedWords: Readonly<Record<string, string>> = {
     '`status` is `ok`, `degraded`, `cloud_unreachable` or `auth_failed`, and `reason` explains it. Published when the status or the result of a schedule changes',
   'bridge/info':
     'Version, counts (updated every five minutes), the operations of the cloud, and the configuration without secrets',
+  'bridge/memory':
+    '`revision` grows with each change that sonic2mqtt keeps in `data_dir`. After a start, it shows whether the file or the broker is newer',
   'bridge/incidents':
     'Open incidents that name no known device, if the account has several properties. Newest first, at most 50. With one property, they are at that property',
   'sonic/{id}':
@@ -145,6 +147,7 @@ export function retainedTopics(): readonly PublishedTopic[] {
     'bridge/cloud': 'online',
     'bridge/health': health(),
     'bridge/info': info(),
+    'bridge/memory': { revision: 42 },
   });
   for (const topic of Object.keys(examples)) {
     if (!(topic in retainedWords) && !topic.endsWith(`/${statesPath}`)) {

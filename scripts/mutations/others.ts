@@ -41,14 +41,4 @@ export const otherMutations: readonly Mutation[] = [
       'if (topics.isDiscovery(topic)) return announcingBridge(payload) !== null;',
     ],
   }),
-  ...mistakesIn('state/stateFile.ts', ['unit/state/stateFile'], {
-    'a state file that this process has not written is not overwritten': [
-      'else await this.#adoptForeign();',
-      '',
-    ],
-    'two bridges that write one state file say so': [
-      'this.#noteProblem(this.#isSharedFile ? sharedFile : null)',
-      'this.#noteProblem(null)',
-    ],
-  }),
 ];

@@ -64,51 +64,48 @@ export const pauseMutations: readonly Mutation[] = [
       'return until - now;',
     ],
   }),
-  ...mistakesIn('publishing/recovery.ts', ['stories/pause'], {
-    'a pause whose state file is lost ends': ['pauses.set(id, pause);', ''],
-    'a pause is taken from the broker where no file has it': [
-      'return this.#parts.state.isNew || !isKnown;',
-      'return this.#parts.state.isNew || isKnown === undefined;',
+  ...mistakesIn('publishing/keptDocuments.ts', ['stories/pause'], {
+    'a pause that only the broker knows ends': ['if (pause) kept.pauses.adopt([[id, pause]], isNewer);', ''],
+  }),
+  ...mistakesIn('model/pause.ts', ['unit/model/pause', 'stories/pause'], {
+    'a pause that a stranger has written is a day long at most': [
+      'const until = Math.min(endsOn, longest.until);',
+      'const until = endsOn;',
     ],
   }),
-  ...mistakesIn('state/kept.ts', ['unit/state/stateFile'], {
-    'a pause that was over is not brought back by an old file': [
-      'else if (!this.#own.has(id)) super.set(id, value);',
+  ...mistakesIn('publishing/publisher.ts', ['stories/pause', 'stories/brokerMemory'], {
+    'the file overwrites nothing on the broker before that was read': [
+      'this.isShowingDevices || state.revision !== null',
+      'true',
+    ],
+  }),
+  ...mistakesIn('state/kept.ts', ['unit/state/stateFile', 'stories/pause'], {
+    'what this run has ended is not brought back': [
+      'else if (!isOfThisRun) super.set(id, value);',
       'else super.set(id, value);',
     ],
-  }),
-  ...mistakesIn('state/lock.ts', ['unit/state/lock'], {
-    'of two that start together, one has the lock': [
-      'isFree = names.includes(own) && !areAlive.includes(true);',
-      'isFree = true;',
+    'the newer of two memories counts': [
+      '(isNewer && !isOfThisRun ? found : known)',
+      '(isOfThisRun ? known : found)',
     ],
   }),
   ...mistakesIn('state/sections.ts', ['unit/state/stateFile', 'stories/pause'], {
     'a clock that is behind the file ends a pause': ['(isClockBehind ? 0 : leftMs)', 'leftMs'],
-  }),
-  ...mistakesIn('state/stateFile.ts', ['stories/pause'], {
-    'the backup has the pauses of this moment': [
-      'if (!isDue && isDeepStrictEqual(new Map(pauses), this.#pausesInBackup)) return;',
-      'if (!isDue) return;',
-    ],
   }),
   ...mistakesIn('state/stateFile.ts', ['unit/state/stateFile'], {
     'a file that cannot be read for a moment is not damaged': [
       'if (unreadableCodes.includes(code)) return',
       "if ([...unreadableCodes, 'EIO'].includes(code)) return",
     ],
-    'a state file is its own after writes that failed': [
-      'this.#ownTexts = [...this.#ownTexts.slice(0, 1), ...this.#ownTexts.slice(1).slice(-1), digestOf(text)];',
-      'this.#ownTexts = [...this.#ownTexts.slice(-1), digestOf(text)];',
-    ],
+    'a file that was mounted late is added before it is replaced': ['await this.#read();', ''],
+  }),
+  ...mistakesIn('state/stateFile.ts', ['stories/pause'], {
+    'a pause that may be lost is told': ["this.kept.lostPauses.set('', true);", ';'],
   }),
   ...mistakesIn('store/store.ts', ['stories/pause'], {
-    'a pause that may be lost is told': [
-      'const isNone = kept.pauses.isKnown || isNew',
-      'const isNone = true || kept.pauses.isKnown || isNew',
+    'a pause that may be lost is told until the shut-off is read as on': [
+      'const isProof = settings.auto_shut_off === true &&',
+      'const isProof =',
     ],
-  }),
-  ...mistakesIn('state/sections.ts', ['stories/pause'], {
-    'a pause that may be lost is told after a restart, too': ['kept.pauses.isKnown = arePausesKnown;', ';'],
   }),
 ];

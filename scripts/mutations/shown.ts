@@ -185,8 +185,8 @@ export const showingMutations: readonly Mutation[] = [
   }),
   ...mistakesIn('state/sections.ts', ['unit/state/stateFile'], {
     'what this run has read of water is newer than what it finds': [
-      'isOfThisRun || own.readAt > found.readAt',
-      'own.readAt > found.readAt',
+      'isOfThisRun || known.readAt > found.readAt',
+      'known.readAt > found.readAt',
     ],
   }),
   ...mistakesIn('store/details.ts', ['unit/store/details', 'unit/store/store'], {

@@ -140,9 +140,9 @@ export const surroundingMutations: readonly Mutation[] = [
       "payload !== 'online') return;",
     ],
   }),
-  ...mistakesIn('publishing/recovery.ts', ['stories/uncertain'], {
+  ...mistakesIn('publishing/keptDocuments.ts', ['stories/uncertain'], {
     'a Wi-Fi valve that only the broker knows of is not deleted after a refusal': [
-      'if (record.signal_id === null) kept.wifiSonics.adopt([[id, true]]);',
+      'if (signal_id === null) kept.wifiSonics.adopt([[id, true]], isNewer);',
       '',
     ],
   }),

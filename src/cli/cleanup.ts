@@ -45,7 +45,7 @@ export async function deleteMessages(
 
   const deleteAll = async (connection: Connection): Promise<number> => {
     const topics = topicsOf(config);
-    const kept = await keptIn(config.data_dir);
+    const kept = await keptIn(config.data_dir, config.mqtt.base_topic);
     const current = await readBridge(connection, topics);
     if (current.isRunning && !force) {
       log.error(
@@ -147,8 +147,8 @@ async function readBridge(connection: Connection, topics: Topics): Promise<Bridg
   return { topics, own, isRunning };
 }
 
-async function keptIn(directory: string): Promise<Kept> {
-  const text = await readFile(join(directory, stateFileName), 'utf8').catch(() => '{}');
+async function keptIn(directory: string, baseTopic: string): Promise<Kept> {
+  const text = await readFile(join(directory, stateFileName(baseTopic)), 'utf8').catch(() => '{}');
   const kept = newKept();
   readSections(kept, text);
   return kept;

@@ -191,8 +191,14 @@ export class Pauses {
       () => failed(reasons.unanswered),
     );
     const result = await Promise.race([this.#turnOn(id, duty), timeout]);
-    if (result.status === 'ok') return result;
+    if (result.status === 'ok') return (await this.#isEndKept(id)) ? result : failed(endNotKept);
     return { ...result, reason: `${result.reason}. Trying again until the automatic shut-off is on` };
+  }
+
+  async #isEndKept(id: string): Promise<boolean> {
+    const { pauses } = this.#parts.state.kept;
+    await pauses.saved();
+    return pauses.isSaved(id);
   }
 
   // ---- what happens -------------------------------------------------------------------------------------------
@@ -397,6 +403,9 @@ function settingCall(property_id: string, auto_shut_off: boolean): Call<'update_
 const stillEnding = 'the automatic shut-off is being turned on after a pause. Try again when it is on';
 
 const notKnown = 'it is not known whether the automatic shut-off is on. Try again later';
+
+const endNotKept =
+  'the automatic shut-off is on, but data_dir cannot be written. If sonic2mqtt restarts before that works, it turns the automatic shut-off on once more';
 
 const noMemory =
   'data_dir cannot be written, so nothing could turn the automatic shut-off on again after a restart. Nothing was changed';

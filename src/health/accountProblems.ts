@@ -181,7 +181,7 @@ export function pauseProblems(store: Store): Finding[] {
     .ids('property')
     .filter((id) => store.pauseOf(id) === undefined && store.settings.of(id) !== null)
     .map((id) => propertyName(store, id));
-  const lost = `A pause of the automatic shut-off may be lost with the state file: ${listNames(unknown)}. Turn it on in the vendor's app. If it is to stay off, turn it off again when this message has ended`;
+  const lost = `The memory of a pause may be lost: ${listNames(unknown)}. Look at the automatic shut-off there, and turn it on. If it is to stay off, turn it off again when this message has ended`;
   const failed = [...store.pauses].filter(([, { reason }]) => reason !== null);
   const failures = failed.map(([id, { reason }]): Finding => {
     const message = `The automatic shut-off of ${store.label('property', id)} is still off after a pause: ${reason}`;

@@ -53,7 +53,7 @@ export interface HealthFacts {
   readonly refusal: Connection['refusedEvent'];
   /** The discovery topics at which other clients keep replacing the messages of this bridge. */
   readonly replacedTopics: readonly string[];
-  readonly state: Pick<StateFile, 'problem' | 'lockProblem'>;
+  readonly state: Pick<StateFile, 'problem'>;
   /** Why HTTP does not work; null if it works or is off. */
   readonly httpProblem: string | null;
 }
@@ -143,7 +143,6 @@ export const checks: readonly Check[] = [
   },
   { source: 'bridge', status: 'degraded', isLogged: false, find: ({ state }) => state.problem },
   { source: 'bridge', status: 'degraded', isLogged: false, find: ({ httpProblem }) => httpProblem },
-  { source: 'bridge', status: 'ok', isLogged: false, find: ({ state }) => state.lockProblem },
   {
     source: 'account',
     status: 'degraded',

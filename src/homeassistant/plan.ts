@@ -284,6 +284,9 @@ function commandShown({ command, failed }: ValveRecord, name: string, language: 
     action: failed.action,
     reason: failed.reason,
     asked_at: failed.asked_at,
+    status: failed.status,
+    waited_s: failed.waited_s,
+    may_have_moved: failed.may_have_moved,
     text: failureInWords(failed, name, language),
   };
   return { action, asked_at, status, reason, failed: words };

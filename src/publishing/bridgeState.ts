@@ -8,10 +8,12 @@ import { cloudFacts } from '../health/sides.ts';
 import type { Message, Topics } from '../homeassistant/topics.ts';
 import type { BridgeFacts, BridgeView } from '../model/devices.ts';
 import type { Poller } from '../polling/poller.ts';
+import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 
 interface BridgeStateParts {
   readonly topics: Topics;
+  readonly state: StateFile;
   readonly shownConfiguration: unknown;
   readonly client: CloudClient;
   readonly store: Store;
@@ -93,11 +95,15 @@ export class BridgeState {
   }
 
   get documents(): Message[] {
-    const { topics, health } = this.#parts;
+    const { topics, state, health } = this.#parts;
     const { payload } = health;
+    const { revision } = state;
     return [
       ...(payload === null ? [] : [{ topic: topics.bridge('health'), payload: JSON.stringify(payload) }]),
       { topic: topics.bridge('info'), payload: JSON.stringify(this.#info()) },
+      ...(revision === null
+        ? []
+        : [{ topic: topics.bridge('memory'), payload: JSON.stringify({ revision }) }]),
     ];
   }
 

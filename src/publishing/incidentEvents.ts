@@ -50,12 +50,6 @@ export class IncidentEvents {
     });
   }
 
-  takeOver(incidentIds: readonly string[]): void {
-    if (incidentIds.length === 0) return;
-    for (const id of incidentIds) this.#queue.delete(id);
-    void this.#record(incidentIds);
-  }
-
   stop(): void {
     this.#queue.clear();
   }

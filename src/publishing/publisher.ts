@@ -107,7 +107,10 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       // An earlier run, in which discovery was not switched off, may have left messages.
       if (!context.isDiscoveryOn && isRetained && context.topics.isDiscovery(topic)) mirror.found(topic);
     });
-    state.on('added', () => this.publishNamed());
+    state.on('added', () => {
+      store.touchAll();
+      this.publishNamed();
+    });
   }
 
   get isStopped(): boolean {
@@ -260,12 +263,14 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const { context, state, mirror, store } = this.#parts;
     // A device that no run has shown has no topics yet.
     if (!state.kept.devices.has(keyOf({ kind, id }))) return;
-    const usage = kind === 'sonic' ? store.usage.of(id) : undefined;
-    const record = kind === 'sonic' ? store.valveRecord(id) : undefined;
-    // Until the broker was read, it may have a pause that the state file does not have.
-    const isPauseKnown = this.isShowingDevices || state.kept.pauses.has(id);
-    const pause = isPauseKnown ? store.pauseOf(id) : undefined;
-    const known = { usage, pause, record };
+    // Until the broker was read, it may know more than the state file, and its messages stay.
+    const isBrokerRead = this.isShowingDevices || state.revision !== null;
+    const isSonic = isBrokerRead && kind === 'sonic';
+    const known = {
+      usage: isSonic ? store.usage.of(id) : undefined,
+      record: isSonic ? store.valveRecord(id) : undefined,
+      pause: isBrokerRead ? store.pauseOf(id) : undefined,
+    };
     const plan = planUnread(kind, id, known, context);
     // An earlier run may have left messages at the other topics.
     const isFirst = plan.messages.every(({ topic }) => !mirror.mayHave(topic));

@@ -3,11 +3,11 @@ import type { Clock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
-import type { Topics } from '../homeassistant/topics.ts';
-import { pauseFromShown } from '../model/pause.ts';
-import { recordFromShown } from '../model/usage.ts';
+import type { DocumentPath, TargetKind, Topics } from '../homeassistant/topics.ts';
+import { revision } from '../state/sections.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
+import { adoptDocument, alwaysRead, keptDocuments } from './keptDocuments.ts';
 import { isDocument, objectIn, readRetained, readTopics } from './retainedMessages.ts';
 
 /** If the broker closes the connection this many times in a row while it is read, it is not read. */
@@ -18,20 +18,20 @@ interface RecoveryParts {
   readonly state: StateFile;
   readonly connection: Connection;
   readonly store: Store;
-  readonly incidentEvents: { takeOver(incidentIds: readonly string[]): void };
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /**
- * Makes a lost state file again from what earlier runs have published, once, before devices are published. Then water
- * totals continue, incidents are not announced twice, and pauses end. From then on, the state file is the only memory
- * of what is on the broker.
+ * Adds what earlier runs have published to what the state file has, before devices are published. A pause that either of
+ * them knows is a duty. Everything else is added only if the file is lost, or older than the broker. Then water totals
+ * continue, failed commands stay shown, and incidents are not announced twice.
  */
 export class Recovery {
   readonly #parts: RecoveryParts;
-  #hasFound = false;
-  #isRead = false;
+  /** The messages of earlier runs, by topic. */
+  readonly #found = new Map<string, string>();
+  #isLost = false;
 
   constructor(parts: RecoveryParts) {
     this.#parts = parts;
@@ -39,16 +39,12 @@ export class Recovery {
 
   /** Resolves once the broker was read by wildcards, as far as that is needed and possible. */
   async read(): Promise<void> {
-    const { topics, connection, log } = this.#parts;
-    // A file that was restored from a copy may have less water. The broker has also sent its discovery messages by then.
-    const isLost = this.#isLost;
-    const filters = isLost ? topics.stateFilters : [topics.below('sonic', '+', 'usage')];
+    const { state, connection, log } = this.#parts;
     for (let losses = 0; ; ) {
       if (!connection.isConnected) await once(connection, 'connected');
       try {
-        await this.#take((found) => readRetained(connection, filters, found, () => !isLost || this.#isFirst));
-        this.#isRead = true;
-        return;
+        await this.#readAll();
+        break;
       } catch (error) {
         if (!connection.isConnected) losses += 1;
         if (!connection.isConnected && losses < maxLosses) continue;
@@ -56,6 +52,19 @@ export class Recovery {
         return;
       }
     }
+    // A first start has nothing to remember.
+    if (state.isNew && this.#revision !== null) state.kept.lostPauses.set('', true);
+    this.#adopt();
+    state.brokerRead(this.#revision);
+  }
+
+  async #readAll(): Promise<void> {
+    const { topics, state, connection } = this.#parts;
+    const note = (topic: string, payload: string) => void this.#found.set(topic, payload);
+    const first = [topics.bridge('memory'), ...this.#topicsOf(alwaysRead, () => ['+'])];
+    await readRetained(connection, first, note, () => true);
+    this.#isLost = state.misses(this.#revision);
+    if (this.#isLost && !this.#isFirst) await readRetained(connection, topics.stateFilters, note);
   }
 
   /**
@@ -63,74 +72,66 @@ export class Recovery {
    * once all of them were read.
    */
   async readListed(listed: Promise<void>): Promise<void> {
-    const { topics, state, connection, store, log } = this.#parts;
-    if (this.#isRead && this.#isFirst) state.recovered();
-    if (!this.#isLost || this.#isFirst) return;
+    const { state, connection, store, log } = this.#parts;
+    const { lostPauses } = state.kept;
+    const isListing = [...this.#found.keys()].some((topic) => topic !== this.#parts.topics.bridge('memory'));
+    const isRead = this.#isFirst || (isListing && !this.#isLost);
+    if (isRead && !lostPauses.has('')) return;
     await listed;
-    const ids = (kind: 'sonic' | 'incident') => (this.#hasFound ? [] : store.ids(kind));
-    const exact = [
-      ...store.ids('property').map((id) => topics.below('property', id, 'pause')),
-      ...ids('sonic').map((id) => topics.below('sonic', id, 'usage')),
-      ...ids('incident').map((id) => topics.incident(id)),
-    ];
+    const ids = (kind: TargetKind) => (kind === 'bridge' ? [] : store.ids(kind));
+    const wanted = this.#isLost && !isListing ? keptDocuments : alwaysRead;
     try {
-      await this.#take((found) => readTopics(connection, exact, found));
-      if (this.#isRead) state.recovered();
+      if (!isRead) {
+        const note = (topic: string, payload: string) => void this.#found.set(topic, payload);
+        await readTopics(connection, this.#topicsOf(wanted, ids), note);
+        this.#adopt();
+        state.brokerRead(this.#revision);
+      }
+      this.#settleLost();
     } catch (error) {
       log.debug(`Reading the retained messages of the listed devices: ${errorMessage(error)}`);
     }
   }
 
+  /** From now on, each listed property of which the broker knows nothing is known by its own name. */
+  #settleLost(): void {
+    const { topics, state, store } = this.#parts;
+    const { lostPauses, pauses } = state.kept;
+    if (!lostPauses.has('')) return;
+    const isKnown = (id: string) => pauses.has(id) || this.#found.has(topics.below('property', id, 'pause'));
+    for (const id of store.ids('property')) if (!isKnown(id)) lostPauses.set(id, true);
+    lostPauses.delete('');
+  }
+
+  #topicsOf(documents: readonly string[], ids: (kind: TargetKind) => readonly string[]): string[] {
+    return documents.flatMap((document) => {
+      const [kind, path] = document.split('/') as [TargetKind, DocumentPath];
+      return ids(kind).map((id) => this.#parts.topics.document(kind, id, path));
+    });
+  }
+
   /** Whether no earlier run has published anything: the broker has not stored the state of the bridge. */
   get #isFirst(): boolean {
-    return this.#parts.connection.storedState === null;
+    return this.#parts.connection.storedState === null && this.#revision === null;
   }
 
-  get #isLost(): boolean {
-    const { state } = this.#parts;
-    return state.isIncomplete || Object.values(state.kept).some((section) => this.#misses(section));
+  /** The revision of the broker's memory; null if it has none. */
+  get #revision(): number | null {
+    const shown = objectIn(this.#found.get(this.#parts.topics.bridge('memory')) ?? '');
+    const { success, data } = revision.safeParse(Object(shown).revision);
+    return success ? data : null;
   }
 
-  #misses({ isKnown }: { readonly isKnown: boolean }): boolean {
-    return this.#parts.state.isNew || !isKnown;
-  }
-
-  async #take(read: (found: (topic: string, payload: string) => void) => Promise<void>): Promise<void> {
-    const { topics, state, connection, incidentEvents } = this.#parts;
-    const { kept } = state;
-    const records = new Set<string>();
-    const incidents: string[] = [];
-    await read((topic, payload) => {
+  #adopt(): void {
+    const { topics, state, clock } = this.#parts;
+    const adoption = { topics, kept: state.kept, clock, isNewer: this.#isLost };
+    for (const [topic, payload] of this.#found) {
       const target = topics.parse(topic);
-      if (!target || target.kind === 'bridge' || !isDocument(target)) return;
+      if (!target || target.kind === 'bridge' || !isDocument(target)) continue;
       const { kind, id, path } = target;
-      this.#hasFound = true;
-      records.add(`${kind}/${id}`);
-      if (kind === 'incident') incidents.push(id);
-      else if (path === 'pause') this.#takePause(id, objectIn(payload));
-      else if (path === 'usage') {
-        const usage = recordFromShown(objectIn(payload));
-        if (usage) kept.usage.adopt([[id, usage]]);
-      } else if (kind === 'sonic' && path === '') {
-        const record: { readonly signal_id?: unknown } = objectIn(payload);
-        if (record.signal_id === null) kept.wifiSonics.adopt([[id, true]]);
-      }
-    });
-    if (this.#misses(kept.announced)) incidentEvents.takeOver(incidents);
-    // While another bridge with another client ID uses these topics, the records may be its own.
-    const isAlone = connection.storedState !== 'online';
-    // A backup may be a day old.
-    if (isAlone && (this.#misses(kept.devices) || state.isIncomplete))
-      for (const key of records) kept.devices.set(key, true);
-  }
-
-  #takePause(id: string, shown: object): void {
-    const { state, store, clock } = this.#parts;
-    const { pauses } = state.kept;
-    if (!this.#misses(pauses) || pauses.has(id) || pauses.isOfThisRun(id)) return;
-    const found = pauseFromShown(shown, clock);
-    if (found === undefined) return;
-    if (found !== null) pauses.set(id, found);
-    store.showPause(id);
+      if (this.#isLost) state.kept.devices.adopt([[`${kind}/${id}`, true]], true);
+      if (this.#isLost || alwaysRead.some((each) => each === `${kind}/${path}`))
+        adoptDocument(target, objectIn(payload), adoption);
+    }
   }
 }

@@ -1,7 +1,6 @@
 import { copyFile, mkdir, open, readFile, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { errorCode } from '../base/systemErrors.ts';
-import { lockFolder } from './lock.ts';
 
 /** Where the state is stored: the machine's disk, or a simulated one. All methods fail with the system's own errors. */
 export interface Disk {
@@ -14,8 +13,6 @@ export interface Disk {
   write(path: string, text: string): Promise<void>;
   /** Keeps the file under another name. The next write creates it again. */
   rename(from: string, to: string): Promise<void>;
-  /** Locks the folder (see `lockFolder`); makes it first. */
-  lock(folder: string): Promise<(() => void) | null>;
 }
 
 export const systemDisk: Disk = {
@@ -46,10 +43,6 @@ export const systemDisk: Disk = {
   async rename(from, to) {
     if ((await linkTarget(from)) === from) await rename(from, to);
     else await copyFile(from, to);
-  },
-  async lock(folder) {
-    await makeFolder(folder);
-    return lockFolder(folder);
   },
 };
 

@@ -4,8 +4,13 @@ import type { z } from 'zod';
 /** How soon a change must be on disk, in ms after it. Fewer writes spare a memory card. */
 export const saveIn = { now: 0, aMinute: 60_000, aQuarter: 900_000 } as const;
 
-/** Asks for a write after this time. Resolves once it is done, or cannot be done, if the time is `saveIn.now`. */
-export type Save = (delayMs: number) => Promise<void>;
+/** What writes the values to the disk. */
+export interface Keeper {
+  /** Asks for a write after this time. */
+  readonly changed: (delayMs: number) => void;
+  /** Resolves once all changes so far are on disk, or cannot be written. */
+  readonly saved: () => Promise<void>;
+}
 
 export interface FileTimes {
   /** Whether the run that wrote the file may have read more water than the file has. */
@@ -16,6 +21,14 @@ export interface FileTimes {
   readonly monotonic: number;
 }
 
+/** Which of two values is newer. */
+export interface FoundAge {
+  /** Whether this run has set the known one. */
+  readonly isOfThisRun: boolean;
+  /** Whether the found one is from a later run, or from a later moment of the same one. */
+  readonly isNewer: boolean;
+}
+
 /** One kind of data that survives a restart: values by id, and their form in the file. */
 export interface Section<V> {
   /** The values in the file; null if they are damaged. */
@@ -23,8 +36,8 @@ export interface Section<V> {
   readonly write: (values: ReadonlyMap<string, V>, times: FileTimes) => unknown;
   /** How soon a change is written. Undefined stands for no value. */
   readonly saveIn: (value: V | undefined, before: V | undefined) => number;
-  /** The value of an id that is known already (`own`) and found in a file or on the broker. */
-  readonly merge: (found: V, own: V, isOfThisRun: boolean) => V;
+  /** The value of an id that is known already, and was found in a file or on the broker. */
+  readonly merge: (found: V, known: V, which: FoundAge) => V;
 }
 
 export function section<Stored, V>(
@@ -36,7 +49,7 @@ export function section<Stored, V>(
 ): Section<V> {
   return {
     saveIn: () => saveIn.now,
-    merge: (found, own, isOfThisRun) => (isOfThisRun ? own : found),
+    merge: (found, known, { isOfThisRun, isNewer }) => (isNewer && !isOfThisRun ? found : known),
     ...form,
     read: (value, times) => {
       const { success, data } = stored.safeParse(value);
@@ -48,18 +61,16 @@ export function section<Stored, V>(
 /** The values of a section. Every change asks for a write by itself. */
 export class KeptMap<V> extends Map<string, V> {
   readonly #section: Section<V>;
-  readonly #save: Save;
+  readonly #keeper: Keeper;
   /** Ids that this run has set or deleted. What a file says of them is older. */
   readonly #own = new Set<string>();
   #written: ReadonlyMap<string, V> = new Map();
   #onDisk: ReadonlyMap<string, V> = new Map();
-  /** Whether what earlier runs have kept is here. It is not while the file and its backup are damaged or unreadable. */
-  isKnown = true;
 
-  constructor(of: Section<V>, save: Save) {
+  constructor(of: Section<V>, keeper: Keeper) {
     super();
     this.#section = of;
-    this.#save = save;
+    this.#keeper = keeper;
   }
 
   override set(id: string, value: V): this {
@@ -67,7 +78,7 @@ export class KeptMap<V> extends Map<string, V> {
     this.#own.add(id);
     if (isDeepStrictEqual(before, value)) return this;
     super.set(id, value);
-    void this.#save(this.#section.saveIn(value, before));
+    this.#keeper.changed(this.#section.saveIn(value, before));
     return this;
   }
 
@@ -75,7 +86,7 @@ export class KeptMap<V> extends Map<string, V> {
     const before = this.get(id);
     this.#own.add(id);
     if (!super.delete(id)) return false;
-    void this.#save(this.#section.saveIn(undefined, before));
+    this.#keeper.changed(this.#section.saveIn(undefined, before));
     return true;
   }
 
@@ -87,7 +98,7 @@ export class KeptMap<V> extends Map<string, V> {
 
   /** Resolves once all changes so far are on disk, or cannot be written. */
   saved(): Promise<void> {
-    return this.#save(saveIn.now);
+    return this.#keeper.saved();
   }
 
   isOfThisRun(id: string): boolean {
@@ -102,12 +113,13 @@ export class KeptMap<V> extends Map<string, V> {
     return isDeepStrictEqual(this.#onDisk.get(id), this.get(id));
   }
 
-  /** Adds what an earlier run or another process has left. */
-  adopt(found: Iterable<readonly [string, V]>): void {
+  /** Adds what an earlier run has left, in a file or on the broker. What this run has ended stays ended. */
+  adopt(found: Iterable<readonly [string, V]>, isNewer: boolean): void {
     for (const [id, value] of found) {
-      const own = this.get(id);
-      if (own !== undefined) super.set(id, this.#section.merge(value, own, this.#own.has(id)));
-      else if (!this.#own.has(id)) super.set(id, value);
+      const known = this.get(id);
+      const isOfThisRun = this.#own.has(id);
+      if (known !== undefined) super.set(id, this.#section.merge(value, known, { isOfThisRun, isNewer }));
+      else if (!isOfThisRun) super.set(id, value);
     }
   }
 
@@ -117,12 +129,11 @@ export class KeptMap<V> extends Map<string, V> {
   }
 
   /** Adds the values in a file. Returns whether they are intact. */
-  read(stored: unknown, times: FileTimes): boolean {
+  read(stored: unknown, times: FileTimes, isNewer: boolean): boolean {
     const found = this.#section.read(stored, times);
     if (found === null) return false;
-    this.adopt(found);
+    this.adopt(found, isNewer);
     this.#onDisk = new Map([...this.#onDisk, ...found]);
-    this.isKnown = true;
     return true;
   }
 

@@ -4,13 +4,21 @@ import { maxPauseMinutes, minPauseMinutes, type Pause } from '../model/pause.ts'
 import type { AcceptedSettings } from '../model/settings.ts';
 import { mergedRecords, type UsageRecord } from '../model/usage.ts';
 import { commandStatuses, movers, type ValveRecord } from '../model/valveCommand.ts';
-import { type FileTimes, KeptMap, type Save, type Section, saveIn, section } from './kept.ts';
+import {
+  type FileTimes,
+  type FoundAge,
+  type Keeper,
+  KeptMap,
+  type Section,
+  saveIn,
+  section,
+} from './kept.ts';
 
 /** A month, YYYY-MM. */
 const month = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/);
 const millilitres = z.int().nonnegative();
 
-const usageRecord: z.ZodType<UsageRecord> = z
+export const usageRecord: z.ZodType<UsageRecord> = z
   .object({
     frozenThrough: month,
     frozenMl: millilitres,
@@ -22,14 +30,17 @@ const usageRecord: z.ZodType<UsageRecord> = z
   })
   .refine(({ frozenThrough, months }) => Object.keys(months).every((each) => each > frozenThrough));
 
+/** A text for people, which may come from the broker. */
+const words = z.string().transform((text) => text.slice(0, 1_000));
+
 const asked = {
   action: z.enum(['open', 'close']),
   asked_at: z.iso.datetime(),
   status: z.enum(commandStatuses),
-  reason: z.string().nullable(),
+  reason: words.nullable(),
 };
 
-const valveRecord: z.ZodType<ValveRecord> = z.object({
+export const valveRecord: z.ZodType<ValveRecord> = z.object({
   command: z.object({ ...asked, action: asked.action.nullable(), topic: z.string() }).nullable(),
   failed: z
     .object({
@@ -68,13 +79,14 @@ const pause = z.object({
   reason: z.string().nullable(),
 });
 
+/** A larger number is none of ours: it would end the counting. */
+export const revision = z.int().nonnegative().max(1e12);
+
 const file = z.looseObject({
   isBehind: z.boolean().catch(true).default(false),
   writtenAt: z.string().nullable().catch(null).default(null),
-  /** Whether earlier data was lost, and is not replaced yet by what the broker has. */
-  isUnrecovered: z.boolean().catch(true).default(false),
-  /** Whether no run has lost a pause that may still last. */
-  arePausesKnown: z.boolean().catch(false).default(true),
+  /** Grows with each change that is written at once. Of two memories, the one with the larger number is newer. */
+  revision: revision.catch(0).default(0),
 });
 
 /** The values of the file are those of the map, by id. */
@@ -111,8 +123,8 @@ function ids(delayMs: number): Section<true> {
 }
 
 /** THE TABLE: all that survives a restart, by section. A section that a file does not have is empty. */
-export function newKept(save: Save = () => Promise.resolve()) {
-  const keep = <V>(of: Section<V>) => new KeptMap(of, save);
+export function newKept(keeper: Keeper = { changed: () => {}, saved: () => Promise.resolve() }) {
+  const keep = <V>(of: Section<V>) => new KeptMap(of, keeper);
   return {
     /** One session, without an id. */
     session: keep(
@@ -128,7 +140,7 @@ export function newKept(save: Save = () => Promise.resolve()) {
       mapped(
         accepted,
         { read: withoutSecrets, write: withoutSecrets },
-        { merge: (found: AcceptedSettings, own: AcceptedSettings) => ({ ...found, ...own }) },
+        { merge: (found: AcceptedSettings, known: AcceptedSettings) => ({ ...found, ...known }) },
       ),
     ),
     /** By property: the pauses that have not ended, or whose end is not confirmed. */
@@ -143,6 +155,11 @@ export function newKept(save: Save = () => Promise.resolve()) {
         },
       }),
     ),
+    /**
+     * The properties that an earlier run may have paused, while no memory of that is left, until their shut-off is read as
+     * on. The empty id stands for those that are not listed yet.
+     */
+    lostPauses: keep(ids(saveIn.now)),
     /** By sonic. */
     usage: keep(
       mapped(
@@ -156,8 +173,10 @@ export function newKept(save: Save = () => Promise.resolve()) {
         {
           saveIn: (record, before) => (isNews(record, before) ? saveIn.aMinute : saveIn.aQuarter),
           // `readAt` alone does not decide, because the clock of the other run may have been ahead.
-          merge: (found, own, isOfThisRun) =>
-            isOfThisRun || own.readAt > found.readAt ? mergedRecords(found, own) : mergedRecords(own, found),
+          merge: (found, known, { isOfThisRun }) =>
+            isOfThisRun || known.readAt > found.readAt
+              ? mergedRecords(found, known)
+              : mergedRecords(known, found),
         },
       ),
     ),
@@ -165,11 +184,11 @@ export function newKept(save: Save = () => Promise.resolve()) {
     rested: keep(
       byId(z.number(), {
         saveIn: (_, before) => (before === undefined ? saveIn.aMinute : saveIn.aQuarter),
-        merge: (found, own) => Math.max(found, own),
+        merge: (found, known) => Math.max(found, known),
       }),
     ),
     /** By sonic: its last commands and its last movement. */
-    valves: keep(byId(valveRecord)),
+    valves: keep(byId(valveRecord, { merge: mergedValveRecords })),
     /** Devices and incidents that may have messages on the broker, as `kind/id`. Nothing else remembers them. */
     devices: keep(ids(saveIn.now)),
     /** Base topics under which this run or earlier ones have published. */
@@ -186,7 +205,7 @@ export function newKept(save: Save = () => Promise.resolve()) {
 export type Kept = ReturnType<typeof newKept>;
 type SectionName = keyof Kept;
 
-export function sectionsOf(kept: Kept): readonly SectionName[] {
+function sectionsOf(kept: Kept): readonly SectionName[] {
   return Object.keys(kept) as SectionName[];
 }
 
@@ -207,41 +226,37 @@ export function sessionMemory({ session }: Kept, account: { baseUrl: string; ema
 /** A clock that is behind by less than this, in ms, is only being corrected. */
 const maxClockErrorMs = 5_000;
 
-/** What a file says about itself, and which of the wanted sections are damaged in it. */
+/** What a file says about itself, and which sections are damaged in it. */
 interface FileRead {
+  readonly revision: number;
   readonly damaged: readonly SectionName[];
-  /** ISO 8601; null if the file does not say it. */
-  readonly writtenAt: string | null;
-  readonly isUnrecovered: boolean;
 }
 
-/** Adds the wanted sections of a file to those that are kept, if they are intact. */
+/** Adds the intact sections of a file. `knownRevision` is that of what is known already. */
 export function readSections(
   kept: Kept,
   text: string,
-  wanted = sectionsOf(kept),
+  knownRevision = 0,
   clock: Clock = systemClock,
 ): FileRead {
   const { success, data } = file.safeParse(jsonIn(text));
-  if (!success) return { damaged: wanted, writtenAt: null, isUnrecovered: false };
-  const { isBehind, writtenAt, isUnrecovered, arePausesKnown } = data;
+  if (!success) return { revision: 0, damaged: sectionsOf(kept) };
+  const { isBehind, writtenAt, revision } = data;
   const isClockBehind = clock.now() < Date.parse(writtenAt ?? '') - maxClockErrorMs;
   const times = { isBehind, isClockBehind, monotonic: clock.monotonic() };
-  const damaged = wanted.filter((name) => !kept[name].read(data[name], times));
-  if (wanted.includes('pauses') && !damaged.includes('pauses')) kept.pauses.isKnown = arePausesKnown;
-  return { damaged, writtenAt, isUnrecovered };
+  const isIntact = (name: SectionName) => kept[name].read(data[name], times, revision >= knownRevision);
+  return { revision, damaged: sectionsOf(kept).filter((name) => !isIntact(name)) };
 }
 
 /** All sections in the form of the file. `isBehind`: this run may read more water than it writes now. */
 export function storedSections(
   kept: Kept,
-  about: Pick<z.infer<typeof file>, 'isBehind' | 'isUnrecovered'>,
+  about: Pick<z.infer<typeof file>, 'isBehind' | 'revision'>,
   clock: Clock,
 ) {
   const times = { isBehind: about.isBehind, isClockBehind: false, monotonic: clock.monotonic() };
   const stored = Object.entries(kept).map(([name, map]) => [name, map.write(times)] as const);
-  const writtenAt = new Date(clock.now()).toISOString();
-  return { ...Object.fromEntries(stored), ...about, writtenAt, arePausesKnown: kept.pauses.isKnown };
+  return { ...Object.fromEntries(stored), ...about, writtenAt: new Date(clock.now()).toISOString() };
 }
 
 function jsonIn(text: string): unknown {
@@ -250,6 +265,19 @@ function jsonIn(text: string): unknown {
   } catch {
     return null;
   }
+}
+
+/** This run may have read the valve before it found what an earlier one has kept. */
+function mergedValveRecords(found: ValveRecord, known: ValveRecord, which: FoundAge): ValveRecord {
+  if (!which.isOfThisRun) return which.isNewer ? found : known;
+  const { command, failed, stopped, movement } = known;
+  const hasMoved = movement !== null && (movement.at !== null || movement.valve !== found.movement?.valve);
+  return {
+    command: command ?? found.command,
+    failed: failed ?? (command?.status === 'confirmed' ? null : found.failed),
+    stopped,
+    movement: hasMoved ? movement : found.movement,
+  };
 }
 
 /** Whether a record shows other water than before. Then it is written soon. */

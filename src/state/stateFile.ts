@@ -1,21 +1,22 @@
 import { hash } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import { type Clock, sleep, systemClock } from '../base/clock.ts';
 import { coalesce } from '../base/coalesce.ts';
 import type { Log } from '../base/log.ts';
 import { errorCode } from '../base/systemErrors.ts';
-import type { Pause } from '../model/pause.ts';
 import { type Disk, describeDiskError, systemDisk } from './disk.ts';
 import { saveIn } from './kept.ts';
-import { type Kept, newKept, readSections, sectionsOf, storedSections } from './sections.ts';
+import { type Kept, newKept, readSections, storedSections } from './sections.ts';
 
-export const stateFileName = 'state.json';
+/** The name of the file in `data_dir`. Several bridges, each with its own base topic, may share the folder. */
+export function stateFileName(baseTopic: string): string {
+  return `${encodeURIComponent(baseTopic)}.json`;
+}
 
-/** Whether a file in `data_dir` holds the state: also one of version 0.1.0, a backup and a damaged copy. */
+/** Whether a file in `data_dir` holds the state of a bridge: also a damaged copy, or one that was half written. */
 export function isStateFile(name: string): boolean {
-  return /^(state|ledger(_\d+)?)\.json(\.bak|\.unreadable|\.tmp)*$/.test(name);
+  return /\.json(\.unreadable|\.tmp)*$/.test(name);
 }
 
 /** The delay before a failed write is tried again, in ms. By then the disk may have free space, or may be mounted. */
@@ -23,14 +24,6 @@ const retryDelayMs = 60_000;
 
 /** The longest wait for a disk that hangs, in ms. The alert of a leak must not wait longer. */
 const maxWaitMs = 10_000;
-
-/** If another process writes to the same file, it writes again within this time, in ms. */
-const otherWriterMs = 3_600_000;
-
-/** How often the backup is written, in ms: the cloud has forgotten the older months, whose sum is only here. */
-const backupEveryMs = 86_400_000;
-
-const sharedFile = 'another sonic2mqtt uses the same folder. Give each its own';
 
 /** With one of these errors, the path is no file that could ever be read. Any other error may pass. */
 const unreadableCodes = ['EISDIR', 'ELOOP', 'ERR_STRING_TOO_LONG'];
@@ -40,16 +33,18 @@ const readAgainMs = 500;
 const maxReads = 3;
 
 interface StateEvents {
-  /** Data that an earlier run, or another process, has kept was added. */
+  /** Data that an earlier run has kept, on the disk or on the broker, was added. */
   readonly added: [];
 }
 
 /**
- * All that survives a restart, on disk. The file `state.json` is read once, at the start, and written completely when a
- * section asks for it. If the file on disk is not the one that this process read or wrote, it is read and added first:
- * the disk was mounted late, or a backup was restored. If a section is damaged, it is taken from the backup. Nothing
+ * All that survives a restart, on disk. The file is read at the start, and written completely when a section asks for it.
+ * If the file is another one than this process has written last, it is added first: the disk was mounted late. Nothing
  * here ever rejects. If the folder cannot be used, the bridge works without memory, reports that, and tries again every
  * minute.
+ *
+ * The broker has a copy of what matters (`publishing/recovery.ts`). A number that grows with each change is kept with
+ * both. It shows which of them is newer, so an older file is the same as a lost one.
  */
 export class StateFile extends EventEmitter<StateEvents> {
   readonly #directory: string;
@@ -57,25 +52,27 @@ export class StateFile extends EventEmitter<StateEvents> {
   readonly #clock: Clock;
   readonly #disk: Disk;
   readonly #file: string;
-  readonly kept: Kept = newKept((delayMs) => this.#ask(delayMs));
+  readonly kept: Kept = newKept({
+    changed: (delayMs) => {
+      if (delayMs === saveIn.now) this.#revision += 1;
+      void this.#ask(delayMs);
+    },
+    saved: () => this.#ask(saveIn.now),
+  });
+  #revision = 0;
+  /** The revision of the newest memory that was found. */
+  #foundRevision = 0;
+  #isBrokerRead = false;
   #isDirty = true;
-  #isRead = false;
-  #hasWritten = false;
-  #isDamaged = false;
+  /** Whether an intact file of an earlier run was found. */
+  #isFound = false;
   #isNew = false;
-  #isUnrecovered = false;
+  #isDamaged = false;
+  #hasWritten = false;
   #isHanging = false;
   #isClosed = false;
-  #unlock: (() => void) | null = null;
-  #lockProblem: string | null = null;
-  /** Digests of the texts that may be in the file: the last one read or written, then those tried since. */
-  #ownTexts: readonly string[] = [];
-  readonly #createdAt: number;
-  /** When another running process was last found to have written the file, in ms of the monotonic clock. */
-  #otherWriterAt = Number.NEGATIVE_INFINITY;
-  #backupDueAt = Number.NEGATIVE_INFINITY;
-  #pausesInBackup: ReadonlyMap<string, Pause> = new Map();
-  #isBackupFailing = false;
+  /** The digest of the text that was last read or written; null before that. */
+  #text: string | null = null;
   #dueAt = Number.POSITIVE_INFINITY;
   #cancelTimer: () => void = () => {};
   #problem: string | null = null;
@@ -84,18 +81,22 @@ export class StateFile extends EventEmitter<StateEvents> {
     if (this.#isDirty) await this.#saveInTime();
   });
 
-  constructor(directory: string, log: Log, clock: Clock = systemClock, disk: Disk = systemDisk) {
+  constructor(
+    directory: string,
+    log: Log,
+    clock: Clock = systemClock,
+    disk: Disk = systemDisk,
+    baseTopic = 'sonic2mqtt',
+  ) {
     super();
     this.#directory = directory;
     this.#log = log;
     this.#clock = clock;
     this.#disk = disk;
-    this.#createdAt = clock.monotonic();
-    this.#file = join(directory, stateFileName);
-    for (const map of Object.values(this.kept)) map.isKnown = false;
+    this.#file = join(directory, stateFileName(baseTopic));
   }
 
-  /** Takes the lock, reads the file and finds out whether it can be written. */
+  /** Reads the file and finds out whether it can be written. */
   open(): Promise<void> {
     return this.#save();
   }
@@ -104,8 +105,6 @@ export class StateFile extends EventEmitter<StateEvents> {
     this.#isClosed = true;
     this.#isDirty = true;
     await this.#save();
-    this.#unlock?.();
-    this.#unlock = null;
   }
 
   /** The problem with the data directory, for people; null if there is none. */
@@ -113,28 +112,39 @@ export class StateFile extends EventEmitter<StateEvents> {
     return this.#problem === null ? null : `data_dir ${this.#directory}: ${this.#problem}`;
   }
 
-  /** Why the data directory is not locked, for people; null if it is locked, or cannot be used at all. */
-  get lockProblem(): string | null {
-    return this.#hasWritten ? this.#lockProblem : null;
-  }
-
   /** Whether data of an earlier run may be missing, so that incidents which that run announced are not known here. */
   get isIncomplete(): boolean {
     return !this.#hasWritten || this.#isDamaged;
   }
 
-  /**
-   * Whether there was no file of an earlier run, or one of a run that could not replace a lost file by what the broker has.
-   */
+  /** Whether there was no file at the start. */
   get isNew(): boolean {
     return this.#isNew;
   }
 
-  /** What earlier runs have left on the broker was added. Until then, the next run tries it again. */
-  recovered(): void {
-    if (!this.#isUnrecovered) return;
-    this.#isUnrecovered = false;
+  /** The number of the last change; null before the broker was read, because the broker may have a larger one. */
+  get revision(): number | null {
+    return this.#isBrokerRead ? this.#revision : null;
+  }
+
+  /** Whether the broker, which has this revision or none, may know what the file lacks. */
+  misses(brokerRevision: number | null): boolean {
+    return !this.#isFound || (brokerRevision ?? 0) > this.#foundRevision;
+  }
+
+  /** What the broker has was added. */
+  brokerRead(brokerRevision: number | null): void {
+    if (this.#isFound && this.misses(brokerRevision))
+      this.#log.info(`${this.#file} is older than the messages on the broker. Their data was added`);
+    this.#found(brokerRevision ?? 0);
+    this.#isBrokerRead = true;
     void this.#ask(saveIn.now);
+    this.emit('added');
+  }
+
+  #found(revision: number): void {
+    this.#foundRevision = Math.max(this.#foundRevision, revision);
+    this.#revision = Math.max(this.#revision, revision) + 1;
   }
 
   // ---- writing ------------------------------------------------------------------------------------------------
@@ -169,7 +179,7 @@ export class StateFile extends EventEmitter<StateEvents> {
     this.#isHanging = true;
     const saving = this.#readAndWrite()
       .then(
-        () => this.#noteProblem(this.#isSharedFile ? sharedFile : null),
+        () => this.#noteProblem(null),
         (error) => {
           if (!this.#hasWritten) this.#markBehind();
           this.#noteProblem(unwritable(describeDiskError(error)));
@@ -190,83 +200,19 @@ export class StateFile extends EventEmitter<StateEvents> {
   }
 
   async #readAndWrite(): Promise<void> {
-    await this.#lock();
-    if (!this.#isRead) this.#isRead = await this.#read();
-    else await this.#adoptForeign();
+    await this.#read();
     this.#isDirty = false;
-    const about = { isBehind: !this.#isClosed, isUnrecovered: this.#isUnrecovered };
-    const stored = storedSections(this.kept, about, this.#clock);
-    const text = textOf(stored);
-    this.#ownTexts = [...this.#ownTexts.slice(0, 1), ...this.#ownTexts.slice(1).slice(-1), digestOf(text)];
+    const about = { isBehind: !this.#isClosed, revision: this.#revision };
+    const text = `${JSON.stringify(storedSections(this.kept, about, this.#clock))}\n`;
     await this.#disk.write(this.#file, text);
-    this.#ownTexts = [digestOf(text)];
-    this.#isRead = true;
+    this.#text = digestOf(text);
     for (const map of Object.values(this.kept)) map.confirmWritten();
-    if (!this.#hasWritten && this.#lockProblem !== null) this.#log.warn(this.#lockProblem);
     if (!this.#hasWritten && this.#isNew) {
       this.#log.info(
         `${this.#file} is new. Water totals start with the data that the broker and the cloud have`,
       );
     }
     this.#hasWritten = true;
-    await this.#writeBackup(stored);
-  }
-
-  /** Adds the data of the file if it is not the file that this process wrote. */
-  async #adoptForeign(): Promise<void> {
-    const text = await this.#textIn(this.#file);
-    if (text === null || this.#ownTexts.includes(digestOf(text))) return;
-    const { writtenAt } = readSections(this.kept, text, [], this.#clock);
-    await this.#read();
-    const now = this.#clock.monotonic();
-    const startedAt = this.#clock.now() - (now - this.#createdAt);
-    if (Date.parse(writtenAt ?? '') > startedAt) this.#otherWriterAt = now;
-    else this.#log.warn(`${this.#file} is not the file that this bridge wrote. Its data was added`);
-  }
-
-  get #isSharedFile(): boolean {
-    return this.#clock.monotonic() < this.#otherWriterAt + otherWriterMs;
-  }
-
-  /** Takes the lock, because two processes would overwrite each other's data. */
-  async #lock(): Promise<void> {
-    if (this.#unlock !== null) return;
-    try {
-      this.#unlock = await this.#disk.lock(this.#directory);
-    } catch (error) {
-      // The lock only guards against a mistake. The bridge can remember without it.
-      this.#lockProblem = `data_dir ${this.#directory} cannot be locked (${describeDiskError(error)}). Make sure that no other sonic2mqtt uses it`;
-      return;
-    }
-    this.#lockProblem = null;
-    if (this.#unlock === null) throw new Error(sharedFile);
-  }
-
-  /**
-   * Writes the backup once a day, and when a pause has changed, because only a pause that is known is ended. It has no
-   * session, because a stolen backup must not give access to the account. Otherwise it is a little behind.
-   */
-  async #writeBackup(stored: object): Promise<void> {
-    const { usage, pauses } = this.kept;
-    const isDue = usage.size > 0 && this.#clock.monotonic() >= this.#backupDueAt;
-    if (!isDue && isDeepStrictEqual(new Map(pauses), this.#pausesInBackup)) return;
-    const inBackup = new Map(pauses);
-    try {
-      const backup = {
-        ...stored,
-        session: null,
-        isBehind: true,
-      };
-      await this.#disk.write(`${this.#file}.bak`, textOf(backup));
-      this.#backupDueAt = this.#clock.monotonic() + backupEveryMs;
-      this.#pausesInBackup = inBackup;
-      this.#isBackupFailing = false;
-    } catch (error) {
-      if (!this.#isBackupFailing) {
-        this.#log.warn(`${this.#file}.bak cannot be written: ${describeDiskError(error)}`);
-      }
-      this.#isBackupFailing = true;
-    }
   }
 
   /**
@@ -290,66 +236,48 @@ export class StateFile extends EventEmitter<StateEvents> {
   // ---- reading ------------------------------------------------------------------------------------------------
 
   /**
-   * Reads the data of an earlier run. Each section comes from the first file in which it is intact. Resolves to whether
-   * there was any file: if not, the disk may be mounted later. Rejects if there is a file that cannot be read at the
+   * Adds the data of the file, unless this process has written it. Rejects if there is a file that cannot be read at the
    * moment and so must not be replaced.
    */
-  async #read(): Promise<boolean> {
-    const files: string[] = [];
-    const damagedFiles: string[] = [];
-    let missing = sectionsOf(this.kept);
-    let writtenAt: string | null = null;
-    let isUnrecovered = false;
-    let failure: unknown = null;
-    for (const file of [this.#file, `${this.#file}.bak`]) {
-      const text = await this.#textIn(file).catch((error: unknown) => {
-        failure ??= error;
-        return null;
-      });
-      if (text === null) continue;
-      files.push(file);
-      if (file === this.#file) this.#ownTexts = [digestOf(text)];
-      const read = readSections(this.kept, text, missing, this.#clock);
-      missing = read.damaged;
-      writtenAt = read.writtenAt;
-      isUnrecovered ||= read.isUnrecovered;
-      if (missing.length === 0) break;
-      await this.#disk.rename(file, `${file}.unreadable`);
-      damagedFiles.push(file);
+  async #read(): Promise<void> {
+    const isFirst = this.#text === null;
+    const text = await this.#readText();
+    if (text === null) {
+      if (isFirst) this.#isNew = true;
+      return;
     }
-    if (files.length > 0) this.emit('added');
-    if (failure !== null) throw failure;
-    this.#isNew = files.length === 0 || isUnrecovered;
-    if (this.#isNew) this.#isUnrecovered = true;
-    if (files.length === 0) for (const map of Object.values(this.kept)) map.isKnown = true;
-    const last = files.at(-1);
-    if (last === undefined) return false;
-    if (last === this.#file && damagedFiles.length === 0) return true;
-    this.#isDamaged = true;
-    this.#isUnrecovered = true;
-    const problems = damagedFiles.map((file) => `${file} is damaged. It is kept as ${file}.unreadable.`);
-    if (problems.length === 0) problems.push(`${this.#file} is missing.`);
-    const consequence =
-      missing.length === 0
-        ? `${last} of ${writtenAt ?? 'an unknown day'} replaces it.`
-        : 'Water totals start again with the data that the cloud still has. A pause of the automatic shut-off may be lost.';
-    this.#log.warn([...problems, consequence].join(' '));
-    return true;
+    const digest = digestOf(text);
+    if (digest === this.#text) return;
+    const { revision, damaged } = readSections(this.kept, text, this.#foundRevision, this.#clock);
+    this.#found(revision);
+    if (damaged.length === 0) this.#isFound = true;
+    else await this.#setAside(damaged, isFirst);
+    this.#text = digest;
+    this.emit('added');
+  }
+
+  async #setAside(damaged: readonly string[], isFirst: boolean): Promise<void> {
+    if (isFirst) this.#isDamaged = true;
+    if (isFirst && damaged.includes('pauses')) this.kept.lostPauses.set('', true);
+    await this.#disk.rename(this.#file, `${this.#file}.unreadable`);
+    const lines = [`${this.#file} is damaged. It is kept as ${this.#file}.unreadable.`];
+    if (isFirst) lines.push('Data that neither the broker nor the cloud has is lost.');
+    this.#log.warn(lines.join(' '));
   }
 
   /**
-   * The text of a file; null if there is no file, and empty if there is something else in its place. A file that cannot
+   * The text of the file; null if there is no file, and empty if there is something else in its place. A file that cannot
    * be read is not damaged: it is read again, and this rejects if it still cannot be read.
    */
-  async #textIn(file: string): Promise<string | null> {
+  async #readText(): Promise<string | null> {
     for (let reads = 1; ; reads++) {
       try {
-        return await this.#disk.read(file);
+        return await this.#disk.read(this.#file);
       } catch (error) {
         const code = errorCode(error);
         if (code === 'ENOENT' || code === 'ENOTDIR') return null;
         if (unreadableCodes.includes(code)) return '';
-        if (reads === maxReads) throw new Error(`${file} cannot be read: ${describeDiskError(error)}`);
+        if (reads === maxReads) throw new Error(`${this.#file} cannot be read: ${describeDiskError(error)}`);
         await sleep(this.#clock, readAgainMs);
       }
     }
@@ -362,8 +290,4 @@ function unwritable(reason: string): string {
 
 function digestOf(text: string): string {
   return hash('sha1', text);
-}
-
-function textOf(stored: object): string {
-  return `${JSON.stringify(stored)}\n`;
 }

@@ -127,8 +127,6 @@ export class Store extends EventEmitter<StoreEvents> {
   /** The links that were a flap when they were last looked at. */
   readonly #flaps = { signal: new Set<string>(), sonic: new Set<string>() };
   #applianceCategories: ApplianceCategories['categories'] | null | undefined;
-  /** The properties of the first complete list; null before it. An earlier run has paused no other property. */
-  #firstProperties: ReadonlyMap<string, true> | null = null;
   readonly #createdAt: number;
   readonly #clock: Clock;
   #isAging = false;
@@ -256,7 +254,9 @@ export class Store extends EventEmitter<StoreEvents> {
     this.setDetail('settings', id, settings, sentAt, apartMs);
     if (settings === null) return;
     this.emit('settingsRead', id, settings, sentAt);
-    this.#settlePauses(sentAt);
+    // A request of an earlier run may still turn the shut-off off for a while.
+    const isProof = settings.auto_shut_off === true && sentAt >= this.#createdAt + mayArriveMs;
+    if (isProof && this.#account.kept.lostPauses.delete(id)) this.showPause(id);
   }
 
   /**
@@ -395,9 +395,8 @@ export class Store extends EventEmitter<StoreEvents> {
   pauseOf(propertyId: string): ShownPause | undefined {
     const { kept } = this.#account;
     const pause = kept.pauses.get(propertyId);
-    const isNew = this.#firstProperties?.has(propertyId) === false;
-    const isNone = kept.pauses.isKnown || isNew || this.settings.of(propertyId)?.auto_shut_off === true;
-    return pause || isNone ? pauseShown(pause) : undefined;
+    const mayBeLost = kept.lostPauses.has('') || kept.lostPauses.has(propertyId);
+    return pause || !mayBeLost ? pauseShown(pause) : undefined;
   }
 
   signalView(id: string): SignalView | null {
@@ -650,19 +649,6 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#settle();
   }
 
-  /**
-   * Ends the doubt about lost pauses once each property has shown its shut-off as on. A request of an earlier run may still
-   * turn it off for a while.
-   */
-  #settlePauses(sentAt: number): void {
-    const { kept, devices } = this.#account;
-    if (kept.pauses.isKnown || sentAt < this.#createdAt + mayArriveMs) return;
-    const isSettled = (each: string) => this.pauseOf(each) !== undefined || this.settings.of(each) === null;
-    if (!devices.property.isComplete || !this.ids('property').every(isSettled)) return;
-    kept.pauses.isKnown = true;
-    void kept.pauses.saved();
-  }
-
   #expireTelemetry(): void {
     const now = this.#clock.monotonic();
     const tables = Object.values(this.#account.telemetry);
@@ -686,8 +672,6 @@ export class Store extends EventEmitter<StoreEvents> {
       );
     }
     filter.update(devices.property.records);
-    if (devices.property.isComplete)
-      this.#firstProperties ??= new IdMap(devices.property.ids.map((id) => [id, true]));
     this.#mayDevicesMove = true;
   }
 

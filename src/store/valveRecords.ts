@@ -62,6 +62,8 @@ interface ValveEntry {
   leftAt: number | null;
   move: Move | null;
   movement: ValveRecord['movement'];
+  /** The record that was last kept or restored; undefined before that. */
+  kept: ValveRecord | undefined;
 }
 
 /** As many commands and incidents are kept for one valve. */
@@ -243,22 +245,33 @@ export class ValveRecords {
   }
 
   #entry(id: string): ValveEntry {
-    const known = this.#entries.get(id);
-    if (known) return known;
-    const kept = this.#kept.valves.get(id);
-    const nothing = { commands: [], failure: null, incidents: [], leftAt: null, move: null };
-    const { movement = null, stopped = null } = kept ?? {};
-    const entry: ValveEntry = { id, ...nothing, movement, stopped };
+    const nothing = {
+      failure: null,
+      stopped: null,
+      leftAt: null,
+      move: null,
+      movement: null,
+      kept: undefined,
+    };
+    const entry = this.#entries.get(id) ?? { id, commands: [], incidents: [], ...nothing };
     this.#entries.set(id, entry);
-    if (kept) this.#restore(entry, kept);
+    const kept = this.#kept.valves.get(id);
+    if (kept && kept !== entry.kept) this.#restore(entry, kept);
     return entry;
   }
 
-  /** Begins with what an earlier run has kept. Its last command may still move the valve. */
-  #restore(entry: ValveEntry, { command, failed }: ValveRecord): void {
-    const last = command && restored(command);
+  /**
+   * Continues with what an earlier run has kept, also if it was found on the disk or on the broker only after this run has
+   * read the valve. The last command of the earlier run may still move the valve.
+   */
+  #restore(entry: ValveEntry, record: ValveRecord): void {
+    const { command, failed, movement, stopped } = record;
+    // The movement that this run has noticed is the one that was found.
+    if (movement !== entry.movement) entry.move = null;
+    Object.assign(entry, { movement, stopped, kept: record });
+    const last = entry.commands.length === 0 && command ? restored(command) : null;
     if (last) entry.commands = [last];
-    if (failed) this.#fail(entry, restored({ ...failed, topic: '' }), failed);
+    if (failed && !entry.failure) this.#fail(entry, restored({ ...failed, topic: '' }), failed);
     if (last?.status !== 'sent' && last?.status !== 'not_confirmed') return;
     const askedAt = Date.parse(last.asked.askedAt);
     const sentAt = this.#clock.monotonic() - Math.abs(this.#clock.now() - askedAt);
@@ -281,7 +294,7 @@ export class ValveRecords {
     const before = this.#kept.valves.get(entry.id);
     const record = this.#recordOf(entry);
     if (record.failed === null) entry.failure = null;
-    this.#kept.valves.set(entry.id, record);
+    entry.kept = this.#kept.valves.set(entry.id, record).get(entry.id);
     return !isDeepStrictEqual(before, record);
   }
 }

@@ -22,7 +22,7 @@ it.for([
     const dataDir = join(temporaryFolder(), 'data');
     mkdirSync(dataDir);
     // Who reads a pipe that nobody writes waits for ever, as for a network share that is gone.
-    execFileSync('mkfifo', [join(dataDir, 'state.json')]);
+    execFileSync('mkfifo', [join(dataDir, 'sonic2mqtt.json')]);
     const bridge = disk.start(dataDir, before);
     await bridge.waitForOutput(/the disk does not answer/);
     const pid = before.length > 0 ? childOf(bridge.pid) : bridge.pid;

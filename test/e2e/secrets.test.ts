@@ -114,7 +114,7 @@ it('the files of the bridge are for their owner only, even if the umask would le
     readdirSync(dataDir)
       .map((name) => join(dataDir, name))
       .filter((file) => statSync(file).isFile());
-  const stateFile = join(dataDir, 'state.json');
+  const stateFile = join(dataDir, 'sonic2mqtt.json');
   await waitFor(() => existsSync(stateFile) && /token/.test(readFileSync(stateFile, 'utf8')), {
     what: 'the session on disk',
   });

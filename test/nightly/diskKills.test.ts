@@ -49,7 +49,7 @@ const kills = 40;
 describe('a process that is killed while it writes', () => {
   it(`loses nothing that was kept, ${kills} times over`, { timeout: 120_000 }, async () => {
     const folder = temporaryFolder();
-    const file = join(folder, 'state.json');
+    const file = join(folder, 'sonic2mqtt.json');
     const script = busyStateFile(await bundledStateFile());
     let kept = -1;
     const isHalfWritten = () => existsSync(`${file}.tmp`);

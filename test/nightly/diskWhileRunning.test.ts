@@ -100,7 +100,7 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
   it.for(Object.entries(troubles))('%s', async ([, trouble], { skip }) => {
     if (trouble.impossible) skip(trouble.impossible);
     const dataDir = join(temporaryFolder(), 'data');
-    const file = join(dataDir, 'state.json');
+    const file = join(dataDir, 'sonic2mqtt.json');
     const bridge = disk.start(dataDir);
     await bridge.waitForOutput(/Found properties/);
     const signIns = disk.bridge.cloud.requests.count('sign_in');
@@ -140,11 +140,11 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
     await bridge.waitForOutput(/Found properties/);
     const inside = join(`/proc/${bridge.pid}/root`, dataDir);
     const first = await disk.announceNew();
-    const kept = readFileSync(join(inside, 'state.json'), 'utf8');
+    const kept = readFileSync(join(inside, 'sonic2mqtt.json'), 'utf8');
     expect(() => writeFileSync(join(inside, 'filler'), 'x'.repeat(100_000))).toThrow('ENOSPC');
     const second = await disk.announceNew();
     await disk.untilHealth(/ENOSPC: no space left on device/);
-    expect(readFileSync(join(inside, 'state.json'), 'utf8')).toBe(kept);
+    expect(readFileSync(join(inside, 'sonic2mqtt.json'), 'utf8')).toBe(kept);
     rmSync(join(inside, 'filler'));
     const third = await disk.announceNew();
     await untilIsOver(bridge, 'cannot write to the folder');
@@ -152,7 +152,7 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
     execFileSync('nsenter', [...within.slice(1), 'mount', '-o', 'remount,bind,ro', dataDir]);
     await disk.announceNew();
     await disk.untilHealth(/EROFS: read-only file system/);
-    expect(JSON.parse(readFileSync(join(inside, 'state.json'), 'utf8')).announced).toEqual(
+    expect(JSON.parse(readFileSync(join(inside, 'sonic2mqtt.json'), 'utf8')).announced).toEqual(
       expect.arrayContaining([first, second, third]),
     );
     expect((await bridge.stop('SIGTERM')).code).toBe(0);
@@ -160,7 +160,7 @@ describe('a running bridge whose data directory', { timeout: 60_000 }, () => {
 
   it('is emptied, and its file damaged: both are written again from memory', async () => {
     const dataDir = join(temporaryFolder(), 'data');
-    const file = join(dataDir, 'state.json');
+    const file = join(dataDir, 'sonic2mqtt.json');
     const bridge = disk.start(dataDir);
     await bridge.waitForOutput(/Found properties/);
     const first = await disk.announceNew();

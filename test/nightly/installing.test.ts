@@ -205,7 +205,7 @@ describe.runIf(process.platform === 'linux')(
       printEffort('Raspberry Pi or Linux', commands, 'code, e-mail, password, broker');
       // What it remembers is where the documentation says, for nobody else to read.
       const folder = installation.place('/var/lib/private/sonic2mqtt');
-      expect(readdirSync(folder)).toContain('state.json');
+      expect(readdirSync(folder)).toContain('sonic2mqtt.json');
       for (const file of readdirSync(folder)) {
         expect(statSync(join(folder, file)).mode & 0o077, file).toBe(0);
       }

@@ -4,8 +4,8 @@ import { parsed } from './discoveredEntities.ts';
 import type { Delivered } from './moveJudge.ts';
 import type { WorldView } from './worldHistory.ts';
 
-/** What is left on a disk of what was saved there: all, damaged files, or no file at all. */
-export type Memory = 'kept' | 'damaged' | 'none';
+/** What is left on a disk of what was saved there: all, an older file, damage, or no file at all. */
+export type Memory = 'kept' | 'older' | 'damaged' | 'none';
 
 /** What the oracle tells this judge. */
 export interface PauseContext {
@@ -71,10 +71,14 @@ export class PauseJudge {
    */
   runBegan(): void {
     const { memory, showsRetained } = this.#context;
+    // An older file may have a pause that has ended since. It is a duty all the same.
+    if (memory() === 'older') for (const id of this.#closedAt.keys()) this.#closedAt.set(id, null);
     for (const [id, each] of this.#paused) {
-      const isTraceless = memory() === 'none' && !(showsRetained() && this.#retained.has(this.#topicOf(id)));
+      const isOnBroker = showsRetained() && this.#retained.has(this.#topicOf(id));
+      const isTraceless = (memory() === 'none' || memory() === 'older') && !isOnBroker;
       if (each.isFragile || each.mayBeLost || isTraceless) this.#paused.delete(id);
-      else if (memory() !== 'kept') this.#paused.set(id, { ...each, mayBeLost: true });
+      else if (memory() !== 'kept' && memory() !== 'older')
+        this.#paused.set(id, { ...each, mayBeLost: true });
     }
   }
 

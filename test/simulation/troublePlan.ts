@@ -25,7 +25,7 @@ export type Trouble =
   | { readonly at: 'broker'; readonly fault: 'refuses'; readonly what: RegExp }
   | { readonly at: 'disk'; readonly fault: DiskFault }
   /** The process is killed while a shut-off is paused, and the next run finds the state file like this. */
-  | { readonly at: 'state-file'; readonly fault: FileDamage; readonly isBackupToo: boolean }
+  | { readonly at: 'state-file'; readonly fault: FileDamage }
   | { readonly at: 'process'; readonly fault: 'killed' | 'stopped' }
   | { readonly at: 'clock'; readonly fault: 'ahead' | 'behind' }
   /** The machine sleeps, at once or at the next command that reaches the bridge. */
@@ -123,9 +123,8 @@ const kinds: readonly ((random: Random) => Trouble)[] = [
   ...(['EROFS', 'ENOSPC', 'EIO', 'slow', 'unmounted'] as const).map(
     (fault) => (): Trouble => ({ at: 'disk', fault }),
   ),
-  ...(['damaged', 'cut', 'empty', 'missing'] as const).map(
-    (fault) =>
-      (random: Random): Trouble => ({ at: 'state-file', fault, isBackupToo: random() < 0.5 }),
+  ...(['damaged', 'cut', 'empty', 'missing', 'older', 'older', 'evening'] as const).map(
+    (fault) => (): Trouble => ({ at: 'state-file', fault }),
   ),
   () => ({ at: 'process', fault: 'killed' }),
   () => ({ at: 'process', fault: 'killed' }),

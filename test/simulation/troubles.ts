@@ -222,12 +222,12 @@ export class Troubles {
     for (let count = 0; count < 40; count++) publish(valveOrder(environment.simulator.world, random));
   }
 
-  #damageState({ fault, isBackupToo }: Extract<Trouble, { readonly at: 'state-file' }>): void {
+  #damageState({ fault }: Extract<Trouble, { readonly at: 'state-file' }>): void {
     const { environment, bridge, random, publish, startLater } = this.#targets;
     publish(pauseOrder(environment.simulator.world, random));
     environment.time.after(2 * minuteMs * random(), () => {
       bridge.kill();
-      environment.disk.damage(fault, isBackupToo);
+      environment.disk.damage(fault);
       startLater();
     });
   }

@@ -371,7 +371,8 @@ class VirtualClient extends EventEmitter implements Peer {
     const { shownShare, listsRetained, random } = this.#broker;
     const shown = filters.filter((filter) => listsRetained || !/[+#]/.test(filter));
     for (const [topic, payload] of [...this.#broker.remembered]) {
-      if (shownShare < 1 && random() >= shownShare) continue;
+      // Without the state of the bridge, it would look as if stored messages had no retain flag.
+      if (shownShare < 1 && !topic.endsWith('/bridge/state') && random() >= shownShare) continue;
       if (shown.some((filter) => matches(filter, topic)))
         this.deliver(topic, payload, !this.#broker.isFlagLost, null);
     }

@@ -6,7 +6,10 @@ import type { ProcessClock } from './virtualTime.ts';
 export type DiskFault = 'EROFS' | 'ENOSPC' | 'EIO' | 'slow' | 'unmounted';
 
 /** What may have happened to a file while no process used it. */
-export type FileDamage = 'damaged' | 'cut' | 'empty' | 'missing';
+export type FileDamage = 'damaged' | 'cut' | 'empty' | 'missing' | 'older' | 'evening';
+
+/** What a run finds of what earlier ones have saved: all, an older file, damage, or nothing at all. */
+export type Memory = 'kept' | 'older' | 'damaged' | 'none';
 
 /**
  * A disk in memory, which keeps its files when the process ends. A file is replaced as a whole, or not at
@@ -18,13 +21,13 @@ export class VirtualDisk {
   /** The files in the folder while the disk is not mounted there. */
   #beneath = new Map<string, string>();
   #fault: DiskFault | null = null;
-  #memory: 'kept' | 'damaged' | 'none' = 'kept';
+  #memory: Memory = 'kept';
   writes = 0;
   #underWay = 0;
   #isHeld: (text: string) => boolean = () => false;
   #held: { readonly text: string; readonly release: () => void }[] = [];
-  /** The process that holds the lock of each folder. */
-  readonly #locks = new Map<string, ProcessClock>();
+  /** The texts that were written, the newest last. */
+  readonly #texts: { readonly path: string; readonly text: string }[] = [];
 
   constructor(random: Random) {
     this.#random = random;
@@ -39,8 +42,7 @@ export class VirtualDisk {
     this.#fault = fault;
   }
 
-  /** What the next run finds of what earlier ones have saved: all, damage, or nothing at all. */
-  get memory(): 'kept' | 'damaged' | 'none' {
+  get memory(): Memory {
     if (this.fault === 'unmounted') return 'none';
     return isBroken(this.fault) ? 'damaged' : this.#memory;
   }
@@ -50,13 +52,20 @@ export class VirtualDisk {
     this.#memory = 'kept';
   }
 
-  damage(how: FileDamage, isBackupToo: boolean): void {
+  damage(how: FileDamage): void {
+    if (how === 'older' || how === 'evening') {
+      // The card has lost its last writes, or the folder was put back as it was.
+      const old = how === 'older' ? this.#texts.at(-1 - Math.ceil(10 * this.#random())) : this.#texts[0];
+      if (!old) return;
+      this.files.set(old.path, old.text);
+      this.#memory = 'older';
+      return;
+    }
     for (const [path, text] of [...this.files]) {
-      if (path.endsWith('.bak') && !isBackupToo) continue;
       if (how === 'missing') this.files.delete(path);
       else this.files.set(path, damaged(text, how));
     }
-    this.#memory = how === 'missing' && isBackupToo ? 'none' : 'damaged';
+    this.#memory = how === 'missing' ? 'none' : 'damaged';
   }
 
   /** The files that can be read now. */
@@ -103,7 +112,10 @@ export class VirtualDisk {
         await new Promise<void>((resolve) => {
           // A write may be completed even if the process dies.
           clock.afterDespiteDeath(durationMs * takesHoldAt, () => {
-            if (!isBroken(this.fault) && (!clock.isDead || this.#random() < 0.5)) this.files.set(path, text);
+            if (!isBroken(this.fault) && (!clock.isDead || this.#random() < 0.5)) {
+              this.files.set(path, text);
+              this.#texts.push({ path, text });
+            }
           });
           clock.after(durationMs, resolve);
         });
@@ -116,17 +128,11 @@ export class VirtualDisk {
         this.files.delete(from);
         this.files.set(to, text);
       },
-      lock: async (folder) => {
-        const holder = this.#locks.get(folder);
-        if (holder && !holder.isDead) return null;
-        this.#locks.set(folder, clock);
-        return () => this.#locks.delete(folder);
-      },
     };
   }
 }
 
-function damaged(text: string, how: Exclude<FileDamage, 'missing'>): string {
+function damaged(text: string, how: 'damaged' | 'cut' | 'empty'): string {
   if (how === 'empty') return '';
   return how === 'cut' ? text.slice(0, text.length >> 1) : text.replaceAll(/[0-9]/g, '?');
 }

@@ -9,6 +9,8 @@ async function startHome(): Promise<Home> {
   return home;
 }
 
+type Files = ReadonlyMap<string, string>;
+
 const noRemoval = /removing entities|Deleted/;
 
 describe('a broker', () => {
@@ -95,28 +97,80 @@ describe('a broker', () => {
   });
 
   it.each([
-    ['lost state file', (file: string) => !file.includes('state.json')],
-    ['damaged state file, and a backup of before', (file: string) => file.endsWith('.bak')],
-  ])('that has devices of a %s, and an account without them, loses them', async (_, isKept) => {
-    const home = await startHome();
-    const { id: gone } = home.world.addSonic(home.signalId);
-    await home.pass(5 * minuteMs);
-    expect(home.text(`sonic/${gone}/availability`)).toBe('online');
-    await home.stop();
-    const { files } = home.disk;
-    for (const file of [...files.keys()]) if (!isKept(file)) files.delete(file);
-    home.world.removeSonic(gone);
-    const from = home.messages.length;
-    await home.start();
-    await home.pass(5 * minuteMs);
-    const said = home.messages
-      .slice(from)
-      .filter(({ topic }) => topic === `sonic2mqtt/sonic/${gone}/availability`)
-      .map(({ payload }) => payload);
-    expect(said).toEqual(['offline', '']);
-    expect([...home.broker.retained.keys()].filter((topic) => topic.includes(gone))).toEqual([]);
-    await home.stop();
-  });
+    ['lost', () => {}],
+    ['damaged', (home: Home) => home.disk.damage('cut')],
+    [
+      'older',
+      (home: Home, before: Files) => before.forEach((text, file) => void home.disk.files.set(file, text)),
+    ],
+  ])(
+    'that has devices of a state file that is %s, and an account without them, loses them',
+    async (how, damage) => {
+      const home = await startHome();
+      const before: Files = new Map(home.disk.files);
+      const { id: gone } = home.world.addSonic(home.signalId);
+      await home.pass(5 * minuteMs);
+      expect(home.text(`sonic/${gone}/availability`)).toBe('online');
+      await home.stop();
+      if (how === 'lost') home.disk.files.clear();
+      damage(home, before);
+      home.world.removeSonic(gone);
+      const from = home.messages.length;
+      await home.start();
+      await home.pass(5 * minuteMs);
+      const said = home.messages
+        .slice(from)
+        .filter(({ topic }) => topic === `sonic2mqtt/sonic/${gone}/availability`)
+        .map(({ payload }) => payload);
+      expect(said).toEqual(['offline', '']);
+      expect([...home.broker.retained.keys()].filter((topic) => topic.includes(gone))).toEqual([]);
+      await home.stop();
+    },
+  );
+
+  it.each([
+    ['is lost', (home: Home) => home.disk.files.clear()],
+    [
+      'is older',
+      (home: Home, before: Files) => before.forEach((text, file) => void home.disk.files.set(file, text)),
+    ],
+    [
+      'is on a disk that is mounted late',
+      (home: Home) => {
+        home.disk.fault = 'unmounted';
+      },
+    ],
+  ])(
+    'that has a failed command and a movement of a state file that %s shows them further',
+    async (_, damage) => {
+      const home = await startHome();
+      const { sonicId, world } = home;
+      const before: Files = new Map(home.disk.files);
+      world.valve(sonicId)?.command('close');
+      await home.pass(2 * minuteMs);
+      const valve = world.valve(sonicId);
+      if (valve) valve.weak = true;
+      home.broker.publish(`sonic2mqtt/sonic/${sonicId}/valve/set`, 'OPEN', false);
+      await home.pass(3 * minuteMs);
+      const shown = () => ['last_command', 'movement'].map((path) => home.json(`sonic/${sonicId}/${path}`));
+      const expected = shown();
+      expect(expected).toMatchObject([
+        { failed: { action: 'open' } },
+        { valve: 'closed', at: expect.any(String) },
+      ]);
+      await home.stop();
+      damage(home, before);
+      await home.start();
+      await home.pass(5 * minuteMs);
+      expect(shown()).toEqual(expected);
+      home.disk.fault = null;
+      await home.pass(5 * minuteMs);
+      expect(shown()).toEqual(expected);
+      await home.restart();
+      await home.pass(5 * minuteMs);
+      expect(shown()).toEqual(expected);
+    },
+  );
 
   it('that refuses to forget a closed incident is asked again, and health says so until it has', async () => {
     const home = await startHome();

@@ -361,7 +361,7 @@ describe('a pause and a restart', () => {
   });
 });
 
-const path = '/data/state.json';
+const path = '/data/sonic2mqtt.json';
 
 describe('a pause and a state file', () => {
   const damages: readonly [string, (text: string) => string | null][] = [
@@ -369,10 +369,10 @@ describe('a pause and a state file', () => {
     ['is missing', () => null],
     ['has damaged pauses', (text) => text.replace('"leftMs":', '"leftMs":-')],
   ];
-  const lose = (home: Home, file: string, damage: (text: string) => string | null) => {
-    const text = damage(home.disk.files.get(file) ?? '');
-    if (text === null) home.disk.files.delete(file);
-    else home.disk.files.set(file, text);
+  const lose = (home: Home, damage: (text: string) => string | null) => {
+    const text = damage(home.disk.files.get(path) ?? '');
+    if (text === null) home.disk.files.delete(path);
+    else home.disk.files.set(path, text);
   };
 
   /** A broker that does not keep its messages over a restart. */
@@ -381,25 +381,78 @@ describe('a pause and a state file', () => {
       if (topic.endsWith('/pause')) home.broker.retained.delete(topic);
   };
 
-  it.each(
-    damages.flatMap(([what, damage]) => [
-      [what, 'its backup', damage, forgetTopics] as const,
-      [what, 'the broker', damage, (home: Home) => lose(home, `${path}.bak`, damage)] as const,
-    ]),
-  )('that %s goes on by %s, and ends', async (_, __, damage, loseMore) => {
+  it.each(damages)('that %s goes on by the broker, and ends', async (_, damage) => {
     const { home, command, pause, isOn, sent } = await pausedHome();
     await command('60');
     const { until } = pause();
     await home.pass(20 * minuteMs);
     home.bridge.kill();
-    lose(home, path, damage);
-    loseMore(home);
+    lose(home, damage);
     await home.start();
     expect([pause().state, pause().until, isOn()]).toEqual(['paused', until, false]);
     await home.pass(5 * minuteMs);
     expect(home.json('bridge/health').status).toBe('ok');
     await home.pass(36 * minuteMs);
     expect([pause(), isOn(), sent()]).toEqual([none, true, [off, on]]);
+  });
+
+  it('that is older, as a copy that was put back, goes on by the broker, and ends', async () => {
+    const { home, command, pause, isOn } = await pausedHome();
+    const older = home.disk.files.get(path) ?? '';
+    await command('60');
+    const { until } = pause();
+    await home.stop();
+    home.disk.files.set(path, older);
+    await home.start();
+    expect([pause().state, pause().until, isOn()]).toEqual(['paused', until, false]);
+    await home.pass(hourMs);
+    expect([pause(), isOn()]).toEqual([none, true]);
+  });
+
+  it('of which the broker has an older message is what the file says', async () => {
+    const { home, command, pause, isOn } = await pausedHome();
+    await command('60');
+    await home.pass(minuteMs);
+    const topic = `sonic2mqtt/property/${home.propertyId}/pause`;
+    const older = home.broker.retained.get(topic) ?? '';
+    await command('120');
+    const { until } = pause();
+    await home.stop();
+    home.broker.publish(topic, older, true);
+    home.broker.publish('sonic2mqtt/bridge/memory', '{"revision":1}', true);
+    await home.start();
+    expect([pause().until, isOn()]).toEqual([until, false]);
+    await home.pass(2 * hourMs);
+    expect([pause(), isOn()]).toEqual([none, true]);
+  });
+
+  it('that a stranger has written to the broker is a day long at most', async () => {
+    const { home, pause, isOn } = await pausedHome({}, false);
+    await home.stop();
+    home.disk.files.clear();
+    const forged = { until: '9999-01-01T00:00:00.000Z', minutes: 1e9, state: 'paused', reason: null };
+    home.broker.publish(`sonic2mqtt/property/${home.propertyId}/pause`, JSON.stringify(forged), true);
+    await home.start();
+    expect([pause().state, pause().minutes]).toEqual(['paused', 1_440]);
+    await home.pass(24 * hourMs);
+    expect([pause(), isOn()]).toEqual([none, true]);
+  });
+
+  it('that cannot be written when it ends: the outcome says that it is not kept', async () => {
+    const { home, command, pause, isOn } = await pausedHome();
+    await command('60');
+    home.disk.fault = 'ENOSPC';
+    expect(await command('0')).toMatchObject({
+      status: 'error',
+      reason: expect.stringMatching(/is on, but data_dir cannot be written/),
+    });
+    expect([pause(), isOn()]).toEqual([none, true]);
+    home.disk.fault = null;
+    await home.pass(2 * minuteMs);
+    home.world.settings.change(home.propertyId, off);
+    await home.restart();
+    await home.pass(2 * hourMs);
+    expect([pause(), isOn()]).toEqual([none, false]);
   });
 
   it('that cannot be read for a moment is not touched, and goes on', async () => {
@@ -413,20 +466,20 @@ describe('a pause and a state file', () => {
     home.disk.fault = null;
     await started;
     expect([pause().state, pause().until, isOn()]).toEqual(['paused', until, false]);
-    expect([...home.disk.files.keys()].toSorted()).toEqual([path, `${path}.bak`]);
+    expect([...home.disk.files.keys()]).toEqual([path]);
   });
 
   it('that is lost everywhere is told until the shut-off is on', async () => {
     const { home, command, pause, isOn } = await pausedHome();
     await command('60');
     home.bridge.kill();
-    for (const file of [path, `${path}.bak`]) lose(home, file, () => '{');
+    lose(home, () => '{');
     forgetTopics(home);
     await home.start();
     await home.pass(5 * minuteMs);
     expect(home.json('bridge/health')).toMatchObject({
       status: 'degraded',
-      reason: expect.stringContaining('A pause of the automatic shut-off may be lost with the state file'),
+      reason: expect.stringContaining('The memory of a pause may be lost'),
     });
     expect(home.text(`property/${home.propertyId}/pause`)).toBeUndefined();
     // The next run has an intact file, and still does not know.
@@ -448,7 +501,7 @@ describe('a pause and a state file', () => {
   it('that is lost everywhere is not of a property that was added later', async () => {
     const { home } = await pausedHome();
     home.bridge.kill();
-    for (const file of [path, `${path}.bak`]) lose(home, file, () => '{');
+    lose(home, () => '{');
     forgetTopics(home);
     await home.start();
     const { id } = home.world.addProperty();

@@ -115,5 +115,5 @@ export function readStateFile(dataDir: string): {
   usage: Record<string, object>;
   session: object | null;
 } {
-  return JSON.parse(readFileSync(join(dataDir, 'state.json'), 'utf8'));
+  return JSON.parse(readFileSync(join(dataDir, 'sonic2mqtt.json'), 'utf8'));
 }

@@ -38,7 +38,7 @@ export function healthFacts(changes: Partial<HealthFacts> = {}): HealthFacts {
     },
     refusal: null,
     replacedTopics: [],
-    state: { problem: null, lockProblem: null },
+    state: { problem: null },
     httpProblem: null,
     ...changes,
   };

@@ -64,7 +64,7 @@ async function run(
 ) {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'data'));
-  writeFileSync(join(folder, 'data', 'state.json'), JSON.stringify({ announced: ['leak'], ...state }));
+  writeFileSync(join(folder, 'data', 'sonic2mqtt.json'), JSON.stringify({ announced: ['leak'], ...state }));
   const mqtt = { url, protocol_version: 4 };
   writeFileSync(join(folder, 'config.yaml'), JSON.stringify({ cloud, mqtt }));
   const printed: string[] = [];

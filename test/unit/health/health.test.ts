@@ -130,12 +130,6 @@ describe('health', () => {
       'cloud_unreachable',
       'No data from the cloud: 503. Retrying. No connection to the MQTT broker: refused. Retrying',
     ],
-    [
-      'another bridge uses the state file',
-      { state: { problem: null, lockProblem: 'in use' } },
-      'ok',
-      'in use',
-    ],
   ])('where %s', (_, changes, status, reason) => {
     const report = judge(healthFacts(changes));
     expect([report.status, reasonOf(report.problems)]).toEqual([status, reason]);
@@ -169,7 +163,7 @@ describe('health', () => {
       { connection: { ...connection, unreadTopic: 'a/b' } },
       'broker',
     ],
-    ['The disk is full', { state: { problem: 'The disk is full', lockProblem: null } }, undefined],
+    ['The disk is full', { state: { problem: 'The disk is full' } }, undefined],
     ['The port is in use', { httpProblem: 'The port is in use' }, undefined],
   ])('is degraded: %s', (reason, changes, stops) => {
     const { status, problems } = judge(healthFacts(changes));
@@ -198,9 +192,9 @@ describe('health', () => {
     );
   });
 
-  it('lists ten problems at most, information last', () => {
+  it('lists ten problems at most', () => {
     const failing = pollNames.map((poll) => [poll, bad('rejected', `${poll} is odd`)]);
-    const state = { problem: 'The disk is full', lockProblem: 'in use' };
+    const state = { problem: 'The disk is full' };
     const oddities = Array.from({ length: 20 }, (_, index) => ({
       level: 'warn' as const,
       message: `Oddity ${index}`,
@@ -213,10 +207,9 @@ describe('health', () => {
       refusal: { topic: 'a', reason: 'b' },
     });
     const { problems } = judge(facts);
-    expect(problems).toHaveLength(12);
-    expect(problems.at(-1)).toMatchObject({ status: 'ok', message: 'in use' });
+    expect(problems).toHaveLength(11);
     expect(reasonOf(problems)).toMatch(/The disk is full\. no port$/);
-    expect(problems.at(-2)?.message).toMatch(/^Unexpected data from the cloud: Oddity 0\. .*Oddity 9$/);
+    expect(problems.at(-1)?.message).toMatch(/^Unexpected data from the cloud: Oddity 0\. .*Oddity 9$/);
   });
 });
 

@@ -3,7 +3,6 @@ import { CloudError, type CloudErrorKind } from '../../../src/cloud/errors.ts';
 import type { DailyUsage } from '../../../src/model/records.ts';
 import { newRun } from '../../../src/polling/pollParts.ts';
 import { UsagePoll } from '../../../src/polling/usage.ts';
-import { type Disk, systemDisk } from '../../../src/state/disk.ts';
 import { StateFile } from '../../../src/state/stateFile.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
@@ -18,9 +17,6 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 const maxAgeMs = 30 * minuteMs;
 const id = 'sonic-1';
-
-/** A disk on which a bridge that died holds no lock. */
-const unlocked: Disk = { ...systemDisk, lock: async () => () => {} };
 
 /** The store, the state file and the poll of one run, and a cloud that is a table of litres. */
 interface Bench {
@@ -78,7 +74,7 @@ async function answer(month: string): Promise<DailyUsage> {
 async function start(unread: 'settings' | 'ownership' | null = null): Promise<Bench> {
   const store = new Store({ selection: [], clock });
   // Its own clock stands still: the disk is a real one, for which no time passes.
-  const state = new StateFile(directory, logLines('error').log, new FakeClock(), unlocked);
+  const state = new StateFile(directory, logLines('error').log, new FakeClock());
   await state.open();
   onTestFinished(() => state.close());
   const at = { isComplete: true, startedAt: clock.monotonic() };
@@ -290,7 +286,7 @@ describe('the usage of a sonic', () => {
   it('continues if an old entry was damaged, with a new count', async () => {
     const { writeFileSync } = await import('node:fs');
     writeFileSync(
-      `${directory}/state.json`,
+      `${directory}/sonic2mqtt.json`,
       JSON.stringify({ announced: [], usage: { [id]: { months: 7 } } }),
     );
     const { read, shown } = await start();

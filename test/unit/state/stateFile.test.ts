@@ -2,6 +2,7 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -22,15 +23,11 @@ import { temporaryFolder } from '../../support/program.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
 const account = { baseUrl: 'https://cloud.example', email: 'me@example.com' };
-const dayMs = 86_400_000;
-
-/** A disk on which a process that died holds no lock. */
-const unlocked: Disk = { ...systemDisk, lock: async () => () => {} };
 
 /** A disk that can be full. */
 function fullDisk() {
   const disk = {
-    ...unlocked,
+    ...systemDisk,
     isFull: false,
     write: (path: string, text: string) =>
       disk.isFull ? Promise.reject(new Error('ENOSPC: no space left')) : systemDisk.write(path, text),
@@ -57,14 +54,14 @@ function recordOf(liters: number): UsageRecord {
 /** The files of a bridge that has kept something and died. */
 async function left() {
   const directory = temporaryFolder();
-  const { state } = await open(directory, { disk: unlocked });
+  const { state } = await open(directory);
   sessionMemory(state.kept, account).save({ token: 'token-1', since: 42 });
   state.kept.usage.set('one', recordOf(100));
   state.kept.usage.set('two', { ...recordOf(200), readAt: Date.UTC(2030, 0) });
   state.kept.accepted.set('property-1', { push_enabled: true });
   await announce(state, ['incident-1']);
-  const file = join(directory, 'state.json');
-  return { directory, file, backup: `${file}.bak`, state };
+  const file = join(directory, 'sonic2mqtt.json');
+  return { directory, file, state };
 }
 
 /** Records that these incidents were announced. */
@@ -92,9 +89,7 @@ describe('the state file', () => {
     for (const key of ['sonic/one', 'sonic/gone']) before.kept.devices.set(key, true);
     before.kept.devices.delete('sonic/gone');
     await before.close();
-    for (const name of ['state.json', 'state.json.bak']) {
-      expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
-    }
+    expect(statSync(join(directory, 'sonic2mqtt.json')).mode & 0o777).toBe(0o600);
 
     const { state, warnings } = await open(directory);
     expect(sessionMemory(state.kept, account).load()).toMatchObject({ token: 'token-1', since: 42 });
@@ -127,7 +122,7 @@ describe('the state file', () => {
 
   it('distinguishes a total that a crash may have left behind from one that was written at a stop', async () => {
     const { directory, state } = await left();
-    expect((await open(directory, { disk: unlocked })).state.kept.usage.get('one')?.isWhole).toBe(false);
+    expect((await open(directory)).state.kept.usage.get('one')?.isWhole).toBe(false);
     await state.close();
     expect((await open(directory)).state.kept.usage.get('one')?.isWhole).toBe(true);
   });
@@ -140,22 +135,17 @@ describe('a state file that is damaged', () => {
     ['half-written', '{"session":null,"announced":["incident-1"],"usage":{"one":{"frozenTh'],
     ['something else', '["no", "state"]'],
     ['null', 'null'],
-  ])('since it is %s is kept aside, said once, and replaced by its backup', async (_, text) => {
+  ])('since it is %s is kept aside, said once, and a pause in it may be lost', async (_, text) => {
     const { directory, file } = await left();
     writeFileSync(file, text);
     const { state, warnings } = await open(directory);
     expect(warnings()).toEqual([
-      `warn: ${file} is damaged. It is kept as ${file}.unreadable. ${file}.bak of 2025-01-15T12:00:00.000Z replaces it.`,
+      `warn: ${file} is damaged. It is kept as ${file}.unreadable. Data that neither the broker nor the cloud has is lost.`,
     ]);
     expect(readFileSync(`${file}.unreadable`, 'utf8')).toBe(text);
-    expect([
-      [...state.kept.announced.keys()],
-      sessionMemory(state.kept, account).load(),
-      state.isIncomplete,
-    ]).toEqual([['incident-1'], null, true]);
-    expect(state.kept.usage.get('one')).toMatchObject({ months: recordOf(100).months, isWhole: false });
-    expect(state.problem).toBeNull();
-    expect(Object.keys(json(file).usage)).toEqual(['one', 'two']);
+    expect([state.isIncomplete, state.problem, state.misses(null)]).toEqual([true, null, true]);
+    expect([...state.kept.lostPauses.keys()]).toEqual(['']);
+    expect(json(file).lostPauses).toEqual(['']);
   });
 
   it.each([
@@ -171,8 +161,7 @@ describe('a state file that is damaged', () => {
     ['usage', { one: { ...recordOf(1), readAt: null } }],
     ['usage', { one: { ...recordOf(1), isWhole: 1 } }],
     ['announced', 7],
-    ['accepted', { 'property-1': { push_enabled: 'x' } }],
-  ])('in one section (%s: %j) takes that from the backup, and nothing else', async (section, value) => {
+  ])('in one section (%s: %j) loses that, and nothing else', async (section, value) => {
     const { directory, file } = await left();
     writeFileSync(file, JSON.stringify({ ...json(file), wifiSonics: ['sonic-2'], [section]: value }));
     const { state, warnings } = await open(directory);
@@ -181,29 +170,7 @@ describe('a state file that is damaged', () => {
       'token-1',
       true,
     ]);
-    expect(state.kept.announced.has('incident-1')).toBe(true);
-    expect(state.kept.accepted.get('property-1')).toEqual({ push_enabled: true });
-    expect(state.kept.usage.get('one')).toMatchObject({ months: recordOf(100).months });
-  });
-
-  it('is replaced by its backup where it is gone', async () => {
-    const { directory, file } = await left();
-    rmSync(file);
-    const { state, warnings } = await open(directory);
-    expect(warnings()).toEqual([
-      `warn: ${file} is missing. ${file}.bak of 2025-01-15T12:00:00.000Z replaces it.`,
-    ]);
-    expect(state.kept.usage.get('two')).toMatchObject({ months: recordOf(200).months });
-  });
-
-  it('begins again if the backup is damaged too, and says what that costs', async () => {
-    const { directory, file, backup } = await left();
-    for (const each of [file, backup]) writeFileSync(each, '');
-    const { state, warnings } = await open(directory);
-    expect(warnings()).toEqual([
-      `warn: ${file} is damaged. It is kept as ${file}.unreadable. ${backup} is damaged. It is kept as ${backup}.unreadable. Water totals start again with the data that the cloud still has. A pause of the automatic shut-off may be lost.`,
-    ]);
-    expect([state.kept.usage.size, state.isIncomplete]).toEqual([0, true]);
+    expect([state.kept.lostPauses.size, state.misses(null)]).toEqual([0, true]);
   });
 
   it('is not one that cannot be read: it stays where it is, and is added once it can be read', async () => {
@@ -216,7 +183,7 @@ describe('a state file that is damaged', () => {
       return systemDisk.read(path);
     };
     const clock = new FakeClock();
-    const state = new StateFile(directory, logLines('info').log, clock, { ...unlocked, read });
+    const state = new StateFile(directory, logLines('info').log, clock, { ...systemDisk, read });
     onTestFinished(() => state.close());
     const passTime = async (saved: Promise<void>) => {
       let isSaved = false;
@@ -230,64 +197,30 @@ describe('a state file that is damaged', () => {
       await waitFor(isOver, { what: 'the write', intervalMs: 1 });
     };
     await passTime(state.open());
-    expect(state.problem).toContain('state.json cannot be read: EIO: i/o error');
-    // The backup has the pauses.
-    expect([state.kept.pauses.isKnown, [...state.kept.pauses.keys()]]).toEqual([true, ['home']]);
+    expect(state.problem).toContain('sonic2mqtt.json cannot be read: EIO: i/o error');
+    expect([state.misses(null), state.kept.pauses.size]).toEqual([true, 0]);
     await passTime(state.kept.devices.set('sonic/new', true).saved());
     expect(existsSync(`${file}.unreadable`)).toBe(false);
     isFailing = false;
     await state.kept.devices.saved();
     expect([state.problem, state.kept.session.get('')?.token]).toEqual([null, 'token-1']);
+    expect([...state.kept.pauses.keys()]).toEqual(['home']);
     expect(json(file)).toMatchObject({ devices: ['sonic/new'], announced: ['incident-1'] });
   });
 
   it('is kept aside where it is no file', async () => {
     const directory = temporaryFolder();
-    mkdirSync(join(directory, 'state.json'));
-    writeFileSync(join(directory, 'state.json', 'inside'), 'kept');
+    mkdirSync(join(directory, 'sonic2mqtt.json'));
+    writeFileSync(join(directory, 'sonic2mqtt.json', 'inside'), 'kept');
     expect((await open(directory)).state.problem).toBeNull();
-    expect(readFileSync(join(directory, 'state.json.unreadable', 'inside'), 'utf8')).toBe('kept');
-  });
-});
-
-describe('the backup', () => {
-  it('holds no session, and is made once a day', async () => {
-    const directory = temporaryFolder();
-    const { state, clock } = await open(directory);
-    const backup = join(directory, 'state.json.bak');
-    await announce(state, ['incident-0']);
-    expect(existsSync(backup)).toBe(false);
-    sessionMemory(state.kept, account).save({ token: 'token-1', since: 42 });
-    const kept = async (liters: number) => {
-      state.kept.usage.set('one', recordOf(liters));
-      await announce(state, [`incident of ${liters}`]);
-      expect(readFileSync(backup, 'utf8')).not.toContain('token-1');
-      return json(backup).usage.one.months['2025-01'].at(-1) / 1_000;
-    };
-    expect(await kept(100)).toBe(100);
-    clock.advance(dayMs - 1);
-    expect(await kept(101)).toBe(100);
-    clock.advance(1);
-    expect(await kept(102)).toBe(102);
-  });
-
-  it('that cannot be written costs the file nothing, and is said once', async () => {
-    const directory = temporaryFolder();
-    const { state, warnings } = await open(directory);
-    mkdirSync(join(directory, 'state.json.bak'));
-    state.kept.usage.set('one', recordOf(100));
-    await announce(state, ['incident-1']);
-    await announce(state, ['incident-2']);
-    expect(warnings()).toEqual([expect.stringMatching(/state\.json\.bak cannot be written: EISDIR/)]);
-    expect([state.problem, state.kept.usage.isOnDisk('one')]).toEqual([null, true]);
-    expect(json(join(directory, 'state.json')).announced).toEqual(['incident-1', 'incident-2']);
+    expect(readFileSync(join(directory, 'sonic2mqtt.json.unreadable', 'inside'), 'utf8')).toBe('kept');
   });
 });
 
 it('what this run has read of a valve is newer than what the broker has, whatever the clocks', async () => {
   const { state } = await open(temporaryFolder());
   state.kept.usage.set('one', recordOf(100));
-  state.kept.usage.adopt([['one', { ...recordOf(90), readAt: Date.UTC(2030, 0) }]]);
+  state.kept.usage.adopt([['one', { ...recordOf(90), readAt: Date.UTC(2030, 0) }]], true);
   expect(state.kept.usage.get('one')?.months['2025-01']?.at(-1)).toBe(100_000);
 });
 
@@ -304,7 +237,7 @@ describe('a data directory that cannot be used', () => {
     rmSync(directory);
     clock.advance(60_000);
     await waitFor(() => state.problem === null, { what: 'the folder' });
-    expect(json(join(directory, 'state.json')).announced).toEqual(['incident-1', 'incident-2']);
+    expect(json(join(directory, 'sonic2mqtt.json')).announced).toEqual(['incident-1', 'incident-2']);
     expect(state.isIncomplete).toBe(false);
   });
 
@@ -339,22 +272,6 @@ describe('a data directory that cannot be used', () => {
     expect(state.kept.usage.get('two')?.months['2025-01']?.at(-1)).toBe(250_000);
   });
 
-  it('is one that another process uses, which keeps its file', async () => {
-    const directory = temporaryFolder();
-    const first = await open(directory);
-    await announce(first.state, ['incident-1']);
-    const second = await open(directory);
-    await announce(second.state, ['incident-2']);
-    expect(second.warnings()).toEqual([
-      expect.stringContaining('another sonic2mqtt uses the same folder. Give each its own'),
-    ]);
-    expect(json(join(directory, 'state.json')).announced).toEqual(['incident-1']);
-    await first.state.close();
-    second.clock.advance(60_000);
-    await waitFor(() => second.state.problem === null, { what: 'the lock' });
-    expect([...second.state.kept.announced.keys()].toSorted()).toEqual(['incident-1', 'incident-2']);
-  });
-
   it('is one that hangs: nobody waits for longer than ten seconds, and all is written once it answers', async () => {
     let answer = () => {};
     let isHanging = true;
@@ -383,7 +300,7 @@ describe('a data directory that cannot be used', () => {
     answer();
     await waitFor(() => state.problem === null, { what: 'the disk' });
     clock.advance(60_000);
-    const isWritten = () => json(join(directory, 'state.json')).announced.length > 0;
+    const isWritten = () => json(join(directory, 'sonic2mqtt.json')).announced.length > 0;
     await waitFor(isWritten, { what: 'the incident' });
   });
 });
@@ -392,69 +309,32 @@ describe('a state file that this process has not written', () => {
   it('is added to what this run knows: its disk was mounted after the start', async () => {
     const { directory: mounted } = await left();
     const directory = temporaryFolder();
-    const { state, warnings } = await open(directory, { disk: unlocked });
+    const { state, warnings } = await open(directory);
     state.kept.usage.set('one', recordOf(7));
     state.kept.devices.set('sonic/new', true);
     await announce(state, ['incident-2']);
-    renameSync(join(mounted, 'state.json'), join(directory, 'state.json'));
+    renameSync(join(mounted, 'sonic2mqtt.json'), join(directory, 'sonic2mqtt.json'));
     await announce(state, ['incident-3']);
-    const kept = json(join(directory, 'state.json'));
+    const kept = json(join(directory, 'sonic2mqtt.json'));
     expect(kept.announced.toSorted()).toEqual(['incident-1', 'incident-2', 'incident-3']);
     expect(kept.session.token).toBe('token-1');
     expect(Object.keys(kept.usage).toSorted()).toEqual(['one', 'two']);
     expect(kept.usage.two).toMatchObject({ months: recordOf(200).months, isWhole: false });
     expect(kept.devices).toEqual(['sonic/new']);
-    expect(warnings()).toEqual([
-      expect.stringContaining('state.json is not the file that this bridge wrote'),
-    ]);
+    expect(warnings()).toEqual([]);
     expect(state.problem).toBeNull();
   });
 
   it('keeps the larger sum of the two', async () => {
     const directory = temporaryFolder();
-    const { state } = await open(directory, { disk: unlocked });
+    const { state } = await open(directory);
     state.kept.usage.set('one', recordOf(7));
     await state.kept.announced.saved();
-    const file = join(directory, 'state.json');
+    const file = join(directory, 'sonic2mqtt.json');
     const older = { ...recordOf(100), frozenMl: 5_005_535_000 };
     writeFileSync(file, JSON.stringify({ ...json(file), usage: { one: older } }));
     await state.kept.announced.saved();
     expect(json(file).usage.one.frozenMl).toBe(5_005_535_000);
-  });
-
-  it('is of another bridge if it is younger than this run: both say so, and go on', async () => {
-    const directory = temporaryFolder();
-    const clock = new FakeClock();
-    const one = await open(directory, { disk: unlocked, clock });
-    const two = await open(directory, { disk: unlocked, clock });
-    await clock.advance(1_000);
-    await announce(two.state, ['second']);
-    await announce(one.state, ['first']);
-    await clock.advance(1_000);
-    await announce(two.state, ['third']);
-    for (const { state, warnings } of [one, two]) {
-      expect(state.problem).toMatch(
-        /^data_dir .*: another sonic2mqtt uses the same folder\. Give each its own$/,
-      );
-      expect(warnings()).toEqual([expect.stringContaining('another sonic2mqtt uses the same folder')]);
-    }
-    expect(json(join(directory, 'state.json')).announced.toSorted()).toEqual(['first', 'second', 'third']);
-  });
-
-  it('is its own after several writes that failed', async () => {
-    const directory = temporaryFolder();
-    const disk = fullDisk();
-    const clock = new FakeClock();
-    await clock.advance(1_000);
-    const { state, warnings } = await open(directory, { disk, clock });
-    await clock.advance(1_000);
-    await announce(state, ['first']);
-    disk.isFull = true;
-    for (const id of ['second', 'third', 'fourth']) await announce(state, [id]);
-    disk.isFull = false;
-    await announce(state, ['fifth']);
-    expect(state.problem).toBeNull();
-    expect(warnings()).toEqual([expect.stringContaining('no space left')]);
   });
 
   it('says whether a pause is on disk, and has it after a restart by both clocks', async () => {
@@ -463,7 +343,6 @@ describe('a state file that this process has not written', () => {
     const clock = new FakeClock();
     const { state } = await open(directory, { disk, clock });
     const { pauses } = state.kept;
-    expect([pauses.isKnown, pauses.size]).toEqual([true, 0]);
     const pause = { ...newPause(60, clock.now(), clock.monotonic()), isPending: false };
     await pauses.set('home', pause).saved();
     expect(pauses.isSaved('home')).toBe(true);
@@ -485,10 +364,10 @@ describe('a state file that this process has not written', () => {
   it('ends a pause if the clock is behind the file, and brings none back that was over in this run', async () => {
     const directory = temporaryFolder();
     const clock = new FakeClock();
-    const { state } = await open(directory, { disk: unlocked, clock });
+    const { state } = await open(directory, { clock });
     const pause = newPause(60, clock.now(), clock.monotonic());
     await state.kept.pauses.set('home', pause).saved();
-    const file = join(directory, 'state.json');
+    const file = join(directory, 'sonic2mqtt.json');
     const kept = json(file);
     state.kept.pauses.delete('home');
     await state.kept.pauses.saved();
@@ -496,29 +375,82 @@ describe('a state file that this process has not written', () => {
     await state.kept.announced.saved();
     expect(state.kept.pauses.size).toBe(0);
     writeFileSync(file, JSON.stringify({ ...kept, writtenAt: new Date(clock.now() + 60_000).toISOString() }));
-    const { state: next } = await open(directory, { disk: unlocked, clock });
+    const { state: next } = await open(directory, { clock });
     expect(next.kept.pauses.get('home')?.endsAt).toBe(clock.monotonic());
   });
 
   it('is written where a symbolic link leads, also if there is nothing yet', async () => {
     const directory = temporaryFolder();
     const target = join(temporaryFolder(), 'kept.json');
-    symlinkSync(target, join(directory, 'state.json'));
-    const first = await open(directory, { disk: unlocked });
+    symlinkSync(target, join(directory, 'sonic2mqtt.json'));
+    const first = await open(directory);
     await announce(first.state, ['incident-1']);
     expect(json(target).announced).toEqual(['incident-1']);
     writeFileSync(target, '{');
-    const { state } = await open(directory, { disk: unlocked });
+    const { state } = await open(directory);
     await announce(state, ['incident-2']);
     expect(json(target).announced).toEqual(['incident-2']);
-    expect(lstatSync(join(directory, 'state.json')).isSymbolicLink()).toBe(true);
-    expect(readFileSync(join(directory, 'state.json.unreadable'), 'utf8')).toBe('{');
+    expect(lstatSync(join(directory, 'sonic2mqtt.json')).isSymbolicLink()).toBe(true);
+    expect(readFileSync(join(directory, 'sonic2mqtt.json.unreadable'), 'utf8')).toBe('{');
+  });
+});
+
+describe('the revision of a state file', () => {
+  it('grows with each change that is written at once, and over restarts', async () => {
+    const directory = temporaryFolder();
+    const first = await open(directory);
+    expect(first.state.revision).toBeNull();
+    first.state.brokerRead(null);
+    const before = first.state.revision ?? 0;
+    await announce(first.state, ['incident-1']);
+    first.state.kept.rested.set('one', 1);
+    expect(first.state.revision).toBe(before + 1);
+    await first.state.close();
+    const { state } = await open(directory);
+    state.brokerRead(null);
+    expect(state.revision).toBeGreaterThan(before + 1);
   });
 
-  it('is not guarded where no lock is possible, and the log and the health say so', async () => {
-    const lock = () => Promise.reject(new Error('EOPNOTSUPP: operation not supported, listen'));
-    const { state, warnings } = await open(temporaryFolder(), { disk: { ...systemDisk, lock } });
-    expect(state.lockProblem).toMatch(/^data_dir .* cannot be locked \(.*\)\. Make sure that no other/);
-    expect([state.problem, warnings()]).toEqual([null, [expect.stringContaining('cannot be locked')]]);
+  it('shows whether the broker is newer, as after a restored copy', async () => {
+    const { directory, file } = await left();
+    const { revision } = json(file);
+    const { state, lines } = await open(directory);
+    expect([null, 0, revision].map((each) => state.misses(each))).toEqual([false, false, false]);
+    expect(state.misses(revision + 1)).toBe(true);
+    state.brokerRead(revision + 500);
+    expect(state.revision).toBeGreaterThan(revision + 500);
+    expect(lines.messages.at(-1)).toBe(
+      `info: ${file} is older than the messages on the broker. Their data was added`,
+    );
+    await state.kept.announced.saved();
+    expect(json(file).revision).toBe(state.revision);
   });
+
+  it('is that of a lost file again once the disk is mounted, and the newer of both counts', async () => {
+    const directory = temporaryFolder();
+    const { state } = await open(directory);
+    const until = { ...newPause(60, 0, 0), isPending: false };
+    state.kept.pauses.adopt([['home', { ...until, until: 7 }]], true);
+    state.brokerRead(50);
+    const other = await left();
+    other.state.kept.pauses.set('home', { ...until, until: 8 });
+    other.state.kept.pauses.set('away', { ...until, until: 9 });
+    await other.state.kept.pauses.saved();
+    renameSync(other.file, join(directory, 'sonic2mqtt.json'));
+    await state.kept.pauses.saved();
+    expect([...state.kept.pauses].map(([id, pause]) => [id, pause.until])).toEqual([
+      ['home', 7],
+      ['away', 9],
+    ]);
+  });
+});
+
+it('each base topic has its own file in the folder', async () => {
+  const directory = temporaryFolder();
+  for (const base of ['sonic2mqtt', 'home/north']) {
+    const state = new StateFile(directory, logLines('info').log, new FakeClock(), systemDisk, base);
+    await state.open();
+    await state.close();
+  }
+  expect(readdirSync(directory).toSorted()).toEqual(['home%2Fnorth.json', 'sonic2mqtt.json']);
 });
