@@ -1,4 +1,4 @@
-import { type ListName, type OperationName, operationRow, paramNames } from './operations.ts';
+import { isAccountList, type ListName, type OperationName, operationRow, paramNames } from './operations.ts';
 
 /** The lists that have the record a parameter names. A hub is a signal, and a thing is a sonic of either kind. */
 const listsOf: Readonly<Record<string, readonly ListName[]>> = {
@@ -13,17 +13,25 @@ const listsOf: Readonly<Record<string, readonly ListName[]>> = {
 /**
  * Finds out which routes the cloud does not have. A published route is never missing. Any other route is missing after a 501,
  * and after a 404 or 405 that cannot be about a record. It can be about a record in three cases: the operation has worked
- * before, the last complete list does not have the record, or it is the first such answer for this record. So a mistyped id
+ * before, the last complete list does not have the record, or no published list was answered well since the first such answer for this record. So a mistyped id
  * does not disable an operation for all valves, and a device without such data does not either. A list with known records is
  * not missing after a 404 either: see `ListOptions.isExpected`.
+ *
+ * A gateway that has lost its routes answers 404 to everything. Then the published lists show that no answer is about a route.
  */
 export class MissingRoutes {
   readonly #missing = new Set<OperationName>();
   readonly #worked = new Set<OperationName>();
   /** The ids of each list that was read whole. */
   readonly #lists = new Map<OperationName, ReadonlySet<string>>();
-  /** The calls about records that were answered 404 or 405 once. */
-  readonly #notFound = new Set<string>();
+  /** The calls that were answered 404 or 405 once, with `#goodLists` of that moment. */
+  readonly #notFound = new Map<string, number>();
+  /** Missing, but no published list has been answered well since. */
+  readonly #unproven = new Set<OperationName>();
+  /** How many published lists were answered well. */
+  #goodLists = 0;
+  /** Whether a published list was answered as if it had no route, and none has been answered well since. */
+  #isGatewayLost = false;
 
   has(name: OperationName): boolean {
     return this.#missing.has(name);
@@ -38,6 +46,10 @@ export class MissingRoutes {
 
   recordWorked(name: OperationName): void {
     this.#worked.add(name);
+    if (!isPublishedList(name)) return;
+    this.#goodLists += 1;
+    this.#isGatewayLost = false;
+    this.#unproven.clear();
   }
 
   recordList(name: ListName, records: readonly { readonly id: string }[]): void {
@@ -50,10 +62,21 @@ export class MissingRoutes {
     params: Readonly<Record<string, string>>,
     status: number | undefined,
   ): boolean {
-    const mayBe = (status === 404 || status === 405) && this.mayBeMissing(name);
-    const isMissing = (status === 501 && !isPublished(name)) || (mayBe && !this.#isAboutRecord(name, params));
-    if (isMissing) this.#missing.add(name);
+    const hasNoRoute = status === 404 || status === 405 || status === 501;
+    if (hasNoRoute && isPublishedList(name)) this.#recordLostGateway();
+    if (!hasNoRoute || isPublished(name) || this.#isGatewayLost) return false;
+    const isMissing = status === 501 || (this.mayBeMissing(name) && !this.#isAboutRecord(name, params));
+    if (isMissing) {
+      this.#missing.add(name);
+      this.#unproven.add(name);
+    }
     return isMissing;
+  }
+
+  #recordLostGateway(): void {
+    this.#isGatewayLost = true;
+    for (const name of this.#unproven) this.#missing.delete(name);
+    this.#unproven.clear();
   }
 
   #isAboutRecord(name: OperationName, params: Readonly<Record<string, string>>): boolean {
@@ -62,12 +85,17 @@ export class MissingRoutes {
       const lists = isWifi ? (['list_wifi_sonics'] as const) : listsOf[param];
       return lists ? [lists.some((list) => this.#lists.get(list)?.has(id))] : [];
     });
-    if (listed.length === 0 || listed.includes(false)) return listed.length > 0;
+    if (listed.length === 0 && !this.#worked.has(name)) return false;
+    if (listed.includes(false)) return true;
     const key = [name, ...Object.values(params)].join(' ');
-    const isFirst = !this.#notFound.has(key);
-    this.#notFound.add(key);
-    return isFirst;
+    const firstAt = this.#notFound.get(key) ?? this.#goodLists;
+    this.#notFound.set(key, firstAt);
+    return firstAt === this.#goodLists;
   }
+}
+
+function isPublishedList(name: OperationName): boolean {
+  return isPublished(name) && isAccountList(name);
 }
 
 function isPublished(name: OperationName): boolean {

@@ -228,17 +228,18 @@ describe.each(uncertain)('%s, which may not exist,', (name) => {
 
 it.each([
   // Its path names a thing, or it lists things: the 404 is about those.
-  ['read_daily_usage', 'notFound', 'available'],
-  ['start_pressure_test', 'notFound', 'available'],
-  ['list_wifi_sonics', 'notFound', 'available'],
-  ['read_appliance_categories', 'unsupported', 'unavailable'],
-  ['create_property', 'unsupported', 'unavailable'],
-] as const)('%s, once it has answered, ends a 404 as %s and is %s', async (name, kind, availability) => {
+  'read_daily_usage',
+  'start_pressure_test',
+  'list_wifi_sonics',
+  // The cloud may have lost its routes for a moment.
+  'read_appliance_categories',
+  'create_property',
+] as const)('%s, once it has answered, ends a 404 as notFound and is available', async (name) => {
   const bench = await benchFor(name, { json: operationSamples[name].reply });
   await bench.client.call(sampleCall(name) as Call);
   answerWith(bench, name, { status: 404 });
-  expect(await errorOf(bench.client.call(sampleCall(name) as Call))).toMatchObject({ kind });
-  expect(bench.client.operationState(name)).toBe(availability);
+  expect(await errorOf(bench.client.call(sampleCall(name) as Call))).toMatchObject({ kind: 'notFound' });
+  expect(bench.client.operationState(name)).toBe('available');
 });
 
 it.each(certain)('%s, which is published, is never given up', async (name) => {

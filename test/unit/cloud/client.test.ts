@@ -321,6 +321,7 @@ describe('an operation beyond the document', () => {
     await client.readList({ operation: 'list_sonics' });
     expect(await errorOf(client.call(readTelemetry))).toMatchObject({ kind: 'notFound', status: 404 });
     expect(client.operationState('read_telemetry')).toBe('available');
+    await client.call({ operation: 'list_sonics' });
     const before = stub.requests.length;
     for (let times = 0; times < 3; times++) {
       expect(await errorOf(client.call(readTelemetry))).toMatchObject({ kind: 'unsupported' });

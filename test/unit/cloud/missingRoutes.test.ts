@@ -11,6 +11,7 @@ function readLists(routes: MissingRoutes): void {
   routes.recordList('list_sonics', records('s-1', 's-2'));
   routes.recordList('list_wifi_sonics', records('w-1'));
   routes.recordList('list_incidents', records('i-1'));
+  routes.recordWorked('list_incidents');
 }
 
 const both = { property_id: 'p-1', incident_id: 'i-1' };
@@ -82,5 +83,37 @@ describe('a route', () => {
     readLists(routes);
     expect(routes.recordError(name, params, 404)).toBe(isMissing);
     expect(routes.mayBeMissing(name)).toBe(isMissing);
+  });
+});
+
+describe('a gateway that answers 404 to everything', () => {
+  const telemetry = ['read_telemetry', { sonic_id: 's-1' }, 404] as const;
+
+  it.each([404, 405, 501])('takes no route away, whichever is asked for first: %i', (status) => {
+    const routes = new MissingRoutes();
+    readLists(routes);
+    routes.recordError('list_wifi_sonics', {}, status);
+    routes.recordError('list_sonics', {}, status);
+    expect(routes.has('list_wifi_sonics')).toBe(false);
+    expect(routes.recordError('list_wifi_sonics', {}, status)).toBe(false);
+    readLists(routes);
+    expect(routes.has('list_wifi_sonics')).toBe(false);
+    expect(routes.recordError('list_wifi_sonics', {}, status)).toBe(true);
+  });
+
+  it('takes no route of a device away, however often it is asked for', () => {
+    const routes = new MissingRoutes();
+    readLists(routes);
+    for (let times = 0; times < 3; times++) expect(routes.recordError(...telemetry)).toBe(false);
+  });
+
+  it('takes nothing away that it has left once', () => {
+    const routes = new MissingRoutes();
+    readLists(routes);
+    routes.recordError('read_appliance_categories', {}, 404);
+    readLists(routes);
+    routes.recordError('list_sonics', {}, 404);
+    readLists(routes);
+    expect(routes.has('read_appliance_categories')).toBe(true);
   });
 });
