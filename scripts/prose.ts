@@ -57,7 +57,7 @@ const parts = new Set([
   ...['and others', 'and … more', 'water use', 'pressure tests'],
   ...['open alert', 'Wi-Fi valve', 'pressure test', 'the categories of appliances'],
   ...['MQTT broker', 'MQTT broker …', 'The MQTT broker', 'The MQTT broker …', 'reason code …'],
-  ...['cloud: DNS', 'cloud: TCP', 'cloud: TLS', 'cloud: proxy', 'cloud: HTTP', '… through the proxy …'],
+  ...['cloud: DNS', 'cloud: TCP', 'cloud: TLS', 'cloud: HTTP'],
   ...['the environment', 'from the environment', 'no action'],
   ...['another address', 'an unknown day', 'unknown type'],
   ...['the object …', 'something of … characters', '… has … characters'],

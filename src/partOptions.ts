@@ -5,7 +5,6 @@ import type { Log } from './base/log.ts';
 import type { Secrets } from './base/secrets.ts';
 import type { BrokerFinder, BrokerOptions } from './broker/clientOptions.ts';
 import type { CloudClientOptions } from './cloud/client.ts';
-import { proxyFor } from './config/addresses.ts';
 import { readBytes } from './config/file.ts';
 import type { Config } from './config/schema.ts';
 import { brokerAddresses } from './config/schema.ts';
@@ -17,11 +16,6 @@ export function topicsOf(config: Config): Topics {
   return new Topics(config.mqtt.base_topic, config.homeassistant.discovery_prefix);
 }
 
-/** The proxy for the cloud, from the environment; null if there is none. */
-export function cloudProxy({ cloud }: Config): URL | null {
-  return proxyFor(new URL(cloud.base_url), process.env);
-}
-
 export function cloudOptions(
   config: Config,
   log: Log,
@@ -29,8 +23,6 @@ export function cloudOptions(
   clock: Clock,
 ): Omit<CloudClientOptions, 'memory'> {
   const { cloud } = config;
-  const proxy = cloudProxy(config);
-  secrets.add(proxy ? decodeURIComponent(proxy.password) : undefined);
   return {
     baseUrl: cloud.base_url,
     email: cloud.email,
@@ -42,7 +34,6 @@ export function cloudOptions(
     requestTimeoutMs: cloud.request_timeout,
     maxConcurrency: cloud.max_concurrency,
     maxRequestsPerMinute: cloud.max_requests_per_minute,
-    proxy,
     routes: cloud.routes,
     clock,
     log,

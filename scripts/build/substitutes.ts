@@ -12,15 +12,10 @@ function insteadOf(name: string, code: string): Plugin {
 
 /** What takes the place of packages of which the bridge uses a part. */
 export const substitutes: readonly Plugin[] = [
-  // Its index also loads fetch, WebSockets and caches, which cost every start 60 ms and the process 6 MB. It also gives
-  // every dispatcher its methods, of which a proxy needs one.
+  // Its index also loads fetch, WebSockets and caches, which cost every start 60 ms and the process 6 MB.
   insteadOf(
     'undici',
-    `import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
-     import connect from 'undici/lib/api/api-connect.js';
-     Object.assign(Dispatcher.prototype, { connect });
-     export { default as Pool } from 'undici/lib/dispatcher/pool.js';
-     export { default as ProxyAgent } from 'undici/lib/dispatcher/proxy-agent.js';
+    `export { default as Pool } from 'undici/lib/dispatcher/pool.js';
      export { default as buildConnector } from 'undici/lib/core/connect.js';`,
   ),
   // The MQTT library's own tracing: asked for by DEBUG it would write user and messages past what hides secrets in the

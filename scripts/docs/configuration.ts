@@ -96,9 +96,7 @@ All errors are reported together, each with its line number.
   the account's password again when the cloud rejects it. It reads the broker's password and certificates at each
   connection. The secrets are
   ${secretPaths.map(code).join(',\n  ')}.
-- **Paths** in the file are relative to the folder of the file. Paths in variables are relative to the working directory.
-- **Proxy**: if \`HTTPS_PROXY\` or \`HTTP_PROXY\` is set, requests to the cloud go through that HTTP proxy (\`CONNECT\`).
-  \`NO_PROXY\` lists hosts that need no proxy.`,
+- **Paths** in the file are relative to the folder of the file. Paths in variables are relative to the working directory.`,
     'Minimal configuration:',
     codeBlock(
       'yaml',

@@ -10,7 +10,6 @@ import type { Config } from '../config/schema.ts';
 import { accountProblems, settingsRefused, unmatchedFilters } from '../health/accountProblems.ts';
 import { overload } from '../health/requestNeeds.ts';
 import type { PollName } from '../model/polls.ts';
-import { cloudProxy } from '../partOptions.ts';
 import { PollSchedule } from '../polling/pollSchedule.ts';
 import type { Store } from '../store/store.ts';
 import { type Check, ok } from './checks.ts';
@@ -71,15 +70,8 @@ export function cloudChecks(
   ];
 }
 
-/** With a proxy, only the proxy is checked. This machine need not know the cloud's name, and HTTP includes its TLS. */
 function networkChecks(config: Config, url: URL): Check[] {
   const timeoutMs = config.cloud.request_timeout;
-  const proxy = cloudProxy(config);
-  if (proxy) {
-    const reach = async () =>
-      ok(`connected to ${await connectTo(proxy, timeoutMs, proxy.protocol === 'https:')} for ${url.host}`);
-    return [{ name: 'cloud: proxy', run: reach }];
-  }
   const host = hostOf(url);
   const lookUp = async () => {
     const found = await addressesOf(host).catch((error) => fail(error, url));
@@ -120,7 +112,7 @@ async function connectTo(url: URL, timeoutMs: number, isTls: boolean): Promise<s
 
 /** Throws an error without "DNS" or "TLS" at its beginning, because the name of the check says that already. */
 function fail(error: unknown, url: URL): never {
-  const { message } = describeFailure(error, { url, proxy: null }, false);
+  const { message } = describeFailure(error, url, false);
   throw new Error(message.replace(/^(DNS|TLS): /, ''), { cause: error });
 }
 

@@ -1,7 +1,6 @@
 import { Socket } from 'node:net';
-import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { buildConnector, type Dispatcher, Pool } from 'undici';
 import { joinedLookUp } from './lookUp.ts';
-import type { Way } from './networkErrors.ts';
 
 export interface Connections {
   readonly dispatcher: Dispatcher;
@@ -29,7 +28,7 @@ function reset(sockets: Iterable<Socket>): void {
 // Whatever ends the process, after an error too: no change is left to the kernel.
 process.on('exit', () => reset(allSockets));
 
-export function connectionsTo({ url, proxy }: Way, count: number, connectTimeoutMs: number): Connections {
+export function connectionsTo({ origin }: URL, count: number, connectTimeoutMs: number): Connections {
   const sockets = new Set<Socket>();
   // Set here, so that no environment variable can switch it off.
   const tls = { timeout: connectTimeoutMs, rejectUnauthorized: true };
@@ -50,21 +49,7 @@ export function connectionsTo({ url, proxy }: Way, count: number, connectTimeout
     }
   });
   // Each request has one deadline for everything. undici's own timeouts are switched off.
-  const options = { connections: count, headersTimeout: 0, bodyTimeout: 0 };
-  const dispatcher = proxy
-    ? new ProxyAgent({
-        ...options,
-        uri: proxy.href,
-        requestTls: tls,
-        clientFactory: (origin) => new Pool(origin, { connect, headersTimeout: connectTimeoutMs }),
-        // The proxy agent puts TLS on top of the connection through the proxy.
-        factory: (origin, { connect: secure, ...others }: Pool.Options) =>
-          new Pool(origin, {
-            ...others,
-            ...(typeof secure === 'function' && { connect: inTurnOfItsOwn(secure) }),
-          }),
-      })
-    : new Pool(url.origin, { ...options, connect });
+  const dispatcher = new Pool(origin, { connections: count, headersTimeout: 0, bodyTimeout: 0, connect });
   return { dispatcher, reset: () => reset(sockets) };
 }
 
@@ -74,25 +59,5 @@ export function connectionsTo({ url, proxy }: Way, count: number, connectTimeout
  * freed while OpenSSL still uses it, which ends the process.
  */
 function inTurnOfItsOwn(connect: buildConnector.connector): buildConnector.connector {
-  return (options, callback) =>
-    connect(options, (...outcome) => {
-      if (outcome[1]) passOverContinue(outcome[1]);
-      void setImmediate(callback, ...outcome);
-    });
-}
-
-const continueLine = Buffer.from('HTTP/1.1 100 ');
-
-/**
- * Some servers and proxies send `100 Continue` before the answer. undici ends the connection then, but skips other interim
- * answers, so 100 is read as 103.
- */
-function passOverContinue(socket: Socket): void {
-  const read = socket.read.bind(socket);
-  socket.read = (size?: number) => {
-    const chunk: unknown = read(size);
-    if (Buffer.isBuffer(chunk) && chunk.subarray(0, continueLine.length).equals(continueLine))
-      chunk.write('103', 9, 'latin1');
-    return chunk;
-  };
+  return (options, callback) => connect(options, (...outcome) => void setImmediate(callback, ...outcome));
 }

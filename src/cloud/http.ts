@@ -1,4 +1,4 @@
-import { brotliDecompressSync, unzipSync } from 'node:zlib';
+import { gunzipSync } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { deferred } from '../base/deferred.ts';
@@ -8,7 +8,7 @@ import { version } from '../base/version.ts';
 import { type Connections, connectionsTo } from './connections.ts';
 import { GivenUp } from './deadline.ts';
 import { CloudError } from './errors.ts';
-import { describeFailure, noAnswer, otherEndOf, type Way } from './networkErrors.ts';
+import { describeFailure, noAnswer } from './networkErrors.ts';
 import type { HttpRequest } from './request.ts';
 
 export interface HttpOptions {
@@ -17,8 +17,6 @@ export interface HttpOptions {
   /** The number of connections that reads share. */
   readonly maxConcurrency: number;
   readonly requestTimeoutMs: number;
-  /** The proxy on the way; none unless given. */
-  readonly proxy?: URL | null | undefined;
   readonly clock: Clock;
   /** Used instead of own connections. */
   readonly dispatcher?: Dispatcher | undefined;
@@ -40,16 +38,16 @@ const maxGlanceMs = 500;
 /** Sends requests over kept-alive connections that all reads share, and over a new one for each change. */
 export class Http {
   readonly #options: HttpOptions;
-  readonly #way: Way;
+  readonly #url: URL;
   readonly #pathPrefix: string;
   readonly #shared: Connections;
   readonly #ofChanges = new Set<Connections>();
 
   constructor(options: HttpOptions) {
     this.#options = options;
-    this.#way = { url: new URL(options.baseUrl), proxy: options.proxy ?? null };
-    this.#pathPrefix = this.#way.url.pathname.replace(/\/+$/, '');
-    this.#shared = connectionsTo(this.#way, options.maxConcurrency, options.requestTimeoutMs);
+    this.#url = new URL(options.baseUrl);
+    this.#pathPrefix = this.#url.pathname.replace(/\/+$/, '');
+    this.#shared = connectionsTo(this.#url, options.maxConcurrency, options.requestTimeoutMs);
   }
 
   /**
@@ -67,7 +65,7 @@ export class Http {
     const exchange = (way: Dispatcher) => this.#exchange(way, request, token, signal, gate);
     if (dispatcher) return exchange(dispatcher);
     if (!request.isChange) return exchange(this.#shared.dispatcher);
-    const own = connectionsTo(this.#way, 1, this.#options.requestTimeoutMs);
+    const own = connectionsTo(this.#url, 1, this.#options.requestTimeoutMs);
     const { reset } = own;
     this.#ofChanges.add(own);
     signal.addEventListener('abort', reset);
@@ -105,17 +103,17 @@ export class Http {
       const path = this.#pathPrefix + request.path;
       const { method, body } = request;
       const headers = headersOf(request, token);
-      dispatcher.dispatch({ origin: this.#way.url.origin, method, path, headers, body }, handler);
+      dispatcher.dispatch({ origin: this.#url.origin, method, path, headers, body }, handler);
     }
     await ended;
     signal.removeEventListener('abort', onAbort);
     const { status, headers, error, isSent, chunks } = answer;
     const failure = (where: string) => {
       if (error instanceof CloudError) return error;
-      if (!(error instanceof GivenUp)) return describeFailure(error, this.#way, isSent, request.operation);
+      if (!(error instanceof GivenUp)) return describeFailure(error, this.#url, isSent, request.operation);
       const after = describeDuration(clock.monotonic() - startedAt);
       const { timedOut } = error;
-      const message = timedOut ? `timeout: ${otherEndOf(this.#way)} ${where} after ${after}` : error.message;
+      const message = timedOut ? `timeout: ${this.#url.host} ${where} after ${after}` : error.message;
       const key = timedOut ? noAnswer : message;
       const details = { mayHaveActed: isSent, timedOut, key, cause: error };
       return new CloudError('unavailable', request.operation, message, details);
@@ -123,7 +121,7 @@ export class Http {
     if (status === null) throw failure(isSent ? 'without an answer' : 'while connecting');
     const header = (name: string) => [headers[name]].flat()[0] ?? null;
     const coding = header('content-encoding') ?? '';
-    const whole = unpacked(request.operation, coding, Buffer.concat(chunks), answer.maxBytes);
+    const whole = unzipped(request.operation, coding, Buffer.concat(chunks), answer.maxBytes);
     const isWhole = !(whole instanceof CloudError);
     const body = isWhole ? whole : Buffer.alloc(0);
     const problem = isWhole ? null : whole;
@@ -141,19 +139,20 @@ function headersOf(request: HttpRequest, token: string | null): Record<string, s
   };
 }
 
-/** The body without its coding. The request names no coding, but some proxies compress every answer. */
-function unpacked(operation: string, named: string, body: Buffer, maxBytes: number): Buffer | CloudError {
+/** The body as the cloud wrote it. The request asks for no compression, but some gateways use gzip nevertheless. */
+function unzipped(operation: string, named: string, body: Buffer, maxBytes: number): Buffer | CloudError {
   const coding = named.trim().toLowerCase();
   if (coding === '' || coding === 'identity' || body.length === 0) return body;
+  if (coding !== 'gzip') {
+    const message = `the answer is compressed (content-encoding ${JSON.stringify(coding.slice(0, 40))})`;
+    return new CloudError('unreadable', operation, message);
+  }
   try {
-    const limit = { maxOutputLength: maxBytes };
-    if (['gzip', 'x-gzip', 'deflate'].includes(coding)) return unzipSync(body, limit);
-    if (coding === 'br') return brotliDecompressSync(body, limit);
+    return gunzipSync(body, { maxOutputLength: maxBytes });
   } catch (error) {
     if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE') return tooLarge(operation, maxBytes);
+    return cut(operation, 'its compressed data is incomplete or damaged');
   }
-  const message = `the answer is compressed (content-encoding ${JSON.stringify(coding.slice(0, 40))})`;
-  return new CloudError('unreadable', operation, message);
 }
 
 /** A handler of undici: its `request` is much slower, and has no place for the gate. */

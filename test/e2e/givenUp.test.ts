@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { OperationName } from '../../src/cloud/operations.ts';
 import { authorities, certificates } from '../support/certificates.ts';
-import { type ConnectProxy, startConnectProxy } from '../support/connectProxy.ts';
 import { type FaultyBridge, startFaultyBridge } from '../support/faultyBridge.ts';
 import { type CloudRequest, startFaultyCloud } from '../support/faultyCloud.ts';
 import { temporaryFolder } from '../support/program.ts';
@@ -17,33 +16,20 @@ const padding = Array.from({ length: 12_000 }, () => '1e20').join(',');
 
 const operation: OperationName = 'update_customer_property';
 
-type Way = 'over plain TCP' | 'over TLS' | 'over TLS through a proxy';
+type Way = 'over plain TCP' | 'over TLS';
 
-/** A bridge that reaches its cloud this way, and the proxy on it. */
+/** A bridge that reaches its cloud this way. */
 async function startBehind(
   way: Way,
   requestTimeout: string,
   variables: Record<string, string> = {},
-): Promise<FaultyBridge & { readonly proxy?: ConnectProxy }> {
+): Promise<FaultyBridge> {
   const authorityFile = join(temporaryFolder(), 'authorities.pem');
   writeFileSync(authorityFile, authorities);
   const env = { NODE_EXTRA_CA_CERTS: authorityFile, ...variables };
   if (way === 'over plain TCP') return startFaultyBridge({ requestTimeout, env });
-  if (way === 'over TLS') {
-    const cloud = await startFaultyCloud(certificates.own);
-    return startFaultyBridge({ cloud, baseUrl: (port) => `https://127.0.0.1:${port}`, env, requestTimeout });
-  }
-  const cloud = await startFaultyCloud(certificates.elsewhere);
-  const proxy = await startConnectProxy(cloud.port);
-  const faulty = await startFaultyBridge({
-    cloud,
-    // Only the proxy finds it.
-    baseUrl: () => 'https://elsewhere.example',
-    env: { ...env, HTTPS_PROXY: proxy.url },
-    requestTimeout,
-  });
-  proxy.isHolding = true;
-  return { ...faulty, proxy };
+  const cloud = await startFaultyCloud(certificates.own);
+  return startFaultyBridge({ cloud, baseUrl: (port) => `https://127.0.0.1:${port}`, env, requestTimeout });
 }
 
 /** A bridge whose cloud leaves such changes unread until they are let through. */
@@ -71,7 +57,6 @@ async function startStalled(way: Way, requestTimeout = '3s', variables: Record<s
     },
     /** Reads what was left unread, and does what it asks if it is all there. */
     async letThrough() {
-      faulty.proxy?.letThrough();
       await Promise.all(held.splice(0).map((visit) => answer(visit).catch(() => undefined)));
     },
   };
@@ -88,7 +73,7 @@ const sentTo = ({ bridge }: FaultyBridge, ...names: OperationName[]) =>
     name && names.includes(name) ? [name] : [],
   );
 
-it.each<Way>(['over plain TCP', 'over TLS through a proxy'])(
+it.each<Way>(['over plain TCP', 'over TLS'])(
   'a change that was given up, %s, does not reach the cloud later',
   async (way) => {
     const stalled = await startStalled(way);
@@ -134,8 +119,8 @@ it.for(ends)(
   },
 );
 
-it('of two valve commands, over TLS through a proxy, the newer one is all that reaches the cloud: the first still connects', async () => {
-  const { bridge, cloud, sonicId } = await startBehind('over TLS through a proxy', '20s');
+it('of two valve commands, over TLS, the newer one is all that reaches the cloud: the first still connects', async () => {
+  const { bridge, cloud, sonicId } = await startBehind('over TLS', '20s');
   const topic = `sonic2mqtt/sonic/${sonicId}/valve/set`;
   const statuses = () =>
     bridge.events('command').flatMap((event) => (event['topic'] === topic ? [event['status']] : []));

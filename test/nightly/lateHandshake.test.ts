@@ -8,7 +8,7 @@ import { waitFor } from '../support/waitFor.ts';
 
 it('a computer that sleeps in the middle of TLS handshakes ends no bridge, and their commands are not sent', async () => {
   const timeoutMs = 10_000;
-  const { bridge, cloud, sonicIds } = await startSecureBridge('over TLS', 14, timeoutMs);
+  const { bridge, cloud, sonicIds } = await startSecureBridge(14, timeoutMs);
   const paths = sonicIds.map((id) => `sonic/${id}/valve/set`);
   const outcomeOf = (path: string) => bridge.outcomes(path).find(({ status }) => status !== 'sent');
   await cloud.begin({ holdsConnections: true });

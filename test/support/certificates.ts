@@ -23,21 +23,6 @@ LGrxWVUwCgYIKoZIzj0EAwIDSAAwRQIgQ87l88UhVz/2bcTz9wx7QI57T+VkVuh6
 UFy23hoJd6UCIQD+RmhgX0z8Q2GPBIZM3wPNdKFgR6RZCGrFtF9Ji2vnKw==
 -----END CERTIFICATE-----`,
   },
-  /** Valid, but for elsewhere.example. */
-  elsewhere: {
-    key,
-    cert: `-----BEGIN CERTIFICATE-----
-MIIBiTCCAS+gAwIBAgIUAcQoN4EPS/aPjFN2IcsK7WZOAHUwCgYIKoZIzj0EAwIw
-HDEaMBgGA1UEAwwRZWxzZXdoZXJlLmV4YW1wbGUwIBcNMjAwMTAxMDAwMDAwWhgP
-MjEyMDAxMDEwMDAwMDBaMBwxGjAYBgNVBAMMEWVsc2V3aGVyZS5leGFtcGxlMFkw
-EwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE+VFpxn6d9Ly8I0tJdNdS8B4acR1VeT3Z
-VpEt8kZhhkpRc/MDmf+tiQfKbuNW+LDBqQD9NAf3njEEw/B9Ku7U/qNNMEswHAYD
-VR0RBBUwE4IRZWxzZXdoZXJlLmV4YW1wbGUwDAYDVR0TBAUwAwEB/zAdBgNVHQ4E
-FgQUShmS91pvgOwsodp45jrmLGrxWVUwCgYIKoZIzj0EAwIDSAAwRQIhANbB7R12
-zahjyjKqVrY0HMoqoL31ua3xbkju/lBYnX8uAiBnPz5NsiBtSCe983d+JK22pSr9
-z8hfCG/ovd15W5J9UQ==
------END CERTIFICATE-----`,
-  },
   /** Expired in 2021. */
   expired: {
     key,
@@ -73,6 +58,4 @@ c3SHBH8AAAEwDAYDVR0TBAUwAwEB/zAdBgNVHQ4EFgQUgnDAckNeoPSxssuJF71z
 } as const satisfies Readonly<Record<string, Certificate>>;
 
 /** The certificates that a client trusts: all but `stranger`. */
-export const authorities = [certificates.own, certificates.elsewhere, certificates.expired]
-  .map(({ cert }) => cert)
-  .join('\n');
+export const authorities = [certificates.own, certificates.expired].map(({ cert }) => cert).join('\n');

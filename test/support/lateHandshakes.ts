@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hourly, startBridge, type TestBridge } from './bridge.ts';
 import { authorities, certificates } from './certificates.ts';
-import { startConnectProxy } from './connectProxy.ts';
 import { type FaultyCloud, startFaultyCloud } from './faultyCloud.ts';
 import { temporaryFolder } from './program.ts';
 
@@ -14,30 +13,24 @@ export interface SecureBridge {
 }
 
 /** Starts a bridge with this many valves, whose polls are an hour apart. */
-export async function startSecureBridge(
-  way: 'over TLS' | 'over TLS through a proxy',
-  sonics: number,
-  timeoutMs: number,
-): Promise<SecureBridge> {
-  const isProxied = way === 'over TLS through a proxy';
+export async function startSecureBridge(sonics: number, timeoutMs: number): Promise<SecureBridge> {
   const authorityFile = join(temporaryFolder(), 'authorities.pem');
   writeFileSync(authorityFile, authorities);
-  const cloud = await startFaultyCloud(isProxied ? certificates.elsewhere : certificates.own);
-  const proxy = isProxied ? { HTTPS_PROXY: (await startConnectProxy(cloud.port)).url } : {};
+  const cloud = await startFaultyCloud(certificates.own);
   const bridge = await startBridge({
     isStarted: false,
     cloud: { properties: 1, signals: 1, sonics, valveTravelMs: 100 },
     config: {
       schedules: { ...hourly, usage: '1h', pressure_tests: '1h' },
       cloud: {
-        base_url: isProxied ? 'https://elsewhere.example' : `https://127.0.0.1:${cloud.port}`,
+        base_url: `https://127.0.0.1:${cloud.port}`,
         request_timeout: `${timeoutMs}ms`,
         max_concurrency: 32,
       },
     },
   });
   cloud.target = bridge.cloud.url;
-  bridge.start({}, { NODE_EXTRA_CA_CERTS: authorityFile, ...proxy });
+  bridge.start({}, { NODE_EXTRA_CA_CERTS: authorityFile });
   await bridge.untilShown();
   return { bridge, cloud, sonicIds: bridge.cloud.world.sonics.ids };
 }

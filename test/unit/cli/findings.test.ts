@@ -9,7 +9,7 @@ import { rejectionMessage } from '../../../src/cloud/signInLimits.ts';
 const errorWith = (code: unknown, message = 'x') => Object.assign(new Error(message), { code });
 const notTls = Object.assign(errorWith('EPROTO'), { reason: 'wrong version number' });
 const url = new URL('https://cloud.example.com');
-const toCloud = (error: unknown) => describeFailure(error, { url, proxy: null }, false).message;
+const toCloud = (error: unknown) => describeFailure(error, url, false).message;
 const broker = (error: unknown) => ['MQTT broker', `mqtt://10.0.0.2:1883: ${describeError(error)}`] as const;
 
 it.each([

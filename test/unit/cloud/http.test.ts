@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:tls';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { Deadline, GivenUp } from '../../../src/cloud/deadline.ts';
@@ -125,9 +125,9 @@ describe('a good answer', () => {
     expect(heard.text).not.toMatch(/content-type/);
   });
 
-  it.each(['100 Continue', '103 Early Hints'])('may begin with an interim one: %s', async (interim) => {
+  it('may begin with an interim one', async () => {
     const { port, heard } = await serve(
-      answering(reply(interim) + reply('200 OK\r\nContent-Length: 2', '{}')),
+      answering(reply('103 Early Hints') + reply('200 OK\r\nContent-Length: 2', '{}')),
     );
     const http = connect(`http://127.0.0.1:${port}`, 1);
     for (let count = 0; count < 2; count++) {
@@ -136,12 +136,12 @@ describe('a good answer', () => {
     expect(heard.connections).toBe(1);
   });
 
-  it.each([
-    ['gzip', gzipSync('{}')],
-    ['Deflate', deflateSync('{}')],
-    ['br', brotliCompressSync('{}')],
-  ])('is unpacked if somebody has packed it, which nobody asked for: %s', async (coding, bytes) => {
-    expect(await packed(coding, bytes)).toMatchObject({ status: 200, body: '{}', bodyProblem: null });
+  it('is unpacked if a gateway has packed it, which nobody asked for', async () => {
+    expect(await packed('GZIP', gzipSync('{}'))).toMatchObject({
+      status: 200,
+      body: '{}',
+      bodyProblem: null,
+    });
   });
 });
 
@@ -323,16 +323,17 @@ describe('nonsense', () => {
   });
 
   it.each([
-    ['gzip', Buffer.from('{}')],
-    ['zstd', Buffer.from('{}')],
-    ['constructor', Buffer.from('{}')],
-  ])('is reported if its packing cannot be undone: %s', async (coding, bytes) => {
+    ['gzip', Buffer.from('{}'), 'the answer was cut off: its compressed data is incomplete or damaged'],
+    [
+      'gzip',
+      gzipSync('{"data":[]}').subarray(0, -9),
+      'the answer was cut off: its compressed data is incomplete or damaged',
+    ],
+    ['br', Buffer.from('{}'), 'the answer is compressed (content-encoding "br")'],
+  ])('is reported if its packing cannot be undone: %s %#', async (coding, bytes, message) => {
     const { status, body, bodyProblem } = await packed(coding, bytes);
     expect([status, body]).toEqual([200, '']);
-    expect(bodyProblem).toMatchObject({
-      kind: 'unreadable',
-      message: `the answer is compressed (content-encoding "${coding}")`,
-    });
+    expect(bodyProblem).toMatchObject({ kind: 'unreadable', message });
   });
 
   it('is cut where it would be huge once it is unpacked', async () => {

@@ -2,11 +2,7 @@ import { expect, it } from 'vitest';
 import { describeFailure } from '../../../src/cloud/networkErrors.ts';
 
 const failed = (code: string) =>
-  describeFailure(
-    Object.assign(new Error(code), { code }),
-    { url: new URL('https://cloud.example.com'), proxy: null },
-    true,
-  );
+  describeFailure(Object.assign(new Error(code), { code }), new URL('https://cloud.example.com'), true);
 
 it('Requests that hang and requests that are cut off are one piece of news: one outage may do both', () => {
   const codes = ['ECONNRESET', 'UND_ERR_SOCKET', 'ETIMEDOUT'];
@@ -22,8 +18,8 @@ it('a network that answers in place of the cloud is named, and not the cloud', (
   const said =
     "Hostname/IP does not match certificate's altnames: Host: cloud.example.com. is not in the cert's altnames: DNS:guest.hotel.example";
   const error = Object.assign(new Error(said), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
-  const way = { url: new URL('https://cloud.example.com'), proxy: null };
-  expect(describeFailure(error, way, false).message).toBe(
+  const url = new URL('https://cloud.example.com');
+  expect(describeFailure(error, url, false).message).toBe(
     'TLS: another server answers for cloud.example.com, with the certificate of DNS:guest.hotel.example. It may be a filter or a sign-in page of the network',
   );
 });
