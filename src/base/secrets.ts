@@ -57,15 +57,25 @@ export class Secrets {
 interface Forms {
   /** The longest first, so that no secret is hidden only in part. */
   readonly anywhere: readonly string[];
+  readonly broken: readonly BrokenForm[];
   readonly short: readonly RegExp[];
+}
+
+/** A form that the text may have broken over lines. */
+interface BrokenForm {
+  /** Without its gaps. */
+  readonly joined: string;
+  readonly pattern: RegExp;
 }
 
 function formsOf(secrets: readonly string[]): Forms {
   const forms = [...new Set(secrets.flatMap(spellingsOf))].sort((left, right) => right.length - left.length);
   const short = forms.filter(({ length }) => length < shortestHiddenAnywhere);
+  const joined = new Set(forms.map(withoutGaps).filter(({ length }) => length >= shortestHiddenAnywhere));
   const noWords = short.filter((form) => !/^(\p{Lu}?\p{Ll}+|\p{Lu}+|\p{N}+)$/u.test(form));
   return {
     anywhere: forms.filter(({ length }) => length >= shortestHiddenAnywhere),
+    broken: [...joined].map((each) => ({ joined: each, pattern: brokenPattern(each) })),
     short: [
       ...(short.length > 0 ? [new RegExp(`(${calledSecret})${oneOf(short)}`, 'giu')] : []),
       ...(noWords.length > 0 ? [new RegExp(`(${noLetter.before})${oneOf(noWords)}`, 'gu')] : []),
@@ -80,13 +90,32 @@ const quote = `\\\\*["']?`;
 const calledSecret = `(?:passw(?:or)?d|token|secret|api_?key|webhook)${quote}\\s*[:=/]\\s*${quote}|://[^\\s/:@]*:`;
 
 function oneOf(forms: readonly string[]): string {
-  const escaped = forms.map((form) => form.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&'));
-  return `(?:${escaped.join('|')})${noLetter.after}`;
+  return `(?:${forms.map(literal).join('|')})${noLetter.after}`;
 }
 
-function without({ anywhere, short }: Forms, text: string): string {
+function literal(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+}
+
+/** White space and invisible characters, as they are and as JSON, JSON inside JSON and URLs write them. */
+const gap = '(?:[\\s\\p{Cc}\\p{Cf}]|\\\\+(?:[nrtfv]|u00[01][0-9a-fA-F]|u202[89])|%0[9adAD]|%20)';
+const gaps = new RegExp(`${gap}+`, 'gu');
+
+function withoutGaps(text: string): string {
+  return text.replaceAll(gaps, '');
+}
+
+function brokenPattern(joined: string): RegExp {
+  return new RegExp([...joined].map(literal).join(`${gap}*`), 'gu');
+}
+
+function without({ anywhere, broken, short }: Forms, text: string): string {
   let hidden = text;
   for (const form of anywhere) hidden = hidden.replaceAll(form, '[hidden]');
+  // The patterns are slow, so they search only a text that has the secret without its gaps.
+  const whole = broken.length > 0 ? withoutGaps(hidden) : '';
+  for (const { joined, pattern } of broken)
+    if (whole.includes(joined)) hidden = hidden.replaceAll(pattern, '[hidden]');
   for (const pattern of short) hidden = hidden.replaceAll(pattern, '$1[hidden]');
   return hidden;
 }

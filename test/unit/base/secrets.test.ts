@@ -77,6 +77,36 @@ describe('a secret in other writing', () => {
   });
 });
 
+describe('a secret that is broken over lines', () => {
+  const gaps = [
+    '\n',
+    '\r\n  ',
+    '\t',
+    '\u200b',
+    '\u2028',
+    '\\n',
+    '\\r\\n',
+    '\\\\n',
+    '\\u000a',
+    '\\u2028',
+    '%0A',
+    '%20',
+  ];
+  it.each(gaps)('is hidden, however the break is written: %j', (gap) => {
+    const secrets = new Secrets();
+    for (const secret of ['correct horse', 'a.token-of$it']) secrets.add(secret);
+    const text = `got correct${gap}horse, a.to${gap}ken-of${gap}$it!`;
+    expect([secrets.hide(text), secrets.hideInData(text)]).toEqual(Array(2).fill('got [hidden], [hidden]!'));
+  });
+
+  it('is not seen in other words, nor over the texts of JSON', () => {
+    const secrets = new Secrets();
+    secrets.add('opened by');
+    for (const text of ['opened\nfor', '{"a":"opened", "b":"by"}', 'opened', 'C:\\new'])
+      expect(secrets.hide(text)).toBe(text);
+  });
+});
+
 describe('in data', () => {
   it('only what cannot be one of its words is hidden', () => {
     const secrets = new Secrets();
