@@ -74,16 +74,17 @@ describe('also seen: a connection that says "connected" but is dead', () => {
 });
 
 describe('also seen: reconnect storms several times a second', () => {
-  it('a broker that ends each connection at once is asked twice a minute, and said to do so a few times', async () => {
+  it('a broker that ends each connection at once is asked every ten minutes, and said to do so a few times', async () => {
     const home = new Home({ config: { schedules: leisurely } });
     home.onLinked = () => void home.time.after(100, () => home.broker.cut());
     await home.start();
     const from = home.time.now;
     await home.pass(hourMs);
     const links = home.links.filter((at) => at > from);
-    // Thirty seconds apart, give or take what is drawn.
-    expect(links.length).toBeGreaterThan(30);
-    expect(links.length).toBeLessThanOrEqual(250);
+    // Another bridge with this base topic could be the cause. If there is none, the words say only "perhaps".
+    expect(links.length).toBeGreaterThanOrEqual(7);
+    expect(links.length).toBeLessThanOrEqual(40);
+    expect(home.text('bridge/state')).toBe('offline');
     expect(home.linesFrom(from).length).toBeLessThanOrEqual(8);
   });
 });

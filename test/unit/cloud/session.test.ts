@@ -374,9 +374,9 @@ describe('a rejected password', () => {
       expect(await errorOf(client.call(readSonic))).toMatchObject({
         kind: 'auth',
         status,
-        key: `the cloud rejects the sign-in (status ${status}): Accept the new terms in the app.`,
+        key: `the cloud rejects the sign-in (status ${status}): Accept the new terms in the app`,
       });
-      const reason = 'the cloud rejects the sign-in: Accept the new terms in the app.';
+      const reason = 'the cloud rejects the sign-in: Accept the new terms in the app';
       expect(client.sessionState()).toMatchObject({ status: 'rejected', rejection: { reason } });
       // The next call is not sent.
       expect(await errorOf(client.call(readSonic))).toMatchObject({ kind: 'auth', key: reason });
