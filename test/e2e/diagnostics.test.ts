@@ -73,7 +73,7 @@ describe('sonic2mqtt diagnostics', () => {
       },
       last_errors: [],
     });
-    expect(report.check.map(({ outcome }: { outcome: string }) => outcome)).toEqual(Array(6).fill('OK'));
+    expect(report.check.map(({ outcome }: { outcome: string }) => outcome)).toEqual(Array(7).fill('OK'));
     const [file] = report.data_dir;
     expect(file).toMatchObject({ mode: '600', damaged: [], has_session: true });
     expect(leaked(text, privateTexts(cloud))).toEqual([]);
