@@ -4,6 +4,7 @@ import { CloudError, type CloudErrorKind, isMissing, isPermanent } from '../clou
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
 import { isSameId } from '../model/ids.ts';
 import type { PollName } from '../model/polls.ts';
+import { isAvailable } from '../model/reach.ts';
 import type { Incident, Signal, Sonic } from '../model/records.ts';
 import type { Reading } from '../store/table.ts';
 import { readEach } from './perDevice.ts';
@@ -12,6 +13,12 @@ import { listProblem, mergeProblems, type PollProblem, toProblem } from './pollP
 
 /** At most this many of the incidents that vanish from the list are read individually. */
 const maxIncidentsChecked = 20;
+
+/** A link that one reading says is down is read again so many ms later, so that a lost hub is soon known. */
+export const secondReadingMs = 30_000;
+
+/** At most this many hubs that are offline are read with the valves. */
+const maxSignalsRead = 10;
 
 /** An incident closes after this many complete lists in a row without it, if it cannot be read individually. */
 const minListsMissing = 3;
@@ -97,6 +104,28 @@ export class Lists {
   signals(): Promise<PollProblem | null> {
     return this.#read('signals', { operation: 'list_signals' }, (reading) =>
       this.#parts.store.replaceSignals(reading),
+    );
+  }
+
+  /** Reads the hubs that are offline or may be, each by itself, so that their valves can soon be moved again. */
+  async lostSignals(): Promise<void> {
+    const { client, store, stopping, clock } = this.#parts;
+    const readAt = (id: string) => store.devices.signal.readAt(id) ?? 0;
+    const isLost = (id: string) => {
+      const view = store.signalView(id);
+      const isDue = clock.monotonic() - readAt(id) >= secondReadingMs;
+      return isDue && view !== null && (view.isChecked || !isAvailable(view.reach));
+    };
+    const ids = store.ids('signal').filter(isLost);
+    const next = ids.toSorted((one, other) => readAt(one) - readAt(other)).slice(0, maxSignalsRead);
+    await Promise.all(
+      next.map(async (id) => {
+        const startedAt = clock.monotonic();
+        const call = { operation: 'read_signal', params: { signal_id: id } } as const;
+        // If it cannot be read, the next list decides.
+        const signal = await client.call(call, { signal: stopping }).catch(() => null);
+        if (signal && isSameId(signal.id, id)) store.setSignal(signal, startedAt);
+      }),
     );
   }
 

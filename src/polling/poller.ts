@@ -8,7 +8,7 @@ import { byPoll, listPolls, type PollName, pollNames, pollTable, sonicPolls } fr
 import { isAvailable } from '../model/reach.ts';
 import type { Incident } from '../model/records.ts';
 import { Details } from './details.ts';
-import { Lists } from './lists.ts';
+import { Lists, secondReadingMs } from './lists.ts';
 import { LocalDays } from './localDays.ts';
 import { dropUnavailable } from './perDevice.ts';
 import { newRun, noneRefused, type PollParts, type PollRun } from './pollParts.ts';
@@ -42,9 +42,6 @@ interface PollerEvents {
 
 /** How often the age of records is checked, in ms: they may become too old between two runs. */
 const ageEveryMs = 30_000;
-
-/** A link that one reading says is down is read again so many ms later, so that a lost hub is soon known. */
-const secondReadingMs = 30_000;
 
 /** The longest wait for the first details, in ms. In a large account, reading them takes minutes. */
 const maxDetailsMs = 5_000;
@@ -281,7 +278,9 @@ export class Poller extends EventEmitter<PollerEvents> {
     store.setAging(statuses.isCloudAnswering);
     this.#logFound();
     this.emit('ended', poll, failure === null);
-    if (poll === 'signals') this.#readFlapsAgain();
+    // The list of properties shows which hubs are in a selected one.
+    if (poll === 'signals' || poll === 'properties') this.#readFlapsAgain();
+    if (poll === 'sonics') void this.#lists.lostSignals();
     if (poll === 'properties' && !isRest) void this.#details.hubsAndCategories();
     else if (['properties', 'signals'].includes(poll) && this.#areListsRead) void this.#details.newHubs();
     // What the cloud refuses to show of valves is not requested again before its time.
@@ -314,7 +313,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     const { store, clock } = this.#parts;
     this.#cancelSecondReading();
     if (store.ids('signal').some((id) => store.signalView(id)?.isChecked))
-      this.#cancelSecondReading = clock.after(secondReadingMs, () => void this.runNow('signals'));
+      this.#cancelSecondReading = clock.after(secondReadingMs, () => void this.#lists.lostSignals());
   }
 
   #markStale(at: number): void {

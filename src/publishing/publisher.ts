@@ -19,6 +19,7 @@ import type { StateFile } from '../state/stateFile.ts';
 import { type PlannedKind, plannedKinds } from '../store/account.ts';
 import type { DeviceKey, Dirty, Store } from '../store/store.ts';
 import type { BridgeState } from './bridgeState.ts';
+import { DeviceLog } from './deviceLog.ts';
 import type { DiscoveryMessages } from './discoveryMessages.ts';
 import { messageCount } from './retainedMessages.ts';
 
@@ -70,6 +71,7 @@ const refusalBackoff = { firstMs: 5_000, longestMs: 600_000 };
  */
 export class Publisher extends EventEmitter<PublisherEvents> {
   readonly #parts: PublisherParts;
+  readonly #deviceLog: DeviceLog;
   #phase: PublishingPhase = 'lists';
   #hasShownDevices = false;
   #isAllWanted = false;
@@ -87,6 +89,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   constructor(parts: PublisherParts) {
     super();
     this.#parts = parts;
+    this.#deviceLog = new DeviceLog(parts.log);
     const { context, state, connection, mirror, store, poller } = parts;
     store.on('change', () => {
       if (this.isShowingDevices) this.wake();
@@ -296,6 +299,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
         }
       }
     }
+    this.#deviceLog.write();
     for (const id of dirty.incident) {
       await mirror.waitForRoom();
       const incident = store.incidents.get(id);
@@ -311,11 +315,16 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const { kind, id } = device;
     const isUnplaced = store.isUnplaced(kind, id);
     const view = isUnplaced ? null : store.view(kind, id);
-    if (view) this.#publishDevice(view);
-    else if (isUnplaced) this.#publishUnreadDevice(device);
+    if (view) {
+      this.#publishDevice(view);
+      if (view.kind !== 'property') this.#deviceLog.note(view, store.label(kind, id));
+    } else if (isUnplaced) this.#publishUnreadDevice(device);
     // The account no longer has the device, or `filters.properties` now leaves out its property. If the filter changes
     // with a restart, the last step deletes the devices that it leaves out, unless it selects no property at all.
-    else this.#leave(device);
+    else {
+      this.#leave(device);
+      this.#deviceLog.forget(kind, id);
+    }
   }
 
   #publishDevice(view: DeviceView): void {

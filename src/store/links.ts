@@ -4,19 +4,19 @@ import type { ReadonlyTable } from './table.ts';
 
 /**
  * The link of a device. If only one reading has found it down, that may be a short flap, so the next reading decides. Until it
- * comes, the link counts as before, but not after its last reading as before has become stale.
+ * comes, the link counts as before, or as unknown if there was no reading before. A reading before that is stale counts no more.
  */
 export function linkOf(
   table: ReadonlyTable<Signal> | ReadonlyTable<Sonic>,
   id: string,
   isWifi = false,
 ): Link {
-  const isUpBy = (record: Signal | Sonic | undefined) => {
+  const isUpBy = (record: Signal | Sonic | null | undefined) => {
     const word = record && linkWord(record, isWifi);
     return word === undefined ? true : isConnected(word);
   };
   const isUp = isUpBy(table.get(id));
   const former = table.formerOfNew(id);
-  const before = former ? isUpBy(former) : false;
+  const before = former === undefined ? false : isUpBy(former);
   return isUp === false && before !== false ? { isUp: before, isFlap: true } : { isUp, isFlap: false };
 }

@@ -235,6 +235,16 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#settle();
   }
 
+  /** The same of a signal. */
+  setSignal(signal: Signal, sentAt: number): void {
+    if (!this.devices.signal.has(signal.id)) return;
+    const change = this.#account.devices.signal.upsert(signal.id, signal, sentAt);
+    this.#record('signal', change ? [change] : []);
+    // A reading without a change ends what an incident has said before it.
+    if (this.incidents.cloudLostAt(signal.id) !== null) this.#touchLinks(signal.id);
+    this.#settle();
+  }
+
   /**
    * Stores what was read of one device by a request that was sent at that time; null if the cloud has none. With `apartMs`,
    * null counts only after two refusals that are so many ms apart.

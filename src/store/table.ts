@@ -157,11 +157,15 @@ export class Table<T extends object | null> {
     return this.#entries.get(id)?.formerReadAt ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** The record before the last change, until the present one is read again or that one is stale. */
-  formerOfNew(id: string): T | undefined {
+  /**
+   * The record before the last change, until the present one is read again or that one is stale; undefined after that. Null if
+   * the present one is the first that was read.
+   */
+  formerOfNew(id: string): T | null | undefined {
     const entry = this.#entries.get(id);
-    const isNew = entry?.readAt === entry?.changedAt && this.formerReadAt(id) >= this.#staleBefore;
-    return isNew ? entry?.former : undefined;
+    if (!entry || entry.readAt !== entry.changedAt) return undefined;
+    if (entry.former === undefined) return null;
+    return entry.formerReadAt >= this.#staleBefore ? entry.former : undefined;
   }
 
   /** Whether a newer reading of the record, or a change of it, is known than a reading that was sent at `sentAt`. */

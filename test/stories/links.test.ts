@@ -79,11 +79,60 @@ describe('a link that is lost', () => {
     expect(availability()).toBe('online');
   });
 
-  it('before the bridge starts is down from the first reading on', async () => {
+  it('(radio) before the bridge starts is unknown until it is read a second time', async () => {
     const home = new Home();
-    home.world.changeSonic(home.sonicId, { radio_connection: 'disconnected' });
+    const { world, sonicId, propertyId } = home;
+    for (const id of world.incidents.ids) world.closeIncident(id);
+    const radio = (radio_connection: string) => world.changeSonic(sonicId, { radio_connection });
+    radio('disconnected');
     await home.start();
-    expect(home.text(`sonic/${home.sonicId}/availability`)).toBe('offline');
+    const availability = () => home.text(`sonic/${sonicId}/availability`);
+    const alert = () => home.entity(sonicId, 'binary_sensor_alert').state;
+    expect([availability(), alert()]).toEqual(['online', null]);
+    expect(home.entity(propertyId, 'sensor_summary').state).toMatch(/^Kitchen does not answer. Checking/);
+    radio('connected');
+    await home.pass(minuteMs);
+    expect([availability(), alert()]).toEqual(['online', 'OFF']);
+    radio('disconnected');
+    await home.restart();
+    await home.pass(minuteMs);
+    expect(availability()).toBe('offline');
+  });
+
+  it('(cloud) before the bridge starts is read a second time half a minute later', async () => {
+    const home = new Home();
+    const { world, sonicId, signalId } = home;
+    world.signals.change(signalId, { cloud_connection: 'disconnected' });
+    await home.start();
+    await home.pass(5 * secondMs);
+    const shown = home.messages.filter(({ topic }) => topic.endsWith(`sonic/${sonicId}/availability`));
+    expect(shown.map(({ payload }) => payload)).toEqual(['online', 'offline']);
+    expect(home.asked('list_signals')).toHaveLength(1);
+  });
+
+  it('(cloud) is read with the valves while it is down', async () => {
+    const home = await startedHome();
+    const { world, sonicId, signalId } = home;
+    world.signals.change(signalId, { cloud_connection: 'disconnected' });
+    await home.pass(11 * minuteMs);
+    expect(home.text(`sonic/${sonicId}/availability`)).toBe('offline');
+    const lines = () =>
+      home.lines.map(({ text }) => text).filter((text) => /^info: (Hub|Valve) "/.test(text));
+    expect(lines()).toEqual([
+      'info: Hub "Hallway hub": offline: it has no connection to the cloud',
+      'info: Valve "Kitchen": offline: its hub is offline',
+    ]);
+    world.signals.change(signalId, { cloud_connection: 'connected' });
+    await home.pass(minuteMs + secondMs);
+    expect(lines().slice(2)).toEqual([
+      'info: Hub "Hallway hub": online again',
+      'info: Valve "Kitchen": online again',
+    ]);
+    expect(home.text(`sonic/${sonicId}/availability`)).toBe('online');
+    const reads = () => home.asked('read_signal').length;
+    const before = reads();
+    await home.pass(10 * minuteMs);
+    expect(reads()).toBe(before);
   });
 });
 
