@@ -52,7 +52,7 @@ export type PerDevice<View, Name> = Name | ((view: View) => Name);
 
 export interface Command<View, Input> {
   readonly path: string;
-  /** If `control` forbids it or the cloud does not offer it, there is no entity. */
+  /** If `control` forbids it or the cloud does not offer it, there is no entity, or only a valve without commands. */
   readonly operation: PerDevice<View, OperationName | null>;
   readonly action: (view: View, input: Input) => CommandAction | Refusal;
 }
@@ -247,10 +247,15 @@ export function requiredOperation<View, Name>(operation: PerDevice<View, Name>, 
   return typeof operation === 'function' ? (operation as (view: View) => Name)(view) : operation;
 }
 
+/** Whether an entity takes commands: `control` permits its operation, and the cloud offers it. */
+export function takesCommands<View>(row: EntityRow<View>, view: View, offers: SupportedOperations): boolean {
+  if (!('command' in row)) return false;
+  const needed = requiredOperation<View, OperationName | null>(row.command.operation, view);
+  return needed === null || offers(needed);
+}
+
+/** A valve that may not be moved still has an entity, which shows where it stands. */
 export function hasEntity<View>(row: EntityRow<View>, view: View, offers: SupportedOperations): boolean {
-  if ('command' in row) {
-    const needed = requiredOperation<View, OperationName | null>(row.command.operation, view);
-    if (needed !== null && !offers(needed)) return false;
-  }
-  return row.exists?.(view) ?? true;
+  const isUseless = 'command' in row && row.component !== 'valve' && !takesCommands(row, view, offers);
+  return !isUseless && (row.exists?.(view) ?? true);
 }

@@ -25,6 +25,7 @@ export interface DiscoveredDevice {
 interface Entity {
   /** Null for the device's main entity. */
   readonly name: string | null;
+  readonly takesCommands: boolean;
   readonly isEnabled: boolean;
   /** The entity ID in a new installation; null if only Home Assistant can spell the name. */
   readonly wantedId: string | null;
@@ -106,6 +107,7 @@ function entityOf(component: Readonly<Record<string, unknown>>, device: string):
   const stated = typeof wantedId === 'string' ? wantedId : null;
   return {
     name,
+    takesCommands: 'command_topic' in component,
     isEnabled: isEnabled !== false,
     wantedId: stated ?? (made && `${platform}.${made}`),
   };
@@ -161,31 +163,32 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
       return entity?.isEnabled && !isCertain(entity);
     });
 
+  /** The cards that move a valve. */
+  const moveCards = (valve: DiscoveredDevice, entity: string): readonly object[] => [
+    only([is(entity, 'unavailable')], { type: 'markdown', content: words.byHand, ...wholeLine }),
+    // A valve whose position is not known can be closed.
+    only(
+      [isNot(entity, ['closed', 'closing', 'unavailable'])],
+      button(entity, words.close, 'mdi:valve-closed', 'valve.close_valve', question('askClose', valve.name)),
+    ),
+    only(
+      [is(entity, 'closed')],
+      button(entity, words.open, 'mdi:valve-open', 'valve.open_valve', question('askOpen', valve.name)),
+    ),
+  ];
+
   const valveCards = (valve: DiscoveredDevice): readonly object[] => [
     heading(valve.name, 'mdi:pipe-valve'),
     ...(isNameless(valve) ? [{ type: 'markdown', content: words.unknownIds, ...wholeLine }] : []),
     ...cards(valve, ['binary_sensor_valve_problem', 'binary_sensor_command_failed'], (entity, name) =>
       only([is(entity, 'on')], { ...tile(entity, name), ...wholeLine }),
     ),
-    ...cards(valve, ['valve_valve'], (entity, name) => [
-      { ...tile(entity, name), ...wholeLine },
-      only([is(entity, 'unavailable')], { type: 'markdown', content: words.byHand, ...wholeLine }),
-      // A valve whose position is not known can be closed.
-      only(
-        [isNot(entity, ['closed', 'closing', 'unavailable'])],
-        button(
-          entity,
-          words.close,
-          'mdi:valve-closed',
-          'valve.close_valve',
-          question('askClose', valve.name),
-        ),
-      ),
-      only(
-        [is(entity, 'closed')],
-        button(entity, words.open, 'mdi:valve-open', 'valve.open_valve', question('askOpen', valve.name)),
-      ),
-    ]),
+    ...cards(valve, ['valve_valve'], (entity, name) => {
+      const position = { ...tile(entity, name), ...wholeLine };
+      return valve.entities.get('valve_valve')?.takesCommands
+        ? [position, ...moveCards(valve, entity)]
+        : [position];
+    }),
     ...cards(valve, ['binary_sensor_command_failed'], (entity) =>
       pressed(valve, 'button_dismiss_failure', 'askDismiss', is(entity, 'on')),
     ),

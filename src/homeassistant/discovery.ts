@@ -4,6 +4,7 @@ import {
   hasEntity,
   type SelectRow,
   type SupportedOperations,
+  takesCommands,
 } from '../entities/row.ts';
 import { entityTable } from '../entities/tables.ts';
 import type { DeviceKind, DeviceView, SonicView } from '../model/devices.ts';
@@ -104,7 +105,10 @@ export function planDiscovery(
         componentId(row),
         // A component with only its platform is removed, or was never there. So no message depends on an earlier one.
         hasEntity(row, view, offers)
-          ? { ...component(row, view, origin), ...wantedId(row, device.name, `${kind} ${id.slice(-6)}`) }
+          ? {
+              ...component(row, view, origin, offers),
+              ...wantedId(row, device.name, `${kind} ${id.slice(-6)}`),
+            }
           : { platform: row.component },
       ]),
     ),
@@ -232,6 +236,7 @@ function component(
   row: EntityRow<DeviceView>,
   view: DeviceView,
   { topics, language }: DiscoveryOrigin,
+  offers: SupportedOperations,
 ): Component {
   const { kind } = view;
   const id = viewId(view);
@@ -279,7 +284,7 @@ function component(
     // hours later. Each component has its own QoS, because Home Assistant before 2026 takes none from the root.
     qos: 'command' in row ? 0 : 1,
     ...(row.needs !== needOfRoot[kind] && { availability: availability(row.needs, kind, id, topics) }),
-    ...('command' in row && { command_topic: below(row.command.path) }),
+    ...('command' in row && takesCommands(row, view, offers) && { command_topic: below(row.command.path) }),
     ...(attributes && { json_attributes_topic: below(attributes.path) }),
     ...('alerts' in row && { json_attributes_topic: below(statesPath) }),
   };

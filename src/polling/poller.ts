@@ -16,7 +16,7 @@ import { incomplete, isAnswered, mergeProblems, type PollFailure, toProblem } fr
 import { PollSchedule } from './pollSchedule.ts';
 import { type PollProgress, PollStatuses } from './pollStatus.ts';
 import { PressureTestPoll } from './pressureTests.ts';
-import { pollTelemetry } from './telemetry.ts';
+import { pollTelemetry, readAfterMovement } from './telemetry.ts';
 import { UsagePoll } from './usage.ts';
 
 interface PollerTimes {
@@ -125,6 +125,7 @@ export class Poller extends EventEmitter<PollerEvents> {
       };
       if (mayConcernHub(record) || store.ids('signal').some(isOffline)) void this.runNow('signals');
     });
+    store.on('moved', (id) => void readAfterMovement(parts, id));
     store.on('relocated', () => void this.runNow('properties'));
     // If the disk is mounted late, usage of an earlier run is added now.
     state.on('added', () => this.#usage.refreshShown());

@@ -1,3 +1,4 @@
+import { sleep } from '../base/clock.ts';
 import { isConnected } from '../model/reach.ts';
 import { measurementAgeMs } from '../model/telemetry.ts';
 import { type DeviceQuery, queryDevices } from './perDevice.ts';
@@ -26,6 +27,20 @@ export async function pollTelemetry(parts: PollParts, run: PollRun): Promise<Pol
   }
   if (errors.length > 0 && problems.length === 0) throw errors[0];
   return incomplete(mergeProblems([...errors.map(toProblem), ...problems]));
+}
+
+/** How long after a movement the flow is measured again, in ms. */
+const afterMovementMs = 5_000;
+
+/** Reads the measurements of a sonic soon after it has moved, because a flow from before that is not shown; never rejects. */
+export async function readAfterMovement(parts: PollParts, sonicId: string): Promise<void> {
+  const { clock, client, store, stopping } = parts;
+  const { operation, read } = telemetryQuery(parts, store.isWifi(sonicId));
+  if (!store.sonicView(sonicId)?.telemetry || !client.isOffered(operation)) return;
+  // If it fails, the next poll reads it.
+  await sleep(clock, afterMovementMs, stopping)
+    .then(() => read(sonicId, clock.monotonic()))
+    .catch(() => undefined);
 }
 
 function telemetryQuery({ client, store, statuses, stopping }: PollParts, isWifi: boolean): DeviceQuery {

@@ -19,9 +19,7 @@ interface Noted {
 
 const offlineCauses = {
   offline: { signal: 'it has no connection to the cloud', sonic: 'it has no connection to its hub' },
-  hub_offline: 'its hub is offline',
-  hub_unread: 'the list of hubs does not have its hub',
-  unread: 'the cloud has not listed it for too long',
+  hub_offline: { sonic: 'its hub is offline', signal: '' },
 } as const;
 
 const causes = {
@@ -46,10 +44,13 @@ export class DeviceLog {
 
   /** Notes what is so of a device; `label` is its name in log lines. */
   note(view: DeviceView, label: string): void {
-    const { kind, reach } = view;
+    const { kind } = view;
     const id = kind === 'sonic' ? view.sonic.id : view.signal.id;
     const before = this.#noted.get(`${kind}/${id}`);
     const isSonic = kind === 'sonic';
+    // What the lists lack is in the health, and after an outage it lasts a moment.
+    const isUnread = view.reach === 'unread' || view.reach === 'hub_unread';
+    const reach = isUnread ? (before?.reach ?? 'up') : view.reach;
     const now: Noted = {
       reach,
       isFaulty: isSonic && knownWord(valveStates, view.sonic.valve_state) === 'faulty',
@@ -59,10 +60,9 @@ export class DeviceLog {
     this.#noted.set(`${kind}/${id}`, now);
     const name = `${kindLabels[kind]} ${label}`;
     const say = (text: string) => this.#news.set(text, [...(this.#news.get(text) ?? []), name]);
-    const wasAvailable = before === undefined || isAvailable(before.reach);
-    if (!isAvailable(reach)) {
-      if (before?.reach !== reach) say(`offline: ${causeOf(kind, reach as keyof typeof offlineCauses)}`);
-    } else if (!wasAvailable) say('online again');
+    const isOffline = reach === 'offline' || reach === 'hub_offline';
+    if (isOffline && before?.reach !== reach) say(`offline: ${offlineCauses[reach][kind]}`);
+    if (!isOffline && before && !isAvailable(before.reach)) say('online again');
     if (now.isFaulty && !before?.isFaulty) say('the cloud reports a fault of the valve');
     if (before?.isFaulty && !now.isFaulty) say('no fault any more');
     if (now.isLow && !before?.isLow) say('battery low');
@@ -90,9 +90,4 @@ export class DeviceLog {
 
 function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-function causeOf(kind: 'signal' | 'sonic', reach: keyof typeof offlineCauses): string {
-  const cause = offlineCauses[reach];
-  return typeof cause === 'string' ? cause : cause[kind];
 }

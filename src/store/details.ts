@@ -76,6 +76,8 @@ export type ReadonlyDetails<T extends object> = Pick<DetailTable<T>, 'of' | 'rec
 export class TelemetryTable extends DetailTable<Telemetry> {
   readonly #expiresAt = new Map<string, number>();
   readonly #silentIds = new Set<string>();
+  /** When the last values were measured, in ms since 1970 by this machine's clock. */
+  readonly #measuredAt = new Map<string, number>();
 
   /** The sonics for which the cloud has only measurements that are too old. */
   get silentIds(): ReadonlySet<string> {
@@ -106,6 +108,18 @@ export class TelemetryTable extends DetailTable<Telemetry> {
     return this.set(id, isPresent ? telemetry : withoutValues(telemetry), sentAt);
   }
 
+  /** Notes that the last values were measured at that time, in ms since 1970 by this machine's clock. */
+  setMeasuredAt(id: string, at: number): void {
+    this.#measuredAt.set(id, at);
+  }
+
+  /** The measurement, without its flow if the valve has moved since, at that time in ms since 1970. */
+  since(id: string, movedAt: number): Telemetry | null | undefined {
+    const telemetry = this.of(id);
+    const isBefore = (this.#measuredAt.get(id) ?? movedAt) < movedAt;
+    return telemetry && isBefore ? { ...telemetry, water_flow: null } : telemetry;
+  }
+
   /** Drops the values that are too old at `now`; returns the ids of their sonics. */
   expire(now: number): string[] {
     const expired = [...this.#expiresAt].filter(([, expiresAt]) => expiresAt < now).map(([id]) => id);
@@ -131,8 +145,7 @@ export class TelemetryTable extends DetailTable<Telemetry> {
   }
 
   override forget(id: string): void {
-    this.#silentIds.delete(id);
-    this.#expiresAt.delete(id);
+    for (const each of [this.#silentIds, this.#expiresAt, this.#measuredAt]) each.delete(id);
     super.forget(id);
   }
 }

@@ -6,7 +6,7 @@ import type { DeviceLists, Places } from './places.ts';
 import type { ReadonlyTable } from './table.ts';
 
 /*
- * Where each open incident is. Each is shown at its sonic, or else at its hub. An incident that names neither is shown at the
+ * Where each open incident is. Each is shown at its sonic, or else at its hub. That of a sonic in no known property counts in each. An incident that names neither is shown at the
  * account's only property, or at the bridge if there are several. The incident entities of all devices that it may belong to
  * are unknown then: of every device, or of the sonics of its hub.
  */
@@ -24,15 +24,13 @@ export interface IncidentPlace {
   /** The sonic that an earlier record of the incident named, if the record no longer names one of the account. */
   readonly formerSonic: string | null;
   readonly isShown: boolean;
-  /** Whether it names no device, or a sonic without a hub: the lists of signals do not show where that is. */
-  readonly mayBeAnywhere: boolean;
   /** When its last reading was sent, if that is too long ago, in ms of the monotonic clock; else null. */
   readonly staleSince: number | null;
 }
 
 export interface IncidentPlaces {
   readonly places: ReadonlyMap<string, IncidentPlace>;
-  /** The incidents that may be elsewhere, because their sonic is not known, or the property of a sonic without a hub. */
+  /** The incidents that may be elsewhere, because their sonic is not known, or no longer. */
   readonly unplaced: readonly IncidentPlace[];
   /** By `kind/id`, the incidents that a device or property shows. */
   readonly shownAt: ReadonlyMap<string, readonly Incident[]>;
@@ -102,14 +100,18 @@ export function incidentPlacesOf(
     const former = known?.device?.kind === 'sonic' ? known.device.id : (known?.formerSonic ?? null);
     const isMissed = device?.kind !== 'sonic' && former !== null && devices.sonic.has(former);
     const staleSince = table.isStale(id) ? (table.readAt(id) ?? null) : null;
-    const isHubless = device?.kind === 'sonic' && context.places.sonic.get(device.id)?.hub === null;
-    const mayBeAnywhere = device === null || isHubless;
-    found.set(id, { ...place, record, mayBeAnywhere, formerSonic: isMissed ? former : null, staleSince });
-    const shownBy = [device && `${device.kind}/${device.id}`, propertyId && `property/${propertyId}`];
+    found.set(id, { ...place, record, formerSonic: isMissed ? former : null, staleSince });
+    // A sonic whose property is not known may be in any, so its incident counts in each: a leak is never hidden.
+    const mayBeIn = device?.kind === 'sonic' && propertyId === null ? context.places.shown.property : [];
+    const propertyIds = propertyId === null ? mayBeIn : [propertyId];
+    const shownBy = [
+      ...(device ? [`${device.kind}/${device.id}`] : []),
+      ...propertyIds.map((each) => `property/${each}`),
+    ];
     for (const key of place.isShown ? shownBy : []) {
-      const others = key && shownAt.get(key);
+      const others = shownAt.get(key);
       if (others) others.push(record);
-      else if (key) shownAt.set(key, [record]);
+      else shownAt.set(key, [record]);
     }
     if (record.signal_id === null || !isAboutHub(record)) continue;
     const lostAt = before.lostHubs.get(record.signal_id) ?? table.readAt(id) ?? 0;
@@ -118,9 +120,7 @@ export function incidentPlacesOf(
   return {
     places: found,
     unplaced: [...found.values()].filter(
-      (place) =>
-        isWithoutSonic(place) ||
-        (place.propertyId === null && (place.mayBeAnywhere || place.formerSonic !== null)),
+      (place) => isWithoutSonic(place) || (place.propertyId === null && place.formerSonic !== null),
     ),
     shownAt,
     lostHubs,
@@ -154,7 +154,7 @@ export function possibleAt(
   const own = places[kind].get(id)?.propertyId ?? null;
   const hubOf = (sonicId: string) => places.sonic.get(sonicId)?.hub ?? null;
   const isPossible = (place: IncidentPlace) => {
-    const { record, device, propertyId, formerSonic, mayBeAnywhere } = place;
+    const { record, device, propertyId, formerSonic } = place;
     // What a hub reports of itself concerns that hub alone, even if no list has it.
     if (device === null && isAboutHub(record)) return false;
     if (formerSonic !== null) {
@@ -162,7 +162,7 @@ export function possibleAt(
       if (kind === 'sonic' && formerSonic === id) return true;
       if (kind === 'property' && places.sonic.get(formerSonic)?.propertyId === id) return propertyId !== id;
     }
-    if (kind === 'property') return propertyId === null && mayBeAnywhere;
+    if (kind === 'property') return propertyId === null && isWithoutSonic(place);
     if (device === null) return propertyId === null || own === null || propertyId === own;
     const mayBeOn =
       places.sonic.get(id)?.isWifi === false && (hubOf(id) === null || isSameId(hubOf(id), device.id));

@@ -88,6 +88,8 @@ interface StoreEvents {
   readonly incident: [IncidentEvent];
   /** A sonic has another signal. Only the lists of signals show in which property that signal is. */
   readonly relocated: [];
+  /** A valve was read in another position than before. */
+  readonly moved: [sonicId: string];
   /** A valve has moved back after a command had moved it. A command of an earlier run has arrived late. */
   readonly undone: [sonicId: string];
   /** A pause of the automatic shut-off has changed, also in a property that is not shown. */
@@ -277,12 +279,14 @@ export class Store extends EventEmitter<StoreEvents> {
     if (!this.isShown('sonic', sonicId)) return;
     const table = this.#telemetry(this.isWifi(sonicId));
     const now = this.#clock.monotonic();
+    if (telemetry && Number.isFinite(ageMs)) table.setMeasuredAt(sonicId, this.#clock.now() - ageMs);
     const isNews = table.setMeasured(sonicId, telemetry, now, ageMs, maxAgeMs);
     const at = telemetry && restedAt(telemetry, ageMs, this.#clock.now());
     const { rested } = this.#account.kept;
     const isRest = at !== null && at > (rested.get(sonicId) ?? 0);
     if (isRest) rested.set(sonicId, at);
-    this.#shows('sonic', sonicId, isNews || isRest);
+    // Without a time in the record, the same values may have been measured again.
+    this.#shows('sonic', sonicId, isNews || isRest || telemetry?.probed_at === null);
   }
 
   /** Shows none of this, because the cloud does not offer it: telemetry by hubs or of Wi-Fi sonics, or other details. */
@@ -636,7 +640,7 @@ export class Store extends EventEmitter<StoreEvents> {
   #markIncident({ record, device, propertyId }: IncidentPlace): void {
     this.#mark('incident', record.id);
     if (device) this.#mark(device.kind, device.id);
-    if (propertyId !== null) this.#mark('property', propertyId);
+    for (const id of propertyId === null ? this.ids('property') : [propertyId]) this.#mark('property', id);
   }
 
   #explainMovements(): void {
@@ -721,6 +725,7 @@ export class Store extends EventEmitter<StoreEvents> {
     const hasEnded = valves.record(sonic, readAt, table.formerReadAt(id));
     const hasMoved = valveRecords.record(sonic, readAt, table.formerReadAt(id));
     if (hasEnded || hasMoved) this.touch('sonic', id);
+    if (hasMoved) this.emit('moved', id);
     if (hasMoved === 'undone') this.emit('undone', id);
   }
 

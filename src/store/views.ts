@@ -100,6 +100,7 @@ export function sonicViewOf(account: Account, id: string): SonicView | null {
   const link = confirmed(linkOf(devices.sonic, id, isWifi), ownIncidents.some(isLinkLost));
   // A sonic on Wi-Fi needs no hub. It is not known which hub another one has that names none.
   const hubReach = signalId === null ? (isWifi ? 'up' : 'unknown') : (hub?.reach ?? 'unread');
+  const valveRecord = account.valveRecords.of(id);
   const reach = sonicReach(link.isUp, devices.sonic.isStale(id), hubReach);
   return {
     kind: 'sonic',
@@ -111,8 +112,11 @@ export function sonicViewOf(account: Account, id: string): SonicView | null {
     propertyId,
     valve: valves.shown(sonic),
     travelTimeS: valves.travelTimeS(id),
-    valveRecord: account.valveRecords.of(id),
-    telemetry: account.telemetry[isWifi ? 'wifi' : 'hub'].of(id),
+    valveRecord,
+    telemetry: account.telemetry[isWifi ? 'wifi' : 'hub'].since(
+      id,
+      Date.parse(valveRecord.movement?.at ?? ''),
+    ),
     restedAt: account.kept.rested.get(id) ?? null,
     usage: details.usage.of(id),
     pressureTests: details.pressureTests.of(id),

@@ -168,7 +168,8 @@ export interface Platform {
 /** The platforms by name. An unknown platform loses the whole device. */
 export const platforms: Readonly<Record<string, Platform>> = {
   valve: {
-    required: ['command_topic', 'state_topic'],
+    // Without a command topic, it only shows where it stands.
+    required: ['state_topic'],
     fields: {
       ...writtenFields,
       device_class: oneOf('water', 'gas', null),

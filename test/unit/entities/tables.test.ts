@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hasEntity } from '../../../src/entities/row.ts';
+import { hasEntity, takesCommands } from '../../../src/entities/row.ts';
 import { entityTable, type ViewOf } from '../../../src/entities/tables.ts';
 import type { DeviceKind } from '../../../src/model/devices.ts';
 import { incidentTypes } from '../../../src/model/records.ts';
@@ -217,15 +217,17 @@ describe('the bridge', () => {
 });
 
 describe('an entity', () => {
-  it('that commands is there while its operation is offered', () => {
+  it('that commands is there while its operation is offered, and a valve without commands otherwise', () => {
     const valve = rowOf('sonic', 'valve');
     const asked: string[] = [];
     const offers = (isOffered: boolean) => (operation: string) => {
       asked.push(operation);
       return isOffered;
     };
-    expect(hasEntity(valve, sonicView(), offers(true))).toBe(true);
-    expect(hasEntity(valve, sonicView(), offers(false))).toBe(false);
+    expect(takesCommands(valve, sonicView(), offers(true))).toBe(true);
+    expect(takesCommands(valve, sonicView(), offers(false))).toBe(false);
+    expect(hasEntity(valve, sonicView(), () => false)).toBe(true);
+    expect(hasEntity(rowOf('sonic', 'name'), sonicView(), () => false)).toBe(false);
     expect(asked).toEqual(['command_valve', 'command_valve']);
   });
 
@@ -236,7 +238,7 @@ describe('an entity', () => {
       return operation !== 'command_valve' && operation !== 'patch_sonic';
     };
     const wifi = sonicView({ isWifi: true });
-    expect(hasEntity(rowOf('sonic', 'valve'), wifi, offers)).toBe(true);
+    expect(takesCommands(rowOf('sonic', 'valve'), wifi, offers)).toBe(true);
     expect(hasEntity(rowOf('sonic', 'name'), wifi, offers)).toBe(true);
     expect(asked).toEqual(['command_wifi_valve', 'patch_wifi_sonic']);
     expect(ordered('sonic', 'valve', wifi, 'close')).toEqual({

@@ -266,7 +266,7 @@ describe('the dashboard for Home Assistant', () => {
     );
   });
 
-  it('has no entity that is disabled, forbidden or being withdrawn', () => {
+  it('has no entity that is disabled or missing, and cannot move a valve that may not be moved', () => {
     const { components, ...root } = discoveryOf(sonicView(), { offers: (name) => name !== 'command_valve' });
     const battery = { ...components['binary_sensor_battery_low'], enabled_by_default: false };
     const changed = {
@@ -274,9 +274,11 @@ describe('the dashboard for Home Assistant', () => {
       binary_sensor_battery_low: battery,
       sensor_flow: { platform: 'sensor' },
     };
-    const entities = entitiesIn(textOf([{ ...root, components: changed }]));
+    const text = textOf([{ ...root, components: changed }]);
+    const entities = entitiesIn(text);
     expect(entities).toContain('sensor.kitchen_water_pressure');
-    expect(entities.filter((id) => /^valve\.|battery|flow$/.test(id))).toEqual([]);
+    expect(entities.filter((id) => /^valve\.|battery|flow$/.test(id))).toEqual(['valve.kitchen']);
+    expect(text).not.toMatch(/valve\.(open|close)_valve/);
   });
 
   it('has a view for each property, and one for valves without a property', () => {

@@ -186,7 +186,7 @@ describe('the states of entities', () => {
   });
 
   it('keep the key of what is not offered, lest Home Assistant miss it before it has withdrawn the entity', () => {
-    expect(statesOf(sonicView(), () => false)).toMatchObject({ valve: null, name: '' });
+    expect(statesOf(sonicView(), () => false)).toMatchObject({ valve: 'open', name: '' });
     const withoutUsage = statesOf(sonicView({ usage: null }), () => true);
     expect(withoutUsage).toMatchObject({ water_today: null, last_reset: '' });
   });

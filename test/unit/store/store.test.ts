@@ -285,6 +285,19 @@ describe('the store', () => {
     expect([...store.takeDirty().sonic].sort()).toEqual(['bath', 'kitchen']);
   });
 
+  it('shows no flow that was measured before the valve moved', () => {
+    const flowing = { pressure: 3_000, water_flow: 9_500, water_temp: 12, probed_at: null };
+    const flow = () => store.sonicView('kitchen')?.telemetry?.water_flow;
+    store.setTelemetry('kitchen', flowing, 10_000, 60_000);
+    expect(flow()).toBe(9_500);
+    store.replaceSonics(complete([sonic('kitchen', 'hub', 'closed'), sonic('bath', 'hub')]));
+    expect(flow()).toBeNull();
+    store.setTelemetry('kitchen', flowing, 20_000, 60_000);
+    expect(flow()).toBeNull();
+    store.setTelemetry('kitchen', { ...flowing, water_flow: 0 }, 0, 60_000);
+    expect(flow()).toBe(0);
+  });
+
   it('takes in telemetry of known sonics only, and forgets it when the cloud has none', () => {
     const telemetry = { pressure: 3_000, water_flow: 0, water_temp: 12, probed_at: null };
     for (const id of ['kitchen', 'nobody']) store.setTelemetry(id, telemetry, 0);
