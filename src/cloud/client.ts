@@ -19,7 +19,7 @@ import type { SessionState } from './session.ts';
 /*
  * How the cloud is called. A call is checked and encoded by its row in `catalogue.ts` (`request.ts`), and goes through the
  * pipeline (`requestPipeline.ts`). `requestQueue.ts` decides which request is sent next, and `session.ts` has the one token. A
- * list is read page by page, and is complete only if its pages add up (`crawl.ts`). Every failure is a `CloudError`.
+ * list is read page by page, and is complete only if its pages add up (`crawl.ts`), or if it is the same twice in a row. Every failure is a `CloudError`.
  */
 
 export interface CloudClientOptions extends Omit<PipelineOptions, 'random'> {
@@ -59,6 +59,8 @@ export class CloudClient {
   readonly #options: CloudClientOptions;
   readonly #pipeline: RequestPipeline;
   readonly #pages: KnownPages = new Map();
+  /** By path: the ids of the last reading of a list, if its pages did not add up. */
+  readonly #unsure = new Map<string, ReadonlySet<string>>();
 
   constructor(options: CloudClientOptions) {
     this.#options = options;
@@ -106,11 +108,10 @@ export class CloudClient {
     const { page: _, ...otherQuery } = query ?? {};
     const request = encodeCall({ operation: name, params, query: otherQuery }, this.#options.routes);
     const joint = request.path.includes('?') ? '&' : '?';
-    const list = await crawl<RecordOf<Name> & { id: string }>({
+    const found = await crawl<RecordOf<Name> & { id: string }>({
       operation: name,
       concurrency: this.#options.maxConcurrency,
       onPage: options.onPage,
-      onWrongTotals: (message) => problems.report('info', message),
       readPage: async (number) => {
         const paged = { ...request, path: `${request.path}${joint}page=${number}` };
         const prepared = { name, params, request: paged, options, problems, pages: this.#pages };
@@ -123,11 +124,25 @@ export class CloudClient {
     if (options.signal?.aborted || this.#pipeline.isClosing) {
       throw new CloudError('unavailable', name, 'given up by its caller', { mayHaveActed: false });
     }
+    const list = this.#isSameAgain(request.path, found)
+      ? { ...found, complete: true, problem: null, isInconsistent: false }
+      : found;
+    if (list !== found) problems.report('info', `the list's totals are wrong: ${found.problem}`);
     if (list.complete) {
       problems.end();
       this.#pipeline.missingRoutes.recordList(name, list.records);
     }
     return list;
+  }
+
+  /** Whether the same records come twice in a row, in pages that do not add up: then the list is whole, and its totals are wrong. */
+  #isSameAgain(path: string, list: ListResult<{ readonly id: string }>): boolean {
+    const before = this.#unsure.get(path);
+    this.#unsure.delete(path);
+    if (!list.isInconsistent) return false;
+    const ids = new Set(list.records.map(({ id }) => id));
+    this.#unsure.set(path, ids);
+    return list.mayBeWhole && before?.size === ids.size && [...ids].every((id) => before.has(id));
   }
 
   operationState(name: OperationName): OperationState {

@@ -2,8 +2,8 @@ import { forEachLimit } from '../base/forEachLimit.ts';
 import { CloudError } from './errors.ts';
 import type { Page } from './response.ts';
 
-// Reads a whole list, page by page. Pages move while they are read, and totals can be wrong. So a list is complete only if
-// its pages add up to its totals, or if two passes in a row find the same records on pages that have no gap.
+// Reads a whole list, page by page. Pages move while they are read, so a list is complete only if its pages add up to its
+// totals. What does not add up deletes nothing. The client decides whether it is the totals that are wrong.
 
 export interface ListResult<T> {
   readonly records: readonly T[];
@@ -15,6 +15,8 @@ export interface ListResult<T> {
   readonly key: string | null;
   /** Whether the only problem is that the pages do not fit together. This happens while the list changes. */
   readonly isInconsistent: boolean;
+  /** Whether no other page than the last is short, so that the list may be complete although its totals differ. */
+  readonly mayBeWhole: boolean;
 }
 
 interface PagedList<T> {
@@ -23,8 +25,6 @@ interface PagedList<T> {
   /** Reads one page, counted from 1; rejects with a `CloudError`. */
   readonly readPage: (page: number) => Promise<Page<T>>;
   readonly onPage?: PageWatcher | undefined;
-  /** Called if the list is complete although its totals are wrong. */
-  readonly onWrongTotals?: (message: string) => void;
 }
 
 /** How many were read so far, and how many the cloud has announced. */
@@ -33,39 +33,21 @@ export interface HowFar {
   readonly announced: number | null;
 }
 
-/** Is called with how many pages and records were read; a second pass starts again at 1. */
+/** Is called with how many pages and records were read. */
 export type PageWatcher = (pages: HowFar, records: HowFar) => void;
 
 const maxPages = 5_000;
-// A cloud that fails so often in one pass is unreachable or overloaded. Requesting the rest would add to its load.
+// A cloud that fails so often in one reading is unreachable or overloaded. Requesting the rest would add to its load.
 const maxFailures = 5;
 
 /** Reads all pages of a list; throws if not even the first page can be read. */
 export async function crawl<T extends { readonly id: string }>(list: PagedList<T>): Promise<ListResult<T>> {
-  const { byId: before, ...first } = await readPages(list);
-  if (first.unread) throw first.unread;
-  if (first.flaw !== null || first.inconsistency === null) return resultOf(before, first);
-  const { byId, ...second } = await readPages(list);
-  const { flaw, inconsistency, isWhole } = second;
-  if (flaw === null && inconsistency === null) return resultOf(byId, second);
-  const hasSameIds = byId.size === before.size && [...byId.keys()].every((id) => before.has(id));
-  if (flaw === null && isWhole && hasSameIds) {
-    list.onWrongTotals?.(`the list's totals are wrong: ${inconsistency}`);
-    return resultOf(byId, { ...second, inconsistency: null });
-  }
-  const twice = inconsistency && `${inconsistency}, twice`;
-  return resultOf(new Map([...before, ...byId]), { ...second, inconsistency: twice });
-}
-
-type Verdict = ReturnType<typeof judge>;
-
-function resultOf<T>(
-  byId: ReadonlyMap<string, T>,
-  { flaw, key, inconsistency }: Omit<Verdict, 'unread'>,
-): ListResult<T> {
+  const { byId, unread, flaw, key, inconsistency, mayBeWhole } = await readPages(list);
+  if (unread) throw unread;
   const problem = flaw ?? inconsistency;
   const isInconsistent = flaw === null && inconsistency !== null;
-  return { records: [...byId.values()], complete: problem === null, problem, key, isInconsistent };
+  const records = [...byId.values()];
+  return { records, complete: problem === null, problem, key, isInconsistent, mayBeWhole };
 }
 
 /** What one pass over the pages has read. */
@@ -175,13 +157,12 @@ function judge({ pages, byId, failures, isCutOff }: Pass<unknown>) {
   return {
     /** Why the first page could not be read; undefined if it could. */
     unread: failures.get(1),
-    /** What is certainly missing, so that a second pass would not help; null if nothing is. */
+    /** What is certainly missing; null if nothing is. */
     flaw,
     key: failed?.[1].key ?? null,
     /** Why records may be missing; null if the pages add up to the list's totals. */
     inconsistency,
-    /** Whether this looks like a whole list although the totals differ: no other page than the last is short. */
-    isWhole: repeated === 0 && !isLastFull && (entries >= (total_entries ?? 0) || !hasGap),
+    mayBeWhole: repeated === 0 && !isLastFull && (entries >= (total_entries ?? 0) || !hasGap),
   };
 }
 
