@@ -75,7 +75,7 @@ function checkPause({ broker }: BridgeEnvironment, observer: Observer, oracle: O
   const { state } = JSON.parse(broker.retained.get(`sonic2mqtt/property/${id}/pause`) ?? '{}');
   const isPaused = oracle.pauses.isPaused(id);
   if (isPaused === null) return;
-  const mayBeLost = /pause .* may be lost/.test(broker.retained.get('sonic2mqtt/bridge/health') ?? '');
+  const mayBeLost = /pause may be lost/.test(broker.retained.get('sonic2mqtt/bridge/health') ?? '');
   const isUnknown = state === undefined && mayBeLost;
   const isRight = isPaused ? state !== 'none' : state === 'none' || state === 'paused' || isUnknown;
   if (!isRight) observer.reportViolation(`the pause of ${id} is shown as ${state} although all is well`);
