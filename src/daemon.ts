@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Random } from './base/backoff.ts';
 import { type Clock, sleep, systemClock } from './base/clock.ts';
-import { coalesce } from './base/coalesce.ts';
 import { growYoungGeneration } from './base/garbage.ts';
 import type { Log } from './base/log.ts';
 import type { Secrets } from './base/secrets.ts';
@@ -31,7 +30,7 @@ import { Poller } from './polling/poller.ts';
 import { bridgeEvents } from './publishing/bridgeEvents.ts';
 import { BridgeState } from './publishing/bridgeState.ts';
 import { DiscoveryMessages } from './publishing/discoveryMessages.ts';
-import { removeFormerTopics } from './publishing/formerTopics.ts';
+import { warnOfFormerTopics } from './publishing/formerTopics.ts';
 import { IncidentEvents } from './publishing/incidentEvents.ts';
 import { keepPresent } from './publishing/presence.ts';
 import { Publisher } from './publishing/publisher.ts';
@@ -148,11 +147,6 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     .on('offersChanged', () => publisher.offersChanged());
   const incidentEvents = new IncidentEvents({ ...shown, publishEvent });
   const recovery = new Recovery(known);
-  const removeFormer = coalesce(() => removeFormerTopics(base));
-  publisher.once('published', () => {
-    void removeFormer();
-    connection.on('connected', () => void removeFormer());
-  });
 
   const hasDeviceMetrics = config.http.device_metrics;
   const snapshots = new Snapshots({ ...known, health, outcomes, publisher, hasDeviceMetrics });
@@ -194,7 +188,7 @@ export class Daemon {
    * broker cannot listen. An unreachable cloud or MQTT broker is no reason to reject.
    */
   async start(): Promise<void> {
-    const { state, client, connection, store, poller, clock } = this.#parts;
+    const { topics, state, client, connection, store, poller, clock } = this.#parts;
     const { health, bridgeState, commands, publisher, recovery } = this.#parts;
     if (this.#config.mqtt.embedded.enabled) await this.#startEmbedded();
     const started = this.#untilStarted();
@@ -202,6 +196,7 @@ export class Daemon {
     const isAlive = () => poller.isAlive;
     void reportToSystemd({ started, isAlive, stopping: this.#stopping.signal }, clock, this.#log);
     await state.open();
+    void warnOfFormerTopics(topics, state, this.#log);
     client.start(this.#stopping.signal);
     commands.start();
     connection.start();

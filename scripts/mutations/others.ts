@@ -28,9 +28,6 @@ export const otherMutations: readonly Mutation[] = [
       'const maxRestorations = 1e9;',
     ],
   }),
-  ...mistakesIn('publishing/formerTopics.ts', ['stories/otherInstallations'], {
-    'a former base topic that a live bridge uses stays as it is': ["if (isInUse) return 'in use';", ''],
-  }),
   ...mistakesIn('publishing/retainedMessages.ts', ['unit/publishing/retainedMessages'], {
     'messages of others below the base topic stay': [
       'return target !== null && (isDocument(target) || isCommand(target));',

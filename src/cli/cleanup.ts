@@ -8,9 +8,9 @@ import { commandFilters } from '../homeassistant/command.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { pauseFromShown } from '../model/pause.ts';
 import { topicsOf } from '../partOptions.ts';
-import { formerTopicsOf, knownTopics } from '../publishing/formerTopics.ts';
 import {
   isOwnMessage,
+  knownTopics,
   messageCount,
   objectIn,
   readRetained,
@@ -32,9 +32,9 @@ export async function cleanup(context: CommandContext, options: { readonly force
 }
 
 /**
- * Deletes every retained message of this bridge from the broker, also below former base topics and discovery prefixes.
- * Fails if any is left. Unless forced, deletes nothing while the bridge runs or an automatic shut-off is paused: the
- * messages would come back, or a copy of the pause would be lost.
+ * Deletes every retained message of this bridge from the broker. Fails if any is left. Unless forced, deletes nothing
+ * while the bridge runs or an automatic shut-off is paused: the messages would come back, or a copy of the pause would
+ * be lost.
  */
 export async function deleteMessages(
   configuration: Configuration,
@@ -59,13 +59,8 @@ export async function deleteMessages(
       );
       return exitStatus.failed;
     }
-    const former: Bridge[] = [];
-    for (const each of formerTopicsOf(topics, kept)) former.push(await readBridge(connection, each));
-    // A folder that was copied from another bridge names the topics of that bridge.
-    const isOwn = (each: Bridge) => !each.isRunning || each.topics.base === topics.base;
-    const bridges = [current, ...former.filter(isOwn)];
     const mirror = new Mirror(connection, log);
-    const { deleted, left, isListed } = await deleteOf(bridges, connection, mirror, kept);
+    const { deleted, left, isListed } = await deleteOf(current, connection, mirror, kept);
     context.print(`Deleted ${messageCount(deleted.size)}`);
     if (left.length > 0) {
       log.error(`${messageCount(left.length)} could not be deleted. Another client may publish them again`);
@@ -80,18 +75,16 @@ export async function deleteMessages(
   return withOwnConnection(configuration, 'cleanup', context.signal, deleteAll);
 }
 
-/** Deletes everything of these bridges. `isListed`: whether the broker lists its messages, as far as this is known. */
-async function deleteOf(bridges: readonly Bridge[], connection: Connection, mirror: Mirror, kept: Kept) {
+/** Deletes everything of the bridge. `isListed`: whether the broker lists its messages, as far as this is known. */
+async function deleteOf({ topics, own }: Bridge, connection: Connection, mirror: Mirror, kept: Kept) {
   const deleted = new Set<string>();
   const left: string[] = [];
   const shown = new Set<string>();
-  const bases = new Set<string>();
-  let isListed = true;
   /**
    * Deletes what the bridge has at these topics. A broker may send only a part of its messages at a time. So reading is
    * repeated until it finds nothing, or nothing that can be deleted.
    */
-  const deleteAt = async (topics: Topics, filters: readonly string[]): Promise<void> => {
+  const deleteAt = async (filters: readonly string[]): Promise<void> => {
     for (let inVain = 0; ; ) {
       const found = new Set<string>();
       const note = ({ topic, payload, isRetained }: BrokerMessage) => {
@@ -113,19 +106,15 @@ async function deleteOf(bridges: readonly Bridge[], connection: Connection, mirr
       await mirror.waitForAnswers();
     }
   };
-  for (const { topics, own } of bridges) {
-    // Discovery messages come first, so that Home Assistant removes the devices before their states vanish.
-    await deleteAt(topics, [topics.discoveryFilter]);
-    const commands = [...commandFilters(topics), topics.requestFilter];
-    const states = [...topics.stateFilters, topics.bridge('+'), ...commands];
-    if (!bases.has(topics.base)) await deleteAt(topics, states);
-    bases.add(topics.base);
-    isListed &&= own.every((topic) => shown.has(topic));
-    const { discoveries, documents } = knownTopics(topics, kept);
-    const exact = isListed ? [] : [...discoveries, ...documents];
-    for (let start = 0; start < exact.length; start += maxReadAtOnce)
-      await deleteAt(topics, exact.slice(start, start + maxReadAtOnce));
-  }
+  // Discovery messages come first, so that Home Assistant removes the devices before their states vanish.
+  await deleteAt([topics.discoveryFilter]);
+  const commands = [...commandFilters(topics), topics.requestFilter];
+  await deleteAt([...topics.stateFilters, topics.bridge('+'), ...commands]);
+  const isListed = own.every((topic) => shown.has(topic));
+  const { discoveries, documents } = knownTopics(topics, kept);
+  const exact = isListed ? [] : [...discoveries, ...documents];
+  for (let start = 0; start < exact.length; start += maxReadAtOnce)
+    await deleteAt(exact.slice(start, start + maxReadAtOnce));
   for (const topic of left) deleted.delete(topic);
   return { deleted, left, isListed };
 }

@@ -3,6 +3,7 @@ import type { BrokerMessage } from '../broker/message.ts';
 import { isSafeId } from '../cloud/decoders.ts';
 import { isCommandPath } from '../homeassistant/command.ts';
 import { announcingBridge, documentPaths, type Target, type Topics } from '../homeassistant/topics.ts';
+import type { Kept } from '../state/sections.ts';
 
 const maxTopicsAtOnce = 100;
 
@@ -30,6 +31,17 @@ export async function readTopics(
 ): Promise<void> {
   for (let start = 0; start < topics.length; start += maxTopicsAtOnce)
     await readRetained(connection, topics.slice(start, start + maxTopicsAtOnce), found);
+}
+
+/** All topics of the bridge, and of the records in its state file. Discovery messages come first. */
+export function knownTopics(topics: Topics, kept: Kept) {
+  const known = [...kept.devices.keys(), 'bridge'].flatMap(
+    (key) => topics.parse(`${topics.base}/${key}`) ?? [],
+  );
+  return {
+    discoveries: known.flatMap(({ kind, id }) => (kind === 'incident' ? [] : [topics.discovery(kind, id)])),
+    documents: known.flatMap(({ kind, id }) => topics.documents(kind, id)),
+  };
 }
 
 /** Whether a bridge of these topics has published the message. Discovery messages name their bridge. */

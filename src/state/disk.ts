@@ -1,10 +1,23 @@
-import { copyFile, mkdir, open, readFile, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
+import {
+  copyFile,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { errorCode } from '../base/systemErrors.ts';
 
 /** Where the state is stored: the machine's disk, or a simulated one. All methods fail with the system's own errors. */
 export interface Disk {
   read(path: string): Promise<string>;
+  /** The names of the files in a folder. */
+  names(folder: string): Promise<readonly string[]>;
   /**
    * Replaces the file by the text, completely or not at all, readable by its owner only; makes the folder. If the path
    * is a symbolic link, the file that it points to is replaced. Once the promise has resolved, a power cut does not
@@ -17,6 +30,7 @@ export interface Disk {
 
 export const systemDisk: Disk = {
   read: (path) => readFile(path, 'utf8'),
+  names: (folder) => readdir(folder),
   async write(path, text) {
     await makeFolder(dirname(path));
     const target = await linkTarget(path);

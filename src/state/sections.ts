@@ -191,8 +191,6 @@ export function newKept(keeper: Keeper = { changed: () => {}, saved: () => Promi
     valves: keep(byId(valveRecord, { merge: mergedValveRecords })),
     /** Devices and incidents that may have messages on the broker, as `kind/id`. Nothing else remembers them. */
     devices: keep(ids(saveIn.now)),
-    /** Base topics under which this run or earlier ones have published. */
-    baseTopics: keep(ids(saveIn.now)),
     /** Discovery prefixes under which this run or earlier ones have published. */
     discoveryPrefixes: keep(ids(saveIn.now)),
     /** Sonics without a hub in the cloud's last list. If the cloud later refuses this list, it may still have them. */

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { type Clock, sleep, systemClock } from '../base/clock.ts';
 import { coalesce } from '../base/coalesce.ts';
 import type { Log } from '../base/log.ts';
@@ -18,6 +19,9 @@ export function stateFileName(baseTopic: string): string {
 export function isStateFile(name: string): boolean {
   return /\.json(\.unreadable|\.tmp)*$/.test(name);
 }
+
+/** What tells the state of a bridge from any other file. */
+const stateOfBridge = z.object({ writtenAt: z.string(), discoveryPrefixes: z.array(z.string()) });
 
 /** The delay before a failed write is tried again, in ms. By then the disk may have free space, or may be mounted. */
 const retryDelayMs = 60_000;
@@ -120,6 +124,23 @@ export class StateFile extends EventEmitter<StateEvents> {
   /** Whether there was no file at the start. */
   get isNew(): boolean {
     return this.#isNew;
+  }
+
+  /** The other base topics whose state is in the folder, with the discovery prefix of each. Never rejects. */
+  async others(): Promise<readonly { readonly base: string; readonly prefix: string }[]> {
+    const names = await this.#disk.names(this.#directory).catch(() => []);
+    const found = names
+      .filter((name) => name.endsWith('.json') && join(this.#directory, name) !== this.#file)
+      .map(async (name) => {
+        try {
+          const stored = JSON.parse(await this.#disk.read(join(this.#directory, name)));
+          const base = decodeURIComponent(name.slice(0, -'.json'.length));
+          return stateOfBridge.parse(stored).discoveryPrefixes.map((prefix) => ({ base, prefix }));
+        } catch {
+          return [];
+        }
+      });
+    return (await Promise.all(found)).flat();
   }
 
   /** The number of the last change; null before the broker was read, because the broker may have a larger one. */

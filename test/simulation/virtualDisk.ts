@@ -1,3 +1,4 @@
+import { basename, dirname } from 'node:path';
 import type { Random } from '../../src/base/backoff.ts';
 import type { Disk } from '../../src/state/disk.ts';
 import type { ProcessClock } from './virtualTime.ts';
@@ -100,6 +101,8 @@ export class VirtualDisk {
         if (text === undefined) throw failure('ENOENT', `no such file or directory, open '${path}'`);
         return text;
       },
+      names: async (folder) =>
+        [...this.files.keys()].filter((path) => dirname(path) === folder).map((path) => basename(path)),
       write: async (path, text) => {
         this.writes += 1;
         if (this.#isHeld(text)) await new Promise<void>((release) => this.#held.push({ text, release }));

@@ -187,3 +187,26 @@ describe('a discovery message of a valve that somebody replaces', () => {
     expect(reasons.join()).toContain('discovery messages');
   });
 });
+
+it('a former base topic and discovery prefix are named once, with the command that deletes their messages', async () => {
+  const home = await startedHome();
+  await home.stop();
+  const [file = ''] = home.disk.files.keys();
+  home.disk.files.set(file.replace(/[^/]*$/, 'options.json'), '{}');
+  const named = () => home.linesFrom(0).filter((line) => line.endsWith('run: sonic2mqtt cleanup'));
+  const ofPrefix = 'mqtt.base_topic sonic2mqtt and homeassistant.discovery_prefix homeassistant before';
+  const ofBase = 'mqtt.base_topic sonic2mqtt and homeassistant.discovery_prefix ha before';
+  const homeassistant = { discovery_prefix: 'ha' };
+  const both = { mqtt: { base_topic: 'water' }, homeassistant };
+  for (const [options, expected] of [
+    [{ homeassistant }, [ofPrefix]],
+    [both, [ofPrefix, ofBase]],
+    [both, [ofPrefix, ofBase]],
+  ] as const) {
+    const before = [...home.broker.retained.keys()];
+    await home.startWith(options);
+    expect(named()).toEqual(expected.map((each) => expect.stringContaining(each)));
+    expect([...home.broker.retained.keys()]).toEqual(expect.arrayContaining(before));
+    await home.stop();
+  }
+});

@@ -64,7 +64,7 @@ async function run(
 ) {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'data'));
-  writeFileSync(join(folder, 'data', 'sonic2mqtt.json'), JSON.stringify({ announced: ['leak'], ...state }));
+  writeFileSync(join(folder, 'data', 'sonic2mqtt.json'), JSON.stringify(state));
   const mqtt = { url, protocol_version: 4 };
   writeFileSync(join(folder, 'config.yaml'), JSON.stringify({ cloud, mqtt }));
   const printed: string[] = [];
@@ -97,7 +97,7 @@ const ofBridge = {
   'sonic2mqtt/bridge/state': 'offline',
 };
 
-const devices = ['sonic/a', 'signal/s', 'nonsense'];
+const devices = ['sonic/a', 'signal/s', 'incident/leak', 'nonsense'];
 const foreign = {
   'sonic2mqtt/sonic/b': '{"id":"b"}',
   [topics.discovery('sonic', 'b')]: madeBy('sonic2mqtt'),
@@ -110,26 +110,6 @@ async function cleanRunning() {
   const first = await run(url, { devices });
   const leftFirst = left().length;
   return { first, leftFirst, forced: await run(url, { devices }, { force: true }), left: left() };
-}
-
-const others = {
-  [new Topics('trial', 'ha').discovery('sonic', 'b')]: madeBy('trial'),
-  'live/bridge/state': 'online',
-  'live/sonic/a': '{}',
-};
-
-async function cleanFormer({ isListing }: { isListing: boolean }) {
-  const former = {
-    [new Topics('water', 'ha').discovery('sonic', 'a')]: madeBy('water'),
-    ...{ 'water/sonic/a': '{"id":"a"}', 'water/bridge/state': 'offline' },
-  };
-  const { url, left } = await brokerWith({ ...ofValve, ...ofBridge, ...former, ...others }, { isListing });
-  const state = {
-    devices: ['sonic/a'],
-    baseTopics: ['sonic2mqtt', 'water', 'live'],
-    discoveryPrefixes: ['homeassistant', 'ha'],
-  };
-  return { ...(await run(url, state)), left: left() };
 }
 
 const until = new Date(Date.now() + 3_600_000).toISOString();
@@ -166,7 +146,6 @@ async function cleanPaused({ kept, shown, isListing = true }: Partial<(typeof pa
 
 describe('cleanup', () => {
   const [running] = begun([{}], cleanRunning);
-  const former = begun([{ isListing: true }, { isListing: false }], cleanFormer);
   const paused = begun(pauses, cleanPaused);
 
   it('fails if the broker lists nothing, and deletes what data_dir knows unless the bridge runs', async () => {
@@ -177,17 +156,6 @@ describe('cleanup', () => {
       left: Object.keys(foreign).toSorted(),
     });
   });
-
-  it.each(former)(
-    'deletes at former topics too, if the broker lists messages: $each.isListing',
-    async ({ each, result }) => {
-      expect(await result).toEqual({
-        code: each.isListing ? 0 : 1,
-        printed: ['Deleted 9 retained messages'],
-        left: Object.keys(others).toSorted(),
-      });
-    },
-  );
 
   it.each(paused)('deletes nothing if a pause $each.name, unless it is forced', async ({ result }) => {
     const { refused, isUntouched, forced } = await result;
