@@ -1,11 +1,32 @@
 import { optionRows } from '../../src/config/schema.ts';
 import { parseSchedule } from '../../src/config/values.ts';
-import { type Load, requestsPerMinute } from '../../src/health/requestNeeds.ts';
 import { type PollName, pollNames, pollTable } from '../../src/model/polls.ts';
 import { table } from './markdown.ts';
 
 /** What an account has; the open incidents are few enough for a page of their list. */
-export type Fleet = Omit<Load, 'intervalMs'>;
+export interface Fleet {
+  readonly properties: number;
+  readonly signals: number;
+  readonly sonics: number;
+}
+
+/** How many records the cloud sends on a page. */
+const pageSize = 10;
+const pages = (records: number) => Math.max(1, Math.ceil(records / pageSize));
+/** Its signals, its settings, and its notification settings. */
+const requestsOfProperty = 3;
+
+/** The requests of one run of each poll. */
+const requestsOfRun: Readonly<Record<PollName, (fleet: Fleet) => number>> = {
+  // The status of each hub and the categories of appliances come with the properties.
+  properties: ({ properties, signals }) => pages(properties) + requestsOfProperty * properties + signals + 1,
+  signals: ({ signals }) => pages(signals),
+  sonics: ({ sonics }) => pages(sonics),
+  incidents: () => 1,
+  telemetry: ({ sonics }) => sonics,
+  usage: ({ sonics }) => sonics,
+  pressure_tests: ({ sonics }) => sonics,
+};
 
 /** The fleets of docs/internals/performance.md. */
 const fleets: readonly Fleet[] = [
@@ -24,7 +45,7 @@ function intervalMs(poll: PollName): number {
 
 /** The requests of a poll in an hour by the default schedules. */
 function perHour(poll: PollName, fleet: Fleet): number {
-  return 60 * requestsPerMinute(poll, { ...fleet, intervalMs }, { isOffered: () => true });
+  return (requestsOfRun[poll](fleet) * 3_600_000) / intervalMs(poll);
 }
 
 /** All of them. */

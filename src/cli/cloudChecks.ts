@@ -1,6 +1,5 @@
 import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
-import { systemClock } from '../base/clock.ts';
 import { sanitize } from '../base/sanitize.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
@@ -8,9 +7,6 @@ import { joinedLookUp } from '../cloud/lookUp.ts';
 import { describeFailure } from '../cloud/networkErrors.ts';
 import type { Config } from '../config/schema.ts';
 import { accountProblems, settingsRefused, unmatchedFilters } from '../health/accountProblems.ts';
-import { overload } from '../health/requestNeeds.ts';
-import type { PollName } from '../model/polls.ts';
-import { PollSchedule } from '../polling/pollSchedule.ts';
 import type { Store } from '../store/store.ts';
 import { type Check, ok } from './checks.ts';
 import type { CheckResult } from './findings.ts';
@@ -33,10 +29,6 @@ export function cloudChecks(
   const signIn = () => {
     signedIn ??= client.call({ operation: 'validate_token' });
     return signedIn;
-  };
-  const intervalMs = (poll: PollName) => {
-    const { timezone } = config.schedules;
-    return new PollSchedule(config.schedules[poll], timezone, systemClock, Math.random).intervalMs;
   };
   const http = async () => {
     await signIn().catch((error) => {
@@ -62,9 +54,7 @@ export function cloudChecks(
         const settings = await readSettings(client, isOffered ? tried : []);
         const refused = tried.filter((id) => settings.get(id) === null);
         account.withoutSettings = refused.map((id) => store.devices.property.get(id)?.name ?? id);
-        const problem = overload({ ...store.counts(), intervalMs }, client, true);
-        const slow = problem === null ? [] : [{ outcome: degraded, words: problem }];
-        return [...findingsOn(store, account, degraded), ...slow];
+        return findingsOn(store, account, degraded);
       },
     },
   ];

@@ -172,8 +172,6 @@ export class CloudClient {
       limitedUntil: limitedMs > 0 ? this.#options.clock.now() + limitedMs : null,
       /** How long the budget keeps the next poll waiting, in ms; a vital list waits a minute at most. */
       pollWaitMs: queue.pollWaitMs(),
-      budget: this.#options.maxRequestsPerMinute,
-      meanMs: counter.meanMs,
     };
   }
 

@@ -2,9 +2,6 @@ import type { Clock } from '../base/clock.ts';
 
 const minutesPerHour = 60;
 
-/** The mean duration is that of about so many requests. */
-const meanOf = 100;
-
 /** A smaller difference between two clocks, in ms, may only be the time that an answer took. */
 const minAheadMs = 60_000;
 
@@ -15,8 +12,6 @@ export class RequestCounter {
   readonly #sent = new Map<number, number>();
   /** How many answers came, by the first digit of their status, such as `2xx`, or `none`; and the sum of their durations in ms. */
   readonly totals: { readonly byStatus: Record<string, number>; ms: number } = { byStatus: {}, ms: 0 };
-  #meanMs = 0;
-  #count = 0;
   /** The cloud's time minus the monotonic time, in ms; null until the first answer. */
   #cloudOffsetMs: number | null = null;
 
@@ -34,8 +29,6 @@ export class RequestCounter {
     const word = status === null ? 'none' : `${Math.floor(status / 100)}xx`;
     this.totals.byStatus[word] = (this.totals.byStatus[word] ?? 0) + 1;
     this.totals.ms += ms;
-    this.#count = Math.min(meanOf, this.#count + 1);
-    this.#meanMs += (ms - this.#meanMs) / this.#count;
   }
 
   recordDate(date: string | null): void {
@@ -48,11 +41,6 @@ export class RequestCounter {
       if (minute <= this.#minute() - minutesPerHour) this.#sent.delete(minute);
     }
     return [...this.#sent.values()].reduce((sum, count) => sum + count, 0);
-  }
-
-  /** How long the latest requests have taken on average, in ms; 0 before the first. */
-  get meanMs(): number {
-    return this.#meanMs;
   }
 
   get cloudNow(): number {

@@ -20,7 +20,7 @@ interface RequestQueueOptions {
 const valveSlots = 64;
 
 /** The share of the budget that single devices may use. The rest is for the lists, and for valves that are moving. */
-export const deviceShare = 0.9;
+const deviceShare = 0.9;
 
 /** The share of the budget that commands may use, so that no client keeps the bridge from reading. */
 const commandShare = 0.5;
@@ -33,7 +33,7 @@ const maxListsInARow = 3;
 
 const minuteMs = 60_000;
 
-export function readSlots(maxConcurrency: number): number {
+function readSlots(maxConcurrency: number): number {
   return Math.max(1, maxConcurrency - 1);
 }
 

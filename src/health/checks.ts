@@ -9,7 +9,7 @@ import { type PollName, pollNames, pollTable, vitalPolls } from '../model/polls.
 import { isAvailable } from '../model/reach.ts';
 import type { RefusedDevices } from '../polling/pollParts.ts';
 import { incompleteKey, type PollFailure } from '../polling/pollProblem.ts';
-import { type StatusByPoll, wasPolled } from '../polling/pollStatus.ts';
+import { lateEveryMs, type StatusByPoll, wasPolled } from '../polling/pollStatus.ts';
 import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 import {
@@ -30,8 +30,6 @@ export interface HealthFacts {
   readonly isFirstReading: boolean;
   /** The polls that have read nothing for longer than their schedule allows. */
   readonly overdue: readonly PollName[];
-  /** Why the schedules cannot be kept; null if they can. */
-  readonly overload: string | null;
   /** Null unless the cloud has rejected the account. */
   readonly rejection: SessionState['rejection'];
   /** Wall-clock ms until which the cloud limits requests; null if it does not. */
@@ -91,7 +89,7 @@ export const checks: readonly Check[] = [
   { source: 'cloud', status: 'degraded', stops: 'cloud', find: whileReached(waitingPolls) },
   {
     ...{ source: 'cloud', status: 'degraded', stops: 'cloud' },
-    find: whileReached(({ overload }) => overload && { message: overload, key: 'overload' }),
+    find: whileReached(latePolls),
   },
   {
     ...{ source: 'bridge', status: 'degraded', isLogged: false },
@@ -237,6 +235,16 @@ function waitingPolls({ polls, overdue, connection }: HealthFacts): Finding | nu
   if (waiting.length === 0) return null;
   const message = `No new data for too long: ${waiting.join(', ')}. The requests wait. A leak or a moved valve may not be shown`;
   return { message, key: 'waiting' };
+}
+
+/** The first poll that cannot keep its schedule, because the budget is too small or the cloud too slow. */
+function latePolls({ polls }: HealthFacts): Finding | null {
+  const late = pollNames.find((poll) => lateEveryMs(polls[poll]) !== null);
+  if (late === undefined) return null;
+  // In whole minutes, so that the sentence stays the same.
+  const minutes = Math.ceil((lateEveryMs(polls[late]) ?? 0) / 60_000);
+  const message = `The ${pollTable[late].label} cannot be read as often as planned. Set schedules.${late} to ${minutes}m, or increase cloud.max_requests_per_minute`;
+  return { message, key: 'overload' };
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Connection } from '../broker/connection.ts';
 import type { Mirror } from '../broker/mirror.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import type { HealthStatus, Side } from '../model/devices.ts';
-import { type PollName, pollNames } from '../model/polls.ts';
+import { pollNames } from '../model/polls.ts';
 import type { Poller } from '../polling/poller.ts';
 import { isAnswered } from '../polling/pollProblem.ts';
 import { cloudFreshUntil, decidingPoll } from '../polling/pollStatus.ts';
@@ -14,7 +14,6 @@ import type { StateFile } from '../state/stateFile.ts';
 import type { Store } from '../store/store.ts';
 import type { HealthFacts } from './checks.ts';
 import { type HealthReport, healthFingerprint, healthPayload, judge, reasonOf } from './health.ts';
-import { overload } from './requestNeeds.ts';
 import { brokerSide, cloudSide, type PublishingProgress, staleReason } from './sides.ts';
 
 /** Health is published after this time, in ms, even if the lists of the cloud were not read yet. */
@@ -252,12 +251,10 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
     const { statuses } = poller;
     const { rejection } = client.sessionState();
     const { limitedUntil } = client.traffic();
-    const intervalMs = (poll: PollName) => statuses.intervalMs(poll);
     return {
       polls: statuses.records,
       isFirstReading: poller.isFirstReading,
       overdue: statuses.overdue,
-      overload: overload({ ...store.counts(), intervalMs }, client, statuses.isLate),
       // These times come from another clock, so they differ by a millisecond each time.
       rejection: rejection && { ...rejection, nextAttemptAt: roundedUp(rejection.nextAttemptAt) },
       limitedUntil: limitedUntil && Math.round(limitedUntil / 1_000) * 1_000,

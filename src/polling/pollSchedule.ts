@@ -83,13 +83,6 @@ export class PollSchedule {
     return this.#clock.monotonic() + Math.max(0, (next?.getTime() ?? 0) - this.#clock.now());
   }
 
-  /** The time between the next two runs, in ms. */
-  get intervalMs(): number {
-    if (this.#schedule.kind === 'every') return this.#schedule.everyMs;
-    const [first, second] = this.#cron?.getNextRuns(2) ?? [];
-    return first && second ? second.getTime() - first.getTime() : Number.POSITIVE_INFINITY;
-  }
-
   /** The longest time between two runs so far, in ms: a cron expression only gives the next run. */
   get periodMs(): number {
     const now = this.#clock.monotonic();

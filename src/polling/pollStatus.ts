@@ -31,8 +31,10 @@ export interface PollStatus {
   /** Why the last run has failed; null if it has not. */
   readonly failure: PollFailure | null;
   readonly consecutiveFailures: number;
-  /** Whether the last run was much longer than its interval, or a little longer after such a run. */
-  readonly isSlow: boolean;
+  /** How many runs in a row have begun later than scheduled, although the one before each had read everything. */
+  readonly lateStarts: number;
+  /** The longest time between the starts of these runs, in ms. */
+  readonly lateEveryMs: number;
   /** How many runs have read everything, a part, or nothing. */
   readonly counts: Readonly<Record<'success' | 'incomplete' | 'failure', number>>;
 }
@@ -41,7 +43,7 @@ export type StatusByPoll = Readonly<Record<PollName, PollStatus>>;
 
 /** The times that decide, in ms. */
 export interface PollTimes {
-  readonly schedule: Pick<PollSchedule, 'dueAfter' | 'intervalMs' | 'periodMs'>;
+  readonly schedule: Pick<PollSchedule, 'dueAfter' | 'periodMs'>;
   readonly staleAfterMs: number;
   readonly requestTimeoutMs: number;
 }
@@ -61,12 +63,29 @@ const maxSilenceMs = 600_000;
 export const neverPolled: PollStatus = {
   ...{ runningSince: null, read: 0, total: null, heardAt: null, readAt: null, isUnread: true },
   ...{ answeredAt: Number.NEGATIVE_INFINITY, lastSuccessAt: null, freshUntil: Number.NEGATIVE_INFINITY },
-  ...{ dueAt: null, wholeAt: null, failure: null, consecutiveFailures: 0, isSlow: false },
+  ...{ dueAt: null, wholeAt: null, failure: null, consecutiveFailures: 0 },
+  ...{ lateStarts: 0, lateEveryMs: 0 },
   counts: { success: 0, incomplete: 0, failure: 0 },
 };
 
-export function begun(status: PollStatus, now: number): PollStatus {
-  return { ...status, runningSince: now, heardAt: now, read: 0, total: null };
+/** So many late starts in a row are no coincidence, such as a computer that slept. */
+const maxLateStarts = 3;
+
+export function begun(
+  status: PollStatus,
+  { schedule, requestTimeoutMs }: PollTimes,
+  now: number,
+): PollStatus {
+  const { answeredAt, failure, lateStarts, lateEveryMs } = status;
+  const everyMs = now - answeredAt;
+  const isLate =
+    failure === null &&
+    answeredAt > Number.NEGATIVE_INFINITY &&
+    everyMs > schedule.periodMs + requestTimeoutMs;
+  const late = isLate
+    ? { lateStarts: lateStarts + 1, lateEveryMs: Math.max(lateEveryMs, everyMs) }
+    : { lateStarts: 0, lateEveryMs: 0 };
+  return { ...status, ...late, runningSince: now, heardAt: now, read: 0, total: null };
 }
 
 /** The status after the end of a run. `failure` is null if it read everything; `now` is monotonic, `at` is not. */
@@ -98,7 +117,6 @@ export function ended(
     wholeAt: failure === null ? startedAt : (status.wholeAt ?? now),
     failure: shown,
     consecutiveFailures: shown === null ? 0 : status.consecutiveFailures + 1,
-    isSlow: now - startedAt > schedule.intervalMs + (status.isSlow ? 0 : requestTimeoutMs),
     counts: { ...status.counts, [outcome]: status.counts[outcome] + 1 },
   };
 }
@@ -120,6 +138,11 @@ function isOnlyMoving(
 /** How old the data of a poll may be, in ms. It is at least two periods, so that one failed run makes nothing stale. */
 function maxAgeMs({ schedule, staleAfterMs }: PollTimes): number {
   return Math.max(staleAfterMs, 2 * schedule.periodMs);
+}
+
+/** How often a poll runs that again and again begins later than scheduled, in ms; null if it keeps its schedule. */
+export function lateEveryMs({ lateStarts, lateEveryMs }: PollStatus): number | null {
+  return lateStarts < maxLateStarts ? null : lateEveryMs;
 }
 
 /** Whether the poll has run, successfully or not. */
@@ -172,7 +195,7 @@ export class PollStatuses {
   }
 
   begin(poll: PollName): void {
-    this.#records[poll] = begun(this.#records[poll], this.#clock.monotonic());
+    this.#records[poll] = begun(this.#records[poll], this.#times[poll], this.#clock.monotonic());
   }
 
   /** Records how much a run has read so far. */
@@ -197,11 +220,6 @@ export class PollStatuses {
   /** How old the data of a poll may be, in ms. */
   maxAgeMs(poll: PollName): number {
     return maxAgeMs(this.#times[poll]);
-  }
-
-  /** The time between two runs of a poll, in ms. */
-  intervalMs(poll: PollName): number {
-    return this.#times[poll].schedule.intervalMs;
   }
 
   /**
@@ -244,16 +262,6 @@ export class PollStatuses {
       const limitAt = Math.max(dueAt ?? since + schedule.periodMs, (readAt ?? since) + maxListWaitMs);
       const marginMs = poll === 'telemetry' ? this.maxAgeMs(poll) : requestTimeoutMs + overdueMarginMs;
       return this.#clock.monotonic() > limitAt + marginMs;
-    });
-  }
-
-  /** Whether a run takes longer than its schedule allows, or the last one did. */
-  get isLate(): boolean {
-    const now = this.#clock.monotonic();
-    return pollNames.some((poll) => {
-      const { isSlow, runningSince } = this.#records[poll];
-      const { schedule, requestTimeoutMs } = this.#times[poll];
-      return isSlow || now - (runningSince ?? now) > schedule.intervalMs + requestTimeoutMs;
     });
   }
 

@@ -26,7 +26,6 @@ export function healthFacts(changes: Partial<HealthFacts> = {}): HealthFacts {
     polls: byPoll(() => good),
     isFirstReading: false,
     overdue: [],
-    overload: null,
     rejection: null,
     limitedUntil: null,
     refused: noneRefused(),

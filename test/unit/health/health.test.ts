@@ -89,7 +89,6 @@ describe('health', () => {
       {
         polls: { ...ofVital(bad('unavailable')), properties: bad('forbidden') },
         overdue: ['sonics', 'incidents'],
-        overload: 'too slow',
       },
       'cloud_unreachable',
       offline,
@@ -147,7 +146,11 @@ describe('health', () => {
       { polls: polls({ incidents: bad('rejected', '422') }), overdue: ['incidents'] },
       'cloud',
     ],
-    ['The schedules need 195 requests', { overload: 'The schedules need 195 requests' }, 'cloud'],
+    [
+      'The measurements cannot be read as often as planned. Set schedules.telemetry to 3m, or increase cloud.max_requests_per_minute',
+      { polls: { ...everyPoll(good), telemetry: { ...good, lateStarts: 3, lateEveryMs: 125_000 } } },
+      'cloud',
+    ],
     [
       'The MQTT broker rejects messages, for example a/b: not allowed. Home Assistant shows old values or none. Check the access list and the limits of the broker',
       { refusal: { topic: 'a/b', reason: 'not allowed' } },

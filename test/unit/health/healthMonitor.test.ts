@@ -47,8 +47,6 @@ async function startMonitor(record: object) {
     statuses: {
       records,
       overdue: [] as PollName[],
-      isLate: false,
-      intervalMs: () => 60_000,
       get progress() {
         return pollNames.filter((poll) => records[poll].lastSuccessAt === null);
       },

@@ -11,7 +11,14 @@ import {
   type PollFailure,
   toProblem,
 } from '../../../src/polling/pollProblem.ts';
-import { begun, ended, neverPolled, type PollStatus, PollStatuses } from '../../../src/polling/pollStatus.ts';
+import {
+  begun,
+  ended,
+  lateEveryMs,
+  neverPolled,
+  type PollStatus,
+  PollStatuses,
+} from '../../../src/polling/pollStatus.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { good, healthFacts } from '../../support/healthFacts.ts';
 
@@ -68,7 +75,6 @@ describe('what could not be read', () => {
 const minuteMs = 60_000;
 const hourly = {
   dueAfter: (at: number) => at + 60 * minuteMs,
-  intervalMs: 60 * minuteMs,
   periodMs: 60 * minuteMs,
 };
 const times = { staleAfterMs: 5 * minuteMs, requestTimeoutMs: 10_000 };
@@ -106,7 +112,13 @@ describe('a run that ends', () => {
     let status = neverPolled;
     for (const [minute, ending = ''] of runs.split(', ').map((run) => run.split(' '))) {
       const at = Number(minute) * minuteMs;
-      status = ended(begun(status, at), endings[ending] ?? null, { ...times, schedule: hourly }, at, at);
+      status = ended(
+        begun(status, { ...times, schedule: hourly }, at),
+        endings[ending] ?? null,
+        { ...times, schedule: hourly },
+        at,
+        at,
+      );
     }
     return status;
   }
@@ -169,21 +181,20 @@ describe('a poll of valves or incidents', () => {
     expect(statuses.isCloudAnswering).toBe(false);
   });
 
-  it('is late while a run takes longer than its interval, and until one does not', () => {
-    const { clock, statuses } = start();
-    const lateIn = (poll: PollName, minutes: number) => {
-      statuses.begin(poll);
+  it('is late once three runs in a row have begun later than scheduled, and until one does not', () => {
+    const { clock, statuses, run } = start();
+    const everyAfter = (minutes: number, failure: PollFailure | null = null) => {
       clock.advance(minutes * minuteMs);
-      const wasLate = statuses.isLate;
-      statuses.end(poll, null);
-      return [wasLate, statuses.isLate];
+      run('telemetry', failure);
+      const everyMs = lateEveryMs(statuses.records.telemetry);
+      return everyMs === null ? null : everyMs / minuteMs;
     };
-    expect(lateIn('telemetry', 60)).toEqual([false, false]);
-    expect(lateIn('telemetry', 61)).toEqual([true, true]);
-    expect(lateIn('sonics', 1)).toEqual([true, true]);
-    expect(lateIn('telemetry', 60.1)).toEqual([true, true]);
-    expect(lateIn('telemetry', 60)).toEqual([true, false]);
-    expect(lateIn('telemetry', 60.1)).toEqual([false, false]);
+    expect([60, 70, 80, 60.1, 70, 70].map((minutes) => everyAfter(minutes))).toEqual(Array(6).fill(null));
+    expect([90, 70, 60].map((minutes) => everyAfter(minutes))).toEqual([90, 90, null]);
+    // A poll that fails is late for another reason.
+    expect([70, 70].map((minutes) => everyAfter(minutes, away503))).toEqual([null, null]);
+    expect(everyAfter(70)).toBe(null);
+    expect(lateEveryMs(statuses.records.sonics)).toBe(null);
   });
 
   it('is overdue a request and five seconds after its next run was due, except measurements that may not be read', () => {
