@@ -25,7 +25,8 @@ const shortestSleepMs = 1_000;
 /**
  * A clock in ms that goes on while the machine sleeps. It combines a clock that stops during a sleep, like that of
  * Linux, with the uptime, which does not. Otherwise data from before a night's sleep would seem to be a second old. The
- * wall clock is fast to read and jumps at each sleep, so it shows at the next call that there was one.
+ * wall clock is fast to read and jumps at each sleep, so it shows at the next call that there was one. Only what both show
+ * counts: somebody may set the wall clock, and a container whose `/proc` fails for a moment reads the uptime of its host.
  */
 export function countingSleep(
   awakeMs: () => number,
@@ -34,21 +35,33 @@ export function countingSleep(
 ): () => number {
   let sleptMs = 0;
   let lookedAt = awakeMs();
-  let aheadMs = uptimeMs() - lookedAt;
+  let aheadMs = readOrNaN(uptimeMs) - lookedAt;
   let wallAheadMs = wallMs() - lookedAt;
   return () => {
     const now = awakeMs();
-    const hasWallJumped = Math.abs(wallMs() - now - wallAheadMs) >= shortestSleepMs / 2;
+    const wallJumpMs = wallMs() - now - wallAheadMs;
+    const hasWallJumped = Math.abs(wallJumpMs) >= shortestSleepMs / 2;
     if (now - lookedAt < lookEveryMs && !hasWallJumped) return now + sleptMs;
-    const ahead = uptimeMs() - now;
+    const ahead = readOrNaN(uptimeMs) - now;
     // The process was held up between the two readings, which looks like a sleep. The next call reads them again.
     if (awakeMs() - now >= lookEveryMs) return now + sleptMs;
     lookedAt = now;
-    wallAheadMs = wallMs() - now;
-    if (ahead - aheadMs >= shortestSleepMs) sleptMs += ahead - aheadMs;
+    if (Number.isNaN(ahead)) return now + sleptMs;
+    const jumpMs = Math.min(ahead - aheadMs, wallJumpMs);
+    if (jumpMs >= shortestSleepMs) sleptMs += jumpMs;
     aheadMs = ahead;
+    wallAheadMs += wallJumpMs;
     return now + sleptMs;
   };
+}
+
+/** NaN if it throws, as the uptime does where it cannot be read. */
+function readOrNaN(read: () => number): number {
+  try {
+    return read();
+  } catch {
+    return Number.NaN;
+  }
 }
 
 /** A longer delay would overflow the runtime's 32-bit timer, and the timer would fire at once. */

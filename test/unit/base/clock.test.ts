@@ -50,18 +50,22 @@ describe('a clock on a machine that sleeps', () => {
   let heldUpMs: number;
   /** By how much somebody has set the wall clock. */
   let setMs: number;
+  /** How far the uptime is from the truth; null if it cannot be read. */
+  let wrongMs: number | null;
   let monotonic: () => number;
   beforeEach(() => {
     awakeMs = 5_000;
     sleptMs = 0;
     heldUpMs = 0;
     setMs = 0;
+    wrongMs = 0;
     const bootedMs = 700_000;
     monotonic = countingSleep(
       () => awakeMs,
       () => {
         awakeMs += heldUpMs;
-        return bootedMs + Math.floor((awakeMs + sleptMs) / 10) * 10;
+        if (wrongMs === null) throw new Error('uv_uptime returned EIO');
+        return bootedMs + wrongMs + Math.floor((awakeMs + sleptMs) / 10) * 10;
       },
       () => 1_700_000_000_000 + awakeMs + sleptMs + setMs,
     );
@@ -106,6 +110,40 @@ describe('a clock on a machine that sleeps', () => {
     monotonic();
     heldUpMs = 0;
     expect(Math.abs(monotonic() - before - 72_000)).toBeLessThanOrEqual(20);
+  });
+
+  it.each([1, 3, 500])('counts nothing where a container reads the uptime of its host %s times', (times) => {
+    const before = monotonic();
+    for (const wrong of [0, 86_400_000, 0, -600_000, 0]) {
+      wrongMs = wrong;
+      for (let time = 0; time < times; time += 1) {
+        awakeMs += 200;
+        monotonic();
+      }
+    }
+    expect(monotonic() - before).toBe(times * 1_000);
+  });
+
+  it('counts a sleep, and only that, while the uptime is that of the host', () => {
+    const before = monotonic();
+    wrongMs = 86_400_000;
+    awakeMs += 200;
+    sleptMs += 60_000;
+    expect(Math.abs(monotonic() - before - 60_200)).toBeLessThanOrEqual(20);
+    awakeMs += 200;
+    sleptMs += 60_000;
+    expect(Math.abs(monotonic() - before - 120_400)).toBeLessThanOrEqual(20);
+  });
+
+  it('goes on while the uptime cannot be read, and counts a sleep once it can', () => {
+    const before = monotonic();
+    wrongMs = null;
+    awakeMs += 200;
+    sleptMs += 60_000;
+    expect(monotonic() - before).toBe(200);
+    awakeMs += 200;
+    wrongMs = 0;
+    expect(Math.abs(monotonic() - before - 60_400)).toBeLessThanOrEqual(20);
   });
 
   it('is that of the machine while it is awake, to the last digit', () => {
