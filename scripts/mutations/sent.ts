@@ -159,7 +159,7 @@ export const sendingMutations: readonly Mutation[] = [
   {
     promise: 'the command that gave way ends as superseded',
     file: valveQueue,
-    text: 'if (before) this.#end(before, superseded);',
+    text: 'this.#end(before, superseded);',
     replacement: '',
     tests: valveQueueTests,
   },

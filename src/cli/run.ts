@@ -18,8 +18,11 @@ export async function run(context: CommandContext): Promise<number> {
   log.info(`sonic2mqtt ${version}, configured by ${from}`);
   for (const { message } of warnings) log.warn(message);
   if (!configuration.config.control.valves) {
-    const change = app ? 'add valves to control in the form' : `set control.valves to true in ${from}`;
-    log.info(`Watch only: nobody can move a valve. To end this, ${change}, and restart`);
+    log.info(
+      app
+        ? 'Watch only: nobody can move a valve. To end this, add valves to control in the form, and restart'
+        : `Watch only: nobody can move a valve. To end this, set control.valves in ${from} to true, and restart`,
+    );
   }
   endOnMistake(log);
   if (app?.isToCleanUp) {

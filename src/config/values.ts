@@ -134,7 +134,7 @@ const brokerUrl = z
 export const brokerUrls = z.union([brokerUrl, z.array(brokerUrl).min(1, 'must name at least one address')]);
 
 /** Null if a % begins no code. The text is returned because the bundler would remove an unused decoding. */
-export function decoded(text: string): string | null {
+function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -24,7 +24,7 @@ export const openIncidents = ({ world }: Place, isAt: (incident: Incident) => bo
   [...world.incidents.values()].filter((incident) => incident.open && isAt(incident));
 export const atSonic = (id: string) => (incident: Incident) => incident.sonic_id === id;
 /** At that hub, and at none of its known valves. */
-export const atSignalAlone =
+const atSignalAlone =
   ({ world, id }: Place) =>
   (incident: Incident) =>
     incident.signal_id === id && !world.things.get(incident.sonic_id ?? '');
