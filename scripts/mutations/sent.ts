@@ -173,15 +173,15 @@ export const sendingMutations: readonly Mutation[] = [
   {
     promise: 'a newer command ends one that is not answered, in time',
     file: valveQueue,
-    text: 'older.cancelGiveUp = this.#parts.clock.after(shareOfNewer * leftMs, giveUp)',
-    replacement: 'older.cancelGiveUp = () => {}',
+    text: 'older.cancelTimer = this.#parts.clock.after(shareOfNewer * leftMs, giveUp)',
+    replacement: 'older.cancelTimer = () => {}',
     tests: valveQueueTests,
   },
   {
     promise: 'one that is sent has its time to be answered',
     file: valveQueue,
-    text: 'if (older.isInFlight) older.cancelGiveUp',
-    replacement: 'if (false) older.cancelGiveUp',
+    text: 'if (older.isInFlight) older.cancelTimer',
+    replacement: 'if (false) older.cancelTimer',
     tests: valveQueueTests,
   },
   {

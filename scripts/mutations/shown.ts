@@ -39,8 +39,8 @@ export const showingMutations: readonly Mutation[] = [
       '',
     ],
     'no minute has more polls than the budget': [
-      'this.#polledAt.push(now);',
-      'if (this.#polledAt.length < 30) this.#polledAt.push(now);',
+      'this.#sentAt.push(now);',
+      'if (this.#sentAt.length < 30) this.#sentAt.push(now);',
     ],
     'no flood and no budget keeps the lists of valves and leaks waiting': [
       'if (late && lateInMs <= 0 &&',
@@ -75,10 +75,10 @@ export const showingMutations: readonly Mutation[] = [
       'const isFresh = this.#isCloudFresh || leftMs > 0;',
     ],
   }),
-  ...mistakesIn('model/devices.ts', ['unit/model/devices'], {
+  ...mistakesIn('model/reach.ts', ['stories/links'], {
     'an unknown word of a link takes nothing offline': [
-      'return link !== null && isConnected(link) !== false;',
-      'return isConnected(link) === true;',
+      "return link === null ? 'unknown' : link ? 'up' : 'offline';",
+      "return link ? 'up' : 'offline';",
     ],
   }),
   ...mistakesIn('model/incidents.ts', ['unit/model/incidents'], {
@@ -243,7 +243,7 @@ export const showingMutations: readonly Mutation[] = [
     ],
   }),
   ...mistakesIn('store/table.ts', ['unit/store/store', 'unit/store/table'], {
-    'a link that may be a flap is not up for ever': ['this.formerReadAt(id) >= this.#staleBefore', 'true'],
+    'a link that may be a flap is not up for ever': ['entry.formerReadAt >= this.#staleBefore ?', 'true ?'],
     'an answer that comes late does not undo a newer reading': [
       'if (this.isOlder(id, readAt)) return null;',
       '',

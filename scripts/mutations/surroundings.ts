@@ -13,8 +13,8 @@ export const surroundingMutations: readonly Mutation[] = [
   }),
   ...mistakesIn('broker/clientOptions.ts', ['unit/broker/connectionTrouble'], {
     'the certificate of the broker is verified': [
-      'rejectUnauthorized: tls.rejectUnauthorized,',
-      'rejectUnauthorized: false,',
+      'rejectUnauthorized: tls.rejectUnauthorized }',
+      'rejectUnauthorized: false }',
     ],
   }),
   ...mistakesIn('broker/connection.ts', ['unit/broker/connectionTrouble'], {
