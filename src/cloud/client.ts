@@ -1,5 +1,5 @@
 import type { Random } from '../base/backoff.ts';
-import { crawl, type ListResult, type PageWatcher } from './crawl.ts';
+import { crawl, type ListResult, type PageWatcher, twinsIn } from './crawl.ts';
 import type { DataProblem } from './dataProblems.ts';
 import { CloudError } from './errors.ts';
 import type { KnownPages } from './knownPages.ts';
@@ -124,10 +124,14 @@ export class CloudClient {
     if (options.signal?.aborted || this.#pipeline.isClosing) {
       throw new CloudError('unavailable', name, 'given up by its caller', { mayHaveActed: false });
     }
-    const list = this.#isSameAgain(request.path, found)
+    const read = this.#isSameAgain(request.path, found)
       ? { ...found, complete: true, problem: null, isInconsistent: false }
       : found;
-    if (list !== found) problems.report('info', `the list's totals are wrong: ${found.problem}`);
+    if (read !== found) problems.report('info', `the list's totals are wrong: ${found.problem}`);
+    const twins = twinsIn(read.records);
+    for (const { id } of twins)
+      problems.report('warn', `a record was skipped: its id differs from another only in case: "${id}"`);
+    const list = withoutTwins(read, twins, name);
     if (list.complete) {
       problems.end();
       this.#pipeline.missingRoutes.recordList(name, list.records);
@@ -201,4 +205,13 @@ export class CloudClient {
   refresh(): void {
     this.#pipeline.session.signInNow();
   }
+}
+
+/** No leak is left out: without one of its incidents, a list is incomplete. */
+function withoutTwins<T>(list: ListResult<T>, twins: readonly T[], name: ListName): ListResult<T> {
+  if (twins.length === 0) return list;
+  const records = list.records.filter((record) => !twins.includes(record));
+  if (name !== 'list_incidents') return { ...list, records };
+  const problem = list.problem ?? `records without a usable id: ${twins.length}`;
+  return { ...list, records, complete: false, problem, isInconsistent: false };
 }

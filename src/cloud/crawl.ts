@@ -177,3 +177,17 @@ function sizeOf(page: Page<unknown> | undefined): number {
 function* numbers(from: number, to: number): Generator<number> {
   for (let number = from; number <= to; number++) yield number;
 }
+
+/**
+ * The records that cannot be told from another one, because their ids differ only in case. Of each such pair, the id in
+ * lower case stays, in whatever order they are listed, so that no valve is shown with the values of another.
+ */
+export function twinsIn<T extends { readonly id: string }>(records: readonly T[]): T[] {
+  const kept = new Map<string, T>();
+  const isKept = (record: T) => kept.get(record.id.toLowerCase()) === record;
+  for (const record of records) {
+    const key = record.id.toLowerCase();
+    if (record.id > (kept.get(key)?.id ?? '')) kept.set(key, record);
+  }
+  return records.filter((record) => !isKept(record));
+}

@@ -281,3 +281,27 @@ it('a crawl that is given up ends with an error, not with a part of the list', a
   );
   await expect(client.readList(listSonics, { signal: stop.signal })).rejects.toBeInstanceOf(CloudError);
 });
+
+describe('two ids that differ only in case', () => {
+  it.each([
+    ['Kitchen', 'kitchen'],
+    ['kitchen', 'Kitchen'],
+  ])('are said, and the one in lower case stays: %s, %s', async (...ids) => {
+    const list = [...sonics(11), ...ids.map((id) => ({ id }))];
+    const { client, ids: read, complete } = await crawl((page) => pageOf(list, page));
+    expect(read).toEqual(idsOf([...sonics(11), { id: 'kitchen' }]));
+    expect(complete).toBe(true);
+    const message = 'list_sonics: a record was skipped: its id differs from another only in case: "Kitchen"';
+    expect(client.problems()).toEqual([{ level: 'warn', message }]);
+  });
+
+  it('make a list of incidents incomplete', async () => {
+    const list = [{ id: 'leak' }, { id: 'Leak' }];
+    const { ids, complete, problem } = await crawl((page) => pageOf(list, page), listIncidents);
+    expect({ ids, complete, problem }).toEqual({
+      ids: ['leak'],
+      complete: false,
+      problem: 'records without a usable id: 1',
+    });
+  });
+});
