@@ -43,6 +43,14 @@ export const pauseMutations: readonly Mutation[] = [
       ' || sentAt < this.#provesFrom(id, duty)',
       '',
     ],
+    'an ON that the cloud accepts before the pause has begun does not end it': [
+      'if (!duty || this.#record(id)?.isPending) return;',
+      'if (!duty) return;',
+    ],
+    'a pause that its own reading has ended is not prolonged': [
+      'if (before?.isOver) return refused(stillEnding);',
+      ';',
+    ],
     'a pause that cannot be kept longer keeps its end': ['if (before) this.#change(id, before);', ';'],
     'ON ends a pause': [
       "if (call.operation !== 'update_property_settings' || call.body.auto_shut_off !== true) return;",

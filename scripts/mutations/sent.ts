@@ -115,6 +115,13 @@ export const sendingMutations: readonly Mutation[] = [
     tests: ['test/unit/broker/messageAge.test.ts'],
   },
   {
+    promise: 'an answer is for the oldest ping',
+    file: 'src/broker/pings.ts',
+    text: 'this.#unanswered.shift()',
+    replacement: 'this.#unanswered.pop()',
+    tests: ['test/unit/broker/messageAge.test.ts'],
+  },
+  {
     promise: 'no valve command that waited too long is sent',
     file: valveQueue,
     text: 'const timeoutMs = timeLeftMs(message.sentAfter, this.#parts);',

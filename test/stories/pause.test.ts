@@ -235,6 +235,33 @@ describe('somebody else, during a pause', () => {
     expect([pause().state, isOn()]).toEqual(['paused', false]);
   });
 
+  it('is ended by no ON that the cloud accepts while the pause is just beginning', async () => {
+    const { home, pause, isOn, sent } = await pausedHome();
+    const { propertyId } = home;
+    home.strike = ({ operation, body }) =>
+      operation === 'update_property_settings' && body.includes('false') ? 'slow' : null;
+    home.broker.publish(`sonic2mqtt/property/${propertyId}/pause/set`, '60', false);
+    await home.until(() => sent().length === 1, 'the request to turn it off');
+    const request = JSON.stringify({ params: { property_id: propertyId }, body: on });
+    home.broker.publish('sonic2mqtt/bridge/request/update_property_settings', request, false);
+    await home.until(() => sent().length === 2, 'the request to turn it on');
+    await home.pass(minuteMs);
+    expect([pause().state, isOn(), sent()]).toEqual(['paused', false, [off, on]]);
+  });
+
+  it('is not prolonged by a command whose own reading shows that it is on again', async () => {
+    const { home, command, pause, isOn } = await pausedHome();
+    await command('60');
+    await home.pass(minuteMs);
+    home.world.settings.change(home.propertyId, on);
+    expect(await command('60')).toMatchObject({
+      status: 'refused',
+      reason: expect.stringContaining('is being turned on after a pause'),
+    });
+    await home.pass(minuteMs);
+    expect([pause(), isOn()]).toEqual([none, true]);
+  });
+
   it('ends it by the command ON, and cannot make it last for good by OFF', async () => {
     const { home, command, pause, isOn, sent } = await pausedHome();
     const { propertyId } = home;

@@ -68,3 +68,24 @@ it('the broker is gone if it leaves a ping unanswered and sends nothing for 15 s
   expect(silences).toBe(1);
   pings.stop();
 });
+
+it('the oldest ping is the one that an answer is for, where several are unanswered', () => {
+  const clock = new FakeClock();
+  const client = Object.assign(new EventEmitter(), {
+    sendPing: () => client.emit('packetsend', { cmd: 'pingreq' }),
+  });
+  const pings = new Pings(client as unknown as MqttClient, 60_000, clock, () => {});
+  const heard: string[] = [];
+  for (const name of ['first', 'second']) {
+    clock.advance(1_000);
+    pings.ask(() => heard.push(name));
+  }
+  clock.advance(1_000);
+  const answer = () => {
+    client.emit('packetreceive', { cmd: 'pingresp' });
+    return [pings.sentAfter, ...heard];
+  };
+  expect(answer()).toEqual([1_000, 'first']);
+  expect(answer()).toEqual([2_000, 'first', 'second']);
+  pings.stop();
+});
