@@ -75,6 +75,9 @@ type Question = Extract<keyof ReturnType<typeof textsIn>['dashboard'], `ask${str
 /** The pauses on offer, in minutes. */
 const pauses = { '30 min': 30, '1 h': 60, '4 h': 240 } as const;
 
+/** The Jinja filter after which Markdown shows a text as it is. Names in it may be meant as links or images. */
+const escaped = String.raw`regex_replace('([!-/:-@\\[-\x60{-~])', '\\\\\\1')`;
+
 /** Reads the discovery message of a device, of this bridge or of any other program; null for any other payload. */
 export function readDiscovered(payload: string, topics: Topics): DiscoveredDevice | null {
   try {
@@ -234,9 +237,10 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
     .map((bridge) => idOf(bridge, 'binary_sensor_cloud'));
 
   const summaryText = (summary: string): string => {
-    if (cloud === undefined) return `{{ states('${summary}') }}`;
+    const text = `{{ states('${summary}') | ${escaped} }}`;
+    if (cloud === undefined) return text;
     return [
-      `{% if has_value('${summary}') or is_state('${cloud}', 'on') %}{{ states('${summary}') }}`,
+      `{% if has_value('${summary}') or is_state('${cloud}', 'on') %}${text}`,
       `{% elif is_state('${cloud}', 'off') %}${words.noCloud}`,
       `{% else %}${words.noBridge}{% endif %}`,
     ].join('');

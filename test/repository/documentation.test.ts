@@ -13,6 +13,7 @@ import { commandFilters } from '../../src/homeassistant/command.ts';
 import { Topics } from '../../src/homeassistant/topics.ts';
 import { hourly, startBridge, type TestBridge } from '../support/bridge.ts';
 import { runCommandLine } from '../support/commandLine.ts';
+import { escapedBy, hostileName } from '../support/markdown.ts';
 import { startProgram } from '../support/program.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
@@ -204,6 +205,14 @@ describe('the blueprints', () => {
     expect(read('docs/blueprints.md')).toContain(
       `https://my.home-assistant.io/redirect/blueprint_import/?blueprint_url=${encodeURIComponent(address)})`,
     );
+  });
+
+  it.each(readdirSync(join(project, 'blueprints')))('%s shows texts of others as text', (file) => {
+    const [, ...notifications] = read(`blueprints/${file}`).split('persistent_notification.create\n');
+    expect(notifications).toHaveLength(1);
+    const [, template = ''] = /message: >-\n\s+(.*)\n/.exec(notifications[0] ?? '') ?? [];
+    expect(template).toMatch(/^{{ message \| string \| regex_replace\(.*\) }}$/);
+    expect(escapedBy(template, hostileName.text)).toBe(hostileName.escaped);
   });
 });
 

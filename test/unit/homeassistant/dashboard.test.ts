@@ -4,6 +4,7 @@ import { dashboardText, readDiscovered } from '../../../src/homeassistant/dashbo
 import type { DeviceView } from '../../../src/model/devices.ts';
 import { type Language, languages } from '../../../src/model/language.ts';
 import { discoveryOf } from '../../support/discoveries.ts';
+import { escapedBy, hostileName } from '../../support/markdown.ts';
 import {
   aProperty,
   aSignal,
@@ -108,8 +109,10 @@ describe('the dashboard for Home Assistant', () => {
 
   it('has the summary on top, and a fault and a failed command only while there is one', () => {
     const text = made([propertyView(), sonicView()]);
-    const content = "## {{ states('sensor.holiday_home_summary') }}";
-    expect(cardsIn(text)[1]).toMatchObject({ type: 'markdown', content });
+    const summary = cardsIn(text)[1];
+    const content = expect.stringMatching(/^## {{ states\('sensor.holiday_home_summary'\) \| .* }}$/);
+    expect(summary).toMatchObject({ type: 'markdown', content });
+    expect(escapedBy(String(summary?.['content']), hostileName.text)).toBe(hostileName.escaped);
     for (const entity of ['binary_sensor.kitchen_command_failed', 'binary_sensor.kitchen_valve_problem'])
       expect(cardsIn(text).filter((card) => card.entity === entity)).toMatchObject([
         { type: 'tile', visibility: [{ condition: 'state', entity, state: 'on' }] },
@@ -137,7 +140,7 @@ describe('the dashboard for Home Assistant', () => {
     expect(summary?.['content']).toMatch(
       new RegExp(
         [
-          "^## {% if has_value\\('sensor.holiday_home_summary'\\) .*}{{ states\\('sensor.holiday_home_summary'\\) }}",
+          "^## {% if has_value\\('sensor.holiday_home_summary'\\) .*}{{ states\\('sensor.holiday_home_summary'\\) \\| .* }}",
           `{% elif is_state\\('binary_sensor.sonic2mqtt_connection_to_cloud', 'off'\\) %}${noCloud}.*`,
           `{% else %}${noBridge}.*{% endif %}$`,
         ].join(''),
