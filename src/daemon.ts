@@ -89,7 +89,7 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     memory: sessionMemory(state.kept, account),
     onPasswordChange: () => poller.refresh(),
   });
-  const broker = bridgeOptions(config, secrets, findBroker);
+  const broker = bridgeOptions(config, secrets, clock, findBroker);
   const connection = new Connection(broker, clock, random, log, dial);
   const mirror = new Mirror(connection, log);
   const base = { ...tools, state, client, connection, mirror };

@@ -5,10 +5,10 @@ import type { Log } from './base/log.ts';
 import type { Secrets } from './base/secrets.ts';
 import type { BrokerFinder, BrokerOptions } from './broker/clientOptions.ts';
 import type { CloudClientOptions } from './cloud/client.ts';
-import { readBytes } from './config/file.ts';
+import { RereadFiles } from './config/rereadFiles.ts';
 import type { Config } from './config/schema.ts';
 import { brokerAddresses } from './config/schema.ts';
-import { readSecret } from './config/secrets.ts';
+import { secretIn } from './config/secrets.ts';
 import { commandFilters } from './homeassistant/command.ts';
 import { Topics } from './homeassistant/topics.ts';
 
@@ -23,14 +23,11 @@ export function cloudOptions(
   clock: Clock,
 ): Omit<CloudClientOptions, 'memory'> {
   const { cloud } = config;
+  const password = rereadSecret(cloud, new RereadFiles([cloud.password_file], clock), secrets);
   return {
     baseUrl: cloud.base_url,
     email: cloud.email,
-    password: () => {
-      const password = readSecret(cloud, 'password') ?? '';
-      secrets.add(password);
-      return password;
-    },
+    password: async () => (await password()) ?? '',
     requestTimeoutMs: cloud.request_timeout,
     maxConcurrency: cloud.max_concurrency,
     maxRequestsPerMinute: cloud.max_requests_per_minute,
@@ -38,6 +35,21 @@ export function cloudOptions(
     clock,
     log,
     secrets,
+  };
+}
+
+/** The password of a section, with the current content of its file. */
+function rereadSecret(
+  section: Readonly<Record<'password' | 'password_file', string | null>>,
+  files: RereadFiles,
+  secrets: Secrets,
+): () => Promise<string | undefined> {
+  return async () => {
+    const { password: given, password_file: file } = section;
+    const bytes = file === null ? undefined : (await files.read()).get(file);
+    const password = file !== null && bytes ? secretIn(file, bytes) : (given ?? undefined);
+    secrets.add(password);
+    return password;
   };
 }
 
@@ -55,13 +67,16 @@ function clientIdOf({ mqtt }: Config): string {
 export function brokerOptions(
   config: Config,
   secrets: Secrets,
+  clock: Clock,
   find?: BrokerFinder,
 ): Omit<BrokerOptions, 'will' | 'subscriptions'> {
   const { mqtt } = config;
   const { embedded } = mqtt;
   const addresses = brokerAddresses(config);
   const isOwn = addresses.length === 0;
-  const read = (file: string | null) => (file === null ? undefined : readBytes(file).toString('utf8'));
+  const section = isOwn ? embedded : mqtt;
+  const { ca_file, cert_file, key_file } = mqtt;
+  const files = new RereadFiles([section.password_file, ca_file, cert_file, key_file], clock);
   return {
     find,
     urls: isOwn ? [`mqtt://${reachable(embedded.host)}:${embedded.port}`] : addresses,
@@ -70,18 +85,15 @@ export function brokerOptions(
     keepaliveS: Math.round(mqtt.keepalive / 1_000),
     // A message can be this old without being noticed. Most of a command's time must be left for the cloud.
     pingEveryMs: config.cloud.request_timeout / 4,
-    username: (isOwn ? embedded.username : mqtt.username) ?? undefined,
-    password: () => {
-      const password = isOwn ? readSecret(embedded, 'password') : readSecret(mqtt, 'password');
-      secrets.add(password);
-      return password;
-    },
-    tls: () => {
-      const key = read(mqtt.key_file);
+    username: section.username ?? undefined,
+    password: rereadSecret(section, files, secrets),
+    tls: async () => {
+      const contents = await files.read();
+      const key = contents.get(key_file)?.toString('utf8');
       secrets.add(key?.trim());
       return {
-        ca: read(mqtt.ca_file),
-        cert: read(mqtt.cert_file),
+        ca: contents.get(ca_file)?.toString('utf8'),
+        cert: contents.get(cert_file)?.toString('utf8'),
         key,
         rejectUnauthorized: mqtt.reject_unauthorized,
       };
@@ -90,11 +102,16 @@ export function brokerOptions(
 }
 
 /** The same options, with the last will and the subscriptions that the bridge itself needs. */
-export function bridgeOptions(config: Config, secrets: Secrets, find?: BrokerFinder): BrokerOptions {
+export function bridgeOptions(
+  config: Config,
+  secrets: Secrets,
+  clock: Clock,
+  find?: BrokerFinder,
+): BrokerOptions {
   const topics = topicsOf(config);
   const state = topics.bridge('state');
   return {
-    ...brokerOptions(config, secrets, find),
+    ...brokerOptions(config, secrets, clock, find),
     baseTopic: topics.base,
     will: { topic: state, payload: 'offline' },
     overheard: [topics.discoveryFilter],

@@ -22,14 +22,14 @@ export interface BrokerOptions {
   /** How often the broker is pinged, in ms. The pings limit the age at which a message can still look new. */
   readonly pingEveryMs: number;
   readonly username: string | undefined;
-  /** Called at each attempt, because it may be in a file. Throws a message for people. */
-  readonly password: () => string | undefined;
-  readonly tls: () => {
+  /** Called at each attempt, because it may be in a file. Rejects with a message for people. */
+  readonly password: () => Promise<string | undefined>;
+  readonly tls: () => Promise<{
     readonly ca: string | undefined;
     readonly cert: string | undefined;
     readonly key: string | undefined;
     readonly rejectUnauthorized: boolean;
-  };
+  }>;
   readonly will: { readonly topic: string; readonly payload: string } | null;
   /**
    * Filters for the messages that other clients publish at this bridge's topics. The broker does not send this bridge its
@@ -50,14 +50,21 @@ export const greetingTimeoutMs = 15_000;
 /** In bytes. The bridge's own messages are not longer, because the cloud's answers are not. */
 const maxPacketBytes = 16 * 1024 * 1024;
 
-/** The options of mqtt.js for an address. Reads the password and the certificates; throws if a file cannot be read. */
-export function clientOptions(options: BrokerOptions, url: string, version: 4 | 5): IClientOptions {
+/** The options of mqtt.js for an address. Reads the password and the certificates. */
+export async function clientOptions(
+  options: BrokerOptions,
+  url: string,
+  version: 4 | 5,
+): Promise<IClientOptions> {
   const { clientId, keepaliveS, will } = options;
   const { username, password, ...destination } = parseBrokerUrl(url);
   // Given a key without TLS, the library would use TLS on the port for plain MQTT.
-  const tls = /^(mqtts|wss)$/.test(destination.protocol) ? options.tls() : null;
+  const isEncrypted = /^(mqtts|wss)$/.test(destination.protocol);
+  const [tls, secret] = await Promise.all([
+    isEncrypted ? options.tls() : null,
+    password ?? options.password(),
+  ]);
   const user = username ?? options.username;
-  const secret = password ?? options.password();
   return {
     ...destination,
     clientId,

@@ -271,7 +271,9 @@ export class Connection extends EventEmitter<ConnectionEvents> {
 
   /** One connection from its first packet to its end; throws if a file that it needs cannot be read. */
   async #connect(url: string, version: 4 | 5): Promise<SessionEnd> {
-    const client = this.#dial(clientOptions(this.#options, url, version));
+    const options = await clientOptions(this.#options, url, version);
+    this.#stopping.signal.throwIfAborted();
+    const client = this.#dial(options);
     let cancelLogging = () => {};
     const connected = () => {
       this.#latest = session;

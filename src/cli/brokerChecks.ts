@@ -17,7 +17,7 @@ export function brokerChecks(
   signal: AbortSignal,
 ): Check[] {
   const parts = { clock: systemClock, log, stopping: signal };
-  const options = bridgeOptions(config, secrets, findBroker);
+  const options = bridgeOptions(config, secrets, systemClock, findBroker);
   const connect = (urls = options.urls): Promise<readonly CheckResult[]> =>
     probeBroker({ ...options, urls }, visitor, parts, (connection) =>
       tryMessages(connection, config, visitor),

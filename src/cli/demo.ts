@@ -56,7 +56,7 @@ export async function demo(
       const topic = topics.below('sonic', kitchen, 'valve/set');
       print(welcome(port, httpPort, topic));
       // The terminal connects like any other client of the broker, and can do no more.
-      const options = { ...brokerOptions(config, secrets), subscriptions: [`${topics.base}/#`] };
+      const options = { ...brokerOptions(config, secrets, systemClock), subscriptions: [`${topics.base}/#`] };
       const parts = { clock: systemClock, log, stopping: signal };
       await probeBroker(options, 'terminal', parts, async (connection) => {
         printChanges(connection, topics, print);

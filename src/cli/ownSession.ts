@@ -59,7 +59,7 @@ export function withOwnConnection<T>(
 ): Promise<T> {
   // The error already says why there is no connection, so the connection logs only errors of its own.
   const parts = { clock: systemClock, log: log.child({}, { level: 'error' }), stopping: signal };
-  return probeBroker(brokerOptions(config, secrets, findBroker), visitor, parts, work).catch(
+  return probeBroker(brokerOptions(config, secrets, systemClock, findBroker), visitor, parts, work).catch(
     (error: unknown) => {
       throw new Error(`MQTT broker: ${errorMessage(error)}`);
     },

@@ -19,8 +19,8 @@ export interface StoredSession {
 
 export interface SessionOptions {
   readonly email: string;
-  /** Called at each sign-in, and repeatedly after a rejection; may throw. */
-  readonly password: () => string;
+  /** Called at each sign-in, and repeatedly after a rejection; may reject. */
+  readonly password: () => Promise<string>;
   /** Where the session is kept between runs, for one base URL and e-mail. */
   readonly memory: { load(): StoredSession | null; save(session: StoredSession | null): void };
   /** Whether the session in memory belongs to the user, as with `--token-file`. Then it is neither renewed nor given up. */
@@ -217,7 +217,7 @@ export class Session {
   async #signIn(): Promise<void> {
     const { email, log, secrets, send } = this.#options;
     if (this.#rejections && this.#attemptInMs(this.#rejections) > 0) throw this.#authError(this.#rejections);
-    const password = this.#readPassword();
+    const password = await this.#readPassword();
     secrets.add(password);
     this.#triedPassword = password;
     const at = this.#options.clock.monotonic();
@@ -264,9 +264,9 @@ export class Session {
     return new CloudError('auth', 'sign_in', message, { status, key, said, mayHaveActed: false });
   }
 
-  #readPassword(): string {
+  async #readPassword(): Promise<string> {
     try {
-      return this.#options.password();
+      return await this.#options.password();
     } catch (cause) {
       const message = `cannot read the password: ${errorMessage(cause)}`;
       throw new CloudError('auth', 'sign_in', message, { mayHaveActed: false, cause });
@@ -276,24 +276,28 @@ export class Session {
   /** Looks for a changed password until one is accepted, and reports it as soon as it may be tried. */
   #watchPassword(): void {
     this.#cancelWatch();
-    const { onPasswordChange, log } = this.#options;
+    const { onPasswordChange, clock } = this.#options;
     if (this.#isStopped || !onPasswordChange) return;
-    this.#cancelWatch = this.#options.clock.after(passwordCheckMs, () => {
-      const isAllowed =
-        this.#rejections && limits.earliestAttemptAt(this.#rejections) <= this.#options.clock.monotonic();
-      if (!isAllowed || !this.#isPasswordChanged()) {
-        this.#watchPassword();
-        return;
-      }
-      this.#isAttemptAsked = true;
-      log.info('The password file has changed. Signing in again');
-      onPasswordChange();
-    });
+    this.#cancelWatch = clock.after(passwordCheckMs, () => void this.#lookForPassword(onPasswordChange));
   }
 
-  #isPasswordChanged(): boolean {
+  async #lookForPassword(onPasswordChange: () => void): Promise<void> {
+    const { clock, log } = this.#options;
+    const isAllowed = this.#rejections && limits.earliestAttemptAt(this.#rejections) <= clock.monotonic();
+    const isChanged = isAllowed && (await this.#isPasswordChanged());
+    if (!this.#rejections || this.#isStopped) return;
+    if (!isChanged) {
+      this.#watchPassword();
+      return;
+    }
+    this.#isAttemptAsked = true;
+    log.info('The password file has changed. Signing in again');
+    onPasswordChange();
+  }
+
+  async #isPasswordChanged(): Promise<boolean> {
     try {
-      return this.#options.password() !== this.#triedPassword;
+      return (await this.#options.password()) !== this.#triedPassword;
     } catch {
       return false;
     }

@@ -134,7 +134,11 @@ export function newConfigFile(options: Tree): string {
 
 /** The text of a file, without a byte order mark. Throws an error that says which file cannot be read, and why. */
 export function readTextFile(path: string): string {
-  const bytes = readBytes(path);
+  return textOf(path, readBytes(path));
+}
+
+/** The text of a file with these bytes. Throws like `readTextFile`. */
+export function textOf(path: string, bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {

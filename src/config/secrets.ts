@@ -1,6 +1,6 @@
 import { formatDuration } from '../base/duration.ts';
 import { shortestHiddenAnywhere } from '../base/secrets.ts';
-import { readBytes, readTextFile } from './file.ts';
+import { readBytes, textOf } from './file.ts';
 import { brokerAddresses, type Config, optionRows, secretPaths } from './schema.ts';
 import { type Tree, valueAt, withValueAt } from './tree.ts';
 
@@ -13,7 +13,12 @@ type SecretSection<Key extends string> = Readonly<Record<Key | `${Key}_file`, st
 export function readSecret<Key extends string>(section: SecretSection<Key>, key: Key): string | undefined {
   const file = section[`${key}_file`];
   if (file === null) return section[key] ?? undefined;
-  const secret = readTextFile(file).replace(/[\r\n]+$/, '');
+  return secretIn(file, readBytes(file));
+}
+
+/** The secret in a file with these bytes. Throws like `readSecret`. */
+export function secretIn(file: string, bytes: Buffer): string {
+  const secret = textOf(file, bytes).replace(/[\r\n]+$/, '');
   if (secret === '') throw new Error(`the file ${file} is empty`);
   return secret;
 }

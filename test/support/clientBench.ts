@@ -41,7 +41,7 @@ export async function startClient(handler?: StubHandler, options: BenchOptions =
   const client = new CloudClient({
     baseUrl: `${stub.url}/`,
     email: stubEmail,
-    password: () => stub.password,
+    password: async () => stub.password,
     requestTimeoutMs: 5_000,
     maxConcurrency: 4,
     maxRequestsPerMinute: 10_000,

@@ -93,7 +93,7 @@ describe.each(brokerKinds)(
 
     here('is let in with a password but no user where nobody is asked for either', async () => {
       const { url } = await start();
-      const { events } = await connected(url, { protocolVersion, password: () => 'idle' });
+      const { events } = await connected(url, { protocolVersion, password: async () => 'idle' });
       expect(events).toEqual(['connected']);
     });
 

@@ -186,7 +186,7 @@ describe('a connection', () => {
       const { connection, events, lines } = openConnection(url, {
         protocolVersion,
         username: 'bridge',
-        password: () => password,
+        password: async () => password,
       });
       const reason = 'not authorized. Check mqtt.username and mqtt.password';
       await waitFor(() => events.length > 0, { what: 'the refusal' });
@@ -203,7 +203,7 @@ describe('a connection', () => {
     let reads = 0;
     const { connection, events } = openConnection(url, {
       protocolVersion: 4,
-      password: () => {
+      password: async () => {
         reads += 1;
         if (reads === 1) throw new Error('cannot read the file mqtt.password_file');
         return undefined;
@@ -313,12 +313,14 @@ describe('a connection', () => {
   onMosquitto('trusts the authority that it is given, and no other', async () => {
     const { url, caFile } = await startMosquitto({ tls: true });
     const ca = readFileSync(caFile ?? '', 'utf8');
-    await connected(url, { tls: () => ({ ca, cert: undefined, key: undefined, rejectUnauthorized: true }) });
+    await connected(url, {
+      tls: async () => ({ ca, cert: undefined, key: undefined, rejectUnauthorized: true }),
+    });
     const { events } = openConnection(url);
     await waitFor(() => events.length > 0, { what: 'the distrust' });
     expect(events[0]).toMatch(/certificate/);
     await connected(url, {
-      tls: () => ({ ca: undefined, cert: undefined, key: undefined, rejectUnauthorized: false }),
+      tls: async () => ({ ca: undefined, cert: undefined, key: undefined, rejectUnauthorized: false }),
     });
   });
 });

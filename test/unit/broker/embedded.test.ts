@@ -120,7 +120,7 @@ describe('the embedded broker', () => {
     const { connection, events } = openConnection(url, {
       protocolVersion: 4,
       username,
-      password: () => password,
+      password: async () => password,
     });
     await waitFor(() => events.length > 0, { what: 'the refusal' });
     expect(events).toEqual(['failed: not authorized. Check mqtt.username and mqtt.password']);
@@ -129,7 +129,7 @@ describe('the embedded broker', () => {
 
   it('lets in who knows the user and the password', async () => {
     const { url } = await startBroker({ username: 'user-1', password: 'pässwörd' });
-    const credentials = { protocolVersion: 4, username: 'user-1', password: () => 'pässwörd' } as const;
+    const credentials = { protocolVersion: 4, username: 'user-1', password: async () => 'pässwörd' } as const;
     expect((await connected(url, credentials)).events).toEqual(['connected']);
   });
 
@@ -229,7 +229,7 @@ describe('the embedded broker', () => {
     stranger.on('error', () => undefined).resume();
     stranger.write(bytes);
     await once(stranger, 'close');
-    const credentials = { protocolVersion: 4, username: 'user-1', password: () => 'pass-1' } as const;
+    const credentials = { protocolVersion: 4, username: 'user-1', password: async () => 'pass-1' } as const;
     expect((await connected(url, credentials)).events).toEqual(['connected']);
   });
 

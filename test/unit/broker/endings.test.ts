@@ -102,7 +102,7 @@ async function startServer(scheme: Scheme, ending: Ending): Promise<string> {
 async function wordsOf(scheme: Scheme, protocolVersion: 4 | 5, ending: Ending): Promise<string> {
   const url = await startServer(scheme, ending);
   const trust = { ca: certificates.own.cert, cert: undefined, key: undefined, rejectUnauthorized: true };
-  const options = { protocolVersion, subscriptions: ['a/set'], tls: () => trust };
+  const options = { protocolVersion, subscriptions: ['a/set'], tls: async () => trust };
   const { connection, lines } = openConnection(url, options);
   await waitFor(() => lines.text.includes('Retrying'), { what: `the end of ${url}` });
   await connection.stop([]);

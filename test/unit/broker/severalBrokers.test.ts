@@ -109,7 +109,7 @@ describe('a connection with several addresses', () => {
       const proxy = await startTcpProxy(own.port);
       const opened = await connected([`mqtt://own-user:own-secret@127.0.0.1:${proxy.port}`, shared.url], {
         username: 'shared-user',
-        password: () => 'shared-secret',
+        password: async () => 'shared-secret',
       });
       expect(opened.events).toEqual(['connected']);
       proxy.cut();

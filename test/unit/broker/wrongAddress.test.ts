@@ -53,7 +53,7 @@ async function listening(server: Server): Promise<number> {
 
 /** What a connection to that address says when its first attempt has failed. */
 async function saidOf(url: string, tls: object = {}): Promise<string> {
-  const { events } = openConnection(url, { tls: () => ({ ...nothing, ...tls }) });
+  const { events } = openConnection(url, { tls: async () => ({ ...nothing, ...tls }) });
   await waitFor(() => events.length > 0, { what: 'the attempt to fail' });
   return events[0] ?? '';
 }

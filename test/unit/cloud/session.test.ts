@@ -342,7 +342,7 @@ describe('a rejected password', () => {
     const changed: number[] = [];
     const bench = await startClient(() => sonic, {
       clock,
-      password: () => secret.password,
+      password: async () => secret.password,
       onPasswordChange: () => changed.push(clock.monotonic()),
     });
     bench.stub.sessionHandler = ({ body }) => {
@@ -433,7 +433,7 @@ describe('a rejected password', () => {
     clock.advance(1_999);
     expect(changed).toHaveLength(0);
     clock.advance(1);
-    expect(changed).toHaveLength(1);
+    await waitFor(() => changed.length === 1, { what: 'the changed password' });
     await expect(client.call(readSonic)).resolves.toMatchObject({ id: 's-1' });
     expect(tries).toEqual(['wrong horse', 'correct horse']);
     expect(client.sessionState()).toEqual({ status: 'signed_in', rejection: null });
@@ -448,6 +448,7 @@ describe('a rejected password', () => {
     stub.sessionHandler = () => ({ text: '<html>Please accept our terms</html>' });
     secret.password = 'correct horse';
     clock.advance(2_000);
+    await waitFor(() => changed.length === 1, { what: 'the changed password' });
     expect(await errorOf(client.call(readSonic))).toMatchObject({ kind: 'unreadable' });
     stub.sessionHandler = sessionHandler;
     clock.advance(60_000);
