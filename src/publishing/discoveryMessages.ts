@@ -73,19 +73,19 @@ export class DiscoveryMessages {
     return [...this.#announced].flatMap(([topic, { losses }]) => (losses > maxRestorations ? [topic] : []));
   }
 
-  /** Later, if now would be too soon for Home Assistant. */
-  publish({ topic, payload }: Message, view: DeviceView): void {
+  /** Later, if now would be too soon for Home Assistant. Returns whether the same message was published once more. */
+  publish({ topic, payload }: Message, view: DeviceView): boolean {
     const { kind } = view;
     const now = this.#clock.monotonic();
     const known = this.#announced.get(topic);
     // A hub and a valve with the same ID would replace each other's message without end.
-    if (known && known.kind !== kind) return;
+    if (known && known.kind !== kind) return false;
     const isAgain = this.#mirror.has(topic, payload);
-    if (isAgain && now < (known?.againAt ?? Number.POSITIVE_INFINITY)) return;
+    if (isAgain && now < (known?.againAt ?? Number.POSITIVE_INFINITY)) return false;
     const waitMs = (known?.at ?? now) + spacingMs - now;
     if (known && !isAgain && waitMs > 0 && this.#mirror.isKnown(topic)) {
       this.#publishLater(known, waitMs);
-      return;
+      return false;
     }
     const announced: Announced = known ?? {
       ...{ kind, id: viewId(view), at: null, againAt: 0 },
@@ -102,6 +102,7 @@ export class DiscoveryMessages {
       if (isAgain || !isTaken || this.#announced.get(topic) !== announced) return;
       this.#repeat(announced, againMs);
     });
+    return isAgain;
   }
 
   /** Forgets a device of that kind. Returns whether the message at the topic belongs to this device. */

@@ -344,10 +344,13 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   #publishDiscovery(message: Message, view: DeviceView): void {
-    const { discovery } = this.#parts;
+    const { context, mirror, discovery } = this.#parts;
     // Before the details are read, entities would appear and vanish. Only the bridge's own device is announced at once,
     // because it shows why the cloud cannot be read.
-    if (this.#phase === 'running' || view.kind === 'bridge') discovery.publish(message, view);
+    if (this.#phase !== 'running' && view.kind !== 'bridge') return;
+    // Home Assistant takes a message a moment later. Until then, it refuses a state that is a new option of a select.
+    if (discovery.publish(message, view))
+      mirror.forget([context.topics.below(view.kind, viewId(view), statesPath)]);
   }
 
   // ---- what goes ----------------------------------------------------------------------------------------------

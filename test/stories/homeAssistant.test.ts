@@ -98,6 +98,21 @@ describe('13: re-sending discovery at each poll floods the log, and sent once it
   });
 });
 
+it('a choice made elsewhere that is a new option of a select comes once more after the option', async () => {
+  const home = await startedHome();
+  await home.pass(9 * minuteMs);
+  const from = home.messages.length;
+  home.world.notifications.change(home.propertyId, { high_volume_threshold_litres: 137 });
+  await home.pass(hourMs);
+  const words = home.messages.slice(from).flatMap(({ topic, payload }) => {
+    if (topic === `homeassistant/device/sonic2mqtt_${home.propertyId}/config`)
+      return payload.includes('"137"') ? 'option' : 'no option';
+    const isState = topic === `sonic2mqtt/property/${home.propertyId}/homeassistant`;
+    return isState && JSON.parse(payload).high_volume_threshold_litres === '137' ? 'state' : [];
+  });
+  expect(words).toEqual(['option', 'state', 'option', 'state']);
+});
+
 describe('14: removed or renamed devices haunt Home Assistant for years', () => {
   it('what was removed while the bridge was down is swept at its start, and what others keep is not', async () => {
     const home = new Home({ cloud: { sonics: 2 }, config: { schedules: leisurely } });
@@ -215,9 +230,9 @@ describe('also seen: entities that are not there any more cannot be deleted, or 
       }
       expect(sent.at(-1)?.payload).toBe(sent.at(-2)?.payload);
     }
-    const [valve] = Object.entries(
-      componentsOf(home.broker.retained.get(`homeassistant/device/sonic2mqtt_${home.sonicId}/config`)),
-    ).filter(([id]) => id === 'valve_valve');
-    expect(valve).toEqual(['valve_valve', { platform: 'valve' }]);
+    const { text_name: control } = componentsOf(
+      home.broker.retained.get(`homeassistant/device/sonic2mqtt_${home.sonicId}/config`),
+    );
+    expect(control).toEqual({ platform: 'text' });
   });
 });
