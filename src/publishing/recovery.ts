@@ -64,7 +64,12 @@ export class Recovery {
     const first = [topics.bridge('memory'), ...this.#topicsOf(alwaysRead, () => ['+'])];
     await readRetained(connection, first, note, () => true);
     this.#isLost = state.misses(this.#revision);
-    if (this.#isLost && !this.#isFirst) await readRetained(connection, topics.stateFilters, note);
+    // At once, because the first list of Wi-Fi valves may be read meanwhile, and its refusal says nothing of known ones.
+    const take = (topic: string, payload: string) => {
+      note(topic, payload);
+      this.#adopt([[topic, payload]]);
+    };
+    if (this.#isLost && !this.#isFirst) await readRetained(connection, topics.stateFilters, take);
   }
 
   /**
@@ -122,10 +127,10 @@ export class Recovery {
     return success ? data : null;
   }
 
-  #adopt(): void {
+  #adopt(found: Iterable<readonly [topic: string, payload: string]> = this.#found): void {
     const { topics, state, clock } = this.#parts;
     const adoption = { topics, kept: state.kept, clock, isNewer: this.#isLost };
-    for (const [topic, payload] of this.#found) {
+    for (const [topic, payload] of found) {
       const target = topics.parse(topic);
       if (!target || target.kind === 'bridge' || !isDocument(target)) continue;
       const { kind, id, path } = target;

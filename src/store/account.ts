@@ -93,7 +93,13 @@ export class Account {
     this.filter = new PropertyFilter(selection);
     const isFilterOn = this.filter.isOn;
     this.incidents = new OpenIncidents(
-      () => ({ devices: this.devices, isFilterOn, places: this.places }),
+      () => ({
+        devices: this.devices,
+        isFilterOn,
+        areHubsAsked: (id) => this.signalLists.isAsked(id),
+        areHubsListed: (id) => this.signalLists.completeAt(id) !== null,
+        places: this.places,
+      }),
       clock,
     );
     const { devices, details } = this;

@@ -6,7 +6,8 @@ import type { DeviceLists, Places } from './places.ts';
 import type { ReadonlyTable } from './table.ts';
 
 /*
- * Where each open incident is. Each is shown at its sonic, or else at its hub. That of a sonic in no known property counts in each. An incident that names neither is shown at the
+ * Where each open incident is. Each is shown at its sonic, or else at its hub. That of a sonic in
+ * no known property counts in each that it may be in. An incident that names neither is shown at the
  * account's only property, or at the bridge if there are several. The incident entities of all devices that it may belong to
  * are unknown then: of every device, or of the sonics of its hub.
  */
@@ -53,6 +54,10 @@ export const noIncidents: IncidentPlaces = {
 export interface IncidentContext {
   readonly devices: DeviceLists['devices'];
   readonly isFilterOn: boolean;
+  /** Whether the last list of the property's hubs was complete, so that no other hub is in it. */
+  readonly areHubsListed: (propertyId: string) => boolean;
+  /** Whether the property's hubs were read, or could not be read, in this run. */
+  readonly areHubsAsked: (propertyId: string) => boolean;
   readonly places: Places;
 }
 
@@ -101,8 +106,7 @@ export function incidentPlacesOf(
     const isMissed = device?.kind !== 'sonic' && former !== null && devices.sonic.has(former);
     const staleSince = table.isStale(id) ? (table.readAt(id) ?? null) : null;
     found.set(id, { ...place, record, formerSonic: isMissed ? former : null, staleSince });
-    // A sonic whose property is not known may be in any, so its incident counts in each: a leak is never hidden.
-    const mayBeIn = device?.kind === 'sonic' && propertyId === null ? context.places.shown.property : [];
+    const mayBeIn = device?.kind === 'sonic' && propertyId === null ? propertiesOf(device.id, context) : [];
     const propertyIds = propertyId === null ? mayBeIn : [propertyId];
     const shownBy = [
       ...(device ? [`${device.kind}/${device.id}`] : []),
@@ -127,6 +131,21 @@ export function incidentPlacesOf(
     areKnown: table.isListFresh,
     onlyProperty: context.places.onlyProperty,
   };
+}
+
+/**
+ * The shown properties that a sonic may be in, if its own is not known. Its incident counts in each: a leak is never
+ * hidden. A sonic with a hub is in none whose hubs are all listed, unless that leaves none.
+ */
+function propertiesOf(
+  sonicId: string,
+  { places, areHubsAsked, areHubsListed }: IncidentContext,
+): readonly string[] {
+  // Until its hubs were asked for, the sums of a property are unknown anyway.
+  const all = places.shown.property.filter(areHubsAsked);
+  if (places.sonic.get(sonicId)?.isWifi) return all;
+  const possible = all.filter((id) => !areHubsListed(id));
+  return possible.length > 0 ? possible : all;
 }
 
 /** Whether an incident is about a sonic that the account does not have, or that it does not name. */

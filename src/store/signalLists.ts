@@ -68,6 +68,11 @@ export class SignalLists {
     return [...this.#lists.values()].some((list) => list !== except && list.signals.get(id)?.misses === 0);
   }
 
+  /** Whether the hubs of the property were read, or could not be read, in this run. */
+  isAsked(propertyId: string): boolean {
+    return this.#lists.has(propertyId) || this.#refused.has(propertyId);
+  }
+
   /** When the list of a property was last read completely; null if it never was. */
   completeAt(propertyId: string): number | null {
     return this.#lists.get(propertyId)?.completeAt ?? null;

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { Simulator } from '../../src/simulator/simulator.ts';
 import { chromiumAvailable } from '../support/chromium.ts';
+import { withoutStubs } from '../support/discoveries.ts';
 import type { Mosquitto } from '../support/mosquitto.ts';
 import { type MqttWatcher, watchTopics } from '../support/mqttWatcher.ts';
 import { takePicture } from '../support/pictures.ts';
@@ -77,7 +78,7 @@ afterAll(() => stopHousehold(household && { ...household, cloud, program, home }
 function announced() {
   return [...watcher.last]
     .filter(([topic]) => /^homeassistant\/device\/[^/]+\/config$/.test(topic))
-    .map(([, text]) => discovery.parse(JSON.parse(text)));
+    .map(([, text]) => discovery.parse(withoutStubs(JSON.parse(text))));
 }
 
 function announcedIds(): string[] {

@@ -31,6 +31,9 @@ const atSignalAlone =
 const inProperty =
   ({ world, id }: Place) =>
   (incident: Incident) => {
+    // The cloud does not say where a Wi-Fi valve is, so its incident counts in each property.
+    if (world.things.get(incident.sonic_id ?? '')?.signal_id === null && world.properties.size > 1)
+      return true;
     const propertyId = world.propertyOfIncident(incident);
     if (propertyId !== undefined) return propertyId === id;
     // An incident without a known device belongs to the property if the account has only one. What a hub says of

@@ -244,7 +244,8 @@ describe('in a run', () => {
 
   it('a hub that was read too long ago makes its valves unavailable', async () => {
     const home = await startedHome();
-    home.strike = ({ operation }) => (operation === 'list_signals' ? 'error-500' : null);
+    home.strike = ({ operation }) =>
+      /^(list_signals|read_signal)$/.test(operation ?? '') ? 'error-500' : null;
     await home.pass(30 * minuteMs);
     expect(linksOf(home)).toEqual(['offline', 'offline']);
     home.strike = () => null;

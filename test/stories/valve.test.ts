@@ -168,13 +168,13 @@ describe('25: water is one tap from "all switches off", and a missing field remo
     expect(commanding).toEqual(['valve', 'valve']);
   });
 
-  it('control of valves can be forbidden: then there is no entity, and whatever may move one is refused', async () => {
+  it('control of valves can be forbidden: then the entity takes no command, and whatever may move one is refused', async () => {
     const home = new Home({ config: { control: { valves: false } } });
     const { broker, world, sonicId, propertyId } = home;
     const { id } = world.openIncident({ type: 'high_volume_alert', sonicId });
     world.incidents.change(id, { possible_actions: ['close_valve', 'reopen', 'snooze', 'resolve'] });
     await home.start();
-    expect(home.discovery(sonicId).components).not.toHaveProperty('valve_valve');
+    expect(home.discovery(sonicId).components['valve_valve']).not.toHaveProperty('command_topic');
     expect(home.discovery(sonicId).components).not.toHaveProperty('button_pressure_test_start');
     const body = { action: 'close_valve' };
     const ofIncident = { property_id: propertyId, incident_id: id };

@@ -7,7 +7,7 @@ import type { HostileHome } from './hostileHome.ts';
 const id = '[A-Za-z0-9_-]{1,128}';
 const ownTopics = new RegExp(
   `^(homeassistant/device/sonic2mqtt_(bridge|${id})/config|sonic2mqtt/(${[
-    'bridge/(state|cloud|info|health|incidents|homeassistant)',
+    'bridge/(state|cloud|info|health|incidents|memory|homeassistant)',
     `property/${id}(/(settings|notifications|leak_protection|push|pause|incidents|homeassistant))?`,
     `signal/${id}(/(availability|incidents|homeassistant))?`,
     `sonic/${id}(/(availability|telemetry|usage|pressure_tests|incidents|last_command|movement|homeassistant))?`,
@@ -111,7 +111,7 @@ const passing = new Set([
   ...['pressure', 'water_temperature', 'leak_protection', 'push', 'moved_at', 'moved_by'],
 ]);
 const passingTopics =
-  /^sonic2mqtt\/bridge\/(info|health|incidents|homeassistant)$|\/(usage|telemetry|last_command|movement)$/;
+  /^sonic2mqtt\/bridge\/(info|health|incidents|memory|homeassistant)$|\/(usage|telemetry|last_command|movement)$/;
 
 /** What is retained, without what passes: the same of the same cloud, whatever happened before. */
 export function picture({ broker: { retained } }: HostileHome): Map<string, string> {
