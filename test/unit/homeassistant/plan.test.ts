@@ -214,7 +214,7 @@ describe('a plan', () => {
     for (const view of wholeHouse) {
       const published = planDevice(view, context).messages.map(({ topic }) => topic);
       // The other documents of the bridge are those of `BridgeState`.
-      const ofBridge = ['state', 'cloud', 'health', 'info'].map((path) => topics.bridge(path));
+      const ofBridge = ['state', 'cloud', 'health', 'info', 'memory'].map((path) => topics.bridge(path));
       const cleared = topics.documents(view.kind, viewId(view)).filter((topic) => !ofBridge.includes(topic));
       expect(published.toSorted()).toEqual(cleared.toSorted());
     }
