@@ -195,10 +195,12 @@ export class Pauses {
     return { ...result, reason: `${result.reason}. Trying again until the automatic shut-off is on` };
   }
 
+  /** Whether a restart would not continue a pause that has ended. */
   async #isEndKept(id: string): Promise<boolean> {
     const { pauses } = this.#parts.state.kept;
-    await pauses.saved();
-    return pauses.isSaved(id);
+    const isKept = () => pauses.onDisk(id)?.isOver !== false || pauses.get(id)?.isOver === false;
+    if (!isKept()) await pauses.saved();
+    return isKept();
   }
 
   // ---- what happens -------------------------------------------------------------------------------------------
@@ -225,16 +227,18 @@ export class Pauses {
   }
 
   /**
-   * The cloud has accepted to turn the shut-off on, for another client or for this bridge. The pause ends, and the
-   * bridge makes sure that the shut-off is on.
+   * If the cloud has accepted to turn the shut-off on, for another client or for this bridge, the pause ends, and the
+   * bridge makes sure that the shut-off is on. Resolves to why that may not last; null if it does.
    */
-  recordAccepted(call: Call): void {
-    if (call.operation !== 'update_property_settings' || call.body.auto_shut_off !== true) return;
+  async recordAccepted(call: Call): Promise<string | null> {
+    if (call.operation !== 'update_property_settings' || call.body.auto_shut_off !== true) return null;
     const id = this.#parts.store.devices.property.idOf(call.params.property_id);
     const duty = this.#duties.get(id);
-    if (!duty || this.#record(id)?.isPending) return;
-    [duty.isAccepted, duty.isTried] = [true, true];
-    this.#end(id, duty);
+    if (duty && !this.#record(id)?.isPending) {
+      [duty.isAccepted, duty.isTried] = [true, true];
+      this.#end(id, duty);
+    }
+    return (await this.#isEndKept(id)) ? null : endNotKept;
   }
 
   /** Ends the pause, if it has not ended, and turns the shut-off on. */

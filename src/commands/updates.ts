@@ -25,6 +25,8 @@ interface Update {
 
 export type UpdateResult = Pick<Outcome, 'status' | 'reason' | 'http_status'>;
 
+type SendOptions = Pick<CallOptions, 'timeoutMs' | 'onAnswer'>;
+
 /** How many commands may wait for one record. Further ones are refused, because they would not be sent in time. */
 const maxWaitingPerRecord = 20;
 
@@ -33,8 +35,8 @@ const maxCallsAtOnce = 4;
 export type UpdatesParts = MessageLimits &
   Pick<CommandParts, 'client' | 'store' | 'poller' | 'outcomes' | 'log'> & {
     readonly wishes: ValveWishes;
-    /** The cloud has accepted a change. */
-    readonly onAccepted: (call: Call) => void;
+    /** The cloud has accepted a change. Resolves to why its effect may not last, for people; null if it does. */
+    readonly onAccepted: (call: Call) => Promise<string | null>;
   };
 
 /**
@@ -81,12 +83,24 @@ export class Updates {
   /**
    * Sends a call that a message or the bridge itself has requested, stores the answer, and runs the poll that reads the
    * change. If the call moves a valve and a newer command for the valve has come, the call is not sent. Rejects with
-   * the client's error.
+   * the client's error, or if the effect of what a message requested may not last.
    */
   async send(
     message: BrokerMessage | null,
     call: Call,
-    options: Pick<CallOptions, 'timeoutMs' | 'onAnswer'>,
+    options: SendOptions,
+  ): Promise<Answered<OperationName>> {
+    const answer = await this.#call(message, call, options);
+    const accepted = this.#parts.onAccepted(call);
+    const problem = message ? await accepted : null;
+    if (problem !== null) throw new Error(problem);
+    return answer;
+  }
+
+  async #call(
+    message: BrokerMessage | null,
+    call: Call,
+    options: SendOptions,
   ): Promise<Answered<OperationName>> {
     const { client, store, outcomes, wishes, stopping, clock } = this.#parts;
     const startedAt = clock.monotonic();
@@ -101,7 +115,6 @@ export class Updates {
         ...(watch && { onFlight: watch.onFlight }),
       });
       this.#useAnswer(call, answer.reply, startedAt);
-      this.#parts.onAccepted(call);
       return answer;
     } catch (error) {
       const { operation } = call;

@@ -150,7 +150,7 @@ export class UsagePoll {
     const usage = made?.day === day && made.record === record ? made.usage : usageOn(day, record);
     this.#made.set(sonicId, { day, record, usage });
     // A total that does not survive a restart would start from zero again, and the next rise would count as water.
-    const isKept = state.problem === null || state.kept.usage.isOnDisk(sonicId);
+    const isKept = state.problem === null || state.kept.usage.onDisk(sonicId) !== undefined;
     const shown = isKept ? usage : { ...usage, totalL: null };
     const readAt = sentAt ?? store.usage.readAt(sonicId) ?? Number.NEGATIVE_INFINITY;
     store.setDetail('usage', sonicId, shown, readAt);

@@ -105,8 +105,8 @@ export class KeptMap<V> extends Map<string, V> {
     return this.#own.has(id);
   }
 
-  isOnDisk(id: string): boolean {
-    return this.#onDisk.has(id);
+  onDisk(id: string): V | undefined {
+    return this.#onDisk.get(id);
   }
 
   isSaved(id: string): boolean {

@@ -465,22 +465,29 @@ describe('a pause and a state file', () => {
     expect([pause(), isOn()]).toEqual([none, true]);
   });
 
-  it('that cannot be written when it ends: the outcome says that it is not kept', async () => {
-    const { home, command, pause, isOn } = await pausedHome();
-    await command('60');
-    home.disk.fault = 'ENOSPC';
-    expect(await command('0')).toMatchObject({
-      status: 'error',
-      reason: expect.stringMatching(/is on, but data_dir cannot be written/),
-    });
-    expect([pause(), isOn()]).toEqual([none, true]);
-    home.disk.fault = null;
-    await home.pass(2 * minuteMs);
-    home.world.settings.change(home.propertyId, off);
-    await home.restart();
-    await home.pass(2 * hourMs);
-    expect([pause(), isOn()]).toEqual([none, false]);
-  });
+  it.each([
+    ['pause/set', '0'],
+    ['settings/auto_shut_off/set', 'ON'],
+  ])(
+    'that cannot be written when it ends: the outcome of %s says that it is not kept',
+    async (path, payload) => {
+      const { home, command, pause, isOn } = await pausedHome();
+      await command('60');
+      home.disk.fault = 'ENOSPC';
+      expect(await command(payload, path)).toMatchObject({
+        status: 'error',
+        reason: expect.stringMatching(/is on, but data_dir cannot be written/),
+      });
+      await home.until(() => pause().state === 'none', 'the pause to have ended');
+      expect(isOn()).toBe(true);
+      home.disk.fault = null;
+      await home.pass(2 * minuteMs);
+      home.world.settings.change(home.propertyId, off);
+      await home.restart();
+      await home.pass(2 * hourMs);
+      expect([pause(), isOn()]).toEqual([none, false]);
+    },
+  );
 
   it('that cannot be read for a moment is not touched, and goes on', async () => {
     const { home, command, pause, isOn } = await pausedHome();

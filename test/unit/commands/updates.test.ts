@@ -71,7 +71,7 @@ async function startUpdates(handler: StubHandler, requestTimeoutMs = 5_000) {
     poller,
     outcomes,
     wishes: new ValveWishes(),
-    onAccepted: () => {},
+    onAccepted: async () => null,
   } as unknown as UpdatesParts);
   onTestFinished(stop);
   const ends: unknown[][] = [];

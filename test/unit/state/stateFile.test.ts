@@ -115,7 +115,7 @@ describe('the state file', () => {
     await state.kept.usage.saved();
     for (const liters of [2, 3, 4]) state.kept.usage.set('one', recordOf(liters));
     expect(clock.waiting).toBe(1);
-    expect(state.kept.usage.isOnDisk('one')).toBe(true);
+    expect(state.kept.usage.onDisk('one')).toBeDefined();
     await announce(state, ['incident-1']);
     expect(clock.waiting).toBe(0);
   });
@@ -250,7 +250,7 @@ describe('a data directory that cannot be used', () => {
     writeFileSync(directory, 'a file where the folder should be');
     state.kept.usage.set('new', recordOf(1));
     await announce(state, ['incident-2']);
-    expect(['known', 'new'].map((id) => state.kept.usage.isOnDisk(id))).toEqual([true, false]);
+    expect(['known', 'new'].map((id) => state.kept.usage.onDisk(id) !== undefined)).toEqual([true, false]);
   });
 
   it('is a disk that is mounted late: what an earlier run has kept is put together with what is new', async () => {
