@@ -95,8 +95,8 @@ export class Oracle {
    */
   readonly #acceptedAt = new Map<string, number>();
   /**
-   * Incidents that the bridge has read one by one: when first, how many lists came since, and for how many
-   * lists the incident may stay open.
+   * Incidents that the bridge has read one by one: when it began with the last list that counts, how many lists came
+   * since the first, and for how many of them the incident may stay open.
    */
   readonly #incidentsInDoubt = new Map<
     string,
@@ -383,8 +383,9 @@ export class Oracle {
     if (listAskedAt !== null && operation === 'list_incidents') {
       // A list with an old page from a cache tells nothing of newer incidents.
       if ((this.#misledAt.get('incidents') ?? -1) < listAskedAt) this.#leak.listRead(listAskedAt);
-      for (const [id, asked] of this.#incidentsInDoubt)
-        this.#incidentsInDoubt.set(id, { ...asked, lists: asked.lists + 1 });
+      // After each of these lists, the bridge shows the incident until it has read it by itself once more.
+      for (const [id, { at, lists, most }] of this.#incidentsInDoubt)
+        this.#incidentsInDoubt.set(id, { at: lists < most ? time.now : at, lists: lists + 1, most });
       // The bridge reads these as soon as its other requests leave room for them.
       for (const id of this.#closedIncidents()) this.#noteInDoubt(id);
     }

@@ -68,15 +68,16 @@ const rare = {
   pressure_tests: '30m',
   properties: '30m',
 };
-const rareIncidents = { ...rare, incidents: '30m', sonics: '12m' };
+const rareIncidents = { ...rare, sonics: '8m' };
 const scheduleChoices = [{}, ...Array(29).fill(rare), ...Array(20).fill(rareIncidents)];
 
 /**
  * The length of a quiet time. Each schedule must run twice, because a device is removed only after two lists
- * without it, and every wait must end.
+ * without it, and every wait must end. Three lists must be without an incident that cannot be read by itself.
  */
-function quietMsOf(bounds: Bounds): number {
-  return Math.max(...Object.values(bounds.maxAgeMs)) - slackMs + 10 * minuteMs;
+function quietMsOf({ maxAgeMs, maxGapMs }: Bounds): number {
+  const twiceMs = Math.max(...Object.values(maxAgeMs)) - slackMs;
+  return Math.max(twiceMs, 3 * maxGapMs.incidents) + 10 * minuteMs;
 }
 
 /**
