@@ -80,7 +80,9 @@ export function tlsMessage(error: unknown): string | null {
   const [, written] = /:SSL routines:[^:]*:([^:]+):/.exec(errorMessage(error)) ?? [];
   const message = typeof reason === 'string' ? reason : (written ?? errorMessage(error));
   // OpenSSL takes plain HTTP or MQTT for a version number.
-  return message.includes('wrong version number') ? noTls : message;
+  if (message.includes('wrong version number')) return noTls;
+  // The version before an alert's name is that of OpenSSL's table, which changes, and not that of the connection.
+  return message.replace(/^(?:sslv3|tlsv1|ssl\/tls) /, '');
 }
 
 export function listenMessage(error: unknown, host: string, port: number): string {

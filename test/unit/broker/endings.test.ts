@@ -138,8 +138,8 @@ const ofWebSockets: readonly Row[] = [
 ];
 
 const ofTls: readonly Row[] = [
-  ['handshake failure', { alert: 40 }, 'the TLS handshake failed: sslv3 alert handshake failure'],
-  ['unrecognized name', { alert: 112 }, 'the TLS handshake failed: tlsv1 unrecognized name'],
+  ['handshake failure', { alert: 40 }, 'the TLS handshake failed: alert handshake failure'],
+  ['unrecognized name', { alert: 112 }, 'the TLS handshake failed: unrecognized name'],
   ['certificate required', { alert: 116 }, 'the broker needs a client certificate. Set mqtt.cert_file'],
 ];
 
