@@ -51,12 +51,8 @@ const retainedWords: Readonly<Record<string, string>> = {
     '`online` or `offline`, for its connection to the cloud. `offline` after a start until it was read, and after a new incident `cloud_disconnection` until it was read again',
   'signal/{id}/incidents': 'As for a valve: the incidents of this hub that name no known valve',
   'property/{id}': 'Record of the cloud',
-  'property/{id}/settings':
-    'Settings. If the cloud shows no `webhook_url`, this is the address that it accepted last',
+  'property/{id}/settings': 'Settings. The cloud does not show `webhook_url`, so it is null',
   'property/{id}/notifications': 'Notification settings. Null until they were read',
-  'property/{id}/leak_protection':
-    '`ON` or `OFF`: the value that the cloud accepted last, because it does not show this setting. Missing until the first one',
-  'property/{id}/push': 'The same, for push messages',
   'property/{id}/pause':
     '[Pause of the automatic shut-off](../pause.md). `state` is `none`, `paused`, `resuming` (being turned on again) or `failed` (the cloud has not turned it on yet, and `reason` shows why). `until` is the end of the pause, or null. `minutes` is its length, or 0',
   'property/{id}/incidents':
@@ -209,8 +205,11 @@ const commandWords: Readonly<Record<string, readonly [payload: string, words: st
   'property/{id}/settings/set': [fields, 'Changes several settings, all or none'],
   'property/{id}/notifications/{field}/set': [field, 'Changes one notification setting'],
   'property/{id}/notifications/set': [fields, 'Changes several notification settings, all or none'],
-  'property/{id}/leak_protection/set': [onOff, 'Turns leak protection on or off'],
-  'property/{id}/push/set': [onOff, 'Turns push messages on or off'],
+  'property/{id}/leak_protection/set': [
+    onOff,
+    'Turns leak protection on or off. The cloud does not show this setting, so it has no state',
+  ],
+  'property/{id}/push/set': [onOff, 'The same, for push messages'],
   'property/{id}/pause/set': [
     '1 to 1440, or 0',
     'Turns the automatic shut-off off now, and on again after so many minutes. During a pause it sets a new end. `0` ends the pause. Rejected if the automatic shut-off is off already',

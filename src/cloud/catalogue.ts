@@ -7,7 +7,7 @@ import { kinds } from './fields.ts';
 /** What MQTT must be allowed to change (the option `control`) before an operation may be called. */
 export type Control = 'valves' | 'incidents' | 'pressure_tests' | 'settings' | 'account';
 
-/** What the reply to a change holds: the record as it is now, the setting that no poll shows, or the job of a test. */
+/** What the reply to a change holds: the record as it is now, or the job of a test. */
 type Returns =
   | 'incident'
   | 'property'
@@ -15,8 +15,6 @@ type Returns =
   | 'sonic'
   | 'notifications'
   | 'settings'
-  | 'leakProtection'
-  | 'pushNotifications'
   | 'pressureTestJob';
 
 /**
@@ -218,7 +216,7 @@ export const catalogue = {
     25,
     'PUT /iot-core/customer_app/properties/{property_id}/configuration',
     record(leakProtection),
-    { ...assumed, ...forProperty, body: bodies.configuration, returns: 'leakProtection' },
+    { ...assumed, ...forProperty, body: bodies.configuration },
   ),
   update_user: row(26, 'PUT /user-service/customer_app/users/{user_id}', record(user), {
     ...forAccount,
@@ -234,7 +232,7 @@ export const catalogue = {
     28,
     'PUT /iot-core/customer_app/properties/{property_id}/notifications',
     record(pushNotifications),
-    { ...assumed, ...forProperty, body: bodies.customerNotifications, returns: 'pushNotifications' },
+    { ...assumed, ...forProperty, body: bodies.customerNotifications },
   ),
 
   // A pressure test closes the valve for a while, and shows as the state of the valve.

@@ -9,7 +9,6 @@ import { movesValve } from '../homeassistant/command.ts';
 import { isSameId } from '../model/ids.ts';
 import { noPause } from '../model/pause.ts';
 import type { Incident, Sonic } from '../model/records.ts';
-import type { AcceptedSettings } from '../model/settings.ts';
 import type { Store } from '../store/store.ts';
 import { type MessageLimits, timeLeftMs } from './messageRules.ts';
 import { AnswerStatus, type CommandParts, type Outcome, reasonFor } from './outcome.ts';
@@ -260,13 +259,6 @@ export function changedFields(calls: readonly Call[]): string {
   return fields.join(' ');
 }
 
-/** By what an operation returns: the settings that the cloud accepts but does not show. */
-const acceptedSettings: Readonly<Record<string, keyof AcceptedSettings>> = {
-  settings: 'webhook_url',
-  leakProtection: 'leak_protection_enabled',
-  pushNotifications: 'push_enabled',
-};
-
 /**
  * Stores the answer to a change, received at `now` in ms of the monotonic clock. The answer is newer than any list that
  * was requested before, and has some data that no list shows. The row of the operation says what the answer is. `reply`
@@ -275,20 +267,12 @@ const acceptedSettings: Readonly<Record<string, keyof AcceptedSettings>> = {
 function storeReply(store: Store, call: Call, reply: unknown, now: number): void {
   const [id = ''] = Object.values<string>(call.params ?? {});
   const { returns } = operationRow(call.operation);
-  if (returns === undefined) return;
-  const accepted = acceptedSettings[returns];
-  // Settings that cannot be read are stored as requested, unless the answer says otherwise.
-  const answered = returns === 'settings' ? null : reply;
-  const value =
-    accepted && (Object(answered)[accepted] ?? Object('body' in call ? call.body : null)[accepted]);
-  if (accepted && value !== undefined) store.recordAcceptedSettings(id, { [accepted]: value });
-  if (typeof reply !== 'object' || reply === null) return;
+  if (returns === undefined || typeof reply !== 'object' || reply === null) return;
   const { job_id: jobId, name } = reply as { readonly job_id?: string | null; readonly name?: unknown };
   if (returns === 'pressureTestJob') {
     if (jobId) store.recordPressureTestJob(id, jobId);
   }
   // The rest of a sonic, such as the state of a moving valve, may be old.
   else if (returns === 'sonic') store.setAnswer('sonic', id, { name }, now);
-  else if (returns !== 'leakProtection' && returns !== 'pushNotifications')
-    store.setAnswer(returns, id, reply, now);
+  else store.setAnswer(returns, id, reply, now);
 }

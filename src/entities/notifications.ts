@@ -2,7 +2,7 @@ import type { PropertyView } from '../model/devices.ts';
 import type { NotificationSettings } from '../model/records.ts';
 import { longFlowDelaysMins, volumeThresholdsLitres } from '../model/settings.ts';
 import { rowsFor, type SelectRow, type SwitchRow } from './row.ts';
-import { acceptedSwitch, type Shown, settingRow } from './settings.ts';
+import { type Shown, settingRow } from './settings.ts';
 
 const { toggle, select } = rowsFor<PropertyView>('cloud');
 
@@ -51,10 +51,6 @@ function numberSelect(field: NumberField, values: readonly number[], shown: Show
 }
 
 export const notificationEntities: readonly (SwitchRow<PropertyView> | SelectRow<PropertyView>)[] = [
-  acceptedSwitch('push', 'push_enabled', 'update_customer_notifications', {
-    name: 'Push notifications',
-    icon: 'mdi:cellphone-message',
-  }),
   numberSelect('high_volume_threshold_litres', volumeThresholdsLitres, {
     name: 'High water use alert (L)',
     icon: 'mdi:water-plus',

@@ -1,7 +1,7 @@
 import type { BodyField } from '../cloud/operations.ts';
 import { isOfGuest, type PropertyView } from '../model/devices.ts';
 import type { PropertySettings } from '../model/records.ts';
-import { type AcceptedSettings, isTimezoneName, isWebhookUrl, timeOfDay } from '../model/settings.ts';
+import { isTimezoneName, isWebhookUrl, timeOfDay } from '../model/settings.ts';
 import { nameText } from './name.ts';
 import { type FieldOperation, type Refusal, rowsFor, type SwitchRow, type TextRow } from './row.ts';
 
@@ -31,24 +31,6 @@ export function settingRow<
   } as const;
 }
 
-/** A switch for a setting that the cloud does not show. Its state is the value that the cloud accepted last. */
-export function acceptedSwitch(
-  key: string,
-  field: 'leak_protection_enabled' | 'push_enabled',
-  operation: FieldOperation,
-  shown: Shown,
-): SwitchRow<PropertyView> {
-  return toggle({
-    key,
-    category: 'config',
-    isDisabledByDefault: true,
-    ...shown,
-    exists: unlessGuest,
-    value: ({ accepted }: { readonly accepted: AcceptedSettings }) => accepted[field] ?? null,
-    command: { path: `${key}/set`, operation, field },
-  });
-}
-
 type FieldOf<Value> = {
   [Field in keyof PropertySettings]: PropertySettings[Field] extends Value | null ? Field : never;
 }[keyof PropertySettings];
@@ -65,10 +47,6 @@ function settingText(field: FieldOf<string>, shown: Shown & Pick<TextRow<unknown
 
 export const settingEntities: readonly (SwitchRow<PropertyView> | TextRow<PropertyView>)[] = [
   settingSwitch('auto_shut_off', { name: 'Automatic shut-off', icon: 'mdi:water-off' }),
-  acceptedSwitch('leak_protection', 'leak_protection_enabled', 'update_property_configuration', {
-    name: 'Leak protection',
-    icon: 'mdi:shield-home',
-  }),
   settingSwitch('pressure_tests_enabled', { name: 'Pressure tests', icon: 'mdi:gauge' }),
   settingText('pressure_tests_schedule', {
     name: 'Pressure test time',

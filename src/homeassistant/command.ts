@@ -54,6 +54,10 @@ function handlersOf(kind: DeviceKind): ReadonlyMap<string, CommandHandler> {
       found.set(command.path, { component: 'word', command: command as WordCommand<DeviceView> });
       continue;
     }
+    if ('field' in command) {
+      found.set(command.path, { component: 'field', command });
+      continue;
+    }
     found.set(command.path, { component: 'fields', command });
     if (command.hasFieldTopics) {
       const path = command.path.replace(/set$/, '+/set');

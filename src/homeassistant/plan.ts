@@ -55,10 +55,7 @@ export interface DevicePlan {
    */
   readonly messages: readonly Message[];
   readonly unwanted: readonly string[];
-  /**
-   * Topics whose messages must stay, because nobody else has their content: running totals, pauses, and settings that
-   * the cloud never shows.
-   */
+  /** Topics whose messages must stay, because nobody else has their content: running totals and pauses. */
   readonly undecided: readonly string[];
 }
 
@@ -135,8 +132,6 @@ function documents(view: DeviceView, language: Language): readonly Document[] {
         ['', view.isStale ? unknownProperty(view.property) : view.property],
         ['settings', view.settings === undefined ? unknownSettings : view.settings],
         ['notifications', view.notifications === undefined ? unknownNotifications : view.notifications],
-        ['leak_protection', flagWord(view.accepted.leak_protection_enabled)],
-        ['push', flagWord(view.accepted.push_enabled)],
         ['pause', view.pause],
         ['incidents', newestOpen(view)],
       ];
@@ -180,8 +175,6 @@ function unreadDocuments(
         ['', unknownProperty({ id })],
         ['settings', unknownSettings],
         ['notifications', unknownNotifications],
-        ['leak_protection', undefined],
-        ['push', undefined],
         ['pause', pause],
         ['incidents', newestOpen(unknownIncidents)],
       ];
@@ -228,12 +221,6 @@ function unknownProperty(property: Pick<Property, 'id'>): Property {
     uprn: null,
   };
   return { ...withoutSettings(property), ...unknown, id: property.id };
-}
-
-/** An unknown flag leaves the message on the broker: an earlier run, whose data is lost, may have known it. */
-function flagWord(flag: boolean | undefined): string | undefined {
-  if (flag === undefined) return undefined;
-  return flag ? 'ON' : 'OFF';
 }
 
 function availability({ reach }: SignalView | SonicView): string {

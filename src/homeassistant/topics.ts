@@ -21,7 +21,7 @@ export const statesPath = 'homeassistant';
 /** By kind: the paths of its retained messages, except the discovery message. The empty path is that of the record. */
 export const documentPaths = {
   bridge: ['state', 'cloud', 'health', 'info', 'memory', 'incidents', statesPath],
-  property: ['', 'settings', 'notifications', 'leak_protection', 'push', 'pause', 'incidents', statesPath],
+  property: ['', 'settings', 'notifications', 'pause', 'incidents', statesPath],
   signal: ['', 'availability', 'incidents', statesPath],
   sonic: [
     '',

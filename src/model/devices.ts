@@ -12,7 +12,6 @@ import type {
   Sonic,
   Telemetry,
 } from './records.ts';
-import type { AcceptedSettings } from './settings.ts';
 import type { Usage } from './usage.ts';
 import { movementOf, type Valve } from './valve.ts';
 import type { ValveRecord } from './valveCommand.ts';
@@ -88,7 +87,6 @@ export interface PropertyView extends WithIncidents {
   /** Null if the cloud does not show them to this account, undefined if they were not read yet. */
   readonly settings: PropertySettings | null | undefined;
   readonly notifications: NotificationSettings | null | undefined;
-  readonly accepted: AcceptedSettings;
   /** Since when the oldest of its open incidents was not confirmed, in ms since 1970; null if all are. */
   readonly unconfirmedSince: number | null;
   /** The pause of the automatic shut-off; undefined if the pauses of an earlier run are not known yet. */

@@ -37,14 +37,6 @@ export const unknownNotifications: NotificationSettings = {
   water_presence_detected: null,
 };
 
-/** Settings that the cloud accepts but never shows. Only the last accepted values are known. */
-export interface AcceptedSettings {
-  readonly leak_protection_enabled?: boolean | undefined;
-  readonly push_enabled?: boolean | undefined;
-  /** Used only if the settings do not show it. According to the interface document, they do not. */
-  readonly webhook_url?: string | undefined;
-}
-
 /** The same fields with null, because their values were read too long ago. */
 export function withoutSettings<T extends object>(settings: T): T {
   return Object.fromEntries(Object.keys(settings).map((field) => [field, null])) as T;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { maxPauseMinutes, minPauseMinutes, type Pause } from '../model/pause.ts';
-import type { AcceptedSettings } from '../model/settings.ts';
 import { mergedRecords, type UsageRecord } from '../model/usage.ts';
 import { commandStatuses, movers, type ValveRecord } from '../model/valveCommand.ts';
 import {
@@ -63,12 +62,6 @@ export const valveRecord: z.ZodType<ValveRecord> = z.object({
 });
 
 const session = z.object({ baseUrl: z.string(), email: z.string(), token: z.string(), since: z.number() });
-
-const accepted = z.object({
-  leak_protection_enabled: z.boolean().optional(),
-  push_enabled: z.boolean().optional(),
-  webhook_url: z.string().optional(),
-});
 
 /** `leftMs` is how long it could still last when the file was written: the monotonic clock starts again with each process. */
 const pause = z.object({
@@ -135,14 +128,6 @@ export function newKept(keeper: Keeper = { changed: () => {}, saved: () => Promi
     ),
     /** Open incidents that were published at `bridge/event`. */
     announced: keep(ids(saveIn.now)),
-    /** By property: the last settings that the cloud accepted but does not show. */
-    accepted: keep(
-      mapped(
-        accepted,
-        { read: withoutSecrets, write: withoutSecrets },
-        { merge: (found: AcceptedSettings, known: AcceptedSettings) => ({ ...found, ...known }) },
-      ),
-    ),
     /** By property: the pauses that have not ended, or whose end is not confirmed. */
     pauses: keep(
       mapped<z.infer<typeof pause>, Pause>(pause, {
@@ -281,13 +266,4 @@ function mergedValveRecords(found: ValveRecord, known: ValveRecord, which: Found
 /** Whether a record shows other water than before. Then it is written soon. */
 function isNews(record: UsageRecord | undefined, before: UsageRecord | undefined): boolean {
   return (['changedAt', 'frozenThrough', 'timezone'] as const).some((key) => record?.[key] !== before?.[key]);
-}
-
-/**
- * The settings that may be kept. The address of our own webhook comes here with its secret hidden. If the secret
- * changed, the kept address would still look like the right one. So it is not kept, but sent to the cloud once in each
- * run.
- */
-function withoutSecrets({ webhook_url, ...others }: AcceptedSettings): AcceptedSettings {
-  return webhook_url === undefined || webhook_url.includes('[hidden]') ? others : { ...others, webhook_url };
 }

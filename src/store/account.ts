@@ -121,7 +121,6 @@ export class Account {
   /** Forgets all about a device that is no longer shown, except its record. */
   forgetDetails(kind: CloudDeviceKind, id: string): void {
     for (const name of detailNames) if (detailKinds[name] === kind) this.details[name].forget(id);
-    if (kind === 'property') this.kept.accepted.delete(id);
     if (kind !== 'sonic') return;
     const { telemetry, valves, valveRecords } = this;
     for (const table of [telemetry.hub, telemetry.wifi, valves, valveRecords]) table.forget(id);

@@ -23,7 +23,6 @@ import type {
   Sonic,
   Telemetry,
 } from '../model/records.ts';
-import type { AcceptedSettings } from '../model/settings.ts';
 import { restedAt } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
 import type { ValveAction } from '../model/valve.ts';
@@ -332,14 +331,6 @@ export class Store extends EventEmitter<StoreEvents> {
       if (change) this.#record<Property | Signal | Sonic>(of, [change]);
     }
     this.#settle();
-  }
-
-  /** Notes settings that the cloud accepted and does not show. */
-  recordAcceptedSettings(propertyId: string, settings: AcceptedSettings): void {
-    if (!this.isShown('property', propertyId)) return;
-    const { accepted } = this.#account.kept;
-    accepted.set(propertyId, { ...accepted.get(propertyId), ...settings });
-    this.#shows('property', propertyId);
   }
 
   /** Shows a property's pause of the shut-off, or the chosen length of the next one, also before the property is read. */

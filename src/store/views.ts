@@ -1,7 +1,6 @@
 import type { PropertyView, SignalView, SonicView } from '../model/devices.ts';
 import { isLinkLost } from '../model/incidents.ts';
 import { type Link, signalReach, sonicReach } from '../model/reach.ts';
-import type { AcceptedSettings } from '../model/settings.ts';
 import type { Account } from './account.ts';
 import { linkOf } from './links.ts';
 
@@ -12,7 +11,6 @@ export function propertyViewOf(
   pause: PropertyView['pause'],
 ): PropertyView | null {
   const { devices, places, incidents, signalLists } = account;
-  const accepted = account.kept.accepted.get(id) ?? {};
   const property = devices.property.get(id);
   if (!property || !places.property.get(id)?.isShown) return null;
   const ownIncidents = incidents.shownBy('property', id);
@@ -26,9 +24,8 @@ export function propertyViewOf(
     kind: 'property',
     property,
     isStale: devices.property.isStale(id),
-    settings: settingsOf(account, id, accepted),
+    settings: account.details.settings.of(id),
     notifications: account.details.notifications.of(id),
-    accepted,
     pause,
     contents: () => ({ signals, sonics, mayHaveMore: places.hasStraySonics }),
     incidents: ownIncidents,
@@ -44,14 +41,6 @@ export function propertyViewOf(
 function sonicsIn(account: Account, propertyId: string | null): SonicView[] {
   const ids = account.places.contents.get(propertyId ?? '')?.sonics ?? [];
   return ids.flatMap((id) => sonicViewOf(account, id) ?? []);
-}
-
-/**
- * The settings of a property. If the cloud does not show the address of the webhook, the last accepted address is used.
- */
-function settingsOf({ details: { settings } }: Account, id: string, { webhook_url }: AcceptedSettings) {
-  const read = settings.of(id);
-  return read?.webhook_url === null && webhook_url !== undefined ? { ...read, webhook_url } : read;
 }
 
 /** An open incident about a link confirms a single reading that found it down, so that it is no flap. */

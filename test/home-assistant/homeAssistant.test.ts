@@ -23,8 +23,6 @@ import {
 
 /** Components that may show "unknown" although all is well, and why; a button does until it is pressed. */
 const mayBeUnknown: Readonly<Record<string, string>> = {
-  switch_leak_protection: 'the cloud cannot read it back, and nothing was set',
-  switch_push: 'the cloud cannot read it back, and nothing was set',
   sensor_moved_at: 'no valve has moved since it was first seen',
   sensor_moved_by: 'no valve has moved since it was first seen',
   sensor_paused_until: 'the automatic shut-off is not paused',

@@ -163,9 +163,6 @@ export const recordTruths: Readonly<
     switch_auto_shut_off: (place) => onOff(settings(place)?.auto_shut_off),
     switch_pressure_tests_enabled: (place) => onOff(settings(place)?.pressure_tests_enabled),
     switch_webhook_enabled: (place) => onOff(settings(place)?.webhook_enabled),
-    // The cloud cannot be asked for these two. They are unknown until a command has set them.
-    switch_leak_protection: ({ world, id }) => onOff(world.leakProtection.get(id)),
-    switch_push: ({ world, id }) => onOff(world.push.get(id)),
     switch_active: (place) => onOff(property(place)?.active),
     ...Object.fromEntries(
       flags.map((flag) => [`switch_${flag}`, (place: Place) => onOff(notifications(place)?.[flag as Flag])]),
@@ -176,7 +173,8 @@ export const recordTruths: Readonly<
       String(notifications(place)?.long_flow_notification_delay_mins),
     text_pressure_tests_schedule: (place) => settings(place)?.pressure_tests_schedule ?? '',
     text_timezone: (place) => settings(place)?.timezone ?? '',
-    text_webhook_url: (place) => settings(place)?.webhook_url ?? '',
+    // The cloud does not show it.
+    text_webhook_url: () => '',
     text_name: (place) => property(place)?.name ?? '',
     sensor_address: (place) => {
       const { address, postcode, city } = property(place) ?? {};

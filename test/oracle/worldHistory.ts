@@ -24,8 +24,6 @@ export interface WorldView {
   readonly signals: ReadonlyMap<string, Signal>;
   readonly things: { get(id: string): Sonic | undefined };
   readonly incidents: ReadonlyMap<string, Incident>;
-  readonly leakProtection: ReadonlyMap<string, boolean>;
-  readonly push: ReadonlyMap<string, boolean>;
   valve(id: string): { readonly settled: 'open' | 'closed' } | undefined;
   telemetry(id: string): Telemetry | undefined;
   pressureTestsOf(id: string): readonly { readonly started_at: string }[];
@@ -51,8 +49,6 @@ export class Moment implements WorldView {
   readonly notifications: ReadonlyMap<string, NotificationSettings>;
   readonly signals: ReadonlyMap<string, Signal>;
   readonly incidents: ReadonlyMap<string, Incident>;
-  readonly leakProtection: ReadonlyMap<string, boolean>;
-  readonly push: ReadonlyMap<string, boolean>;
   readonly thingsById = new Map<string, Thing>();
   readonly things = { get: (id: string) => this.thingsById.get(id)?.record };
   readonly #propertyOf = new Map<string, string | undefined>();
@@ -64,8 +60,6 @@ export class Moment implements WorldView {
     this.notifications = new Map(world.notifications);
     this.signals = new Map(world.signals);
     this.incidents = new Map([...world.incidents].filter(([, { open }]) => open));
-    this.leakProtection = new Map(world.leakProtection);
-    this.push = new Map(world.push);
     for (const id of world.signals.keys()) this.#propertyOf.set(id, world.propertyOf(id));
     for (const id of world.thingIds) {
       const [record, valve] = [world.things.get(id), world.valve(id)];

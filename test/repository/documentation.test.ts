@@ -240,12 +240,6 @@ describe('a running bridge', () => {
       property: property.property.id,
       incident,
     };
-    // What was never accepted has no topic yet.
-    for (const name of ['leak_protection', 'push']) {
-      const topic = `sonic2mqtt/property/${property.property.id}/${name}`;
-      await bridge.mqtt.publish(`${topic}/set`, 'ON');
-      await bridge.mqtt.waitForTopic(topic);
-    }
     const published = [...bridge.mqtt.last.keys()]
       .filter(
         (topic) => topic.startsWith('sonic2mqtt/') && !/\/(homeassistant|event|incident|set)$/.test(topic),

@@ -6,9 +6,8 @@ import type { Observer } from './observer.ts';
 
 const secondMs = 1_000;
 
-/** Entities that are not compared: measurements, whose age is shown, and settings that nobody has set yet. */
-const notCompared =
-  /^(sensor_(flow|pressure|water_temperature|telemetry_time)|switch_(push|leak_protection))$/;
+/** Entities that are not compared: measurements, whose age is shown. */
+const notCompared = /^sensor_(flow|pressure|water_temperature|telemetry_time)$/;
 
 /** Entities that exist only if the cloud offers the operation that reads them. */
 const readBy: Readonly<Record<string, string>> = { sensor_hub_status: 'read_hub' };

@@ -128,8 +128,6 @@ const tries: Readonly<Record<DeviceKind, Readonly<Record<string, Try>>>> = {
     },
     switch_pressure_tests_enabled: setting('pressure_tests_enabled'),
     switch_webhook_enabled: setting('webhook_enabled'),
-    switch_leak_protection: switched(({ world, id }) => world.leakProtection.get(id)),
-    switch_push: switched(({ world, id }) => world.push.get(id)),
     switch_active: switched(({ world, id }) => world.properties.get(id)?.active),
     switch_battery_too_low_to_move_handle: notification('battery_too_low_to_move_handle'),
     switch_cloud_disconnection: notification('cloud_disconnection'),
@@ -162,7 +160,15 @@ const tries: Readonly<Record<DeviceKind, Readonly<Record<string, Try>>>> = {
       '23:59:30',
     ),
     text_timezone: chosen((place) => settings(place)?.timezone, 'Europe/Warsaw', 'Europe/London'),
-    text_webhook_url: chosen((place) => settings(place)?.webhook_url, 'https://example.com/hook', [' ', '']),
+    text_webhook_url: async ({ use, recorded, shows }) => {
+      for (const address of ['https://example.com/hook', '']) {
+        // An empty payload is no command.
+        use(address || ' ');
+        await recorded(address, (place) => settings(place)?.webhook_url);
+        // The cloud does not show it.
+        await shows('');
+      }
+    },
     text_name: chosen(({ world, id }) => world.properties.get(id)?.name, 'Haus „Zur Quelle“ 💧'),
   },
   signal: {
@@ -250,7 +256,7 @@ describe('Home Assistant', () => {
       .filter(({ state, component }) => state === null && !isStateless(component));
     // Of these the cloud has nothing to tell before they are used, or nothing has happened yet.
     expect(names(home, unknown)).toEqual([
-      ...['property sensor_paused_until', 'property switch_leak_protection', 'property switch_push'],
+      ...['property sensor_paused_until'],
       ...['sonic sensor_moved_at', 'sonic sensor_moved_by', 'sonic sensor_pressure_test_last_day'],
       ...['sonic sensor_pressure_test_result', 'sonic sensor_valve_travel_time'],
       ...['sonic sensor_water_at_rest'],
@@ -277,8 +283,6 @@ describe('Home Assistant', () => {
       ['patch_property', propertyId, 'switch_active', 'off'],
       ['update_property_settings', propertyId, 'switch_auto_shut_off', 'on'],
       ['update_property_settings', propertyId, 'text_timezone', 'Europe/Warsaw'],
-      ['update_property_configuration', propertyId, 'switch_leak_protection', 'on'],
-      ['update_customer_notifications', propertyId, 'switch_push', 'on'],
       ['update_notification_settings', propertyId, 'switch_legionella_risk', 'on'],
       ['update_notification_settings', propertyId, 'select_high_volume_threshold_litres', '25'],
       ['patch_signal', signalId, 'text_name', 'Elsewhere'],
@@ -352,7 +356,7 @@ describe('a setting', () => {
     expect(await command('settings', JSON.stringify(fields))).toMatchObject({ status: 'ok' });
     expect(sent()).toEqual([{ auto_shut_off: true }, { ...fields, pressure_tests_schedule: '05:00:00' }]);
     await home.pass(secondMs);
-    // The cloud does not show the address of the webhook, and none was accepted yet.
+    // The cloud does not show the address of the webhook.
     const held = home.world.settings.get(home.propertyId);
     expect(home.json(`property/${home.propertyId}/settings`)).toEqual({ ...held, webhook_url: null });
   });
@@ -393,7 +397,23 @@ describe('a setting', () => {
     expect(shown('settings')).toEqual(before.settings);
   });
 
-  it('loses its entity at every property if the cloud turns out not to offer it', async () => {
+  it('that the cloud does not show can be changed, and has neither an entity nor a state', async () => {
+    const { home, command } = await settingsHome();
+    const { propertyId, world } = home;
+    for (const [name, set] of [
+      ['leak_protection', world.leakProtection],
+      ['push', world.push],
+    ] as const) {
+      for (const isOn of [true, false]) {
+        expect(await command(name, isOn ? 'ON' : 'OFF')).toMatchObject({ status: 'ok', http_status: 200 });
+        expect(set.get(propertyId)).toBe(isOn);
+      }
+      expect(Object.keys(home.discovery(propertyId).components)).not.toContain(`switch_${name}`);
+      expect([...home.broker.retained.keys()].filter((topic) => topic.endsWith(`/${name}`))).toEqual([]);
+    }
+  });
+
+  it('is not sent any more if the cloud turns out not to offer it', async () => {
     const { home, command } = await settingsHome({ cloud: { properties: 2 } });
     const status = () => home.json('bridge/info').operations.update_customer_notifications;
     home.strike = ({ operation }) => (operation === 'update_customer_notifications' ? answer(404) : null);
@@ -406,9 +426,8 @@ describe('a setting', () => {
     expect(await command('push', 'ON')).toMatchObject({ status: 'error', http_status: 404 });
     await home.pass(minuteMs);
     expect(status()).toBe('unavailable');
-    for (const id of home.world.properties.ids) {
-      expect(home.discovery(id).components).not.toHaveProperty('switch_push');
-    }
+    expect(await command('push', 'ON')).toMatchObject({ status: 'error', http_status: null });
+    expect(home.asked('update_customer_notifications')).toHaveLength(2);
   });
 
   it('has no entity where control.settings is off', async () => {

@@ -125,41 +125,15 @@ describe('a pressure test that was started', () => {
 });
 
 describe('without Home Assistant', () => {
-  it('topics show what only its entities showed, and accepted settings outlast a restart', async () => {
+  it('topics show what only its entities showed', async () => {
     const home = new Home({ config: { homeassistant: { enabled: false } } });
-    const { propertyId, signalId, sonicId } = home;
-    const flags = () =>
-      ['leak_protection', 'push'].map((name) => home.text(`property/${propertyId}/${name}`));
+    const { signalId, sonicId } = home;
     await home.start();
-    expect(flags()).toEqual([undefined, undefined]);
     expect(home.json(`signal/${signalId}`)).toMatchObject({ hub_status: expect.any(String) });
     expect(home.json(`sonic/${sonicId}`)).toMatchObject({ valve_travel_time_s: null });
-    const set = (path: string, payload: string) =>
-      home.broker.publish(`sonic2mqtt/${path}/set`, payload, false);
-    set(`property/${propertyId}/leak_protection`, 'ON');
-    set(`property/${propertyId}/push`, 'OFF');
-    set(`sonic/${sonicId}/valve`, 'CLOSE');
-    const address = 'https://example.com/hook';
-    set(`property/${propertyId}/settings/webhook_url`, address);
+    home.broker.publish(`sonic2mqtt/sonic/${sonicId}/valve/set`, 'CLOSE', false);
     await home.pass(2 * minuteMs);
-    expect(flags()).toEqual(['ON', 'OFF']);
     expect(home.json(`sonic/${sonicId}`)).toMatchObject({ valve_travel_time_s: expect.any(Number) });
-    await home.stop();
-    home.broker.retained.clear();
-    await home.startWith({});
-    expect(flags()).toEqual(['ON', 'OFF']);
-    expect(home.json(`property/${propertyId}/settings`)).toMatchObject({ webhook_url: address });
-    expect(home.entity(propertyId, 'switch_leak_protection').state).toBe('ON');
-    set(`property/${propertyId}/leak_protection`, 'OFF');
-    await home.pass(minuteMs);
-    expect(flags()).toEqual(['OFF', 'OFF']);
-    // They go with the property.
-    home.world.leaveProperty(propertyId);
-    for (let crawl = 0; crawl < 3; crawl++) {
-      home.broker.publish('sonic2mqtt/bridge/refresh', 'x', false);
-      await home.pass(minuteMs);
-    }
-    expect(flags()).toEqual([undefined, undefined]);
   });
 
   it('the devices of an earlier run leave Home Assistant, and their topics stay', async () => {

@@ -225,7 +225,6 @@ export function propertyView(changes: Partial<PropertyView> = {}): PropertyView 
     isStale: false,
     settings: someSettings(),
     notifications: someNotifications(),
-    accepted: { leak_protection_enabled: true, push_enabled: false },
     pause: noPause,
     contents: () => ({ signals: [signalView()], sonics: [sonicView()], mayHaveMore: false }),
     incidents: [anIncident()],
@@ -349,7 +348,6 @@ const viewsBySituation: Readonly<Record<string, readonly DeviceView[]>> = {
       property: nothingKnown(aProperty()),
       settings: null,
       notifications: null,
-      accepted: {},
       incidents: [],
       areIncidentsKnown: false,
     }),
@@ -417,7 +415,7 @@ const viewsBySituation: Readonly<Record<string, readonly DeviceView[]>> = {
   ],
   'settings that could not be asked for yet': [
     bridgeView({ applianceCategories: undefined }),
-    propertyView({ settings: undefined, notifications: undefined, accepted: {} }),
+    propertyView({ settings: undefined, notifications: undefined }),
     signalView({ hub: undefined }),
   ],
   'settings of which each is unknown': [
@@ -425,7 +423,6 @@ const viewsBySituation: Readonly<Record<string, readonly DeviceView[]>> = {
     propertyView({
       settings: nothingKnown(someSettings()),
       notifications: nothingKnown(someNotifications()),
-      accepted: {},
     }),
     signalView({ hub: nothingKnown({ id: null, serial_no: null, status: null }) }),
   ],

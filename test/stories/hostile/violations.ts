@@ -8,14 +8,14 @@ const id = '[A-Za-z0-9_-]{1,128}';
 const ownTopics = new RegExp(
   `^(homeassistant/device/sonic2mqtt_(bridge|${id})/config|sonic2mqtt/(${[
     'bridge/(state|cloud|info|health|incidents|memory|homeassistant)',
-    `property/${id}(/(settings|notifications|leak_protection|push|pause|incidents|homeassistant))?`,
+    `property/${id}(/(settings|notifications|pause|incidents|homeassistant))?`,
     `signal/${id}(/(availability|incidents|homeassistant))?`,
     `sonic/${id}(/(availability|telemetry|usage|pressure_tests|incidents|last_command|movement|homeassistant))?`,
     `incident/${id}`,
   ].join('|')}))$`,
   'u',
 );
-const plainTopics = /\/(availability|bridge\/state|bridge\/cloud|leak_protection|push)$/;
+const plainTopics = /\/(availability|bridge\/state|bridge\/cloud)$/;
 
 /** Whatever anybody does, nothing of this may be found; looks at what was said since the last time. */
 export function violationsOf(home: HostileHome): string[] {
@@ -108,7 +108,7 @@ export function changeRequests({ requests }: HostileHome): SeenRequest[] {
 /** What another time makes another, and what the bridge says of itself. */
 const passing = new Set([
   ...['water_today', 'water_month', 'water_total', 'last_reset', 'telemetry_time', 'water_at_rest', 'flow'],
-  ...['pressure', 'water_temperature', 'leak_protection', 'push', 'moved_at', 'moved_by'],
+  ...['pressure', 'water_temperature', 'moved_at', 'moved_by'],
 ]);
 const passingTopics =
   /^sonic2mqtt\/bridge\/(info|health|incidents|memory|homeassistant)$|\/(usage|telemetry|last_command|movement)$/;

@@ -194,43 +194,6 @@ describe('the answer to an update', () => {
     store.replaceIncidents({ records, isComplete: true, startedAt });
     expect(store.incidents.get('incident-1')).toEqual(snoozed);
   });
-
-  it('that does not show the address of the webhook leaves what was accepted, unless a reading shows another', async () => {
-    const { store, run } = await startUpdates(() => ({ json: { ...someSettings(), webhook_url: null } }));
-    const shown = (webhook_url: string | null) => {
-      store.setSettings('property-1', someSettings({ webhook_url }), performance.now());
-      return store.propertyView('property-1')?.settings?.webhook_url;
-    };
-    await run(setting({ webhook_url: 'https://example.com/new' }));
-    expect(shown(null)).toBe('https://example.com/new');
-    expect(shown('https://example.com/other')).toBe('https://example.com/other');
-    expect(shown('')).toBe('');
-  });
-
-  it('about leak protection and push is kept, and where it says nothing what was asked for', async () => {
-    let isEmpty = false;
-    const { store, run } = await startUpdates(({ path }) => {
-      if (isEmpty) return { status: 204, text: '' };
-      return { json: path.endsWith('/configuration') ? { leak_protection_enabled: false } : {} };
-    });
-    const params = { property_id: 'property-1' };
-    await run({
-      operation: 'update_property_configuration',
-      params,
-      body: { leak_protection_enabled: true },
-    });
-    await run({ operation: 'update_customer_notifications', params, body: { push_enabled: true } });
-    const accepted = () => store.propertyView('property-1')?.accepted;
-    expect(accepted()).toEqual({ leak_protection_enabled: false, push_enabled: true });
-    isEmpty = true;
-    await run({
-      operation: 'update_property_configuration',
-      params,
-      body: { leak_protection_enabled: true },
-    });
-    await run({ operation: 'update_customer_notifications', params, body: { push_enabled: false } });
-    expect(accepted()).toEqual({ leak_protection_enabled: true, push_enabled: false });
-  });
 });
 
 describe('an update that fails', () => {

@@ -34,6 +34,6 @@ it('of the settings the automatic shut-off and the pressure tests are on', () =>
   expect(settings).toEqual(
     expect.arrayContaining(['auto_shut_off', 'pressure_tests_enabled', 'pressure_tests_schedule']),
   );
-  const others = [...Object.keys(someNotifications()), 'push', 'leak_protection', 'webhook_enabled'];
+  const others = [...Object.keys(someNotifications()), 'webhook_enabled'];
   expect(settings.filter((key) => others.includes(key))).toEqual([]);
 });

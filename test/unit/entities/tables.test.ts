@@ -172,7 +172,7 @@ describe('what can be changed of a property', () => {
     entityTable('property')
       .filter((row) => row.category === 'config' && hasEntity(row, view, () => true))
       .map(({ key }) => key);
-  const ofNeither = ['leak_protection', 'name', 'active', 'push'];
+  const ofNeither = ['name', 'active'];
 
   it.each([
     ['settings', { settings: null }, 'auto_shut_off', 'low_temperature'],

@@ -98,8 +98,6 @@ describe('the messages of a property', () => {
       '': aProperty(),
       '/settings': someSettings(),
       '/notifications': someNotifications(),
-      '/leak_protection': 'ON',
-      '/push': 'OFF',
       '/pause': { until: null, minutes: 0, state: 'none', reason: null },
       '/incidents': { open_count: 2, highest_severity: 'high', open: [anIncident(), older] },
     });
@@ -120,8 +118,7 @@ describe('the messages of a property', () => {
   });
 
   it('hold no settings of a guest', () => {
-    const unknown = { settings: null, notifications: null, accepted: {} };
-    const paths = Object.keys(planned(propertyView(unknown)));
+    const paths = Object.keys(planned(propertyView({ settings: null, notifications: null })));
     // A pause is the bridge's own, and may be owed from before.
     expect(paths).toEqual(['', '/pause', '/incidents', '/homeassistant']);
   });
@@ -177,12 +174,6 @@ describe('the states of entities', () => {
     expect(at('3 am')).toBe('');
     expect(at('24:00:00')).toBe('');
     expect(at(null)).toBe('');
-  });
-
-  it('show what the cloud accepted and does not show, and nothing before that', () => {
-    const view = (accepted: object) => statesOf(propertyView({ accepted }));
-    expect(view({})).toMatchObject({ leak_protection: null, push: null });
-    expect(view({ push_enabled: true })).toMatchObject({ leak_protection: null, push: 'ON' });
   });
 
   it('keep the key of what is not offered, lest Home Assistant miss it before it has withdrawn the entity', () => {

@@ -58,7 +58,6 @@ async function left() {
   sessionMemory(state.kept, account).save({ token: 'token-1', since: 42 });
   state.kept.usage.set('one', recordOf(100));
   state.kept.usage.set('two', { ...recordOf(200), readAt: Date.UTC(2030, 0) });
-  state.kept.accepted.set('property-1', { push_enabled: true });
   await announce(state, ['incident-1']);
   const file = join(directory, 'sonic2mqtt.json');
   return { directory, file, state };
@@ -79,10 +78,6 @@ describe('the state file', () => {
     sessionMemory(before.kept, account).save({ token: 'token-1', since: 42 });
     await announce(before, ['incident-1', 'incident-2']);
     before.kept.announced.delete('incident-2');
-    before.kept.accepted.set('property-1', {
-      push_enabled: true,
-      webhook_url: 'https://me.example/[hidden]',
-    });
     before.kept.usage.set('one', recordOf(12.345));
     before.kept.usage.set('gone', recordOf(1));
     before.kept.usage.delete('gone');
@@ -94,7 +89,6 @@ describe('the state file', () => {
     const { state, warnings } = await open(directory);
     expect(sessionMemory(state.kept, account).load()).toMatchObject({ token: 'token-1', since: 42 });
     expect([...state.kept.announced.keys()]).toEqual(['incident-1']);
-    expect(state.kept.accepted.get('property-1')).toEqual({ push_enabled: true });
     expect([...state.kept.usage]).toEqual([['one', recordOf(12.345)]]);
     expect([...state.kept.devices.keys()]).toEqual(['sonic/one']);
     expect([state.problem, state.isIncomplete, warnings()]).toEqual([null, false, []]);
