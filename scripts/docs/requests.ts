@@ -46,8 +46,8 @@ or \`{"status":"error","error":{"code":…,"message":…,"http_status":…},"tra
   ),
   `- Four requests run at a time, and fifty wait. A payload has at most 64 KiB.
 - Reads wait for \`cloud.max_requests_per_minute\`. Changes are rejected if the limit is reached.
-- Requests that move a valve follow the same rules as \`valve/set\`: one at a time per valve, the newest wins, never late and never repeated.
+- Requests that move a valve are rejected. The \`message\` names the topic to use.
 - Requests with the retain flag are rejected. With MQTT 3.1.1, only the built-in broker shows the flag of live messages.
-- \`filters.properties\` does not limit requests.
+- With \`filters.properties\`, a request must name a selected property, or a record that sonic2mqtt shows.
 - The result of each request is also a \`command\` event.`,
 ];
