@@ -31,9 +31,8 @@ export const titles = (from: number) => phone.messages.slice(from).map(({ title 
 let mark = 0;
 /** What was published to move a valve since the test began, by whomever. */
 export const commands = () =>
-  household.watcher.messages
-    .slice(mark)
-    .filter(({ topic }) => topic.endsWith('/valve/set'))
+  household.watcher
+    .commands(mark)
     .map(({ topic, text }) => `${topic.split('/')[2] === sonicId() ? 'kitchen' : 'other'} ${text}`);
 
 /** Counts the commands of each test by themselves. */

@@ -57,10 +57,7 @@ async function startHome({
     becomes: (valve: string) =>
       watcher.waitForTopic(record, (text) => JSON.parse(text).valve === valve, 30_000),
     /** What was published to move a valve, by whomever. */
-    commands: () =>
-      watcher.messages
-        .filter(({ topic }) => topic.endsWith('/valve/set'))
-        .map(({ topic, text, retain, qos }) => ({ topic, text, retain, qos })),
+    commands: () => watcher.commands().map(({ topic, text, retain, qos }) => ({ topic, text, retain, qos })),
     /** What the flow has said of leaks. */
     said: () => nodeRed.debug.filter(({ name }) => name === 'What was done').map(({ text }) => text),
     says: (pattern: RegExp, timeoutMs?: number) => shownIn(nodeRed, 'What was done', pattern, timeoutMs),
@@ -242,7 +239,7 @@ describe('a leak', () => {
     const topic = `sonic2mqtt/sonic/${sonicId}/incidents`;
     await watcher.publish(topic, openIncidents('water_presence_detected', 'leak'), { retain: true });
     await says(/THE VALVE DID NOT CLOSE \(no answer in time\)/);
-    const command = watcher.messages.find((each) => each.topic.endsWith('/valve/set'));
+    const [command] = watcher.commands();
     expect(command?.properties?.messageExpiryInterval).toBe(30);
     program.signal('SIGCONT');
   });

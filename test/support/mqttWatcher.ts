@@ -55,6 +55,8 @@ export interface MqttWatcher {
     predicate: (message: SeenMessage) => boolean,
     options: { what: string; timeoutMs?: number; from?: number },
   ): Promise<SeenMessage>;
+  /** What anyone published to move a valve. The bridge tests with an empty message at `check` what it may read. */
+  commands(from?: number): SeenMessage[];
   /** Waits until everything has arrived that the broker accepted before this call. */
   settle(): Promise<void>;
   /** Deletes the recorded messages, but not the last of each topic. */
@@ -130,6 +132,10 @@ export async function watchTopics(
       }),
     waitForMessage: (predicate, { from = 0, ...wait }) =>
       waitFor(() => messages.slice(from).find(predicate), wait),
+    commands: (from = 0) =>
+      messages
+        .slice(from)
+        .filter(({ topic }) => topic.endsWith('/valve/set') && !topic.endsWith('/sonic/check/valve/set')),
     forget: () => void messages.splice(0),
     settle,
     close,
