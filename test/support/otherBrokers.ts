@@ -89,7 +89,29 @@ async function startRabbitMq() {
   return untilListening('RabbitMQ', port, [server, names]);
 }
 
-const amqtt = join(homedir(), '.cache/sonic2mqtt-amqtt/bin/amqtt');
+const amqttFolder = join(homedir(), '.cache/sonic2mqtt-amqtt/bin');
+
+/**
+ * While a client connects, aMQTT 0.12.1 sends it retained messages for each subscription of any client. If another
+ * client subscribes or leaves meanwhile, the iteration fails, and the connection is closed. Here it uses a copy.
+ */
+const amqttProgram = `
+from amqtt.broker import Broker
+from amqtt.scripts.broker_script import main
+
+class Subscriptions(dict):
+    def __iter__(self):
+        return iter(list(self.keys()))
+
+start = Broker.start
+
+async def start_with_copies(self):
+    self._subscriptions = Subscriptions()
+    await start(self)
+
+Broker.start = start_with_copies
+main()
+`;
 
 async function startAmqtt() {
   const port = await freePort();
@@ -100,7 +122,9 @@ async function startAmqtt() {
   };
   // aMQTT reads YAML, which includes JSON.
   writeFileSync(file, JSON.stringify(config));
-  return untilListening('aMQTT', port, [startProcess(amqtt, ['-c', file], { outlivesTest: true })]);
+  return untilListening('aMQTT', port, [
+    startProcess(join(amqttFolder, 'python3'), ['-c', amqttProgram, '-c', file], { outlivesTest: true }),
+  ]);
 }
 
 export const otherBrokers: readonly OtherBroker[] = [
@@ -117,7 +141,7 @@ export const otherBrokers: readonly OtherBroker[] = [
   {
     name: 'aMQTT',
     peculiarity: 'does not answer MQTT 5, and sends retained messages that nobody asked for',
-    isInstalled: existsSync(amqtt),
+    isInstalled: existsSync(join(amqttFolder, 'amqtt')),
     protocolVersion: 4,
     loggedVersion: '(MQTT 3.1.1)',
     listsRetained: true,
