@@ -44,7 +44,7 @@ export class RateLimits {
 
   /** Waits as long as the cloud requests for this operation; throws if that is too long for the caller. */
   async wait(name: OperationName, deadline: Deadline): Promise<void> {
-    const waitMs = this.#leftMs(name);
+    const waitMs = this.leftMs(name);
     if (waitMs > Math.min(maxWaitForRetryMs, deadline.remainingMs())) {
       const until = new Date(this.#clock.now() + waitMs).toISOString().slice(0, 16).replace('T', ' ');
       throw new CloudError('rateLimited', name, `the cloud requests a wait until ${until} UTC`, {
@@ -58,10 +58,11 @@ export class RateLimits {
 
   /** The longest wait of any operation, in ms; 0 if none waits. */
   get longestMs(): number {
-    return Math.max(0, ...[...this.#until.keys()].map((name) => this.#leftMs(name)));
+    return Math.max(0, ...[...this.#until.keys()].map((name) => this.leftMs(name)));
   }
 
-  #leftMs(name: OperationName): number {
+  /** How long the cloud still requests to wait for this operation, in ms. */
+  leftMs(name: OperationName): number {
     return Math.max(0, (this.#until.get(name) ?? 0) - this.#clock.monotonic());
   }
 }

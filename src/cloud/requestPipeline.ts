@@ -169,14 +169,14 @@ export class RequestPipeline {
     let used: string | null = null;
     const token = () => {
       used = this.session.token;
-      if (used === null) throw tokenGone;
+      if (used === null) throw notNow;
       return used;
     };
     for (let isRenewed = false; ; ) {
       const renewal = this.session.renewalDue(!isPoll(job.priority));
       if (renewal !== null) await this.#waitForSession(renewal, job);
       const response = await this.#transmit(job, token).catch((error: unknown) => {
-        if (error === tokenGone) return null;
+        if (error === notNow) return null;
         throw error;
       });
       if (response === null) continue;
@@ -217,6 +217,7 @@ export class RequestPipeline {
       throw new CloudError('rateLimited', name, words, { mayHaveActed: false });
     }
     const send = async () => {
+      if (priority !== 'valve' && this.rateLimits.leftMs(name) > 0) throw notNow;
       if (!job.hasTime) deadline.set(requestTimeoutMs);
       const startedAt = this.#clock.monotonic();
       let isInFlight = false;
@@ -312,8 +313,8 @@ function isPoll(priority: Priority): boolean {
   return priority === 'list' || priority === 'device';
 }
 
-/** Thrown if the token was lost while the request waited for its turn: another request was answered 401. */
-const tokenGone = new Error();
+/** Thrown if another request was answered 401 or 429 while this one waited for its turn. It needs a new token, or waits. */
+const notNow = new Error();
 
 /** Turns a failure into a `CloudError`. Any other error is a bug of ours and is returned unchanged. */
 function toCloudError(name: OperationName, error: unknown): unknown {

@@ -295,6 +295,16 @@ describe('a cloud that asks to wait', () => {
     await expect(reading).resolves.toMatchObject({ id: 's-1' });
   });
 
+  it('is not asked by what was waiting for its turn', async () => {
+    const { client, stub } = await asked(
+      () => '30',
+      (path) => path.endsWith('s-1'),
+    );
+    const errors = await Promise.all(Array.from({ length: 9 }, () => errorOf(client.call(readSonic))));
+    expect(errors).toEqual(Array(9).fill(expect.objectContaining({ kind: 'rateLimited' })));
+    expect(stub.requests).toHaveLength(3);
+  });
+
   it('is asked for the list of valves after ten minutes, however long it wants', async () => {
     const { client, clock, stub, stopAsking } = await asked(
       () => '3600',
