@@ -25,7 +25,7 @@ import { reportToSystemd } from './health/systemd.ts';
 import { missingPermission } from './homeassistant/command.ts';
 import type { DiscoveredDevice } from './homeassistant/dashboard.ts';
 import type { HttpServer } from './http/httpServer.ts';
-import { bridgeOptions, cloudOptions, topicsOf } from './partOptions.ts';
+import { bridgeOptions, cloudOptions, rereadPassword, topicsOf } from './partOptions.ts';
 import { Poller } from './polling/poller.ts';
 import { bridgeEvents } from './publishing/bridgeEvents.ts';
 import { BridgeState } from './publishing/bridgeState.ts';
@@ -257,7 +257,7 @@ export class Daemon {
       host,
       port,
       username,
-      password: readSecret(embedded, 'password'),
+      password: rereadPassword(embedded, this.#secrets, this.#parts.clock),
       // A command that waits behind a client that does not read must not become too old.
       unreadMs: Math.min(2_500, this.#config.cloud.request_timeout / 2),
       // The bridge refuses commands with the retain flag. Without this, the embedded broker would clear the flag.

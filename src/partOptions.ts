@@ -23,7 +23,7 @@ export function cloudOptions(
   clock: Clock,
 ): Omit<CloudClientOptions, 'memory'> {
   const { cloud } = config;
-  const password = rereadSecret(cloud, new RereadFiles([cloud.password_file], clock), secrets);
+  const password = rereadPassword(cloud, secrets, clock);
   return {
     baseUrl: cloud.base_url,
     email: cloud.email,
@@ -38,11 +38,12 @@ export function cloudOptions(
   };
 }
 
-/** The password of a section, with the current content of its file. */
-function rereadSecret(
+/** The password of a section, with the current content of its file. Throws if the file cannot be read at first. */
+export function rereadPassword(
   section: Readonly<Record<'password' | 'password_file', string | null>>,
-  files: RereadFiles,
   secrets: Secrets,
+  clock: Clock,
+  files = new RereadFiles([section.password_file], clock),
 ): () => Promise<string | undefined> {
   return async () => {
     const { password: given, password_file: file } = section;
@@ -86,7 +87,7 @@ export function brokerOptions(
     // A message can be this old without being noticed. Most of a command's time must be left for the cloud.
     pingEveryMs: config.cloud.request_timeout / 4,
     username: section.username ?? undefined,
-    password: rereadSecret(section, files, secrets),
+    password: rereadPassword(section, secrets, clock, files),
     tls: async () => {
       const contents = await files.read();
       const key = contents.get(key_file)?.toString('utf8');

@@ -8,7 +8,8 @@ export interface EmbeddedOptions {
   readonly host: string;
   readonly port: number;
   readonly username: string | undefined;
-  readonly password: string | undefined;
+  /** Called at each sign-in, because it may be in a file. If it rejects, nobody can sign in. */
+  readonly password: () => Promise<string | undefined>;
   /** How long a client may leave messages unread, in ms. After that it is disconnected. */
   readonly unreadMs: number;
   /** Sees the retain flag of live messages under these filters, which MQTT 3.1.1 itself clears. */
@@ -66,10 +67,15 @@ export class EmbeddedBroker {
       },
       authenticate: (client, user, secret, done) => {
         if (username === undefined) return done(null, true);
-        const isKnown = same(user ?? '', username) && same(secret?.toString() ?? '', password ?? '');
-        if (isKnown) return done(null, true);
-        this.#warn('wrong user name or password', `, last from ${addressOf(client)}`);
-        done(Object.assign(new Error('not authorized'), { returnCode: notAuthorizedCode }), false);
+        const judge = (wanted: string | null) => {
+          if (wanted !== null && same(user ?? '', username) && same(secret?.toString() ?? '', wanted))
+            return done(null, true);
+          this.#warn('wrong user name or password', `, last from ${addressOf(client)}`);
+          done(Object.assign(new Error('not authorized'), { returnCode: notAuthorizedCode }), false);
+        };
+        void password()
+          .catch(() => null)
+          .then((wanted = '') => judge(wanted));
       },
       authorizeSubscribe: (_client, subscription, done) =>
         done(null, subscription.topic.includes('\0') ? null : subscription),

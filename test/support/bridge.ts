@@ -289,7 +289,7 @@ async function startBroker(options: MosquittoOptions = {}): Promise<TestBroker> 
       host: '127.0.0.1',
       port,
       username,
-      password,
+      password: async () => password,
       unreadMs: 2_500,
       log: logLines().log,
     });

@@ -120,7 +120,7 @@ export async function startEmbedded(): Promise<{ url: string; port: number; brok
     host: '127.0.0.1',
     port: 0,
     username: undefined,
-    password: undefined,
+    password: async () => undefined,
     unreadMs: 2_500,
     log: logLines().log,
   });

@@ -1,12 +1,18 @@
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { connect, Socket } from 'node:net';
+import { join } from 'node:path';
 import mqtt from 'mqtt';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { Secrets } from '../../../src/base/secrets.ts';
 import { EmbeddedBroker, type EmbeddedOptions } from '../../../src/broker/embedded.ts';
+import { rereadPassword } from '../../../src/partOptions.ts';
 import { connected, openConnection } from '../../support/brokers.ts';
 import { logLines } from '../../support/logLines.ts';
 import { watchTopics } from '../../support/mqttWatcher.ts';
+import { temporaryFolder } from '../../support/program.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
 const { generate }: { generate(packet: object): Buffer } = createRequire(
@@ -22,7 +28,7 @@ async function startBroker(changes: Partial<EmbeddedOptions> = {}) {
     host: '127.0.0.1',
     port: 0,
     username: undefined,
-    password: undefined,
+    password: async () => undefined,
     unreadMs: 2_500,
     log: lines.log,
     ...changes,
@@ -116,7 +122,7 @@ describe('the embedded broker', () => {
     ['without a user', undefined, 'pass-1'],
     ['without anything', undefined, undefined],
   ])('lets nobody in with credentials that are %s', async (_what, username, password) => {
-    const { url } = await startBroker({ username: 'user-1', password: 'pass-1' });
+    const { url } = await startBroker({ username: 'user-1', password: async () => 'pass-1' });
     const { connection, events } = openConnection(url, {
       protocolVersion: 4,
       username,
@@ -128,13 +134,33 @@ describe('the embedded broker', () => {
   });
 
   it('lets in who knows the user and the password', async () => {
-    const { url } = await startBroker({ username: 'user-1', password: 'pässwörd' });
+    const { url } = await startBroker({ username: 'user-1', password: async () => 'pässwörd' });
     const credentials = { protocolVersion: 4, username: 'user-1', password: async () => 'pässwörd' } as const;
     expect((await connected(url, credentials)).events).toEqual(['connected']);
   });
 
+  it('lets in who knows the current content of its password file', async () => {
+    const file = join(temporaryFolder(), 'password');
+    writeFileSync(file, 'first');
+    const section = { password: null, password_file: file };
+    const password = rereadPassword(section, new Secrets(), systemClock);
+    const { url } = await startBroker({ username: 'user-1', password });
+    const signIn = (secret: string) =>
+      mqtt
+        .connectAsync(url, { username: 'user-1', password: secret, reconnectPeriod: 0 })
+        .then((client) => client.endAsync());
+    await signIn('first');
+    writeFileSync(file, 'second');
+    await expect(signIn('first')).rejects.toThrow('Not authorized');
+    await signIn('second');
+    // A file that contains no password lets in nobody.
+    writeFileSync(file, '\n');
+    await expect(signIn('second')).rejects.toThrow('Not authorized');
+    await expect(signIn('')).rejects.toThrow('Not authorized');
+  });
+
   it('says once a minute how often a sign-in has failed', async () => {
-    const { url, lines } = await startBroker({ username: 'user-1', password: 'pass-1' });
+    const { url, lines } = await startBroker({ username: 'user-1', password: async () => 'pass-1' });
     const guess = () => mqtt.connectAsync(url, { username: 'user-1', password: 'guess', reconnectPeriod: 0 });
     for (let count = 0; count < 3; count++) await expect(guess()).rejects.toThrow('Not authorized');
     expect(lines.messages).toEqual([
@@ -197,7 +223,7 @@ describe('the embedded broker', () => {
       host: '127.0.0.1',
       port,
       username: undefined,
-      password: undefined,
+      password: async () => undefined,
       unreadMs: 2_500,
       log: logLines().log,
     });
@@ -224,7 +250,7 @@ describe('the embedded broker', () => {
     ['announces a greeting of 256 MB', Buffer.from([0x10, 0xff, 0xff, 0xff, 0x7f])],
     ['announces a message of 256 MB', Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f])],
   ])('closes the connection of a client that %s', async (_what, bytes) => {
-    const { port, url } = await startBroker({ username: 'user-1', password: 'pass-1' });
+    const { port, url } = await startBroker({ username: 'user-1', password: async () => 'pass-1' });
     const stranger = connect(port, '127.0.0.1');
     stranger.on('error', () => undefined).resume();
     stranger.write(bytes);
