@@ -198,6 +198,21 @@ describe('the pages on Home Assistant', () => {
   });
 });
 
+describe('the automations', () => {
+  const messages = pages
+    .flatMap(({ file, text }) => blocks(text, 'yaml').map((yaml) => ({ file, example: parse(yaml) })))
+    .flatMap(({ file, example }) => (example?.actions ?? []).map((action: object) => ({ file, ...action })))
+    .filter(({ action }) => action === 'persistent_notification.create')
+    .filter(({ data }) => /state_attr\(|payload_json/.test(data.message));
+
+  it.each(messages)('show texts of others as text ($data.title)', ({ data }) => {
+    expect(data.message.trim()).toMatch(/^{{[^{}]*\| regex_replace\('[^']*', '[^']*'\) }}$/);
+    expect(escapedBy(data.message, hostileName.text)).toBe(hostileName.escaped);
+  });
+
+  it('are looked at', () => expect(messages.length).toBeGreaterThan(2));
+});
+
 describe('the blueprints', () => {
   it.each(readdirSync(join(project, 'blueprints')))('%s is imported from where it is', (file) => {
     const address = `https://github.com/sonic2mqtt/sonic2mqtt/blob/main/blueprints/${file}`;
