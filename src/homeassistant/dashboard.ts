@@ -159,7 +159,7 @@ export function dashboardText(found: readonly DiscoveredDevice[], language: Lang
       ),
     );
 
-  /** Whether a valve has entities to show whose IDs only Home Assistant can know. */
+  /** Whether a valve has entities to show whose IDs another device wants too. */
   const isNameless = ({ entities }: DiscoveredDevice) =>
     ['valve_valve', 'binary_sensor_valve_problem', ...valveTiles].some((component) => {
       const entity = entities.get(component);
