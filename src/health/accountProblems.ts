@@ -193,8 +193,10 @@ export function pauseProblems(store: Store): Finding[] {
 }
 
 function harmlessFacts(store: Store): string[] {
-  const { signals } = store.counts();
-  const bareIds = signals === 0 ? [] : store.ids('property').filter((id) => store.isWithoutDevices(id));
+  const hubs = store.ids('signal');
+  // A hub that no property lists may be in each of them.
+  const areListed = hubs.length > 0 && hubs.every((id) => store.places.owners.has(id));
+  const bareIds = areListed ? store.ids('property').filter((id) => store.isWithoutDevices(id)) : [];
   const bare = bareIds.map((id) => propertyName(store, id));
   const unset = store.ids('property').filter((id) => store.settings.of(id) === null);
   return [

@@ -3,7 +3,7 @@ import { accountProblems } from '../../../src/health/accountProblems.ts';
 import type { PropertySettings } from '../../../src/model/records.ts';
 import { Store } from '../../../src/store/store.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
-import { aProperty, aSignal } from '../../support/views.ts';
+import { aProperty, aSignal, aSonic } from '../../support/views.ts';
 
 it('names the entries of the filter that match no property, once all properties are known, and the old ones', () => {
   const selection = ['Home', 'Nowhere'];
@@ -60,6 +60,25 @@ it('does not deny a hub that is in a property which the filter leaves out', () =
   expect(accountProblems(store, true)).toEqual([
     { message: 'The selected properties have no hub, and others have. Correct filters.properties' },
   ]);
+});
+
+it('names the properties without a hub, unless a hub is in no list of a property', () => {
+  const found = (listedAt: string | null) => {
+    const store = new Store({ selection: [], clock: new FakeClock(0) });
+    const complete = { isComplete: true, startedAt: 0 };
+    const ids = ['property-1', 'property-2'];
+    store.replaceProperties({ records: ids.map((id) => aProperty({ id, name: id })), ...complete });
+    store.replaceSignals({ records: [aSignal()], ...complete });
+    const lists = ids.map(
+      (id) => [id, { records: id === listedAt ? [aSignal()] : [], ...complete }] as const,
+    );
+    store.setOwnedSignals(new Map(lists));
+    store.replaceSonics({ records: [aSonic()], ...complete });
+    store.replaceIncidents({ records: [], ...complete });
+    return accountProblems(store, true).map(({ message }) => message);
+  };
+  expect(found('property-1')).toEqual(['No hub in property-2']);
+  expect(found(null)).toEqual([]);
 });
 
 it('names a property that has left the account by its name', () => {
