@@ -124,6 +124,25 @@ describe('a pressure test that was started', () => {
   });
 });
 
+describe('a flow from before a movement', () => {
+  it('is not shown, and is measured once more soon after the movement', async () => {
+    const home = new Home({ config: { schedules: { telemetry: '1h' } } });
+    const { sonicId } = home;
+    const flow = () => home.json(`sonic/${sonicId}/telemetry`).flow_l_min;
+    const asked = () => home.asked('read_telemetry').filter(({ target }) => target.includes(sonicId)).length;
+    await home.start();
+    const before = asked();
+    expect(flow()).toEqual(expect.any(Number));
+    home.broker.publish(`sonic2mqtt/sonic/${sonicId}/valve/set`, 'CLOSE', false);
+    await home.until(() => home.json(`sonic/${sonicId}`).valve === 'closed', 'the valve to be closed');
+    expect([flow(), asked()]).toEqual([null, before]);
+    await home.pass(7 * secondMs);
+    expect([flow(), asked()]).toEqual([0, before + 1]);
+    await home.pass(10 * minuteMs);
+    expect(asked()).toBe(before + 1);
+  });
+});
+
 describe('without Home Assistant', () => {
   it('topics show what only its entities showed', async () => {
     const home = new Home({ config: { homeassistant: { enabled: false } } });
