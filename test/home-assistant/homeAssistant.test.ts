@@ -66,7 +66,9 @@ let home: HomeAssistant;
 let startHome: () => Promise<HomeAssistant>;
 
 beforeAll(async () => {
-  household = await startHousehold();
+  household = await startHousehold(({ world }) =>
+    world.changeSonic(world.sonics.ids[1] ?? '', { auto_shut_off_time_limit: undefined }),
+  );
   ({ broker, watcher, cloud, program, home, startHome } = household);
 });
 
@@ -172,6 +174,12 @@ describe(`Home Assistant ${version}, met for the first time`, () => {
     await waitFor(() => kinds.every(isShown), { what: 'a device of each kind' });
     expect(await settled(registryDifferences)).toEqual([]);
     expect(announcedIds().length).toBeGreaterThan(50);
+    // A component that a sonic lacks is stated from the first message on.
+    const message = watcher.json(`homeassistant/device/sonic2mqtt_${cloud.world.sonics.ids[1]}/config`);
+    expect(message).toMatchObject({
+      components: { sensor_auto_shut_off_time_limit: { platform: 'sensor' } },
+    });
+    expect(announcedIds()).not.toContain(`sonic2mqtt_${cloud.world.sonics.ids[1]}_auto_shut_off_time_limit`);
   });
 
   test('links each device to the one above it', async () => {
@@ -355,6 +363,26 @@ describe('used as a householder uses it', () => {
     cloud.world.changeSonic(sonicId, { radio_connection: 'connected' });
     await watcher.waitForTopic(availabilityTopic, (text) => text === 'online');
     expect(await settled(wrongStates)).toEqual([]);
+  });
+
+  test('what a sonic did not have comes, goes when it is lost, and comes back', async () => {
+    const [, sonicId = ''] = cloud.world.sonics.ids;
+    const limit = `sonic2mqtt_${sonicId}_auto_shut_off_time_limit`;
+    cloud.world.changeSonic(sonicId, { auto_shut_off_time_limit: 600 });
+    await becomes(limit, { state: '600' });
+    const entity_id = await entityId(limit);
+    await home.ask('config/entity_registry/update', { entity_id, name: 'Longest flow' });
+    cloud.world.changeSonic(sonicId, { auto_shut_off_time_limit: undefined });
+    const left = async () => [...(await registeredIds()), ...(await home.states()).keys()];
+    expect(await settled(async () => (await left()).filter((id) => [limit, entity_id].includes(id)))).toEqual(
+      [],
+    );
+    cloud.world.changeSonic(sonicId, { auto_shut_off_time_limit: 900 });
+    await becomes(limit, { state: '900' });
+    // The oldest version forgets what was removed.
+    const name = version === newestVersion ? 'Longest flow' : null;
+    const registered = (await home.entities()).find(({ unique_id }) => unique_id === limit);
+    expect(registered).toMatchObject({ entity_id, name });
   });
 
   test('a sonic that is gone from the account leaves Home Assistant', async () => {

@@ -19,6 +19,8 @@ const answer = z.object({
 const registeredEntity = z.object({
   entity_id: z.string(),
   unique_id: z.string(),
+  /** The name that a person gave it. */
+  name: z.string().nullable(),
   original_name: z.string().nullable(),
   platform: z.string(),
   disabled_by: z.string().nullable(),
