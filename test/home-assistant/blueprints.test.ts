@@ -58,6 +58,9 @@ describe('the blueprint for a valve that closes by itself', () => {
 
   test('says who closed a valve without a command, and which alerts are open', async () => {
     const from = phone.messages.length;
+    // This moves no valve, so it is no command.
+    const rejected = { params: { thing_id: sonicId() }, body: { action: 'close' } };
+    await household.watcher.publish('sonic2mqtt/bridge/request/command_valve', JSON.stringify(rejected));
     household.cloud.world.setValve(sonicId(), 'closed');
     household.cloud.world.openIncident({ type: 'device_handle_moved', sonicId: sonicId() });
     const told = await message(/^Kitchen was closed by hand$/, from);
