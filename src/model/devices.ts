@@ -94,6 +94,8 @@ export interface PropertyView extends WithIncidents {
   readonly contents: () => {
     readonly signals: readonly SignalView[];
     readonly sonics: readonly SonicView[];
+    /** The shown valves that are in no known property, and so may be in this one. */
+    readonly strays: readonly SonicView[];
     /** Whether it may have more valves: some valves of the account are in no known property. */
     readonly mayHaveMore: boolean;
   };

@@ -19,7 +19,8 @@ export function propertyViewOf(
   );
   const sonics = sonicsIn(account, id);
   // A sonic whose property is not known may be in any, and so may one that no complete list has had yet.
-  const all = [...signals, ...sonics, ...sonicsIn(account, null)];
+  const strays = sonicsIn(account, null);
+  const all = [...signals, ...sonics, ...strays];
   return {
     kind: 'property',
     property,
@@ -27,7 +28,7 @@ export function propertyViewOf(
     settings: account.details.settings.of(id),
     notifications: account.details.notifications.of(id),
     pause,
-    contents: () => ({ signals, sonics, mayHaveMore: places.hasStraySonics }),
+    contents: () => ({ signals, sonics, strays, mayHaveMore: places.hasStraySonics }),
     incidents: ownIncidents,
     unconfirmedSince: incidents.unconfirmedSince(ownIncidents),
     possibleIncidents: incidents.possibleAt('property', id),

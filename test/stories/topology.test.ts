@@ -279,6 +279,8 @@ it('a selected property whose hubs the cloud refuses to list hides no valve, no 
   expect(home.entity(sonicId, 'binary_sensor_incident_water_presence_detected').state).toBe('ON');
   expect(home.text(`sonic/${sonicId}/availability`)).toBe('online');
   expect(home.entity(refused, 'binary_sensor_problem').state).toBe('ON');
+  const summary = home.json(`property/${refused}/homeassistant`).summary;
+  expect(summary).toContain(`at ${world.sonics.get(sonicId)?.name}`);
   expect(home.entity(shown, 'binary_sensor_problem').state).toBe('OFF');
   expect(home.entity(near, 'sensor_open_incidents').state).toBe(0);
   expect(home.text(`sonic/${foreign}`)).toBeUndefined();

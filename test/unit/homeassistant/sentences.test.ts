@@ -22,6 +22,7 @@ function summary(
     contents: () => ({
       signals: [],
       sonics: sonics.map((each) => sonicView({ incidents: [], ...each })),
+      strays: [],
       mayHaveMore: false,
     }),
     ...changes,
