@@ -26,7 +26,7 @@ export interface ConnectionEvents {
   connected: [];
   lost: [];
   /** Connecting to an address failed, and why. The next attempt follows by itself. */
-  failed: [reason: string, url: string];
+  failed: [reason: string, url: string, hasAnswered: boolean];
   message: [message: BrokerMessage];
   /** The broker has published the last will of an earlier connection although the bridge is connected. */
   willPublished: [];
@@ -230,7 +230,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
       const trouble = this.#hasOneAddress ? reason : `${describeUrl(url)}: ${reason}`;
       this.#trouble = trouble;
       this.#outage.failed(trouble);
-      if (livedMs === null) this.emit('failed', reason, url);
+      if (livedMs === null) this.emit('failed', reason, url, ended.hasAnswered);
       else this.emit('lost');
       if (this.#isStandingStill) {
         this.#putOuts += 1;

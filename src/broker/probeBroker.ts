@@ -5,6 +5,9 @@ import { describeUrl } from './brokerUrl.ts';
 import type { BrokerOptions } from './clientOptions.ts';
 import { Connection } from './connection.ts';
 
+/** The broker has answered, and refuses the connection. */
+export class BrokerRefusal extends Error {}
+
 /** Connects while `work` runs, with its own client ID, so that a running bridge is not disconnected. */
 export async function probeBroker<T>(
   options: Omit<BrokerOptions, 'will' | 'subscriptions'> & Partial<BrokerOptions>,
@@ -24,9 +27,11 @@ export async function probeBroker<T>(
         parts.log,
       );
       created.on('connected', () => resolve(created));
-      created.on('failed', (reason, url) => {
+      created.on('failed', (reason, url, hasAnswered) => {
         reasons.push(options.find ? reason : `${describeUrl(url)}: ${reason}`);
-        if (reasons.length >= options.urls.length) reject(new Error(joinSentences(reasons)));
+        if (reasons.length < options.urls.length) return;
+        const words = joinSentences(reasons);
+        reject(hasAnswered ? new BrokerRefusal(words) : new Error(words));
       });
       parts.stopping.addEventListener('abort', () => reject(new Error('stopped')), { once: true });
       connection = created;

@@ -95,12 +95,11 @@ export async function testAnswers(
   report: Reporter,
 ): Promise<TestResult> {
   const refuse = (words: string, field: AnswerName | undefined) => {
-    const finding = {
-      check: field ? questions[field].label : 'configuration',
-      outcome: 'FAIL',
-      words,
-    } as const;
-    report.found(field ? { ...finding, field } : finding);
+    const check = field ? questions[field].label : 'configuration';
+    const shown = field
+      ? ({ field, text: 'result_field' } as const)
+      : ({ text: 'result_file_fails' } as const);
+    report.found({ check, outcome: 'FAIL', words, ...shown });
   };
   const unused = part === 'broker' ? unusedAnswers(answers, context.env) : [];
   for (const { field, variable } of unused)

@@ -2,12 +2,12 @@ import { systemClock } from '../base/clock.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import { describeUrl } from '../broker/brokerUrl.ts';
 import type { Connection } from '../broker/connection.ts';
-import { probeBroker } from '../broker/probeBroker.ts';
+import { BrokerRefusal, probeBroker } from '../broker/probeBroker.ts';
 import { brokerAddresses, type Config } from '../config/schema.ts';
 import { bridgeOptions, topicsOf } from '../partOptions.ts';
-import { type Check, ok } from './checks.ts';
+import type { SetupText } from '../texts/texts.ts';
+import { type Check, type CheckResult, ok } from './checks.ts';
 import type { Configuration } from './configuration.ts';
-import type { CheckResult } from './findings.ts';
 import { portProblem } from './ports.ts';
 
 /** One check for each address of the broker. */
@@ -23,6 +23,9 @@ export function brokerChecks(
       tryMessages(connection, config, visitor),
     );
   const addresses = brokerAddresses(config);
+  const name = 'MQTT broker';
+  const textOf = (error: unknown): SetupText =>
+    error instanceof BrokerRefusal ? 'result_broker_rejects' : 'result_broker_fails';
   if (addresses.length === 0) {
     const { host, port } = config.mqtt.embedded;
     const run = async () => {
@@ -31,14 +34,15 @@ export function brokerChecks(
       const tried = await connect().catch(() => Promise.reject(new Error(`mqtt.embedded: ${problem}`)));
       return [...ok('the built-in broker is running'), ...tried];
     };
-    return [{ name: 'MQTT broker', run }];
+    return [{ name, run, textOf }];
   }
   return addresses.map((url) => ({
-    name: 'MQTT broker',
+    name,
+    textOf,
     run: async () => {
       const tried = await connect([url]);
-      const name = findBroker ? 'the broker of Home Assistant' : describeUrl(url);
-      return [...ok(`connected to ${name}`), ...tried];
+      const broker = findBroker ? 'the broker of Home Assistant' : describeUrl(url);
+      return [...ok(`connected to ${broker}`, 'result_broker_works'), ...tried];
     },
   }));
 }
@@ -50,7 +54,7 @@ export function brokerChecks(
  */
 async function tryMessages(connection: Connection, config: Config, visitor: string): Promise<CheckResult[]> {
   const topics = topicsOf(config);
-  const failed = (words: string): CheckResult => ({ outcome: 'FAIL', words });
+  const failed = (words: string): CheckResult => ({ outcome: 'FAIL', words, text: 'result_broker_rejects' });
   const refused = connection.refusedSubscriptions;
   const found = refused === null ? [] : [failed(`the broker rejects a subscription: ${refused}`)];
   const messages = [
@@ -80,5 +84,5 @@ function running(
   if (storedState !== 'online') return [];
   if (visitor !== 'setup') return ok(`sonic2mqtt is online at the base topic ${base}`);
   const words = `A sonic2mqtt is already online at the base topic ${base}. Stop it, or give this one another base topic`;
-  return [{ outcome: 'WARN', words }];
+  return [{ outcome: 'WARN', words, text: 'result_note' }];
 }

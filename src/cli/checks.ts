@@ -1,13 +1,28 @@
 import { errorMessage } from '../base/errorMessage.ts';
+import type { SetupText } from '../texts/texts.ts';
 import { aborted } from './context.ts';
-import type { CheckResult, Finding } from './findings.ts';
 import { rejectionText } from './ownSession.ts';
 import { progressOn } from './progress.ts';
+
+export interface CheckResult {
+  readonly outcome: 'OK' | 'WARN' | 'FAIL';
+  readonly words: string;
+  /** What a setup shows in the language of the user. It leaves out a result without one. */
+  readonly text?: SetupText;
+}
+
+export interface Finding extends CheckResult {
+  readonly check: string;
+  /** The name of the answer that is wrong, in a setup. */
+  readonly field?: string;
+}
 
 /** One check. If `run` throws an error, the error is the finding `FAIL`. */
 export interface Check {
   readonly name: string;
   readonly run: (progress: (words: string) => void) => Promise<readonly CheckResult[]>;
+  /** What a setup shows for an error. */
+  readonly textOf?: (error: unknown) => SetupText;
 }
 
 export interface Reporter {
@@ -39,7 +54,7 @@ export async function runChecks(
   { progress, found }: Reporter,
   signal: AbortSignal,
 ): Promise<unknown> {
-  for (const { name, run } of checks) {
+  for (const { name, run, textOf } of checks) {
     progress(name);
     try {
       const stopped = aborted(signal).then(() => Promise.reject(signal.reason));
@@ -48,15 +63,16 @@ export async function runChecks(
       const failed = results.find(({ outcome }) => outcome === 'FAIL');
       if (failed) return new Error(failed.words);
     } catch (error) {
-      found({ check: name, outcome: 'FAIL', words: failureReason(error, signal) });
+      const words = failureReason(error, signal);
+      found({ check: name, outcome: 'FAIL', words, ...(textOf && { text: textOf(error) }) });
       return error;
     }
   }
   return null;
 }
 
-export function ok(words: string): readonly CheckResult[] {
-  return [{ outcome: 'OK', words }];
+export function ok(words: string, text?: SetupText): readonly CheckResult[] {
+  return [{ outcome: 'OK', words, ...(text && { text }) }];
 }
 
 function failureReason(error: unknown, { aborted, reason }: AbortSignal): string {

@@ -8,8 +8,9 @@ import { describeFailure } from '../cloud/networkErrors.ts';
 import type { Config } from '../config/schema.ts';
 import { accountProblems, settingsRefused, unmatchedFilters } from '../health/accountProblems.ts';
 import type { Store } from '../store/store.ts';
-import { type Check, ok } from './checks.ts';
-import type { CheckResult } from './findings.ts';
+import type { SetupText } from '../texts/texts.ts';
+import { type Check, type CheckResult, ok } from './checks.ts';
+import { rejectionText } from './ownSession.ts';
 import { connectOnce } from './ports.ts';
 import { type CheckedAccount, readAccount, readSettings } from './readAccount.ts';
 
@@ -42,10 +43,11 @@ export function cloudChecks(
   };
   return [
     ...networkChecks(config, url),
-    { name: 'cloud: HTTP', run: http },
-    { name: 'sign-in', run: signInCheck },
+    cloudCheck('HTTP', http, 'result_cloud_unreachable'),
+    { name: 'sign-in', run: signInCheck, textOf: accountText },
     {
       name: 'account',
+      textOf: accountText,
       run: async (progress) => {
         const { properties: selection } = config.filters;
         const store = await readAccount(client, { selection, account, progress });
@@ -70,10 +72,22 @@ function networkChecks(config: Config, url: URL): Check[] {
   const tcp = async () => ok(`connected to ${await connectTo(url, timeoutMs, false)}`);
   const tls = async () => ok(`${await connectTo(url, timeoutMs, true)} has a valid certificate`);
   return [
-    ...(isIP(host) === 0 ? [{ name: 'cloud: DNS', run: lookUp }] : []),
-    { name: 'cloud: TCP', run: tcp },
-    ...(url.protocol === 'https:' ? [{ name: 'cloud: TLS', run: tls }] : []),
+    ...(isIP(host) === 0 ? [cloudCheck('DNS', lookUp, 'result_cloud_name')] : []),
+    cloudCheck('TCP', tcp, 'result_cloud_unreachable'),
+    ...(url.protocol === 'https:' ? [cloudCheck('TLS', tls, 'result_cloud_certificate')] : []),
   ];
+}
+
+function cloudCheck(name: string, run: Check['run'], text: SetupText): Check {
+  return { name: `cloud: ${name}`, run, textOf: () => text };
+}
+
+function accountText(error: unknown): SetupText {
+  if (!(error instanceof CloudError)) return 'result_account_fails';
+  if (rejectionText(error) !== null)
+    return error.said === '' ? 'result_sign_in_rejected' : 'result_sign_in_refused';
+  const mayPass = error.kind === 'unavailable' || error.kind === 'rateLimited';
+  return mayPass ? 'result_cloud_error' : 'result_account_fails';
 }
 
 function addressesOf(host: string): Promise<readonly LookupAddress[]> {
@@ -123,9 +137,12 @@ function findingsOn(store: Store, account: CheckedAccount, degraded: CheckResult
     ...(store.filter.isOn ? [`filters.properties selects ${store.counts().properties} of ${all}`] : []),
   ];
   const unmatched = unmatchedFilters(store);
-  const finding = (outcome: CheckResult['outcome'], words: string) => ({ outcome, words: sanitize(words) });
+  const finding = (outcome: CheckResult['outcome'], words: string): CheckResult => {
+    const text = outcome === 'WARN' ? 'result_note' : 'result_account_fails';
+    return { outcome, words: sanitize(words), text };
+  };
   return [
-    ...ok(words.join(', ')),
+    ...ok(words.join(', '), 'result_account_works'),
     ...accountProblems(store, true)
       .filter(({ message }) => !unmatched.includes(message))
       .map(({ status, message }) => finding(status === 'ok' ? 'WARN' : degraded, message)),

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { reachable } from '../partOptions.ts';
 import { describeDiskError, systemDisk } from '../state/disk.ts';
-import { type Check, ok } from './checks.ts';
-import type { CheckResult } from './findings.ts';
+import { type Check, type CheckResult, ok } from './checks.ts';
 import { portProblem } from './ports.ts';
 
 /** How long a bridge on this machine may take to answer, in ms. */

@@ -18,7 +18,6 @@ import { textsIn } from '../texts/texts.ts';
 import { findUsualBroker, type Part, saveAnswers, setElsewhere, testAnswers } from './answers.ts';
 import { collectFindings } from './checks.ts';
 import { aborted, type CommandContext } from './context.ts';
-import { findingText } from './findings.ts';
 import style from './setupPage/page.css?raw';
 import html from './setupPage/page.html?raw';
 import script from './setupPage/page.js?raw';
@@ -97,13 +96,13 @@ export async function serveSetup(context: CommandContext, page: SetupPage): Prom
         isSaved = true;
       } catch (error) {
         const words = `cannot be written (${describeDiskError(error)})`;
-        all.push({ check: file, outcome: 'FAIL', words });
+        all.push({ check: file, outcome: 'FAIL', words, text: 'result_file_fails' });
       }
     }
-    const findings = all
-      // Both tests find what is wrong with the environment.
-      .filter(({ words }, index) => all.findIndex((each) => each.words === words) === index)
-      .map((finding) => ({ ...finding, text: findingText(finding) }));
+    // Both tests find what is wrong with the environment.
+    const findings = all.filter(
+      ({ words }, index) => all.findIndex((each) => each.words === words) === index,
+    );
     const hasPage = isStarting && isSaved && sent.keepPage;
     return { status: 200, body: { isSaved, isStarting, hasPage, canKeepBroker, findings } };
   };

@@ -141,7 +141,7 @@ it('says that a user of the broker is not used where the environment names one',
 it('takes a broker that is away only if that is wanted', async () => {
   const { program, send, code, file } = await startUnconfigured();
   const away = { ...answers, code, broker: `localhost:${await freePort()}`, brokerUsername: 'home' };
-  const refused = expect.arrayContaining([expect.objectContaining({ text: 'result_broker_refuses' })]);
+  const refused = expect.arrayContaining([expect.objectContaining({ text: 'result_broker_fails' })]);
   expect((await send(away)).body).toMatchObject({ isSaved: false, canKeepBroker: true, findings: refused });
   const wrong = (await send({ ...away, broker: 'http://x', keepBroker: true })).body;
   expect(wrong).toMatchObject({ isSaved: false, canKeepBroker: false });

@@ -2,15 +2,16 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { brokerChecks } from '../../../src/cli/brokerChecks.ts';
-import { runChecks } from '../../../src/cli/checks.ts';
+import { collectFindings, type Finding, runChecks } from '../../../src/cli/checks.ts';
 import { readConfiguration } from '../../../src/cli/configuration.ts';
 import { startAedes, startRefusing } from '../../support/brokers.ts';
 import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
 import { watchTopics } from '../../support/mqttWatcher.ts';
+import { freePort } from '../../support/ports.ts';
 import { temporaryFolder } from '../../support/program.ts';
 
-/** What `check` says of the broker there. */
-async function checked(url: string, visitor = 'check'): Promise<string[]> {
+/** What `check` finds of the broker there. */
+async function findingsOf(url: string, visitor = 'check'): Promise<readonly Finding[]> {
   const folder = temporaryFolder();
   const account = { email: 'me@example.com', password: 'secret' };
   writeFileSync(join(folder, 'config.yaml'), JSON.stringify({ cloud: account, mqtt: { url } }));
@@ -24,13 +25,14 @@ async function checked(url: string, visitor = 'check'): Promise<string[]> {
     logLevel: undefined,
   };
   const configuration = await readConfiguration(context, { level: 'error' });
-  const lines: string[] = [];
-  const reporter = {
-    progress: () => {},
-    found: ({ outcome, words }: { outcome: string; words: string }) => void lines.push(`${outcome} ${words}`),
-  };
-  await runChecks(brokerChecks(configuration, visitor, context.signal), reporter, context.signal);
-  return lines.map((line) => line.replaceAll(url, 'URL'));
+  const { findings, report } = collectFindings();
+  await runChecks(brokerChecks(configuration, visitor, context.signal), report, context.signal);
+  return findings;
+}
+
+async function checked(url: string, visitor?: string): Promise<string[]> {
+  const findings = await findingsOf(url, visitor);
+  return findings.map(({ outcome, words }) => `${outcome} ${words}`.replaceAll(url, 'URL'));
 }
 
 const connected = 'OK connected to URL';
@@ -56,6 +58,18 @@ describe('check finds that', () => {
     expect((await checked(url, 'setup')).at(-1)).toBe(
       'WARN A sonic2mqtt is already online at the base topic sonic2mqtt. Stop it, or give this one another base topic',
     );
+  });
+
+  it('a broker rejects the user, or is not there, which a setup tells apart', async () => {
+    const rejecting = await startAedes({
+      authenticate: (_client, _user, _password, done) => done(null, false),
+    });
+    const textsOf = async (url: string) => (await findingsOf(url)).map(({ text }) => text);
+    expect(await textsOf(rejecting)).toEqual(['result_broker_rejects']);
+    expect(await textsOf(`mqtt://127.0.0.1:${await freePort()}`)).toEqual(['result_broker_fails']);
+    expect((await textsOf(await startAedes({})))[0]).toBe('result_broker_works');
+    const forbidding = await startRefusing(({ topic }) => topic === 'homeassistant/status');
+    expect((await textsOf(forbidding)).at(-1)).toBe('result_broker_rejects');
   });
 
   it('a broker takes no last will', async () => {

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Check, ok, runChecks } from '../../../src/cli/checks.ts';
-import type { Finding } from '../../../src/cli/findings.ts';
+import { type Check, type Finding, ok, runChecks } from '../../../src/cli/checks.ts';
 
 async function run(checks: readonly Check[], signal: AbortSignal) {
   const found: Finding[] = [];
