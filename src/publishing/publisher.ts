@@ -183,6 +183,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   wake(): void {
+    if (this.isStopped) return;
     this.#isWanted = true;
     this.#running ??= this.#run().finally(() => {
       this.#running = null;
@@ -200,7 +201,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const { connection, mirror, store, bridgeState } = this.#parts;
     // Changes that are made together are published together.
     await Promise.resolve();
-    while (this.#isWanted && connection.isConnected) {
+    while (this.#isWanted && connection.isConnected && !this.isStopped) {
       this.#isWanted = false;
       if (this.#isAllWanted) {
         this.#isAllWanted = false;
@@ -238,12 +239,12 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   /**
-   * Makes the devices available, because the broker has them now. Does nothing if everything must be published again.
-   * If the cloud has become fresh during the pass, the next pass first publishes the devices and then makes them
-   * available.
+   * Makes the devices available, because the broker has them now. Does nothing if everything must be published again, or
+   * if the bridge has said that it is offline. If the cloud has become fresh during the pass, the next pass first
+   * publishes the devices and then makes them available.
    */
   #publishOnline(mayBeOnline: boolean): void {
-    if (this.#isAllWanted) return;
+    if (this.#isAllWanted || this.isStopped) return;
     const { mirror, bridgeState } = this.#parts;
     const { cloud, state } = bridgeState;
     if (mayBeOnline) mirror.want(cloud.topic, cloud.payload);
@@ -251,7 +252,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   async #publishUnread(): Promise<void> {
-    if (!this.#isNamedWanted || this.isStopped) return;
+    if (!this.#isNamedWanted) return;
     this.#isNamedWanted = false;
     const { mirror } = this.#parts;
     for (const { kind, id } of this.#named()) {

@@ -149,6 +149,23 @@ describe('a broker that', () => {
     await home.stop();
   });
 
+  it('is about to get everything again when the bridge stops gets no word after its last one', async () => {
+    const home = await startWiredHome();
+    const said: string[] = [];
+    home.wire.play({
+      fromBridge: (packet) => {
+        if (packet.cmd !== 'publish') return false;
+        if (said.length === 0) home.bridge.stop(() => {});
+        said.push(`${packet.topic} ${packet.payload}`);
+        return false;
+      },
+    });
+    home.broker.publish('homeassistant/status', 'online', false);
+    await home.pass(10 * secondMs);
+    expect(said.at(-1)).toBe('sonic2mqtt/bridge/state offline');
+    expect(home.text('bridge/state')).toBe('offline');
+  });
+
   it('takes tiny packets only gets what fits, with a few lines in the log, and gets the rest when it takes more', async () => {
     const home = await startWiredHome();
     const before = pictureOf(home);
