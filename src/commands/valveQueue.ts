@@ -23,7 +23,7 @@ import type { ValveWishes } from './valveWishes.ts';
  *    again. A message that the broker may have stored is refused too, even without the retain flag
  *    (`broker/storedMessages.ts`). A message that the broker delivers twice on one connection is dropped on arrival
  *    (`broker/mqttSession.ts`).
- * 3. While a second bridge runs by mistake, no valve is moved (`move`).
+ * 3. A bridge that another one has put out receives no message until it is connected again (`broker/connection.ts`).
  * 4. An old message is not carried out. Its time is `cloud.request_timeout`. It starts with the last ping that the
  *    broker answered before the message (`broker/pings.ts`). It is measured by a clock that goes on while the machine
  *    sleeps (`base/clock.ts`). It is checked when the message comes (`messageProblem`) and when its turn comes
