@@ -48,7 +48,7 @@ export const detailKinds = {
 } as const satisfies Record<DetailName, CloudDeviceKind>;
 const detailNames = Object.keys(detailKinds) as DetailName[];
 
-/** A table whose records grow stale if its poll does not read them. */
+/** A table whose records grow stale, even if its poll reads nothing. */
 interface Aging {
   /** Marks records that were read before that time as too old; returns the ids that have now become stale. */
   readonly markStale: (readBefore: number) => string[];
@@ -109,7 +109,7 @@ export class Account {
         ['signal', [details.hubs]],
       ],
       signals: [['signal', [devices.signal]]],
-      sonics: [['sonic', [devices.sonic, this.valves]]],
+      sonics: [['sonic', [devices.sonic, this.valves, this.valveRecords]]],
       incidents: [['incident', [this.incidents]]],
       // Measured values expire by themselves.
       telemetry: [],

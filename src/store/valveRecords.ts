@@ -183,6 +183,12 @@ export class ValveRecords {
     });
   }
 
+  /** Ends the failures that have been shown for long enough; returns their valves. */
+  markStale(): string[] {
+    const failed = [...this.#entries.values()].filter(({ failure }) => failure !== null);
+    return failed.filter((entry) => this.#keep(entry)).map(({ id }) => id);
+  }
+
   forget(id: string): void {
     this.#entries.delete(id);
     this.#unexplained.delete(id);

@@ -353,6 +353,19 @@ describe('the store', () => {
     });
   });
 
+  it('ends a failed command after a day, also while the cloud does not answer', () => {
+    const asked = { action: 'close', topic: 'kitchen/valve/set', askedAt: '2026-03-02T09:00:00Z' } as const;
+    store.recordCommand('kitchen', asked, 'refused', 'no', { isFailure: true });
+    clock.advance(24 * 3_600_000 - 1);
+    store.takeDirty();
+    store.markStale('sonics', Number.NEGATIVE_INFINITY);
+    expect(store.takeDirty().sonic.size).toBe(0);
+    clock.advance(1);
+    store.markStale('sonics', Number.NEGATIVE_INFINITY);
+    expect([...store.takeDirty().sonic]).toEqual(['kitchen']);
+    expect(store.valveRecord('kitchen').failed).toBeNull();
+  });
+
   it('counts signals as unread that nobody could read for too long', () => {
     const isStale = () => store.signalView('hub')?.reach === 'unread';
     store.markStale('signals', time - staleAfterMs);
