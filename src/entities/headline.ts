@@ -233,6 +233,7 @@ function waterOf(own: HeadlineValve | null, { valves, mayHaveMore, isWhole }: He
   if (own === null) return [];
   if (own.isTesting) return [{ text: 'its_valve_testing' }];
   if (own.isFaulty) return [{ text: 'its_valve_faulty' }];
+  if (!own.isReachable) return [{ text: 'its_valve_offline' }];
   if (!own.isSure || own.valve === null) return [{ text: 'its_valve_unknown' }];
   return [{ text: `its_valve_${own.valve}` }];
 }

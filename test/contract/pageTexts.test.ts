@@ -9,17 +9,7 @@ import { type Text, textsIn } from '../../src/texts/texts.ts';
 
 /** Texts that are the same in some other language. */
 const alike = [
-  ...[
-    'Water',
-    'Open',
-    'Was open',
-    'Offline',
-    '{place} is offline.',
-    'Hub {place}: offline',
-    'Live',
-    'Cloud',
-    'Hubs',
-  ],
+  ...['Water', 'Open', 'Was open', 'Offline', 'Hub {place}: offline', 'Live', 'Cloud', 'Hubs'],
   ...[
     'Documentation',
     'sonic2mqtt',

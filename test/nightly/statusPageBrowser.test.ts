@@ -202,7 +202,9 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     );
     expect(await tab.evaluate(has('.is-closed', ''))).toBe(false);
     const details = await tab.evaluate(`document.querySelector('#details').innerText`);
-    expect(details).toMatch(/The data is from \d+:\d+\. It is not known whether the water is on\.$/);
+    expect(details).toMatch(
+      /The data is from \d+:\d+\. It is not known whether the water is on\. Valves can only be closed by hand\.$/,
+    );
     expect(await text(tab)).toMatch(/No update since \d+:\d+, \d+ s ago/);
     expect(await text(tab)).toContain('Not all alerts could be read.');
     const todays = `[...document.querySelectorAll('.today, .chosen')].map((each) => each.innerText)`;
@@ -263,6 +265,8 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
     expect(await text(tab)).toMatch(/Close the valve, and find the leak/);
     world.setValve(there, 'closed');
     await waitInTab(tab, `${has('.alert', 'Find the leak.')} && !(${has('.alert', 'Close the valve')})`);
+    world.setValve(there, 'faulty');
+    await waitInTab(tab, has('.alert', 'Close the valve by hand, and find the leak.'));
 
     const hubsFirst = `document.querySelector('.devices > :is(.valves, .hubs)').className === 'hubs'`;
     expect(await tab.evaluate(hubsFirst)).toBe(false);

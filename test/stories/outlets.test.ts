@@ -74,10 +74,10 @@ const otherClosed: Act[] = [
 
 const pauseSaid = 'Willow Cottage: automatic shut-off paused until 10:02.';
 const faultSaid =
-  'warning: Kitchen: the valve reports a fault. A valve with a fault may not move. Check its power. If this repeats, contact the vendor.';
+  'warning: Kitchen: the valve reports a fault. A valve with a fault may not move: then close it by hand. Check its power. If this repeats, contact the vendor.';
 const failureSaid = 'The command to close Kitchen failed.';
 const frozenSaid = 'the cloud answered 422 (the values are not accepted): The valve is frozen.';
-const waterSaid = 'It is not known whether the water is on.';
+const waterSaid = 'It is not known whether the water is on. Valves can only be closed by hand.';
 
 /** Each with the tone of the page and the sentences that page and summary share. The times are UTC. */
 const situations: [name: string, acts: readonly Act[], shown: string, sonics?: number][] = [
@@ -102,7 +102,7 @@ const situations: [name: string, acts: readonly Act[], shown: string, sonics?: n
   [
     'a leak, and the hub is offline',
     [...leak, ...hubOffline],
-    'alarm: Leak at Kitchen, since 09:02. It is not known whether its valve is closed.',
+    'alarm: Leak at Kitchen, since 09:02. Its valve is offline: it can only be closed by hand.',
   ],
   [
     'a leak during a pause',
@@ -117,21 +117,25 @@ const situations: [name: string, acts: readonly Act[], shown: string, sonics?: n
   ['a faulty valve', faulty, faultSaid],
   ['a faulty valve after a refused command', [...refused, ...faulty], `${faultSaid} ${failureSaid}`],
   ['the hub was read offline once', hubOnce, 'warning: Kitchen does not answer. Checking again.'],
-  ['the hub is offline', hubOffline, 'warning: Kitchen is offline. Not all alerts could be read.'],
+  [
+    'the hub is offline',
+    hubOffline,
+    'warning: Kitchen is offline: the valve can only be closed by hand. Not all alerts could be read.',
+  ],
   [
     'the hub is offline during a pause',
     [...paused, ...hubOffline],
-    `warning: Kitchen is offline. Not all alerts could be read. ${pauseSaid}`,
+    `warning: Kitchen is offline: the valve can only be closed by hand. Not all alerts could be read. ${pauseSaid}`,
   ],
   [
     'the hub is offline after a refused command',
     [...refused, ...hubOffline],
-    `warning: Kitchen is offline. ${failureSaid} Not all alerts could be read.`,
+    `warning: Kitchen is offline: the valve can only be closed by hand. ${failureSaid} Not all alerts could be read.`,
   ],
   [
     'the valve is offline',
     radioOffline,
-    'warning: Connection to hub lost at Kitchen, since 09:02. It is not known whether its valve is closed.',
+    'warning: Connection to hub lost at Kitchen, since 09:02. Its valve is offline: it can only be closed by hand.',
   ],
   ['a low battery', low, 'notice: Low battery reported at Kitchen, since 09:02. Water is on.'],
   [
@@ -243,7 +247,7 @@ const situations: [name: string, acts: readonly Act[], shown: string, sonics?: n
   [
     'one of two is faulty, and both are offline',
     [...faulty, ...hubOffline],
-    'warning: 2 of 2 valves are offline. Not all alerts could be read.',
+    'warning: 2 of 2 valves are offline: they can only be closed by hand. Not all alerts could be read.',
     2,
   ],
 ];

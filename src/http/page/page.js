@@ -179,11 +179,15 @@ function showLoading() {
 
 function alertItems({ alerts, alertsInAll, valve, doubt }) {
   if (alerts.length === 0) return null;
-  const isClosed = valve === 'closed' && doubt === null && !isLost;
-  const adviceFor = (type) =>
-    type === 'water_presence_detected' && isClosed
+  // Only the alerts of a valve come with its position.
+  const isOutOfReach = valve === null || (doubt ?? null) !== null || isLost;
+  const ofLeak = isOutOfReach
+    ? texts.advice_leak_by_hand
+    : valve === 'closed'
       ? texts.advice_leak_closed
-      : (texts[`advice_${type}`] ?? texts.advice_other);
+      : null;
+  const adviceFor = (type) =>
+    (type === 'water_presence_detected' ? ofLeak : null) ?? texts[`advice_${type}`] ?? texts.advice_other;
   const items = alerts.map(({ type, urgency, time, at: since }) =>
     make(
       'li',

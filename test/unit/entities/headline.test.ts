@@ -175,7 +175,7 @@ describe('the headline', () => {
     [
       'with a leak, whose closed valve is offline',
       { valves: [offline], alerts: [alertAt(offline)] },
-      'alarm: alert_at_since its_valve_unknown',
+      'alarm: alert_at_since its_valve_offline',
     ],
     [
       'with a leak, whose closed valve is old',

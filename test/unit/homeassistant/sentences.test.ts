@@ -40,7 +40,7 @@ describe('the summary of a property', () => {
   const away = { cloud: { status: 'down', workedAt: Date.parse('2025-02-03T11:00:00Z') } } as const;
   const unknown = { areIncidentsKnown: false };
   const gone = 'No new data from the cloud.';
-  const unknownWater = 'It is not known whether the water is on.';
+  const unknownWater = 'It is not known whether the water is on. Valves can only be closed by hand.';
 
   it.each<[why: string, Parameters<typeof summary>, said: string]>([
     ['all is well', [[{}]], 'All good. No leaks, water on.'],
@@ -67,13 +67,17 @@ describe('the summary of a property', () => {
       [[wet], { incidents: [{ ...leak, type: 'dragon' }] }],
       'Unknown alert (dragon) at Kitchen, since 07:41. Water is on.',
     ],
-    ['a valve is offline', [[{ reach: 'hub_offline' }]], 'Kitchen is offline.'],
+    [
+      'a valve is offline',
+      [[{ reach: 'hub_offline' }]],
+      'Kitchen is offline: the valve can only be closed by hand.',
+    ],
     ['a valve moves', [[{ valve: 'closing' }]], 'Kitchen is closing.'],
     ['not all alerts are known', [[{}], unknown], 'Not all alerts could be read.'],
     [
       'nor is a valve',
       [[{ reach: 'hub_offline' }], unknown],
-      'Kitchen is offline. Not all alerts could be read.',
+      'Kitchen is offline: the valve can only be closed by hand. Not all alerts could be read.',
     ],
     [
       'it is read',
