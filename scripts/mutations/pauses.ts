@@ -44,8 +44,8 @@ export const pauseMutations: readonly Mutation[] = [
       '',
     ],
     'an ON that the cloud accepts before the pause has begun does not end it': [
-      'if (!duty || this.#record(id)?.isPending) return;',
-      'if (!duty) return;',
+      'if (duty && !this.#record(id)?.isPending) {',
+      'if (duty) {',
     ],
     'a pause that its own reading has ended is not prolonged': [
       'if (before?.isOver) return refused(stillEnding);',
@@ -53,8 +53,8 @@ export const pauseMutations: readonly Mutation[] = [
     ],
     'a pause that cannot be kept longer keeps its end': ['if (before) this.#change(id, before);', ';'],
     'ON ends a pause': [
-      "if (call.operation !== 'update_property_settings' || call.body.auto_shut_off !== true) return;",
-      'return;',
+      "if (call.operation !== 'update_property_settings' || call.body.auto_shut_off !== true) return null;",
+      'return null;',
     ],
   }),
   ...mistakesIn('commands/updates.ts', ['stories/pause'], {

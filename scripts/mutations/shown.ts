@@ -161,7 +161,7 @@ export const showingMutations: readonly Mutation[] = [
   }),
   ...mistakesIn('polling/usage.ts', ['unit/polling/usage', 'stories/water'], {
     'a total does not begin again at zero': [
-      'state.problem === null || state.kept.usage.isOnDisk(sonicId)',
+      'state.problem === null || state.kept.usage.onDisk(sonicId) !== undefined',
       'true',
     ],
   }),
