@@ -203,14 +203,14 @@ export const showingMutations: readonly Mutation[] = [
   }),
   ...mistakesIn('store/incidentPlaces.ts', ['stories/uncertain'], {
     'an incident of a hub may be at each valve of it': [
-      "return kind === 'sonic' && isWithoutSonic(place) && mayBeOn;",
+      "return kind === 'sonic' && mayBeOn;",
       'return false;',
     ],
   }),
   ...mistakesIn('store/incidentPlaces.ts', ['unit/store/store'], {
-    'an alert that no longer names its valve may still be there': [
-      'formerSonic: isMissed ? former : null',
-      'formerSonic: null',
+    'a leak at an unplaced valve counts in each property that it may be in': [
+      '? propertiesOf(device.id, context) : [];',
+      '? [] : [];',
     ],
   }),
   ...mistakesIn('store/incidents.ts', ['unit/store/store'], {
@@ -225,16 +225,13 @@ export const showingMutations: readonly Mutation[] = [
   }),
   ...mistakesIn('store/places.ts', ['unit/store/store'], {
     'what is in a property that is gone is not in the only one that is left': [
-      'const lost = known === null && was !== null && !property.has(was) ? was : null;',
-      'const lost = null;',
+      'named === null ? onlyProperty : (property.get(named)?.id ?? null)',
+      'property.get(named)?.id ?? onlyProperty',
     ],
-    'a valve is in no property that its new hub has left': [
-      'const since = hasNewHub ?',
-      'const since = false ?',
-    ],
+    'a filter hides no valve with a new hub that its lists may not have yet': ['<= newHubAt;', '<= never;'],
   }),
   ...mistakesIn('store/places.ts', ['stories/topology'], {
-    'a refused list hides no leak': ['ids.some((id) => signalLists.isRefused(id)) :', 'false :'],
+    'a refused list hides no leak': ['signalLists.isRefused(id) ||', 'false ||'],
   }),
   ...mistakesIn('store/views.ts', ['stories/knownInThisRun'], {
     'a property does not vouch for valves that no list had': [

@@ -26,12 +26,6 @@ const minListsMissing = 3;
 /** An incident that was read by itself, or the kind of the error, or null if the answer is no such record. */
 type IncidentAnswer = Incident | CloudErrorKind | null;
 
-export interface OwnedSignals {
-  readonly problem: PollProblem | null;
-  /** Whether a signal turned out to be in another property than before. */
-  readonly hasChanged: boolean;
-}
-
 export interface WifiSonics extends Omit<Reading<Sonic>, 'startedAt'> {
   /** Null if the list is complete. */
   readonly problem: PollProblem | null;
@@ -53,7 +47,10 @@ export class Lists {
     );
   }
 
-  async ownedSignals(run: PollRun, onRead: (read: number, total: number) => void): Promise<OwnedSignals> {
+  async ownedSignals(
+    run: PollRun,
+    onRead: (read: number, total: number) => void,
+  ): Promise<PollProblem | null> {
     const { client, store, stopping, clock } = this.#parts;
     const { devices, signalLists } = store;
     const operation = 'list_property_signals';
@@ -97,8 +94,8 @@ export class Lists {
     const otherProblem = areOthersDue ? await readAll(`${operation} of others`, others) : null;
     // All lists are stored together. With ten thousand valves, placing all devices again after each property took 18 s
     // of CPU time.
-    const hasChanged = store.setOwnedSignals(lists, refused);
-    return { problem: mergeProblems([problem, otherProblem]), hasChanged };
+    store.setOwnedSignals(lists, refused);
+    return mergeProblems([problem, otherProblem]);
   }
 
   signals(): Promise<PollProblem | null> {

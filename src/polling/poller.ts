@@ -126,7 +126,6 @@ export class Poller extends EventEmitter<PollerEvents> {
       if (mayConcernHub(record) || store.ids('signal').some(isOffline)) void this.runNow('signals');
     });
     store.on('moved', (id) => void readAfterMovement(parts, id));
-    store.on('relocated', () => void this.runNow('properties'));
     // If the disk is mounted late, usage of an earlier run is added now.
     state.on('added', () => this.#usage.refreshShown());
     this.#details = new Details(parts);
@@ -342,14 +341,10 @@ export class Poller extends EventEmitter<PollerEvents> {
     const onHalf = (half: 0 | 1) => (read: number, total: number) =>
       this.statuses.recordProgress('properties', Math.floor((half * total + read) / 2), total);
     const owned = await this.#lists.ownedSignals(run, onHalf(0));
-    // At the start, the other lists were read just now.
-    if (owned.hasChanged && this.#areListsRead) {
-      for (const poll of ['signals', 'sonics'] as const) void this.runNow(poll);
-    }
     this.#located.resolve();
     const settings = await this.#details.propertySettings(run, onHalf(1));
     // The time zones may have changed.
     this.refreshDays();
-    return incomplete(mergeProblems([problem, owned.problem, settings]));
+    return incomplete(mergeProblems([problem, owned, settings]));
   }
 }

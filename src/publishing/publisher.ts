@@ -307,19 +307,19 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       if (incident) {
         const { topic, payload } = planIncident(incident, context.topics);
         mirror.want(topic, payload);
-      } else if (!store.incidents.isUnplaced(id)) this.#leave({ kind: 'incident', id });
+      } else if (!store.incidents.isPlaceUnread(id)) this.#leave({ kind: 'incident', id });
     }
   }
 
   #publishCloudDevice(device: DeviceKey): void {
     const { store } = this.#parts;
     const { kind, id } = device;
-    const isUnplaced = store.isUnplaced(kind, id);
-    const view = isUnplaced ? null : store.view(kind, id);
+    const isPlaceUnread = store.isPlaceUnread(kind, id);
+    const view = isPlaceUnread ? null : store.view(kind, id);
     if (view) {
       this.#publishDevice(view);
       if (view.kind !== 'property') this.#deviceLog.note(view, store.label(kind, id));
-    } else if (isUnplaced) this.#publishUnreadDevice(device);
+    } else if (isPlaceUnread) this.#publishUnreadDevice(device);
     // The account no longer has the device, or `filters.properties` now leaves out its property. If the filter changes
     // with a restart, the last step deletes the devices that it leaves out, unless it selects no property at all.
     else {
@@ -426,7 +426,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   #isShown({ kind, id }: RecordKey): boolean {
     const { store } = this.#parts;
     if (kind === 'incident') return store.incidents.get(id) !== null;
-    return store.isShown(kind, id) && !store.isUnplaced(kind, id);
+    return store.isShown(kind, id) && !store.isPlaceUnread(kind, id);
   }
 
   /**
@@ -435,8 +435,9 @@ export class Publisher extends EventEmitter<PublisherEvents> {
    */
   #isGone({ kind, id }: RecordKey): boolean {
     const { store } = this.#parts;
-    const isUnplaced = kind === 'incident' ? store.incidents.isUnplaced(id) : store.isUnplaced(kind, id);
-    if (isUnplaced) return false;
+    const isPlaceUnread =
+      kind === 'incident' ? store.incidents.isPlaceUnread(id) : store.isPlaceUnread(kind, id);
+    if (isPlaceUnread) return false;
     return !store.filter.isOn || store.filter.isMatched || !store.has(kind, id);
   }
 

@@ -6,8 +6,8 @@ import type { DeviceLists, Places } from './places.ts';
 import type { ReadonlyTable } from './table.ts';
 
 /*
- * Where each open incident is. Each is shown at its sonic, or else at its hub. That of a sonic in
- * no known property counts in each that it may be in. An incident that names neither is shown at the
+ * Where each open incident is. Each is shown at its sonic, or else at its hub. That of an unplaced sonic counts in each
+ * property that it may be in. An incident that names neither is shown at the
  * account's only property, or at the bridge if there are several. The incident entities of all devices that it may belong to
  * are unknown then: of every device, or of the sonics of its hub.
  */
@@ -22,8 +22,6 @@ export interface IncidentPlace {
   /** Its sonic, or else its signal; null if the account has neither. */
   readonly device: AnnouncingDevice | null;
   readonly propertyId: string | null;
-  /** The sonic that an earlier record of the incident named, if the record no longer names one of the account. */
-  readonly formerSonic: string | null;
   readonly isShown: boolean;
   /** When its last reading was sent, if that is too long ago, in ms of the monotonic clock; else null. */
   readonly staleSince: number | null;
@@ -31,24 +29,22 @@ export interface IncidentPlace {
 
 export interface IncidentPlaces {
   readonly places: ReadonlyMap<string, IncidentPlace>;
-  /** The incidents that may be elsewhere, because their sonic is not known, or no longer. */
-  readonly unplaced: readonly IncidentPlace[];
+  /** The incidents that may be at any device, or at any sonic of their hub, because their sonic is not known. */
+  readonly withoutSonic: readonly IncidentPlace[];
   /** By `kind/id`, the incidents that a device or property shows. */
   readonly shownAt: ReadonlyMap<string, readonly Incident[]>;
   /** By hub that an open incident calls lost: when that was first read, in ms of the monotonic clock. */
   readonly lostHubs: ReadonlyMap<string, number>;
   /** Whether all open ones are known: the list was read completely, and not too long ago. */
   readonly areKnown: boolean;
-  readonly onlyProperty: string | null;
 }
 
 export const noIncidents: IncidentPlaces = {
   places: new IdMap(),
-  unplaced: [],
+  withoutSonic: [],
   shownAt: new Map(),
   lostHubs: new IdMap(),
   areKnown: false,
-  onlyProperty: null,
 };
 
 export interface IncidentContext {
@@ -74,9 +70,8 @@ export function placeOfIncident(
       : null;
   // What a hub reports of itself is in no property if no list has the hub: a replaced hub is no trouble of a home.
   const isOfStranger = isAboutHub(incident) && !devices.signal.has(incident.signal_id);
-  const isLost = (sonic?.lost ?? signal?.lost ?? null) !== null;
-  const assumed = isLost || isOfStranger ? null : places.onlyProperty;
-  const propertyId = sonic?.propertyId ?? signal?.propertyId ?? assumed;
+  const place = sonic ?? signal;
+  const propertyId = place ? place.propertyId : isOfStranger ? null : places.onlyProperty;
   const isSought = incident.sonic_id !== null || incident.signal_id !== null;
   const areDevicesKnown = devices.signal.isComplete && devices.sonic.isComplete;
   const isNameless = !isSought || areDevicesKnown || places.isReadOnce;
@@ -93,7 +88,6 @@ export function incidentPlacesOf(
   context: IncidentContext,
   before: IncidentPlaces,
 ): IncidentPlaces {
-  const { devices } = context;
   const found = new IdMap<IncidentPlace>();
   const shownAt = new Map<string, Incident[]>();
   const lostHubs = new IdMap<number>();
@@ -101,11 +95,8 @@ export function incidentPlacesOf(
     const { id } = record;
     const place = placeOfIncident(record, context);
     const { device, propertyId } = place;
-    const known = before.places.get(id);
-    const former = known?.device?.kind === 'sonic' ? known.device.id : (known?.formerSonic ?? null);
-    const isMissed = device?.kind !== 'sonic' && former !== null && devices.sonic.has(former);
     const staleSince = table.isStale(id) ? (table.readAt(id) ?? null) : null;
-    found.set(id, { ...place, record, formerSonic: isMissed ? former : null, staleSince });
+    found.set(id, { ...place, record, staleSince });
     const mayBeIn = device?.kind === 'sonic' && propertyId === null ? propertiesOf(device.id, context) : [];
     const propertyIds = propertyId === null ? mayBeIn : [propertyId];
     const shownBy = [
@@ -123,18 +114,15 @@ export function incidentPlacesOf(
   }
   return {
     places: found,
-    unplaced: [...found.values()].filter(
-      (place) => isWithoutSonic(place) || (place.propertyId === null && place.formerSonic !== null),
-    ),
+    withoutSonic: [...found.values()].filter(isWithoutSonic),
     shownAt,
     lostHubs,
     areKnown: table.isListFresh,
-    onlyProperty: context.places.onlyProperty,
   };
 }
 
 /**
- * The shown properties that a sonic may be in, if its own is not known. Its incident counts in each: a leak is never
+ * The shown properties that an unplaced sonic may be in. Its incident counts in each: a leak is never
  * hidden. A sonic with a hub is in none whose hubs are all listed, unless that leaves none.
  */
 function propertiesOf(
@@ -155,37 +143,28 @@ export function isWithoutSonic({ device, record }: IncidentPlace): boolean {
 
 /** Whether what is different may make incident entities of any device unknown, or known again. */
 export function isAnyDeviceAffected(before: IncidentPlaces, after: IncidentPlaces): boolean {
-  return (
-    before.areKnown !== after.areKnown ||
-    before.onlyProperty !== after.onlyProperty ||
-    !isDeepStrictEqual(before.unplaced, after.unplaced)
-  );
+  return before.areKnown !== after.areKnown || !isDeepStrictEqual(before.withoutSonic, after.withoutSonic);
 }
 
 /** The open incidents that may belong to a device, though it does not show them. */
 export function possibleAt(
   kind: 'property' | 'signal' | 'sonic',
   id: string,
-  { unplaced }: IncidentPlaces,
+  { withoutSonic }: IncidentPlaces,
   places: Places,
 ): Incident[] {
-  if (unplaced.length === 0) return [];
+  if (withoutSonic.length === 0) return [];
   const own = places[kind].get(id)?.propertyId ?? null;
   const hubOf = (sonicId: string) => places.sonic.get(sonicId)?.hub ?? null;
   const isPossible = (place: IncidentPlace) => {
-    const { record, device, propertyId, formerSonic } = place;
+    const { record, device, propertyId } = place;
     // What a hub reports of itself concerns that hub alone, even if no list has it.
     if (device === null && isAboutHub(record)) return false;
-    if (formerSonic !== null) {
-      // An incident does not move, so it may still be at the sonic where it began.
-      if (kind === 'sonic' && formerSonic === id) return true;
-      if (kind === 'property' && places.sonic.get(formerSonic)?.propertyId === id) return propertyId !== id;
-    }
-    if (kind === 'property') return propertyId === null && isWithoutSonic(place);
+    if (kind === 'property') return propertyId === null;
     if (device === null) return propertyId === null || own === null || propertyId === own;
     const mayBeOn =
       places.sonic.get(id)?.isWifi === false && (hubOf(id) === null || isSameId(hubOf(id), device.id));
-    return kind === 'sonic' && isWithoutSonic(place) && mayBeOn;
+    return kind === 'sonic' && mayBeOn;
   };
-  return unplaced.filter(isPossible).map(({ record }) => record);
+  return withoutSonic.filter(isPossible).map(({ record }) => record);
 }

@@ -126,7 +126,7 @@ export class OpenIncidents {
   get unassigned(): readonly Incident[] {
     const isUnassigned = ({ device, propertyId, isShown }: IncidentPlace) =>
       isShown && !device && propertyId === null;
-    return this.#now.unplaced.filter(isUnassigned).map(({ record }) => record);
+    return this.#now.withoutSonic.filter(isUnassigned).map(({ record }) => record);
   }
 
   /** The incidents that make incident entities of this bridge unknown, each with the device that shows it. */
@@ -154,7 +154,7 @@ export class OpenIncidents {
   }
 
   /** Whether an incident is open of which it is not known yet whether this bridge shows it. */
-  isUnplaced(id: string): boolean {
+  isPlaceUnread(id: string): boolean {
     return this.#now.places.get(id)?.isShown === false && !this.#context().places.areAllKnown;
   }
 

@@ -6,9 +6,15 @@ import type { ReadonlySignalLists } from './signalLists.ts';
 import type { ReadonlyTable } from './table.ts';
 
 /*
- * Where each device is (property ← signal ← sonic), and whether this bridge shows it: one function of what the lists say. Only
- * the list of a property's signals shows what is in the property. A sonic on Wi-Fi names its property itself. What must not
- * jump with each list is a rule about the places before.
+ * Where each device is, and whether this bridge shows it: one function of what the lists say.
+ *
+ * 1. A signal is in the property whose list has it.
+ * 2. A sonic is where its signal is.
+ * 3. A sonic on Wi-Fi is in the property that its record names.
+ * 4. Everything else is unplaced. It may be in any property, so in an account with one property it is in that one.
+ *
+ * A filter hides what is in another property. It hides what is unplaced only while the lists of the selected properties
+ * show that it is in none of them.
  */
 
 /** All devices of the account, shown by this bridge or not. */
@@ -28,10 +34,8 @@ export interface DeviceLists {
 
 interface Place {
   readonly id: string;
-  /** Null if it is not known. In an account with one property it is that one. */
+  /** Null if it is unplaced. */
   readonly propertyId: string | null;
-  /** Its property that the account has lost. Until it is found elsewhere, it is not assumed to be in the only one left. */
-  readonly lost: string | null;
   readonly isShown: boolean;
 }
 
@@ -39,11 +43,8 @@ interface SonicPlace extends Place {
   readonly isWifi: boolean;
   /** Its signal; null if it is on Wi-Fi or names none. */
   readonly hub: string | null;
-  /**
-   * Since when it has a signal of which the lists do not show yet where it is, in ms of the monotonic clock; else null. Until
-   * they do, it is taken to be in its former property.
-   */
-  readonly soughtSince: number | null;
+  /** When it was first read with another signal than before, in ms of the monotonic clock; minus infinity if it never was. */
+  readonly newHubAt: number;
 }
 
 interface Contents {
@@ -69,11 +70,13 @@ export interface Places {
    */
   readonly areAllKnown: boolean;
   readonly isReadOnce: boolean;
-  /** Whether the account has sonics, shown or not, whose property is not known. */
-  readonly hasStraySonics: boolean;
+  /** Whether the account has unplaced sonics, shown or not. */
+  readonly hasUnplacedSonics: boolean;
   /** The kinds of which a complete list was read. A device that comes later is new. */
   readonly completeKinds: readonly CloudDeviceKind[];
 }
+
+const never = Number.NEGATIVE_INFINITY;
 
 export const noPlaces: Places = {
   property: new IdMap(),
@@ -86,7 +89,7 @@ export const noPlaces: Places = {
   sonicsOn: new IdMap(),
   areAllKnown: false,
   isReadOnce: false,
-  hasStraySonics: false,
+  hasUnplacedSonics: false,
   completeKinds: [],
 };
 
@@ -101,27 +104,24 @@ export function placesOf(
   const onlyProperty = property.isComplete && property.size === 1 ? (property.ids[0] ?? null) : null;
   const isAnswered = (id: string) => signalLists.completeAt(id) !== null || signalLists.isRefused(id);
   const areAllKnown = before.areAllKnown || (property.isComplete && ids.every(isAnswered));
-  // A list that is refused or cannot be read must not hide a leak: a device without a property may be in that list.
-  const isStrayShown = areAllKnown ? ids.some((id) => signalLists.isRefused(id)) : isReadOnce;
-  const isShown = (propertyId: string | null) =>
-    !filter.isOn || (propertyId === null ? isStrayShown : selected.has(propertyId));
-  const owners = signalLists.owners();
-  const readAts = ids.flatMap((id) => signalLists.completeAt(id) ?? []);
-  const allReadAt = readAts.length > 0 ? Math.min(...readAts) : Number.NEGATIVE_INFINITY;
-
-  const whereIs = (own: string | null, former: Place | undefined) => {
-    const known = property.get(own)?.id ?? null;
-    const was = former?.propertyId ?? former?.lost ?? null;
-    const lost = known === null && was !== null && !property.has(was) ? was : null;
-    const propertyId = known ?? (lost === null ? onlyProperty : null);
-    return { propertyId, lost, isShown: isShown(propertyId) };
+  // A list that is refused, or older than the signal of a sonic, must not hide a leak: the device may be in its property.
+  const mayBeIn = (id: string, newHubAt: number) =>
+    signalLists.isRefused(id) || (signalLists.completeAt(id) ?? Number.POSITIVE_INFINITY) <= newHubAt;
+  const isShown = (propertyId: string | null, newHubAt = never) => {
+    if (!filter.isOn) return true;
+    if (propertyId !== null) return selected.has(propertyId);
+    return areAllKnown ? ids.some((id) => mayBeIn(id, newHubAt)) : isReadOnce;
   };
+  // What is in a property that has left the account is not in the only one that is left.
+  const placeBy = (named: string | null) =>
+    named === null ? onlyProperty : (property.get(named)?.id ?? null);
+  const owners = signalLists.owners();
 
   const signals = new IdMap<Place>();
   for (const id of [...signal.ids, ...owners.keys()]) {
     if (signals.has(id)) continue;
-    const place = whereIs(owners.get(id) ?? null, before.signal.get(id));
-    signals.set(id, { ...place, id, isShown: place.isShown && signal.has(id) });
+    const propertyId = placeBy(owners.get(id) ?? null);
+    signals.set(id, { id, propertyId, isShown: isShown(propertyId) && signal.has(id) });
   }
 
   const sonicPlace = (record: Sonic): SonicPlace => {
@@ -129,21 +129,10 @@ export function placesOf(
     const former = before.sonic.get(id);
     const isWifi = wifi.has(id);
     const hub = isWifi ? null : record.signal_id;
-    const own = { id, isWifi, hub, soughtSince: null };
-    if (isWifi) return { ...own, ...whereIs(namedProperty(record), former) };
-    const owner = hub === null ? null : (owners.get(hub) ?? null);
-    // The new signal may have moved too. So the sonic stays until the lists of signals were read after it was read with it.
-    const hasNewHub = former?.isWifi === false && former.hub !== hub && !isSameId(former.hub, hub);
-    const since = hasNewHub ? (sonic.readAt(id) ?? 0) : (former?.soughtSince ?? null);
-    const ownerReadAt = (owner === null ? null : signalLists.completeAt(owner)) ?? Number.NEGATIVE_INFINITY;
-    const was = former?.propertyId ?? null;
-    const isSought = since !== null && owner !== was && Math.max(ownerReadAt, allReadAt) <= since;
-    if (isSought && was !== null && property.has(was)) {
-      return { ...own, propertyId: was, lost: null, isShown: isShown(was), soughtSince: since };
-    }
-    const lost = (hub === null ? null : signals.get(hub)?.lost) ?? null;
-    if (lost !== null) return { ...own, propertyId: null, lost, isShown: isShown(null) };
-    return { ...own, ...whereIs(owner, former) };
+    const hasNewHub = former?.isShown && former.hub !== hub && !isSameId(former.hub, hub);
+    const newHubAt = (hasNewHub ? sonic.readAt(id) : former?.newHubAt) ?? never;
+    const propertyId = placeBy(isWifi ? namedProperty(record) : (owners.get(hub ?? '') ?? null));
+    return { id, isWifi, hub, propertyId, isShown: isShown(propertyId, newHubAt), newHubAt };
   };
 
   const sonics = new IdMap<SonicPlace>();
@@ -155,7 +144,7 @@ export function placesOf(
   }
   const properties = new IdMap<Place>();
   for (const id of property.ids) {
-    properties.set(id, { id, propertyId: id, lost: null, isShown: isShown(id) });
+    properties.set(id, { id, propertyId: id, isShown: isShown(id) });
   }
   const contents = new IdMap<Contents>();
   const contentsOf = (id: string | null) => addTo(contents, id ?? '', () => ({ signals: [], sonics: [] }));
@@ -178,7 +167,7 @@ export function placesOf(
     sonicsOn,
     areAllKnown,
     isReadOnce,
-    hasStraySonics: [...sonics.values()].some(({ propertyId }) => propertyId === null),
+    hasUnplacedSonics: [...sonics.values()].some(({ propertyId }) => propertyId === null),
     completeKinds: cloudKinds.filter((kind) => devices[kind].isComplete),
   };
 }

@@ -2,7 +2,7 @@ import { IdMap } from '../model/ids.ts';
 import type { Signal } from '../model/records.ts';
 import type { Reading } from './table.ts';
 
-/** A signal leaves its property after so many complete lists in a row without it, or after one if another list has it. */
+/** A signal leaves its property after so many complete lists in a row without it. */
 const maxMisses = 2;
 
 interface SignalList {
@@ -22,13 +22,13 @@ export class SignalLists {
     const before = this.#lists.get(propertyId);
     const signals = new IdMap<{ since: number; misses: number }>();
     for (const { id } of records) {
-      signals.set(id, { since: before?.signals.get(id)?.since ?? startedAt, misses: 0 });
+      const known = before?.signals.get(id);
+      signals.set(id, { since: known?.misses === 0 ? known.since : startedAt, misses: 0 });
     }
     for (const [id, { since, misses: formerly }] of before?.signals ?? []) {
       if (signals.has(id)) continue;
       const misses = formerly + (isComplete ? 1 : 0);
-      const hasLeft = isComplete && (misses >= maxMisses || this.#isListed(id, before));
-      if (!hasLeft) signals.set(id, { since, misses });
+      if (misses < maxMisses) signals.set(id, { since, misses });
     }
     const completeAt = isComplete ? startedAt : (before?.completeAt ?? null);
     this.#lists.set(propertyId, { propertyId, signals, completeAt });
@@ -36,18 +36,6 @@ export class SignalLists {
 
   refuse(propertyId: string): void {
     this.#refused.set(propertyId, true);
-  }
-
-  /** Puts signals into a property. They stay until its lists are without them. */
-  adopt(propertyId: string, ids: readonly string[]): void {
-    const list = this.#lists.get(propertyId);
-    const signals = new IdMap(list?.signals);
-    for (const id of ids) signals.set(id, { since: Number.NEGATIVE_INFINITY, misses: 0 });
-    this.#lists.set(propertyId, { propertyId, signals, completeAt: list?.completeAt ?? null });
-  }
-
-  forget(propertyId: string): void {
-    this.#lists.delete(propertyId);
   }
 
   /** By signal, the property that began to list it last, so that it does not move with each poll. */
@@ -61,11 +49,6 @@ export class SignalLists {
       }
     }
     return new IdMap([...found].map(([id, { propertyId }]) => [id, propertyId]));
-  }
-
-  /** Whether the last list of another property has a signal. */
-  #isListed(id: string, except: SignalList | undefined): boolean {
-    return [...this.#lists.values()].some((list) => list !== except && list.signals.get(id)?.misses === 0);
   }
 
   /** Whether the hubs of the property were read, or could not be read, in this run. */
@@ -102,4 +85,4 @@ export class SignalLists {
   }
 }
 
-export type ReadonlySignalLists = Omit<SignalLists, 'set' | 'refuse' | 'adopt' | 'forget' | 'markStale'>;
+export type ReadonlySignalLists = Omit<SignalLists, 'set' | 'refuse' | 'markStale'>;

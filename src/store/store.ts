@@ -45,7 +45,7 @@ import type { ReadonlyDetails, TelemetryTable } from './details.ts';
 import { type IncidentPlace, isAnyDeviceAffected } from './incidentPlaces.ts';
 import type { IncidentEvent, ReadonlyIncidents } from './incidents.ts';
 import { linkOf } from './links.ts';
-import { type Move, movesBetween, type Places, placesOf, type ReadonlyDevices } from './places.ts';
+import { movesBetween, type Places, placesOf, type ReadonlyDevices } from './places.ts';
 import type { ReadonlyFilter } from './propertyFilter.ts';
 import type { ReadonlySignalLists } from './signalLists.ts';
 import type { Change, Reading } from './table.ts';
@@ -85,8 +85,6 @@ interface StoreEvents {
   readonly change: [];
   readonly device: [DeviceEvent];
   readonly incident: [IncidentEvent];
-  /** A sonic has another signal. Only the lists of signals show in which property that signal is. */
-  readonly relocated: [];
   /** A valve was read in another position than before. */
   readonly moved: [sonicId: string];
   /** A valve has moved back after a command had moved it. A command of an earlier run has arrived late. */
@@ -162,18 +160,18 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#settle();
   }
 
-  /** Stores which signals these properties have, and which lists the cloud refuses. Returns whether any device has moved. */
+  /** Stores which signals these properties have, and which lists the cloud refuses. */
   setOwnedSignals(
     lists: ReadonlyMap<string, Reading<Pick<Signal, 'id'>>>,
     refused: readonly string[] = [],
-  ): boolean {
+  ): void {
     const { signalLists } = this.#account;
     const unknown = [...lists.keys()].filter((id) => !signalLists.isFresh(id));
     for (const [id, reading] of lists) signalLists.set(id, reading);
     for (const id of refused) signalLists.refuse(id);
     for (const id of unknown) if (signalLists.isFresh(id)) this.touch('property', id);
     this.#mayDevicesMove = true;
-    return this.#settle();
+    this.#settle();
   }
 
   /** Every list was asked for, so a device that no property lists is shown without one from now on. */
@@ -468,7 +466,7 @@ export class Store extends EventEmitter<StoreEvents> {
    * Whether the device's property was not read yet. Then it is not known where, and whether, this bridge should show it. Before
    * that, nor is it known of any property what it sums up.
    */
-  isUnplaced(kind: CloudDeviceKind, id: string): boolean {
+  isPlaceUnread(kind: CloudDeviceKind, id: string): boolean {
     const { areAllKnown, isReadOnce } = this.places;
     const mayBeListed = !areAllKnown && !isReadOnce;
     if (!mayBeListed || !this.devices[kind].has(id)) return false;
@@ -562,33 +560,27 @@ export class Store extends EventEmitter<StoreEvents> {
     this.#hasChanged = true;
   }
 
-  /** Emits the events, once everything that was read together is stored. Returns whether any device has moved. */
-  #settle(): boolean {
-    const before = this.places;
-    const [mayDevicesMove, mayIncidentsMove] = [this.#mayDevicesMove, this.#mayIncidentsMove];
-    const { moves, events: deviceEvents } = mayDevicesMove ? this.#placeDevices() : noMoves;
-    const incidentEvents = mayIncidentsMove || mayDevicesMove ? this.#placeIncidents() : [];
+  /** Emits the events, once everything that was read together is stored. */
+  #settle(): void {
+    const deviceEvents = this.#mayDevicesMove ? this.#placeDevices() : [];
+    const incidentEvents = this.#mayIncidentsMove || this.#mayDevicesMove ? this.#placeIncidents() : [];
     [this.#mayDevicesMove, this.#mayIncidentsMove] = [false, false];
     this.#explainMovements();
     for (const event of deviceEvents) this.emit('device', event);
     for (const event of incidentEvents) this.emit('incident', event);
-    if (mayDevicesMove && isAnySought(before, this.places)) this.emit('relocated');
-    if (this.#hasChanged) {
-      this.#hasChanged = false;
-      this.emit('change');
-    }
-    return moves.length > 0;
+    if (!this.#hasChanged) return;
+    this.#hasChanged = false;
+    this.emit('change');
   }
 
   /** Finds out where each device is, and marks those that have come, left or moved, and the properties that sum them up. */
-  #placeDevices(): { readonly moves: readonly Move[]; readonly events: readonly DeviceEvent[] } {
+  #placeDevices(): readonly DeviceEvent[] {
     const account = this.#account;
     const before = account.places;
     const after = placesOf(account, account.filter, before);
     account.places = after;
-    const moves = movesBetween(before, after);
     const events: DeviceEvent[] = [];
-    for (const { kind, id, was, is } of moves) {
+    for (const { kind, id, was, is } of movesBetween(before, after)) {
       this.#mark(kind, id);
       for (const propertyId of [was?.propertyId, is?.propertyId]) {
         if (propertyId) this.touch('property', propertyId);
@@ -601,11 +593,11 @@ export class Store extends EventEmitter<StoreEvents> {
         events.push({ event: 'device_added', kind, record });
     }
     this.#gone.clear();
-    const hasStray = (places: Places) => places.contents.get('')?.sonics.length;
-    const areStraysDifferent =
-      before.hasStraySonics !== after.hasStraySonics || hasStray(before) !== hasStray(after);
-    if (areStraysDifferent) this.touchAll(['property']);
-    return { moves, events };
+    const countUnplaced = (places: Places) => places.contents.get('')?.sonics.length;
+    const areOthersUnplaced =
+      before.hasUnplacedSonics !== after.hasUnplacedSonics || countUnplaced(before) !== countUnplaced(after);
+    if (areOthersUnplaced) this.touchAll(['property']);
+    return events;
   }
 
   /** Finds out where each incident is, and marks the devices that show a difference. */
@@ -667,15 +659,7 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 
   #updateFilter(): void {
-    const { devices, filter, signalLists } = this.#account;
-    const { onlyProperty, owners } = this.places;
-    // The account had only one property and now has more. Its signals stay there until its lists miss them.
-    if (onlyProperty !== null && devices.property.has(onlyProperty) && devices.property.size > 1) {
-      signalLists.adopt(
-        onlyProperty,
-        devices.signal.ids.filter((id) => !owners.has(id)),
-      );
-    }
+    const { devices, filter } = this.#account;
     filter.update(devices.property.records);
     this.#mayDevicesMove = true;
   }
@@ -687,22 +671,19 @@ export class Store extends EventEmitter<StoreEvents> {
     // Where the hub's list is incomplete, one that was in it is taken to be there still.
     const isOfHub = (id: string) =>
       ofHub.has(id) || (!hub.isComplete && devices.sonic.has(id) && !this.isWifi(id));
-    const own = wifi.records.filter(({ id }) => !isOfHub(id));
-    const moved = [
-      ...hub.records.filter(({ id }) => known.delete(id)),
-      ...own.filter(({ id }) => !known.has(id) && known.set(id, true)),
-    ];
-    const isComplete = hub.isComplete && wifi.isComplete;
-    const wereListed = devices.sonic.isListFresh;
-    const records = [...hub.records, ...own];
-    this.#record('sonic', devices.sonic.replaceAll({ ...hub, records, isComplete }));
-    this.#touchIfListed(wereListed);
-    if (moved.length > 0) this.#mayDevicesMove = true;
-    for (const { id } of moved) {
+    const records = [...hub.records, ...wifi.records.filter(({ id }) => !isOfHub(id))];
+    for (const { id } of records.filter((each) => known.has(each.id) === isOfHub(each.id))) {
+      if (isOfHub(id)) known.delete(id);
+      else known.set(id, true);
       // Another operation reads its telemetry from now on.
       for (const table of Object.values(telemetry)) table.forget(devices.sonic.idOf(id));
+      this.#mayDevicesMove = true;
       this.touch('sonic', id);
     }
+    const isComplete = hub.isComplete && wifi.isComplete;
+    const wereListed = devices.sonic.isListFresh;
+    this.#record('sonic', devices.sonic.replaceAll({ ...hub, records, isComplete }));
+    this.#touchIfListed(wereListed);
     // A reading without a change matters to a valve with an open command.
     for (const id of new Set([...valves.awaited, ...valveRecords.awaited])) this.#recordValve(id);
   }
@@ -757,9 +738,8 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 
   #forget(kind: CloudDeviceKind, id: string, record: Property | Signal | Sonic): void {
-    const { signalLists, wifi, valveRecords } = this.#account;
+    const { wifi, valveRecords } = this.#account;
     this.#gone.set(`${kind}/${id}`, record);
-    if (kind === 'property') signalLists.forget(id);
     if (kind === 'sonic') {
       wifi.delete(id);
       valveRecords.forget(id);
@@ -767,18 +747,8 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 }
 
-const noMoves = { moves: [], events: [] } as const;
-
 function nothingDirty(): Record<PlannedKind, Set<string>> {
   return { property: new Set(), signal: new Set(), sonic: new Set(), incident: new Set() };
-}
-
-/** Whether a sonic has a new signal, and only the lists of signals can show where that is. */
-function isAnySought(before: Places, after: Places): boolean {
-  if (after.onlyProperty !== null) return false;
-  return [...after.sonic.values()].some(
-    ({ id, soughtSince, hub }) => hub !== null && soughtSince !== null && before.sonic.get(id)?.hub !== hub,
-  );
 }
 
 function locationOf(record: Property | Signal | Sonic): string {

@@ -28,7 +28,7 @@ export function propertyViewOf(
     settings: account.details.settings.of(id),
     notifications: account.details.notifications.of(id),
     pause,
-    contents: () => ({ signals, sonics, strays, mayHaveMore: places.hasStraySonics }),
+    contents: () => ({ signals, sonics, strays, mayHaveMore: places.hasUnplacedSonics }),
     incidents: ownIncidents,
     unconfirmedSince: incidents.unconfirmedSince(ownIncidents),
     possibleIncidents: incidents.possibleAt('property', id),

@@ -225,7 +225,7 @@ describe('what is asked for property by property', () => {
     });
     poller.once('firstRead', () => {
       expect(store.sonicView('kitchen')).toMatchObject({ propertyId: 'home', incidents: [{ id: 'leak' }] });
-      expect(store.isUnplaced('sonic', 'kitchen')).toBe(false);
+      expect(store.isPlaceUnread('sonic', 'kitchen')).toBe(false);
       answer();
     });
     await poller.start();

@@ -376,22 +376,17 @@ describe('the store', () => {
     expect(isStale()).toBe(false);
   });
 
-  it('follows a signal that moves to another property, and forgets what a removed property owned', () => {
-    expect(store.sonicView('kitchen')?.propertyId).toBe('home');
-    expect(store.setOwnedSignals(ownedSignals('shop', ['hub']))).toBe(true);
-    expect(store.setOwnedSignals(ownedSignals('home', []))).toBe(false);
-    expect(store.sonicView('kitchen')?.propertyId).toBe('shop');
-    const left = [property('home', 'My home'), property('barn', 'Barn')];
-    for (let times = 0; times < 2; times++) store.replaceProperties(complete(left));
-    expect(store.sonicView('kitchen')?.propertyId).toBeNull();
-    // In an account of one property everything is in that, but for what was in one that is gone.
-    for (let times = 0; times < 2; times++) store.replaceProperties(complete(left.slice(0, 1)));
-    expect([store.signalView('hub')?.propertyId, store.sonicView('kitchen')?.propertyId]).toEqual([
-      null,
-      null,
-    ]);
-    store.setOwnedSignals(ownedSignals('home', ['hub']));
-    expect(store.sonicView('kitchen')?.propertyId).toBe('home');
+  it('follows a signal that moves to another property, and places none of a property that has left', () => {
+    const places = () => [store.signalView('hub')?.propertyId, store.sonicView('kitchen')?.propertyId];
+    expect(places()).toEqual(['home', 'home']);
+    store.setOwnedSignals(ownedSignals('shop', ['hub']));
+    store.setOwnedSignals(ownedSignals('home', []));
+    expect(places()).toEqual(['shop', 'shop']);
+    // In an account of one property everything is in that, but for what is in one that has left.
+    for (let times = 0; times < 2; times++) store.replaceProperties(complete([property('home')]));
+    expect([...places(), store.sonicView('shed')?.propertyId]).toEqual([null, null, 'home']);
+    store.setOwnedSignals(ownedSignals('home', ['hub'], true, time++));
+    expect(places()).toEqual(['home', 'home']);
   });
 });
 
@@ -402,29 +397,33 @@ describe('a signal that two properties list', () => {
   const home = () => store.signalView('hub')?.propertyId;
 
   it('is in the one that listed it later, and does not move with each list', () => {
-    expect([list('shop', 'hub'), home()]).toEqual([true, 'shop']);
+    list('shop', 'hub');
+    expect(home()).toBe('shop');
     store.takeDirty();
-    for (const _ of [1, 2, 3])
-      expect([list('home', 'hub'), list('shop', 'hub'), home()]).toEqual([false, false, 'shop']);
+    for (const _ of [1, 2, 3]) {
+      list('home', 'hub');
+      list('shop', 'hub');
+      expect(home()).toBe('shop');
+    }
     expect(store.takeDirty().property).toEqual(new Set());
     expect(store.isWithoutDevices('home')).toBe(false);
-    list('home');
+    for (const _ of [1, 2]) list('home');
     expect(store.isWithoutDevices('home')).toBe(true);
   });
 
   it('is in the other at once when the one does not list it any more', () => {
     list('shop', 'hub');
     list('home', 'hub');
-    expect([list('shop'), home()]).toEqual([true, 'home']);
-    expect(store.takeDirty().sonic).toContain('kitchen');
-    expect([list('home', 'hub'), list('shop'), home()]).toEqual([false, false, 'home']);
-    expect([list('home'), home(), list('home'), home()]).toEqual([false, 'home', true, null]);
-  });
-
-  it('goes to the other when the one is gone', () => {
-    list('shop', 'hub');
-    for (const _ of [1, 2]) store.replaceProperties(complete([property('home', 'My home')]));
+    list('shop');
     expect(home()).toBe('home');
+    expect(store.takeDirty().sonic).toContain('kitchen');
+    list('home', 'hub');
+    list('shop');
+    expect(home()).toBe('home');
+    list('home');
+    expect(home()).toBe('home');
+    list('home');
+    expect(home()).toBeNull();
   });
 });
 
@@ -438,13 +437,13 @@ describe('a signal that the list of its property misses', () => {
   const relistTwice = () => [relist(), relist()];
 
   it('stays in it until the next complete list misses it too', () => {
-    expect(store.setOwnedSignals(ownedSignals('home', []))).toBe(false);
+    store.setOwnedSignals(ownedSignals('home', []));
     relistTwice();
     expect([store.signalView('hub')?.propertyId, store.sonicView('kitchen')?.propertyId]).toEqual([
       'home',
       'home',
     ]);
-    expect(store.setOwnedSignals(ownedSignals('home', []))).toBe(true);
+    store.setOwnedSignals(ownedSignals('home', []));
     relistTwice();
     expect([store.signalView('hub'), store.sonicView('kitchen')]).toEqual([null, null]);
   });
@@ -498,28 +497,6 @@ describe('incidents in the store', () => {
     expect(store.signalView('hub')?.incidents).toHaveLength(0);
     expect(store.sonicView('loft')?.incidents).toHaveLength(1);
     expect(store.takeDirty().signal).toContain('hub');
-  });
-
-  it.each<[string, Partial<Incident>]>([
-    ['only a hub', { signal_id: 'hub' }],
-    ['a hub, and a sonic that nobody has', { signal_id: 'hub', sonic_id: 'nobody' }],
-    ['nothing', {}],
-  ])('may still be at their sonic, and in its property, if the cloud later names %s', (_words, fields) => {
-    const possible = (id: string) => store.sonicView(id)?.possibleIncidents.map((leak) => leak.id);
-    store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen', signal_id: 'hub' })]));
-    // The sonic gets a hub of another property, and the incident still names the former one.
-    store.replaceSonics(complete([sonic('kitchen', 'stray'), sonic('bath', 'hub')]));
-    store.setOwnedSignals(ownedSignals('shop', ['stray'], true, time++));
-    expect([possible('kitchen'), possible('bath')]).toEqual([[], []]);
-    store.takeDirty();
-    // It says so again each time.
-    for (const _ of ['first', 'second']) store.replaceIncidents(complete([incident('leak', fields)]));
-    expect([possible('kitchen'), possible('bath')]).toEqual([['leak'], ['leak']]);
-    expect(store.takeDirty().sonic).toContain('kitchen');
-    expect(store.propertyView('shop')?.possibleIncidents.map(({ id }) => id)).toEqual(['leak']);
-    expect(store.incidents.get('leak')).toMatchObject(fields);
-    store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
-    expect([possible('kitchen'), possible('bath')]).toEqual([[], []]);
   });
 
   it('open, change and close once each', () => {
@@ -676,14 +653,17 @@ describe('a selection of properties', () => {
     expect(eventsOf(() => store.replaceIncidents(complete([leak])))).toEqual([]);
   });
 
-  it('keeps a sonic with another signal until the lists of signals that were read since are without it', () => {
+  it('shows a sonic with another signal until the lists of signals that were read since are without it', () => {
     furnish(['Home']);
+    store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
     const listed = [sonic('kitchen', 'stray', 'closed'), sonic('bath', 'hub')];
     const early = ownedSignals('home', ['hub'], true, time++);
     expect(eventsOf(() => store.replaceSonics(complete(listed)))).toEqual([]);
     // What was asked for before the sonic had that signal cannot know of it.
     expect(eventsOf(() => store.setOwnedSignals(early))).toEqual([]);
-    expect(store.sonicView('kitchen')).toMatchObject({ propertyId: 'home', valve: 'closed' });
+    expect(store.sonicView('kitchen')).toMatchObject({ propertyId: null, valve: 'closed' });
+    // It may be in the property, so its leak counts there.
+    expect(store.propertyView('home')?.incidents).toMatchObject([{ id: 'leak' }]);
     const late = ownedSignals('home', ['hub'], true, time++);
     expect(eventsOf(() => store.setOwnedSignals(late))).toMatchObject([
       { event: 'device_removed', record: { id: 'kitchen' } },
@@ -717,7 +697,7 @@ describe('a selection of properties', () => {
       store.replaceProperties(complete([property('home', 'Home'), property('shop', 'Shop')]));
     });
     expect(events).toEqual([]);
-    expect(store.sonicView('kitchen')).toMatchObject({ propertyId: 'home', incidents: [{ id: 'leak' }] });
+    expect(store.propertyView('home')?.incidents).toMatchObject([{ id: 'leak' }]);
   });
 
   it('lets an open incident go that has moved to a sonic which is not shown, and does not say that it closed', () => {
@@ -749,7 +729,7 @@ describe('a selection of properties', () => {
     ] as const;
     const left = () =>
       everything.map(([kind, id]) =>
-        kind === 'incident' ? store.incidents.isUnplaced(id) : store.isUnplaced(kind, id),
+        kind === 'incident' ? store.incidents.isPlaceUnread(id) : store.isPlaceUnread(kind, id),
       );
     store.replaceProperties(complete([property('home', 'My home'), property('shop', 'Shop')]));
     store.replaceSignals(complete([signal('hub'), signal('stray')]));
@@ -758,13 +738,13 @@ describe('a selection of properties', () => {
     expect([store.isComplete, store.isResolved]).toEqual([true, false]);
     expect(left()).toEqual([true, true, true]);
     // What the cloud does not list is gone all the same.
-    expect(store.isUnplaced('sonic', 'gone')).toBe(false);
-    expect(store.incidents.isUnplaced('gone')).toBe(false);
+    expect(store.isPlaceUnread('sonic', 'gone')).toBe(false);
+    expect(store.incidents.isPlaceUnread('gone')).toBe(false);
     store.setOwnedSignals(ownedSignals('home', ['hub']));
     expect(store.isResolved).toBe(true);
     expect(left()).toEqual([false, false, false]);
     expect(everything.map(([kind]) => store.ids(kind))).toEqual([['hub'], ['kitchen'], ['leak']]);
-    expect(store.isUnplaced('sonic', 'shed')).toBe(false);
+    expect(store.isPlaceUnread('sonic', 'shed')).toBe(false);
   });
 
   it.each([
