@@ -36,8 +36,10 @@ COPY LICENSE config.example.yaml ./
 # config.yaml is looked for in /data, and nothing is written outside it.
 WORKDIR /data
 VOLUME /data
-ENV NODE_ENV=production SONIC2MQTT_DATA_DIR=/data SONIC2MQTT_SETUP=0.0.0.0:8099 HEARTBEAT_SOCKET=sonic2mqtt
-HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["node", "/app/dist/healthcheck.js"]
+ENV NODE_ENV=production SONIC2MQTT_DATA_DIR=/data SONIC2MQTT_SETUP=0.0.0.0:8099 HEARTBEAT_FILE=/dev/shm/sonic2mqtt
+# The bridge writes this file every ten seconds. It is in memory, where it needs no volume, also with a read-only root. Where
+# nothing can be written there (`--ipc none`), nothing is known, and the container counts as healthy.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["sh", "-c", "test ! -w /dev/shm || test -n \"$(find /dev/shm/sonic2mqtt -mmin -1)\""]
 ENTRYPOINT ["node", "/app/dist/main.js"]
 CMD ["run"]
 

@@ -10,7 +10,7 @@ import { substitutes } from './build/substitutes.ts';
 import { textFiles } from './build/textFiles.ts';
 
 const bundle = await rolldown({
-  input: { main: 'src/start.ts', healthcheck: 'src/healthcheck.ts' },
+  input: { main: 'src/start.ts' },
   platform: 'node',
   plugins: [...substitutes, textFiles, oneByte],
 });

@@ -19,9 +19,8 @@ import { statusPageUrl } from './config/addresses.ts';
 import type { Config } from './config/schema.ts';
 import { readSecret, redactedConfig } from './config/secrets.ts';
 import { HealthMonitor } from './health/healthMonitor.ts';
-import { serveLiveness, startingUp } from './health/liveness.ts';
+import { showLife } from './health/liveness.ts';
 import { Snapshots } from './health/snapshots.ts';
-import { reportToSystemd } from './health/systemd.ts';
 import { missingPermission } from './homeassistant/command.ts';
 import type { DiscoveredDevice } from './homeassistant/dashboard.ts';
 import type { HttpServer } from './http/httpServer.ts';
@@ -191,10 +190,7 @@ export class Daemon {
     const { topics, state, client, connection, store, poller, clock } = this.#parts;
     const { health, bridgeState, commands, publisher, recovery } = this.#parts;
     if (this.#config.mqtt.embedded.enabled) await this.#startEmbedded();
-    const started = this.#untilStarted();
-    await this.#serveHeartbeat(started);
-    const isAlive = () => poller.isAlive;
-    void reportToSystemd({ started, isAlive, stopping: this.#stopping.signal }, clock, this.#log);
+    void this.#untilStarted().then(() => showLife(clock, this.#log, this.#stopping.signal));
     await state.open();
     void warnOfFormerTopics(topics, state, this.#log);
     client.start(this.#stopping.signal);
@@ -336,23 +332,5 @@ export class Daemon {
   #untilStarted(): Promise<void> {
     const patience = sleep(this.#parts.clock, startingMs, this.#stopping.signal).catch(() => undefined);
     return Promise.race([this.shown, patience]);
-  }
-
-  /** Answers the container's health check as long as the process works. */
-  async #serveHeartbeat(started: Promise<void>): Promise<void> {
-    const name = process.env['HEARTBEAT_SOCKET'];
-    if (!name) return;
-    const { health } = this.#parts;
-    const { signal } = this.#stopping;
-    let isStarting = true;
-    void started.then(() => {
-      isStarting = false;
-    });
-    const status = () => (isStarting ? null : health.status) ?? startingUp;
-    try {
-      await serveLiveness(name, status, signal);
-    } catch (error) {
-      this.#log.warn(`The health check ${name} cannot start: ${String(error)}`);
-    }
   }
 }

@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events';
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
-import { setTimeout as passed } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { errorMessage } from './base/errorMessage.ts';
 import { limitHeap } from './base/garbage.ts';
@@ -24,17 +23,12 @@ setDefaultAutoSelectFamilyAttemptTimeout(2_000);
  */
 const stopLimitMs = 4_000;
 
-/**
- * A Ctrl+C reaches every process of the terminal, and npm sends it to its child again some milliseconds later. Both
- * within this time, in ms, count as one.
- */
-const sameWishMs = 500;
+const stopping = new AbortController();
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 const complain = (line: string) => process.stderr.write(`${line}\n`);
 
 async function main(): Promise<number> {
-  const stopping = new AbortController();
   // Every check listens to this signal, and the setup may run many checks.
   setMaxListeners(0, stopping.signal);
   let stoppedStatus: number = exitStatus.failed;
@@ -43,14 +37,7 @@ async function main(): Promise<number> {
     stopping.abort();
     setTimeout(() => leave(stoppedStatus), stopLimitMs).unref();
   };
-  let askedAt: number | null = null;
-  const ask = () => {
-    askedAt ??= performance.now();
-    // A person who asks a second time does not want to wait.
-    if (performance.now() - askedAt > sameWishMs) leave(exitStatus.failed);
-    stop();
-  };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, ask);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   if (process.env['npm_lifecycle_event']) stopWithParent(stop);
   const { signal } = stopping;
   const context = { env: process.env, cwd: process.cwd(), print, complain, signal };
@@ -59,34 +46,20 @@ async function main(): Promise<number> {
   });
 }
 
-/** Whether an exit would wait for a hanging disk or DNS server. During that wait, nothing else would happen. */
-function isExitHeldUp(): boolean {
-  return process.getActiveResourcesInfo().some((each) => /^(FSReq|FileHandle|GetAddrInfo)/i.test(each));
-}
-
-/** Ends the process at once. An exit waits for the threads of Node.js, also for those that hang. */
-function leave(status: number): void {
-  if (isExitHeldUp()) endWithoutThreads(status);
-  process.exit(status);
-}
-
 /**
- * Ends the process and leaves its threads behind, for which Node.js has no function. It can replace the program by
- * another one that ends at once (from Node.js 22.15 on), or let V8 end the process with status 0, because of a flag that
- * is set and not set. The last resort is a signal. It changes the status, and the first process of a container cannot
- * send it to itself.
+ * Ends the process at once, after a stop. `process.exit` alone would wait for the threads of Node.js: ten seconds and more
+ * for a name that no DNS server answers, and for ever for a disk that hangs. So the program is replaced by one that ends at
+ * once. Before 22.15, Node.js cannot do that, but its V8 ends the process with status 0 if flags contradict each other.
  */
-function endWithoutThreads(status: number): void {
+function leave(status: number): never {
   process.emit('exit', status);
   if ('execve' in process && typeof process.execve === 'function') {
     process.execve(process.execPath, [process.execPath, '--eval', `process.exit(${status})`], {});
-  }
-  if (status === exitStatus.done) {
+  } else if (status === exitStatus.done) {
     for (const flag of ['--exit-on-contradictory-flags', '--jitless', '--no-jitless'])
       setFlagsFromString(flag);
   }
-  process.removeAllListeners('SIGTERM');
-  process.kill(process.pid, 'SIGTERM');
+  process.exit(status);
 }
 
 /** Stops when the parent process ends. The shell of `npm start` ends at a SIGTERM without passing the signal on. */
@@ -114,10 +87,12 @@ process.stderr.on('error', () => undefined);
 
 try {
   const status = await main();
-  // Signals are still handled during this wait.
-  while (isExitHeldUp()) await passed(10);
   // An immediate exit would cut off output that a slow reader has not read yet.
-  process.stdout.write('', (error) => process.exit(error ? statusAfter(error) : status));
+  process.stdout.write('', (error) => {
+    const last = error ? statusAfter(error) : status;
+    if (stopping.signal.aborted) leave(last);
+    process.exit(last);
+  });
 } catch (error) {
   if (error instanceof ConfigError) {
     complain(error.message);

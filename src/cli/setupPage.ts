@@ -6,7 +6,7 @@ import { deferred } from '../base/deferred.ts';
 import type { Log } from '../base/log.ts';
 import { readBody } from '../base/readBody.ts';
 import { isLoopback } from '../config/addresses.ts';
-import { serveLiveness } from '../health/liveness.ts';
+import { showLife } from '../health/liveness.ts';
 import { fillTemplate, file as pageFile, textsModule } from '../http/files.ts';
 import { HttpServer, type Route, sendJson } from '../http/httpServer.ts';
 import icon from '../http/page/icon.svg?raw';
@@ -163,9 +163,8 @@ export async function serveSetup(context: CommandContext, page: SetupPage): Prom
   // This timer keeps the process running, because the server alone does not.
   const running = setInterval(() => {}, 3_600_000);
   const ending = new AbortController();
-  const heartbeat = context.env['HEARTBEAT_SOCKET'];
   // A container that waits for its setup is healthy.
-  if (heartbeat) await serveLiveness(heartbeat, () => 'waiting for setup', ending.signal);
+  showLife(systemClock, log, ending.signal);
   await Promise.race([saved.promise, aborted(context.signal)]);
   ending.abort();
   clearInterval(running);
@@ -193,7 +192,7 @@ function htmlFor(env: NodeJS.ProcessEnv, isStarting: boolean): string {
 
 /** The command that shows the log. The host name of a container is its ID, unless somebody has changed it. */
 function logCommand(env: NodeJS.ProcessEnv): string {
-  if (env['HEARTBEAT_SOCKET'])
+  if (env['HEARTBEAT_FILE'])
     return `docker logs ${/^[0-9a-f]{12}$/.test(hostname()) ? hostname() : 'sonic2mqtt'}`;
   return env['INVOCATION_ID'] ? 'journalctl -u sonic2mqtt' : '';
 }

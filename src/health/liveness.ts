@@ -1,44 +1,55 @@
-import { once } from 'node:events';
-import { readlinkSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
-import { text } from 'node:stream/consumers';
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { type Clock, sleep } from '../base/clock.ts';
+import { errorMessage } from '../base/errorMessage.ts';
+import type { Log } from '../base/log.ts';
 
-/** The status while the bridge starts. */
-export const startingUp = 'starting';
+/*
+ * A process that hangs cannot recover by itself, so another one watches it. The health check of the image looks at the time
+ * stamp of a file, and systemd waits for messages (sd_notify). Both see that the event loop works, and nothing else.
+ */
+
+/** The health check fails a minute after the last time stamp. */
+const stampEveryMs = 10_000;
+
+/** `WatchdogSec` in microseconds, if systemd does not say. */
+const usualLimitUs = 180_000_000;
+
+/** Reports within the limit of systemd. With three, a single one may fail or be late without a restart. */
+const reportsPerLimit = 3;
+
+// Node.js has no datagram sockets for this. Packages that add them are compiled during their installation. If that
+// fails, systemd restarts the service again and again. systemd's own tool is always there.
+const runFile = promisify(execFile);
 
 /**
- * Sends the status to each client that connects to this name, until the process stops. A process can do so only if its
- * event loop works. Linux only; rejects if another process uses the name.
+ * Shows from now on that the bridge has started and that its event loop works, to those that ask for it by environment
+ * variables. Ends when `stopping` aborts. Logs only the first failure.
  */
-export async function serveLiveness(
-  name: string,
-  status: () => string,
-  stopping: AbortSignal,
-): Promise<void> {
-  const server = createServer((socket) => {
-    socket.on('error', () => undefined);
-    socket.unref().end(status());
-  });
-  server.listen(abstractAddress(name)).unref();
-  await once(server, 'listening');
-  stopping.addEventListener('abort', () => server.close(), { once: true });
-}
-
-/** The status of the process that serves this name; rejects if no process answers within the time limit. */
-export async function probeLiveness(name: string, timeoutMs = 3_000): Promise<string> {
-  const socket = connect(abstractAddress(name));
-  const deadline = AbortSignal.timeout(timeoutMs);
-  deadline.addEventListener('abort', () => socket.destroy(new Error(`no answer within ${timeoutMs} ms`)));
-  try {
-    return await text(socket);
-  } finally {
-    socket.destroy();
+export function showLife(clock: Clock, log: Log, stopping: AbortSignal): void {
+  const { HEARTBEAT_FILE: file, NOTIFY_SOCKET: socket, WATCHDOG_USEC: limitUs } = process.env;
+  const repeat = async (
+    everyMs: number,
+    show: () => Promise<unknown>,
+    failure: (reason: string | undefined) => string,
+  ) => {
+    let hasFailed = false;
+    while (!stopping.aborted) {
+      await show().catch((error) => {
+        if (!hasFailed) log.warn(failure(errorMessage(error).trim().split('\n').at(-1)));
+        hasFailed = true;
+      });
+      await sleep(clock, everyMs, stopping).catch(() => undefined);
+    }
+  };
+  if (file) {
+    const stamp = () => writeFile(file, '\n');
+    void repeat(stampEveryMs, stamp, (reason) => `The health check fails: ${reason}`);
   }
-}
-
-// An abstract socket needs no file, no port and no rights, so it works with a read-only root and for any user.
-// Containers on the host's network share these names. So the name contains the mount namespace, which differs between
-// containers.
-function abstractAddress(name: string): string {
-  return `\0${name} ${readlinkSync('/proc/self/ns/mnt')}`;
+  if (socket) {
+    const everyMs = Number(limitUs ?? usualLimitUs) / 1_000 / reportsPerLimit;
+    const report = () => runFile('systemd-notify', ['READY=1', 'WATCHDOG=1']);
+    void repeat(everyMs, report, (reason) => `Cannot report to systemd: ${reason}`);
+  }
 }

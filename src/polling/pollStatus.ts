@@ -57,9 +57,6 @@ const maxListWaitMs = 60_000;
 /** The answer to a vital list may come this much later than the request timeout, in ms, before it is overdue. */
 const overdueMarginMs = 5_000;
 
-/** If a poll neither ends nor reads another page for this long, in ms, it hangs: each request has a time limit. */
-const maxSilenceMs = 600_000;
-
 export const neverPolled: PollStatus = {
   ...{ runningSince: null, read: 0, total: null, heardAt: null, readAt: null, isUnread: true },
   ...{ answeredAt: Number.NEGATIVE_INFINITY, lastSuccessAt: null, freshUntil: Number.NEGATIVE_INFINITY },
@@ -238,14 +235,6 @@ export class PollStatuses {
     const deciding = decidingPoll(this.#records);
     const isRunning = deciding !== null && this.#records[deciding].runningSince !== null;
     return !isRunning && cloudAnsweredAt(this.#records) > Number.NEGATIVE_INFINITY;
-  }
-
-  /** Whether a vital poll is due, but neither ends nor reads another page. */
-  get areRunsMissing(): boolean {
-    return vitalPolls.some((poll) => {
-      const heardAt = this.#records[poll].heardAt ?? this.#listableAt;
-      return this.#clock.monotonic() > heardAt + this.#times[poll].schedule.periodMs + maxSilenceMs;
-    });
   }
 
   /**

@@ -212,11 +212,6 @@ export class Poller extends EventEmitter<PollerEvents> {
     }
   }
 
-  /** Whether valves and incidents are still being read. An unreachable cloud does not change this. */
-  get isAlive(): boolean {
-    return this.#pause !== null || !this.statuses.areRunsMissing;
-  }
-
   /** Reads the pressure tests of a sonic until a test that was just started shows; never rejects. */
   readNewTest(sonicId: string): Promise<void> {
     return this.#pressureTests.readNewTest(sonicId);

@@ -128,19 +128,20 @@ export class StateFile extends EventEmitter<StateEvents> {
 
   /** The other base topics whose state is in the folder, with the discovery prefix of each. Never rejects. */
   async others(): Promise<readonly { readonly base: string; readonly prefix: string }[]> {
+    const found: { readonly base: string; readonly prefix: string }[] = [];
     const names = await this.#disk.names(this.#directory).catch(() => []);
-    const found = names
-      .filter((name) => name.endsWith('.json') && join(this.#directory, name) !== this.#file)
-      .map(async (name) => {
-        try {
-          const stored = JSON.parse(await this.#disk.read(join(this.#directory, name)));
-          const base = decodeURIComponent(name.slice(0, -'.json'.length));
-          return stateOfBridge.parse(stored).discoveryPrefixes.map((prefix) => ({ base, prefix }));
-        } catch {
-          return [];
-        }
-      });
-    return (await Promise.all(found)).flat();
+    // One after the other, so that a disk that hangs holds up one of the runtime's few threads.
+    for (const name of names) {
+      if (!name.endsWith('.json') || join(this.#directory, name) === this.#file) continue;
+      try {
+        const stored = JSON.parse(await this.#disk.read(join(this.#directory, name)));
+        const base = decodeURIComponent(name.slice(0, -'.json'.length));
+        for (const prefix of stateOfBridge.parse(stored).discoveryPrefixes) found.push({ base, prefix });
+      } catch {
+        // It is no state of a bridge.
+      }
+    }
+    return found;
   }
 
   /** The number of the last change; null before the broker was read, because the broker may have a larger one. */

@@ -10,7 +10,6 @@ import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
 import { freePort } from '../support/ports.ts';
 import { startProgram, temporaryFolder } from '../support/program.ts';
-import { startTcpProxy } from '../support/tcpProxy.ts';
 
 const bridge = await startBridge({
   cloud: { properties: 2, signals: 2, sonics: 2 },
@@ -160,20 +159,6 @@ describe('sonic2mqtt check', () => {
     await checking.waitForOutput(/cloud: TCP/);
     expect(await checking.stop('SIGINT')).toMatchObject({ code: 1 });
     expect(checking.stdout).toMatch(/\nFAIL cloud: HTTP: interrupted\n$/);
-  });
-});
-
-describe('sonic2mqtt run', () => {
-  it('ends at once after a second signal, although the broker does not answer', async () => {
-    const proxy = await startTcpProxy(Number(new URL(bridge.broker.url).port));
-    const running = startProgram(['run'], {
-      config: { ...config, mqtt: { url: `mqtt://127.0.0.1:${proxy.port}` } },
-    });
-    await mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'online');
-    proxy.freeze();
-    const insisting = setInterval(() => running.signal('SIGINT'), 50);
-    onTestFinished(() => clearInterval(insisting));
-    expect(await running.ended()).toMatchObject({ code: 1, signal: null });
   });
 });
 

@@ -1,32 +1,39 @@
-import { randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { fault, startBridge } from '../support/bridge.ts';
-import { startProcess } from '../support/childProcess.ts';
+import { temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-const checkFile = fileURLToPath(new URL('../../dist/healthcheck.js', import.meta.url));
+const dockerfile = readFileSync(new URL('../../Dockerfile', import.meta.url), 'utf8');
+const command: readonly string[] = JSON.parse(/^HEALTHCHECK .*CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? '');
 
 it.runIf(process.platform === 'linux')(
-  'the health check of the container passes once the devices are shown, and while the cloud is unreachable',
+  'the health check of the image passes while the process works, and fails a minute after it stood still',
   async () => {
-    const bridge = await startBridge({ isStarted: false, cloud: { faults: [fault('error=503')] } });
-    const env = { HEARTBEAT_SOCKET: `health-check-test-${randomUUID()}` };
-    const check = async () => {
-      const checking = startProcess(process.execPath, [checkFile], { env });
-      const { code } = await checking.ended();
-      return { code, says: checking.output.trim() };
-    };
-    expect(await check()).toEqual({ code: 1, says: expect.stringMatching(/^the bridge does not answer/) });
-    bridge.start({}, env);
-    await bridge.untilJson('bridge/health', ({ status }) => status === 'cloud_unreachable');
-    expect(await check()).toEqual({ code: 1, says: 'starting' });
-    bridge.cloud.setFaults([]);
-    await waitFor(async () => (await check()).code === 0, { what: 'health' });
-    await bridge.mqtt.settle();
-    expect(bridge.json(`sonic/${bridge.cloud.world.sonics.ids[0]}`)).toBeDefined();
+    const memory = temporaryFolder();
+    const [shell = '', ...args] = command.map((word) => word.replaceAll('/dev/shm', memory));
+    const isHealthy = () => spawnSync(shell, args).status === 0;
+    const file = join(memory, 'sonic2mqtt');
+    const age = (seconds: number) => utimesSync(file, new Date(), Date.now() / 1_000 - seconds);
+    expect(isHealthy()).toBe(false);
+    const bridge = await startBridge({ isStarted: false });
+    bridge.start({}, { HEARTBEAT_FILE: file });
+    await waitFor(isHealthy, { what: 'the first time stamp' });
+
     bridge.cloud.setFaults([fault('error=503')]);
     await bridge.untilJson('bridge/health', ({ status }) => status === 'cloud_unreachable');
-    expect(await check()).toEqual({ code: 0, says: 'cloud_unreachable' });
+    age(70);
+    await waitFor(isHealthy, { what: 'the next time stamp' });
+    bridge.program.signal('SIGSTOP');
+    age(50);
+    expect(isHealthy()).toBe(true);
+    age(70);
+    expect(isHealthy()).toBe(false);
+    bridge.program.signal('SIGCONT');
+    // If nothing can be written there, nothing is known.
+    rmSync(memory, { recursive: true });
+    expect(isHealthy()).toBe(true);
   },
 );

@@ -60,7 +60,7 @@ const violations: Readonly<Record<string, readonly [file: string, imported: stri
   'no-cycles': ['entities/b.ts', './b.ts'],
   'src-knows-no-tests': ['base/c.ts', '../../test/target.ts'],
   'only-main-imports-the-commands': ['daemon.ts', './cli/target.ts'],
-  'only-the-commands-import-the-daemon': ['healthcheck.ts', './daemon.ts'],
+  'only-the-commands-import-the-daemon': ['start.ts', './daemon.ts'],
   'not-resolvable': ['base/d.ts', './nowhere.ts'],
 };
 

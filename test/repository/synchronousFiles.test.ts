@@ -15,7 +15,6 @@ const allowed: Readonly<Record<string, string>> = {
   'config/rereadFiles.ts': 'the first read, at the start',
   'config/secrets.ts': 'read at the start',
   'daemon.ts': 'secrets of servers, read as these start',
-  'health/liveness.ts': 'reads a link of the kernel, once at the start',
 };
 
 /** A person waits for a command. */

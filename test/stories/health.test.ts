@@ -1,4 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { temporaryFolder } from '../support/program.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { Home, minuteMs, secondMs, startedHome } from './home.ts';
 
 const health = (home: Home) => home.json('bridge/health');
@@ -78,4 +82,34 @@ describe('health is judged', () => {
       expect(health(home)).toMatchObject({ status: 'ok', reason: null });
     },
   );
+});
+
+describe('the first sign of life', () => {
+  /** A home whose bridge has just begun to start, and whether it has given a sign of life. */
+  function startingHome() {
+    const file = join(temporaryFolder(), 'beat');
+    vi.stubEnv('HEARTBEAT_FILE', file);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    return { home: new Home(), hasStarted: () => existsSync(file) };
+  }
+
+  it('comes once the devices are shown', async () => {
+    const { home, hasStarted } = startingHome();
+    const isShown = () => home.published(`sonic/${home.sonicId}`).length > 0;
+    home.onTaken = () => expect(hasStarted() && !isShown()).toBe(false);
+    home.bridge.start();
+    await home.pass(9 * secondMs);
+    expect(isShown()).toBe(true);
+    await waitFor(hasStarted, { what: 'the sign of life' });
+  });
+
+  it('comes after ten seconds if the cloud is unreachable', async () => {
+    const { home, hasStarted } = startingHome();
+    home.strike = () => 'refused';
+    home.bridge.start();
+    await home.pass(9 * secondMs);
+    expect(hasStarted()).toBe(false);
+    await home.pass(2 * secondMs);
+    await waitFor(hasStarted, { what: 'the sign of life' });
+  });
 });

@@ -32,10 +32,14 @@ function imageOf({ checkout }: Installation): Image {
 /** A container of the project's image, with this folder at /data, and the broker's data if given. */
 export async function containerOf(installation: Installation, data: string, brokerData = '/nowhere') {
   const image = imageOf(installation);
+  // Each start of a container has an empty one.
+  const memory = installation.place(`/dev/shm/${randomUUID()}`);
+  mkdirSync(memory, { recursive: true });
   const inside = (text: string) =>
     text
       .replace(/^\/app\//, `${installation.checkout}/`)
       .replace(/^\/data\b/, data)
+      .replaceAll('/dev/shm', memory)
       .replace(/^\/mosquitto\/data\b/, brokerData);
   const PATH = installation.env['PATH'] ?? '';
   const [host = '', port = ''] = image.env['SONIC2MQTT_SETUP']?.split(':') ?? [];
@@ -43,7 +47,6 @@ export async function containerOf(installation: Installation, data: string, brok
   // A container has its own network, so names and ports must be unique.
   const own = {
     PATH,
-    HEARTBEAT_SOCKET: `${image.env['HEARTBEAT_SOCKET']}-${randomUUID()}`,
     SONIC2MQTT_SETUP: `${host}:${published[port]}`,
   };
   const start = (words: readonly string[], given: Readonly<Record<string, string>>) => {

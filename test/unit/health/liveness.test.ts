@@ -1,47 +1,73 @@
-import { randomUUID } from 'node:crypto';
-import { expect, onTestFinished, test } from 'vitest';
-import { probeLiveness, serveLiveness } from '../../../src/health/liveness.ts';
-import { startProcess } from '../../support/childProcess.ts';
+import { mkdirSync, statSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { showLife } from '../../../src/health/liveness.ts';
+import { FakeClock } from '../../support/fakeClock.ts';
+import { logLines } from '../../support/logLines.ts';
+import { listenAsSystemd, notifyAvailable } from '../../support/notifySocket.ts';
+import { temporaryFolder } from '../../support/program.ts';
+import { waitFor } from '../../support/waitFor.ts';
 
-function newName(): { name: string; stopping: AbortController } {
+/** A service with these variables. `pass` lets the time to its next sign of life pass. */
+function startService(variables: Readonly<Record<string, string>>) {
+  for (const name of ['HEARTBEAT_FILE', 'NOTIFY_SOCKET', 'WATCHDOG_USEC']) {
+    vi.stubEnv(name, variables[name]);
+  }
   const stopping = new AbortController();
-  onTestFinished(() => stopping.abort());
-  return { name: `heartbeat-test-${randomUUID()}`, stopping };
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+    stopping.abort();
+  });
+  const [clock, lines] = [new FakeClock(), logLines()];
+  showLife(clock, lines.log, stopping.signal);
+  const pass = async (ms: number) => {
+    await waitFor(() => clock.waiting === 1, { what: 'the next sign of life' });
+    clock.advance(ms);
+  };
+  return { clock, lines, stopping, pass };
 }
 
-const onLinux = test.runIf(process.platform === 'linux');
-
-onLinux('a running process answers with its status of the moment', async () => {
-  const { name, stopping } = newName();
-  let status = 'starting';
-  await serveLiveness(name, () => status, stopping.signal);
-  expect(await probeLiveness(name)).toBe('starting');
-  status = 'ok';
-  expect(await Promise.all([probeLiveness(name), probeLiveness(name)])).toEqual(['ok', 'ok']);
-});
-
-onLinux('nobody answers before it serves and after it stopped', async () => {
-  const { name, stopping } = newName();
-  await expect(probeLiveness(name)).rejects.toThrow('ECONNREFUSED');
-  await serveLiveness(name, () => 'ok', stopping.signal);
+it('the time stamp is renewed every ten seconds until the stop, also after a failure, which is logged once', async () => {
+  const folder = join(temporaryFolder(), 'later');
+  const file = join(folder, 'beat');
+  const { clock, lines, stopping, pass } = startService({ HEARTBEAT_FILE: file });
+  for (let failures = 0; failures < 3; failures++) await pass(10_000);
+  expect(lines.messages).toEqual([expect.stringMatching(/^warn: The health check fails: ENOENT/)]);
+  mkdirSync(folder);
+  await pass(10_000);
+  for (let renewals = 0; renewals < 2; renewals++) {
+    await waitFor(() => clock.waiting === 1, { what: 'the time stamp' });
+    utimesSync(file, 1, 1);
+    clock.advance(9_999);
+    expect(statSync(file).mtimeMs).toBe(1_000);
+    clock.advance(1);
+    await waitFor(() => statSync(file).mtimeMs > 1_000, { what: 'the next time stamp' });
+  }
+  await waitFor(() => clock.waiting === 1, { what: 'the wait' });
   stopping.abort();
-  await expect(probeLiveness(name)).rejects.toThrow('ECONNREFUSED');
+  await waitFor(() => clock.waiting === 0, { what: 'the end' });
 });
 
-onLinux('a second process under the same name is refused', async () => {
-  const { name, stopping } = newName();
-  await serveLiveness(name, () => 'first', stopping.signal);
-  await expect(serveLiveness(name, () => 'second', stopping.signal)).rejects.toThrow('EADDRINUSE');
-  expect(await probeLiveness(name)).toBe('first');
-});
+it.runIf(notifyAvailable)(
+  'systemd hears that the service has started, and then within its limit',
+  async () => {
+    const { path, listener } = await listenAsSystemd();
+    const { pass } = startService({ NOTIFY_SOCKET: path, WATCHDOG_USEC: '180000000' });
+    for (let minute = 1; minute < 4; minute++) {
+      await listener.waitForOutput(new RegExp(`^listening\n(READY=1\nWATCHDOG=1\n){${minute}}$`));
+      await pass(60_000);
+    }
+  },
+);
 
-onLinux('a process whose event loop is stuck does not answer', async () => {
-  const { name } = newName();
-  const address = `'\\0${name} ' + require('fs').readlinkSync('/proc/self/ns/mnt')`;
-  const stuck = startProcess(process.execPath, [
-    '-e',
-    `require('net').createServer().listen(${address}, () => { console.log('up'); for (;;); })`,
+it('a service that cannot report to systemd says so once, and goes on', async () => {
+  const { lines, pass } = startService({ NOTIFY_SOCKET: '/nonexistent/notify' });
+  for (let minute = 0; minute < 3; minute++) await pass(60_000);
+  expect(lines.messages).toEqual([
+    expect.stringMatching(/^warn: Cannot report to systemd: (Failed to notify|spawn systemd-notify ENOENT)/),
   ]);
-  await stuck.waitForOutput(/up/);
-  await expect(probeLiveness(name, 100)).rejects.toThrow('no answer within 100 ms');
+});
+
+it('nothing is done for nobody', () => {
+  expect(startService({}).clock.waiting).toBe(0);
 });

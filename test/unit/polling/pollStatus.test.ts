@@ -232,37 +232,4 @@ describe('a poll of valves or incidents', () => {
     clock.advance(1);
     expect(statuses.overdue).toEqual(['incidents', 'telemetry']);
   });
-
-  it('is missing ten minutes after its next run was due, however the last one ended', () => {
-    const { clock, statuses, run } = start();
-    run('sonics', away503);
-    run('incidents');
-    clock.advance(70 * minuteMs);
-    expect(statuses.areRunsMissing).toBe(false);
-    clock.advance(1);
-    expect(statuses.areRunsMissing).toBe(true);
-    run('sonics', away503);
-    expect(statuses.areRunsMissing).toBe(true);
-    run('incidents');
-    expect(statuses.areRunsMissing).toBe(false);
-  });
-
-  it.each([
-    ['its first run waits for properties that are still read', 'properties'],
-    ['its run goes on from page to page', 'sonics'],
-  ] as const)('is not missing while %s', (_, reading) => {
-    const { clock, statuses, run } = start();
-    if (reading === 'sonics') run('incidents');
-    statuses.begin(reading);
-    for (let read = 1; read < 20; read++) {
-      clock.advance(10 * minuteMs);
-      statuses.recordProgress(reading, read, 20);
-      if (reading === 'sonics') run('incidents');
-      expect(statuses.areRunsMissing).toBe(false);
-    }
-    clock.advance(70 * minuteMs);
-    expect(statuses.areRunsMissing).toBe(false);
-    clock.advance(1);
-    expect(statuses.areRunsMissing).toBe(true);
-  });
 });

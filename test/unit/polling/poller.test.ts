@@ -3,7 +3,6 @@ import { systemClock } from '../../../src/base/clock.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
 import type { StubAnswer } from '../../support/cloudStub.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
-import { passTime } from '../../support/passTime.ts';
 import { createPoller, list, noon, startPoller } from '../../support/pollerBench.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
@@ -467,19 +466,4 @@ describe('a property of which the cloud shows this user nothing more', () => {
     expect(views.map((view) => view?.settings?.timezone ?? null)).toEqual(['UTC', null]);
     expect(views.map((view) => view?.notifications === null)).toEqual([false, true]);
   });
-});
-
-it('polls are tried again and again while the cloud wants them to wait, and have not stopped', async () => {
-  let isLimited = false;
-  const clock = noon();
-  const { poller, client } = await startPoller(
-    () => (isLimited ? { status: 429, headers: { 'retry-after': '3600' } } : list()),
-    clock,
-  );
-  isLimited = true;
-  poller.refresh();
-  await waitFor(() => client.traffic().limitedUntil !== null, { what: 'the limit' });
-  for (let minute = 0; minute < 120; minute++) await passTime(clock, 60_000);
-  expect(poller.isAlive).toBe(true);
-  expect(poller.statuses.records.incidents.failure).toMatchObject({ kind: 'rateLimited' });
 });
