@@ -315,12 +315,12 @@ describe.runIf(process.platform === 'linux')(
       await supervisor.start();
       const data = installation.place('/var/lib/app');
       mkdirSync(data);
-      const options = { ...demoCredentials, cloud_url: simulator.url };
-      writeFileSync(join(data, 'options.json'), JSON.stringify(options));
+      writeFileSync(join(data, 'options.json'), JSON.stringify(demoCredentials));
       const container = await containerOf(installation, data);
       const running = container.run([], {
         SUPERVISOR_TOKEN: supervisor.token,
         SUPERVISOR_URL: supervisor.url,
+        SONIC2MQTT_CLOUD__BASE_URL: simulator.url,
         // The port of ingress is the container's own as well.
         SONIC2MQTT_HTTP__LISTEN: '127.0.0.1:0',
       });
