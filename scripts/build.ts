@@ -1,6 +1,6 @@
 /**
  * Bundles the program with all that it needs into dist: `npm run build`. One file instead of hundreds starts in half the
- * time and takes a third less memory; it is left readable, and its source maps name the lines of src in stack traces.
+ * time and takes a third less memory; it is left readable, so that the lines of a stack trace can be found in it.
  */
 import { writeFileSync } from 'node:fs';
 import { rolldown } from 'rolldown';
@@ -17,9 +17,6 @@ const bundle = await rolldown({
 const { output } = await bundle.write({
   dir: 'dist',
   cleanDir: true,
-  sourcemap: true,
-  // Traces name the lines; the sources would be half of the package.
-  sourcemapExcludeSources: true,
   // With them the program would take a fifth more memory for its text. The licences are in a file of their own.
   comments: false,
   entryFileNames: '[name].js',

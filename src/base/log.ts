@@ -2,7 +2,6 @@ import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pin
 import { standardError } from './logOutput.ts';
 import { sanitize } from './sanitize.ts';
 import type { Secrets } from './secrets.ts';
-import { withSourceNames } from './stackTraces.ts';
 
 /** The levels that a user can choose, the most detailed first. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error'] as const;
@@ -30,10 +29,7 @@ export function createLog({ level, format, secrets, output }: LogOptions): Log {
       log.warn(`Log lines lost: ${lines.toLocaleString('en-US')}. Standard error was slow, full or not read`),
     );
   const stream = { write: (line: string) => void sink.write(format === 'pretty' ? pretty(line) : line) };
-  const streamWrite = (line: string) => {
-    const named = line.includes('"stack":') ? withSourceNames(line) : line;
-    return `${sanitize(secrets.hide(named.trimEnd()))}\n`;
-  };
+  const streamWrite = (line: string) => `${sanitize(secrets.hide(line.trimEnd()))}\n`;
   const formatters = { level: (label: string) => ({ level: label }) };
   const timestamp = stdTimeFunctions.isoTime;
   const log = pino({ level, base: null, formatters, timestamp, hooks: { streamWrite } }, stream);

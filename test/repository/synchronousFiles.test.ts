@@ -7,7 +7,6 @@ const source = fileURLToPath(new URL('../../src/', import.meta.url));
 /** Where the whole process may stand still for a disk that hangs, and why that does no harm to a running bridge. */
 const allowed: Readonly<Record<string, string>> = {
   'base/logOutput.ts': 'opens a device, once at the start',
-  'base/stackTraces.ts': 'reads the program’s own files, and a stack trace cannot wait',
   'config/app.ts': 'read at the start',
   'config/checks.ts': 'read at the start',
   'config/file.ts': 'the functions for the start',

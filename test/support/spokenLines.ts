@@ -19,7 +19,7 @@ const documentedElsewhere: readonly (readonly [RegExp, string])[] = [
   [/^http\/(files|texts)\.ts$/, 'on the status page: docs/status-page.md'],
   [/^http\/metrics\.ts$/, 'help of the metrics: docs/reference/http.md'],
   [/^homeassistant\/(?!command)/, 'topics'],
-  [/^base\/(log|secrets|stackTraces|duration)\.ts$/, 'form, not words'],
+  [/^base\/(log|secrets|duration)\.ts$/, 'form, not words'],
 ];
 
 const logged = new Set(['warn', 'error', 'fatal']);
