@@ -3,6 +3,9 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { serveParent } from '../measure/serveParent.mjs';
 
+// At a stop the bridge leaves without the end of Node.js, which writes the profile.
+if (process.execArgv.includes('--cpu-prof')) process.on('exit', (status) => process.reallyExit(status));
+
 /** Sockets are looked at this often. A broker or cloud that sends much could not tell the time as cheaply. */
 const sampleMs = 5;
 /** A ping is shorter than any request or message. */
