@@ -179,7 +179,7 @@ export class Oracle {
     this.#records = new RecordJudge({
       ...common,
       wallErrorMs: () => this.wallErrorMs,
-      requestedAt: (id, action) => this.#requestedAt.get(`${id.toLowerCase()} ${action}`) ?? null,
+      requestedAt: (id, action) => this.requestedAt(id, action),
       wasMovedBy: (id, action) => {
         const from = epochMs + time.now - this.#bounds.maxAgeMs.sonics;
         const moments = [...history.since(from)].map(({ moment }) => moment.valve(id)?.settled);
@@ -355,6 +355,11 @@ export class Oracle {
     const { time, epochMs } = this.#options;
     const moments = [...this.#history.since(epochMs + time.now - this.#bounds.maxAgeMs.properties)];
     return new Set(moments.map(({ moment }) => moment.propertyOf(id))).size > 1;
+  }
+
+  /** When a request to move a valve was last sent, in ms since 1970. Null if none was. */
+  requestedAt(id: string, action: string): number | null {
+    return this.#requestedAt.get(`${id.toLowerCase()} ${action}`) ?? null;
   }
 
   judgeAll(): void {

@@ -52,7 +52,7 @@ const minuteMs = 60 * secondMs;
 const password = 'the-password-of-the-simulation';
 const linesKept = 300;
 
-/** In every fourth day faults come one at a time, as in a home. Every fourth has caches in front of the cloud besides. */
+/** In every fourth day faults come one at a time, as in a home, and the vital lists are read as often as there. Every fourth has caches in front of the cloud besides. */
 const kindsOfDays = ['many', 'single', 'many', 'caches'] as const;
 
 /**
@@ -69,6 +69,7 @@ const rare = {
   properties: '30m',
 };
 const rareIncidents = { ...rare, sonics: '8m' };
+const vital = { incidents: '30s', sonics: '60s' };
 const scheduleChoices = [{}, ...Array(29).fill(rare), ...Array(20).fill(rareIncidents)];
 
 /**
@@ -149,6 +150,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     {
       requestTimeoutMs: 10 * secondMs,
       maxConcurrency: 4,
+      maxRequestsPerMinute: 300,
       password,
       isSelected: (id) => {
         const { world } = simulator;
@@ -182,7 +184,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
   const config = {
     cloud: { password },
     mqtt: { protocol_version: pick(random.plan, [4, 5]) },
-    schedules: { ...pick(random.plan, scheduleChoices) },
+    schedules: { ...pick(random.plan, scheduleChoices), ...(kind === 'single' && vital) },
     filters: { properties: selection },
   };
   const bounds = boundsOf(configSchema.parse(bridgeConfig(config)));
@@ -216,6 +218,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     disk,
     strike: (request) => {
       oracle.asked(request);
+      observer.asked(request);
       return troubles.strike(request, random.network);
     },
     tap: bothCloudTaps(observer.cloud, oracle.cloud),
@@ -244,7 +247,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     time.after((random.troubles() < 0.7 ? 10 : 300) * secondMs * random.troubles(), start);
 
   const troubles = new Troubles({
-    ...{ environment, bridge, oracle, observer, password },
+    ...{ environment, bridge, oracle, observer, bounds, password },
     random: random.troubles,
     startLater,
     publish: (order) => publish(order),

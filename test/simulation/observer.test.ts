@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { OperationName } from '../../src/cloud/operations.ts';
 import { Simulator } from '../../src/simulator/simulator.ts';
 import { Observer } from './observer.ts';
 import type { SeenRequest } from './virtualCloud.ts';
@@ -19,7 +20,12 @@ class ObserverBench {
     const clock = { now: () => time.now, monotonic: () => time.now, after: time.after.bind(time) };
     const simulator = new Simulator({ clock, quiet: true, properties: 1, signals: 1, sonics: 1 });
     const options = {
-      ...{ requestTimeoutMs: 10 * secondMs, maxConcurrency: 4, password: 'secret' },
+      ...{
+        requestTimeoutMs: 10 * secondMs,
+        maxConcurrency: 4,
+        password: 'secret',
+        maxRequestsPerMinute: 300,
+      },
       ...{
         isSelected: () => true,
         canRemember: () => true,
@@ -42,6 +48,15 @@ class ObserverBench {
       ...{ origin: '', method: 'POST', target: '/', operation: 'sign_in', params: {}, body: '', number: 1 },
     };
     this.observer.cloud.answered(request, { status, headers: {}, text: '{}' });
+  }
+
+  /** Asks for a list, and answers it. */
+  ask(operation: OperationName, status = 200, retryAfter = ''): void {
+    const request: SeenRequest = {
+      ...{ origin: '', method: 'GET', target: '/', operation, params: {}, body: '', number: 1 },
+    };
+    this.observer.asked(request);
+    this.observer.cloud.answered(request, { status, headers: { 'retry-after': retryAfter }, text: '{}' });
   }
 
   command(payload: string): void {
@@ -100,5 +115,30 @@ describe('sign-ins', () => {
     bench.now = 2 * hourMs;
     bench.signIn(401);
     expect(bench.observer.violations).toEqual([]);
+  });
+});
+
+describe('requests', () => {
+  it.each<[string, OperationName, number, boolean]>([
+    ['300 in a minute', 'list_signals', 300, true],
+    ['301 in a minute', 'list_signals', 301, false],
+    ['301 for a vital list in a minute', 'list_incidents', 301, true],
+  ])('keep to the budget: %s', (_words, operation, count, isKept) => {
+    const bench = new ObserverBench();
+    for (let index = 0; index < count; index++) bench.ask(operation);
+    expect(bench.observer.violations.length === 0).toBe(isKept);
+  });
+
+  it.each<[string, OperationName, string, number, boolean]>([
+    ['at once, because it waited for its turn', 'list_signals', '40', 5, true],
+    ['too early', 'list_signals', '40', 20, false],
+    ['in time', 'list_signals', '40', 41, true],
+    ['after ten minutes for a vital list', 'list_incidents', '3600', 601, true],
+  ])('are sent after a limit: %s', (_words, operation, retryAfter, seconds, isKept) => {
+    const bench = new ObserverBench();
+    bench.ask(operation, 429, retryAfter);
+    bench.now += seconds * secondMs;
+    bench.ask(operation);
+    expect(bench.observer.violations.length === 0).toBe(isKept);
   });
 });

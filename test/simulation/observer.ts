@@ -1,5 +1,4 @@
-import type { OperationName } from '../../src/cloud/operations.ts';
-import { operationRow } from '../../src/cloud/operations.ts';
+import { isVitalList, type OperationName, operationRow } from '../../src/cloud/operations.ts';
 import type { SimulatedAnswer } from '../../src/simulator/answers.ts';
 import type { World } from '../../src/simulator/world.ts';
 import { moveOf } from '../oracle/moveJudge.ts';
@@ -11,6 +10,7 @@ import type { CloudTap, SeenRequest } from './virtualCloud.ts';
 export interface ObserverOptions {
   readonly requestTimeoutMs: number;
   readonly maxConcurrency: number;
+  readonly maxRequestsPerMinute: number;
   readonly password: string;
   /** Whether the bridge's filter selects the device or incident. */
   readonly isSelected: (id: string) => boolean;
@@ -73,6 +73,10 @@ export class Observer {
   /** When the cloud answered the first page of each list in this run, by operation. */
   #crawls = new Map<OperationName, number[]>();
   #logLines: number[] = [];
+  /** When requests were sent in the last minute, without those that may exceed the budget. */
+  #sentAt: number[] = [];
+  /** When the cloud last asked to wait with an operation, and until when, by operation. */
+  readonly #pauses = new Map<OperationName, { readonly from: number; readonly until: number }>();
   /**
    * Commands that reached this run over the current connection, and outcomes that it has reported, by topic.
    */
@@ -126,6 +130,8 @@ export class Observer {
       this.#settingsRead.clear();
     }
     this.runStartedAt = this.#now();
+    this.#sentAt = [];
+    this.#pauses.clear();
     this.#crawls.clear();
     this.#endSignIns();
     this.#forgetCommands();
@@ -145,6 +151,26 @@ export class Observer {
 
   // ---- requests to the cloud -----------------------------------------------------------------------------------
 
+  /** The bridge is about to send a request. It may still fail. */
+  asked(request: SeenRequest): void {
+    const { operation } = request;
+    const isUrgent = moveOf(request) !== null || this.#options.mayChangeUnasked(request);
+    if (operation === null || isUrgent || isOfSession(operation)) return;
+    const now = this.#now();
+    this.#count('a request waits as long as the cloud asked');
+    const { from, until } = this.#pauses.get(operation) ?? { from: 0, until: 0 };
+    // It may have waited for its turn when the cloud asked.
+    if (now > from + this.#options.requestTimeoutMs && now < until)
+      this.#violated(`${operation} is asked for ${until - now} ms before the cloud allows it`);
+    // A vital list is asked for once a minute, whatever the budget.
+    if (isVitalList(operation)) return;
+    this.#count('requests keep to the budget');
+    this.#sentAt = [...this.#sentAt.filter((at) => now - at < minuteMs), now];
+    if (this.#sentAt.length <= this.#options.maxRequestsPerMinute) return;
+    this.#violated(`${this.#sentAt.length} requests within a minute`);
+    this.#sentAt = [];
+  }
+
   readonly cloud: CloudTap = {
     sent: (request) => {
       this.requests += 1;
@@ -159,6 +185,7 @@ export class Observer {
       const answer = { ...rest, text: String(text) };
       this.#trace(`<- ${answer.status} ${request.method} ${request.target}`);
       this.#allowRepeatIfRejected(request, answer.status);
+      this.#notePause(request, answer);
       if (request.operation === 'sign_in') this.#checkSignIn(answer);
       if (request.operation?.includes('incident')) this.#noteIncidentAnswer(request, answer);
       if (answer.status === 200) this.#noteRead(request);
@@ -173,6 +200,14 @@ export class Observer {
   /** If the cloud rejected a request without acting on it, the bridge may send it once more. */
   #allowRepeatIfRejected(request: SeenRequest, status: number): void {
     if (isChange(request) && (status === 401 || status === 429)) this.#allowRepeat(request);
+  }
+
+  #notePause({ operation }: SeenRequest, { status, headers }: SimulatedAnswer): void {
+    const seconds = Number(headers['retry-after']);
+    if (operation === null || (status !== 429 && status !== 503) || !(seconds > 0)) return;
+    const longestMs = isVitalList(operation) ? 10 * minuteMs : hourMs;
+    const from = this.#now();
+    this.#pauses.set(operation, { from, until: from + Math.min(seconds * 1_000, longestMs) });
   }
 
   #checkAskedFor(request: SeenRequest): void {
@@ -453,6 +488,10 @@ function isChange({ operation }: SeenRequest): boolean {
   if (operation === null) return true;
   const row = operationRow(operation);
   return row.method !== 'GET' && !('session' in row && row.session === true);
+}
+
+function isOfSession(operation: OperationName): boolean {
+  return operation === 'sign_in' || operation === 'refresh_token';
 }
 
 function parsed(text: string): object {

@@ -168,26 +168,23 @@ const empty: CreateOrder = ({ world, random }) => {
   return { topic, payload: '', isRetained: random() < 0.7, isCommand: false, asksFor: [] };
 };
 
+/** An order of a client that repeats such orders far too fast. */
+export function floodOrder(kind: FloodKind, world: World, random: Random, count: number): Order {
+  return floods[kind]({ world, random, count });
+}
+
 /** One of many commands to valves that come together. */
 export function valveOrder(world: World, random: Random): Order {
   return valve({ world, random, count: 0 });
 }
 
+export function closeOrder(id: string): Order {
+  return command(`sonic/${id}/valve/set`, 'CLOSE', [move(id, 'close')]);
+}
+
 /** A pause of some property's shut-off. */
 export function pauseOrder(world: World, random: Random): Order {
   return paused({ world, random, count: 0 });
-}
-
-/** An order of an automation that repeats it far too fast. */
-export function floodOrder(world: World, random: Random, count: number): Order {
-  const id = sonicOf(world, random);
-  return count % 2 === 0
-    ? setting({ world, random, count })
-    : command(`sonic/${id}/name/set`, `Name ${count}`, [anyRename(`Name ${count}`)]);
-}
-
-function anyRename(name: string): WantedChange {
-  return { words: `to call a sonic ${name}`, matches: ({ body }) => holds(body, name) };
 }
 
 const reading: CreateOrder = ({ world, random, count }) => {
@@ -213,11 +210,66 @@ const homeAssistantStarts: CreateOrder = () => ({
   asksFor: [],
 });
 
+const oddAction: CreateOrder = (input) =>
+  input.random() < 0.5
+    ? incidentAction(input)
+    : command(`incident/stranger-${input.count}/action`, 'resolve', []);
+
+const logLevel: CreateOrder = ({ random }) =>
+  command('bridge/log_level/set', pick(random, ['info', 'warn', 'error']) ?? 'info', []);
+
+const readingOfHub: CreateOrder = ({ world, random }) => {
+  const id = pick(random, world.signals.ids) ?? 'none';
+  return command('bridge/request/read_signal', JSON.stringify({ params: { signal_id: id } }), []);
+};
+
+const requestedRename: CreateOrder = ({ world, random, count }) => {
+  const id = pick(random, world.signals.ids) ?? 'none';
+  const name = `Name ${count}`;
+  const change: WantedChange = {
+    words: `to call signal ${id} ${name}`,
+    matches: ({ operation, body }) => operation === 'update_signal' && holds(body, name),
+  };
+  const payload = JSON.stringify({ params: { signal_id: id }, body: { name } });
+  return command('bridge/request/update_signal', payload, [change]);
+};
+
+const retained: CreateOrder = (input) => ({
+  ...(pick(input.random, [valve, rename, setting, paused, refresh]) ?? valve)(input),
+  isRetained: true,
+});
+
+const odd: CreateOrder = (input) =>
+  (pick(input.random, [malformed, unknownDevice, unknownRequest, requestedValve, notPermitted]) ?? malformed)(
+    input,
+  );
+
 const orderKinds: readonly CreateOrder[] = [
   ...[valve, valve, valve, valve, retainedValve, malformed, unknownDevice, unknownRequest, requestedValve],
   ...[rename, setting, setting, paused, paused, incidentAction, resolveAll, pressureTest],
   ...[empty, empty, dismissal, refresh, reading, notPermitted, readOnlyTopic, homeAssistantStarts],
 ];
+
+/** What a client may send far too fast. */
+const floods = {
+  'valve commands': valve,
+  'pressure tests': pressureTest,
+  names: rename,
+  settings: setting,
+  pauses: paused,
+  'incident actions': oddAction,
+  dismissals: dismissal,
+  refreshes: refresh,
+  'log levels': logLevel,
+  'requests that read': readingOfHub,
+  'requests that change': requestedRename,
+  'retained commands': retained,
+  'odd commands': odd,
+  'starts of Home Assistant': homeAssistantStarts,
+} satisfies Record<string, CreateOrder>;
+
+export type FloodKind = keyof typeof floods;
+export const floodKinds = Object.keys(floods) as readonly FloodKind[];
 
 function command(path: string, payload: string, asksFor: readonly WantedChange[]): Order {
   return { topic: `${base}/${path}`, payload, isCommand: true, asksFor };

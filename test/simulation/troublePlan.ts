@@ -1,5 +1,6 @@
 import type { Random } from '../../src/base/backoff.ts';
 import { between, pick } from '../../src/simulator/random.ts';
+import { type FloodKind, floodKinds } from './orders.ts';
 import { aRouteTrouble, type RouteTrouble } from './routeFaults.ts';
 import type { BrokerFault } from './virtualBroker.ts';
 import type { RequestFault } from './virtualCloud.ts';
@@ -30,11 +31,20 @@ export type Trouble =
   | { readonly at: 'clock'; readonly fault: 'ahead' | 'behind' }
   /** The machine sleeps, at once or at the next command that reaches the bridge. */
   | { readonly at: 'machine'; readonly fault: 'sleep' | 'sleep-at-command'; readonly sleepMs: number }
-  | { readonly at: 'people'; readonly fault: 'flood' | 'forty-commands' }
+  | { readonly at: 'people'; readonly fault: 'forty-commands' }
+  | FloodTrouble
   /**
    * Another bridge runs: by mistake on the same topics, for a trial on other topics, or for another account.
    */
   | { readonly at: 'others'; readonly fault: 'trial' | 'account' };
+
+/** A client sends orders far too fast. Meanwhile a leak opens, and somebody closes the valve. */
+export interface FloodTrouble {
+  readonly at: 'flood';
+  readonly fault: FloodKind;
+  /** Whether the cloud limits everything but the vital lists, the session and the valves. */
+  readonly isLimited: boolean;
+}
 
 /** A trouble, with its time and duration. */
 export interface PlannedTrouble {
@@ -45,6 +55,9 @@ export interface PlannedTrouble {
 }
 
 const minuteMs = 60_000;
+
+/** How long the bridge may take to recover from a trouble that has ended. */
+export const recoveryMs = 15 * minuteMs;
 
 const requestFaults: readonly RequestFault[] = [
   'refused',
@@ -118,7 +131,8 @@ const kinds: readonly ((random: Random) => Trouble)[] = [
     (fault) =>
       (random: Random): Trouble => ({ at: 'machine', fault, sleepMs: (pick(random, sleepsS) ?? 30) * 1_000 }),
   ),
-  ...(['flood', 'forty-commands'] as const).map((fault) => (): Trouble => ({ at: 'people', fault })),
+  () => ({ at: 'people', fault: 'forty-commands' }),
+  aFlood,
   ...(['trial', 'account'] as const).map((fault) => (): Trouble => ({ at: 'others', fault })),
   ...(['EROFS', 'ENOSPC', 'EIO', 'slow', 'unmounted'] as const).map(
     (fault) => (): Trouble => ({ at: 'disk', fault }),
@@ -131,6 +145,10 @@ const kinds: readonly ((random: Random) => Trouble)[] = [
   () => ({ at: 'process', fault: 'stopped' }),
   (random) => ({ at: 'clock', fault: random() < 0.5 ? 'ahead' : 'behind' }),
 ];
+
+function aFlood(random: Random): FloodTrouble {
+  return { at: 'flood', fault: pick(random, floodKinds) ?? 'names', isLimited: random() < 0.5 };
+}
 
 /** Troubles that often begin shortly after another one. Null means none. */
 const companions: readonly (((random: Random) => Trouble) | null)[] = [
@@ -161,11 +179,14 @@ export function planTroubles(random: Random, fromMs: number, toMs: number, drawn
   }
 }
 
-/** Draws troubles that come one at a time: each after the one before has ended, and the bridge has recovered. */
+/**
+ * Draws troubles that come one at a time: each after the one before has ended, and the bridge has recovered. Many are
+ * floods, because only one that comes alone excuses nothing.
+ */
 export function planSingleTroubles(random: Random, fromMs: number, toMs: number): PlannedTrouble[] {
-  const recoveryMs = 15 * minuteMs;
   let nextMs = fromMs;
-  return planTroubles(random, fromMs, toMs).filter(({ startMs, durationMs }) => {
+  const drawn = [...kinds, ...Array(20).fill(aFlood)];
+  return planTroubles(random, fromMs, toMs, drawn).filter(({ startMs, durationMs }) => {
     const isAlone = startMs >= nextMs;
     if (isAlone) nextMs = startMs + durationMs + recoveryMs;
     return isAlone;

@@ -1,14 +1,16 @@
 import type { Random } from '../../src/base/backoff.ts';
-import type { OperationName } from '../../src/cloud/operations.ts';
+import { isVitalList, type OperationName } from '../../src/cloud/operations.ts';
 import { parseFault } from '../../src/simulator/faults.ts';
 import { pick, seededRandom } from '../../src/simulator/random.ts';
 import { Simulator } from '../../src/simulator/simulator.ts';
+import type { Bounds } from '../oracle/bounds.ts';
+import { moveOf } from '../oracle/moveJudge.ts';
 import type { Oracle } from '../oracle/oracle.ts';
 import { type BridgeEnvironment, BridgeProcess } from './bridgeProcess.ts';
 import type { Observer } from './observer.ts';
-import { floodOrder, type Order, pauseOrder, valveOrder } from './orders.ts';
+import { closeOrder, floodOrder, type Order, pauseOrder, valveOrder } from './orders.ts';
 import { strikeRoute } from './routeFaults.ts';
-import type { Trouble } from './troublePlan.ts';
+import { type FloodTrouble, recoveryMs, type Trouble } from './troublePlan.ts';
 import type { SeenRequest, Strike } from './virtualCloud.ts';
 import { VirtualDisk } from './virtualDisk.ts';
 
@@ -18,6 +20,7 @@ export interface TroubleTargets {
   readonly bridge: BridgeProcess;
   readonly oracle: Oracle;
   readonly observer: Observer;
+  readonly bounds: Bounds;
   readonly random: Random;
   readonly password: string;
   /** Starts the bridge after a while. */
@@ -29,7 +32,9 @@ const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
 /** Twelve messages a second. */
 const floodEveryMs = 83;
-const floodMs = minuteMs;
+const floodMs = 2 * minuteMs;
+/** A cloud that limits requests answers with this. */
+const limited = { status: 429, headers: { 'retry-after': '40' }, text: '' };
 /** A broker closes a connection after one and a half keepalives without a packet. */
 const givenUpMs = 90 * secondMs;
 
@@ -42,7 +47,9 @@ export class Troubles {
   #sleepsAtCommand = 0;
   /** Whether the lists of the cloud contain wrong data. */
   #areListsOdd = false;
-  #floods = 0;
+  /** Troubles that have begun and not ended, without floods, and when there was one last. */
+  readonly #others = new Set<Trouble>();
+  #othersUntil = 0;
 
   constructor(targets: TroubleTargets) {
     this.#targets = targets;
@@ -57,6 +64,7 @@ export class Troubles {
         const outcome = strikeRoute(trouble, request, random);
         if (outcome !== null) return outcome;
       }
+      if (trouble.at === 'flood' && trouble.isLimited && isLimited(request)) return limited;
       if (trouble.at !== 'cloud') continue;
       const { whom } = trouble;
       if (whom === 'changes' && request.method === 'GET') continue;
@@ -77,7 +85,9 @@ export class Troubles {
   begin(trouble: Trouble): void {
     const { environment, bridge, observer, startLater } = this.#targets;
     const { simulator, disk } = environment;
+    if (trouble.at !== 'flood') this.#others.add(trouble);
     if (trouble.at === 'cloud' || trouble.at === 'route') this.#inForce.add(trouble);
+    else if (trouble.at === 'flood') this.#flood(trouble);
     else if (trouble.at === 'lists') {
       this.#areListsOdd = true;
       this.#mislead();
@@ -89,10 +99,8 @@ export class Troubles {
     else if (trouble.at === 'machine') {
       if (trouble.fault === 'sleep') this.#sleep(trouble.sleepMs);
       else this.#sleepsAtCommand = trouble.sleepMs;
-    } else if (trouble.at === 'people') {
-      if (trouble.fault === 'flood') this.#flood(environment.time.now + floodMs);
-      else this.#commandTogether();
-    } else if (trouble.at === 'state-file') this.#damageState(trouble);
+    } else if (trouble.at === 'people') this.#commandTogether();
+    else if (trouble.at === 'state-file') this.#damageState(trouble);
     else if (trouble.at === 'others') this.#startOther(trouble.fault);
     else if (trouble.fault === 'killed') {
       bridge.kill();
@@ -109,6 +117,7 @@ export class Troubles {
   end(trouble: Trouble): void {
     const { environment, bridge, password } = this.#targets;
     const { simulator, disk } = environment;
+    if (this.#others.delete(trouble)) this.#othersUntil = environment.time.now;
     if (trouble.at === 'cloud' || trouble.at === 'route') this.#inForce.delete(trouble);
     else if (trouble.at === 'lists') {
       this.#areListsOdd = false;
@@ -210,11 +219,64 @@ export class Troubles {
     if (ms > givenUpMs) environment.time.after(givenUpMs, () => environment.broker.cut('Keepalive timeout'));
   }
 
-  #flood(until: number): void {
+  /** The flood lasts some minutes, whenever the trouble ends. */
+  #flood(trouble: FloodTrouble): void {
     const { environment, random, publish } = this.#targets;
-    publish(floodOrder(environment.simulator.world, random, ++this.#floods));
-    if (environment.time.now + floodEveryMs < until)
-      environment.time.after(floodEveryMs, () => this.#flood(until));
+    const { time, simulator, broker } = environment;
+    const { world } = simulator;
+    this.#inForce.add(trouble);
+    time.after(floodMs, () => this.#inForce.delete(trouble));
+    const spared = pick(
+      random,
+      world.thingIds.filter((id) => broker.retained.has(`sonic2mqtt/sonic/${id}`)),
+    );
+    const isOnline = ['state', 'cloud'].every(
+      (half) => broker.retained.get(`sonic2mqtt/bridge/${half}`) === 'online',
+    );
+    const isWatched = spared !== undefined && isOnline && this.#isAloneSince(time.now - recoveryMs);
+    let leakId: string | undefined;
+    const send = (count: number) => {
+      if (!this.#inForce.has(trouble)) return;
+      const order = floodOrder(trouble.fault, simulator.world, random, count);
+      // Nobody moves the spared valve, or ends its leak.
+      if (![spared, leakId].some((id) => id !== undefined && order.topic.includes(id))) publish(order);
+      time.after(floodEveryMs, () => send(count + 1));
+    };
+    send(1);
+    if (!isWatched) return;
+    time.after(minuteMs / 2, () => {
+      if (simulator.world.things.get(spared)) leakId = this.#leak(spared);
+    });
+  }
+
+  /** A leak must be told in time, and a valve must close, whatever else comes. Returns the incident's ID. */
+  #leak(sonicId: string): string {
+    const { environment, bounds, oracle, observer, publish } = this.#targets;
+    const { time, simulator, broker, epochMs } = environment;
+    const began = time.now;
+    const { id } = simulator.world.openIncident({ type: 'water_presence_detected', sonicId });
+    publish(closeOrder(sonicId));
+    const isJudged = () => this.#isAloneSince(began) && simulator.world.things.get(sonicId) !== undefined;
+    time.after(bounds.requestTimeoutMs, () => {
+      if (!isJudged()) return;
+      observer.countCheck('a valve is closed in a flood');
+      if ((oracle.requestedAt(sonicId, 'close') ?? 0) < epochMs + began)
+        observer.reportViolation(`CLOSE for ${sonicId} was not sent in a flood`);
+    });
+    time.after(bounds.maxGapMs.incidents + 5 * secondMs, () => {
+      if (!isJudged() || simulator.world.incidents.get(id)?.open !== true) return;
+      observer.countCheck('a leak is told in a flood');
+      const isShown = broker.retained.get(`sonic2mqtt/sonic/${sonicId}/incidents`)?.includes(id) === true;
+      if (!observer.isAnnounced(id) || !isShown)
+        observer.reportViolation(`leak ${id} at ${sonicId} was not told in a flood`);
+    });
+    return id;
+  }
+
+  /** Whether there was no trouble but floods since then. */
+  #isAloneSince(at: number): boolean {
+    const since = Math.max(this.#othersUntil, this.#targets.bridge.machine.wakesAt);
+    return this.#others.size === 0 && since < at;
   }
 
   #commandTogether(): void {
@@ -265,6 +327,13 @@ export class Troubles {
     this.#other = null;
     oracle.bridges = 1;
   }
+}
+
+/** Vital lists, the session and the valves keep working. */
+function isLimited(request: SeenRequest): boolean {
+  const { operation } = request;
+  const isSession = operation === 'sign_in' || operation === 'refresh_token';
+  return operation !== null && !isVitalList(operation) && !isSession && moveOf(request) === null;
 }
 
 function lengthOf(operation: OperationName | null): number {
