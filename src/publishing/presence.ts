@@ -40,7 +40,10 @@ export function keepPresent({
     clock,
     () => birthJitterMs * random(),
     0,
-    () => publisher.publishAll(),
+    () => {
+      log.info('Home Assistant has started. Publishing all devices');
+      publisher.publishAll();
+    },
   );
   // A cluster may notice late that an earlier connection has ended, and then publishes the last will of that connection.
   // It does so too when it puts out another bridge. So everything about the bridge is published again.
@@ -56,9 +59,7 @@ export function keepPresent({
   connection
     .on('message', ({ topic, payload, isRetained }) => {
       // Home Assistant sets up its entities after its birth message. A stored one is from an earlier start.
-      if (topic !== statusTopic || payload !== 'online' || isRetained) return;
-      log.info('Home Assistant has started. Publishing all devices');
-      born.ask();
+      if (topic === statusTopic && payload === 'online' && !isRetained) born.ask();
     })
     .on('willPublished', willPublished.ask);
   return () => {
