@@ -154,7 +154,9 @@ export class Observer {
   /** The bridge is about to send a request. It may still fail. */
   asked(request: SeenRequest): void {
     const { operation } = request;
-    const isUrgent = moveOf(request) !== null || this.#options.mayChangeUnasked(request);
+    // The settings are read at the end of a pause, which does not wait.
+    const isOfPause = operation === 'read_property_settings' || this.#options.mayChangeUnasked(request);
+    const isUrgent = moveOf(request) !== null || isOfPause;
     if (operation === null || isUrgent || isOfSession(operation)) return;
     const now = this.#now();
     this.#count('a request waits as long as the cloud asked');
