@@ -169,14 +169,14 @@ export class RequestPipeline {
     let used: string | null = null;
     const token = () => {
       used = this.session.token;
-      if (used === null) throw notNow;
+      if (used === null) throw tokenGone;
       return used;
     };
     for (let isRenewed = false; ; ) {
       const renewal = this.session.renewalDue(!isPoll(job.priority));
       if (renewal !== null) await this.#waitForSession(renewal, job);
       const response = await this.#transmit(job, token).catch((error: unknown) => {
-        if (error === notNow) return null;
+        if (error === tokenGone) return null;
         throw error;
       });
       if (response === null) continue;
@@ -211,13 +211,15 @@ export class RequestPipeline {
   async #transmit(job: Job, token: () => string | null): Promise<HttpResponse> {
     const { name, request, priority, deadline, options } = job;
     const { requestTimeoutMs, log } = this.#options;
-    if (priority !== 'valve') await this.rateLimits.wait(name, deadline);
+    const waitForLimit = () => (priority === 'valve' ? null : this.rateLimits.wait(name, deadline));
+    await waitForLimit();
     if (priority === 'command' && !this.queue.takeCommand()) {
       const words = 'cloud.max_requests_per_minute is used up. Try again later';
       throw new CloudError('rateLimited', name, words, { mayHaveActed: false });
     }
     const send = async () => {
-      if (priority !== 'valve' && this.rateLimits.leftMs(name) > 0) throw notNow;
+      // The cloud may have requested a wait since this request began to wait for its turn.
+      if (priority !== 'valve' && this.rateLimits.leftMs(name) > 0) return null;
       if (!job.hasTime) deadline.set(requestTimeoutMs);
       const startedAt = this.#clock.monotonic();
       let isInFlight = false;
@@ -252,7 +254,11 @@ export class RequestPipeline {
       this.rateLimits.record(name, response);
       return response;
     };
-    return this.queue.run(priority, deadline.signal, send, this.#maxWaitMs(job));
+    for (;;) {
+      const sent = await this.queue.run(priority, deadline.signal, send, this.#maxWaitMs(job));
+      if (sent !== null) return sent;
+      await waitForLimit();
+    }
   }
 
   /** How long the request may wait for its turn. A page of a vital list is requested once a minute in any case. */
@@ -313,8 +319,8 @@ function isPoll(priority: Priority): boolean {
   return priority === 'list' || priority === 'device';
 }
 
-/** Thrown if another request was answered 401 or 429 while this one waited for its turn. It needs a new token, or waits. */
-const notNow = new Error();
+/** Thrown if the token was lost while the request waited for its turn: another request was answered 401. */
+const tokenGone = new Error();
 
 /** Turns a failure into a `CloudError`. Any other error is a bug of ours and is returned unchanged. */
 function toCloudError(name: OperationName, error: unknown): unknown {

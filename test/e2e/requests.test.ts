@@ -53,10 +53,6 @@ describe('a request', () => {
     });
     expect(bridge.sent('update_signal')).toMatchObject([{ status: 200, body }]);
     await bridge.untilJson(`signal/${signal_id}`, (record) => record.name === body.name);
-    const push = { params: { property_id }, body: { push_enabled: true } };
-    await bridge.request('update_customer_notifications', push);
-    // The cloud shows this nowhere: only the answer to the change tells it.
-    await bridge.untilJson(`property/${property_id}/homeassistant`, (states) => states.push === 'ON');
     expect(bridge.outcomes().at(-1)).toMatchObject({ status: 'ok', reason: null, http_status: 200 });
   });
 
