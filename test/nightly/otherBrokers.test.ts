@@ -36,7 +36,7 @@ describe.each(otherBrokers)(
         data_dir: temporaryFolder(),
       };
       mqtt = await watchTopics(broker.url, ['sonic2mqtt/#', 'homeassistant/#']);
-    }, 120_000);
+    }, 270_000);
 
     afterAll(async () => {
       if (!isInstalled) return;

@@ -31,7 +31,7 @@ async function untilListening(name: string, port: number, processes: readonly Ru
     if (ended) throw new Error(`${name} ended:\n${ended.output}`);
     return accepts(port);
   };
-  await waitFor(isUp, { what: `${name} to accept connections`, timeoutMs: 90_000, intervalMs: 100 });
+  await waitFor(isUp, { what: `${name} to accept connections`, timeoutMs: 240_000, intervalMs: 100 });
   return {
     url: `mqtt://127.0.0.1:${port}`,
     stop: async () => {
