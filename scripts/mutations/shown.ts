@@ -172,10 +172,7 @@ export const showingMutations: readonly Mutation[] = [
     ],
   }),
   ...mistakesIn('publishing/publisher.ts', ['stories/knownInThisRun'], {
-    'what this run has not read is offline': [
-      'if (!this.#isNamedWanted || this.isStopped) return;',
-      'return;',
-    ],
+    'what this run has not read is offline': ['if (!this.#isNamedWanted) return;', 'return;'],
   }),
   ...mistakesIn('publishing/publisher.ts', ['stories/cloudFaults'], {
     'devices are available again only with what was read since': [
