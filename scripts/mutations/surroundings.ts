@@ -136,8 +136,8 @@ export const surroundingMutations: readonly Mutation[] = [
   }),
   ...mistakesIn('publishing/presence.ts', ['stories/homeAssistant'], {
     'a stored birth message is no start of Home Assistant': [
-      "payload !== 'online' || isRetained) return;",
-      "payload !== 'online') return;",
+      "payload === 'online' && !isRetained) born.ask();",
+      "payload === 'online') born.ask();",
     ],
   }),
   ...mistakesIn('publishing/keptDocuments.ts', ['stories/uncertain'], {
