@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { namedProperty } from '../model/devices.ts';
 import { IdMap, isSameId } from '../model/ids.ts';
 import { isAboutHub } from '../model/incidents.ts';
 import type { Incident } from '../model/records.ts';
@@ -76,11 +77,18 @@ export function placeOfIncident(
   const areDevicesKnown = devices.signal.isComplete && devices.sonic.isComplete;
   const isNameless = !isSought || areDevicesKnown || places.isReadOnce;
   const isShown = device
-    ? places[device.kind].get(device.id)?.isShown === true
+    ? places[device.kind].get(device.id)?.isShown === true || mayBeAnywhere(device.id, devices, places)
     : propertyId !== null
       ? places.property.get(propertyId)?.isShown === true
       : !isFilterOn || isNameless;
   return { device, propertyId, isShown };
+}
+
+/** Whether it is a sonic on Wi-Fi that names no property. It may be in a shown one, though a filter hides the sonic. */
+function mayBeAnywhere(sonicId: string, { sonic }: DeviceLists['devices'], places: Places): boolean {
+  const place = places.sonic.get(sonicId);
+  const record = sonic.get(sonicId);
+  return place?.isWifi === true && place.propertyId === null && !!record && namedProperty(record) === null;
 }
 
 export function incidentPlacesOf(

@@ -113,6 +113,13 @@ describe('a Wi-Fi sonic', () => {
     expect(store.isWithoutDevices('farm')).toBe(false);
   });
 
+  it('that names no property has its leak in each that a filter selects, and one that names another in none', () => {
+    const leakAt = (sonic_id: string) => anIncident({ id: `at ${sonic_id}`, sonic_id, signal_id: null });
+    const store = storeWith([barn, inProperty('boat', 'elsewhere')], ['home']);
+    store.replaceIncidents(complete([leakAt('barn'), leakAt('boat')]));
+    expect(store.propertyView('home')?.incidents).toMatchObject([{ id: 'at barn' }]);
+  });
+
   it('is planned again when its property becomes known', () => {
     const store = storeWith([inProperty('barn', 'mill')]);
     store.replaceProperties(complete(['home', 'farm', 'mill'].map((id) => aProperty({ id }))));
