@@ -8,9 +8,9 @@ import type { ReadonlyTable } from './table.ts';
 
 /*
  * Where each open incident is. Each is shown at its sonic, or else at its hub. That of an unplaced sonic counts in each
- * property that it may be in. An incident that names neither is shown at the
- * account's only property, or at the bridge if there are several. The incident entities of all devices that it may belong to
- * are unknown then: of every device, or of the sonics of its hub.
+ * property that it may be in. An incident that names neither is shown at the account's only property, or at the bridge if
+ * there are several. The incident entities of all devices that it may belong to are unknown then: of every device, or of
+ * the sonics of its hub.
  */
 
 export interface AnnouncingDevice {
@@ -77,18 +77,17 @@ export function placeOfIncident(
   const areDevicesKnown = devices.signal.isComplete && devices.sonic.isComplete;
   const isNameless = !isSought || areDevicesKnown || places.isReadOnce;
   const isShown = device
-    ? places[device.kind].get(device.id)?.isShown === true || mayBeAnywhere(device.id, devices, places)
+    ? places[device.kind].get(device.id)?.isShown === true
     : propertyId !== null
       ? places.property.get(propertyId)?.isShown === true
       : !isFilterOn || isNameless;
   return { device, propertyId, isShown };
 }
 
-/** Whether it is a sonic on Wi-Fi that names no property. It may be in a shown one, though a filter hides the sonic. */
-function mayBeAnywhere(sonicId: string, { sonic }: DeviceLists['devices'], places: Places): boolean {
-  const place = places.sonic.get(sonicId);
-  const record = sonic.get(sonicId);
-  return place?.isWifi === true && place.propertyId === null && !!record && namedProperty(record) === null;
+/** Whether it is a sonic on Wi-Fi that names no property, so it may be in any. */
+function mayBeAnywhere(sonicId: string, { devices, places }: IncidentContext): boolean {
+  const record = devices.sonic.get(sonicId);
+  return places.sonic.get(sonicId)?.isWifi === true && !!record && namedProperty(record) === null;
 }
 
 export function incidentPlacesOf(
@@ -107,11 +106,13 @@ export function incidentPlacesOf(
     found.set(id, { ...place, record, staleSince });
     const mayBeIn = device?.kind === 'sonic' && propertyId === null ? propertiesOf(device.id, context) : [];
     const propertyIds = propertyId === null ? mayBeIn : [propertyId];
+    // A filter hides a Wi-Fi sonic that names no property, with its commands and actions, but not its leak.
+    const isCounted = place.isShown || (device !== null && mayBeAnywhere(device.id, context));
     const shownBy = [
-      ...(device ? [`${device.kind}/${device.id}`] : []),
-      ...propertyIds.map((each) => `property/${each}`),
+      ...(device && place.isShown ? [`${device.kind}/${device.id}`] : []),
+      ...(isCounted ? propertyIds.map((each) => `property/${each}`) : []),
     ];
-    for (const key of place.isShown ? shownBy : []) {
+    for (const key of shownBy) {
       const others = shownAt.get(key);
       if (others) others.push(record);
       else shownAt.set(key, [record]);

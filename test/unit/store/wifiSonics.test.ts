@@ -118,6 +118,8 @@ describe('a Wi-Fi sonic', () => {
     const store = storeWith([barn, inProperty('boat', 'elsewhere')], ['home']);
     store.replaceIncidents(complete([leakAt('barn'), leakAt('boat')]));
     expect(store.propertyView('home')?.incidents).toMatchObject([{ id: 'at barn' }]);
+    // The filter hides the valve, so nobody behind it may act on the leak.
+    expect(store.incidents.get('at barn')).toBeNull();
   });
 
   it('is planned again when its property becomes known', () => {
