@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Simulator } from '../../../src/simulator/simulator.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 
@@ -11,37 +11,21 @@ function sonicAt(time: string | number, timezone = 'Europe/London') {
   const [id = ''] = simulator.world.sonics.ids;
   simulator.world.settings.change(simulator.world.propertyOf(id) ?? '', { timezone });
   const daily = (month = {}) => simulator.world.usage(id, month).daily;
-  const dates = (month = {}) => daily(month).map(({ date }) => date);
-  return { clock, simulator, id, daily, dates };
+  return { clock, simulator, id, daily };
 }
 
-describe('the days of a month', () => {
-  it('are all of one that is over, whatever its length', () => {
-    const { dates } = sonicAt('2025-03-03T12:00:00Z');
-    expect(dates({ year: 2025, month: 2 })).toHaveLength(28);
-    expect(sonicAt('2024-04-03T12:00:00Z').dates({ month: 2 })).toHaveLength(29);
-    const november = dates({ year: 2024, month: 11 });
-    expect([november.length, november[0], november.at(-1)]).toEqual([30, '2024-11-01', '2024-11-30']);
-  });
-
-  it('are of the present month and year unless given, up to today, as the calendar of the property shows', () => {
-    const { clock, dates } = sonicAt('2024-12-31T14:59:59Z', 'Asia/Tokyo');
-    expect(dates().at(-1)).toBe('2024-12-31');
-    clock.advance(1_000);
-    expect(dates()).toEqual(['2025-01-01']);
-    for (const month of [{ month: 2 }, { month: 12 }, { year: 2026 }]) expect(dates(month)).toEqual([]);
-    expect(dates({ year: 2024, month: 12 })).toHaveLength(31);
-  });
-});
-
-describe('the litres of a day', () => {
-  it('can be corrected once it is over', () => {
-    const { simulator, id, daily } = sonicAt('2025-01-15T12:00:00Z');
-    const before = daily();
-    simulator.world.correctUsage(id, '2025-01-02', 3.5);
-    expect(daily()).toEqual(before.with(1, { date: '2025-01-02', liters: 3.5 }));
-    expect(() => simulator.world.correctUsage(id, '2025-01-15', 3.5)).toThrow('2025-01-15 is not over');
-  });
+it('the days of a month are all of one that is over, and of the present one those up to today at the property', () => {
+  const { clock, simulator, id, daily } = sonicAt('2024-12-31T14:59:59Z', 'Asia/Tokyo');
+  const dates = (month = {}) => daily(month).map(({ date }) => date);
+  expect(dates().at(-1)).toBe('2024-12-31');
+  clock.advance(1_000);
+  expect(dates()).toEqual(['2025-01-01']);
+  for (const month of [{ month: 2 }, { month: 12 }, { year: 2026 }]) expect(dates(month)).toEqual([]);
+  const november = dates({ year: 2024, month: 11 });
+  expect([november.length, november[0], november.at(-1)]).toEqual([30, '2024-11-01', '2024-11-30']);
+  expect(dates({ year: 2024, month: 2 })).toHaveLength(29);
+  simulator.world.correctUsage(id, '2024-02-02', 3.5);
+  expect(daily({ year: 2024, month: 2 })[1]).toEqual({ date: '2024-02-02', liters: 3.5 });
 });
 
 it.each([
