@@ -1,79 +1,126 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { incidentTypes } from '../../src/model/records.ts';
+import { type OperationName, operationNames, operationRow } from '../../src/cloud/operations.ts';
 import { startBridge } from '../support/bridge.ts';
+import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { watchTopics } from '../support/mqttWatcher.ts';
+import { sampleCall } from '../support/operationSamples.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-const bridge = await startBridge({ cloud: { properties: 2, signals: 3, sonics: 12 } });
+// The built program between a cloud and a broker over real connections. What it does there is told by the stories.
+
+const bridge = await startBridge({
+  cloud: { properties: 2, signals: 3, sonics: 12, wifiSonics: 1, valveTravelMs: 400 },
+  config: { valve: { confirm_timeout: '3s', confirm_interval: '100ms' } },
+});
 afterAll(() => bridge.close());
 const { cloud, mqtt } = bridge;
 const { world } = cloud;
-const [sonic = ''] = world.sonics.ids;
-const pages = 2;
+const [sonic = '', other = ''] = world.sonics.ids;
+const valve = `sonic/${sonic}/valve/set`;
 
-/** The topics that the broker keeps for the bridge. */
-const retainedTopics = () =>
-  [...mqtt.last.keys()].filter((topic) => !/\/(event|incident|status|set)$/.test(topic));
+it('a valve command is sent once, and the valve is shown closing and then closed', async () => {
+  const from = mqtt.messages.length;
+  expect(await bridge.command(valve, 'CLOSE')).toMatchObject({ status: 'ok', http_status: 200 });
+  await bridge.untilJson(`sonic/${sonic}`, (record) => record.valve === 'closed');
+  const shown = mqtt.messages.slice(from).filter(({ topic }) => topic === `sonic2mqtt/sonic/${sonic}`);
+  const valves = shown.map(({ text }) => JSON.parse(text).valve);
+  expect(new Set(valves.slice(valves.indexOf('closing')))).toEqual(new Set(['closing', 'closed']));
+  await bridge.untilJson(`sonic/${sonic}/last_command`, ({ status }) => status === 'confirmed');
+  expect(bridge.sent('command_valve').map(({ body }) => body)).toEqual([{ action: 'close' }]);
+});
 
-describe('the bridge', () => {
-  it('shows every device with its record, its parent, its availability and its incidents', async () => {
-    for (const record of world.sonics.values()) {
-      expect(await bridge.untilJson(`sonic/${record.id}`, ({ property_id }) => property_id)).toMatchObject({
-        ...record,
-        property_id: world.propertyOf(record.signal_id),
-        valve: 'open',
-      });
-      await mqtt.waitForTopic(`sonic2mqtt/sonic/${record.id}/availability`, (text) => text === 'online');
-      await bridge.untilJson(`sonic/${record.id}/telemetry`, ({ probed_at }) => probed_at !== null);
-      expect(Object.keys(bridge.json(`sonic/${record.id}/incidents`).open)).toEqual([...incidentTypes]);
-    }
-    for (const [id, signal] of world.signals) {
-      expect(bridge.json(`signal/${id}`)).toMatchObject({ ...signal, property_id: world.propertyOf(id) });
-    }
-    for (const [id, property] of world.properties) {
-      expect(bridge.json(`property/${id}`)).toMatchObject(property);
-      await bridge.untilJson(`property/${id}/settings`, ({ timezone }) => timezone !== null);
-      await bridge.untilJson(`property/${id}/notifications`, ({ legionella_risk: risk }) => risk !== null);
-    }
+describe('a request', () => {
+  it('is answered with what the cloud sent and no more, at QoS 1 and not retained, with its transaction', async () => {
+    const answers = await watchTopics(bridge.broker.url, 'sonic2mqtt/bridge/response/#', { qos: 1 });
+    const transaction = { flow: 7 };
+    const { status, data, ...rest } = await bridge.request('read_sonic', {
+      params: { sonic_id: other },
+      transaction,
+    });
+    expect([status, rest]).toEqual(['ok', { transaction }]);
+    expect(data).toEqual({ ...world.sonics.get(other) });
+    await answers.waitForTopic('sonic2mqtt/bridge/response/read_sonic');
+    expect(answers.messages).toMatchObject([{ qos: 1, retain: false }]);
   });
 
-  it('shows its own state, with the counts of the account and without a secret', async () => {
-    await mqtt.waitForTopic('sonic2mqtt/bridge/cloud', (text) => text === 'online');
-    await bridge.untilJson('bridge/health', ({ status, reason }) => status === 'ok' && reason === null);
-    const counts = { properties: 2, signals: 3, sonics: 12, open_incidents: 1 };
-    const info = await bridge.untilJson('bridge/info', (each) => each.counts.open_incidents === 1);
-    expect(info.counts).toEqual(counts);
-    expect(info.operations.command_valve).toBe('available');
-    expect(JSON.stringify(info)).not.toContain('"password":"demo"');
-    // HTTP is off by default.
-    expect(bridge.program.output).not.toContain('HTTP: ');
+  it.runIf(mosquittoAvailable()).each([
+    ['my/flow', 'my/flow'],
+    [`sonic2mqtt/${valve}`, 'sonic2mqtt/bridge/response/list_signals'],
+  ])('with MQTT 5 that wants its answer on %s has it on %s', async (responseTopic, expected) => {
+    const client = await watchTopics(bridge.broker.url, '#', { protocolVersion: 5 });
+    const correlationData = Buffer.from([...Array(256).keys()]);
+    const from = client.messages.length;
+    const properties = { responseTopic, correlationData };
+    await client.publish('sonic2mqtt/bridge/request/list_signals', '{}', { properties });
+    const answer = await client.waitForMessage(({ text }) => text.startsWith('{"status"'), {
+      ...{ what: 'the answer', from },
+    });
+    expect(answer).toMatchObject({ topic: expected, retain: false });
+    expect(answer.properties?.correlationData).toEqual(correlationData);
   });
 });
 
-describe('a broker', () => {
-  it('that forgets everything gets all retained state back, and nothing that is outdated', async () => {
-    await bridge.untilJson('bridge/health', ({ status }) => status === 'ok');
-    const before = retainedTopics();
-    await bridge.broker.stop();
-    world.setValve(sonic, 'closed');
-    await bridge.polls(3 * pages);
-    await bridge.broker.restart();
-    const after = await watchTopics(bridge.broker.url, ['sonic2mqtt/#', 'homeassistant/device/#']);
-    await waitFor(() => before.every((topic) => after.last.has(topic)), { what: 'all retained state' });
-    const records = after.messages.filter(({ topic }) => topic === `sonic2mqtt/sonic/${sonic}`);
-    expect(records.map(({ text }) => JSON.parse(text).valve)).toEqual(['closed']);
-    expect(after.last.get('sonic2mqtt/bridge/state')).toBe('online');
-  });
+it('a broker that forgets everything gets all retained state back, and nothing that is outdated', async () => {
+  await bridge.untilJson('bridge/health', ({ status }) => status === 'ok');
+  const kept = [...mqtt.last.keys()].filter(
+    (topic) => !/\/(event|incident|status|set)$|\/re(quest|sponse)\//.test(topic),
+  );
+  await bridge.broker.stop();
+  world.setValve(other, 'closed');
+  await bridge.polls(6);
+  await bridge.broker.restart();
+  const after = await watchTopics(bridge.broker.url, ['sonic2mqtt/#', 'homeassistant/device/#']);
+  await waitFor(() => kept.every((topic) => after.last.has(topic)), { what: 'all retained state' });
+  const records = after.messages.filter(({ topic }) => topic === `sonic2mqtt/sonic/${other}`);
+  expect(records.map(({ text }) => JSON.parse(text).valve)).toEqual(['closed']);
+});
 
-  it('publishes offline for a bridge that was killed, and takes it from one that stops in time', async () => {
-    const until = (state: string) => mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === state);
-    await until('online');
-    await bridge.program.stop('SIGKILL');
-    await until('offline');
-    bridge.start();
-    await until('online');
-    const { code, durationMs } = await bridge.program.stop('SIGTERM');
-    expect({ code, isInTime: durationMs < 5_000 }).toEqual({ code: 0, isInTime: true });
-    await until('offline');
-  });
+it('with the account allowed, each operation but those of the session and those that move a valve is', async () => {
+  await bridge.restart({ control: { account: true } });
+  /** They have topics of their own. */
+  const movers = ['command_valve', 'command_wifi_valve', 'change_thing_state', 'start_pressure_test'];
+  const [signal_id = ''] = world.signals.ids;
+  const incident_id = world.openIncident({ type: 'high_humidity', signalId: signal_id }).id;
+  const ids: Readonly<Record<string, string | undefined>> = {
+    ...{ incident_id, signal_id, hub_id: signal_id, sonic_id: sonic, thing_id: other },
+    ...{ property_id: world.propertyOf(signal_id) ?? '', user_id: world.users.ids[0] },
+  };
+  const wifi = { ...ids, sonic_id: world.wifiSonics.ids[0] };
+  const request = async (name: OperationName) => {
+    const { operation: _, ...parts } = sampleCall(name);
+    const known = Object.entries(name.includes('wifi') ? wifi : ids);
+    const inPath = known.filter(([param]) => operationRow(name).path.includes(`{${param}}`));
+    return (await bridge.request(name, { ...parts, params: Object.fromEntries(inPath) })).error?.code;
+  };
+  const names = operationNames.filter((name) => !operationRow(name).session && !movers.includes(name));
+  const codes = await Promise.all(names.map(request));
+  expect(codes).not.toContain('not_permitted');
+  expect(codes).not.toContain('invalid_request');
+});
+
+it.runIf(mosquittoAvailable()).each([5, 4])(
+  'a valve command that is retained is refused, live and at the next start with MQTT version %i',
+  async (protocol_version) => {
+    const sent = bridge.sent('command_valve').length;
+    const before = bridge.outcomes(valve).length;
+    const outcomes = () => bridge.outcomes(valve).slice(before);
+    await mqtt.publish(`sonic2mqtt/${valve}`, 'OPEN', { retain: true });
+    await waitFor(() => outcomes().length === 1, { what: 'the refusal' });
+    await bridge.restart({ mqtt: { protocol_version } });
+    await waitFor(() => outcomes().length === 2, { what: 'the refusal after the start' });
+    await mqtt.publish(`sonic2mqtt/${valve}`, '', { retain: true });
+    expect(outcomes()).toMatchObject([{ status: 'refused' }, { status: 'refused' }]);
+    expect(bridge.sent('command_valve')).toHaveLength(sent);
+  },
+);
+
+it('a broker publishes offline for a bridge that was killed, and takes it from one that stops in time', async () => {
+  const until = (state: string) => mqtt.waitForTopic('sonic2mqtt/bridge/state', (text) => text === state);
+  await bridge.program.stop('SIGKILL');
+  await until('offline');
+  bridge.start();
+  await until('online');
+  const { code, durationMs } = await bridge.program.stop('SIGTERM');
+  expect({ code, isInTime: durationMs < 5_000 }).toEqual({ code: 0, isInTime: true });
+  await until('offline');
 });

@@ -37,16 +37,13 @@ describe('the command line', () => {
     ]);
   });
 
-  it.each(['18.20.8', '20.18.3', '21.7.3', '22.11.0'])(
-    'names the version of Node.js that it needs to %s',
-    async (older) => {
-      const versions = `Object.defineProperty(process, 'versions', { value: { node: '${older}' } })`;
-      const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(versions)}`;
-      const { code, stdout, stderr } = await runBuilt(['run'], { env: { NODE_OPTIONS } });
-      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-      expect(stderr).toMatch(/^sonic2mqtt needs Node\.js 20\.19, 22\.12 or newer\..*\n$/);
-    },
-  );
+  it.each(['20.18.3', '22.11.0'])('names the version of Node.js that it needs to %s', async (older) => {
+    const versions = `Object.defineProperty(process, 'versions', { value: { node: '${older}' } })`;
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(versions)}`;
+    const { code, stdout, stderr } = await runBuilt(['run'], { env: { NODE_OPTIONS } });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/^sonic2mqtt needs Node\.js 20\.19, 22\.12 or newer\..*\n$/);
+  });
 
   it('explains what is wrong with it and ends with 2', async () => {
     const { code, stderr, stdout } = await runProgram(['demo', '--prot', '1']);

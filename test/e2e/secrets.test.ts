@@ -1,10 +1,8 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
-import { stringify } from 'yaml';
 import { startBridge } from '../support/bridge.ts';
-import { startProcess } from '../support/childProcess.ts';
 import { startEchoingCloud } from '../support/echoingCloud.ts';
 import { mosquittoAvailable } from '../support/mosquitto.ts';
 import { temporaryFolder } from '../support/program.ts';
@@ -96,30 +94,4 @@ it('an error that nobody catches ends the bridge with its stack in the log, and 
   expect(bridge.program.stderr).toMatch(/FATAL: sonic2mqtt stops because of an internal error\n/);
   expect(bridge.program.stderr).toMatch(/about \[hidden\]\n +at .*mistake\.mjs/);
   expect(found(bridge.program.output, [password])).toEqual([]);
-});
-
-it('the files of the bridge are for their owner only, even if the umask would let everybody read', async () => {
-  const { config } = await startBridge({ isStarted: false });
-  const folder = temporaryFolder();
-  const dataDir = join(folder, 'new', 'data');
-  writeFileSync(join(folder, 'config.yaml'), stringify({ ...config, data_dir: dataDir }));
-  const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
-  const program = startProcess('sh', ['-c', 'umask 000; exec "$0" "$1" run', process.execPath, main], {
-    cwd: folder,
-    env: { PATH: process.env['PATH'] },
-  });
-  await program.waitForOutput(/Found properties/);
-  // The lock is a socket, which nobody else reaches in this folder.
-  const files = () =>
-    readdirSync(dataDir)
-      .map((name) => join(dataDir, name))
-      .filter((file) => statSync(file).isFile());
-  const stateFile = join(dataDir, 'sonic2mqtt.json');
-  await waitFor(() => existsSync(stateFile) && /token/.test(readFileSync(stateFile, 'utf8')), {
-    what: 'the session on disk',
-  });
-  await program.stop();
-  const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
-  for (const file of files()) expect([file, modeOf(file)]).toEqual([file, '600']);
-  expect([modeOf(dataDir), modeOf(join(folder, 'new'))]).toEqual(['700', '700']);
 });
