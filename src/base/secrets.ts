@@ -57,15 +57,9 @@ export class Secrets {
 interface Forms {
   /** The longest first, so that no secret is hidden only in part. */
   readonly anywhere: readonly string[];
-  readonly broken: readonly BrokenForm[];
+  /** Without gaps: a text may have them broken over lines. */
+  readonly joined: readonly string[];
   readonly short: readonly RegExp[];
-}
-
-/** A form that the text may have broken over lines. */
-interface BrokenForm {
-  /** Without its gaps. */
-  readonly joined: string;
-  readonly pattern: RegExp;
 }
 
 function formsOf(secrets: readonly string[]): Forms {
@@ -75,7 +69,7 @@ function formsOf(secrets: readonly string[]): Forms {
   const noWords = short.filter((form) => !/^(\p{Lu}?\p{Ll}+|\p{Lu}+|\p{N}+)$/u.test(form));
   return {
     anywhere: forms.filter(({ length }) => length >= shortestHiddenAnywhere),
-    broken: [...joined].map((each) => ({ joined: each, pattern: brokenPattern(each) })),
+    joined: [...joined],
     short: [
       ...(short.length > 0 ? [new RegExp(`(${calledSecret})${oneOf(short)}`, 'giu')] : []),
       ...(noWords.length > 0 ? [new RegExp(`(${noLetter.before})${oneOf(noWords)}`, 'gu')] : []),
@@ -109,13 +103,13 @@ function brokenPattern(joined: string): RegExp {
   return new RegExp([...joined].map(literal).join(`${gap}*`), 'gu');
 }
 
-function without({ anywhere, broken, short }: Forms, text: string): string {
+function without({ anywhere, joined, short }: Forms, text: string): string {
   let hidden = text;
   for (const form of anywhere) hidden = hidden.replaceAll(form, '[hidden]');
-  // The patterns are slow, so they search only a text that has the secret without its gaps.
-  const whole = broken.length > 0 ? withoutGaps(hidden) : '';
-  for (const { joined, pattern } of broken)
-    if (whole.includes(joined)) hidden = hidden.replaceAll(pattern, '[hidden]');
+  // The patterns are slow to make and to search, so only a text that has the secret without its gaps needs them.
+  const whole = joined.length > 0 ? withoutGaps(hidden) : '';
+  for (const form of joined)
+    if (whole.includes(form)) hidden = hidden.replaceAll(brokenPattern(form), '[hidden]');
   for (const pattern of short) hidden = hidden.replaceAll(pattern, '$1[hidden]');
   return hidden;
 }
