@@ -30,13 +30,11 @@ export const surroundingMutations: readonly Mutation[] = [
       'drainTimeout: 0,',
     ],
   }),
-  ...mistakesIn('broker/mqttSession.ts', ['unit/broker/connectionTrouble'], {
+  ...mistakesIn('broker/mqttSession.ts', ['stories/brokerGreetings'], {
     'one refused subscription does not end the connection': [
       'subscriptions.every((filter) => refused.filters.includes(filter))',
       'subscriptions.some((filter) => refused.filters.includes(filter))',
     ],
-  }),
-  ...mistakesIn('broker/mqttSession.ts', ['stories/brokerGreetings'], {
     'a refused subscription is tried again within seconds': [
       'const retry = { firstMs: 1_000,',
       'const retry = { firstMs: 600_000,',

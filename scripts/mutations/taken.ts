@@ -2,7 +2,7 @@ import { type Mutation, mistakesIn } from './mutation.ts';
 
 /** What is taken for a command. */
 export const commandMutations: readonly Mutation[] = [
-  ...mistakesIn('broker/message.ts', ['unit/broker/connection'], {
+  ...mistakesIn('broker/message.ts', ['stories/storedCommands'], {
     'a stored command is known as retained': [
       'const isRetained = packet.retain === true;',
       'const isRetained = false;',

@@ -136,25 +136,6 @@ describe('the app', () => {
     }
   });
 
-  it('names all that cannot be used in the form and in the file at once, and ends with 2', async () => {
-    const wrong = { ...options, control: ['valve'], controls_valves: 'hush' };
-    const others = { cloud: { base_url: cloud.url, routes: { read_sonik: null } } };
-    const place = placeOf(wrong, supervisorAt(1, null), { others });
-    const { code, stdout, stderr } = await runProgram(['run'], place);
-    expect([code, stdout]).toEqual([2, '']);
-    const [said, ...problems] = stderr.trimEnd().split('\n');
-    expect(said).toBe('The configuration is invalid:');
-    expect(problems.map((line) => line.trim())).toEqual([
-      expect.stringMatching(
-        /^cloud\.routes\.read_sonik \(line 4 of .+\.yaml\): unknown operation\. Did you mean/,
-      ),
-      expect.stringMatching(/^control \(“Control” in the form\): .+ Did you mean valves\?$/),
-      expect.stringMatching(
-        /^controls_valves: the form has no such option\. Every other option goes into \//,
-      ),
-    ]);
-  });
-
   it('checks its options and the broker of Home Assistant', async () => {
     const supervisor = await newSupervisor();
     await supervisor.start();

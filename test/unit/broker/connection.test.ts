@@ -5,7 +5,6 @@ import { describeUrl } from '../../../src/broker/brokerUrl.ts';
 import { brokerKinds, connected, openConnection, startEmbedded } from '../../support/brokers.ts';
 import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
 import { watchTopics } from '../../support/mqttWatcher.ts';
-import { startTcpProxy } from '../../support/tcpProxy.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
 const retained = { retain: true } as const;
@@ -77,20 +76,6 @@ describe.each(brokerKinds)(
       await reasons(await connected(url, options));
     });
 
-    here('tells a stored command from a live one', async () => {
-      const { url } = await start();
-      const watcher = await watchTopics(url, 'none');
-      await watcher.publish('a/set', 'OPEN', retained);
-      const { received } = await connected(url, { protocolVersion, subscriptions: ['a/set'] });
-      await waitFor(() => received.length === 1, { what: 'the stored command' });
-      await watcher.publish('a/set', 'CLOSE');
-      await waitFor(() => received.length === 2, { what: 'the live command' });
-      expect(received.map(({ payload, isRetained }) => [payload, isRetained])).toEqual([
-        ['OPEN', true],
-        ['CLOSE', false],
-      ]);
-    });
-
     here('is let in with a password but no user where nobody is asked for either', async () => {
       const { url } = await start();
       const { events } = await connected(url, { protocolVersion, password: async () => 'idle' });
@@ -105,65 +90,6 @@ describe.each(brokerKinds)(
       await watcher.publish('a', 'ü');
       await waitFor(() => received.length === 2, { what: 'the messages' });
       expect(received.map(({ isText }) => isText)).toEqual([false, true]);
-    });
-
-    here('leaves on the broker what is retained, and only that', async () => {
-      const { url } = await start();
-      const { connection } = await connected(url, { protocolVersion });
-      await connection.publish('kept', 'yes', retained);
-      await connection.publish('told', 'once', live);
-      const watcher = await watchTopics(url, '#');
-      expect([...watcher.last]).toEqual([['kept', 'yes']]);
-    });
-
-    here('that breaks off leaves its last will, and one that stops its last words', async () => {
-      const { url, port } = await start();
-      const proxy = await startTcpProxy(port);
-      const watcher = await watchTopics(url, 'state');
-      const will = { topic: 'state', payload: 'offline' };
-      const options = { protocolVersion, will };
-      const { connection } = await connected(`mqtt://127.0.0.1:${proxy.port}`, options);
-      await connection.publish('state', 'online', retained);
-      proxy.cut();
-      await watcher.waitForTopic('state', (text) => text === 'offline');
-      proxy.repair();
-      await waitFor(() => connection.isConnected, { what: 'the connection to be back' });
-      await connection.stop([{ topic: 'state', payload: 'said goodbye' }]);
-      await watcher.waitForTopic('state', (text) => text === 'said goodbye');
-      const late = await watchTopics(url, 'state');
-      expect(late.last.get('state')).toBe('said goodbye');
-      expect(late.messages[0]?.retain).toBe(true);
-    });
-
-    here('is back by itself, with its subscriptions, and nothing was queued meanwhile', async () => {
-      const { url, port } = await start();
-      const proxy = await startTcpProxy(port);
-      const watcher = await watchTopics(url, ['state', 'set']);
-      const { connection, received, events, lines } = await connected(`mqtt://127.0.0.1:${proxy.port}`, {
-        protocolVersion,
-        subscriptions: ['set'],
-      });
-      proxy.cut();
-      await waitFor(() => !connection.isConnected, { what: 'the loss to be noticed' });
-      await expect(connection.publish('state', 'stale', retained)).rejects.toMatchObject({ wasSent: false });
-      await watcher.publish('set', 'lost');
-      proxy.repair();
-      await waitFor(() => connection.isConnected, { what: 'the connection to be back' });
-      await connection.publish('state', 'fresh', retained);
-      await watcher.publish('set', 'new');
-      await waitFor(() => received.length > 0, { what: 'the new command' });
-      await watcher.waitForTopic('state');
-      expect(received.map(({ payload }) => payload)).toEqual(['new']);
-      expect(watcher.messages.filter(({ topic }) => topic === 'state').map(({ text }) => text)).toEqual([
-        'fresh',
-      ]);
-      expect(events.filter((each) => !each.startsWith('failed'))).toEqual([
-        'connected',
-        'disconnected',
-        'connected',
-      ]);
-      expect(lines.messages.filter((line) => line.startsWith('warn'))).toHaveLength(1);
-      expect(lines.text).toContain('works again after');
     });
 
     here(

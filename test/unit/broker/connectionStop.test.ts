@@ -1,8 +1,6 @@
-import { createServer } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { connected, openConnection, startEmbedded } from '../../support/brokers.ts';
+import { describe, expect, it } from 'vitest';
+import { connected, startEmbedded } from '../../support/brokers.ts';
 import { mosquittoAvailable, startMosquitto } from '../../support/mosquitto.ts';
-import { freePort } from '../../support/ports.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
 const onMosquitto = it.skipIf(!mosquittoAvailable());
@@ -27,26 +25,6 @@ describe('a connection stops within a second or so', { retry: 2 }, () => {
     expect(await owed).toMatchObject({ name: 'NotConnectedError', wasSent: true });
     expect(connection.isConnected).toBe(false);
     expect(events).toEqual(['connected', 'disconnected']);
-  });
-
-  it('while nobody answers its first packet', async () => {
-    const silent = createServer();
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void silent.close());
-    const address = silent.address();
-    const visited = new Promise((resolve) => silent.once('connection', resolve));
-    const { connection } = openConnection(
-      `mqtt://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
-    );
-    await visited;
-    expect(await timeToStop(() => connection.stop([{ topic: 'a', payload: 'b' }]))).toBeLessThan(700);
-  });
-
-  it('while it waits for its next attempt', async () => {
-    const { connection, events } = openConnection(`mqtt://127.0.0.1:${await freePort()}`);
-    await waitFor(() => events.length > 0, { what: 'the attempt to fail' });
-    expect(await timeToStop(() => connection.stop([]))).toBeLessThan(400);
-    expect(events).toHaveLength(1);
   });
 
   it('while it reads what is retained', async () => {
