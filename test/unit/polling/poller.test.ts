@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
 import type { StubAnswer } from '../../support/cloudStub.ts';
-import { FakeClock } from '../../support/fakeClock.ts';
 import { createPoller, list, noon, startPoller } from '../../support/pollerBench.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
@@ -280,56 +279,6 @@ describe('what is asked for property by property', () => {
   });
 });
 
-it('the settings of a property stay as they were as long as they cannot be read', async () => {
-  let settings: StubAnswer = { json: { timezone: 'Europe/London' } };
-  const { poller, store } = await startPoller(({ path }) => {
-    if (path.endsWith('/settings')) return settings;
-    if (path.endsWith('/notifications')) return { json: {} };
-    return path.endsWith('/properties') ? list({ id: 'home' }) : list();
-  });
-  const shown = () => store.propertyView('home');
-  await waitFor(() => shown()?.settings?.timezone === 'Europe/London', { what: 'the settings' });
-  const before = poller.statuses.records.properties.counts.incomplete;
-  settings = { status: 422 };
-  for (let polls = 1; polls <= 3; polls++) {
-    void poller.runNow('properties');
-    await waitFor(() => poller.statuses.records.properties.counts.incomplete === before + polls, {
-      what: 'a poll without them',
-    });
-    expect(shown()?.settings?.timezone).toBe('Europe/London');
-  }
-});
-
-describe('a list that fails', () => {
-  it('makes its devices old only if the cloud answered elsewhere when they were old', async () => {
-    const clock = new FakeClock(Date.parse('2026-11-20T09:00:00Z'));
-    let signals: StubAnswer = list({ id: 'hub' });
-    let sonics: StubAnswer | Promise<StubAnswer> = list();
-    const { poller, store } = await startPoller(({ path }) => {
-      if (path.endsWith('/signals')) return signals;
-      return path.endsWith('/sonics') ? sonics : list();
-    }, clock);
-    const failToReadSignals = async () => {
-      // Longer than two of the periods. The list is read at the end of the first, and then again for the refresh.
-      clock.advance(2 * 3_600_000 + 1);
-      poller.refresh();
-      await poller.runNow('signals');
-    };
-    signals = { status: 422 };
-    let answer = () => {};
-    sonics = new Promise((resolve) => {
-      answer = () => resolve(list());
-    });
-    await failToReadSignals();
-    expect(store.signalView('hub')?.reach).not.toBe('unread');
-    answer();
-    const hasAnswered = () => poller.statuses.records.sonics.answeredAt > 2 * 3_600_000;
-    await waitFor(hasAnswered, { what: 'the cloud to answer' });
-    await failToReadSignals();
-    expect(store.signalView('hub')?.reach).toBe('unread');
-  });
-});
-
 describe('the sonics without a hub', () => {
   const hubSonic = { id: 'kitchen', signal_id: 'hub', valve_state: 'open' };
   const wifiSonic = { id: 'barn', valve_state: 'open' };
@@ -340,15 +289,6 @@ describe('the sonics without a hub', () => {
       if (path.endsWith('/sonics_wifi')) return answer;
       return path.endsWith('/sonics') ? list(hubSonic) : list();
     });
-
-  it('are read with the others', async () => {
-    const { store, poller } = await startWith(list(wifiSonic));
-    expect(store.ids('sonic').map((id) => [id, store.isWifi(id)])).toEqual([
-      ['kitchen', false],
-      ['barn', true],
-    ]);
-    expect(poller.statuses.records.sonics.failure).toBeNull();
-  });
 
   it.each([403, 404, 405, 501])(
     'are none where the cloud answers %i, and nothing is amiss',
@@ -406,20 +346,6 @@ describe('the sonics without a hub', () => {
     expect(store.sonicView('barn')).toMatchObject({ valve: 'open', reach: 'up' });
   });
 
-  it('have their telemetry from their own route', async () => {
-    const { store, stub } = await startPoller(({ path }) => {
-      if (path.endsWith('/telemetry')) return { json: { pressure: path.includes('_wifi') ? 2_000 : 3_000 } };
-      if (path.endsWith('/sonics_wifi')) return list(wifiSonic);
-      return path.endsWith('/sonics') ? list(hubSonic) : list();
-    });
-    expect(store.sonicView('barn')?.telemetry).toMatchObject({ pressure: 2_000 });
-    expect(store.sonicView('kitchen')?.telemetry).toMatchObject({ pressure: 3_000 });
-    const asked = stub.requests.map(({ path }) => path).filter((path) => path.endsWith('/telemetry'));
-    expect(asked.toSorted()).toEqual(
-      ['/ape/v1/sonics/kitchen/telemetry', '/ape/v1/sonics_wifi/barn/telemetry'].toSorted(),
-    );
-  });
-
   it('keep their telemetry when that of the others cannot be read', async () => {
     const { store, poller } = await startPoller(({ path }) => {
       if (path.endsWith('/sonics_wifi/barn/telemetry')) return { json: { pressure: 2_000 } };
@@ -429,26 +355,6 @@ describe('the sonics without a hub', () => {
     });
     expect(store.sonicView('barn')?.telemetry).toMatchObject({ pressure: 2_000 });
     expect(poller.statuses.records.telemetry.failure).toMatchObject({ kind: 'incomplete' });
-  });
-});
-
-describe('a sonic whose signal could not be read', () => {
-  const cloud = (signals: () => StubAnswer) => (request: { readonly path: string }) => {
-    if (request.path.endsWith('/v1/signals')) return signals();
-    return request.path.endsWith('/sonics')
-      ? list({ id: 'kitchen', signal_id: 'hub', radio_connection: 'connected' })
-      : list();
-  };
-
-  it.each([503, 403, 404])('is not said to be there by its radio link alone: %i', async (status) => {
-    let signals: StubAnswer = { status };
-    const { store, poller } = await startPoller(cloud(() => signals));
-    expect(store.sonicView('kitchen')).toMatchObject({ signal: 'unknown', reach: 'hub_unread' });
-    signals = list({ id: 'hub', cloud_connection: 'connected' });
-    store.takeDirty();
-    void poller.runNow('signals');
-    await waitFor(() => store.sonicView('kitchen')?.reach === 'up', { what: 'the list of signals' });
-    expect([...store.takeDirty().sonic]).toEqual(['kitchen']);
   });
 });
 

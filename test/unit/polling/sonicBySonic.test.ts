@@ -6,8 +6,6 @@ import { list, noon, startPoller } from '../../support/pollerBench.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
 describe('telemetry', () => {
-  const sonics = ['one', 'two'].map((id) => ({ id, radio_connection: 'connected' }));
-
   it('that was asked of a sonic just removed, and of no other, is asked of the others later', async () => {
     let isListed = true;
     const { client, poller } = await startPoller(({ path }) => {
@@ -20,26 +18,6 @@ describe('telemetry', () => {
     await poller.runNow('sonics');
     await poller.runNow('telemetry');
     expect(client.operationState('read_wifi_telemetry')).toBe('available');
-  });
-
-  it('is overdue if no answer can be used for a long time', async () => {
-    const clock = noon();
-    let isBroken = false;
-    const { poller } = await startPoller(({ path }) => {
-      if (path.endsWith('/telemetry')) return { json: isBroken ? 'nothing' : { pressure: 3_000 } };
-      return path.endsWith('/sonics') ? list(...sonics) : list();
-    }, clock);
-    const halfHourMs = 30 * 60_000;
-    const readAgain = async () => {
-      for (let passedMs = 0; passedMs < 8 * halfHourMs; passedMs += halfHourMs) {
-        clock.advance(halfHourMs);
-        await poller.runNow('telemetry');
-      }
-      return poller.statuses.overdue.includes('telemetry');
-    };
-    expect(await readAgain()).toBe(false);
-    isBroken = true;
-    expect(await readAgain()).toBe(true);
   });
 
   it('was not read well as long as nobody knows the sonics', async () => {
@@ -242,45 +220,6 @@ describe('what is asked for sonic by sonic', () => {
     await waitFor(() => asked() === before + 2, { what: 'this month and the one before' });
     await waitFor(() => store.sonicView('one')?.usage?.yesterdayL === 6, { what: 'what ran until midnight' });
   });
-
-  it.each([
-    [true, { todayL: null }, { todayCount: null }],
-    [false, { todayL: 5 }, { todayCount: 1 }],
-  ])(
-    'does not pass for the present when it fails alone for two periods (alone: %s)',
-    async (isAlone, usage, tests) => {
-      const clock = noon();
-      let isFailing = false;
-      const cloud = cloudOf(linked, sound);
-      const { store, poller } = await startPoller((request) => {
-        const isAsked = request.path.includes('/things/') || (request.path.endsWith('/sonics') && !isAlone);
-        return isFailing && isAsked ? { status: 422 } : cloud(request);
-      }, clock);
-      isFailing = true;
-      void poller.runNow('sonics');
-      await waitFor(() => poller.statuses.records.sonics.failure !== null || isAlone, { what: 'the sonics' });
-      const polls = (times: number) =>
-        waitFor(() => figures.every((poll) => poller.statuses.records[poll].consecutiveFailures >= times), {
-          what: 'polls',
-        });
-      clock.advance(2 * 3_600_000);
-      await polls(1);
-      expect(store.sonicView('one')).toMatchObject({
-        usage: { todayL: 5 },
-        pressureTests: { todayCount: 1 },
-      });
-      clock.advance(300_000);
-      await polls(2);
-      const now = clock.monotonic();
-      void poller.runNow('sonics');
-      await waitFor(() => poller.statuses.records.sonics.answeredAt === now || !isAlone, {
-        what: 'the cloud to answer',
-      });
-      clock.advance(300_000);
-      await polls(3);
-      expect(store.sonicView('one')).toMatchObject({ usage: { ...usage, totalL: 5 }, pressureTests: tests });
-    },
-  );
 
   it('is not asked for while the clock of the machine was not set', async () => {
     const { stub, poller, store } = await startPoller(
