@@ -2,9 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { OperationName } from '../../src/cloud/operations.ts';
-import { authorities, certificates } from '../support/certificates.ts';
-import { type FaultyBridge, startFaultyBridge } from '../support/faultyBridge.ts';
-import { type CloudRequest, startFaultyCloud } from '../support/faultyCloud.ts';
+import { type FaultyBridge, type FaultyBridgeOptions, startFaultyBridge } from '../support/faultyBridge.ts';
+import type { CloudRequest } from '../support/faultyCloud.ts';
 import { temporaryFolder } from '../support/program.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -16,26 +15,9 @@ const padding = Array.from({ length: 12_000 }, () => '1e20').join(',');
 
 const operation: OperationName = 'update_customer_property';
 
-type Way = 'over plain TCP' | 'over TLS';
-
-/** A bridge that reaches its cloud this way. */
-async function startBehind(
-  way: Way,
-  requestTimeout: string,
-  variables: Record<string, string> = {},
-): Promise<FaultyBridge> {
-  const authorityFile = join(temporaryFolder(), 'authorities.pem');
-  writeFileSync(authorityFile, authorities);
-  const env = { NODE_EXTRA_CA_CERTS: authorityFile, ...variables };
-  if (way === 'over plain TCP') return startFaultyBridge({ requestTimeout, env });
-  const cloud = await startFaultyCloud(certificates.own);
-  return startFaultyBridge({ cloud, baseUrl: (port) => `https://127.0.0.1:${port}`, env, requestTimeout });
-}
-
 /** A bridge whose cloud leaves such changes unread until they are let through. */
-async function startStalled(way: Way, requestTimeout = '3s', variables: Record<string, string> = {}) {
-  // Longer than a busy machine needs to begin the request.
-  const faulty = await startBehind(way, requestTimeout, variables);
+async function startStalled(options: FaultyBridgeOptions) {
+  const faulty = await startFaultyBridge(options);
   const held: CloudRequest[] = [];
   await faulty.cloud.begin({
     keepsConnections: true,
@@ -73,11 +55,16 @@ const sentTo = ({ bridge }: FaultyBridge, ...names: OperationName[]) =>
     name && names.includes(name) ? [name] : [],
   );
 
-it.each<Way>(['over plain TCP', 'over TLS'])(
-  'a change that was given up, %s, does not reach the cloud later',
-  async (way) => {
-    const stalled = await startStalled(way);
-    const { bridge, sonicId } = stalled;
+const overTls = { isSecure: true, way: 'over TLS' } as const;
+const overTcp = { isSecure: false, way: 'over plain TCP' } as const;
+
+it.for([overTcp, overTls])(
+  'a change that was given up, $way, does not reach the cloud later',
+  async ({ isSecure }) => {
+    // Longer than a busy machine needs to begin the request.
+    const stalled = await startStalled({ isSecure, requestTimeoutMs: 3_000 });
+    const { bridge, sonicIds } = stalled;
+    const [sonicId = ''] = sonicIds;
     await stalled.change();
     await bridge.mqtt.waitForMessage(
       ({ topic, text }) => topic.endsWith(operation) && text.includes('timeout'),
@@ -92,26 +79,34 @@ it.each<Way>(['over plain TCP', 'over TLS'])(
 );
 
 /** How a process can end, with its exit status. Without a stop, it does this at the signal. */
-const ends: readonly { how: string; way: Way; signal: NodeJS.Signals; status: number; does?: string }[] = [
-  { how: 'a stop', way: 'over plain TCP', signal: 'SIGTERM', status: 0 },
-  { how: 'the end of its terminal', way: 'over TLS', signal: 'SIGHUP', status: 0 },
+const ends: readonly {
+  readonly isSecure: boolean;
+  readonly way: string;
+  readonly how: string;
+  readonly signal: NodeJS.Signals;
+  readonly status: number;
+  readonly does?: string;
+}[] = [
+  { how: 'a stop', ...overTcp, signal: 'SIGTERM', status: 0 },
+  { how: 'the end of its terminal', ...overTls, signal: 'SIGHUP', status: 0 },
   {
     how: 'a mistake',
-    way: 'over plain TCP',
+    ...overTcp,
     signal: 'SIGUSR2',
     status: 1,
     does: 'throw new Error("a mistake")',
   },
-  { how: 'an exit', way: 'over TLS', signal: 'SIGUSR2', status: 3, does: 'process.exit(3)' },
+  { how: 'an exit', ...overTls, signal: 'SIGUSR2', status: 3, does: 'process.exit(3)' },
 ];
 
 it.for(ends)(
   'a change that is under way $way does not reach the cloud after the end of the bridge by $how',
-  async ({ way, signal, status, does = '' }) => {
+  async ({ isSecure, signal, status, does = '' }) => {
     const preload = join(temporaryFolder(), 'end.cjs');
     writeFileSync(preload, `process.on('SIGUSR2', () => { ${does} });`);
     // Its time is not up before the end.
-    const stalled = await startStalled(way, '20s', { NODE_OPTIONS: `--require ${preload}` });
+    const env = { NODE_OPTIONS: `--require ${preload}` };
+    const stalled = await startStalled({ isSecure, requestTimeoutMs: 20_000, env });
     await stalled.change();
     expect(await stalled.bridge.program.stop(signal)).toMatchObject({ code: status });
     await stalled.letThrough();
@@ -120,7 +115,8 @@ it.for(ends)(
 );
 
 it('of two valve commands, over TLS, the newer one is all that reaches the cloud: the first still connects', async () => {
-  const { bridge, cloud, sonicId } = await startBehind('over TLS', '20s');
+  const { bridge, cloud, sonicIds } = await startFaultyBridge({ isSecure: true, requestTimeoutMs: 20_000 });
+  const [sonicId = ''] = sonicIds;
   const topic = `sonic2mqtt/sonic/${sonicId}/valve/set`;
   const statuses = () =>
     bridge.events('command').flatMap((event) => (event['topic'] === topic ? [event['status']] : []));

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startSecureBridge } from '../support/lateHandshakes.ts';
+import { startFaultyBridge } from '../support/faultyBridge.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const timeoutMs = 2_000;
@@ -8,7 +8,9 @@ const timeoutMs = 2_000;
 const shares = [0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.9, 0.92, 0.94, 0.96, 0.98];
 
 it('a TLS handshake that ends at any tenth of the deadline leaves each command an outcome', async () => {
-  const { bridge, cloud, sonicIds } = await startSecureBridge(shares.length, timeoutMs);
+  const { bridge, cloud, sonicIds } = await startFaultyBridge({
+    ...{ isSecure: true, sonics: shares.length, requestTimeoutMs: timeoutMs },
+  });
   let next = 0;
   await cloud.begin({ handshakeMs: () => (shares[next++ % shares.length] ?? 0) * timeoutMs });
   const paths = ['valve/set', 'name/set'].flatMap((end) => sonicIds.map((id) => `sonic/${id}/${end}`));

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { greetingTimeoutMs } from '../../src/broker/clientOptions.ts';
-import { startSecureBridge } from '../support/lateHandshakes.ts';
+import { startFaultyBridge } from '../support/faultyBridge.ts';
 import { startMosquitto } from '../support/mosquitto.ts';
 import { startProgram } from '../support/program.ts';
 import { startTcpProxy } from '../support/tcpProxy.ts';
@@ -8,7 +8,9 @@ import { waitFor } from '../support/waitFor.ts';
 
 it('a computer that sleeps in the middle of TLS handshakes ends no bridge, and their commands are not sent', async () => {
   const timeoutMs = 10_000;
-  const { bridge, cloud, sonicIds } = await startSecureBridge(14, timeoutMs);
+  const { bridge, cloud, sonicIds } = await startFaultyBridge({
+    ...{ isSecure: true, sonics: 14, requestTimeoutMs: timeoutMs },
+  });
   const paths = sonicIds.map((id) => `sonic/${id}/valve/set`);
   const outcomeOf = (path: string) => bridge.outcomes(path).find(({ status }) => status !== 'sent');
   await cloud.begin({ holdsConnections: true });

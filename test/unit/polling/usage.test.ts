@@ -138,19 +138,6 @@ describe('the usage of a sonic', () => {
     expect(rounds).toEqual([['2026-11-21T05:00:00.000Z', '2026-11', '2026-10']]);
   });
 
-  it('follows the last litres of a month that the cloud hears of late', async () => {
-    const { read, shown } = await start();
-    await read();
-    cloud.set('2026-11-30', 11);
-    clock.advance(Date.parse('2026-12-01T00:00:10Z') - clock.now());
-    await read();
-    expect(shown()).toMatchObject({ yesterdayL: 11, totalL: 148.75 });
-    cloud.set('2026-11-30', 11.5);
-    clock.advance(hourMs);
-    await read();
-    expect(shown()).toMatchObject({ todayL: 0, yesterdayL: 11.5, monthL: 0, totalL: 149.25 });
-  });
-
   it('counts by the time zone of the schedules before that of the property was read, and by the last one since', async () => {
     const { usage, read, store, shown } = await start('settings');
     await read();
@@ -193,31 +180,6 @@ describe('the usage of a sonic', () => {
       }
     },
   );
-
-  it('keeps the last time zone over a restart, though the settings had none when it was read last', async () => {
-    const first = await start();
-    await first.read();
-    setTimezone(first.store, null);
-    await first.read();
-    await first.state.close();
-    const next = await start('settings');
-    expect(next.shown()).toMatchObject({ lastReset: '2026-11-20T00:00:00+00:00' });
-  });
-
-  it('is not the present after a restart, however short, but its sum stands', async () => {
-    const before = await start();
-    await before.read();
-    await before.state.close();
-    clock.advance(10 * minuteMs);
-    const after = await start();
-    expect(after.shown()).toEqual({ ...before.shown(), ...ofNothingRead });
-    failures.set('all', 'unavailable');
-    await expect(after.read()).rejects.toThrow();
-    expect(after.shown()).toEqual({ ...before.shown(), ...ofNothingRead });
-    failures.clear();
-    await after.read();
-    expect(after.shown()).toEqual(before.shown());
-  });
 
   it('does not go down where a crash has lost the last litres of a month', async () => {
     clock.advance(Date.parse('2026-11-30T23:50:00Z') - clock.now());
@@ -402,20 +364,6 @@ describe('what is kept', () => {
     clock.advance(1);
     usage.refresh();
     expect(state.kept.usage.has(id)).toBe(false);
-  });
-
-  it('of a sonic that comes back soon stands, and nothing of the present until it is read', async () => {
-    const { usage, read, store, shown } = await start();
-    await read();
-    const before = shown();
-    const at = { isComplete: true, startedAt: 0 };
-    for (let reading = 0; reading < 2; reading++) store.replaceSonics({ records: [], ...at });
-    store.replaceSonics({ records: [aSonic()], ...at });
-    expect(shown()).toBeUndefined();
-    usage.refresh();
-    expect(shown()).toEqual({ ...before, ...ofNothingRead });
-    await read();
-    expect(shown()).toEqual(before);
   });
 
   it('of a sonic that is there is never forgotten, nor of any as long as not all are known', async () => {
