@@ -90,6 +90,7 @@ export function planDiscovery(
   const { topics, version, homepage } = origin;
   const id = viewId(view);
   const device = deviceOf(view, origin);
+  const idStart = asIdPart(device.name) ?? asIdPart(`${kind} ${id.slice(-6)}`);
   const message: Discovery = {
     device,
     origin: {
@@ -107,7 +108,9 @@ export function planDiscovery(
         hasEntity(row, view, offers)
           ? {
               ...component(row, view, origin, offers),
-              ...wantedId(row, device.name, `${kind} ${id.slice(-6)}`),
+              // Only for a new entity. In every language it is English, because automations use it. Another text stands for
+              // a name that only Home Assistant could spell, or else nobody would know the ID.
+              default_entity_id: `${row.component}.${idStart}${idEnd(row)}`,
             }
           : { platform: row.component },
       ]),
@@ -116,14 +119,14 @@ export function planDiscovery(
   return { topic: topics.discovery(kind, id), payload: JSON.stringify(message) };
 }
 
-/**
- * The entity ID of a new entity. In every language it is English, because automations use it. Another text stands for a name
- * that only Home Assistant could spell, or else nobody would know the ID.
- */
-function wantedId(row: EntityRow<DeviceView>, device: string, otherwise: string) {
-  const part = asIdPart(device) ?? asIdPart(otherwise);
-  const end = row.name === null ? '' : `_${asIdPart(row.name)}`;
-  return { default_entity_id: `${row.component}.${part}${end}` };
+/** By name of an entity: the end of its entity ID. To spell them for each device would take longer than all the rest. */
+const idEnds = new Map<string, string>();
+
+function idEnd({ name }: EntityRow<DeviceView>): string {
+  if (name === null) return '';
+  const end = idEnds.get(name) ?? `_${asIdPart(name)}`;
+  idEnds.set(name, end);
+  return end;
 }
 
 export function componentId(row: Pick<EntityRow<never>, 'component' | 'key'>): string {

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { Figure, Target } from '../figures.ts';
 import { Listener } from '../listener.ts';
 import {
@@ -27,6 +28,8 @@ const largeSize = 10_000;
 /** What V8 has compiled after ten refreshes of 1,000 valves, a small account has after a day. */
 const warmUps = (sonics: number) => Math.max(2, largeSize / sonics);
 const quietMs = 300;
+/** Longer than the bridge waits before it publishes its discovery messages once more. */
+const discoveryAgainMs = 8_000;
 /** Each of them takes half a minute. */
 const mostLargeStarts = 2;
 
@@ -142,6 +145,8 @@ async function changed(stage: Stage, bridge: Subject): Promise<Works> {
     await listener.publish('sonic2mqtt/bridge/refresh', 'now');
     return bridge;
   };
+  // After the start, all discovery messages are published a second time. They are no part of a refresh.
+  await setTimeout(discoveryAgainMs);
   const { script } = await record(stage, refreshed);
   const folder = writeScript(stage, script);
   const works = await inTurn(
