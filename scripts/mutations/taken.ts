@@ -39,6 +39,12 @@ export const commandMutations: readonly Mutation[] = [
       'if (false) return',
     ],
   }),
+  ...mistakesIn('cloud/operations.ts', ['stories/valve'], {
+    'an incident’s action that may move a valve counts as a move': [
+      "moves === 'maybe' && isHarmlessAction(String(action)) ? null : moves",
+      "moves === 'maybe' ? null : moves",
+    ],
+  }),
   ...mistakesIn('commands/messageRules.ts', ['unit/commands/router'], {
     'what is no text is no command': ['return isText ?', 'return true ?'],
   }),

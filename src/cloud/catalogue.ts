@@ -7,6 +7,12 @@ import { kinds } from './fields.ts';
 /** What MQTT must be allowed to change (the option `control`) before an operation may be called. */
 export type Control = 'valves' | 'incidents' | 'pressure_tests' | 'settings' | 'account';
 
+/**
+ * How an operation may move a valve: a `command` says where to, a `test` closes it for a while, and an incident's action
+ * `maybe` does.
+ */
+export type Moves = 'command' | 'test' | 'maybe';
+
 /** What the reply to a change holds: the record as it is now, or the job of a test. */
 type Returns =
   | 'incident'
@@ -46,6 +52,8 @@ export interface OperationRow<Path extends string, T> {
   readonly body?: z.ZodType;
   /** All of these must be allowed; absent if the operation changes nothing. */
   readonly control?: readonly Control[];
+  /** Absent if it moves no valve. Every decision about what may move a valve asks this column, by `movesOf`. */
+  readonly moves?: Moves;
   /** The poll that shows the change. Absent if no poll does, and for valve commands: their confirmation does. */
   readonly refreshes?: 'properties' | 'signals' | 'sonics' | 'incidents';
   /** What the store takes from the reply to a change; absent if nothing. */
@@ -111,9 +119,9 @@ const session = { source: 'document', session: true } as const;
 const assumed = { source: 'assumed' } as const;
 const forSettings = { control: ['settings'] } as const;
 const forAccount = { control: ['account'] } as const;
-const forValve = { control: ['valves'], body: bodies.valveAction } as const;
-const forIncident = { control: ['incidents'], refreshes: 'incidents' } as const;
-const forTest = { control: ['pressure_tests', 'valves'], refreshes: 'sonics' } as const;
+const forValve = { control: ['valves'], moves: 'command', body: bodies.valveAction } as const;
+const forIncident = { control: ['incidents'], moves: 'maybe', refreshes: 'incidents' } as const;
+const forTest = { control: ['pressure_tests', 'valves'], moves: 'test', refreshes: 'sonics' } as const;
 const forProperty = { ...forSettings, refreshes: 'properties' } as const;
 const ownProperty = { ...forProperty, body: bodies.property, returns: 'property' } as const;
 const nameOfSignal = { ...forSettings, body: bodies.name, refreshes: 'signals', returns: 'signal' } as const;
@@ -193,10 +201,10 @@ export const catalogue = {
   update_sonic: row(20, 'PUT /ape/v1/sonics/{sonic_id}', record(sonic), nameOfSonic),
   patch_sonic: row(20, 'PATCH /ape/v1/sonics/{sonic_id}', record(sonic), nameOfSonic),
   command_valve: row(21, 'PUT /ape/v1/sonics/{sonic_id}/valve', done(status), forValve),
-  // Moves a valve, as the command does.
   change_thing_state: row(22, 'PUT /iot-core/customer_app/things/{thing_id}/state', done(status), {
     ...assumed,
     control: ['valves'],
+    moves: 'command',
     body: bodies.openAction,
   }),
 
@@ -235,7 +243,6 @@ export const catalogue = {
     { ...assumed, ...forProperty, body: bodies.customerNotifications },
   ),
 
-  // A pressure test closes the valve for a while, and shows as the state of the valve.
   start_pressure_test: row(
     29,
     'POST /iot-core/customer_app/things/{thing_id}/pressure_tests',

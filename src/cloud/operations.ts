@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { catalogue, type OperationRow, type Reply } from './catalogue.ts';
+import { isHarmlessAction } from '../model/incidentActions.ts';
+import { catalogue, type Moves, type OperationRow, type Reply } from './catalogue.ts';
 
 type Operations = typeof catalogue;
 export type OperationName = keyof Operations;
@@ -14,6 +15,13 @@ export const operationNames = Object.keys(catalogue) as OperationName[];
 
 export function isOperationName(word: string): word is OperationName {
   return Object.hasOwn(catalogue, word);
+}
+
+/** How a call may move a valve; null if it does not. Only an action that is known to change just its incident moves none. */
+export function movesOf(call: { readonly operation: OperationName; readonly body?: unknown }): Moves | null {
+  const { moves = null } = operationRow(call.operation);
+  const { action } = (call.body ?? {}) as { readonly action?: unknown };
+  return moves === 'maybe' && isHarmlessAction(String(action)) ? null : moves;
 }
 
 type ParamNames<Path> = Path extends `${string}{${infer Name}}${infer Rest}`

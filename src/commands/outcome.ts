@@ -84,13 +84,8 @@ export class AnswerStatus {
 const valveOutcomes = ['ok', 'error', 'refused', 'superseded', 'not_confirmed'] as const;
 type ValveOutcome = (typeof valveOutcomes)[number];
 
-const valveOperations = ['command_valve', 'command_wifi_valve'] as const;
-
-export type ValveCall = Call<(typeof valveOperations)[number]>;
-
-export function isValveCall(call: Call): call is ValveCall {
-  return valveOperations.some((name) => name === call.operation);
-}
+/** The valve commands of entities. `change_thing_state` is one too, but has none. */
+export type ValveCall = Call<'command_valve' | 'command_wifi_valve'>;
 
 // The cloud's error messages and the senders' values can have any length.
 const maxReasonCharacters = 500;

@@ -59,13 +59,8 @@ interface Request {
 const maxRunning = 4;
 const maxWaitingRequests = 50;
 
-/** The operations that move a valve, each with the topic of a valve that does the same. */
-const movingPaths: Readonly<Partial<Record<OperationName, string>>> = {
-  command_valve: 'valve/set',
-  command_wifi_valve: 'valve/set',
-  change_thing_state: 'valve/set',
-  start_pressure_test: 'pressure_test/start',
-};
+/** The topics of a valve for what moves it. An alert's action may be requested. */
+const movingPaths = { command: 'valve/set', test: 'pressure_test/start', maybe: null } as const;
 
 const outsideFilter =
   'not permitted: with filters.properties, a request must name a property, hub, valve or alert that sonic2mqtt shows';
@@ -145,8 +140,9 @@ export class Requests {
     if (operationRow(name).session) {
       return rejection('not_permitted', 'not permitted: sonic2mqtt manages its session itself');
     }
-    const path = movingPaths[name];
-    if (path !== undefined) {
+    const { moves } = operationRow(name);
+    const path = moves ? movingPaths[moves] : null;
+    if (path !== null) {
       const topic = topics.below('sonic', '{id}', path);
       return rejection('not_permitted', `not permitted: publish to ${topic} instead`);
     }

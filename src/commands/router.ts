@@ -2,6 +2,7 @@ import type { BrokerMessage } from '../broker/message.ts';
 import { GivenUp } from '../cloud/deadline.ts';
 import { isSafeId } from '../cloud/decoders.ts';
 import { CloudError } from '../cloud/errors.ts';
+import { movesOf } from '../cloud/operations.ts';
 import type { BridgeAction } from '../entities/row.ts';
 import {
   isCommandPath,
@@ -16,7 +17,7 @@ import type { Target } from '../homeassistant/topics.ts';
 import { kindLabels } from '../model/devices.ts';
 import { isSameId } from '../model/ids.ts';
 import { messageProblem, timeLeftMs } from './messageRules.ts';
-import { AnswerStatus, type CommandParts, isValveCall, reasons } from './outcome.ts';
+import { AnswerStatus, type CommandParts, reasons, type ValveCall } from './outcome.ts';
 import { Pauses } from './pauses.ts';
 import { Requests } from './requests.ts';
 import { resultOf, Updates } from './updates.ts';
@@ -27,7 +28,7 @@ import { ValveWishes } from './valveWishes.ts';
  * How a command travels. Each message of the connection comes to `#handle`, which finds out whether the topic is that
  * of a command or of a request. It ignores empty messages. It refuses retained, old, too long and binary messages
  * before they are read. The row of the entity says what a command does (`parseCommand`): mostly a call of the cloud. A
- * call that moves a valve goes to the valve queue, and any other call goes to the updates. A request
+ * command to a valve goes to the valve queue, and any other call goes to the updates. A request
  * (`bridge/request/…`) names its call itself, and the call goes to the updates too. Each message has one outcome, which
  * `Outcomes` emits.
  */
@@ -136,8 +137,8 @@ export class CommandRouter {
       }
       this.#carryOut(action);
       this.#parts.outcomes.record(topic, 'ok', null, null);
-    } else if ('operation' in action && isValveCall(action)) {
-      this.#valveQueue.move(message, action);
+    } else if ('operation' in action && movesOf(action) === 'command') {
+      this.#valveQueue.move(message, action as ValveCall);
     } else this.#updates.apply(message, `${kind}/${id}`, [action].flat());
   }
 

@@ -2,10 +2,9 @@ import { forEachLimit } from '../base/forEachLimit.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import type { Answered } from '../cloud/client.ts';
 import { CloudError } from '../cloud/errors.ts';
-import { type Call, type OperationName, operationRow } from '../cloud/operations.ts';
+import { type Call, movesOf, type OperationName, operationRow } from '../cloud/operations.ts';
 import type { CallOptions } from '../cloud/requestPipeline.ts';
 import { isHeldBack } from '../cloud/retry.ts';
-import { movesValve } from '../homeassistant/command.ts';
 import { isSameId } from '../model/ids.ts';
 import { noPause } from '../model/pause.ts';
 import type { Incident, Sonic } from '../model/records.ts';
@@ -81,7 +80,7 @@ export class Updates {
 
   /**
    * Sends a call that a message or the bridge itself has requested, stores the answer, and runs the poll that reads the
-   * change. If the call moves a valve and a newer command for the valve has come, the call is not sent. Rejects with
+   * change. If the call may move a valve and a newer command for the valve has come, the call is not sent. Rejects with
    * the client's error, or if the effect of what a message requested may not last.
    */
   async send(
@@ -103,7 +102,7 @@ export class Updates {
   ): Promise<Answered<OperationName>> {
     const { client, store, outcomes, wishes, stopping, clock } = this.#parts;
     const startedAt = clock.monotonic();
-    const watch = message && movesValve(call) ? wishes.watch(movedValve(call, store), message) : null;
+    const watch = message && movesOf(call) !== null ? wishes.watch(movedValve(call, store), message) : null;
     const signal = watch ? AbortSignal.any([stopping, watch.signal]) : stopping;
     try {
       const answer = await client.callRaw(call, {

@@ -17,8 +17,10 @@ import type { ValveWishes } from './valveWishes.ts';
 /*
  * Moves valves. These are all guarantees about valves, and the functions that keep them:
  *
- * 1. Only a message moves a valve. `move` below is the only way for a valve call to the cloud. Only the router calls it,
- *    with the message at `sonic/{id}/valve/set` that asked for it. Requests cannot move a valve (`requests.ts`).
+ * 1. The bridge moves a valve only for a message. The column `moves` of `cloud/catalogue.ts` says what may move one.
+ *    `move` below is the bridge's only way to the cloud for valve commands. Only the router calls it, with the message
+ *    at `sonic/{id}/valve/set` that asked for it. Pressure tests, and actions of incidents that may move a valve, go
+ *    through `updates.ts`, each with its message. Of these, a request may only be such an action (`requests.ts`).
  * 2. A retained message is refused. The router calls `messageProblem` before it reads any message, and `move` calls it
  *    again. A message that the broker may have stored is refused too, even without the retain flag
  *    (`broker/storedMessages.ts`). A message that the broker delivers twice on one connection is dropped on arrival
@@ -35,7 +37,7 @@ import type { ValveWishes } from './valveWishes.ts';
  * 6. Commands to one valve run one at a time, and the newest wins. A command that waits, is still connecting, or was
  *    certainly not carried out gives way at once and ends as `superseded`. A command that was sent but not answered is
  *    given up after a quarter of the newer command's time, and ends as an error (`#overtake`). Pressure tests and
- *    actions of incidents also move valves, and also give way (`valveWishes.ts`).
+ *    actions of incidents that may move a valve give way too until they are sent (`valveWishes.ts`).
  * 7. A command is sent once. Nothing here repeats it. The client repeats it only if the cloud provably did not act
  *    (`provablyNotExecuted` in `cloud/retry.ts`), within the same time, and only if no newer command has come.
  * 8. A command that was given up is not delivered later, because its connection is reset (`cloud/http.ts`). A stop ends

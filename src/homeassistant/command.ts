@@ -1,7 +1,13 @@
 import { joinSentences } from '../base/joinSentences.ts';
 import { repeatedKey } from '../base/repeatedKey.ts';
 import type { Control } from '../cloud/catalogue.ts';
-import { type Call, isOperationName, type OperationName, operationRow } from '../cloud/operations.ts';
+import {
+  type Call,
+  isOperationName,
+  movesOf,
+  type OperationName,
+  operationRow,
+} from '../cloud/operations.ts';
 import { checkCall, type UncheckedCall } from '../cloud/request.ts';
 import { type FieldsCommand, plainCommands, type WordCommand } from '../entities/commands.ts';
 import { actOn } from '../entities/incidents.ts';
@@ -16,7 +22,7 @@ import {
 import { settingReaders } from '../entities/settings.ts';
 import { entityTable } from '../entities/tables.ts';
 import { type DeviceKind, type DeviceView, deviceKinds } from '../model/devices.ts';
-import { mayMoveValve, offeredAction } from '../model/incidentActions.ts';
+import { offeredAction } from '../model/incidentActions.ts';
 import type { Incident } from '../model/records.ts';
 import { viewId } from './discovery.ts';
 import type { TargetKind, Topics } from './topics.ts';
@@ -37,8 +43,6 @@ type CommandHandler =
 
 /** Further fields are not checked: it takes time, and a message has room for thousands of fields. */
 const maxRefusalsShown = 5;
-
-const incidentOperations: readonly OperationName[] = ['act_on_incident', 'act_on_property_incident'];
 
 const incidentPath = 'action';
 
@@ -181,18 +185,12 @@ export function missingPermission(
 
 /** Null if the call is permitted. An incident's action may also need `valves`. */
 export function missingPermissionFor(
-  call: UncheckedCall,
+  { operation, body }: UncheckedCall,
   control: Readonly<Record<Control, boolean>>,
 ): Control | null {
-  const ofOperation = isOperationName(call.operation) ? missingPermission(call.operation, control) : null;
-  return ofOperation ?? (movesValve(call) && !control.valves ? 'valves' : null);
-}
-
-export function movesValve({ operation, body }: UncheckedCall): boolean {
-  if (!isOperationName(operation)) return false;
-  const { action } = (body ?? {}) as { readonly action?: unknown };
-  const isRisky = incidentOperations.includes(operation) && mayMoveValve(String(action));
-  return isRisky || operationRow(operation).control?.includes('valves') === true;
+  if (!isOperationName(operation)) return null;
+  const isValveAtRisk = movesOf({ operation, body }) !== null && !control.valves;
+  return missingPermission(operation, control) ?? (isValveAtRisk ? 'valves' : null);
 }
 
 const valveWords = 'OPEN or CLOSE, or {"action":"open"}';

@@ -7,9 +7,9 @@ const synonyms: ReadonlyMap<string, readonly string[]> = new Map([['resolve', ['
 /** The known actions, from the interface document, the vendor's old documentation and the library herolabsapi. */
 const harmlessActions: ReadonlySet<string> = new Set(['dismiss', 'reopen', 'resolve', 'snooze']);
 
-/** Whether an action may move a valve. Only actions that are known to change just the incident may not. */
-export function mayMoveValve(action: string): boolean {
-  return !harmlessActions.has(wordOf(action));
+/** Whether an action is known to change just the incident. Any other may move a valve. */
+export function isHarmlessAction(action: string): boolean {
+  return harmlessActions.has(wordOf(action));
 }
 
 /** The incident's own spelling of an action, compared without regard to case; null if it does not offer the action. */

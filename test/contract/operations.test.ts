@@ -55,9 +55,11 @@ it('each row says what its documents say, and is called and answered as the file
 
 it('only what changes nothing may be asked again, and each change needs a permission', () => {
   for (const name of operationNames) {
-    const { method, retry, control, session } = operationRow(name);
+    const { method, retry, control, moves, session } = operationRow(name);
     expect([name, retry]).toEqual([name, method === 'GET' ? 'safe' : 'never']);
     expect([name, control !== undefined]).toEqual([name, method !== 'GET' && !session]);
+    const isMover = moves === 'command' || moves === 'test';
+    expect([name, control?.includes('valves') === true]).toEqual([name, isMover]);
     // It is part of a topic.
     expect(name).toMatch(/^[a-z_]+$/);
   }
