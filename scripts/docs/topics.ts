@@ -284,7 +284,7 @@ A device that the cloud no longer lists loses its topics after two complete read
     'Not retained.',
     topicTable(passing),
     '## Commands',
-    `Send commands without the retain flag. Retained commands are rejected, because they would be repeated at each restart.\nUse QoS 0. With QoS 1, many clients send a command again after an outage of the broker, even hours later.`,
+    `Send commands without the retain flag. Retained commands are refused, because they would be repeated at each restart.\nUse QoS 0. With QoS 1, many clients send a command again after an outage of the broker, even hours later.`,
     table(
       ['Topic', 'Payload', 'Effect'],
       commandTopics().map(({ topic, payload, words }) => [code(topic), payload, words]),

@@ -150,7 +150,7 @@ export class Outcomes extends EventEmitter<OutcomeEvents> {
     const target = this.#topics.parse(topic);
     const isDevice = target && target.kind !== 'bridge' && target.kind !== 'incident';
     const name = isDevice ? this.#store.label(target.kind, target.id) : topic;
-    const ending = status === 'refused' ? 'rejected' : 'failed';
+    const ending = status === 'refused' ? 'refused' : 'failed';
     const line = `Command for ${name} ${ending}: ${reason}`;
     this.#failures.write('warn', key, { topic, device: target?.id }, line);
   }

@@ -146,7 +146,7 @@ export const configSchema = section({
     account: flag.prefault(false).describe('Create properties and invitations, change the user profile'),
   })
     .prefault({})
-    .describe('What MQTT clients may change. Anything else is rejected and logged'),
+    .describe('What MQTT clients may change. Anything else is refused and logged'),
 
   valve: section({
     confirm_timeout: duration('100ms')

@@ -76,7 +76,7 @@ export const waitingReason = 'Waiting for the cloud to answer';
 export const readingReason = 'Connected, reading the account for the first time';
 
 const unmarkedMessages =
-  'The MQTT broker sends stored messages without the retain flag, so an old command looks like a new one. Commands are rejected. Use another broker, for example Mosquitto';
+  'The MQTT broker sends stored messages without the retain flag, so an old command looks like a new one. Commands are refused. Use another broker, for example Mosquitto';
 
 /** THE TABLE of everything that may be wrong. Of equally serious findings, the first comes first. */
 export const checks: readonly Check[] = [

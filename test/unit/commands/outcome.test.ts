@@ -47,7 +47,7 @@ describe('the outcomes of commands', () => {
     expect(shownAgain).toEqual(['property/property-1']);
     expect(lines.messages.filter((line) => line.startsWith('warn'))).toEqual([
       `warn: Command for ${JSON.stringify(aProperty().name)} failed: why`,
-      'warn: Command for "stranger" rejected: nobody',
+      'warn: Command for "stranger" refused: nobody',
     ]);
   });
 
@@ -61,7 +61,7 @@ describe('the outcomes of commands', () => {
     };
     for (let count = 0; count < 1_000; count++) record('bridge/log_level/set', 'refused', 'why');
     record('bridge/log_level/set', 'refused', 'another');
-    const line = 'warn: Command for sonic2mqtt/bridge/log_level/set rejected: ';
+    const line = 'warn: Command for sonic2mqtt/bridge/log_level/set refused: ';
     expect(warnings()).toEqual([`${line}why`, `${line}another`]);
     await passTime(clock, 60_000);
     expect(warnings()).toEqual([`${line}why (again in the last minute: 999)`]);
