@@ -41,6 +41,9 @@ export interface HeadlineValve extends DeviceTitle {
   /** Whether a pressure test runs. It closes the valve for a while, whatever position is shown. */
   readonly isTesting: boolean;
   readonly isFaulty: boolean;
+  readonly isBatteryLow: boolean;
+  /** The name of its hub if it is offline because its hub is; else null. */
+  readonly offlineHub: string | null;
   readonly failed: ShownFailure | null;
 }
 
@@ -72,7 +75,8 @@ export function headlineOf(facts: HeadlineFacts): Headline {
   const problems = problemsOf(facts);
   const { tone, sentences, details } = first ?? moving(facts)[0] ?? allWell(facts, problems.length > 0);
   const more = others.flatMap((other) => other.sentences);
-  return { tone, sentences, details: [...details, ...more, ...pausesIn(facts), ...problems] };
+  const batteries = first ? lowBatteries(facts) : [];
+  return { tone, sentences, details: [...details, ...more, ...batteries, ...pausesIn(facts), ...problems] };
 }
 
 /** More pauses than these are counted, and only the end of the first one is named. */
@@ -104,9 +108,10 @@ function storiesOf(facts: HeadlineFacts): Headline[] {
     ...about(({ isFaulty }) => isFaulty, 'warning', 'valve_faulty', 'valves_faulty', facts, others).map(
       (story) => ({ ...story, details: [{ text: 'fault_advice' } as const] }),
     ),
-    ...about(({ isReachable }) => !isReachable, 'warning', 'valve_offline', 'valves_offline', facts, others),
+    ...offlineStory(facts, others),
     ...about(({ isChecked }) => isChecked, 'warning', 'valve_checked', 'valves_checked', facts, others),
-    ...failedStory(facts),
+    // The story of an alert says that its valve did not close.
+    ...failedStory(facts, isNotice || !isLeftOpen(worst?.valve) ? valves : others),
     // Until the lists were read, nothing else is expected.
     ...(gap === null || gap === 'alerts_unknown'
       ? about(isUnclear, 'unknown', 'valve_unknown', 'valves_unknown', facts, others)
@@ -156,9 +161,21 @@ function alertStory(worst: PlacedAlert, facts: HeadlineFacts): Headline {
   return say(worst.alert.urgency, [alertSentence(worst), ...waterOf(worst.valve, facts)], unconfirmed);
 }
 
-/** The story of the valves that have not carried out their commands. */
-function failedStory({ valves }: HeadlineFacts): Headline[] {
-  const [first, ...others] = valves.filter(({ failed }) => failed !== null);
+/** The story of the valves that are offline. A hub is named if it is the reason of several, and of all of them. */
+function offlineStory(facts: HeadlineFacts, candidates: readonly HeadlineValve[]): Headline[] {
+  const meant = candidates.filter(({ isReachable }) => !isReachable);
+  const [first] = meant;
+  const isOneHub = meant.length > 1 && meant.every(({ offlineHub }) => offlineHub === first?.offlineHub);
+  if (first?.offlineHub && isOneHub) {
+    const values = { ...placeValues({ ...first, name: first.offlineHub }), count: meant.length };
+    return [say('warning', [{ text: 'hub_offline', values }])];
+  }
+  return about(() => true, 'warning', 'valve_offline', 'valves_offline', facts, meant);
+}
+
+/** The story of the valves that have not carried out their commands. One that moves now carries out a newer one. */
+function failedStory({ valves }: HeadlineFacts, candidates = valves): Headline[] {
+  const [first, ...others] = candidates.filter((each) => each.failed !== null && !isMoving(each));
   if (!first?.failed) return [];
   const { text, about } = first.failed;
   const sentence: Sentence = { text, values: placeValues(first) };
@@ -193,6 +210,7 @@ function about(
 /** The headline if every valve is known to be open or closed, and no alert is open. */
 function allWell(facts: HeadlineFacts, hasProblem: boolean): Headline {
   const { valves, mayHaveMore, broker, cloud, health, isLoading, todayL, pauses } = facts;
+  const batteries = lowBatteries(facts);
   const areAllUp = cloud.status === 'up' && broker.status === 'up' && health === 'ok' && !isLoading;
   const closed = valves.filter(({ valve }) => valve === 'closed');
   const open = valves.length - closed.length;
@@ -200,8 +218,10 @@ function allWell(facts: HeadlineFacts, hasProblem: boolean): Headline {
   const mixed = !mayHaveMore && closed.length === 1 ? 'no_leaks_closed' : 'no_leaks_some';
   const whole = open === 0 ? 'no_leaks_off' : 'no_leaks_on';
   const isMixed = mayHaveMore || (open > 0 && closed.length > 0);
-  return say(hasProblem ? 'warning' : pauses.length > 0 ? 'notice' : 'good', [
-    ...(areAllUp && pauses.length === 0 ? [{ text: 'all_good' } as const] : []),
+  const isNoticed = pauses.length > 0 || batteries.length > 0;
+  return say(hasProblem ? 'warning' : isNoticed ? 'notice' : 'good', [
+    ...batteries,
+    ...(areAllUp && !isNoticed ? [{ text: 'all_good' } as const] : []),
     { text: isMixed ? mixed : whole, values },
     ...(todayL === null ? [] : [{ text: usedToday, values: { litres: todayL } } as const]),
   ]);
@@ -222,8 +242,31 @@ function isPlaceKnown({ isSure, isTesting, valve }: HeadlineValve): boolean {
   return isSure && (isTesting || valve !== null);
 }
 
+/** The sentence about low batteries of which no alert tells. */
+function lowBatteries({ valves, alerts }: HeadlineFacts): Sentence[] {
+  const isTold = (valve: HeadlineValve) =>
+    alerts.some((each) => each.valve === valve && batteryTypes.includes(each.alert.type));
+  const low = valves.filter((valve) => valve.isBatteryLow && !isTold(valve));
+  const [first] = low;
+  return first ? [{ text: 'battery_low', values: { ...placeValues(first), count: low.length } }] : [];
+}
+
+const batteryTypes: readonly (string | null)[] = ['low_battery_level', 'battery_too_low_to_move_handle'];
+
+function isMoving({ isSure, valve }: HeadlineValve): boolean {
+  return isSure && (valve === 'closing' || valve === 'opening');
+}
+
+/** Whether its valve was to close, and certainly did not: somebody has to close it by hand. */
+function isLeftOpen(own: HeadlineValve | null | undefined): boolean {
+  if (!own?.failed || !own.isReachable || own.valve === 'closed' || isMoving(own)) return false;
+  const { text } = own.failed;
+  return text === 'not_confirmed_close' || (text === 'failed_close' && own.isSure && own.valve === 'open');
+}
+
 /** Whether the water runs at the place of an alert. */
 function waterOf(own: HeadlineValve | null, { valves, mayHaveMore, isWhole }: HeadlineFacts): Sentence[] {
+  if (isLeftOpen(own)) return [{ text: 'its_valve_not_closed' }];
   const first = valves[0]?.valve;
   const isAlike = (each: HeadlineValve) => each.isSure && !each.isTesting && each.valve === first;
   if (isWhole && !mayHaveMore && valves.every(isAlike)) {

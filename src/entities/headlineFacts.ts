@@ -8,6 +8,7 @@ import {
 import { IdMap } from '../model/ids.ts';
 import { openCount } from '../model/incidents.ts';
 import { noPause } from '../model/pause.ts';
+import { isBatteryLow } from '../model/power.ts';
 import { isAvailable } from '../model/reach.ts';
 import { type Incident, type Signal, type Sonic, valveStates } from '../model/records.ts';
 import { failureTexts } from '../model/valveCommand.ts';
@@ -114,8 +115,15 @@ function headlineValve(view: SonicView, place: DeviceTitle, isFresh: boolean): H
     isChecked: doubt === 'checked',
     isTesting: isSure && state === 'pressure_test',
     isFaulty: isSure && state === 'faulty',
+    isBatteryLow: isBatteryLow(sonic.battery) === true,
+    offlineHub: offlineHubOf(view, isFresh),
     failed: failureOf(view),
   };
+}
+
+/** The name of its hub if a valve is offline because its hub is; else null. */
+export function offlineHubOf({ reach, signal }: SonicView, isFresh: boolean): string | null {
+  return isFresh && reach === 'hub_offline' && typeof signal === 'object' ? displayName(signal) : null;
 }
 
 /** The sentence about the pause of the automatic shut-off; null if there is none. */

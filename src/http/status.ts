@@ -10,6 +10,7 @@ import {
   headlineFacts,
   isPresent,
   isSonic,
+  offlineHubOf,
   pauseOf,
 } from '../entities/headlineFacts.ts';
 import type { StatusSnapshot } from '../health/snapshots.ts';
@@ -250,7 +251,7 @@ function shownHub(view: SignalView, isFresh: boolean) {
 
 /** A valve with its measurements. A value is null if it is not known. Times are ms since 1970. */
 function shownSonic(view: SonicView, isFresh: boolean, readAt: StatusSnapshot['readAt']) {
-  const { sonic, signal, reach, telemetry, usage, incidents, valveRecord } = view;
+  const { sonic, telemetry, usage, incidents, valveRecord } = view;
   const valve = valveSeen(view);
   const { at, by } = valveRecord.movement ?? { at: null, by: null };
   const doubt = doubtOf(view, isFresh);
@@ -264,8 +265,7 @@ function shownSonic(view: SonicView, isFresh: boolean, readAt: StatusSnapshot['r
         ? shortenedName(sonic.valve_state)
         : null,
     doubt,
-    // The name of the hub if the valve is offline because its hub is.
-    offlineHub: isFresh && reach === 'hub_offline' && typeof signal === 'object' ? displayName(signal) : null,
+    offlineHub: offlineHubOf(view, isFresh),
     // Null if the shown state is not old.
     readAt: doubt === 'old' ? readAt(sonic.id) : null,
     failed: failureOf(view),

@@ -291,7 +291,7 @@ describe.runIf(version === newestVersion && chromiumAvailable())('the tour', () 
       ...{
         name: 'offline',
         path: willow,
-        texts: ['2 of 3 valves are offline', 'moved by hand'],
+        texts: ['Hub Hallway hub is offline', 'moved by hand'],
         height: 620,
       },
       prepare: () => {

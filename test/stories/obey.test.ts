@@ -66,7 +66,7 @@ describe('a valve that does not obey', () => {
     await home.pass(secondMs);
     home.world.valve(home.sonicId)?.stop();
     await home.pass(2 * minuteMs);
-    expect(said()).toContain(' did not close.');
+    expect(said()).toContain(' did not close: close it by hand.');
     home.strike = () => 'refused';
     await home.pass(10 * minuteMs);
     expect(home.text('bridge/cloud')).toBe('offline');

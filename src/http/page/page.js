@@ -177,15 +177,13 @@ function showLoading() {
 
 // ---- alerts -----------------------------------------------------------------------------------------------------
 
-function alertItems({ alerts, alertsInAll, valve, doubt }) {
+function alertItems({ alerts, alertsInAll, valve, doubt, failed }) {
   if (alerts.length === 0) return null;
   // Only the alerts of a valve come with its position.
-  const isOutOfReach = valve === null || (doubt ?? null) !== null || isLost;
-  const ofLeak = isOutOfReach
-    ? texts.advice_leak_by_hand
-    : valve === 'closed'
-      ? texts.advice_leak_closed
-      : null;
+  const isKnown = valve !== null && (doubt ?? null) === null && !isLost;
+  const isClosed = isKnown && valve === 'closed';
+  const canClose = isKnown && (failed ?? null) === null && at('watch-only').hidden;
+  const ofLeak = isClosed ? texts.advice_leak_closed : canClose ? null : texts.advice_leak_by_hand;
   const adviceFor = (type) =>
     (type === 'water_presence_detected' ? ofLeak : null) ?? texts[`advice_${type}`] ?? texts.advice_other;
   const items = alerts.map(({ type, urgency, time, at: since }) =>
@@ -317,8 +315,8 @@ function valveParts({ sonic, areHubsPending }, row) {
     valveState(sonic),
     make('p', { class: 'figures' }, lines[0]),
     ...lines.slice(1).map((line) => (line.length === 0 ? null : make('p', { class: 'faint' }, line))),
-    failedItem(sonic),
     alertItems(sonic),
+    failedItem(sonic),
   ];
 }
 

@@ -28,6 +28,8 @@ const open: HeadlineValve = {
     isChecked: false,
     isTesting: false,
     isFaulty: false,
+    isBatteryLow: false,
+    offlineHub: null,
     failed: null,
   },
 };
@@ -46,6 +48,9 @@ const failure: HeadlineValve['failed'] = {
   about: [{ text: 'command_waited', values: { at: 9_000, count: 90 } }, { text: 'command_advice' }],
 };
 const disobedient: HeadlineValve = { ...open, failed: failure };
+const closingAgain: HeadlineValve = { ...disobedient, valve: 'closing' };
+const weak: HeadlineValve = { ...open, isBatteryLow: true };
+const cutOff: HeadlineValve = { ...offline, offlineHub: 'Hallway hub' };
 const testedWhileClosed: HeadlineValve = { ...closed, isTesting: true };
 
 function alertAt(valve: HeadlineValve | null, changes: Partial<Alert> = {}): PlacedAlert {
@@ -111,6 +116,18 @@ describe('the headline', () => {
 
     ['whose valves open', { valves: [opening, opening] }, 'moving: valves_opening'],
     ['in a pressure test of a closed valve', { valves: [testedWhileClosed] }, 'moving: valve_testing'],
+    ['with a low battery', { valves: [weak] }, 'notice: battery_low no_leaks_on used_today'],
+    [
+      'with a low battery, and another valve offline',
+      { valves: [weak, offline] },
+      'warning: valve_offline / battery_low',
+    ],
+    ['with a hub and both its valves offline', { valves: [open, cutOff, cutOff] }, 'warning: hub_offline'],
+    [
+      'with a hub offline, and a valve at another one',
+      { valves: [cutOff, offline] },
+      'warning: valves_offline',
+    ],
     ['with a valve that is offline', { valves: [offline] }, 'warning: valve_offline'],
     ['with two valves offline', { valves: [open, offline, offline] }, 'warning: valves_offline'],
     [
@@ -165,6 +182,16 @@ describe('the headline', () => {
     [
       'with a leak, whose valve closes',
       { valves: [closing], alerts: [alertAt(closing)] },
+      'alarm: alert_at_since its_valve_closing',
+    ],
+    [
+      'with a leak, whose valve did not close',
+      { valves: [disobedient], alerts: [alertAt(disobedient)] },
+      'alarm: alert_at_since its_valve_not_closed',
+    ],
+    [
+      'with a leak, whose valve did not close before and closes now',
+      { valves: [closingAgain], alerts: [alertAt(closingAgain)] },
       'alarm: alert_at_since its_valve_closing',
     ],
     [
