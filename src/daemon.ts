@@ -137,13 +137,17 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     ...known,
     bridgeState,
   });
+  state.on('added', () => {
+    store.keptChanged();
+    publisher.wake();
+  });
   const shown = { ...known, publisher };
   const stopPresence = keepPresent(shown);
   const publishEvent = bridgeEvents(topics, connection, store, health, clock, log);
   outcomes
     .on('outcome', (outcome) => publishEvent('command', outcome))
     .on('showAgain', (kind, id) => publisher.showAgain(kind, id))
-    .on('offersChanged', () => publisher.offersChanged());
+    .on('offersChanged', () => publisher.planAll());
   const incidentEvents = new IncidentEvents({ ...shown, publishEvent });
   const recovery = new Recovery(known);
 
@@ -201,7 +205,7 @@ export class Daemon {
     bridgeState.renewFigures();
     // Devices are published once it is known what earlier runs have left on the broker.
     const recovered = recovery.read().then(() => {
-      publisher.publishNamed();
+      publisher.planAll();
       poller.refreshDays();
     });
     const firstRead = once(poller, 'firstRead');

@@ -44,7 +44,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       areIncidentsKnown: true,
       unconfirmedSince: null,
       isReporting: true,
-      contents: () => ({ signals: [], sonics: [], strays: [], mayHaveMore: false }),
+      contents: { signals: [], sonics: [], strays: [], mayHaveMore: false },
     },
     signal: {
       kind: 'signal',

@@ -172,7 +172,10 @@ export const showingMutations: readonly Mutation[] = [
     ],
   }),
   ...mistakesIn('publishing/publisher.ts', ['stories/knownInThisRun'], {
-    'what this run has not read is offline': ['if (!this.#isNamedWanted) return;', 'return;'],
+    'what this run has not read is offline': [
+      'if (!view) this.#publishUnreadDevice({ kind, id });',
+      'if (!view) return [];',
+    ],
   }),
   ...mistakesIn('publishing/publisher.ts', ['stories/cloudFaults'], {
     'devices are available again only with what was read since': [
@@ -282,8 +285,8 @@ export const showingMutations: readonly Mutation[] = [
   }),
   ...mistakesIn('store/valves.ts', ['unit/store/store'], {
     'the word of the cloud stands over a command': [
-      'return isOver && this.#accepted.delete(id);',
-      'return false;',
+      'if (isOver) this.#accepted.delete(id);',
+      'if (isOver) return;',
     ],
     'what was read before a command says nothing of it': ['if (readAt < accepted.acceptedAt)', 'if (false)'],
     'through a long pressure test no old position is shown': [

@@ -50,7 +50,7 @@ export type Doubt = 'old' | 'unreachable' | 'checked' | 'unsure' | null;
  * sentences. The litres of today would change the summary all day.
  */
 export function summaryOf(view: PropertyView, bridge: BridgeFacts): readonly Sentence[] {
-  const { signals, sonics, strays, mayHaveMore } = view.contents();
+  const { signals, sonics, strays, mayHaveMore } = view.contents;
   const scope = { ...bridge, ...view, properties: [view], sonics, mayHaveMore };
   // An alert of a valve that may be in this property is named by the valve.
   const { sentences, details } = headlineOf(headlineFacts(scope, [...signals, ...sonics, ...strays]));

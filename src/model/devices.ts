@@ -91,7 +91,7 @@ export interface PropertyView extends WithIncidents {
   readonly unconfirmedSince: number | null;
   /** The pause of the automatic shut-off; undefined if the pauses of an earlier run are not known yet. */
   readonly pause: ShownPause | undefined;
-  readonly contents: () => {
+  readonly contents: {
     readonly signals: readonly SignalView[];
     readonly sonics: readonly SonicView[];
     /** The shown valves that are in no known property, and so may be in this one. */

@@ -312,7 +312,8 @@ export class Poller extends EventEmitter<PollerEvents> {
   }
 
   #markStale(at: number): void {
-    for (const poll of pollNames) this.#parts.store.markStale(poll, this.statuses.staleBefore(poll, at));
+    const times = pollNames.map((poll) => [poll, this.statuses.staleBefore(poll, at)]);
+    this.#parts.store.markStale(Object.fromEntries(times));
   }
 
   #markStaleLater(): void {

@@ -53,7 +53,7 @@ export function keepPresent({
     willSpacingMs,
     () => {
       mirror.forget(topics.documents('bridge', ''));
-      publisher.wake();
+      publisher.publishAgain('bridge', '');
     },
   );
   connection

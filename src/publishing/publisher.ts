@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
+import { isDeepStrictEqual } from 'node:util';
 import { backoffMs } from '../base/backoff.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { Mirror } from '../broker/mirror.ts';
@@ -16,8 +17,8 @@ import { type Message, statesPath } from '../homeassistant/topics.ts';
 import { cloudKinds, type DeviceKind, type DeviceView, kindLabels } from '../model/devices.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { StateFile } from '../state/stateFile.ts';
-import { type PlannedKind, plannedKinds } from '../store/account.ts';
-import type { DeviceKey, Dirty, Store } from '../store/store.ts';
+import type { PlannedKind } from '../store/account.ts';
+import type { DeviceKey, Store } from '../store/store.ts';
 import type { BridgeState } from './bridgeState.ts';
 import { DeviceLog } from './deviceLog.ts';
 import type { DiscoveryMessages } from './discoveryMessages.ts';
@@ -53,18 +54,35 @@ interface RecordKey {
   readonly id: string;
 }
 
+/**
+ * What is to be on the broker of a record. `shown`: what its view says. `unread`: it may exist, so it is offline. `gone`: nothing.
+ * `foreign`: it has no messages of this bridge.
+ */
+type Verdict = 'shown' | 'unread' | 'gone' | 'foreign';
+
+interface Published {
+  readonly record: RecordKey;
+  readonly verdict: Verdict;
+  /** What its messages were made from; undefined if they are to be made again. */
+  from: object | undefined;
+  /** The topics of which the broker may still have messages that must go. */
+  leaving: readonly string[];
+}
+
+/** Among more valves, a round waits for further changes, because it asks each valve. */
+const maxAskedAtOnce = 200;
+
 /** The waits before refused messages are published again, in ms. */
 const refusalBackoff = { firstMs: 5_000, longestMs: 600_000 };
 
 /**
  * Keeps the retained messages up to date. It is woken by changes in the store or of the bridge itself, by a new
- * connection, and by a delayed discovery message. A pass is a list of steps:
+ * connection, and by a delayed discovery message. A round is one loop:
  *
  * 1. The bridge, and `cloud` becomes `offline` if the data is not fresh.
- * 2. Devices that the state file names and that this run has not read become `offline`.
- * 3. The devices that changed.
- * 4. `cloud` and `state` become `online`, after the devices, so that no old value ever looks available.
- * 5. The messages of records that the account no longer has are deleted.
+ * 2. Each record that the account or the state file has gets a verdict. Its messages follow from the verdict, unless they were
+ *    made from the same view before: first what is offline, then what is shown, and last what is deleted.
+ * 3. `cloud` and `state` become `online`, after the devices, so that no old value ever looks available.
  *
  * The state file has every device and incident with messages on the broker (`kept.devices`), until the broker has deleted
  * them. What neither the state file nor the account has stays: it may belong to others.
@@ -75,14 +93,16 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   #phase: PublishingPhase = 'lists';
   #hasShownDevices = false;
   #isAllWanted = false;
-  #isNamedWanted = false;
-  #isSweepWanted = false;
   #isWanted = false;
+  /** By key: the devices to ask for their views in the next round; null stands for every record. */
+  #asked: Map<string, DeviceKey> | null = null;
+  /** By key. */
+  readonly #published = new Map<string, Published>();
+  /** What the messages of the bridge's own device were made from; null if they are to be made again. */
+  #bridgeFrom: DeviceView | null = null;
   #running: Promise<void> | null = null;
   /** The facts of the bridge in the last published summaries, as JSON. */
   #summaryFacts = '';
-  /** By key: the topics of records of which the broker may still have messages that must go. */
-  readonly #leaving = new Map<string, readonly string[]>();
   #refusals = 0;
   #cancelRetry: (() => void) | null = null;
 
@@ -90,17 +110,13 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     super();
     this.#parts = parts;
     this.#deviceLog = new DeviceLog(parts.log);
-    const { context, state, connection, mirror, store, poller } = parts;
-    store.on('change', () => {
+    const { context, connection, mirror, store } = parts;
+    store.on('change', (device) => {
+      if (device) this.#asked?.set(keyOf(device), device);
+      else this.#asked = null;
       if (this.isShowingDevices) this.wake();
     });
-    store.on('pause', () => {
-      this.#isNamedWanted = true;
-      this.wake();
-    });
-    poller.on('ended', () => {
-      if (this.#isSweepWanted && this.isShowingDevices) this.wake();
-    });
+    store.on('pause', () => this.wake());
     mirror.on('refusal', (topic) => {
       const { kind, id } = context.topics.parse(topic) ?? { kind: 'bridge', id: '' };
       if (kind === 'signal' || kind === 'sonic') this.publishAgain(kind, id);
@@ -109,10 +125,6 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     connection.on('message', ({ topic, isRetained }) => {
       // An earlier run, in which discovery was not switched off, may have left messages.
       if (!context.isDiscoveryOn && isRetained && context.topics.isDiscovery(topic)) mirror.found(topic);
-    });
-    state.on('added', () => {
-      store.touchAll();
-      this.publishNamed();
     });
   }
 
@@ -133,14 +145,16 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   enter(phase: 'details' | 'running'): void {
     if (this.isStopped) return;
     this.#phase = phase;
-    this.#parts.store.touchAll();
-    this.publishNamed();
+    this.planAll();
   }
 
-  /** The state file may name more devices. They are shown as offline until they are read, or deleted. */
-  publishNamed(): void {
-    this.#isNamedWanted = true;
-    this.#isSweepWanted = true;
+  /** Makes all messages again, because something that no view tells has changed, and publishes what differs. */
+  planAll(kind?: DeviceKind): void {
+    for (const known of this.#published.values()) {
+      if (kind === undefined || known.record.kind === kind) known.from = undefined;
+    }
+    if (kind === undefined) this.#bridgeFrom = null;
+    this.#asked = null;
     this.wake();
   }
 
@@ -157,15 +171,16 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     this.publishAgain(kind, id);
   }
 
-  /** Plans the device again, and publishes what differs. */
+  /** Makes the messages of the device again, and publishes what differs. */
   publishAgain(kind: DeviceKind, id: string): void {
-    if (kind !== 'bridge') this.#parts.store.touch(kind, id);
-    this.wake();
-  }
-
-  /** Plans all devices again, because the cloud no longer offers an operation and its entities must go. */
-  offersChanged(): void {
-    this.#parts.store.touchAll();
+    if (kind === 'bridge') this.#bridgeFrom = null;
+    else {
+      const key = keyOf({ kind, id });
+      const known = this.#published.get(key);
+      // What is being deleted is deleted once.
+      if (known && known.verdict !== 'gone') known.from = undefined;
+      this.#asked?.set(key, { kind, id });
+    }
     this.wake();
   }
 
@@ -198,43 +213,47 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   }
 
   async #run(): Promise<void> {
-    const { connection, mirror, store, bridgeState } = this.#parts;
-    // Changes that are made together are published together.
-    await Promise.resolve();
+    const { connection, mirror, bridgeState } = this.#parts;
+    await this.#untilCalm();
     while (this.#isWanted && connection.isConnected && !this.isStopped) {
       this.#isWanted = false;
       if (this.#isAllWanted) {
         this.#isAllWanted = false;
         mirror.forget();
-        store.touchAll();
-        this.#isNamedWanted = true;
-        this.#isSweepWanted = true;
+        this.planAll();
+        this.#isWanted = false;
       }
-      // The values of the beginning count: if one changes during the pass, this pass has not published the devices.
+      // The values of the beginning count: if one changes during the round, this round has not published the devices.
       const { isShowingDevices } = this;
       const wasFresh = bridgeState.cloud.payload === 'online';
       this.#publishBridge();
-      await this.#publishUnread();
-      if (isShowingDevices) await this.#publishDirty(store.takeDirty());
+      await this.#publishRecords();
       await mirror.waitForAnswers();
       this.#publishOnline(isShowingDevices && wasFresh);
       if (!isShowingDevices) continue;
       this.#hasShownDevices = true;
       this.emit('published');
       this.#retryRefused();
-      if (!this.#isWanted) await this.#sweep();
     }
   }
 
+  /** Changes that are made together are published together. To ask a thousand valves takes some milliseconds. */
+  #untilCalm(): Promise<void> {
+    const { store, clock } = this.#parts;
+    const count = this.#asked === null ? store.ids('sonic').length : 0;
+    return count < maxAskedAtOnce ? Promise.resolve() : sleep(clock, count / 10);
+  }
+
   #publishBridge(): void {
-    const { mirror, store, bridgeState } = this.#parts;
+    const { mirror, bridgeState } = this.#parts;
     const { view, cloud, documents } = bridgeState;
     if (!this.isShowingDevices || cloud.payload === 'offline') mirror.want(cloud.topic, 'offline');
     for (const { topic, payload } of documents) mirror.want(topic, payload);
-    this.#publishDevice(view);
+    if (!isDeepStrictEqual(view, this.#bridgeFrom)) this.#publishDevice(view);
+    this.#bridgeFrom = view;
     // The summaries of the properties have facts of the bridge.
     const facts = JSON.stringify(bridgeState.facts);
-    if (facts !== this.#summaryFacts) store.touchAll(['property']);
+    if (facts !== this.#summaryFacts) this.planAll('property');
     this.#summaryFacts = facts;
   }
 
@@ -251,81 +270,140 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     mirror.want(state.topic, state.payload);
   }
 
-  async #publishUnread(): Promise<void> {
-    if (!this.#isNamedWanted) return;
-    this.#isNamedWanted = false;
-    const { mirror } = this.#parts;
-    for (const { kind, id } of this.#named()) {
-      if (kind === 'incident' || this.#leaving.has(keyOf({ kind, id }))) continue;
-      if (this.isShowingDevices && this.#isShown({ kind, id })) continue;
-      await mirror.waitForRoom();
-      this.#publishUnreadDevice({ kind, id });
-    }
-  }
+  // ---- the records --------------------------------------------------------------------------------------------
 
-  #publishUnreadDevice({ kind, id }: DeviceKey): void {
-    const { context, state, mirror, store } = this.#parts;
-    // A device that no run has shown has no topics yet.
-    if (!state.kept.devices.has(keyOf({ kind, id }))) return;
-    // Until the broker was read, it may know more than the state file, and its messages stay.
-    const isBrokerRead = this.isShowingDevices || state.revision !== null;
-    const isSonic = isBrokerRead && kind === 'sonic';
-    const known = {
-      usage: isSonic ? store.usage.of(id) : undefined,
-      record: isSonic ? store.valveRecord(id) : undefined,
-      pause: isBrokerRead ? store.pauseOf(id) : undefined,
-    };
-    const plan = planUnread(kind, id, known, context);
-    // An earlier run may have left messages at the other topics.
-    const isFirst = plan.messages.every(({ topic }) => !mirror.mayHave(topic));
-    if (isFirst) for (const topic of [...plan.unwanted, ...plan.undecided]) mirror.found(topic);
-    this.#putAll(plan);
-  }
-
-  async #publishDirty(dirty: Dirty): Promise<void> {
-    const { context, mirror, store, log } = this.#parts;
-    // Each of these is written to the disk at once. Together, they are one write.
-    for (const kind of plannedKinds) {
-      for (const id of dirty[kind]) if (this.#isShown({ kind, id })) this.#stay({ kind, id });
+  /** Publishes what follows from the verdict of each record, unless it was made from the same before. */
+  async #publishRecords(): Promise<void> {
+    const { mirror, state, store, log } = this.#parts;
+    const judged = this.#records().map((record) => ({ record, verdict: this.#verdictOf(record) }));
+    // Each new one is written to the disk at once. Together, they are one write.
+    for (const { record, verdict } of judged) {
+      if (verdict === 'shown') state.kept.devices.set(keyOf(record), true);
     }
-    for (const kind of cloudKinds) {
-      for (const id of dirty[kind]) {
+    let deleted = 0;
+    for (const verdict of ['unread', 'shown', 'gone'] as const) {
+      for (const { record } of judged.filter((each) => each.verdict === verdict)) {
+        const key = keyOf(record);
+        const known = this.#published.get(key);
+        const from = this.#sourceOf(record, verdict);
+        if (known?.verdict === verdict && known.from && isDeepStrictEqual(known.from, from)) continue;
         await mirror.waitForRoom();
+        const published: Published = { record, verdict, from, leaving: [] };
+        this.#published.set(key, published);
         try {
-          this.#publishCloudDevice({ kind, id });
+          published.leaving = this.#publishRecord(record, verdict, known);
+          if (known?.verdict !== 'shown' && known?.verdict !== 'gone') deleted += published.leaving.length;
         } catch (error) {
-          // If one device cannot be planned, the others must still be shown.
-          const name = store.label(kind, id);
-          log.error({ err: error, device: id }, `Internal error: cannot publish ${kindLabels[kind]} ${name}`);
+          // If one record cannot be planned, the others must still be shown.
+          const { kind, id } = record;
+          const name = kind === 'incident' ? `alert ${id}` : `${kindLabels[kind]} ${store.label(kind, id)}`;
+          log.error({ err: error, device: id }, `Internal error: cannot publish ${name}`);
         }
       }
     }
     this.#deviceLog.write();
-    for (const id of dirty.incident) {
-      await mirror.waitForRoom();
-      const incident = store.incidents.get(id);
-      if (incident) {
-        const { topic, payload } = planIncident(incident, context.topics);
-        mirror.want(topic, payload);
-      } else if (!store.incidents.isPlaceUnread(id)) this.#leave({ kind: 'incident', id });
-    }
+    await mirror.waitForAnswers();
+    this.#forgetDeleted();
+    if (deleted > 0) this.#logDeleted(deleted);
   }
 
-  #publishCloudDevice(device: DeviceKey): void {
+  /** What is to be asked: every record of the account, in its order, and of the state file; or what has changed. */
+  #records(): RecordKey[] {
     const { store } = this.#parts;
-    const { kind, id } = device;
-    const isPlaceUnread = store.isPlaceUnread(kind, id);
-    const view = isPlaceUnread ? null : store.view(kind, id);
-    if (view) {
-      this.#publishDevice(view);
-      if (view.kind !== 'property') this.#deviceLog.note(view, store.label(kind, id));
-    } else if (isPlaceUnread) this.#publishUnreadDevice(device);
-    // The account no longer has the device, or `filters.properties` now leaves out its property. If the filter changes
-    // with a restart, the last step deletes the devices that it leaves out, unless it selects no property at all.
-    else {
-      this.#leave(device);
-      this.#deviceLog.forget(kind, id);
+    const asked = this.#asked;
+    this.#asked = new Map();
+    if (asked === null) {
+      const shown = [...cloudKinds, 'incident' as const].flatMap((kind) =>
+        store.ids(kind).map((id) => ({ kind, id })),
+      );
+      const records = new Map<string, RecordKey>(shown.map((record) => [keyOf(record), record]));
+      for (const record of this.#named()) if (!records.has(keyOf(record))) records.set(keyOf(record), record);
+      return [...records.values()];
     }
+    // A property sums up its devices. A valve whose property is not known may be in any.
+    const properties = new Set([...asked.values()].map(({ kind, id }) => store.propertyOf(kind, id)));
+    const ids = properties.has(null) ? store.ids('property') : properties;
+    for (const id of ids)
+      if (id !== null) asked.set(keyOf({ kind: 'property', id }), { kind: 'property', id });
+    return [...asked.values()];
+  }
+
+  #verdictOf(record: RecordKey): Verdict {
+    const { state, store } = this.#parts;
+    const { kind, id } = record;
+    if (this.isShowingDevices && this.#isShown(record)) return 'shown';
+    if (!state.kept.devices.has(keyOf(record))) return 'foreign';
+    const isPlaceUnread =
+      kind === 'incident' ? store.incidents.isPlaceUnread(id) : store.isPlaceUnread(kind, id);
+    if (isPlaceUnread || !this.isShowingDevices) return 'unread';
+    // The account no longer has what this run has shown, or `filters.properties` now leaves out its property.
+    const before = this.#published.get(keyOf(record))?.verdict;
+    if (before === 'shown' || before === 'gone') return 'gone';
+    // What this run has never shown must be missing from complete lists. If the filter selects no property, it is outdated
+    // or misspelt. Then everything that the account still has stays until the filter is corrected.
+    const isLeftOut = !store.filter.isOn || store.filter.isMatched || !store.has(kind, id);
+    return store.isComplete && isLeftOut ? 'gone' : 'unread';
+  }
+
+  #isShown({ kind, id }: RecordKey): boolean {
+    const { store } = this.#parts;
+    if (kind === 'incident') return store.incidents.get(id) !== null;
+    return store.isShown(kind, id) && !store.isPlaceUnread(kind, id);
+  }
+
+  /** What the messages of a record are made from. */
+  #sourceOf({ kind, id }: RecordKey, verdict: Verdict): object {
+    const { store } = this.#parts;
+    if (verdict === 'unread') return this.#knownOf(kind, id);
+    const view = kind === 'incident' ? store.incidents.get(id) : store.view(kind, id);
+    return (verdict === 'shown' && view) || {};
+  }
+
+  /** Publishes or deletes the messages of a record; returns the topics of which the broker may still have messages. */
+  #publishRecord(record: RecordKey, verdict: Verdict, known: Published | undefined): readonly string[] {
+    const { context, mirror, store } = this.#parts;
+    const { kind, id } = record;
+    if (verdict === 'gone') {
+      if (known?.verdict !== 'gone') return this.#leave(record);
+      for (const topic of known.leaving) mirror.drop(topic);
+      return known.leaving;
+    }
+    if (kind === 'incident') {
+      const incident = verdict === 'shown' && store.incidents.get(id);
+      if (!incident) return [];
+      const { topic, payload } = planIncident(incident, context.topics);
+      mirror.want(topic, payload);
+      return [];
+    }
+    const view = verdict === 'shown' ? store.view(kind, id) : null;
+    if (!view) this.#publishUnreadDevice({ kind, id });
+    else {
+      this.#publishDevice(view);
+      if (view.kind !== 'property') this.#deviceLog.note(view, store.label(view.kind, id));
+    }
+    return [];
+  }
+
+  /** The bridge's own data of a device that this run has not read. */
+  #knownOf(kind: PlannedKind, id: string) {
+    const { state, store } = this.#parts;
+    // Until the broker was read, it may know more than the state file, and its messages stay.
+    const isBrokerRead = this.isShowingDevices || state.revision !== null;
+    const isSonic = isBrokerRead && kind === 'sonic';
+    return {
+      usage: isSonic ? store.usage.of(id) : undefined,
+      record: isSonic ? store.valveRecord(id) : undefined,
+      pause: isBrokerRead ? store.pauseOf(id) : undefined,
+    };
+  }
+
+  #publishUnreadDevice({ kind, id }: DeviceKey): void {
+    const { context, mirror } = this.#parts;
+    const plan = planUnread(kind, id, this.#knownOf(kind, id), context);
+    // An earlier run may have left messages at the other topics.
+    const isFirst = plan.messages.every(({ topic }) => !mirror.mayHave(topic));
+    if (isFirst) for (const topic of [...plan.unwanted, ...plan.undecided]) mirror.found(topic);
+    this.#putAll(plan);
   }
 
   #publishDevice(view: DeviceView): void {
@@ -365,16 +443,10 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     }
   }
 
-  #stay(record: RecordKey): void {
-    this.#leaving.delete(keyOf(record));
-    this.#parts.state.kept.devices.set(keyOf(record), true);
-  }
-
-  #leave(record: RecordKey): void {
-    const { context, state, mirror, discovery } = this.#parts;
+  #leave({ kind, id }: RecordKey): readonly string[] {
+    const { context, mirror, discovery } = this.#parts;
     const { topics } = context;
-    const { kind, id } = record;
-    if (!state.kept.devices.has(keyOf(record)) || this.#leaving.has(keyOf(record))) return;
+    if (kind !== 'incident') this.#deviceLog.forget(kind, id);
     const availability = topics.below(kind, id, 'availability');
     if (mirror.mayHave(availability)) mirror.want(availability, 'offline');
     const documents = topics.documents(kind, id);
@@ -386,36 +458,22 @@ export class Publisher extends EventEmitter<PublisherEvents> {
       mirror.found(topic);
       mirror.drop(topic);
     }
-    this.#leaving.set(keyOf(record), leaving);
+    return leaving;
   }
 
-  /**
-   * Deletes the messages of records that the account no longer has. A record that this run has never read must be
-   * missing from complete lists.
-   */
-  async #sweep(): Promise<void> {
-    const { state, mirror, store, log } = this.#parts;
-    let deleted = 0;
-    if (this.#isSweepWanted && store.isComplete) {
-      this.#isSweepWanted = false;
-      for (const record of this.#named()) {
-        if (this.#isShown(record) || this.#leaving.has(keyOf(record))) continue;
-        if (this.#isGone(record)) {
-          await mirror.waitForRoom();
-          this.#leave(record);
-          deleted += this.#leaving.get(keyOf(record))?.length ?? 0;
-        } else this.#isSweepWanted = true;
-      }
-    }
-    for (const topic of [...this.#leaving.values()].flat()) mirror.drop(topic);
-    await mirror.waitForAnswers();
-    for (const [key, topics] of this.#leaving) {
-      if (topics.some((topic) => mirror.mayHave(topic))) continue;
-      this.#leaving.delete(key);
+  /** Forgets the records of which the broker has no message any more. */
+  #forgetDeleted(): void {
+    const { state, mirror } = this.#parts;
+    for (const [key, { verdict, leaving }] of this.#published) {
+      if (verdict !== 'gone' || leaving.some((topic) => mirror.mayHave(topic))) continue;
+      this.#published.delete(key);
       state.kept.devices.delete(key);
     }
-    if (deleted === 0) return;
-    const count = messageCount(deleted);
+  }
+
+  #logDeleted(messages: number): void {
+    const { store, log } = this.#parts;
+    const count = messageCount(messages);
     log.info(
       store.filter.isOn
         ? `Deleted ${count} of removed devices, or of properties outside filters.properties`
@@ -423,26 +481,8 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     );
   }
 
-  #isShown({ kind, id }: RecordKey): boolean {
-    const { store } = this.#parts;
-    if (kind === 'incident') return store.incidents.get(id) !== null;
-    return store.isShown(kind, id) && !store.isPlaceUnread(kind, id);
-  }
-
-  /**
-   * Whether a record that is not shown should have no messages. If the filter selects no property, it is outdated or
-   * misspelt. Then everything that the account still has stays until the filter is corrected.
-   */
-  #isGone({ kind, id }: RecordKey): boolean {
-    const { store } = this.#parts;
-    const isPlaceUnread =
-      kind === 'incident' ? store.incidents.isPlaceUnread(id) : store.isPlaceUnread(kind, id);
-    if (isPlaceUnread) return false;
-    return !store.filter.isOn || store.filter.isMatched || !store.has(kind, id);
-  }
-
   #retryRefused(): void {
-    const { mirror, store, clock } = this.#parts;
+    const { mirror, clock } = this.#parts;
     if (mirror.refusal === null) this.#refusals = 0;
     else if (this.#cancelRetry === null) {
       this.#refusals += 1;
@@ -450,9 +490,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
         backoffMs(refusalBackoff, this.#refusals, () => 1),
         () => {
           this.#cancelRetry = null;
-          this.#isNamedWanted = true;
-          store.touchAll();
-          this.wake();
+          this.planAll();
         },
       );
     }

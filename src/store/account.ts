@@ -50,11 +50,11 @@ const detailNames = Object.keys(detailKinds) as DetailName[];
 
 /** A table whose records grow stale, even if its poll reads nothing. */
 interface Aging {
-  /** Marks records that were read before that time as too old; returns the ids that have now become stale. */
-  readonly markStale: (readBefore: number) => string[];
+  /** Records that were read before that time are too old. */
+  readonly markStale: (readBefore: number) => void;
 }
 
-/** All data of the account. Only the store writes here, because each change must also mark devices. */
+/** All data of the account. Only the store writes here, because it tells of each change. */
 export class Account {
   /** All devices of the account, shown by this bridge or not. */
   readonly devices = {
@@ -84,8 +84,7 @@ export class Account {
   readonly telemetry = { hub: new TelemetryTable(), wifi: new TelemetryTable() };
   /** By sonic: the job of the last pressure test that this bridge has started. */
   readonly pressureTestJobs = new Map<string, string>();
-  /** The tables that each poll reads, by the kind of device that shows their data. */
-  readonly readBy: Readonly<Record<PollName, readonly (readonly [PlannedKind, readonly Aging[]])[]>>;
+  readonly readBy: Readonly<Record<PollName, readonly Aging[]>>;
 
   constructor(selection: readonly string[], kept: Kept, clock: Clock) {
     this.valveRecords = new ValveRecords(kept, clock);
@@ -104,17 +103,14 @@ export class Account {
     );
     const { devices, details } = this;
     this.readBy = {
-      properties: [
-        ['property', [devices.property, this.signalLists, details.settings, details.notifications]],
-        ['signal', [details.hubs]],
-      ],
-      signals: [['signal', [devices.signal]]],
-      sonics: [['sonic', [devices.sonic, this.valves, this.valveRecords]]],
-      incidents: [['incident', [this.incidents]]],
+      properties: [devices.property, this.signalLists, details.settings, details.notifications, details.hubs],
+      signals: [devices.signal],
+      sonics: [devices.sonic, this.valves, this.valveRecords],
+      incidents: [this.incidents],
       // Measured values expire by themselves.
       telemetry: [],
-      usage: [['sonic', [details.usage]]],
-      pressure_tests: [['sonic', [details.pressureTests]]],
+      usage: [details.usage],
+      pressure_tests: [details.pressureTests],
     };
   }
 

@@ -17,23 +17,23 @@ export class DetailTable<T extends object> {
   }
 
   /**
-   * Stores a record that was requested at `sentAt`. Returns whether this changes what is shown. With `apartMs`, null means that
-   * the cloud refused it, and counts only after two refusals in a row that are so many ms apart.
+   * Stores a record that was requested at `sentAt`. With `apartMs`, null means that the cloud refused it, and counts only after
+   * two refusals in a row that are so many ms apart.
    */
-  set(id: string, record: T | null, sentAt: number, apartMs?: number): boolean {
+  set(id: string, record: T | null, sentAt: number, apartMs?: number): void {
     if (record !== null) this.#refusedSince.delete(id);
     else if (apartMs !== undefined) {
-      if (this.#table.isOlder(id, sentAt)) return false;
+      if (this.#table.isOlder(id, sentAt)) return;
       const since = this.#refusedSince.get(id);
       if (since === undefined) this.#refusedSince.set(id, sentAt);
-      if (since === undefined || sentAt - since < apartMs) return false;
+      if (since === undefined || sentAt - since < apartMs) return;
     }
-    return this.#isOffered && this.#table.upsert(id, record, sentAt) !== null;
+    if (this.#isOffered) this.#table.upsert(id, record, sentAt);
   }
 
-  /** Stores the answer to a change, received at `heardAt`. Returns whether this changes what is shown. */
-  change(id: string, answer: object, heardAt: number): boolean {
-    return this.#table.change(id, answer, heardAt) !== null;
+  /** Stores the answer to a change, received at `heardAt`. */
+  change(id: string, answer: object, heardAt: number): void {
+    this.#table.change(id, answer, heardAt);
   }
 
   /** The data to show: null if the cloud has none, undefined if that is not known yet. */
@@ -52,16 +52,14 @@ export class DetailTable<T extends object> {
     return this.#table.readAt(id);
   }
 
-  /** Marks records that were read before that time as too old; returns the ids that have now become stale. */
-  markStale(readBefore: number): string[] {
-    return this.#table.markStale(readBefore);
+  /** Records that were read before that time are too old. */
+  markStale(readBefore: number): void {
+    this.#table.markStale(readBefore);
   }
 
-  /** The cloud does not offer the operation. Returns whether that was unknown before. */
-  drop(): boolean {
-    const isNews = this.#isOffered;
+  /** The cloud does not offer the operation. */
+  drop(): void {
     this.#isOffered = false;
-    return isNews;
   }
 
   forget(id: string): void {
@@ -87,7 +85,7 @@ export class TelemetryTable extends DetailTable<Telemetry> {
   /**
    * Stores measurements that were requested at `sentAt`, and made `ageMs` before that. Null means that the cloud has
    * none, which counts only for a sonic that has never measured. The values are shown if neither the request nor the
-   * measurement is too long ago. Returns whether this changes what is shown.
+   * measurement is too long ago.
    */
   setMeasured(
     id: string,
@@ -95,8 +93,11 @@ export class TelemetryTable extends DetailTable<Telemetry> {
     sentAt: number,
     ageMs: number,
     maxAgeMs: number,
-  ): boolean {
-    if (telemetry === null) return !this.of(id) && this.set(id, null, sentAt);
+  ): void {
+    if (telemetry === null) {
+      if (!this.of(id)) this.set(id, null, sentAt);
+      return;
+    }
     // A sonic measures once a minute, and its values are read once a minute. So even a normal value can be two minutes
     // old.
     const maxMeasuredMs = Math.max(maxAgeMs, 3 * measuringIntervalMs);
@@ -105,7 +106,7 @@ export class TelemetryTable extends DetailTable<Telemetry> {
     else this.#silentIds.add(id);
     if (isPresent) this.#expiresAt.set(id, sentAt + Math.min(maxAgeMs, maxMeasuredMs - ageMs));
     else this.#expiresAt.delete(id);
-    return this.set(id, isPresent ? telemetry : withoutValues(telemetry), sentAt);
+    this.set(id, isPresent ? telemetry : withoutValues(telemetry), sentAt);
   }
 
   /** Notes that the last values were measured at that time, in ms since 1970 by this machine's clock. */
@@ -120,15 +121,14 @@ export class TelemetryTable extends DetailTable<Telemetry> {
     return telemetry && isBefore ? { ...telemetry, water_flow: null } : telemetry;
   }
 
-  /** Drops the values that are too old at `now`; returns the ids of their sonics. */
-  expire(now: number): string[] {
+  /** Drops the values that are too old at `now`. */
+  expire(now: number): void {
     const expired = [...this.#expiresAt].filter(([, expiresAt]) => expiresAt < now).map(([id]) => id);
     for (const id of expired) {
       const telemetry = this.of(id);
       if (telemetry) this.set(id, withoutValues(telemetry), now);
       this.#expiresAt.delete(id);
     }
-    return expired;
   }
 
   /** When the next values will be too old; infinity if no values are shown. */
@@ -138,10 +138,10 @@ export class TelemetryTable extends DetailTable<Telemetry> {
     return nextAt;
   }
 
-  override drop(): boolean {
+  override drop(): void {
     this.#silentIds.clear();
     this.#expiresAt.clear();
-    return super.drop();
+    super.drop();
   }
 
   override forget(id: string): void {

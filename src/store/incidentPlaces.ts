@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { namedProperty } from '../model/devices.ts';
 import { IdMap, isSameId } from '../model/ids.ts';
 import { isAboutHub } from '../model/incidents.ts';
@@ -148,11 +147,6 @@ function propertiesOf(
 /** Whether an incident is about a sonic that the account does not have, or that it does not name. */
 export function isWithoutSonic({ device, record }: IncidentPlace): boolean {
   return device === null || (device.kind === 'signal' && !isAboutHub(record));
-}
-
-/** Whether what is different may make incident entities of any device unknown, or known again. */
-export function isAnyDeviceAffected(before: IncidentPlaces, after: IncidentPlaces): boolean {
-  return before.areKnown !== after.areKnown || !isDeepStrictEqual(before.withoutSonic, after.withoutSonic);
 }
 
 /** The open incidents that may belong to a device, though it does not show them. */

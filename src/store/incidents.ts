@@ -7,7 +7,6 @@ import {
   type AnnouncingDevice,
   type IncidentContext,
   type IncidentPlace,
-  type IncidentPlaces,
   incidentPlacesOf,
   isWithoutSonic,
   noIncidents,
@@ -15,6 +14,8 @@ import {
   possibleAt,
 } from './incidentPlaces.ts';
 import { type Reading, type ReadonlyTable, Table } from './table.ts';
+
+const none: readonly Incident[] = [];
 
 /** What happened to an incident that this bridge shows. */
 export interface IncidentEvent {
@@ -50,12 +51,12 @@ export class OpenIncidents {
     if (change?.after && !isOpen(change.after)) this.#close(change.after);
   }
 
-  markStale(readBefore: number): string[] {
-    return this.#table.markStale(readBefore);
+  markStale(readBefore: number): void {
+    this.#table.markStale(readBefore);
   }
 
-  /** Finds out where each incident is now. Returns also what was known before, and the events. */
-  place(): { before: IncidentPlaces; after: IncidentPlaces; events: readonly IncidentEvent[] } {
+  /** Finds out where each incident is now, and what has happened since that was last found out. */
+  place(): readonly IncidentEvent[] {
     const before = this.#now;
     const after = incidentPlacesOf(this.#table, this.#context(), before);
     this.#now = after;
@@ -71,7 +72,7 @@ export class OpenIncidents {
       events.push({ event: known?.isShown ? 'incident_changed' : 'incident_opened', record });
     }
     this.#closed.clear();
-    return { before, after, events };
+    return events;
   }
 
   /** The open incidents of the account, shown or not. */
@@ -115,7 +116,7 @@ export class OpenIncidents {
   }
 
   shownBy(kind: CloudDeviceKind, id: string): readonly Incident[] {
-    return this.#now.shownAt.get(`${kind}/${id}`) ?? [];
+    return this.#now.shownAt.get(`${kind}/${id}`) ?? none;
   }
 
   possibleAt(kind: CloudDeviceKind, id: string): readonly Incident[] {

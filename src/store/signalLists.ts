@@ -76,12 +76,9 @@ export class SignalLists {
     return this.completeAt(propertyId) !== null && this.#lists.get(propertyId)?.signals.size === 0;
   }
 
-  /** Notes that lists which were read before that time are too old; the properties of which that is new. */
-  markStale(readBefore: number): string[] {
-    const before = this.#staleBefore;
-    this.#staleBefore = Math.max(before, readBefore);
-    const isNew = (at: number | null) => at !== null && at >= before && at < this.#staleBefore;
-    return [...this.#lists.values()].flatMap((each) => (isNew(each.completeAt) ? each.propertyId : []));
+  /** Lists that were read before that time are too old. */
+  markStale(readBefore: number): void {
+    this.#staleBefore = Math.max(this.#staleBefore, readBefore);
   }
 }
 

@@ -11,7 +11,7 @@ import {
 } from '../model/devices.ts';
 import { IdMap } from '../model/ids.ts';
 import { type Pause, pauseShown, type ShownPause } from '../model/pause.ts';
-import type { PollName } from '../model/polls.ts';
+import { type PollName, pollNames } from '../model/polls.ts';
 import type { PressureTestDays } from '../model/pressureTests.ts';
 import type {
   ApplianceCategories,
@@ -33,24 +33,15 @@ import {
   type ValveRecord,
 } from '../model/valveCommand.ts';
 import { type Kept, newKept } from '../state/sections.ts';
-import {
-  Account,
-  type DetailName,
-  type DetailRecords,
-  detailKinds,
-  type PlannedKind,
-  plannedKinds,
-} from './account.ts';
+import { Account, type DetailName, type DetailRecords, detailKinds, type PlannedKind } from './account.ts';
 import type { ReadonlyDetails, TelemetryTable } from './details.ts';
-import { type IncidentPlace, isAnyDeviceAffected } from './incidentPlaces.ts';
 import type { IncidentEvent, ReadonlyIncidents } from './incidents.ts';
-import { linkOf } from './links.ts';
 import { movesBetween, type Places, placesOf, type ReadonlyDevices } from './places.ts';
 import type { ReadonlyFilter } from './propertyFilter.ts';
 import type { ReadonlySignalLists } from './signalLists.ts';
 import type { Change, Reading } from './table.ts';
 import type { CommandFailure } from './valveRecords.ts';
-import { propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
+import { isSameView, propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
 
 /** Which part of the account this bridge shows, and where it is kept over a restart. */
 interface StoreOptions {
@@ -78,11 +69,9 @@ export interface DeviceEvent {
   readonly record: Property | Signal | Sonic;
 }
 
-/** Ids of devices and incidents to plan again, by kind. */
-export type Dirty = Readonly<Record<PlannedKind, ReadonlySet<string>>>;
-
 interface StoreEvents {
-  readonly change: [];
+  /** Something was stored. Only this device shows it, and the property that sums it up; null stands for any. */
+  readonly change: [device: DeviceKey | null];
   readonly device: [DeviceEvent];
   readonly incident: [IncidentEvent];
   /** A valve was read in another position than before. */
@@ -95,14 +84,20 @@ interface StoreEvents {
   readonly settingsRead: [propertyId: string, settings: PropertySettings, sentAt: number];
 }
 
+interface MadeView {
+  readonly view: PropertyView | SignalView | SonicView;
+  /** How often something was stored before it was made. */
+  readonly writes: number;
+}
+
 /** A timer may go off a little before its time, in ms. */
 const timerToleranceMs = 2;
 
 /**
  * All that is known of the account. The polls put whole lists into tables (`Account`), one for each kind of record. After each
- * list it is found out where everything is (`placesOf`). What is different then is marked in one dirty set, events are emitted,
- * and the publisher takes the dirty set. A record is stale once polls have missed it for too long. Measured values also expire
- * by themselves, by one timer. All times are ms of the monotonic clock.
+ * list it is found out where everything is (`placesOf`), and events are emitted. Nothing is marked: whoever shows a device asks
+ * for its view, and a view that says the same is the same object. A record is stale once polls have missed it for too long.
+ * Measured values also expire by themselves, by one timer. All times are ms of the monotonic clock.
  */
 export class Store extends EventEmitter<StoreEvents> {
   readonly devices: ReadonlyDevices;
@@ -115,16 +110,16 @@ export class Store extends EventEmitter<StoreEvents> {
   readonly usage: ReadonlyDetails<Usage>;
   readonly pressureTests: ReadonlyDetails<PressureTestDays>;
   readonly #account: Account;
-  #dirty = nothingDirty();
-  #hasChanged = false;
-  #mayDevicesMove = false;
-  #mayIncidentsMove = false;
+  /** How often something was stored. */
+  #writes = 0;
+  readonly #views = { property: new Map(), signal: new Map(), sonic: new Map() } satisfies Record<
+    CloudDeviceKind,
+    Map<string, MadeView>
+  >;
   /** By id, also of properties that have left the account, because a pause may have to be ended there. */
   readonly #propertyNames = new IdMap<Property['name']>();
   /** The last records of the devices that have left the account since they were last placed, by kind and id. */
   readonly #gone = new Map<string, Property | Signal | Sonic>();
-  /** The links that were a flap when they were last looked at. */
-  readonly #flaps = { signal: new Set<string>(), sonic: new Set<string>() };
   #applianceCategories: ApplianceCategories['categories'] | null | undefined;
   readonly #createdAt: number;
   readonly #clock: Clock;
@@ -166,29 +161,19 @@ export class Store extends EventEmitter<StoreEvents> {
     refused: readonly string[] = [],
   ): void {
     const { signalLists } = this.#account;
-    const unknown = [...lists.keys()].filter((id) => !signalLists.isFresh(id));
     for (const [id, reading] of lists) signalLists.set(id, reading);
     for (const id of refused) signalLists.refuse(id);
-    for (const id of unknown) if (signalLists.isFresh(id)) this.touch('property', id);
-    this.#mayDevicesMove = true;
     this.#settle();
   }
 
   /** Every list was asked for, so a device that no property lists is shown without one from now on. */
   setReadOnce(): void {
     this.#account.isReadOnce = true;
-    this.#mayDevicesMove = true;
-    const { signals = [], sonics = [] } = this.places.contents.get('') ?? {};
-    for (const id of signals) this.touch('signal', id);
-    for (const id of sonics) this.touch('sonic', id);
-    this.touchAll(['property']);
     this.#settle();
   }
 
   replaceSignals(reading: Reading<Signal>): void {
     this.#record('signal', this.#account.devices.signal.replaceAll(reading));
-    // A reading without a change ends what an incident has said before it.
-    for (const { id } of reading.records) if (this.incidents.cloudLostAt(id) !== null) this.#touchLinks(id);
     this.#settle();
   }
 
@@ -204,22 +189,15 @@ export class Store extends EventEmitter<StoreEvents> {
   /** Stores the open incidents. An incident that is missing from a complete list is closed. */
   replaceIncidents(reading: Reading<Incident>): void {
     this.#account.incidents.replaceAll(reading);
-    this.#mayIncidentsMove = true;
     this.#settle();
   }
 
-  /** Notes that records which the poll read before that time are too old to be shown as the present. */
-  markStale(poll: PollName, readBefore: number): void {
-    const wereListed = this.devices.sonic.isListFresh;
-    for (const [kind, tables] of this.#account.readBy[poll]) {
-      for (const id of tables.flatMap((table) => table.markStale(readBefore))) {
-        this.touch(kind, id);
-        if (poll === 'signals') this.#touchLinks(id);
-      }
+  /** Notes, by poll, that what was read before that time is too old to be shown as the present. */
+  markStale(readBefore: Partial<Record<PollName, number>>): void {
+    for (const poll of pollNames) {
+      const at = readBefore[poll];
+      if (at !== undefined) for (const table of this.#account.readBy[poll]) table.markStale(at);
     }
-    for (const kind of ['signal', 'sonic'] as const) this.#endFlaps(kind);
-    this.#touchIfListed(wereListed);
-    if (poll === 'incidents') this.#mayIncidentsMove = true;
     this.#settle();
   }
 
@@ -231,7 +209,8 @@ export class Store extends EventEmitter<StoreEvents> {
     const change = this.#account.devices.sonic.upsert(sonic.id, sonic, sentAt);
     this.#record('sonic', change ? [change] : []);
     this.#recordValve(sonic.id);
-    this.#settle();
+    if (change && isElsewhere(change)) this.#settle();
+    else this.#tell('sonic', sonic.id);
   }
 
   /** The same of a signal. */
@@ -239,8 +218,6 @@ export class Store extends EventEmitter<StoreEvents> {
     if (!this.devices.signal.has(signal.id)) return;
     const change = this.#account.devices.signal.upsert(signal.id, signal, sentAt);
     this.#record('signal', change ? [change] : []);
-    // A reading without a change ends what an incident has said before it.
-    if (this.incidents.cloudLostAt(signal.id) !== null) this.#touchLinks(signal.id);
     this.#settle();
   }
 
@@ -255,7 +232,8 @@ export class Store extends EventEmitter<StoreEvents> {
     sentAt: number,
     apartMs?: number,
   ): void {
-    this.#shows(detailKinds[name], id, this.#account.details[name].set(id, record, sentAt, apartMs));
+    this.#account.details[name].set(id, record, sentAt, apartMs);
+    this.#tell(detailKinds[name], id);
   }
 
   /** Like `setDetail`. A reading of the shut-off may end a pause. */
@@ -277,22 +255,18 @@ export class Store extends EventEmitter<StoreEvents> {
     const table = this.#telemetry(this.isWifi(sonicId));
     const now = this.#clock.monotonic();
     if (telemetry && Number.isFinite(ageMs)) table.setMeasuredAt(sonicId, this.#clock.now() - ageMs);
-    const isNews = table.setMeasured(sonicId, telemetry, now, ageMs, maxAgeMs);
+    table.setMeasured(sonicId, telemetry, now, ageMs, maxAgeMs);
     const at = telemetry && restedAt(telemetry, ageMs, this.#clock.now());
     const { rested } = this.#account.kept;
-    const isRest = at !== null && at > (rested.get(sonicId) ?? 0);
-    if (isRest) rested.set(sonicId, at);
-    // Without a time in the record, the same values may have been measured again.
-    this.#shows('sonic', sonicId, isNews || isRest || telemetry?.probed_at === null);
+    if (at !== null && at > (rested.get(sonicId) ?? 0)) rested.set(sonicId, at);
+    this.#tell('sonic', sonicId);
   }
 
   /** Shows none of this, because the cloud does not offer it: telemetry by hubs or of Wi-Fi sonics, or other details. */
   drop(name: DetailName | 'hub' | 'wifi'): void {
-    const isTelemetry = name === 'hub' || name === 'wifi';
     const { telemetry, details } = this.#account;
-    if ((isTelemetry ? telemetry[name] : details[name]).drop())
-      this.touchAll([isTelemetry ? 'sonic' : detailKinds[name]]);
-    this.#settle();
+    (name === 'hub' || name === 'wifi' ? telemetry[name] : details[name]).drop();
+    this.#tellAll();
   }
 
   /** Starts or stops the expiry of measured values: an unreachable cloud changes no value. */
@@ -305,13 +279,13 @@ export class Store extends EventEmitter<StoreEvents> {
   setApplianceCategories(categories: ApplianceCategories['categories'] | null): void {
     if (isDeepStrictEqual(categories, this.#applianceCategories)) return;
     this.#applianceCategories = categories;
-    this.emit('change');
+    this.#tellAll();
   }
 
   recordPressureTestJob(sonicId: string, jobId: string): void {
     if (!this.isShown('sonic', sonicId)) return;
     this.#account.pressureTestJobs.set(sonicId, jobId);
-    this.#shows('sonic', sonicId);
+    this.#tell('sonic', sonicId);
   }
 
   // ---- changes ------------------------------------------------------------------------------------------------
@@ -321,9 +295,8 @@ export class Store extends EventEmitter<StoreEvents> {
     const { devices, incidents, details } = this.#account;
     if (of === 'incident') {
       incidents.change(id, answer, at);
-      this.#mayIncidentsMove = true;
     } else if (of === 'settings' || of === 'notifications') {
-      if (details[of].change(id, answer, at)) this.touch('property', id);
+      details[of].change(id, answer, at);
     } else {
       const change = devices[of].change(id, answer, at);
       if (change) this.#record<Property | Signal | Sonic>(of, [change]);
@@ -333,7 +306,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Shows a property's pause of the shut-off, or the chosen length of the next one, also before the property is read. */
   showPause(propertyId: string): void {
-    this.#shows('property', propertyId);
+    this.#tell('property', propertyId);
     this.emit('pause');
   }
 
@@ -344,19 +317,20 @@ export class Store extends EventEmitter<StoreEvents> {
     const sonic = this.isShown('sonic', sonicId) ? this.devices.sonic.get(sonicId) : undefined;
     if (!sonic) return;
     this.#account.valves.accept(sonic, action, at);
-    this.#shows('sonic', sonicId);
+    this.#tell('sonic', sonicId);
   }
 
   /** Records that a command has ended: from now on the state in the cloud is shown. */
   commandSettled(sonicId: string): void {
-    this.#shows('sonic', sonicId, this.#account.valves.forgetAccepted(sonicId));
+    this.#account.valves.forgetAccepted(sonicId);
+    this.#tell('sonic', sonicId);
   }
 
   recordCommand(sonicId: string, asked: AskedCommand, ...ending: CommandEnding): void {
     const id = this.devices.sonic.idOf(sonicId);
     if (!this.isShown('sonic', id)) return;
     this.#account.valveRecords.recordCommand(id, asked, ...ending);
-    this.#shows('sonic', id);
+    this.#tell('sonic', id);
   }
 
   recordInFlight(sonicId: string, asked: AskedCommand): void {
@@ -371,7 +345,7 @@ export class Store extends EventEmitter<StoreEvents> {
   /** Ends the failure of a valve's command, because its owner has seen it. */
   dismissFailure(sonicId: string): void {
     this.#account.valveRecords.dismissFailure(sonicId);
-    this.#shows('sonic', sonicId);
+    this.#tell('sonic', sonicId);
   }
 
   valveRecord(sonicId: string): ValveRecord {
@@ -380,13 +354,18 @@ export class Store extends EventEmitter<StoreEvents> {
 
   recordTravelTime(sonicId: string, seconds: number): void {
     this.#account.valves.recordTravelTime(sonicId, seconds);
-    this.#shows('sonic', sonicId);
+    this.#tell('sonic', sonicId);
+  }
+
+  /** What is kept over a restart has changed outside: the state file was read, or the broker knew more. */
+  keptChanged(): void {
+    this.#tellAll();
   }
 
   // ---- what is known ------------------------------------------------------------------------------------------
 
   propertyView(id: string): PropertyView | null {
-    return propertyViewOf(this.#account, id, this.pauseOf(id));
+    return this.#view('property', id, () => propertyViewOf(this.#account, id, this.pauseOf(id), this));
   }
 
   /** By property: the pauses that have not ended, or whose end is not confirmed. */
@@ -403,11 +382,11 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 
   signalView(id: string): SignalView | null {
-    return signalViewOf(this.#account, id);
+    return this.#view('signal', id, () => signalViewOf(this.#account, id));
   }
 
   sonicView(id: string): SonicView | null {
-    return sonicViewOf(this.#account, id);
+    return this.#view('sonic', id, () => sonicViewOf(this.#account, id));
   }
 
   /** The view of a device, by its id in any spelling; null for a device that is not shown. */
@@ -507,73 +486,54 @@ export class Store extends EventEmitter<StoreEvents> {
     return this.isComplete && (this.places.areAllKnown || !this.filter.isOn);
   }
 
-  // ---- what is to be published --------------------------------------------------------------------------------
-
-  /**
-   * What was marked since the last call, and the properties of these devices, because a property sums up its devices. A sonic
-   * whose property is not known may be in any.
-   */
-  takeDirty(): Dirty {
-    const dirty = this.#dirty;
-    this.#dirty = nothingDirty();
-    const properties = new Set<string | null>();
-    for (const kind of ['signal', 'sonic'] as const) {
-      for (const id of dirty[kind]) {
-        const place = this.places[kind].get(id);
-        if (place?.isShown && (place.propertyId !== null || kind === 'sonic'))
-          properties.add(place.propertyId);
-      }
-    }
-    for (const id of properties.has(null) ? this.ids('property') : properties) {
-      if (id !== null) dirty.property.add(id);
-    }
-    return dirty;
-  }
-
-  touch(kind: PlannedKind, id: string): void {
-    const shownId =
-      kind === 'incident'
-        ? this.incidents.get(id)?.id
-        : this.isShown(kind, id)
-          ? this.places[kind].get(id)?.id
-          : undefined;
-    if (shownId !== undefined) this.#mark(kind, shownId);
-  }
-
-  touchAll(kinds: readonly PlannedKind[] = plannedKinds): void {
-    for (const kind of kinds) {
-      // The devices are announced in the order of the account, also if some of them are marked already.
-      const ids = this.ids(kind);
-      for (const id of ids) this.#dirty[kind].delete(id);
-      for (const id of ids) this.#mark(kind, id);
-    }
-  }
-
   // ---- inside -------------------------------------------------------------------------------------------------
 
   #telemetry(isWifi: boolean): TelemetryTable {
     return this.#account.telemetry[isWifi ? 'wifi' : 'hub'];
   }
 
-  #mark(kind: PlannedKind, id: string): void {
-    this.#dirty[kind].add(id);
-    this.#hasChanged = true;
-  }
-
-  /** Emits the events, once everything that was read together is stored. */
+  /** After lists were stored: finds out where everything is, and emits what has come, left or changed. */
   #settle(): void {
-    const deviceEvents = this.#mayDevicesMove ? this.#placeDevices() : [];
-    const incidentEvents = this.#mayIncidentsMove || this.#mayDevicesMove ? this.#placeIncidents() : [];
-    [this.#mayDevicesMove, this.#mayIncidentsMove] = [false, false];
+    const deviceEvents = this.#placeDevices();
+    const incidentEvents = this.#placeIncidents();
     this.#explainMovements();
     for (const event of deviceEvents) this.emit('device', event);
     for (const event of incidentEvents) this.emit('incident', event);
-    if (!this.#hasChanged) return;
-    this.#hasChanged = false;
-    this.emit('change');
+    this.#tellAll();
   }
 
-  /** Finds out where each device is, and marks those that have come, left or moved, and the properties that sum them up. */
+  /** After something was stored that only one device shows. */
+  #tell(kind: CloudDeviceKind, spelledId: string): void {
+    this.#writes += 1;
+    this.#explainMovements();
+    this.emit('change', { kind, id: this.devices[kind].idOf(spelledId) });
+  }
+
+  #tellAll(): void {
+    this.#writes += 1;
+    this.emit('change', null);
+  }
+
+  /** The view of a device: the same object as before, unless it says something else. */
+  #view<View extends MadeView['view']>(
+    kind: View['kind'],
+    spelledId: string,
+    make: () => View | null,
+  ): View | null {
+    const views: Map<string, { view: View; writes: number }> = this.#views[kind];
+    const id = this.devices[kind].idOf(spelledId);
+    const known = views.get(id);
+    if (known?.writes === this.#writes) return known.view;
+    const made = make();
+    if (made === null) {
+      views.delete(id);
+      return null;
+    }
+    const view = known && isSameView(known.view, made) ? known.view : made;
+    views.set(id, { view, writes: this.#writes });
+    return view;
+  }
+
   #placeDevices(): readonly DeviceEvent[] {
     const account = this.#account;
     const before = account.places;
@@ -581,10 +541,6 @@ export class Store extends EventEmitter<StoreEvents> {
     account.places = after;
     const events: DeviceEvent[] = [];
     for (const { kind, id, was, is } of movesBetween(before, after)) {
-      this.#mark(kind, id);
-      for (const propertyId of [was?.propertyId, is?.propertyId]) {
-        if (propertyId) this.touch('property', propertyId);
-      }
       const record = this.devices[kind].get(id) ?? this.#gone.get(`${kind}/${id}`);
       if (was && is) continue;
       if (was) account.forgetDetails(kind, id);
@@ -593,37 +549,17 @@ export class Store extends EventEmitter<StoreEvents> {
         events.push({ event: 'device_added', kind, record });
     }
     this.#gone.clear();
-    const countUnplaced = (places: Places) => places.contents.get('')?.sonics.length;
-    const areOthersUnplaced =
-      before.hasUnplacedSonics !== after.hasUnplacedSonics || countUnplaced(before) !== countUnplaced(after);
-    if (areOthersUnplaced) this.touchAll(['property']);
     return events;
   }
 
-  /** Finds out where each incident is, and marks the devices that show a difference. */
   #placeIncidents(): readonly IncidentEvent[] {
     const { incidents, valveRecords } = this.#account;
-    const { before, after, events } = incidents.place();
-    for (const id of new Set([...before.places.keys(), ...after.places.keys()])) {
-      const [was, is] = [before.places.get(id), after.places.get(id)];
-      if (isDeepStrictEqual(was, is)) continue;
-      for (const place of [was, is]) if (place?.isShown) this.#markIncident(place);
-    }
-    for (const id of new Set([...before.lostHubs.keys(), ...after.lostHubs.keys()])) {
-      if (before.lostHubs.has(id) !== after.lostHubs.has(id)) this.#touchLinks(id);
-    }
-    if (isAnyDeviceAffected(before, after)) this.touchAll();
+    const events = incidents.place();
     for (const { event, record } of events) {
       const device = event === 'incident_opened' ? incidents.announcerOf(record) : null;
       if (device?.kind === 'sonic') valveRecords.incidentOpened(device.id, record);
     }
     return events;
-  }
-
-  #markIncident({ record, device, propertyId }: IncidentPlace): void {
-    this.#mark('incident', record.id);
-    if (device) this.#mark(device.kind, device.id);
-    for (const id of propertyId === null ? this.ids('property') : [propertyId]) this.#mark('property', id);
   }
 
   #explainMovements(): void {
@@ -632,36 +568,19 @@ export class Store extends EventEmitter<StoreEvents> {
       const propertyId = this.propertyOf('sonic', id);
       return (propertyId === null ? null : this.settings.of(propertyId)?.auto_shut_off) ?? null;
     };
-    for (const id of valveRecords.explain(isShutOffOn)) this.touch('sonic', id);
-  }
-
-  /** Marks all properties if it is no longer, or only now, known that every sonic was listed. */
-  #touchIfListed(wereListed: boolean): void {
-    if (this.devices.sonic.isListFresh !== wereListed) this.touchAll(['property']);
-  }
-
-  #shows(kind: CloudDeviceKind, id: string, isNews = true): void {
-    if (!isNews) return;
-    this.touch(kind, id);
-    this.#settle();
+    valveRecords.explain(isShutOffOn);
   }
 
   #expireTelemetry(): void {
     const now = this.#clock.monotonic();
     const tables = Object.values(this.#account.telemetry);
-    for (const id of tables.flatMap((table) => table.expire(now))) this.touch('sonic', id);
-    this.#settle();
+    for (const table of tables) table.expire(now);
+    this.#tellAll();
     const nextAt = Math.min(...tables.map(({ nextExpiryAt }) => nextExpiryAt));
     this.#cancelExpiry();
     if (!this.#isAging || nextAt === Number.POSITIVE_INFINITY) return;
     const leftMs = nextAt - now + timerToleranceMs;
     this.#cancelExpiry = this.#clock.after(leftMs, () => this.#expireTelemetry());
-  }
-
-  #updateFilter(): void {
-    const { devices, filter } = this.#account;
-    filter.update(devices.property.records);
-    this.#mayDevicesMove = true;
   }
 
   /** Stores both lists of sonics as one. An id in both lists is one device with a hub. */
@@ -677,13 +596,9 @@ export class Store extends EventEmitter<StoreEvents> {
       else known.set(id, true);
       // Another operation reads its telemetry from now on.
       for (const table of Object.values(telemetry)) table.forget(devices.sonic.idOf(id));
-      this.#mayDevicesMove = true;
-      this.touch('sonic', id);
     }
     const isComplete = hub.isComplete && wifi.isComplete;
-    const wereListed = devices.sonic.isListFresh;
     this.#record('sonic', devices.sonic.replaceAll({ ...hub, records, isComplete }));
-    this.#touchIfListed(wereListed);
     // A reading without a change matters to a valve with an open command.
     for (const id of new Set([...valves.awaited, ...valveRecords.awaited])) this.#recordValve(id);
   }
@@ -694,47 +609,18 @@ export class Store extends EventEmitter<StoreEvents> {
     const readAt = table.readAt(id);
     if (!sonic || readAt === undefined) return;
     const { valves, valveRecords } = this.#account;
-    const hasEnded = valves.record(sonic, readAt, table.formerReadAt(id));
+    valves.record(sonic, readAt, table.formerReadAt(id));
     const hasMoved = valveRecords.record(sonic, readAt, table.formerReadAt(id));
-    if (hasEnded || hasMoved) this.touch('sonic', id);
     if (hasMoved) this.emit('moved', id);
     if (hasMoved === 'undone') this.emit('undone', id);
   }
 
   #record<T extends Property | Signal | Sonic>(kind: CloudDeviceKind, changes: readonly Change<T>[]): void {
-    if (kind === 'property') this.#updateFilter();
-    else {
-      for (const { id } of changes) if (this.#isFlap(kind, id)) this.#flaps[kind].add(id);
-      this.#endFlaps(kind);
-    }
-    if (this.devices[kind].isComplete && !this.places.completeKinds.includes(kind))
-      this.#mayDevicesMove = true;
+    if (kind === 'property') this.#account.filter.update(this.devices.property.records);
     for (const { id, before, after } of changes) {
       if (kind === 'sonic') this.#recordValve(id);
-      if (!before || !after || locationOf(before) !== locationOf(after)) this.#mayDevicesMove = true;
-      this.touch(kind, id);
       if (before && !after) this.#forget(kind, id, before);
-      if (kind === 'signal') this.#touchLinks(id);
     }
-  }
-
-  /** Marks what a flap has shown as up. A link is down by two readings in a row, and up by one. */
-  #endFlaps(kind: 'signal' | 'sonic'): void {
-    for (const id of this.#flaps[kind]) {
-      if (this.#isFlap(kind, id)) continue;
-      this.#flaps[kind].delete(id);
-      if (kind === 'signal') this.#touchLinks(id);
-      else this.touch(kind, id);
-    }
-  }
-
-  #isFlap(kind: 'signal' | 'sonic', id: string): boolean {
-    return linkOf(this.devices[kind], id).isFlap;
-  }
-
-  #touchLinks(signalId: string): void {
-    this.touch('signal', signalId);
-    for (const sonicId of this.places.sonicsOn.get(signalId) ?? []) this.touch('sonic', sonicId);
   }
 
   #forget(kind: CloudDeviceKind, id: string, record: Property | Signal | Sonic): void {
@@ -747,10 +633,7 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 }
 
-function nothingDirty(): Record<PlannedKind, Set<string>> {
-  return { property: new Set(), signal: new Set(), sonic: new Set(), incident: new Set() };
-}
-
-function locationOf(record: Property | Signal | Sonic): string {
-  return `${'signal_id' in record ? record.signal_id : null}/${namedProperty(record)}`;
+/** Whether a sonic that was read by itself names another signal or property than before. */
+function isElsewhere({ before, after }: Change<Sonic>): boolean {
+  return before?.signal_id !== after?.signal_id || namedProperty(before ?? {}) !== namedProperty(after ?? {});
 }

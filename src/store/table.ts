@@ -125,14 +125,9 @@ export class Table<T extends object | null> {
     return entry ? [{ id: entry.id, before: entry.record, after: undefined }] : [];
   }
 
-  /** Marks records that were read before that time as too old; returns the ids that have now become stale. */
-  markStale(readBefore: number): string[] {
-    const before = this.#staleBefore;
-    if (readBefore <= before) return [];
-    this.#staleBefore = readBefore;
-    return [...this.#entries.values()]
-      .filter(({ readAt }) => readAt >= before && readAt < readBefore)
-      .map(({ id }) => id);
+  /** Records that were read before that time are too old. */
+  markStale(readBefore: number): void {
+    this.#staleBefore = Math.max(this.#staleBefore, readBefore);
   }
 
   get(id: string | null): T | undefined {

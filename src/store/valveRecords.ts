@@ -167,26 +167,25 @@ export class ValveRecords {
 
   /**
    * Asks who has moved the valves that have moved, or have a new incident after that. `isShutOffOn` is null while the setting
-   * of the automatic shut-off is unknown. Returns the valves for which the answer is another one.
+   * of the    * of the automatic shut-off is unknown.
    */
-  explain(isShutOffOn: (id: string) => boolean | null): string[] {
-    return [...this.#unexplained].filter((id) => {
+  explain(isShutOffOn: (id: string) => boolean | null): void {
+    for (const id of this.#unexplained) {
       const entry = this.#entry(id);
       const { move } = entry;
       const isOn = move?.isShutOffOn ?? isShutOffOn(id);
       if (isOn !== null || !move || this.#clock.monotonic() > move.noticedAt + togetherMs)
         this.#unexplained.delete(id);
-      if (!move) return false;
+      if (!move) continue;
       entry.move = { ...move, isShutOffOn: isOn };
       entry.movement = movementOf(entry.move, entry.incidents);
-      return this.#keep(entry);
-    });
+      this.#keep(entry);
+    }
   }
 
-  /** Ends the failures that have been shown for long enough; returns their valves. */
-  markStale(): string[] {
-    const failed = [...this.#entries.values()].filter(({ failure }) => failure !== null);
-    return failed.filter((entry) => this.#keep(entry)).map(({ id }) => id);
+  /** Ends the failures that have been shown for long enough. */
+  markStale(): void {
+    for (const entry of this.#entries.values()) if (entry.failure !== null) this.#keep(entry);
   }
 
   forget(id: string): void {

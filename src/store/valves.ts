@@ -32,24 +32,23 @@ export class Valves {
 
   /**
    * Records the state of a sonic's valve. `readAt` is when the reading was sent, and `formerReadAt` when the former
-   * state was last read, in ms of the monotonic clock. Returns whether this has ended a command. Then the valve may
-   * show another state although the record is the same.
+   * state was last read, in ms of the monotonic clock.
    */
-  record({ id, valve_state: state }: Sonic, readAt: number, formerReadAt: number): boolean {
+  record({ id, valve_state: state }: Sonic, readAt: number, formerReadAt: number): void {
     const settled = settledValve(state);
     const former = this.#settled.get(id);
     if (settled) this.#settled.set(id, { position: settled, seenAt: null });
     else if (former?.seenAt === null) this.#settled.set(id, { ...former, seenAt: formerReadAt });
     const accepted = this.#accepted.get(id);
-    if (!accepted) return false;
+    if (!accepted) return;
     // The reading may be older than the command.
     if (readAt < accepted.acceptedAt) {
       this.#accepted.set(id, { ...accepted, stateBefore: state });
-      return false;
+      return;
     }
     // The state has changed, or is the requested one. From now on the state in the cloud is shown.
     const isOver = !isSameWord(accepted.stateBefore, state) || settled === targetOf[accepted.action];
-    return isOver && this.#accepted.delete(id);
+    if (isOver) this.#accepted.delete(id);
   }
 
   /** Records that the cloud accepted a command. The valve shows as moving until its state in the cloud changes. */
@@ -62,11 +61,9 @@ export class Valves {
     return this.#accepted.keys();
   }
 
-  /**
-   * Records that a command has ended. From now on the state in the cloud is shown. Returns whether there was a command.
-   */
-  forgetAccepted(sonicId: string): boolean {
-    return this.#accepted.delete(sonicId);
+  /** Records that a command has ended. From now on the state in the cloud is shown. */
+  forgetAccepted(sonicId: string): void {
+    this.#accepted.delete(sonicId);
   }
 
   /** Records how long a valve took from the command to its confirmation, in s. */
@@ -79,11 +76,10 @@ export class Valves {
     return this.#travelTimesS.get(sonicId) ?? null;
   }
 
-  /** Returns the sonics whose last position is no longer known, because it was read before that time. */
-  markStale(readBefore: number): string[] {
+  /** A last position that was read before that time is no longer known. */
+  markStale(readBefore: number): void {
     this.#staleBefore = Math.max(this.#staleBefore, readBefore);
-    const ids = [...this.#settled.keys()];
-    return ids.filter((id) => this.#lastSettled(id) === null && this.#settled.delete(id));
+    for (const id of this.#settled.keys()) if (this.#lastSettled(id) === null) this.#settled.delete(id);
   }
 
   shown({ id, valve_state: state }: Sonic): Valve | null {

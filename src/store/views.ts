@@ -1,25 +1,32 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { PropertyView, SignalView, SonicView } from '../model/devices.ts';
 import { isLinkLost } from '../model/incidents.ts';
 import { type Link, signalReach, sonicReach } from '../model/reach.ts';
 import type { Account } from './account.ts';
 import { linkOf } from './links.ts';
 
+/** The views of the devices in a property. */
+interface Views {
+  readonly signalView: (id: string) => SignalView | null;
+  readonly sonicView: (id: string) => SonicView | null;
+}
+
 /** A property with all data that its entities show; null if it is not shown. */
 export function propertyViewOf(
   account: Account,
   id: string,
   pause: PropertyView['pause'],
+  views: Views,
 ): PropertyView | null {
   const { devices, places, incidents, signalLists } = account;
   const property = devices.property.get(id);
   if (!property || !places.property.get(id)?.isShown) return null;
   const ownIncidents = incidents.shownBy('property', id);
-  const signals = (places.contents.get(id)?.signals ?? []).flatMap(
-    (each) => signalViewOf(account, each) ?? [],
-  );
-  const sonics = sonicsIn(account, id);
+  const contents = (propertyId: string) => places.contents.get(propertyId) ?? { signals: [], sonics: [] };
+  const signals = contents(id).signals.flatMap((each) => views.signalView(each) ?? []);
+  const sonics = contents(id).sonics.flatMap((each) => views.sonicView(each) ?? []);
   // A sonic whose property is not known may be in any, and so may one that no complete list has had yet.
-  const strays = sonicsIn(account, null);
+  const strays = contents('').sonics.flatMap((each) => views.sonicView(each) ?? []);
   const all = [...signals, ...sonics, ...strays];
   return {
     kind: 'property',
@@ -28,7 +35,7 @@ export function propertyViewOf(
     settings: account.details.settings.of(id),
     notifications: account.details.notifications.of(id),
     pause,
-    contents: () => ({ signals, sonics, strays, mayHaveMore: places.hasUnplacedSonics }),
+    contents: { signals, sonics, strays, mayHaveMore: places.hasUnplacedSonics },
     incidents: ownIncidents,
     unconfirmedSince: incidents.unconfirmedSince(ownIncidents),
     possibleIncidents: incidents.possibleAt('property', id),
@@ -38,10 +45,12 @@ export function propertyViewOf(
   };
 }
 
-/** The shown sonics of a property; those of none, if `propertyId` is null. */
-function sonicsIn(account: Account, propertyId: string | null): SonicView[] {
-  const ids = account.places.contents.get(propertyId ?? '')?.sonics ?? [];
-  return ids.flatMap((id) => sonicViewOf(account, id) ?? []);
+/** Whether two views of a device say the same. What was not read anew is the same object, so little is compared in depth. */
+export function isSameView(one: object, other: object): boolean {
+  const values = Object.values(other);
+  return Object.values(one).every(
+    (value, at) => value === values[at] || isDeepStrictEqual(value, values[at]),
+  );
 }
 
 /** An open incident about a link confirms a single reading that found it down, so that it is no flap. */

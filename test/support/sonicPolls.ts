@@ -53,7 +53,7 @@ export function sonicPollParts({ store, state, answers, maxAgeMs, timezone, cloc
     try {
       await read();
     } finally {
-      store.markStale(poll, statuses.staleBefore(poll, startedAt));
+      store.markStale({ [poll]: statuses.staleBefore(poll, startedAt) });
     }
   };
   return { parts, run };

@@ -226,7 +226,7 @@ export function propertyView(changes: Partial<PropertyView> = {}): PropertyView 
     settings: someSettings(),
     notifications: someNotifications(),
     pause: noPause,
-    contents: () => ({ signals: [signalView()], sonics: [sonicView()], strays: [], mayHaveMore: false }),
+    contents: { signals: [signalView()], sonics: [sonicView()], strays: [], mayHaveMore: false },
     incidents: [anIncident()],
     possibleIncidents: [],
     areIncidentsKnown: true,

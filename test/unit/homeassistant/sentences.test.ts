@@ -19,12 +19,12 @@ function summary(
 ): string {
   const view = propertyView({
     incidents: [],
-    contents: () => ({
+    contents: {
       signals: [],
       sonics: sonics.map((each) => sonicView({ incidents: [], ...each })),
       strays: [],
       mayHaveMore: false,
-    }),
+    },
     ...changes,
   });
   const shown = entityStates(view, {

@@ -35,7 +35,7 @@ async function furnish(clock: FakeClock) {
   const read = async (isCloudThere: boolean) => {
     if (isCloudThere) statuses.end('sonics', null);
     await details.hubsAndCategories();
-    store.markStale('properties', statuses.staleBefore('properties', clock.monotonic()));
+    store.markStale({ properties: statuses.staleBefore('properties', clock.monotonic()) });
   };
   return { cloud, store, read, shown: () => store.signalView('hub')?.hub };
 }

@@ -152,7 +152,7 @@ describe('the usage of a sonic', () => {
       expect(shown()).toMatchObject({ todayL: 0, lastReset: '2026-11-21T00:00:00+13:00' });
     }
     // Nor does it change while the settings are too old to be shown.
-    store.markStale('properties', clock.monotonic() + 1);
+    store.markStale({ properties: clock.monotonic() + 1 });
     usage.refresh();
     expect(store.settings.of('property-1')).toMatchObject({ timezone: null });
     expect(shown()).toMatchObject({ lastReset: '2026-11-21T00:00:00+13:00' });

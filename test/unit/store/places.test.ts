@@ -4,6 +4,7 @@ import type { Signal } from '../../../src/model/records.ts';
 import { seededRandom } from '../../../src/simulator/random.ts';
 import { Store } from '../../../src/store/store.ts';
 import type { Reading } from '../../../src/store/table.ts';
+import { changedViews } from '../../support/changedViews.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { anIncident, aProperty, aSignal, aSonic } from '../../support/views.ts';
 
@@ -17,7 +18,7 @@ function shownIn(store: Store): Map<string, string> {
   return new Map(
     all.map(([kind, id]) => {
       const view = store.view(kind, id);
-      const contents = view?.kind === 'property' ? view.contents() : null;
+      const contents = view?.kind === 'property' ? view.contents : null;
       return [`${kind}/${id}`, JSON.stringify([view, contents])];
     }),
   );
@@ -89,7 +90,10 @@ function history(seed: number, selection: readonly string[]) {
         records: [...incidents].map(([id, named]) => anIncident({ id, ...named })),
       }),
     () => store.setSonic(sonicOf(pick(sonics)), clock.monotonic()),
-    () => store.markStale(pick(['properties', 'signals', 'sonics', 'incidents']), clock.monotonic() - 5_000),
+    () =>
+      store.markStale({
+        [pick(['properties', 'signals', 'sonics', 'incidents'])]: clock.monotonic() - 5_000,
+      }),
     () => signalOf.set(pick(sonics), pick([null, ...signals])),
     () => propertyOf.set(pick(signals), pick(properties)),
     () => toggle(pick([...signals, ...sonics])),
@@ -132,7 +136,7 @@ it.each([
       for (let steps = 0; steps < 60; steps++) {
         step();
         const after = shownIn(store);
-        const dirty = store.takeDirty();
+        const dirty = changedViews(store);
         const devices = [...new Set([...before.keys(), ...after.keys()])];
         const different = devices.filter((key) => before.get(key) !== after.get(key));
         const missed = different.filter((key) => {

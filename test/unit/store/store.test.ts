@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { HubDetail, Incident } from '../../../src/model/records.ts';
 import { Store } from '../../../src/store/store.ts';
 import type { Reading } from '../../../src/store/table.ts';
+import { changedViews } from '../../support/changedViews.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { ownedSignals } from '../../support/ownedSignals.ts';
 import { anIncident, aProperty, aSignal, aSonic } from '../../support/views.ts';
@@ -51,7 +52,7 @@ function furnish(selection: readonly string[] = []): void {
   store.replaceSignals(complete([signal('hub'), signal('stray')]));
   store.replaceSonics(complete(all()));
   store.replaceIncidents(complete([]));
-  store.takeDirty();
+  changedViews(store);
 }
 
 describe('the store', () => {
@@ -73,19 +74,18 @@ describe('the store', () => {
     expect(written.every((method) => typeof method === 'function')).toBe(true);
   });
 
-  it('keeps a record that did not change, so that nothing is planned again', () => {
-    const before = store.sonicView('kitchen')?.sonic;
-    changes = 0;
+  it('keeps the view of what did not change, so that nothing is planned again', () => {
+    const views = () => [store.sonicView('kitchen'), store.propertyView('home'), store.signalView('hub')];
+    const before = views();
     store.replaceSonics(complete(all()));
-    expect(store.sonicView('kitchen')?.sonic).toBe(before);
-    expect(changes).toBe(0);
+    for (const [at, view] of views().entries()) expect(view).toBe(before[at]);
   });
 
   it('marks just what a change shows on', () => {
     store.replaceSonics(
       complete([sonic('kitchen', 'hub', 'closed'), sonic('bath', 'hub'), sonic('shed', 'stray')]),
     );
-    expect(store.takeDirty()).toEqual({
+    expect(changedViews(store)).toEqual({
       // Its property sums it up.
       property: new Set(['home']),
       signal: new Set(),
@@ -93,7 +93,7 @@ describe('the store', () => {
       incident: new Set(),
     });
     store.replaceSignals(complete([signal('hub', 'disconnected'), signal('stray')]));
-    expect(store.takeDirty()).toMatchObject({
+    expect(changedViews(store)).toMatchObject({
       signal: new Set(['hub']),
       sonic: new Set(['kitchen', 'bath']),
     });
@@ -111,13 +111,13 @@ describe('the store', () => {
 
   it('marks nothing of a device that no list has brought yet: it would be taken for gone', () => {
     store.setOwnedSignals(ownedSignals('home', ['hub', 'unread']));
-    store.takeDirty();
+    changedViews(store);
     store.setDetail('hubs', 'unread', { id: 'unread', status: 'online' } as HubDetail, 0);
-    expect(store.takeDirty().signal).toEqual(new Set());
+    expect(changedViews(store).signal).toEqual(new Set());
     const rest = all().slice(1);
     store.replaceSonics(complete(rest));
     store.replaceSonics(complete(rest));
-    expect(store.takeDirty().sonic).toContain('kitchen');
+    expect(changedViews(store).sonic).toContain('kitchen');
   });
 
   it('reports devices that are added, but not those that were there at the start', () => {
@@ -181,14 +181,14 @@ describe('the store', () => {
     const startedAt = time;
     store.replaceSonics(incomplete([sonic('bath', 'hub')]));
     expect(store.devices.sonic.isStale('kitchen')).toBe(false);
-    store.takeDirty();
-    store.markStale('sonics', startedAt);
+    changedViews(store);
+    store.markStale({ sonics: startedAt });
     expect(store.sonicView('kitchen')).toMatchObject({ reach: 'unread', valve: 'open' });
     expect(store.devices.sonic.isStale('bath')).toBe(false);
-    expect(store.takeDirty().sonic).toEqual(new Set(['kitchen', 'shed']));
+    expect(changedViews(store).sonic).toEqual(new Set(['kitchen', 'shed']));
     store.setSonic(sonic('kitchen', 'hub'), startedAt + 1);
     expect(store.devices.sonic.isStale('kitchen')).toBe(false);
-    expect(store.takeDirty().sonic).toContain('kitchen');
+    expect(changedViews(store).sonic).toContain('kitchen');
   });
 
   it('shows the movement of an accepted command until the cloud says anything new', () => {
@@ -245,10 +245,10 @@ describe('the store', () => {
     store.commandAccepted('kitchen', 'close', time++);
     store.commandAccepted('kitchen', 'open', time++);
     expect(store.sonicView('kitchen')?.valve).toBe('opening');
-    store.takeDirty();
+    changedViews(store);
     store.setSonic(sonic('kitchen', 'hub', 'open'), time++);
     expect(store.sonicView('kitchen')?.valve).toBe('open');
-    expect(store.takeDirty().sonic).toContain('kitchen');
+    expect(changedViews(store).sonic).toContain('kitchen');
   });
 
   it('never shows closed because of a command alone', () => {
@@ -274,15 +274,15 @@ describe('the store', () => {
     const tested = time;
     store.replaceSonics(complete([sonic('kitchen', 'hub', 'pressure_test'), sonic('bath', 'hub')]));
     store.replaceSignals(complete([signal('hub', 'disconnected')]));
-    store.takeDirty();
+    changedViews(store);
     const shown = () => [store.sonicView('kitchen')?.valve, store.sonicView('kitchen')?.reach];
-    store.markStale('sonics', seenAt);
-    store.markStale('signals', seenAt);
+    store.markStale({ sonics: seenAt });
+    store.markStale({ signals: seenAt });
     expect(shown()).toEqual(['closed', 'up']);
-    store.markStale('sonics', tested);
-    store.markStale('signals', tested);
+    store.markStale({ sonics: tested });
+    store.markStale({ signals: tested });
     expect(shown()).toEqual([null, 'hub_offline']);
-    expect([...store.takeDirty().sonic].sort()).toEqual(['bath', 'kitchen']);
+    expect([...changedViews(store).sonic].sort()).toEqual(['bath', 'kitchen']);
   });
 
   it('shows no flow that was measured before the valve moved', () => {
@@ -357,20 +357,20 @@ describe('the store', () => {
     const asked = { action: 'close', topic: 'kitchen/valve/set', askedAt: '2026-03-02T09:00:00Z' } as const;
     store.recordCommand('kitchen', asked, 'refused', 'no', { isFailure: true });
     clock.advance(24 * 3_600_000 - 1);
-    store.takeDirty();
-    store.markStale('sonics', Number.NEGATIVE_INFINITY);
-    expect(store.takeDirty().sonic.size).toBe(0);
+    changedViews(store);
+    store.markStale({ sonics: Number.NEGATIVE_INFINITY });
+    expect(changedViews(store).sonic.size).toBe(0);
     clock.advance(1);
-    store.markStale('sonics', Number.NEGATIVE_INFINITY);
-    expect([...store.takeDirty().sonic]).toEqual(['kitchen']);
+    store.markStale({ sonics: Number.NEGATIVE_INFINITY });
+    expect([...changedViews(store).sonic]).toEqual(['kitchen']);
     expect(store.valveRecord('kitchen').failed).toBeNull();
   });
 
   it('counts signals as unread that nobody could read for too long', () => {
     const isStale = () => store.signalView('hub')?.reach === 'unread';
-    store.markStale('signals', time - staleAfterMs);
+    store.markStale({ signals: time - staleAfterMs });
     expect(isStale()).toBe(false);
-    store.markStale('signals', time);
+    store.markStale({ signals: time });
     expect(isStale()).toBe(true);
     store.replaceSignals(complete([signal('hub')]));
     expect(isStale()).toBe(false);
@@ -399,13 +399,13 @@ describe('a signal that two properties list', () => {
   it('is in the one that listed it later, and does not move with each list', () => {
     list('shop', 'hub');
     expect(home()).toBe('shop');
-    store.takeDirty();
+    changedViews(store);
     for (const _ of [1, 2, 3]) {
       list('home', 'hub');
       list('shop', 'hub');
       expect(home()).toBe('shop');
     }
-    expect(store.takeDirty().property).toEqual(new Set());
+    expect(changedViews(store).property).toEqual(new Set());
     expect(store.isWithoutDevices('home')).toBe(false);
     for (const _ of [1, 2]) list('home');
     expect(store.isWithoutDevices('home')).toBe(true);
@@ -416,7 +416,6 @@ describe('a signal that two properties list', () => {
     list('home', 'hub');
     list('shop');
     expect(home()).toBe('home');
-    expect(store.takeDirty().sonic).toContain('kitchen');
     list('home', 'hub');
     list('shop');
     expect(home()).toBe('home');
@@ -481,7 +480,7 @@ describe('incidents in the store', () => {
     expect(store.propertyView('home')?.incidents.map(({ id }) => id)).toEqual(['of-sonic', 'of-signal']);
     // That of nobody may belong to anything.
     expect(store.propertyView('shop')?.possibleIncidents.map(({ id }) => id)).toEqual(['of-nobody']);
-    expect(store.takeDirty()).toEqual({
+    expect(changedViews(store)).toEqual({
       property: new Set(['home', 'shop']),
       signal: new Set(['hub', 'stray']),
       sonic: new Set(['kitchen', 'bath', 'shed']),
@@ -492,11 +491,11 @@ describe('incidents in the store', () => {
   it('go over to a sonic that becomes known', () => {
     store.replaceIncidents(complete([incident('leak', { sonic_id: 'loft', signal_id: 'hub' })]));
     expect(store.signalView('hub')?.incidents).toHaveLength(1);
-    store.takeDirty();
+    changedViews(store);
     store.replaceSonics(incomplete([sonic('loft', 'hub')]));
     expect(store.signalView('hub')?.incidents).toHaveLength(0);
     expect(store.sonicView('loft')?.incidents).toHaveLength(1);
-    expect(store.takeDirty().signal).toContain('hub');
+    expect(changedViews(store).signal).toContain('hub');
   });
 
   it('open, change and close once each', () => {
@@ -520,19 +519,19 @@ describe('incidents in the store', () => {
     const areKnown = () => store.sonicView('kitchen')?.areIncidentsKnown;
     empty();
     store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('bath', 'hub')]));
-    store.takeDirty();
+    changedViews(store);
     expect(areKnown()).toBe(false);
     store.replaceIncidents(incomplete([incident('leak', { sonic_id: 'kitchen' })]));
     expect(areKnown()).toBe(false);
     expect(store.sonicView('kitchen')?.incidents).toHaveLength(1);
     store.replaceIncidents(complete([]));
     expect(areKnown()).toBe(true);
-    expect(store.takeDirty().sonic).toContain('bath');
-    store.markStale('incidents', time - 1);
+    expect(changedViews(store).sonic).toContain('bath');
+    store.markStale({ incidents: time - 1 });
     expect(areKnown()).toBe(true);
-    store.markStale('incidents', time);
+    store.markStale({ incidents: time });
     expect(areKnown()).toBe(false);
-    expect(store.takeDirty().sonic).toContain('bath');
+    expect(changedViews(store).sonic).toContain('bath');
     store.replaceIncidents(complete([]));
     expect(areKnown()).toBe(true);
   });
@@ -546,7 +545,7 @@ describe('incidents in the store', () => {
     // It has none, as is known now.
     store.setOwnedSignals(ownedSignals('shop', []));
     expect(areKnown('shop')).toBe(true);
-    expect(store.takeDirty().property).toEqual(new Set(['shop']));
+    expect(changedViews(store).property).toEqual(new Set(['shop']));
     store.setOwnedSignals(ownedSignals('shop', [], false));
     expect(areKnown('shop')).toBe(true);
   });
@@ -554,14 +553,13 @@ describe('incidents in the store', () => {
   it('show in the property as soon as the sonic that they name is known', () => {
     store.replaceIncidents(complete([incident('leak', { sonic_id: 'attic' })]));
     expect(store.propertyView('home')?.incidents).toEqual([]);
-    store.takeDirty();
+    changedViews(store);
     store.replaceSonics(complete([...all(), sonic('attic', 'hub')]));
     expect(store.propertyView('home')?.incidents).toMatchObject([{ id: 'leak' }]);
     // As long as it was not, it might belong to anything.
-    expect(store.takeDirty()).toMatchObject({
+    expect(changedViews(store)).toMatchObject({
       property: new Set(['home', 'shop']),
       sonic: new Set(['attic', 'kitchen', 'bath', 'shed']),
-      incident: new Set(['leak']),
     });
   });
 
@@ -644,11 +642,11 @@ describe('a selection of properties', () => {
     store.replaceIncidents(complete([leak]));
     expect(eventsOf(leave)).toEqual([]);
     expect(store.sonicView('kitchen')?.incidents).toEqual([leak]);
-    store.takeDirty();
+    changedViews(store);
     const gone = eventsOf(leave) as { event: string }[];
     expect(new Set(gone.map(({ event }) => event))).toEqual(new Set(['device_removed']));
     expect([store.ids('signal'), store.ids('sonic'), store.ids('incident')]).toEqual([[], [], []]);
-    expect(store.takeDirty().incident).toEqual(new Set(['leak']));
+    expect(changedViews(store).incident).toEqual(new Set(['leak']));
     expect(store.has('incident', 'leak')).toBe(true);
     expect(eventsOf(() => store.replaceIncidents(complete([leak])))).toEqual([]);
   });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { ValveAction } from '../../../src/model/valve.ts';
 import { type AskedCommand, failureTexts, type Movement } from '../../../src/model/valveCommand.ts';
@@ -62,7 +63,11 @@ function bench() {
     inFlight: (asked: AskedCommand) => records.recordInFlight(id, asked),
     movesUntil: (asked: AskedCommand, until: number | null) => records.recordMovesUntil(id, asked, until),
     open: (changes: object) => records.incidentOpened(id, anIncident({ detected_at: iso(), ...changes })),
-    explain: (isShutOffOn: boolean | null = false) => records.explain(() => isShutOffOn).length > 0,
+    explain: (isShutOffOn: boolean | null = false) => {
+      const before = records.of(id);
+      records.explain(() => isShutOffOn);
+      return !isDeepStrictEqual(records.of(id), before);
+    },
     dismiss: () => records.dismissFailure(id),
     awaited: () => records.awaited,
   };

@@ -3,6 +3,7 @@ import type { Sonic } from '../../../src/model/records.ts';
 import type { DeviceEvent } from '../../../src/store/store.ts';
 import { Store } from '../../../src/store/store.ts';
 import type { Reading } from '../../../src/store/table.ts';
+import { changedViews } from '../../support/changedViews.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { ownedSignals } from '../../support/ownedSignals.ts';
 import { anIncident, aProperty, aSignal, aSonic, someSettings, someTelemetry } from '../../support/views.ts';
@@ -26,7 +27,7 @@ function storeWith(wifi: readonly Sonic[], selection: readonly string[] = []): S
   store.replaceSignals(complete([aSignal({ id: 'hub' })]));
   store.replaceSonics(complete([kitchen]), complete(wifi));
   store.replaceIncidents(complete([]));
-  store.takeDirty();
+  changedViews(store);
   return store;
 }
 
@@ -64,7 +65,7 @@ describe('the two lists of sonics', () => {
     const store = storeWith([barn]);
     store.replaceSonics(complete([kitchen]), incomplete([]));
     expect(store.sonicView('barn')).toMatchObject({ reach: 'up', valve: 'open' });
-    store.markStale('sonics', time - 2);
+    store.markStale({ sonics: time - 2 });
     expect(store.sonicView('barn')?.reach).toBe('unread');
     expect(store.devices.sonic.isStale('kitchen')).toBe(false);
   });
@@ -86,13 +87,13 @@ describe('the two lists of sonics', () => {
   it('may pass a sonic from one to the other, which is planned again then', () => {
     const store = storeWith([barn]);
     store.setTelemetry('barn', someTelemetry(), 0);
-    store.takeDirty();
+    changedViews(store);
     store.replaceSonics(complete([kitchen, barn]), complete([]));
     expect(store.sonicView('barn')).toMatchObject({ isWifi: false, telemetry: undefined });
-    expect(store.takeDirty().sonic).toContain('barn');
+    expect(changedViews(store).sonic).toContain('barn');
     store.replaceSonics(complete([kitchen]), complete([barn]));
     expect(store.sonicView('barn')?.isWifi).toBe(true);
-    expect(store.takeDirty().sonic).toContain('barn');
+    expect(changedViews(store).sonic).toContain('barn');
   });
 });
 
@@ -126,7 +127,7 @@ describe('a Wi-Fi sonic', () => {
     const store = storeWith([inProperty('barn', 'mill')]);
     store.replaceProperties(complete(['home', 'farm', 'mill'].map((id) => aProperty({ id }))));
     expect(store.sonicView('barn')?.propertyId).toBe('mill');
-    expect(store.takeDirty().sonic).toContain('barn');
+    expect(changedViews(store).sonic).toContain('barn');
   });
 
   it('is left out where properties are selected and it is in none of them', () => {
