@@ -414,7 +414,7 @@ function ruleFor({ stateTopic, componentId }: DiscoveredEntity): Rule | null {
 }
 
 function claimsNoLeak(summary: Shown): boolean {
-  return /^(All good\. )?No leaks/.test(String(summary));
+  return /(^|\. )No leaks/.test(String(summary));
 }
 
 function isIn(place: Place, position: string): boolean {

@@ -40,7 +40,7 @@ const moverWords: Readonly<Record<string, string>> = {
   command: 'Command',
   by_hand: 'By hand',
   automatic_shut_off: 'Automatic shut-off',
-  elsewhere: 'Elsewhere',
+  elsewhere: 'In the app, or unknown',
 };
 
 /** What each entity has to show, by component id. */
