@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { type CloudDeviceKind, cloudKinds } from '../model/devices.ts';
+import type { CloudDeviceKind } from '../model/devices.ts';
 import { IdMap } from '../model/ids.ts';
 import type { PollName } from '../model/polls.ts';
 import { type PressureTestDays, withoutToday } from '../model/pressureTests.ts';
@@ -24,8 +24,7 @@ import { ValveRecords } from './valveRecords.ts';
 import { Valves } from './valves.ts';
 
 /** Discovery is planned for these: devices by kind, and open incidents. */
-export const plannedKinds = [...cloudKinds, 'incident'] as const;
-export type PlannedKind = (typeof plannedKinds)[number];
+export type PlannedKind = CloudDeviceKind | 'incident';
 
 /** What is read device by device, besides telemetry. */
 export interface DetailRecords {
