@@ -296,8 +296,9 @@ export class Publisher extends EventEmitter<PublisherEvents> {
         } catch (error) {
           // If one record cannot be planned, the others must still be shown.
           const { kind, id } = record;
-          const name = kind === 'incident' ? `alert ${id}` : `${kindLabels[kind]} ${store.label(kind, id)}`;
-          log.error({ err: error, device: id }, `Internal error: cannot publish ${name}`);
+          const [label, name] =
+            kind === 'incident' ? ['alert', id] : [kindLabels[kind], store.label(kind, id)];
+          log.error({ err: error, device: id }, `Internal error: cannot publish ${label} ${name}`);
         }
       }
     }
