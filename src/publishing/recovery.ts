@@ -106,6 +106,7 @@ export class Recovery {
     const isKnown = (id: string) => pauses.has(id) || this.#found.has(topics.below('property', id, 'pause'));
     for (const id of store.ids('property')) if (!isKnown(id)) lostPauses.set(id, true);
     lostPauses.delete('');
+    store.keptChanged();
   }
 
   #topicsOf(documents: readonly string[], ids: (kind: TargetKind) => readonly string[]): string[] {

@@ -53,7 +53,7 @@ interface Aging {
   readonly markStale: (readBefore: number) => void;
 }
 
-/** All data of the account. Only the store writes here, because it tells of each change. */
+/** All data of the account. Only the store writes here, and emits an event for each change. */
 export class Account {
   /** All devices of the account, shown by this bridge or not. */
   readonly devices = {

@@ -95,8 +95,8 @@ const timerToleranceMs = 2;
 
 /**
  * All that is known of the account. The polls put whole lists into tables (`Account`), one for each kind of record. After each
- * list it is found out where everything is (`placesOf`), and events are emitted. Nothing is marked: whoever shows a device asks
- * for its view, and a view that says the same is the same object. A record is stale once polls have missed it for too long.
+ * list it is found out where everything is (`placesOf`), and events are emitted. Nothing is marked: the publisher asks each
+ * device for its view, and a view that says the same is the same object. A record is stale once polls have missed it for too long.
  * Measured values also expire by themselves, by one timer. All times are ms of the monotonic clock.
  */
 export class Store extends EventEmitter<StoreEvents> {

@@ -45,7 +45,7 @@ export function propertyViewOf(
   };
 }
 
-/** Whether two views of a device say the same. What was not read anew is the same object, so little is compared in depth. */
+/** Whether two views of a device say the same. What was not read again is the same object, so few fields are compared in depth. */
 export function isSameView(one: object, other: object): boolean {
   const values = Object.values(other);
   return Object.values(one).every(
