@@ -283,15 +283,15 @@ export const showingMutations: readonly Mutation[] = [
     ],
     'a movement is not explained by an alert from before the one before': ['readAt >= formerFrom && ', ''],
   }),
-  ...mistakesIn('store/valves.ts', ['unit/store/store'], {
+  ...mistakesIn('store/valveRecords.ts', ['unit/store/store'], {
     'the word of the cloud stands over a command': [
-      'if (isOver) this.#accepted.delete(id);',
-      'if (isOver) return;',
+      'targetOf[accepted.action])\n      entry.accepted = null;',
+      'targetOf[accepted.action])\n      return;',
     ],
-    'what was read before a command says nothing of it': ['if (readAt < accepted.acceptedAt)', 'if (false)'],
+    'what was read before a command says nothing of it': ['if (readAt < accepted.at)', 'if (false)'],
     'through a long pressure test no old position is shown': [
-      '(settled.seenAt ?? this.#staleBefore) < this.#staleBefore',
-      'false',
+      'leftAt === null || leftAt >= this.#staleBefore',
+      'true',
     ],
   }),
   ...mistakesIn('store/views.ts', ['stories/uncertain'], {

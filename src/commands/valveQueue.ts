@@ -9,7 +9,7 @@ import { provablyNotExecuted } from '../cloud/retry.ts';
 import { IdMap, isSameId } from '../model/ids.ts';
 import { settledValve, targetOf, type ValveAction } from '../model/valve.ts';
 import type { AskedCommand, CommandStatus } from '../model/valveCommand.ts';
-import type { CommandFailure } from '../store/valveRecords.ts';
+import type { CommandEnding } from '../store/valveRecords.ts';
 import { type MessageLimits, messageProblem, timeLeftMs } from './messageRules.ts';
 import { AnswerStatus, type CommandParts, reasonFor, reasons, type ValveCall } from './outcome.ts';
 import type { ValveWishes } from './valveWishes.ts';
@@ -151,7 +151,7 @@ export class ValveQueue {
     // A message that the broker may have stored is not a current command, and comes again with each connection.
     if (message.isRetained || message.mayBeStored) return;
     const { store, clock } = this.#parts;
-    store.recordCommand(id, askedBy(message, action, clock), 'refused', reason, { isFailure: true });
+    store.recordCommand(id, askedBy(message, action, clock), 'refused', reason);
   }
 
   #enqueue(command: ValveCommand): void {
@@ -232,7 +232,7 @@ export class ValveQueue {
     const onFlight = (isInFlight: boolean) => {
       command.isInFlight = isInFlight;
       if (isInFlight) {
-        store.recordInFlight(id, command.asked);
+        store.recordSent(id, command.asked);
         const { action } = call.body;
         const before = action === 'close' ? this.#sentAt.get(id) : null;
         this.#sentAt.set(id, { ...neverSent, ...before, [action]: clock.monotonic() });
@@ -247,13 +247,10 @@ export class ValveQueue {
       // Without the newer command, this one would have been sent, or sent again.
       const hasGivenWay = command.isOvertaken && error instanceof CloudError && provablyNotExecuted(error);
       this.#end(command, hasGivenWay ? superseded : { status: 'error', httpStatus: answers.status, error });
-      const mayMove = error instanceof CloudError && error.mayHaveActed;
-      store.recordMovesUntil(id, command.asked, mayMove ? this.#confirmUntil() : null);
-      // The cloud may have accepted the command, so the valve is read.
-      if (error instanceof CloudError && error.mayHaveActed) void this.#follow(command, stateBefore, false);
+      if (mayHaveActed(error)) void this.#follow(command, stateBefore, false);
       return;
     }
-    store.recordMovesUntil(id, command.asked, this.#confirmUntil());
+    store.recordAccepted(id, command.asked, this.#confirmUntil());
     this.#end(command, { status: 'ok', httpStatus: answers.status });
     log.info(
       { device: id, topic, operation: call.operation },
@@ -280,7 +277,6 @@ export class ValveQueue {
     const isOver = () => stopping.aborted || this.#following.get(id) !== command;
     const sentAt = clock.monotonic();
     const until = sentAt + confirmTimeoutMs;
-    if (isAccepted) store.commandAccepted(id, action, sentAt);
     this.#following.set(id, command);
     while (clock.monotonic() < until) {
       // The state that is read here. It is needed if a filter hides the sonic, because then the store does not show it.
@@ -309,12 +305,14 @@ export class ValveQueue {
       if (isRead && settledValve(view ? view.sonic.valve_state : stateRead) === targetOf[action]) {
         const tookMs = clock.monotonic() - sentAt;
         this.#following.delete(id);
-        this.#note(command, 'confirmed', null);
+        const hasMoved = isAccepted && settledValve(stateBefore) !== targetOf[action];
+        this.#note(
+          command,
+          'confirmed',
+          null,
+          hasMoved ? { travelTimeS: Math.round(tookMs / 100) / 10 } : {},
+        );
         if (!isAccepted) return;
-        if (settledValve(stateBefore) !== targetOf[action]) {
-          store.recordTravelTime(id, Math.round(tookMs / 100) / 10);
-        }
-        store.commandSettled(id);
         log.info(
           { device: id, topic },
           `Valve ${store.label('sonic', id)}: ${targetOf[action]} after ${describeDuration(tookMs)}`,
@@ -324,8 +322,6 @@ export class ValveQueue {
     }
     this.#following.delete(id);
     if (!isAccepted) return;
-    // From now on the state in the cloud is shown.
-    store.commandSettled(id);
     // If the valve could not be read at the end, it may have moved meanwhile.
     const readAgoMs = clock.monotonic() - (store.devices.sonic.readAt(id) ?? 0);
     const unreadMs = Math.min(readAgoMs, confirmTimeoutMs);
@@ -361,14 +357,8 @@ export class ValveQueue {
     return this.#parts.clock.monotonic() + this.#parts.confirmTimeoutMs;
   }
 
-  #note(
-    { id, asked }: ValveCommand,
-    status: CommandStatus,
-    reason: string | null,
-    failure: Omit<CommandFailure, 'isFailure'> = {},
-  ) {
-    const isFailure = status === 'error' || status === 'refused' || status === 'not_confirmed';
-    this.#parts.store.recordCommand(id, asked, status, reason, { isFailure, ...failure });
+  #note({ id, asked }: ValveCommand, status: CommandStatus, reason: string | null, ending?: CommandEnding) {
+    this.#parts.store.recordCommand(id, asked, status, reason, ending);
   }
 
   #end(command: ValveCommand, result: ValveResult): void {
@@ -376,13 +366,18 @@ export class ValveQueue {
     const { outcomes } = this.#parts;
     if (result.status === 'error') {
       const { error } = result;
-      const mayHaveMoved = !(error instanceof CloudError) || error.mayHaveActed;
-      this.#note(command, 'error', reasonFor(error), { mayHaveMoved });
+      const movesUntil = mayHaveActed(error) ? this.#confirmUntil() : null;
+      this.#note(command, 'error', reasonFor(error), { movesUntil });
     } else if (result.status !== 'ok') this.#note(command, result.status, result.reason);
     if (result.status === 'ok') outcomes.record(topic, 'ok', null, result.httpStatus);
     else if (result.status !== 'error') outcomes.record(topic, result.status, result.reason, null);
     else outcomes.record(topic, 'error', reasonFor(result.error), result.httpStatus);
   }
+}
+
+/** Whether the cloud may have accepted the command all the same. */
+function mayHaveActed(error: unknown): boolean {
+  return !(error instanceof CloudError) || error.mayHaveActed;
 }
 
 function askedBy({ topic }: BrokerMessage, action: ValveAction | null, clock: Clock): AskedCommand {

@@ -21,7 +21,6 @@ import { PropertyFilter } from './propertyFilter.ts';
 import { SignalLists } from './signalLists.ts';
 import { Table } from './table.ts';
 import { ValveRecords } from './valveRecords.ts';
-import { Valves } from './valves.ts';
 
 /** Discovery is planned for these: devices by kind, and open incidents. */
 export type PlannedKind = CloudDeviceKind | 'incident';
@@ -70,7 +69,6 @@ export class Account {
   /** Where each device is, by the lists that were stored last. */
   places: Places = noPlaces;
   readonly incidents: OpenIncidents;
-  readonly valves = new Valves();
   readonly valveRecords: ValveRecords;
   readonly kept: Kept;
   readonly details: { readonly [Name in DetailName]: DetailTable<DetailRecords[Name]> } = {
@@ -104,7 +102,7 @@ export class Account {
     this.readBy = {
       properties: [devices.property, this.signalLists, details.settings, details.notifications, details.hubs],
       signals: [devices.signal],
-      sonics: [devices.sonic, this.valves, this.valveRecords],
+      sonics: [devices.sonic, this.valveRecords],
       incidents: [this.incidents],
       // Measured values expire by themselves.
       telemetry: [],
@@ -117,8 +115,8 @@ export class Account {
   forgetDetails(kind: CloudDeviceKind, id: string): void {
     for (const name of detailNames) if (detailKinds[name] === kind) this.details[name].forget(id);
     if (kind !== 'sonic') return;
-    const { telemetry, valves, valveRecords } = this;
-    for (const table of [telemetry.hub, telemetry.wifi, valves, valveRecords]) table.forget(id);
+    const { telemetry, valveRecords } = this;
+    for (const table of [telemetry.hub, telemetry.wifi, valveRecords]) table.forget(id);
     this.pressureTestJobs.delete(id);
     this.kept.rested.delete(id);
   }

@@ -25,7 +25,6 @@ import type {
 } from '../model/records.ts';
 import { restedAt } from '../model/telemetry.ts';
 import type { Usage } from '../model/usage.ts';
-import type { ValveAction } from '../model/valve.ts';
 import {
   type AskedCommand,
   type CommandStatus,
@@ -40,7 +39,7 @@ import { movesBetween, type Places, placesOf, type ReadonlyDevices } from './pla
 import type { ReadonlyFilter } from './propertyFilter.ts';
 import type { ReadonlySignalLists } from './signalLists.ts';
 import type { Change, Reading } from './table.ts';
-import type { CommandFailure } from './valveRecords.ts';
+import type { CommandEnding } from './valveRecords.ts';
 import { isSameView, propertyViewOf, signalViewOf, sonicViewOf } from './views.ts';
 
 /** Which part of the account this bridge shows, and where it is kept over a restart. */
@@ -55,7 +54,7 @@ interface StoreOptions {
 /** The records that an answer to a change may show. */
 export type AnsweredRecord = CloudDeviceKind | 'incident' | 'settings' | 'notifications';
 
-type CommandEnding = [status: CommandStatus, reason: string | null, failure?: CommandFailure];
+type CommandEnd = [status: CommandStatus, reason: string | null, ending?: CommandEnding];
 
 export interface DeviceKey {
   readonly kind: CloudDeviceKind;
@@ -312,34 +311,27 @@ export class Store extends EventEmitter<StoreEvents> {
 
   // ---- valve commands -----------------------------------------------------------------------------------------
 
-  /** The valve is shown as moving until a reading that was sent after that time shows something new. */
-  commandAccepted(sonicId: string, action: ValveAction, at: number): void {
-    const sonic = this.isShown('sonic', sonicId) ? this.devices.sonic.get(sonicId) : undefined;
-    if (!sonic) return;
-    this.#account.valves.accept(sonic, action, at);
-    this.#tell('sonic', sonicId);
-  }
-
-  /** Records that a command has ended: from now on the state in the cloud is shown. */
-  commandSettled(sonicId: string): void {
-    this.#account.valves.forgetAccepted(sonicId);
-    this.#tell('sonic', sonicId);
-  }
-
-  recordCommand(sonicId: string, asked: AskedCommand, ...ending: CommandEnding): void {
+  recordCommand(sonicId: string, asked: AskedCommand, ...ending: CommandEnd): void {
     const id = this.devices.sonic.idOf(sonicId);
     if (!this.isShown('sonic', id)) return;
     this.#account.valveRecords.recordCommand(id, asked, ...ending);
     this.#tell('sonic', id);
   }
 
-  recordInFlight(sonicId: string, asked: AskedCommand): void {
-    if (this.isShown('sonic', sonicId)) this.#account.valveRecords.recordInFlight(sonicId, asked);
+  /** The cloud may have the command from now on. */
+  recordSent(sonicId: string, asked: AskedCommand): void {
+    if (this.isShown('sonic', sonicId)) this.#account.valveRecords.recordSent(sonicId, asked);
   }
 
-  /** Records until when a sent command may move the valve; null, the cloud has not received it. */
-  recordMovesUntil(sonicId: string, asked: AskedCommand, until: number | null): void {
-    if (this.isShown('sonic', sonicId)) this.#account.valveRecords.recordMovesUntil(sonicId, asked, until);
+  /**
+   * The cloud has accepted the command, which may move the valve until then. The valve is shown as moving until a reading that was
+   * sent after this shows something new, or the command ends.
+   */
+  recordAccepted(sonicId: string, asked: AskedCommand, movesUntil: number): void {
+    const sonic = this.isShown('sonic', sonicId) ? this.devices.sonic.get(sonicId) : undefined;
+    if (!sonic) return;
+    this.#account.valveRecords.recordAccepted(sonic, asked, movesUntil);
+    this.#tell('sonic', sonicId);
   }
 
   /** Ends the failure of a valve's command, because its owner has seen it. */
@@ -350,11 +342,6 @@ export class Store extends EventEmitter<StoreEvents> {
 
   valveRecord(sonicId: string): ValveRecord {
     return this.#account.valveRecords.of(sonicId);
-  }
-
-  recordTravelTime(sonicId: string, seconds: number): void {
-    this.#account.valves.recordTravelTime(sonicId, seconds);
-    this.#tell('sonic', sonicId);
   }
 
   /** What is kept over a restart has changed outside: the state file was read, or the broker knew more. */
@@ -585,7 +572,7 @@ export class Store extends EventEmitter<StoreEvents> {
 
   /** Stores both lists of sonics as one. An id in both lists is one device with a hub. */
   #recordSonics(hub: Reading<Sonic>, wifi: Omit<Reading<Sonic>, 'startedAt'>): void {
-    const { wifi: known, valves, valveRecords, telemetry, devices } = this.#account;
+    const { wifi: known, valveRecords, telemetry, devices } = this.#account;
     const ofHub = new IdMap(hub.records.map(({ id }) => [id, true]));
     // Where the hub's list is incomplete, one that was in it is taken to be there still.
     const isOfHub = (id: string) =>
@@ -600,7 +587,7 @@ export class Store extends EventEmitter<StoreEvents> {
     const isComplete = hub.isComplete && wifi.isComplete;
     this.#record('sonic', devices.sonic.replaceAll({ ...hub, records, isComplete }));
     // A reading without a change matters to a valve with an open command.
-    for (const id of new Set([...valves.awaited, ...valveRecords.awaited])) this.#recordValve(id);
+    for (const id of valveRecords.awaited) this.#recordValve(id);
   }
 
   #recordValve(id: string): void {
@@ -608,9 +595,7 @@ export class Store extends EventEmitter<StoreEvents> {
     const sonic = table.get(id);
     const readAt = table.readAt(id);
     if (!sonic || readAt === undefined) return;
-    const { valves, valveRecords } = this.#account;
-    valves.record(sonic, readAt, table.formerReadAt(id));
-    const hasMoved = valveRecords.record(sonic, readAt, table.formerReadAt(id));
+    const hasMoved = this.#account.valveRecords.record(sonic, readAt, table.formerReadAt(id));
     if (hasMoved) this.emit('moved', id);
     if (hasMoved === 'undone') this.emit('undone', id);
   }

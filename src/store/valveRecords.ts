@@ -2,7 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import { IdMap } from '../model/ids.ts';
 import type { Incident, Sonic } from '../model/records.ts';
-import { type SettledValve, settledValve, targetOf } from '../model/valve.ts';
+import {
+  type AcceptedCommand,
+  type SettledValve,
+  settledValve,
+  targetOf,
+  type Valve,
+  valveShownAfter,
+} from '../model/valve.ts';
 import {
   type AskedCommand,
   type CommandStatus,
@@ -10,6 +17,7 @@ import {
   mayArriveMs,
   type ValveRecord,
 } from '../model/valveCommand.ts';
+import { isSameWord } from '../model/words.ts';
 import type { Kept } from '../state/sections.ts';
 import {
   type Flight,
@@ -26,13 +34,14 @@ type FailedRecord = NonNullable<ValveRecord['failed']>;
 type FailureFacts = Pick<FailedRecord, 'waited_s' | 'may_have_moved' | 'at'> & Partial<FailedRecord>;
 type ValvesKept = Pick<Kept, 'valves' | 'announced'>;
 
-/** Whether the valve was not moved as somebody wished, and what is known about that. */
-export interface CommandFailure {
-  readonly isFailure?: boolean;
-  /** How long the valve was read in vain; null if it was not read for the whole time. */
+/** What is known of a command that has ended, beside its status. */
+export interface CommandEnding {
+  /** How long the valve was read in vain, in ms; null if it was not read for the whole time. */
   readonly waitedMs?: number | null;
-  /** Whether the cloud may have carried out the command all the same. */
-  readonly mayHaveMoved?: boolean;
+  /** Until when a failed command may still move the valve, by the monotonic clock; null if the cloud has not received it. */
+  readonly movesUntil?: number | null;
+  /** How long the valve took from the command to its confirmation, in s. */
+  readonly travelTimeS?: number;
 }
 
 interface KnownCommand {
@@ -51,15 +60,26 @@ interface Failure {
   readonly at: number;
 }
 
+/** The newest command that the cloud has accepted, until a reading that was sent after it shows something new. */
+interface Accepted extends AcceptedCommand {
+  readonly asked: AskedCommand;
+  /** In ms of the monotonic clock. */
+  readonly at: number;
+}
+
 interface ValveEntry {
   readonly id: string;
   /** The newest last. */
   commands: readonly KnownCommand[];
+  accepted: Accepted | null;
   failure: Failure | null;
   stopped: ValveRecord['stopped'];
   incidents: readonly NewIncident[];
-  /** When the valve was last read in its position, in ms of the monotonic clock; null while it is there. */
+  /** The last position in which this run has read the valve. */
+  position: SettledValve | null;
+  /** When the valve was last read there, in ms of the monotonic clock; null while it is there. */
   leftAt: number | null;
+  travelTimeS: number | null;
   move: Move | null;
   movement: ValveRecord['movement'];
   /** The record that was last kept or restored; undefined before that. */
@@ -75,13 +95,17 @@ function undoneReason(valve: SettledValve): string {
   return `the valve was moved, and was then read as ${valve} again. A command from before the restart may have arrived late`;
 }
 
-/** The newest command of each valve, the one that failed, and the last movement, kept over restarts. */
+/**
+ * The book of each valve: its commands and what became of them, where it was last read, and how it came there. The newest command,
+ * the one that failed and the last movement (`ValveRecord`) are kept over restarts.
+ */
 export class ValveRecords {
   readonly #kept: ValvesKept;
   readonly #clock: Clock;
   readonly #entries = new IdMap<ValveEntry>();
   /** The valves of which it must be asked again who has moved them. */
   readonly #unexplained = new Set<string>();
+  #staleBefore = -Number.MAX_VALUE;
 
   constructor(kept: ValvesKept, clock: Clock) {
     this.#kept = kept;
@@ -92,27 +116,44 @@ export class ValveRecords {
     return this.#recordOf(this.#entry(id));
   }
 
+  /** The state to show for a valve: its movement after an accepted command, else what the cloud says. */
+  shown({ id, valve_state: state }: Sonic): Valve | null {
+    const { accepted, position, leftAt } = this.#entry(id);
+    // Somebody may have moved the valve before a pressure test began that is read much later.
+    const isPositionFresh = leftAt === null || leftAt >= this.#staleBefore;
+    return valveShownAfter(accepted, state, isPositionFresh ? position : null);
+  }
+
+  /** How long the last confirmed command took, in s; null if there was none. */
+  travelTimeS(id: string): number | null {
+    return this.#entry(id).travelTimeS;
+  }
+
   recordCommand(
     id: string,
     asked: AskedCommand,
     status: CommandStatus,
     reason: string | null,
-    { isFailure = false, waitedMs = null, mayHaveMoved: mayMove = true }: CommandFailure = {},
+    { waitedMs = null, movesUntil = null, travelTimeS }: CommandEnding = {},
   ): void {
     const entry = this.#entry(id);
     const known = entry.commands.find((each) => each.asked === asked);
     const command = known ?? { asked, isOfEarlierRun: false, status, reason, flight: null };
     if (!known) entry.commands = [...entry.commands.slice(1 - keptCount), command];
     Object.assign(command, { status, reason });
+    if (status === 'error' || status === 'superseded') this.#setMovesUntil(entry, command, movesUntil);
+    const isFailure = status === 'error' || status === 'refused' || status === 'not_confirmed';
     // A command that fails after a newer one was sent is not shown as failed: nobody wants it any more.
     const isWanted = entry.commands.findLast((each) => each.status !== 'refused') === command;
     if (isFailure && (isWanted || status === 'refused')) {
       const waited_s = waitedMs === null ? null : Math.round(waitedMs / 1_000);
-      const may_have_moved = mayMove && status !== 'refused';
+      const may_have_moved = status === 'not_confirmed' || movesUntil !== null;
       this.#fail(entry, command, { waited_s, may_have_moved, at: this.#clock.now() });
     }
     if (status === 'confirmed') endFailure(entry, command);
     if (status === 'not_confirmed') entry.stopped = asked.action;
+    if (entry.accepted?.asked === asked) entry.accepted = null;
+    entry.travelTimeS = travelTimeS ?? entry.travelTimeS;
     this.#keep(entry);
   }
 
@@ -122,18 +163,24 @@ export class ValveRecords {
     this.#keep(entry);
   }
 
-  recordInFlight(id: string, asked: AskedCommand): void {
+  /** The cloud may have the command from now on. */
+  recordSent(id: string, asked: AskedCommand): void {
     const command = this.#entry(id).commands.find((each) => each.asked === asked);
     const sentAt = this.#clock.monotonic();
     if (command) command.flight = flightOf(asked, sentAt, Number.POSITIVE_INFINITY);
   }
 
-  /** Records until when a command that was sent may move the valve; null, the cloud has not received it. */
-  recordMovesUntil(id: string, asked: AskedCommand, until: number | null): void {
-    const entry = this.#entry(id);
+  /** The cloud has accepted the command, which may move the valve until then, by the monotonic clock. */
+  recordAccepted(sonic: Sonic, asked: AskedCommand, movesUntil: number): void {
+    const entry = this.#entry(sonic.id);
     const command = entry.commands.find((each) => each.asked === asked);
-    if (command?.flight) command.flight = until === null ? null : { ...command.flight, until };
-    if (until !== null) entry.stopped = null;
+    if (!command || asked.action === null) return;
+    const { action } = asked;
+    const wasMoving = settledValve(this.shown(sonic)) === null;
+    const at = this.#clock.monotonic();
+    entry.accepted = { asked, action, stateBefore: sonic.valve_state, wasMoving, at };
+    this.#setMovesUntil(entry, command, movesUntil);
+    this.#keep(entry);
   }
 
   /**
@@ -143,6 +190,7 @@ export class ValveRecords {
   record({ id, valve_state: state }: Sonic, readAt: number, formerReadAt: number): boolean | 'undone' {
     const entry = this.#entry(id);
     const position = settledValve(state);
+    this.#endAccepted(entry, state, readAt);
     if (position === null) entry.leftAt ??= formerReadAt;
     const isUndone = position !== null && this.#arrive(entry, position, readAt, entry.leftAt ?? formerReadAt);
     const isOther = this.#keep(entry);
@@ -160,14 +208,14 @@ export class ValveRecords {
 
   /** The valves that a command may still move, or has failed to. A reading may end that, though nothing has changed. */
   get awaited(): string[] {
-    const isAwaited = ({ commands, failure }: ValveEntry) =>
-      failure !== null || commands.some(({ flight }) => flight);
+    const isAwaited = ({ commands, accepted, failure }: ValveEntry) =>
+      accepted !== null || failure !== null || commands.some(({ flight }) => flight);
     return [...this.#entries.values()].filter(isAwaited).map(({ id }) => id);
   }
 
   /**
    * Asks who has moved the valves that have moved, or have a new incident after that. `isShutOffOn` is null while the setting
-   * of the    * of the automatic shut-off is unknown.
+   * of the automatic shut-off is unknown.
    */
   explain(isShutOffOn: (id: string) => boolean | null): void {
     for (const id of this.#unexplained) {
@@ -183,8 +231,9 @@ export class ValveRecords {
     }
   }
 
-  /** Ends the failures that have been shown for long enough. */
-  markStale(): void {
+  /** Ends the failures that have been shown for long enough. A position that was left before that time is no longer shown. */
+  markStale(readBefore: number): void {
+    this.#staleBefore = Math.max(this.#staleBefore, readBefore);
     for (const entry of this.#entries.values()) if (entry.failure !== null) this.#keep(entry);
   }
 
@@ -194,10 +243,24 @@ export class ValveRecords {
     this.#kept.valves.delete(id);
   }
 
+  #setMovesUntil(entry: ValveEntry, command: KnownCommand, until: number | null): void {
+    if (command.flight) command.flight = until === null ? null : { ...command.flight, until };
+    if (until !== null) entry.stopped = null;
+  }
+
+  /** Once the state has changed, or is the one that was asked for, the state in the cloud is shown. */
+  #endAccepted(entry: ValveEntry, state: string | null, readAt: number): void {
+    const { accepted } = entry;
+    if (!accepted) return;
+    // The reading may be older than the command.
+    if (readAt < accepted.at) entry.accepted = { ...accepted, stateBefore: state };
+    else if (!isSameWord(accepted.stateBefore, state) || settledValve(state) === targetOf[accepted.action])
+      entry.accepted = null;
+  }
+
   /** The valve was last read elsewhere at `from`. Returns whether a command of an earlier run has undone a newer one. */
   #arrive(entry: ValveEntry, position: SettledValve, readAt: number, from: number): boolean {
-    entry.leftAt = null;
-    entry.stopped = null;
+    Object.assign(entry, { position, leftAt: null, stopped: null });
     const hasMoved = entry.movement !== null && entry.movement.valve !== position;
     const isMover = ({ flight }: KnownCommand) => flight && mayHaveMoved(flight, position, from, readAt);
     const mover = hasMoved ? entry.commands.findLast(isMover) : undefined;
@@ -251,9 +314,12 @@ export class ValveRecords {
 
   #entry(id: string): ValveEntry {
     const nothing = {
+      accepted: null,
       failure: null,
       stopped: null,
+      position: null,
       leftAt: null,
+      travelTimeS: null,
       move: null,
       movement: null,
       kept: undefined,

@@ -89,7 +89,7 @@ export function signalViewOf(account: Account, id: string): SignalView | null {
 
 /** A sonic with all data that its entities show; null if it is not shown. */
 export function sonicViewOf(account: Account, id: string): SonicView | null {
-  const { devices, places, incidents, valves, details } = account;
+  const { devices, places, incidents, valveRecords, details } = account;
   const sonic = devices.sonic.get(id);
   const place = places.sonic.get(id);
   if (!sonic || !place?.isShown) return null;
@@ -99,7 +99,7 @@ export function sonicViewOf(account: Account, id: string): SonicView | null {
   const link = confirmed(linkOf(devices.sonic, id, isWifi), ownIncidents.some(isLinkLost));
   // A sonic on Wi-Fi needs no hub. It is not known which hub another one has that names none.
   const hubReach = signalId === null ? (isWifi ? 'up' : 'unknown') : (hub?.reach ?? 'unread');
-  const valveRecord = account.valveRecords.of(id);
+  const valveRecord = valveRecords.of(id);
   const reach = sonicReach(link.isUp, devices.sonic.isStale(id), hubReach);
   return {
     kind: 'sonic',
@@ -109,8 +109,8 @@ export function sonicViewOf(account: Account, id: string): SonicView | null {
     reach,
     isChecked: link.isFlap || hub?.isChecked === true,
     propertyId,
-    valve: valves.shown(sonic),
-    travelTimeS: valves.travelTimeS(id),
+    valve: valveRecords.shown(sonic),
+    travelTimeS: valveRecords.travelTimeS(id),
     valveRecord,
     telemetry: account.telemetry[isWifi ? 'wifi' : 'hub'].since(
       id,

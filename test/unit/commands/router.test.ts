@@ -49,7 +49,7 @@ describe.each(commands)('a command on $topic', ({ topic, payload, times }) => {
     expect([...bench.orders, ...bench.stub.requests]).toEqual([]);
     // What is dismissed must have failed.
     const asked = { action: 'close', topic, askedAt: new Date(bench.clock.now()).toISOString() } as const;
-    bench.store.recordCommand('sonic-1', asked, 'refused', 'why', { isFailure: true });
+    bench.store.recordCommand('sonic-1', asked, 'refused', 'why');
     bench.take(topic, payload);
     await bench.untilOutcomes(2);
     const outcome = JSON.stringify(bench.outcomes.at(-1));

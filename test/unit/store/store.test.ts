@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { HubDetail, Incident } from '../../../src/model/records.ts';
+import type { ValveAction } from '../../../src/model/valve.ts';
+import type { AskedCommand } from '../../../src/model/valveCommand.ts';
 import { Store } from '../../../src/store/store.ts';
 import type { Reading } from '../../../src/store/table.ts';
 import { changedViews } from '../../support/changedViews.ts';
@@ -30,6 +32,16 @@ function eventsOf(deed: () => unknown): object[] {
   events.length = 0;
   deed();
   return events.splice(0);
+}
+
+/** A command for a valve that the cloud accepts now. */
+function accept(id: string, action: ValveAction): AskedCommand {
+  const asked = { action, topic: `sonic2mqtt/sonic/${id}/valve/set`, askedAt: '2026-03-02T09:00:00Z' };
+  clock.advance(time++ - clock.monotonic());
+  store.recordCommand(id, asked, 'sent', null);
+  store.recordSent(id, asked);
+  store.recordAccepted(id, asked, time + staleAfterMs);
+  return asked;
 }
 
 /** A store that knows nothing yet. */
@@ -155,7 +167,7 @@ describe('the store', () => {
 
   it('takes no more than the name from the answer to a renaming: where the valve is, is read', () => {
     const readAt = store.devices.sonic.readAt('kitchen');
-    store.commandAccepted('kitchen', 'close', time++);
+    accept('kitchen', 'close');
     const renamed = { ...sonic('kitchen', 'hub', 'closed'), name: 'Attic', radio_connection: 'disconnected' };
     store.setAnswer('sonic', 'kitchen', { name: renamed.name }, time++);
     expect(store.sonicView('kitchen')).toMatchObject({
@@ -193,7 +205,7 @@ describe('the store', () => {
 
   it('shows the movement of an accepted command until the cloud says anything new', () => {
     const again = () => store.replaceSonics(incomplete([sonic('kitchen', 'hub', 'open')]));
-    store.commandAccepted('kitchen', 'close', time++);
+    accept('kitchen', 'close');
     again();
     expect(store.sonicView('kitchen')?.valve).toBe('closing');
     store.setSonic(sonic('kitchen', 'hub', 'faulty'), time++);
@@ -205,7 +217,7 @@ describe('the store', () => {
   it('shows the cloud’s own words when it said something new before it answered the command', () => {
     const says = (state: string) => store.replaceSonics(incomplete([sonic('kitchen', 'hub', state)]));
     says('requested_closed');
-    store.commandAccepted('kitchen', 'close', time++);
+    accept('kitchen', 'close');
     expect(store.sonicView('kitchen')?.valve).toBe('closing');
     says('open');
     expect(store.sonicView('kitchen')?.valve).toBe('open');
@@ -214,7 +226,7 @@ describe('the store', () => {
   it('does not take what was begun to be read before a command for the cloud’s word on it', () => {
     const startedAt = time++;
     store.setSonic(sonic('bath', 'hub', 'opening'), startedAt);
-    store.commandAccepted('bath', 'close', time++);
+    accept('bath', 'close');
     const list = { records: [sonic('bath', 'hub', 'open')], isComplete: false, startedAt };
     store.replaceSonics(list);
     expect(store.sonicView('bath')?.valve).toBe('closing');
@@ -231,9 +243,9 @@ describe('the store', () => {
     const startedAt = time++;
     const records = all();
     store.replaceSonics({ records, isComplete: true, startedAt });
-    store.commandAccepted('kitchen', 'close', time++);
-    store.commandAccepted('kitchen', 'open', time++);
-    store.commandAccepted('kitchen', 'open', time++);
+    accept('kitchen', 'close');
+    accept('kitchen', 'open');
+    accept('kitchen', 'open');
     expect(store.sonicView('kitchen')?.valve).toBe('opening');
     store.replaceSonics({ records: again(records), isComplete: true, startedAt });
     expect(store.sonicView('kitchen')?.valve).toBe('opening');
@@ -242,8 +254,8 @@ describe('the store', () => {
   });
 
   it('says that a valve is shown otherwise once the same record ends a command', () => {
-    store.commandAccepted('kitchen', 'close', time++);
-    store.commandAccepted('kitchen', 'open', time++);
+    accept('kitchen', 'close');
+    accept('kitchen', 'open');
     expect(store.sonicView('kitchen')?.valve).toBe('opening');
     changedViews(store);
     store.setSonic(sonic('kitchen', 'hub', 'open'), time++);
@@ -252,9 +264,9 @@ describe('the store', () => {
   });
 
   it('never shows closed because of a command alone', () => {
-    store.commandAccepted('kitchen', 'close', time++);
+    const asked = accept('kitchen', 'close');
     expect(store.sonicView('kitchen')?.valve).toBe('closing');
-    store.commandSettled('kitchen');
+    store.recordCommand('kitchen', asked, 'not_confirmed', null);
     expect(store.sonicView('kitchen')?.valve).toBe('open');
   });
 
@@ -355,7 +367,7 @@ describe('the store', () => {
 
   it('ends a failed command after a day, also while the cloud does not answer', () => {
     const asked = { action: 'close', topic: 'kitchen/valve/set', askedAt: '2026-03-02T09:00:00Z' } as const;
-    store.recordCommand('kitchen', asked, 'refused', 'no', { isFailure: true });
+    store.recordCommand('kitchen', asked, 'refused', 'no');
     clock.advance(24 * 3_600_000 - 1);
     changedViews(store);
     store.markStale({ sonics: Number.NEGATIVE_INFINITY });

@@ -19,6 +19,7 @@ function bench() {
   const kept = newKept();
   let records = new ValveRecords(kept, clock);
   let readAt = clock.monotonic();
+  let sonic = aSonic();
   const iso = () => new Date(clock.now()).toISOString();
   const ask = (action: ValveAction | null): AskedCommand => {
     const asked = { action, topic, askedAt: iso() };
@@ -39,29 +40,35 @@ function bench() {
       const formerReadAt = readAt;
       clock.advance(afterMs);
       readAt = sentAt ?? clock.monotonic();
-      records.record(aSonic({ valve_state: state }), readAt, formerReadAt);
+      sonic = aSonic({ valve_state: state });
+      records.record(sonic, readAt, formerReadAt);
     },
     ask,
     /** Asks for it, and the cloud accepts it, which counts for so long. */
     accept: (action: ValveAction, forMs: number) => {
       const asked = ask(action);
-      records.recordInFlight(id, asked);
-      records.recordMovesUntil(id, asked, clock.monotonic() + forMs);
+      records.recordSent(id, asked);
+      records.recordAccepted(sonic, asked, clock.monotonic() + forMs);
       return asked;
     },
     end: (asked: AskedCommand, status: 'confirmed' | 'not_confirmed' | 'error' | 'superseded') =>
       records.recordCommand(id, asked, status, null, {
-        isFailure: status === 'not_confirmed' || status === 'error',
         waitedMs: 90_000,
+        movesUntil: clock.monotonic() + 90_000,
       }),
-    refuse: (isFailure: boolean) =>
-      records.recordCommand(id, { action: 'close', topic, askedAt: iso() }, 'refused', 'no', { isFailure }),
+    refuse: () => records.recordCommand(id, { action: 'close', topic, askedAt: iso() }, 'refused', 'no'),
     fail: (asked: AskedCommand, mayHaveMoved: boolean) => {
       records.recordCommand(id, asked, 'sent', null);
-      records.recordCommand(id, asked, 'error', 'why', { isFailure: true, mayHaveMoved });
+      records.recordCommand(id, asked, 'error', 'why', {
+        movesUntil: mayHaveMoved ? clock.monotonic() : null,
+      });
     },
-    inFlight: (asked: AskedCommand) => records.recordInFlight(id, asked),
-    movesUntil: (asked: AskedCommand, until: number | null) => records.recordMovesUntil(id, asked, until),
+    inFlight: (asked: AskedCommand) => records.recordSent(id, asked),
+    /** The command ends by an answer, or without one. */
+    movesUntil: (asked: AskedCommand, until: number | null) => {
+      if (until !== null) records.recordAccepted(sonic, asked, until);
+      else records.recordCommand(id, asked, 'error', null);
+    },
     open: (changes: object) => records.incidentOpened(id, anIncident({ detected_at: iso(), ...changes })),
     explain: (isShutOffOn: boolean | null = false) => {
       const before = records.of(id);
@@ -102,7 +109,7 @@ describe('a failed command', () => {
   ])('ends when the valve is read where it was to go, whoever has moved it: %s', (state, isOver) => {
     const stage = bench();
     stage.read('open');
-    stage.refuse(true);
+    stage.refuse();
     stage.read('closed', 0, stage.clock.monotonic() - 1);
     expect(stage.get().failed).not.toBe(null);
     expect(stage.awaited()).toEqual([id]);
@@ -135,14 +142,10 @@ describe('a failed command', () => {
     expect(reasons).toEqual(['no word', 'why?', null].map((reason) => ({ text, advice, reason })));
   });
 
-  it.each([
-    [true, 'close'],
-    [false, undefined],
-  ])('is one that was refused, unless it may be an old one: %s', (isFailure, action) => {
+  it('is one that was refused', () => {
     const stage = bench();
-    stage.refuse(isFailure);
-    expect(stage.get().command?.status).toBe('refused');
-    expect(stage.get().failed?.action).toBe(action);
+    stage.refuse();
+    expect(stage.get()).toMatchObject({ command: { status: 'refused' }, failed: { action: 'close' } });
   });
 
   it.each([
@@ -187,7 +190,7 @@ describe('a failed command', () => {
   it.each<[string, (stage: Stage) => void]>([
     ['was dismissed', (stage) => stage.dismiss()],
     ['is a day old', (stage) => stage.clock.advance(25 * hourMs)],
-    ['was followed by one that was refused', (stage) => stage.refuse(true)],
+    ['was followed by one that was refused', (stage) => stage.refuse()],
     ['was followed by one that the cloud did not get', (stage) => stage.fail(stage.ask('close'), false)],
   ])('leaves its movement ended until the valve is read in a position, also if it %s', (_, happen) => {
     const stage = bench();
@@ -238,7 +241,7 @@ describe('a failed command', () => {
     stage.read('open');
     stage.ask(action);
     stage.restart();
-    stage.refuse(true);
+    stage.refuse();
     stage.read('closed');
     expect(stage.get()).toMatchObject({
       command: { action: 'close', status: 'refused' },
@@ -250,7 +253,7 @@ describe('a failed command', () => {
   it('that was refused is not ended by an older one that is confirmed, but by a newer one', () => {
     const stage = bench();
     const older = stage.ask('open');
-    stage.refuse(true);
+    stage.refuse();
     stage.end(older, 'confirmed');
     expect(stage.get()).toMatchObject({ command: { status: 'refused' }, failed: { action: 'close' } });
     stage.end(stage.ask('close'), 'confirmed');
