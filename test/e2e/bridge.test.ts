@@ -52,9 +52,12 @@ describe('a request', () => {
     const from = client.messages.length;
     const properties = { responseTopic, correlationData };
     await client.publish('sonic2mqtt/bridge/request/list_signals', '{}', { properties });
-    const answer = await client.waitForMessage(({ text }) => text.startsWith('{"status"'), {
-      ...{ what: 'the answer', from },
-    });
+    const answer = await client.waitForMessage(
+      ({ properties }) => properties?.correlationData !== undefined,
+      {
+        ...{ what: 'the answer', from },
+      },
+    );
     expect(answer).toMatchObject({ topic: expected, retain: false });
     expect(answer.properties?.correlationData).toEqual(correlationData);
   });

@@ -75,7 +75,7 @@ export async function expectState(entityId: string, wanted: string): Promise<voi
 export const message = (title: RegExp, from: number): Promise<PhoneMessage> =>
   waitFor(() => phone.messages.slice(from).find((each) => title.test(each.title)), {
     what: `the message ${title}; there are ${phone.messages.map((each) => each.title).join(', ')}`,
-    timeoutMs: 90_000,
+    timeoutMs: 180_000,
   });
 
 /** Creates an automation of a blueprint, and waits until it is on. */
@@ -92,9 +92,9 @@ export async function commandValve(action: 'open' | 'close'): Promise<void> {
   await expectState('valve.kitchen', action === 'open' ? 'open' : 'closed');
 }
 
-export async function restartHomeAssistant(meanwhile: () => void = () => {}): Promise<void> {
+export async function restartHomeAssistant(meanwhile: () => unknown = () => {}): Promise<void> {
   await household.home.stop();
-  meanwhile();
+  await meanwhile();
   household.home = await household.startHome();
   expect(await settled(valveIsMissing)).toEqual([]);
 }

@@ -142,7 +142,7 @@ describe('the blueprint for strict alerts while nobody is home', () => {
     await phone.moveTo('not_home');
     await waitFor(() => volume() === 25 && minutes() === 15, {
       what: 'the strict thresholds',
-      timeoutMs: 30_000,
+      timeoutMs: 180_000,
     });
     await household.program.stop();
     await expectState('select.willow_cottage_high_water_use_alert_l', 'unavailable');

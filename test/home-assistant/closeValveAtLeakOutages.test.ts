@@ -54,7 +54,7 @@ describe('the blueprint that closes the valve at a leak, in a house with an outa
         () => phone.messages.slice(from).find(({ title }) => title.includes('unavailable')),
         {
           what: 'the message',
-          timeoutMs: 90_000,
+          timeoutMs: 180_000,
         },
       );
       expect(told.message).toMatch(/^Kitchen is unavailable\. Close it by hand\./);

@@ -148,7 +148,7 @@ async function expectValve(state: string): Promise<void> {
 async function entityIs(entityId: string, state: string): Promise<void> {
   await waitFor(async () => (await household.home.states()).get(entityId)?.state === state, {
     what: `${entityId} to be ${state}`,
-    timeoutMs: 60_000,
+    timeoutMs: 180_000,
     intervalMs: 200,
   });
 }
@@ -204,7 +204,7 @@ describe('the examples', () => {
       messages
         .parse(await household.home.ask('persistent_notification/get'))
         .some(({ notification_id, message }) => notification_id === id && wanted.test(message));
-    await waitFor(isShown, { what: `${id} with ${wanted}`, timeoutMs: 60_000, intervalMs: 200 });
+    await waitFor(isShown, { what: `${id} with ${wanted}`, timeoutMs: 180_000, intervalMs: 200 });
   }
 
   test('for a holiday closes the valve, and says whether it did', async () => {
@@ -235,7 +235,7 @@ describe('the examples', () => {
       await expectValve('closed');
       await waitFor(async () => (await reports(index)) === before + 2, {
         what: 'two reports',
-        timeoutMs: 60_000,
+        timeoutMs: 180_000,
       });
       world.closeIncident(id);
       await openValve();

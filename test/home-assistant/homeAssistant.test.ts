@@ -236,7 +236,7 @@ describe(`Home Assistant ${version}, met for the first time`, () => {
       const states = home.changes.slice(from).filter((change) => change.entity_id === valve);
       return states.map(({ state }) => state).filter((state, index, all) => state !== all[index - 1]);
     };
-    await waitFor(() => shown().includes('closed'), { what: `${valve} to close`, timeoutMs: 60_000 });
+    await waitFor(() => shown().includes('closed'), { what: `${valve} to close`, timeoutMs: 180_000 });
     expect(shown()).toEqual(['closing', 'closed']);
     expect(valveInTheCloud(sonicId)).toBe('closed');
     await becomes(`sonic2mqtt_${sonicId}_moved_by`, { state: 'Command' });
@@ -448,7 +448,7 @@ describe('after a restart of Home Assistant, with all entities enabled', () => {
       topic === 'homeassistant/status' && text === 'online';
     await watcher.waitForMessage(isBirth, {
       what: 'the birth message',
-      timeoutMs: 60_000,
+      timeoutMs: 180_000,
       from: messagesBefore,
     });
     const birth = watcher.messages.findIndex((message, index) => index >= messagesBefore && isBirth(message));

@@ -80,9 +80,9 @@ export function startBridge(
   });
 }
 
-/** Waits up to a minute for the list of problems to become empty, and returns what is left of it. */
+/** Waits up to three minutes for the list of problems to become empty, and returns what is left of it. */
 export async function settled(problems: () => Promise<string[]>): Promise<string[]> {
-  const deadline = performance.now() + 60_000;
+  const deadline = performance.now() + 180_000;
   for (;;) {
     const left = await problems();
     if (left.length === 0 || performance.now() > deadline) return left;

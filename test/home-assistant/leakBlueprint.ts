@@ -59,7 +59,7 @@ export async function expectIdle(): Promise<void> {
       else if (quietSince === 0) quietSince = performance.now();
       return quietSince > 0 && performance.now() - quietSince > 3_000;
     },
-    { what: 'the automation to have nothing to do', timeoutMs: 90_000, intervalMs: 200 },
+    { what: 'the automation to have nothing to do', timeoutMs: 180_000, intervalMs: 200 },
   );
 }
 

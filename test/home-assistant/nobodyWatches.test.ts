@@ -68,7 +68,7 @@ describe('the blueprint for leak sensors that are silent', () => {
     await expectState(kitchen, 'off');
     const isForgotten = () =>
       phone.messages.slice(from + 1).some((each) => each.message === 'clear_notification');
-    await waitFor(isForgotten, { what: 'the phone to forget its message', timeoutMs: 60_000 });
+    await waitFor(isForgotten, { what: 'the phone to forget its message', timeoutMs: 180_000 });
     expect(titles(from)).not.toContain('The water is watched again');
   });
 });

@@ -7,7 +7,7 @@ export default defineConfig({
     maxWorkers: 4,
     globalSetup: ['test/support/build.ts'],
     reporters: ['verbose'],
-    testTimeout: 240_000,
-    hookTimeout: 400_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
   },
 });

@@ -55,7 +55,7 @@ async function startHome({
     ...{ simulator, world, broker: bridge.broker, bridge: program, watcher, nodeRed, sonicId },
     names: sonicIds.map((id) => world.things.get(id)?.name ?? ''),
     becomes: (valve: string) =>
-      watcher.waitForTopic(record, (text) => JSON.parse(text).valve === valve, 30_000),
+      watcher.waitForTopic(record, (text) => JSON.parse(text).valve === valve, 60_000),
     /** What was published to move a valve, by whomever. */
     commands: () => watcher.commands().map(({ topic, text, retain, qos }) => ({ topic, text, retain, qos })),
     /** What the flow has said of leaks. */
@@ -128,7 +128,7 @@ describe('a leak', () => {
     // This broker forgets everything. Node-RED then stores once more what it has done.
     await broker.restart();
     await nodeRed.connectedAgain();
-    await watcher.waitForTopic('node-red/sonic2mqtt/leaks_handled', (text) => text.includes(sonicId), 20_000);
+    await watcher.waitForTopic('node-red/sonic2mqtt/leaks_handled', (text) => text.includes(sonicId), 60_000);
     await home.bridge.stop();
     await watcher.waitForTopic('sonic2mqtt/bridge/state', (text) => text === 'offline');
     home.startBridge();
@@ -186,7 +186,7 @@ describe('a leak', () => {
     const { world, nodeRed, sonicId, becomes, commands, says } = await startHome({ variables: armed });
     world.changeSonic(sonicId, { radio_connection: 'disconnected' });
     world.openIncident({ type: 'water_presence_detected', sonicId });
-    await says(/THE VALVE IS OFFLINE\. Close it by hand\./, 30_000);
+    await says(/THE VALVE IS OFFLINE\. Close it by hand\./, 60_000);
     await nodeRed.restart();
     expect(commands()).toEqual([]);
     world.changeSonic(sonicId, { radio_connection: 'connected' });
@@ -383,13 +383,13 @@ describe.runIf(chromiumAvailable())('the dashboard', () => {
       waitInTab(
         tab,
         `(() => { const it = ${it}; if (!it || it.disabled) return false; it.click(); return true; })()`,
-        30_000,
+        60_000,
       );
-    const isDisabled = (it: string) => waitInTab(tab, `${it}?.disabled === true`, 30_000);
+    const isDisabled = (it: string) => waitInTab(tab, `${it}?.disabled === true`, 60_000);
     const shows = (text: string, times = 1) =>
-      waitInTab(tab, `document.body.innerText.split('${text}').length > ${times}`, 30_000);
+      waitInTab(tab, `document.body.innerText.split('${text}').length > ${times}`, 60_000);
     await click(button('Close'));
-    await waitInTab(tab, `${button('Close it')} && !${armSwitch}.disabled`, 30_000);
+    await waitInTab(tab, `${button('Close it')} && !${armSwitch}.disabled`, 60_000);
     // The connection hangs, and nobody can tell yet.
     proxy.freeze();
     await click(button('Close it'));
@@ -399,7 +399,7 @@ describe.runIf(chromiumAvailable())('the dashboard', () => {
     await pause(12_000);
     proxy.thaw();
     await shows('The click came too late. Try again.', 2);
-    await waitInTab(tab, `!${armSwitch}.disabled && !${armSwitch}.checked`, 30_000);
+    await waitInTab(tab, `!${armSwitch}.disabled && !${armSwitch}.checked`, 60_000);
     world.openIncident({ type: 'water_presence_detected', sonicId });
     await says(/The switch is off/);
     expect(commands()).toEqual([]);

@@ -117,7 +117,7 @@ export async function startNodeRed(entered: Entered): Promise<NodeRed> {
     });
     socket.send(JSON.stringify({ subscribe: 'debug' }));
   };
-  const connected = () => running.waitForOutput(/Connected to broker/, 20_000);
+  const connected = () => running.waitForOutput(/Connected to broker/, 60_000);
 
   await listen();
   await ask('POST', '/flows', { flows });
@@ -134,7 +134,7 @@ export async function startNodeRed(entered: Entered): Promise<NodeRed> {
     },
     connectedAgain: async () => {
       const count = () => running.output.match(/Connected to broker/g)?.length ?? 0;
-      await waitFor(() => count() > 1, { what: 'Node-RED to connect again', timeoutMs: 40_000 });
+      await waitFor(() => count() > 1, { what: 'Node-RED to connect again', timeoutMs: 60_000 });
     },
     restart: async (meanwhile) => {
       await running.stop();

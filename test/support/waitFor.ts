@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** Longer than even a busy machine needs. A test that succeeds does not wait this long. */
-export const defaultTimeoutMs = 30_000;
+export const defaultTimeoutMs = 60_000;
 
 /** How long to wait, in ms. `what` names the awaited event in the error. */
 export interface WaitOptions {
