@@ -66,6 +66,13 @@ export const sendingMutations: readonly Mutation[] = [
     tests: clientTests,
   },
   {
+    promise: 'what may move a valve is not written unless its sender still wants it',
+    file: 'src/cloud/requestPipeline.ts',
+    text: 'options.mayMove?.()) return;',
+    replacement: 'true) return;',
+    tests: clientTests,
+  },
+  {
     promise: 'the gate is asked before the bytes',
     file: 'src/cloud/http.ts',
     text: 'if (answer.error === null) gate();',

@@ -59,7 +59,7 @@ export const commandMutations: readonly Mutation[] = [
     ],
   }),
   ...mistakesIn('commands/valveQueue.ts', ['stories/valve'], {
-    'a pressure test gives way to a newer valve command': ['wishes.commanded(id);', ''],
+    'a pressure test gives way to a newer valve command': ['if (!other.isInFlight) giveWay(other);', ''],
   }),
   ...mistakesIn('config/schema.ts', ['contract/configuration'], {
     'an account is not changed unless that is allowed': [

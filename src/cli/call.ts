@@ -41,7 +41,7 @@ export async function call(
   const client = ownClient(configuration, given);
   try {
     // As a command, the call fails soon if the cloud is unreachable. As a poll, it would wait.
-    const { sent } = await client.callRaw(asked, { priority: 'command', signal });
+    const { sent } = await client.callRaw(asked, { priority: 'command', mayMove: () => true, signal });
     // A given session, or one whose token was printed, belongs to the user, so it is not signed out.
     await (given || operationRow(asked.operation).session ? client.close() : signOutAndClose(client, signal));
     print(shownJson(sent ?? 'null'));

@@ -8,6 +8,7 @@ import {
   type ChangeName,
   isVitalList,
   type ListName,
+  movesOf,
   type OperationName,
   type RecordOf,
 } from './operations.ts';
@@ -93,7 +94,8 @@ export class CloudClient {
     const { operation: name, params = {} } = call as OwnCall<Name>;
     const problems = this.#pipeline.problems.collect(name, params);
     const request = encodeCall(call, this.#options.routes);
-    const answer = await this.#pipeline.request({ name, params, request, options, problems });
+    const moves = movesOf(call);
+    const answer = await this.#pipeline.request({ name, params, request, moves, options, problems });
     problems.end();
     return answer as Answered<Name>;
   }
@@ -114,7 +116,7 @@ export class CloudClient {
       onPage: options.onPage,
       readPage: async (number) => {
         const paged = { ...request, path: `${request.path}${joint}page=${number}` };
-        const prepared = { name, params, request: paged, options, problems, pages: this.#pages };
+        const prepared = { name, params, request: paged, moves: null, options, problems, pages: this.#pages };
         const maxWaitMs = number === 1 ? 0 : maxPageWaitMs;
         const wait = isVitalList(name) ? { maxWaitMs } : {};
         const { reply } = await this.#pipeline.request({ ...prepared, ...wait });

@@ -1,4 +1,5 @@
 import { type Clock, sleep } from '../base/clock.ts';
+import type { Moves } from './catalogue.ts';
 import { DataProblems, type ProblemCollector } from './dataProblems.ts';
 import { Deadline, GivenUp, orAborted } from './deadline.ts';
 import type { SessionReply } from './decoders.ts';
@@ -30,6 +31,11 @@ export interface CallOptions {
    * that attempt has ended. If the caller aborts the signal then, the request is not sent again.
    */
   readonly onFlight?: (isInFlight: boolean) => void;
+  /**
+   * Asked when the first byte is about to be written. A call that may move a valve (`movesOf`) is refused if this says no, or is
+   * missing.
+   */
+  readonly mayMove?: () => boolean;
   /** In ms. The default is the request timeout: for a command from now, for a poll from when it is sent. */
   readonly timeoutMs?: number;
   readonly onAnswer?: (status: number) => void;
@@ -39,6 +45,8 @@ interface PreparedCall {
   readonly name: OperationName;
   readonly params: Readonly<Record<string, string>>;
   readonly request: HttpRequest;
+  /** By `movesOf`. */
+  readonly moves: Moves | null;
   readonly options: CallOptions & { readonly isExpected?: () => boolean };
   readonly problems: ProblemCollector;
   /** For a page of which only the records are wanted, not the text. */
@@ -271,10 +279,12 @@ export class RequestPipeline {
   /**
    * The last check of a request, when its connection is open and nothing is written yet: does it still have enough
    * time? The clock for this goes on while the machine sleeps. Other reasons not to send it, a newer command or the end
-   * of the bridge, have aborted the signal before.
+   * of the bridge, have aborted the signal before. What may move a valve also needs the permission of its sender.
    */
-  #gate({ deadline, request }: Job): void {
+  #gate({ name, deadline, request, moves, options }: Job): void {
     deadline.check(request.isChange ? this.#options.requestTimeoutMs * minShareOfTime : 0);
+    if (moves === null || deadline.signal.aborted || options.mayMove?.()) return;
+    throw new CloudError('invalid', name, 'nobody has asked to move a valve', { mayHaveActed: false });
   }
 
   #sendForSession(call: Call<'sign_in' | 'refresh_token'>, token: string | null): Promise<SessionReply> {
@@ -282,7 +292,7 @@ export class RequestPipeline {
     const request = encodeCall(call, this.#options.routes);
     const problems = this.problems.collect(name, {});
     return this.#within(this.#options.requestTimeoutMs, [], name, async (deadline) => {
-      const prepared = { name, params: {}, request, options: {}, problems };
+      const prepared = { name, params: {}, request, moves: null, options: {}, problems };
       const job: Job = { ...prepared, priority: 'valve', deadline, hasTime: true, hasWaited: true };
       return this.#readResponse(job, await this.#transmit(job, () => token)).reply as SessionReply;
     });

@@ -20,7 +20,8 @@ import { isTopicName } from '../homeassistant/topics.ts';
 import type { Store } from '../store/store.ts';
 import { type MessageLimits, type MessageProblem, payloadProblem, timeLeftMs } from './messageRules.ts';
 import { AnswerStatus, type CommandParts, reasonFor, shortenedReason } from './outcome.ts';
-import { isSuperseded, pausedRefusal, type Updates } from './updates.ts';
+import { pausedRefusal, type Updates } from './updates.ts';
+import { isSuperseded } from './valveQueue.ts';
 
 export type ErrorCode =
   | 'invalid_request'

@@ -22,7 +22,6 @@ import { Pauses } from './pauses.ts';
 import { Requests } from './requests.ts';
 import { resultOf, Updates } from './updates.ts';
 import { ValveQueue } from './valveQueue.ts';
-import { ValveWishes } from './valveWishes.ts';
 
 /*
  * How a command travels. Each message of the connection comes to `#handle`, which finds out whether the topic is that
@@ -39,7 +38,6 @@ const maxIncidentReads = 4;
 export class CommandRouter {
   readonly #parts: CommandParts;
   readonly #stopping = new AbortController();
-  readonly #wishes = new ValveWishes();
   readonly #valveQueue: ValveQueue;
   readonly #updates: Updates;
   readonly #requests: Requests;
@@ -52,14 +50,13 @@ export class CommandRouter {
     const { client, store, requestTimeoutMs, clock, log } = parts;
     const { confirmTimeoutMs, confirmIntervalMs } = parts;
     const stopping = this.#stopping.signal;
-    const wishes = this.#wishes;
     const common = { client, store, requestTimeoutMs, stopping, clock, log };
     this.#valveQueue = new ValveQueue({
       ...common,
-      ...{ poller, outcomes, wishes, confirmTimeoutMs, confirmIntervalMs },
+      ...{ poller, outcomes, confirmTimeoutMs, confirmIntervalMs },
     });
     this.#updates = new Updates({
-      ...{ ...common, poller, outcomes, wishes },
+      ...{ ...common, poller, outcomes, valveQueue: this.#valveQueue },
       onAccepted: (call) => this.#pauses.recordAccepted(call),
     });
     this.#requests = new Requests({
@@ -91,7 +88,7 @@ export class CommandRouter {
       this.#parts.log.debug({ topic }, `Ignored an empty message at ${topic}: it is no command`);
       return;
     }
-    this.#wishes.arrived(message);
+    this.#valveQueue.noteArrival(message);
     const stopping = this.#stopping.signal;
     const problem = messageProblem(message, { requestTimeoutMs, stopping, clock });
     if (operation !== null) this.#requests.handle(message, operation, problem);

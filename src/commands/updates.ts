@@ -11,7 +11,7 @@ import type { Incident, Sonic } from '../model/records.ts';
 import type { Store } from '../store/store.ts';
 import { type MessageLimits, timeLeftMs } from './messageRules.ts';
 import { AnswerStatus, type CommandParts, type Outcome, reasonFor } from './outcome.ts';
-import { overtakenByWish, type ValveWishes } from './valveWishes.ts';
+import { isSuperseded, type ValveQueue } from './valveQueue.ts';
 
 interface Update {
   readonly topic: string;
@@ -32,7 +32,7 @@ const maxCallsAtOnce = 4;
 
 export type UpdatesParts = MessageLimits &
   Pick<CommandParts, 'client' | 'store' | 'poller' | 'outcomes' | 'log'> & {
-    readonly wishes: ValveWishes;
+    readonly valveQueue: Pick<ValveQueue, 'sendOther'>;
     /** The cloud has accepted a change. Resolves to why its effect may not last, for people; null if it does. */
     readonly onAccepted: (call: Call) => Promise<string | null>;
   };
@@ -100,18 +100,15 @@ export class Updates {
     call: Call,
     options: SendOptions,
   ): Promise<Answered<OperationName>> {
-    const { client, store, outcomes, wishes, stopping, clock } = this.#parts;
+    const { client, store, outcomes, valveQueue, stopping, clock } = this.#parts;
     const startedAt = clock.monotonic();
-    const watch = message && movesOf(call) !== null ? wishes.watch(movedValve(call, store), message) : null;
-    const signal = watch ? AbortSignal.any([stopping, watch.signal]) : stopping;
+    // The bridge's own duty, to end a pause, waits for no budget.
+    const priority = message ? 'command' : 'valve';
     try {
-      const answer = await client.callRaw(call, {
-        ...options,
-        // The bridge's own duty, to end a pause, waits for no budget.
-        priority: message ? 'command' : 'valve',
-        signal,
-        ...(watch && { onFlight: watch.onFlight }),
-      });
+      const answer =
+        message && movesOf(call) !== null
+          ? await valveQueue.sendOther(message, call, movedValve(call, store), options)
+          : await client.callRaw(call, { ...options, priority, signal: stopping });
       this.#useAnswer(call, answer.reply, startedAt);
       return answer;
     } catch (error) {
@@ -123,8 +120,6 @@ export class Updates {
       }
       outcomes.noteFailure(message?.topic ?? '', error);
       throw error;
-    } finally {
-      watch?.end();
     }
   }
 
@@ -233,11 +228,6 @@ export function pausedRefusal(store: Store, call: Call): string | null {
   return state === 'none'
     ? null
     : 'the automatic shut-off is paused, and is turned on again after the pause. To turn it off permanently, end the pause first';
-}
-
-/** Whether a call was not sent because a newer command for the valve has come. */
-export function isSuperseded(error: unknown): boolean {
-  return error instanceof CloudError && error.cause === overtakenByWish;
 }
 
 /** The valve that a pressure test or an incident's action moves; null if it is not known. */

@@ -2,9 +2,11 @@ import { setMaxListeners } from 'node:events';
 import { type Clock, sleep } from '../base/clock.ts';
 import { describeDuration } from '../base/duration.ts';
 import type { BrokerMessage } from '../broker/message.ts';
+import type { Answered } from '../cloud/client.ts';
 import { GivenUp } from '../cloud/deadline.ts';
 import { CloudError } from '../cloud/errors.ts';
-import type { Call } from '../cloud/operations.ts';
+import type { Call, OperationName } from '../cloud/operations.ts';
+import type { CallOptions } from '../cloud/requestPipeline.ts';
 import { provablyNotExecuted } from '../cloud/retry.ts';
 import { IdMap, isSameId } from '../model/ids.ts';
 import { settledValve, targetOf, type ValveAction } from '../model/valve.ts';
@@ -12,15 +14,16 @@ import type { AskedCommand, CommandStatus } from '../model/valveCommand.ts';
 import type { CommandEnding } from '../store/valveRecords.ts';
 import { type MessageLimits, messageProblem, timeLeftMs } from './messageRules.ts';
 import { AnswerStatus, type CommandParts, reasonFor, reasons, type ValveCall } from './outcome.ts';
-import type { ValveWishes } from './valveWishes.ts';
 
 /*
  * Moves valves. These are all guarantees about valves, and the functions that keep them:
  *
  * 1. The bridge moves a valve only for a message. The column `moves` of `cloud/catalogue.ts` says what may move one.
- *    `move` below is the bridge's only way to the cloud for valve commands. Only the router calls it, with the message
- *    at `sonic/{id}/valve/set` that asked for it. Pressure tests, and actions of incidents that may move a valve, go
- *    through `updates.ts`, each with its message. Of these, a request may only be such an action (`requests.ts`).
+ *    The client writes no such call without the `mayMove` of its sender (`#gate` in `cloud/requestPipeline.ts`), which
+ *    only `#call` below gives, and `sonic2mqtt call` for what a person has typed. `move` sends valve commands. Only the
+ *    router calls it, with the message at `sonic/{id}/valve/set` that asked for it. `sendOther` sends pressure tests, and
+ *    actions of incidents that may move a valve. Only `updates.ts` calls it, each time with a message. Of these, a request
+ *    may only be such an action (`requests.ts`).
  * 2. A retained message is refused. The router calls `messageProblem` before it reads any message, and `move` calls it
  *    again. A message that the broker may have stored is refused too, even without the retain flag
  *    (`broker/storedMessages.ts`). A message that the broker delivers twice on one connection is dropped on arrival
@@ -37,7 +40,8 @@ import type { ValveWishes } from './valveWishes.ts';
  * 6. Commands to one valve run one at a time, and the newest wins. A command that waits, is still connecting, or was
  *    certainly not carried out gives way at once and ends as `superseded`. A command that was sent but not answered is
  *    given up after a quarter of the newer command's time, and ends as an error (`#overtake`). Pressure tests and
- *    actions of incidents that may move a valve give way too until they are sent (`valveWishes.ts`).
+ *    actions of incidents that may move a valve wait in other queues. They too give way to each command that came after
+ *    their message, until they are sent (`sendOther`).
  * 7. A command is sent once. Nothing here repeats it. The client repeats it only if the cloud provably did not act
  *    (`provablyNotExecuted` in `cloud/retry.ts`), within the same time, and only if no newer command has come.
  * 8. A command that was given up is not delivered later, because its connection is reset (`cloud/http.ts`). A stop ends
@@ -57,18 +61,24 @@ type ValveResult =
   | { readonly status: 'refused' | 'superseded'; readonly reason: string }
   | { readonly status: 'error'; readonly httpStatus: number | null; readonly error: unknown };
 
-interface ValveCommand {
+/** A call that may move a valve, from its message until its answer. */
+interface Mover {
+  /** The valve; null if it is not known. */
+  readonly id: string | null;
+  /** Ends the call in any phase. */
+  readonly giveUp: AbortController;
+  /** Whether the cloud may have received the call: it has passed the gate and has no answer yet. */
+  isInFlight: boolean;
+  /** Whether a newer command for the valve has come. Then this call is no longer sent. */
+  isOvertaken: boolean;
+}
+
+interface ValveCommand extends Mover {
   readonly message: BrokerMessage;
   readonly call: ValveCall;
   readonly id: string;
   /** The command in the form of the valve's records. */
   readonly asked: AskedCommand;
-  /** Ends the command in any phase. */
-  readonly giveUp: AbortController;
-  /** Whether the cloud may have received the command: it has passed the gate and has no answer yet. */
-  isInFlight: boolean;
-  /** Whether a newer command for the valve has come. Then this one is no longer sent. */
-  isOvertaken: boolean;
   /** Cancels the timer that would send this command, or give it up for a newer one. */
   cancelTimer: () => void;
 }
@@ -80,7 +90,10 @@ const minBetweenMs = 1_000;
 
 const neverSent = { open: Number.NEGATIVE_INFINITY, close: Number.NEGATIVE_INFINITY };
 
-const superseded = { status: 'superseded', reason: 'a newer command for this valve arrived' } as const;
+/** The reason why a call that is not sent gives way. */
+const gaveWay = new GivenUp('a newer command for this valve arrived', false);
+
+const superseded = { status: 'superseded', reason: gaveWay.message } as const;
 
 const overtaken = new GivenUp(
   'no answer before a newer command for this valve. The cloud may still carry it out',
@@ -101,7 +114,7 @@ export type ValveQueueParts = MessageLimits &
   Pick<
     CommandParts,
     'client' | 'store' | 'poller' | 'outcomes' | 'confirmTimeoutMs' | 'confirmIntervalMs' | 'log'
-  > & { readonly wishes: ValveWishes };
+  >;
 
 /**
  * Moves valves. Each valve has one command at a time, which is sent once, within its time, and confirmed by reading the
@@ -116,6 +129,14 @@ export class ValveQueue {
   readonly #following = new IdMap<ValveCommand>();
   /** By valve: when it was last told to open, and to close since then, in ms of the monotonic clock. */
   readonly #sentAt = new IdMap<Readonly<Record<ValveAction, number>>>();
+  /** The pressure tests and actions of incidents that are on their way. */
+  readonly #others = new Set<Mover>();
+  /** By message: how many had come before it. */
+  readonly #order = new WeakMap<BrokerMessage, number>();
+  #arrivals = 0;
+  /** The place in that order of the newest command for each valve, and for any. */
+  readonly #newestOf = new IdMap<number>();
+  #newest = -1;
   #listReading: Promise<void> | null = null;
 
   constructor(parts: ValveQueueParts) {
@@ -132,9 +153,14 @@ export class ValveQueue {
       void poller.runNow('sonics');
     });
     stopping.addEventListener('abort', () => {
-      for (const { giveUp } of this.#sending.values()) giveUp.abort(stopping.reason);
       for (const { id } of this.#waiting.values()) if (!this.#sending.has(id)) void this.#drain(id);
     });
+  }
+
+  /** Notes the place of each message in the order of their arrival, before anything waits. */
+  noteArrival(message: BrokerMessage): void {
+    this.#order.set(message, this.#arrivals);
+    this.#arrivals += 1;
   }
 
   /** Queues the valve command of a message, sends it, and records the outcome. */
@@ -146,6 +172,28 @@ export class ValveQueue {
     this.#enqueue({ message, call, id, asked, giveUp, ...state });
   }
 
+  /**
+   * Sends another call of a message that may move this valve, or an unknown one if it is null. If a valve command has come after the
+   * message, or comes before the call is sent, the call gives way (`isSuperseded`).
+   */
+  async sendOther(
+    message: BrokerMessage,
+    call: Call,
+    id: string | null,
+    options: Pick<CallOptions, 'timeoutMs' | 'onAnswer'>,
+  ): Promise<Answered<OperationName>> {
+    const newest = id === null ? this.#newest : (this.#newestOf.get(id) ?? -1);
+    const isOvertaken = newest > (this.#order.get(message) ?? this.#arrivals);
+    const mover = { id, giveUp: new AbortController(), isInFlight: false, isOvertaken };
+    if (isOvertaken) giveWay(mover);
+    this.#others.add(mover);
+    try {
+      return await this.#call(mover, call, { ...options, priority: 'command' });
+    } finally {
+      this.#others.delete(mover);
+    }
+  }
+
   /** Records a command that was refused before it came here. It is the newest command of its valve all the same. */
   noteRefused(message: BrokerMessage, id: string, action: ValveAction | null, reason: string): void {
     // A message that the broker may have stored is not a current command, and comes again with each connection.
@@ -155,7 +203,6 @@ export class ValveQueue {
   }
 
   #enqueue(command: ValveCommand): void {
-    const { wishes } = this.#parts;
     const { message, id } = command;
     const reason = messageProblem(message, this.#parts)?.reason ?? null;
     if (reason !== null) {
@@ -163,7 +210,13 @@ export class ValveQueue {
       return;
     }
     this.#note(command, 'sent', null);
-    wishes.commanded(id);
+    this.#newest = this.#order.get(message) ?? this.#arrivals;
+    this.#newestOf.set(id, this.#newest);
+    for (const other of this.#others) {
+      if (other.id !== null && !isSameId(other.id, id)) continue;
+      other.isOvertaken = true;
+      if (!other.isInFlight) giveWay(other);
+    }
     const before = this.#waiting.get(id);
     this.#waiting.set(id, command);
     if (before) {
@@ -179,10 +232,10 @@ export class ValveQueue {
   #overtake(older: ValveCommand, { message }: ValveCommand): void {
     if (older.isOvertaken) return;
     older.isOvertaken = true;
-    const giveUp = () => older.giveUp.abort(overtaken);
     const leftMs = timeLeftMs(message.sentAfter, this.#parts) ?? 0;
-    if (older.isInFlight) older.cancelTimer = this.#parts.clock.after(shareOfNewer * leftMs, giveUp);
-    else giveUp();
+    if (older.isInFlight)
+      older.cancelTimer = this.#parts.clock.after(shareOfNewer * leftMs, () => giveWay(older));
+    else giveWay(older);
   }
 
   async #drain(valve: string): Promise<void> {
@@ -212,8 +265,8 @@ export class ValveQueue {
 
   /** Sends a command whose turn has come. Resolves as soon as the next command may be sent. */
   async #send(command: ValveCommand): Promise<void> {
-    const { client, store, outcomes, stopping, clock, log } = this.#parts;
-    const { message, call, id, giveUp } = command;
+    const { store, outcomes, stopping, log } = this.#parts;
+    const { message, call, id } = command;
     const { topic } = message;
     const timeoutMs = timeLeftMs(message.sentAfter, this.#parts);
     if (stopping.aborted || timeoutMs === null) {
@@ -228,20 +281,9 @@ export class ValveQueue {
     log.info({ device: id, topic, operation: call.operation }, logLineOf(call, store.label('sonic', id)));
     const stateBefore = store.sonicView(id)?.sonic.valve_state ?? null;
     const answers = new AnswerStatus();
-    const onAnswer = answers.note;
-    const onFlight = (isInFlight: boolean) => {
-      command.isInFlight = isInFlight;
-      if (isInFlight) {
-        store.recordSent(id, command.asked);
-        const { action } = call.body;
-        const before = action === 'close' ? this.#sentAt.get(id) : null;
-        this.#sentAt.set(id, { ...neverSent, ...before, [action]: clock.monotonic() });
-      }
-      // The client must not send it again.
-      if (!isInFlight && command.isOvertaken) giveUp.abort(overtaken);
-    };
+    const options = { priority: 'valve', timeoutMs, onAnswer: answers.note } as const;
     try {
-      await client.callRaw(call, { priority: 'valve', signal: giveUp.signal, timeoutMs, onAnswer, onFlight });
+      await this.#call(command, call, options, () => this.#noteSent(command));
     } catch (error) {
       outcomes.noteFailure(topic, error);
       // Without the newer command, this one would have been sent, or sent again.
@@ -257,6 +299,35 @@ export class ValveQueue {
       `Valve ${store.label('sonic', id)}: ${call.body.action} command accepted by the cloud`,
     );
     void this.#follow(command, stateBefore, true);
+  }
+
+  /** Asks the cloud to move a valve. `onSent` is called each time when the call is written. */
+  #call(
+    mover: Mover,
+    call: Call,
+    options: CallOptions,
+    onSent?: () => void,
+  ): Promise<Answered<OperationName>> {
+    const { client, stopping } = this.#parts;
+    return client.callRaw(call, {
+      ...options,
+      signal: AbortSignal.any([stopping, mover.giveUp.signal]),
+      mayMove: () => !mover.isOvertaken && !stopping.aborted,
+      onFlight: (isInFlight) => {
+        mover.isInFlight = isInFlight;
+        if (isInFlight) onSent?.();
+        // The client must not send it again.
+        else if (mover.isOvertaken) giveWay(mover);
+      },
+    });
+  }
+
+  #noteSent({ id, asked, call }: ValveCommand): void {
+    const { store, clock } = this.#parts;
+    store.recordSent(id, asked);
+    const { action } = call.body;
+    const before = action === 'close' ? this.#sentAt.get(id) : null;
+    this.#sentAt.set(id, { ...neverSent, ...before, [action]: clock.monotonic() });
   }
 
   /**
@@ -373,6 +444,15 @@ export class ValveQueue {
     else if (result.status !== 'error') outcomes.record(topic, result.status, result.reason, null);
     else outcomes.record(topic, 'error', reasonFor(result.error), result.httpStatus);
   }
+}
+
+function giveWay({ giveUp, isInFlight }: Mover): void {
+  giveUp.abort(isInFlight ? overtaken : gaveWay);
+}
+
+/** Whether a call was not sent because a newer command for the valve has come. */
+export function isSuperseded(error: unknown): boolean {
+  return error instanceof CloudError && error.cause === gaveWay;
 }
 
 /** Whether the cloud may have accepted the command all the same. */

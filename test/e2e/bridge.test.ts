@@ -53,7 +53,8 @@ describe('a request', () => {
     const properties = { responseTopic, correlationData };
     await client.publish('sonic2mqtt/bridge/request/list_signals', '{}', { properties });
     const answer = await client.waitForMessage(
-      ({ properties }) => properties?.correlationData !== undefined,
+      ({ topic, properties }) =>
+        properties?.correlationData !== undefined && !topic.startsWith('sonic2mqtt/bridge/request/'),
       {
         ...{ what: 'the answer', from },
       },

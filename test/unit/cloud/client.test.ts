@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
+import { CloudClient } from '../../../src/cloud/client.ts';
 import { GivenUp } from '../../../src/cloud/deadline.ts';
 import { closeValve, errorOf, startClient } from '../../support/clientBench.ts';
 import type { StubHandler } from '../../support/cloudStub.ts';
@@ -53,6 +54,20 @@ describe('a valve command', () => {
     stub.handler = () => sonic;
     await client.call(readSonic);
     expect(stub.requests.map(({ path }) => path.split('/')[4])).toEqual(['s-1', 's-1']);
+  });
+
+  it.each([
+    ['has no sender', {}],
+    ['is not wanted any more', { mayMove: () => false }],
+  ])('is not written if it may move a valve and %s', async (_, options) => {
+    const { client, stub } = await startClient(() => sonic, { session });
+    const { callRaw } = CloudClient.prototype;
+    const act = (action: string) =>
+      ({ operation: 'act_on_incident', params: { incident_id: 'i-1' }, body: { action } }) as const;
+    for (const call of [closeValve, act('open_valve')])
+      expect(await errorOf(callRaw.call(client, call, options))).toMatchObject({ mayHaveActed: false });
+    expect(stub.requests).toEqual([]);
+    await callRaw.call(client, act('snooze'), options);
   });
 
   it('is not sent with too little of its time left: nobody would know what became of it', async () => {

@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import type { Call } from '../../../src/cloud/operations.ts';
 import { Outcomes } from '../../../src/commands/outcome.ts';
 import { Updates, type UpdatesParts } from '../../../src/commands/updates.ts';
-import { ValveWishes } from '../../../src/commands/valveWishes.ts';
+import { ValveQueue, type ValveQueueParts } from '../../../src/commands/valveQueue.ts';
 import type { IncidentEvent } from '../../../src/store/incidents.ts';
 import { Store } from '../../../src/store/store.ts';
 import { startClient } from '../../support/clientBench.ts';
@@ -66,11 +66,12 @@ async function startUpdates(handler: StubHandler, requestTimeoutMs = 5_000) {
   };
   const outcomes = new Outcomes(topics, store, systemClock, lines.log);
   const poller = { runNow: async (poll: string) => void asked.push(poll), readNewTest: async () => {} };
+  const valveQueue = new ValveQueue({ ...sending, poller, outcomes } as unknown as ValveQueueParts);
   const updates = new Updates({
     ...sending,
     poller,
     outcomes,
-    wishes: new ValveWishes(),
+    valveQueue,
     onAccepted: async () => null,
   } as unknown as UpdatesParts);
   onTestFinished(stop);

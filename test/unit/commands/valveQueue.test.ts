@@ -4,7 +4,6 @@ import { CloudError, type CloudErrorDetails } from '../../../src/cloud/errors.ts
 import type { Call } from '../../../src/cloud/operations.ts';
 import type { ValveCall } from '../../../src/commands/outcome.ts';
 import { ValveQueue, type ValveQueueParts } from '../../../src/commands/valveQueue.ts';
-import { ValveWishes } from '../../../src/commands/valveWishes.ts';
 import { Store } from '../../../src/store/store.ts';
 import { door, startCommands } from '../../support/commandBench.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
@@ -116,7 +115,7 @@ function startQueue() {
     clock,
     log: log.log,
   };
-  const queue = new ValveQueue({ ...parts, wishes: new ValveWishes() } as unknown as ValveQueueParts);
+  const queue = new ValveQueue(parts as unknown as ValveQueueParts);
   const move = async (call: ValveCall, { ageMs = 0, isRetained = false } = {}) => {
     const topic = topics.below('sonic', 'sonic-1', 'valve/set');
     const message = {
