@@ -35,17 +35,14 @@ export const showingMutations: readonly Mutation[] = [
       'maxConcurrency',
     ],
     'valve commands take no connection from what is read, and it takes none from them': [
-      "if (priority === 'valve') return valve < valveSlots;",
+      "if (lane === 'valve') return valve < valveSlots;",
       '',
     ],
     'no minute has more polls than the budget': [
-      'this.#sentAt.push(now);',
-      'if (this.#sentAt.length < 30) this.#sentAt.push(now);',
+      'if (isPoll) this.#count(lane);',
+      'if (isPoll && this.#sentAt.all.length < 30) this.#count(lane);',
     ],
-    'no flood and no budget keeps the lists of valves and leaks waiting': [
-      'if (late && lateInMs <= 0 &&',
-      'if (late && false &&',
-    ],
+    'no flood and no budget keeps the lists of valves and leaks waiting': ["entry.lane = 'late';", ''],
   }),
   ...mistakesIn('commands/valveQueue.ts', ['unit/commands/valveQueue'], {
     'a command is confirmed only by what was read since': [

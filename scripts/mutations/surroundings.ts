@@ -60,10 +60,10 @@ export const surroundingMutations: readonly Mutation[] = [
     'a host is looked up again after its look-up has ended': ['waitingFor.delete(host);', ''],
   }),
   ...mistakesIn('cloud/requestQueue.ts', ['unit/cloud/requestQueue'], {
-    'valve commands have slots of their own': ["if (priority === 'valve') return valve < valveSlots;", ''],
+    'valve commands have slots of their own': ["if (lane === 'valve') return valve < valveSlots;", ''],
     'valve commands use up no slot of others': [
-      'command + list + device < limit',
-      'valve + command + list + device < limit',
+      'command + polls < maxConcurrency;',
+      'valve + command + polls < maxConcurrency;',
     ],
   }),
   ...mistakesIn('cloud/session.ts', ['unit/cloud/session'], {

@@ -270,8 +270,8 @@ export class RequestPipeline {
   }
 
   /** How long the request may wait for its turn. A page of a vital list is requested once a minute in any case. */
-  #maxWaitMs({ request, maxWaitMs }: Job): number {
-    if (maxWaitMs === undefined) return Number.POSITIVE_INFINITY;
+  #maxWaitMs({ request, maxWaitMs }: Job): number | undefined {
+    if (maxWaitMs === undefined) return undefined;
     const sentAt = this.#vitalSentAt.get(request.path) ?? Number.NEGATIVE_INFINITY;
     return Math.max(maxWaitMs, sentAt + vitalPeriodMs - this.#clock.monotonic());
   }

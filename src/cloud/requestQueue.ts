@@ -19,50 +19,38 @@ interface RequestQueueOptions {
  */
 const valveSlots = 64;
 
-/** The share of the budget that single devices may use. The rest is for the lists, and for valves that are moving. */
-const deviceShare = 0.9;
+/**
+ * The shares of the budget. No flood of commands or devices keeps the bridge from reading its lists. Lists go before
+ * devices until they have used their own share.
+ */
+const shares = { all: 1, command: 0.5, list: 0.9, device: 0.9 } as const;
+type Share = keyof typeof shares;
 
-/** The share of the budget that commands may use, so that no client keeps the bridge from reading. */
-const commandShare = 0.5;
-
-/** The share that commands may use in addition, if polls have used up the budget. */
-const additionalShare = 0.1;
-
-/** After this many lists in a row a waiting device has its turn, so that lists never use up the whole budget. */
-const maxListsInARow = 3;
+/** The share that commands still have when the budget is used up. */
+const overdraft = 0.1;
 
 const minuteMs = 60_000;
 
-function readSlots(maxConcurrency: number): number {
-  return Math.max(1, maxConcurrency - 1);
-}
+/** A list that has waited as long as it may is `late`. */
+type Lane = Priority | 'late';
 
 interface Waiting {
-  readonly start: (slot: Priority) => void;
-  /** When the task must be started, whatever else waits, in ms of the monotonic clock; infinity if it has no limit. */
-  readonly latestAt: number;
+  lane: Lane;
+  readonly start: () => void;
 }
 
 /**
- * Decides which request is sent next. Valve commands have slots of their own, and the budget does not count them. Of the
- * `maxConcurrency` others, polls leave one slot to commands, and commands leave one to polls. Within any 60 s at most
- * `maxRequestsPerMinute` requests are sent. Polls wait for that, and commands are refused. A list can have a limit to its
- * waiting. After that limit it is sent next, in a slot of commands, and in addition to the budget. If there is only one
- * slot, such a list may use a second one.
+ * Decides which request is sent next. Valve commands have a lane of their own, and the budget does not count them. Of
+ * the `maxConcurrency` other slots, polls leave one to commands, and commands leave one to polls. Within any minute at
+ * most `maxRequestsPerMinute` requests are sent. Polls wait for that, and commands are refused. A list can have a limit
+ * to its waiting. Then it is sent next, and in addition to the budget. If there is only one slot, it may use a second one.
  */
 export class RequestQueue {
   readonly #options: RequestQueueOptions;
-  readonly #waiting: Readonly<Record<Priority, Set<Waiting>>> = {
-    valve: new Set(),
-    command: new Set(),
-    list: new Set(),
-    device: new Set(),
-  };
-  readonly #inFlight: Record<Priority, number> = { valve: 0, command: 0, list: 0, device: 0 };
-  #listsInARow = 0;
-  /** When the requests of the last minute were sent, and the commands among them, in ms of the monotonic clock. */
-  readonly #sentAt: number[] = [];
-  readonly #commandedAt: number[] = [];
+  readonly #waiting = new Set<Waiting>();
+  readonly #inFlight: Record<Lane, number> = { late: 0, valve: 0, command: 0, list: 0, device: 0 };
+  /** The requests of the last minute that each share counts, in ms of the monotonic clock. */
+  readonly #sentAt: Readonly<Record<Share, number[]>> = { all: [], command: [], list: [], device: [] };
   #cancelTimer = () => {};
 
   constructor(options: RequestQueueOptions) {
@@ -70,50 +58,66 @@ export class RequestQueue {
   }
 
   /** Runs the task when its turn comes; rejects as soon as the signal aborts. Only a list may have a `maxWaitMs`. */
-  run<T>(
-    priority: Priority,
-    signal: AbortSignal,
-    task: () => Promise<T>,
-    maxWaitMs = Number.POSITIVE_INFINITY,
-  ): Promise<T> {
+  run<T>(priority: Priority, signal: AbortSignal, task: () => Promise<T>, maxWaitMs?: number): Promise<T> {
     if (signal.aborted) return Promise.reject(signal.reason);
     return new Promise((resolve, reject) => {
-      const start = (slot: Priority) => {
+      const leave = () => {
+        cancelLate();
+        signal.removeEventListener('abort', giveUp);
+        this.#waiting.delete(entry);
+      };
+      const start = () => {
         leave();
-        this.#inFlight[slot] += 1;
+        const { lane } = entry;
+        this.#inFlight[lane] += 1;
         task()
           .finally(() => {
-            this.#inFlight[slot] -= 1;
+            this.#inFlight[lane] -= 1;
             this.#startNext();
           })
           .then(resolve, reject);
-      };
-      const entry = { start, latestAt: this.#options.clock.monotonic() + maxWaitMs };
-      const leave = () => {
-        signal.removeEventListener('abort', giveUp);
-        this.#waiting[priority].delete(entry);
       };
       const giveUp = () => {
         leave();
         this.#startNext();
         reject(signal.reason);
       };
+      const entry: Waiting = { lane: maxWaitMs === 0 ? 'late' : priority, start };
+      const becomeLate = () => {
+        entry.lane = 'late';
+        this.#startNext();
+      };
+      const cancelLate = maxWaitMs ? this.#options.clock.after(maxWaitMs, becomeLate) : () => {};
       signal.addEventListener('abort', giveUp);
-      this.#waiting[priority].add(entry);
+      this.#waiting.add(entry);
       this.#startNext();
     });
   }
 
   /** Counts a command as sent. Returns false if the budget has no room for it: then it must be refused. */
   takeCommand(): boolean {
-    this.#forgetOld();
-    const { maxRequestsPerMinute: budget, clock } = this.#options;
-    const commands = this.#commandedAt.length;
-    const isBudgetLeft = this.#sentAt.length < budget || commands < Math.max(1, budget * additionalShare);
-    if (!isBudgetLeft || commands >= Math.max(1, budget * commandShare)) return false;
-    this.#sentAt.push(clock.monotonic());
-    this.#commandedAt.push(clock.monotonic());
+    const share = this.#usedUpMs('all') > 0 ? overdraft : shares.command;
+    if (this.#usedUpMs('command', share) > 0) return false;
+    this.#count('command');
     return true;
+  }
+
+  /** How long a poll must wait until the budget allows one more within a minute, in ms; 0 if it need not. */
+  pollWaitMs(lane: 'list' | 'device' = 'device'): number {
+    return Math.max(this.#usedUpMs('all'), lane === 'device' ? this.#usedUpMs(lane) : 0);
+  }
+
+  #count(share: Share): void {
+    for (const each of ['all', share] as const) this.#sentAt[each].push(this.#options.clock.monotonic());
+  }
+
+  #usedUpMs(of: Share, share: number = shares[of]): number {
+    const { clock, maxRequestsPerMinute } = this.#options;
+    const now = clock.monotonic();
+    const times = this.#sentAt[of];
+    while (times[0] !== undefined && times[0] <= now - minuteMs) times.shift();
+    const sentAt = times.at(-Math.max(1, Math.floor(maxRequestsPerMinute * share)));
+    return sentAt === undefined ? 0 : sentAt + minuteMs - now;
   }
 
   #startNext(): void {
@@ -122,65 +126,33 @@ export class RequestQueue {
   }
 
   #startOne(): boolean {
-    const now = this.#options.clock.monotonic();
-    const [late] = [...this.#waiting.list].sort((one, other) => one.latestAt - other.latestAt);
-    const lateInMs = late ? late.latestAt - now : Number.POSITIVE_INFINITY;
-    if (late && lateInMs <= 0 && this.#hasSlot('command', Math.max(2, this.#options.maxConcurrency))) {
-      // A late list does not count. Otherwise such lists alone would use up a small budget.
-      late.start('command');
+    let nextInMs = Number.POSITIVE_INFINITY;
+    const isTurnOfDevices = this.#usedUpMs('list') > 0;
+    const polls = isTurnOfDevices ? (['device', 'list'] as const) : (['list', 'device'] as const);
+    for (const lane of ['late', 'valve', 'command', ...polls] as const) {
+      const first = [...this.#waiting].find((each) => each.lane === lane);
+      if (!first || !this.#hasSlot(lane)) continue;
+      const isPoll = lane === 'list' || lane === 'device';
+      const waitMs = isPoll ? this.pollWaitMs(lane) : 0;
+      nextInMs = Math.min(nextInMs, waitMs);
+      if (waitMs > 0) continue;
+      if (isPoll) this.#count(lane);
+      first.start();
       return true;
     }
-    for (const priority of ['valve', 'command'] as const) {
-      const urgent = this.#next(priority);
-      if (!urgent) continue;
-      urgent.start(priority);
-      return true;
-    }
-    const isTurnOfDevice = this.#next('device') && this.#listsInARow >= maxListsInARow;
-    const priority = this.#next('list') && !isTurnOfDevice ? 'list' : 'device';
-    const poll = this.#next(priority);
-    // In its turn, a device may use the share of the lists.
-    const waitMs = poll ? this.pollWaitMs(isTurnOfDevice ? 'list' : priority) : Number.POSITIVE_INFINITY;
-    if (poll && waitMs <= 0) {
-      this.#listsInARow = priority === 'list' ? this.#listsInARow + 1 : 0;
-      this.#sentAt.push(now);
-      poll.start(priority);
-      return true;
-    }
-    const lookInMs = Math.min(waitMs, lateInMs > 0 ? lateInMs : Number.POSITIVE_INFINITY);
-    if (lookInMs < Number.POSITIVE_INFINITY) {
-      this.#cancelTimer = this.#options.clock.after(lookInMs, () => this.#startNext());
+    if (nextInMs < Number.POSITIVE_INFINITY) {
+      this.#cancelTimer = this.#options.clock.after(nextInMs, () => this.#startNext());
     }
     return false;
   }
 
-  /** The task that has waited longest with this priority; undefined if there is none or no slot for it. */
-  #next(priority: Priority): Waiting | undefined {
-    const [first] = this.#waiting[priority];
-    return this.#hasSlot(priority, this.#options.maxConcurrency) ? first : undefined;
-  }
-
-  /** Whether one more request of this priority may be in flight. `limit` is the total without valve commands. */
-  #hasSlot(priority: Priority, limit: number): boolean {
-    const { valve, command, list, device } = this.#inFlight;
-    if (priority === 'valve') return valve < valveSlots;
-    const used = priority === 'command' ? command : list + device;
-    return used < readSlots(this.#options.maxConcurrency) && command + list + device < limit;
-  }
-
-  /** How long a poll must wait until its share of the budget allows one more within a minute, in ms; 0 if it need not. */
-  pollWaitMs(priority: 'list' | 'device' = 'device'): number {
-    this.#forgetOld();
-    const { clock, maxRequestsPerMinute: budget } = this.#options;
-    const sentAt = this.#sentAt.at(-(priority === 'list' ? budget : Math.ceil(budget * deviceShare)));
-    return sentAt === undefined ? 0 : sentAt + minuteMs - clock.monotonic();
-  }
-
-  #forgetOld(): void {
-    const since = this.#options.clock.monotonic() - minuteMs;
-    for (const times of [this.#sentAt, this.#commandedAt]) {
-      const kept = times.findIndex((at) => at > since);
-      times.splice(0, kept === -1 ? times.length : kept);
-    }
+  #hasSlot(lane: Lane): boolean {
+    const { maxConcurrency } = this.#options;
+    const { late, valve, command, list, device } = this.#inFlight;
+    const polls = late + list + device;
+    if (lane === 'valve') return valve < valveSlots;
+    if (lane === 'late') return command + polls < Math.max(2, maxConcurrency);
+    const used = lane === 'command' ? command : polls;
+    return used < Math.max(1, maxConcurrency - 1) && command + polls < maxConcurrency;
   }
 }

@@ -7,7 +7,7 @@ const onlyLists = { read_telemetry: null, read_daily_usage: null, read_pressure_
 /** An account of many pages, of which one in two seconds can be read: each reading of the list takes a minute or two. */
 function largeHome(): Home {
   return new Home({
-    cloud: { properties: 1, signals: 1, sonics: 60, pageSize: 2 },
+    cloud: { properties: 1, signals: 1, sonics: 80, pageSize: 2 },
     config: { cloud: { max_requests_per_minute: 30, routes: onlyLists } },
   });
 }
@@ -27,14 +27,14 @@ describe('a large account takes minutes to be read', () => {
     const home = largeHome();
     home.bridge.start();
     await home.pass(15 * minuteMs);
-    const said = home.lines.filter(({ text }) => /^info: Reading the account: .*valves \d+ of 60/.test(text));
+    const said = home.lines.filter(({ text }) => /^info: Reading the account: .*valves \d+ of 80/.test(text));
     expect(said.length).toBeGreaterThan(1);
     for (const [index, { at }] of said.entries()) {
       if (index > 0) expect(at - (said[index - 1]?.at ?? 0)).toBeLessThanOrEqual(11 * secondMs);
     }
     const counts = said.map(({ text }) => Number(/valves (\d+)/.exec(text)?.[1]));
     expect(counts).toEqual(counts.toSorted((one, other) => one - other));
-    expect(found(home)).toEqual(['info: Found properties: 1, hubs: 1, valves: 60, open alerts: 1']);
+    expect(found(home)).toEqual(['info: Found properties: 1, hubs: 1, valves: 80, open alerts: 1']);
     // From then on there is nothing to wait for.
     const from = home.time.now;
     await home.pass(10 * minuteMs);
@@ -48,7 +48,7 @@ describe('a large account takes minutes to be read', () => {
     expect(found(home)).toEqual([]);
     // What could be read is shown.
     const shown = home.world.thingIds.filter((id) => home.text(`sonic/${id}`) !== undefined);
-    expect(shown.length).toBeGreaterThan(60);
+    expect(shown.length).toBeGreaterThan(80);
     await home.pass(15 * minuteMs);
     expect(found(home)).toHaveLength(1);
     // A valve may be missing until then.
