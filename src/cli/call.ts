@@ -47,7 +47,7 @@ export async function call(
     print(shownJson(sent ?? 'null'));
     return exitStatus.done;
   } catch (error) {
-    const isRejected = client.sessionState().status === 'rejected';
+    const isRejected = client.session.state.status === 'rejected';
     await (given ? client.close() : signOutAndClose(client, signal));
     if (!(error instanceof CloudError)) throw error;
     complain(`sonic2mqtt: ${complaint(error, asked, signal.aborted)}`);

@@ -30,7 +30,7 @@ export async function signOutAndClose(client: CloudClient, signal: AbortSignal):
   const limit = signal.aborted
     ? AbortSignal.timeout(hurriedSignOutLimitMs)
     : AbortSignal.any([signal, AbortSignal.timeout(signOutLimitMs)]);
-  if (client.sessionState().status === 'signed_in') {
+  if (client.session.state.status === 'signed_in') {
     await client.call({ operation: 'sign_out' }, { signal: limit }).catch(() => {});
   }
   await client.close();

@@ -1,6 +1,7 @@
 import { systemClock } from '../base/clock.ts';
 import { forEachLimit } from '../base/forEachLimit.ts';
 import type { CloudClient } from '../cloud/client.ts';
+import type { HowFar } from '../cloud/crawl.ts';
 import { isPermanent } from '../cloud/errors.ts';
 import type { Call, ListName, RecordOf } from '../cloud/operations.ts';
 import type { Incident, Property, PropertySettings, Signal, Sonic } from '../model/records.ts';
@@ -37,7 +38,7 @@ export async function readAccount(
     const startedAt = systemClock.monotonic();
     const options = {
       ...(signal && { signal }),
-      onPage: (_pages: unknown, { read, announced }: { read: number; announced: number | null }) => {
+      onPage: ({ read, announced }: HowFar) => {
         const what = call.operation.replace('list_', '');
         progress?.(announced === null ? `${what} ${read}` : `${what} ${read} of ${announced}`);
       },

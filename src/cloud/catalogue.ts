@@ -4,16 +4,12 @@ import { bodies } from './bodies.ts';
 import { type Decoder, decoders } from './decoders.ts';
 import { kinds } from './fields.ts';
 
-/** What MQTT must be allowed to change (the option `control`) before an operation may be called. */
+/** What the option `control` must allow before an operation may be called through MQTT. */
 export type Control = 'valves' | 'incidents' | 'pressure_tests' | 'settings' | 'account';
 
-/**
- * How an operation may move a valve: a `command` says where to, a `test` closes it for a while, and an incident's action
- * `maybe` does.
- */
+/** A `command` says where a valve moves to, a `test` closes it for a while, and an incident's action `maybe` moves it. */
 export type Moves = 'command' | 'test' | 'maybe';
 
-/** What the reply to a change holds: the record as it is now, or the job of a test. */
 type Returns =
   | 'incident'
   | 'property'
@@ -31,8 +27,8 @@ type Returns =
 export type Source = 'document' | 'public' | 'assumed';
 
 /**
- * What an operation answers: a record, a page of records, or an acknowledgement. An acknowledgement is a success by its
- * status alone; its body is null if it cannot be read. If a record has a `part`, only that part is passed on.
+ * An acknowledgement is a success by its status alone; its body is null if it cannot be read. If a record has a `part`,
+ * only that part is passed on.
  */
 export type Reply<T> =
   | { readonly kind: 'record'; readonly decode: Decoder<T>; readonly part?: string }
@@ -40,7 +36,7 @@ export type Reply<T> =
   | { readonly kind: 'acknowledgement'; readonly decode: Decoder<T> };
 
 export interface OperationRow<Path extends string, T> {
-  /** The number in the interface document; null if it has none. */
+  /** In the interface document; null if it is not there. */
   readonly number: number | null;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: Path;
@@ -50,13 +46,13 @@ export interface OperationRow<Path extends string, T> {
   readonly reply: Reply<T>;
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;
-  /** All of these must be allowed; absent if the operation changes nothing. */
+  /** All of these must be allowed. Absent if the operation changes nothing. */
   readonly control?: readonly Control[];
-  /** Absent if it moves no valve. Every decision about what may move a valve asks this column, by `movesOf`. */
+  /** Every decision about what may move a valve asks this column, by `movesOf`. */
   readonly moves?: Moves;
-  /** The poll that shows the change. Absent if no poll does, and for valve commands: their confirmation does. */
+  /** The poll that shows the change. Absent for valve commands: their confirmation shows it. */
   readonly refreshes?: 'properties' | 'signals' | 'sonics' | 'incidents';
-  /** What the store takes from the reply to a change; absent if nothing. */
+  /** What the store takes from the reply to a change. */
   readonly returns?: Returns;
   /** The session operations manage the token themselves and are never callable through MQTT. */
   readonly session?: true;
@@ -85,14 +81,12 @@ const monthFilter = { query: z.strictObject({ month: whole.optional(), year: who
 
 const record = <T>(decode: Decoder<T>): Reply<T> => ({ kind: 'record', decode });
 const page = <T>(decode: Decoder<T>): Reply<T> => ({ kind: 'page', decode });
-/** A success by its status alone. In practice a valve command is answered 200 without a body. */
 const done = <T>(decode: Decoder<T>): Reply<T | null> => ({ kind: 'acknowledgement', decode });
 
 type Core = 'number' | 'method' | 'path' | 'source' | 'retry' | 'reply';
 type Method = OperationRow<string, unknown>['method'];
 type PathOf<Route> = Route extends `${string} ${infer Path}` ? Path : never;
 
-/** A row, whose source is `public` unless it says otherwise. Only a read may be repeated. */
 function row<
   const Route extends `${Method} /${string}`,
   T,
@@ -267,8 +261,7 @@ export const catalogue = {
   ),
   read_hub: row(33, 'GET /iot-core/customer_app/hubs/{hub_id}', record(hub), assumed),
 
-  // The user of the session. The operations on users need this user's id. The answer also holds the token, which is not
-  // passed on.
+  // The operations on users need the id of the user. The answer also holds the token, which is not passed on.
   read_own_user: row(
     null,
     'GET /user-service/auth/validate_token',

@@ -1,5 +1,5 @@
 import type { Random } from '../base/backoff.ts';
-import { crawl, type ListResult, type PageWatcher, twinsIn } from './crawl.ts';
+import { crawl, type HowFar, type ListResult, twinsIn } from './crawl.ts';
 import type { DataProblem } from './dataProblems.ts';
 import { CloudError } from './errors.ts';
 import type { KnownPages } from './knownPages.ts';
@@ -15,12 +15,12 @@ import {
 import { encodeCall } from './request.ts';
 import { type CallOptions, type PipelineOptions, RequestPipeline } from './requestPipeline.ts';
 import type { GoodAnswer, Page } from './response.ts';
-import type { SessionState } from './session.ts';
 
 /*
  * How the cloud is called. A call is checked and encoded by its row in `catalogue.ts` (`request.ts`), and goes through the
- * pipeline (`requestPipeline.ts`). `requestQueue.ts` decides which request is sent next, and `session.ts` has the one token. A
- * list is read page by page, and is complete only if its pages add up (`crawl.ts`), or if it is the same twice in a row. Every failure is a `CloudError`.
+ * pipeline (`requestPipeline.ts`). `requestQueue.ts` decides which request is sent next, and `session.ts` has the one
+ * token. A list is complete only if its pages add up (`crawl.ts`), or if it is the same twice in a row. Every failure is
+ * a `CloudError`.
  */
 
 export interface CloudClientOptions extends Omit<PipelineOptions, 'random'> {
@@ -28,7 +28,7 @@ export interface CloudClientOptions extends Omit<PipelineOptions, 'random'> {
 }
 
 export interface ListOptions extends CallOptions {
-  readonly onPage?: PageWatcher;
+  readonly onPage?: (records: HowFar) => void;
   /** Whether records of this list are known, from this run or the last one. Then a 404 does not mean that it has no route. */
   readonly isExpected?: () => boolean;
 }
@@ -37,7 +37,7 @@ export interface Answered<Name extends OperationName> extends GoodAnswer {
   readonly reply: ReplyOf<Name>;
 }
 
-/** The answer as the bridge uses it: a record, a page, or null if a change was done and the answer has no record. */
+/** Null if a change was done and the answer has no record. */
 type ReplyOf<Name extends OperationName> = Name extends ListName
   ? Page<RecordOf<Name>>
   : Name extends ChangeName
@@ -53,10 +53,12 @@ interface OwnCall<Name extends OperationName> {
   readonly query?: Readonly<Record<string, unknown>>;
 }
 
-/** How long the other pages of a vital list may wait, in ms. A list of a thousand pages must keep to the budget. */
+/** How long a later page of a vital list may wait, in ms: a list of a thousand pages must keep to the budget. */
 const maxPageWaitMs = 10_000;
 
 export class CloudClient {
+  readonly session: RequestPipeline['session'];
+  readonly counter: RequestPipeline['counter'];
   readonly #options: CloudClientOptions;
   readonly #pipeline: RequestPipeline;
   readonly #pages: KnownPages = new Map();
@@ -66,11 +68,13 @@ export class CloudClient {
   constructor(options: CloudClientOptions) {
     this.#options = options;
     this.#pipeline = new RequestPipeline({ ...options, random: options.random ?? Math.random });
+    this.session = this.#pipeline.session;
+    this.counter = this.#pipeline.counter;
   }
 
   /** Takes up the session of the last run; ends everything when the bridge stops. */
   start(stopping: AbortSignal): void {
-    this.#pipeline.session.start();
+    this.session.start();
     if (stopping.aborted) void this.close();
     else stopping.addEventListener('abort', () => void this.close(), { once: true });
   }
@@ -117,23 +121,28 @@ export class CloudClient {
       readPage: async (number) => {
         const paged = { ...request, path: `${request.path}${joint}page=${number}` };
         const prepared = { name, params, request: paged, moves: null, options, problems, pages: this.#pages };
-        const maxWaitMs = number === 1 ? 0 : maxPageWaitMs;
-        const wait = isVitalList(name) ? { maxWaitMs } : {};
-        const { reply } = await this.#pipeline.request({ ...prepared, ...wait });
+        const vitalWaitMs = number === 1 ? 0 : maxPageWaitMs;
+        const maxWaitMs = isVitalList(name) ? vitalWaitMs : undefined;
+        const { reply } = await this.#pipeline.request({ ...prepared, maxWaitMs });
         return reply as Page<RecordOf<Name> & { id: string }>;
       },
     });
     if (options.signal?.aborted || this.#pipeline.isClosing) {
       throw new CloudError('unavailable', name, 'given up by its caller', { mayHaveActed: false });
     }
-    const read = this.#isSameAgain(request.path, found)
-      ? { ...found, complete: true, problem: null, isInconsistent: false }
-      : found;
-    if (read !== found) problems.report('info', `the list's totals are wrong: ${found.problem}`);
-    const twins = twinsIn(read.records);
+    const isWhole = this.#isSameAgain(request.path, found);
+    if (isWhole) problems.report('info', `the list's totals are wrong: ${found.problem}`);
+    const twins = twinsIn(found.records);
     for (const { id } of twins)
       problems.report('warn', `a record was skipped: its id differs from another only in case: "${id}"`);
-    const list = withoutTwins(read, twins, name);
+    const records = found.records.filter((record) => !twins.includes(record));
+    let list: typeof found = { ...found, records };
+    if (isWhole) list = { ...list, complete: true, problem: null, isInconsistent: false };
+    // No leak is left out.
+    if (twins.length > 0 && name === 'list_incidents') {
+      const problem = list.problem ?? `records without a usable id: ${twins.length}`;
+      list = { ...list, complete: false, problem, isInconsistent: false };
+    }
     if (list.complete) {
       problems.end();
       this.#pipeline.missingRoutes.recordList(name, list.records);
@@ -170,10 +179,10 @@ export class CloudClient {
   }
 
   traffic() {
-    const { counter, rateLimits, queue } = this.#pipeline;
+    const { rateLimits, queue } = this.#pipeline;
     const limitedMs = rateLimits.longestMs;
     return {
-      requestsLastHour: counter.lastHour,
+      requestsLastHour: this.counter.lastHour,
       /** Until when an operation must wait because the cloud limits it, in wall-clock ms; null if none must. */
       limitedUntil: limitedMs > 0 ? this.#options.clock.now() + limitedMs : null,
       /** How long the budget keeps the next poll waiting, in ms; a vital list waits a minute at most. */
@@ -181,39 +190,12 @@ export class CloudClient {
     };
   }
 
-  get requestTotals(): Readonly<RequestPipeline['counter']['totals']> {
-    return this.#pipeline.counter.totals;
-  }
-
   /** How far this machine's clock is ahead of the cloud's, in ms; 0 if by less than a minute. */
   get clockAheadMs(): number {
-    return this.#pipeline.counter.aheadMs;
-  }
-
-  /** The time of the cloud's clock, in ms since 1970; of this machine's clock until the cloud has answered. */
-  get cloudNow(): number {
-    return this.#pipeline.counter.cloudNow;
-  }
-
-  sessionState(): SessionState {
-    return this.#pipeline.session.state;
+    return this.counter.aheadMs;
   }
 
   problems(): readonly DataProblem[] {
     return this.#pipeline.problems.latest();
   }
-
-  /** A user wants everything read now: the next call signs in at once within the hard limits. */
-  refresh(): void {
-    this.#pipeline.session.signInNow();
-  }
-}
-
-/** No leak is left out: without one of its incidents, a list is incomplete. */
-function withoutTwins<T>(list: ListResult<T>, twins: readonly T[], name: ListName): ListResult<T> {
-  if (twins.length === 0) return list;
-  const records = list.records.filter((record) => !twins.includes(record));
-  if (name !== 'list_incidents') return { ...list, records };
-  const problem = list.problem ?? `records without a usable id: ${twins.length}`;
-  return { ...list, records, complete: false, problem, isInconsistent: false };
 }

@@ -7,16 +7,12 @@ export interface Connections {
   readonly reset: () => void;
 }
 
-/** The TCP sockets to the cloud of this process, beneath TLS too: open, or being opened. */
+/** The TCP sockets of this process to the cloud, beneath TLS too: open, or being opened. */
 const allSockets = new Set<Socket>();
 
-/** For all connections of the process, because each change has its own. */
 const lookup = joinedLookUp();
 
-/**
- * Resets the sockets. Then the kernel discards everything that it has not delivered. After an ordinary close it would go
- * on trying to deliver it for a minute or more, even after the end of the process.
- */
+/** The kernel discards what it has not delivered. After an ordinary close it would try to deliver it for a minute or more. */
 function reset(sockets: Iterable<Socket>): void {
   for (const socket of sockets) {
     // Nothing was written to a socket that is not connected, and its reset would wait until it is.

@@ -2,8 +2,8 @@ import { forEachLimit } from '../base/forEachLimit.ts';
 import { CloudError } from './errors.ts';
 import type { Page } from './response.ts';
 
-// Reads a whole list, page by page. Pages move while they are read, so a list is complete only if its pages add up to its
-// totals. What does not add up deletes nothing. The client decides whether it is the totals that are wrong.
+// Pages move while they are read, so a list is complete only if its pages add up to its totals. What does not add up
+// deletes nothing. The client decides whether it is the totals that are wrong.
 
 export interface ListResult<T> {
   readonly records: readonly T[];
@@ -11,7 +11,7 @@ export interface ListResult<T> {
   readonly complete: boolean;
   /** Why it is not complete; null if it is. */
   readonly problem: string | null;
-  /** The key of the error that made the list incomplete; null if no error did. */
+  /** The key of the error behind the problem; null if there is none. */
   readonly key: string | null;
   /** Whether the only problem is that the pages do not fit together. This happens while the list changes. */
   readonly isInconsistent: boolean;
@@ -24,33 +24,20 @@ interface PagedList<T> {
   readonly concurrency: number;
   /** Reads one page, counted from 1; rejects with a `CloudError`. */
   readonly readPage: (page: number) => Promise<Page<T>>;
-  readonly onPage?: PageWatcher | undefined;
+  readonly onPage?: ((records: HowFar) => void) | undefined;
 }
 
-/** How many were read so far, and how many the cloud has announced. */
+/** How many records were read so far, and how many the cloud has announced. */
 export interface HowFar {
   readonly read: number;
   readonly announced: number | null;
 }
 
-/** Is called with how many pages and records were read. */
-export type PageWatcher = (pages: HowFar, records: HowFar) => void;
-
 const maxPages = 5_000;
 // A cloud that fails so often in one reading is unreachable or overloaded. Requesting the rest would add to its load.
 const maxFailures = 5;
 
-/** Reads all pages of a list; throws if not even the first page can be read. */
-export async function crawl<T extends { readonly id: string }>(list: PagedList<T>): Promise<ListResult<T>> {
-  const { byId, unread, flaw, key, inconsistency, mayBeWhole } = await readPages(list);
-  if (unread) throw unread;
-  const problem = flaw ?? inconsistency;
-  const isInconsistent = flaw === null && inconsistency !== null;
-  const records = [...byId.values()];
-  return { records, complete: problem === null, problem, key, isInconsistent, mayBeWhole };
-}
-
-/** What one pass over the pages has read. */
+/** What was read so far. */
 interface Pass<T> {
   /** By number, in the order in which they came. */
   readonly pages: Map<number, Page<T>>;
@@ -60,7 +47,8 @@ interface Pass<T> {
   isCutOff: boolean;
 }
 
-async function readPages<T extends { readonly id: string }>(list: PagedList<T>) {
+/** Reads all pages of a list; throws if not even the first page can be read. */
+export async function crawl<T extends { readonly id: string }>(list: PagedList<T>): Promise<ListResult<T>> {
   const pass: Pass<T> = { pages: new Map(), byId: new Map(), failures: new Map(), isCutOff: false };
   const { pages, byId, failures } = pass;
   const request = async (number: number): Promise<Page<T> | null> => {
@@ -70,7 +58,7 @@ async function readPages<T extends { readonly id: string }>(list: PagedList<T>) 
       const message = `page ${number} was requested, page ${page.page_number} came`;
       throw new CloudError('unreadable', list.operation, message);
     } catch (error) {
-      if (!(error instanceof CloudError)) throw error;
+      if (!(error instanceof CloudError) || number === 1) throw error;
       failures.set(number, error);
       return null;
     }
@@ -79,13 +67,12 @@ async function readPages<T extends { readonly id: string }>(list: PagedList<T>) 
   const take = (number: number, page: Page<T>) => {
     pages.set(number, page);
     for (const record of page.records) byId.set(record.id, record);
-    const { total_pages = null, total_entries = null } = pages.get(1) ?? {};
-    const entries = sum([...pages.values()].map(sizeOf));
-    list.onPage?.({ read: pages.size, announced: total_pages }, { read: entries, announced: total_entries });
+    const read = sum([...pages.values()].map(sizeOf));
+    list.onPage?.({ read, announced: pages.get(1)?.total_entries ?? null });
   };
+  const result = () => ({ records: [...byId.values()], ...judge(pass) });
 
-  const first = await request(1);
-  if (!first) return { byId, ...judge(pass) };
+  const first = (await request(1)) as Page<T>;
   take(1, first);
   const announced = first.total_pages;
   if (announced !== null) {
@@ -98,8 +85,7 @@ async function readPages<T extends { readonly id: string }>(list: PagedList<T>) 
       take(number, page);
     });
     pass.isCutOff = announced > maxPages && !isPastEnd;
-    const verdict = judge(pass);
-    if (verdict.flaw !== null || verdict.inconsistency === null) return { byId, ...verdict };
+    if (!judge(pass).isInconsistent) return result();
   }
   // The list may have more pages than it announces.
   for (const number of numbers(Math.max(...pages.keys()) + 1, maxPages)) {
@@ -118,10 +104,10 @@ async function readPages<T extends { readonly id: string }>(list: PagedList<T>) 
     if (isLast) break;
     pass.isCutOff = number === maxPages;
   }
-  return { byId, ...judge(pass) };
+  return result();
 }
 
-/** What follows from one pass over the pages. */
+/** What follows from the pages: first what is certainly missing, then what may be. */
 function judge({ pages, byId, failures, isCutOff }: Pass<unknown>) {
   const all = [...pages.values()];
   const { total_entries = null, total_pages = null } = pages.get(1) ?? {};
@@ -139,29 +125,24 @@ function judge({ pages, byId, failures, isCutOff }: Pass<unknown>) {
   const hasGap = sizeAt(end) === 0 || [...numbers(1, end - 1)].some((number) => sizeAt(number) < fullSize);
 
   const [failed] = failures;
-  let flaw: string | null = null;
-  if (failed) {
-    const others = failures.size > 1 ? ` and ${failures.size - 1} more` : '';
-    flaw = `page ${failed[0]}${others} could not be read: ${failed[1].message}`;
-  } else if (missing > 0) flaw = `records without a usable id: ${missing}`;
-  else if (isCutOff) flaw = `the list has more than ${maxPages} pages`;
-
-  let inconsistency: string | null = null;
-  if (repeated > 0) inconsistency = `records seen on more than one page: ${repeated}`;
-  else if (isChanged) inconsistency = 'the list changed while it was read';
-  else if (total_entries !== null && total_entries !== entries)
-    inconsistency = `${entries} records read, ${total_entries} announced`;
-  else if (total_entries === null && isLastFull)
-    inconsistency = 'the last page is full and no total is announced';
-
+  const others = failures.size > 1 ? ` and ${failures.size - 1} more` : '';
+  const found = [
+    failed && `page ${failed[0]}${others} could not be read: ${failed[1].message}`,
+    missing > 0 && `records without a usable id: ${missing}`,
+    isCutOff && `the list has more than ${maxPages} pages`,
+    repeated > 0 && `records seen on more than one page: ${repeated}`,
+    isChanged && 'the list changed while it was read',
+    total_entries !== null &&
+      total_entries !== entries &&
+      `${entries} records read, ${total_entries} announced`,
+    total_entries === null && isLastFull && 'the last page is full and no total is announced',
+  ];
+  const problem = found.find((each) => typeof each === 'string') ?? null;
   return {
-    /** Why the first page could not be read; undefined if it could. */
-    unread: failures.get(1),
-    /** What is certainly missing; null if nothing is. */
-    flaw,
+    complete: problem === null,
+    problem,
     key: failed?.[1].key ?? null,
-    /** Why records may be missing; null if the pages add up to the list's totals. */
-    inconsistency,
+    isInconsistent: problem !== null && !failed && missing === 0 && !isCutOff,
     mayBeWhole: repeated === 0 && !isLastFull && (entries >= (total_entries ?? 0) || !hasGap),
   };
 }

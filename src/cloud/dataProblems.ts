@@ -12,7 +12,7 @@ export type ProblemCollector = ReturnType<DataProblems['collect']>;
 const maxLogged = 200;
 const maxShown = 20;
 
-/** The oddities in the cloud's answers. Each is logged once, and kept as long as the answers show it. */
+/** The oddities in the cloud's answers. Each is kept as long as the answers show it, and logged once, if not too many are. */
 export class DataProblems {
   readonly #log: Log;
   readonly #logged = new Set<string>();
@@ -41,11 +41,6 @@ export class DataProblems {
       if (this.#logged.has(message) || this.#logged.size >= maxLogged) return;
       this.#logged.add(message);
       this.#log[level](`Unexpected data from the cloud: ${message}`);
-      if (this.#logged.size === maxLogged) {
-        this.#log.warn(
-          `More than ${maxLogged} kinds of unexpected data from the cloud. Further ones are not logged`,
-        );
-      }
     };
     return { report, end: () => keep(heard) };
   }

@@ -1,9 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 
-/** Why a call was ended from outside; its message is for people. */
 export class GivenUp extends Error {
-  /** True if its time was up; false if its caller gave it up. */
+  /** False if its caller gave it up. */
   readonly timedOut: boolean;
 
   constructor(message: string, timedOut: boolean) {
@@ -81,7 +80,7 @@ export class Deadline {
 
 const timedOut = () => new GivenUp('timed out', true);
 
-/** The promise's outcome, or the signal's reason as soon as it aborts; the promise itself goes on. */
+/** The promise itself goes on after an abort. */
 export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);

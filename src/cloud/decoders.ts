@@ -7,24 +7,24 @@ import { knownWord } from '../model/words.ts';
 import { notificationFields, settingsFields } from './bodies.ts';
 import { all } from './fields.ts';
 
-/** Ids that are safe in a path, a topic and a unique id. `bridge` is excluded: the bridge's own device has that id. */
+/** Safe in a path, a topic and a unique id. `bridge` is excluded: the bridge's own device has that id. */
 const safeIdPattern = /^(?!bridge(_\d+)?$)[A-Za-z0-9_-]{1,128}$/;
 
 export function isSafeId(id: string): boolean {
   return safeIdPattern.test(id);
 }
 
-/** Why a record cannot be read, and whether a list is complete without it: it is a device whose id cannot be used. */
 interface Refused {
   readonly ok: false;
   readonly message: string;
+  /** Whether a list is complete without it: it is a device whose id cannot be used. */
   readonly isLeftOut: boolean;
 }
 
-/** The result of reading a record. Notices are oddities that were tolerated, to be reported once. */
+/** Notices are oddities that were tolerated, to be reported once. */
 type Decoded<T> = { readonly ok: true; readonly value: T; readonly notices: readonly string[] } | Refused;
 
-/** Reads an answer, or a record of a list, tolerantly; never throws. */
+/** Never throws. */
 export type Decoder<T> = (value: unknown) => Decoded<T>;
 
 const text = z.string().nullable().default(null);
@@ -99,7 +99,6 @@ const settings = z.looseObject({
 });
 const hub = z.looseObject(all(text, 'id', 'serial_no', 'status'));
 
-/** The answer to a sign-in; user_details has no known fields that the bridge needs. */
 export interface SessionReply {
   readonly token_details: string;
 }
@@ -116,14 +115,13 @@ const categories = z.looseObject({ categories: z.array(z.looseObject({ id: z.str
 /** Longer texts are cut before people see them. */
 const longestText = 1_000;
 
-/** The fields that the program knows of the records that it reads, by the names of their decoders. */
+/** By the names of their decoders. */
 export const knownFields: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({ property, settings, notifications, signal, sonic, telemetry, incident, hub }).map(
     ([name, { shape }]) => [name, Object.keys(shape)],
   ),
 );
 
-/** What else a decoder looks at. */
 interface Rules {
   /** The known words of each field that takes one of several words. Other words are kept, and reported. */
   readonly words?: Readonly<Record<string, readonly string[]>>;
@@ -174,7 +172,7 @@ function refused(message: string, isLeftOut = false): Refused {
   return { ok: false, message, isLeftOut };
 }
 
-/** Keeps unknown keys and words. A wrong field becomes null, and lists lose wrong entries. It fails without a usable id. */
+/** Keeps unknown keys and words. A wrong field becomes null, and lists lose wrong entries. Fails without a usable id. */
 function decoder<T>(schema: z.ZodObject & z.ZodType<T>, rules: Rules = {}): Decoder<T> {
   const read = tolerantDecoder<T>(schema);
   return (value) => {
@@ -214,7 +212,7 @@ function tolerantDecoder<T>(schema: z.ZodType<T>): Decoder<T> {
   };
 }
 
-/** A copy without the values that the issues name: a field becomes null, a list or table loses the wrong entries. */
+/** A copy without the wrong values: a field becomes null, a list or table loses the entries. */
 function mend(value: object, issues: readonly z.core.$ZodIssue[]): Record<string, unknown> {
   const isIndex = (key: PropertyKey) => typeof key === 'number';
   const endOf = (path: readonly PropertyKey[]) => path.slice(0, Math.max(2, path.findLastIndex(isIndex) + 1));
@@ -234,7 +232,6 @@ function mend(value: object, issues: readonly z.core.$ZodIssue[]): Record<string
 
 const isEmpty = (held: unknown) => Object.keys(Object(held)).length === 0;
 
-/** Notices about values that are kept although they are unknown words, or too long to show. */
 function oddities(record: object, { words = {}, isSecret }: Rules): string[] {
   if (isSecret) return [];
   return Object.entries(record).flatMap(([field, value]: [string, unknown]) => {
@@ -258,7 +255,7 @@ const envelope = z.looseObject({
   ...all(count, 'page_number', 'page_size', 'total_entries', 'total_pages'),
 });
 
-/** Reads the envelope of a list; its counts are hints, its records are read one by one. */
+/** Of a page. Its counts are hints, and its records are read one by one. */
 export const readEnvelope = tolerantDecoder(envelope);
 
 export function isToken(value: unknown): value is string {

@@ -1,4 +1,4 @@
-/** What went wrong with a call. The kinds differ in what the caller can do. */
+/** The kinds differ in what the caller can do. */
 export type CloudErrorKind =
   | 'auth' // There is no valid session, and the bridge cannot get one.
   | 'forbidden' // 403 or 405.
@@ -17,9 +17,9 @@ export interface CloudErrorDetails {
   /** False only if the cloud clearly did not act. The default is true, except for calls that are never sent. */
   readonly mayHaveActed?: boolean | undefined;
   readonly timedOut?: boolean | undefined;
-  /** Whether the answer is JSON. If it is, it comes from the cloud itself and not from a proxy. */
+  /** Whether the answer is JSON, so that it comes from the cloud itself and not from a proxy. */
   readonly isJson?: boolean | undefined;
-  /** The words of the cloud in its answer, if this is JSON. */
+  /** The words of the cloud, if its answer is JSON. */
   readonly said?: string | undefined;
   /** The same text for every error with the same cause, and another text for another cause. The default is the message. */
   readonly key?: string | undefined;
@@ -53,12 +53,12 @@ export class CloudError extends Error {
   }
 }
 
-/** Whether the cloud answered that the record does not exist, or that this user has none. */
+/** Whether the record does not exist, or this user has none. */
 export function isMissing(error: unknown): error is CloudError {
   return error instanceof CloudError && (error.status === 404 || error.status === 405);
 }
 
-/** Whether the cloud will always answer this way, to this user or to all users. Calling again is of no use. */
+/** Whether the cloud will always answer this way. */
 export function isPermanent(failure: unknown): boolean {
   const kind = typeof failure === 'object' && failure !== null && 'kind' in failure ? failure.kind : null;
   return kind === 'forbidden' || kind === 'unsupported';

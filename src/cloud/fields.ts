@@ -11,11 +11,11 @@ export interface Field {
   readonly choices: readonly string[] | null;
 }
 
-/** A fault in a call: where it is, and a message that follows the name of the parameter or field. */
 export interface CallFault {
   readonly place: 'params' | 'query' | 'body';
   /** The parameter or field; null if the fault is in the whole query or body. */
   readonly name: string | null;
+  /** Follows the name. */
   readonly message: string;
 }
 
@@ -73,17 +73,14 @@ export function faultsOf(
   return [...new Map(faults.map((fault) => [`${fault.name} ${fault.message}`, fault])).values()];
 }
 
-const mostNamed = 10;
-
-/** Faults of unknown names. If there are very many, only of the first ones. */
+/** The faults of unknown names. Very many are only counted. */
 export function unknownNames(
   place: CallFault['place'],
   names: readonly string[],
   known: readonly string[],
 ): CallFault[] {
-  const faults: CallFault[] = names.slice(0, mostNamed).map((name) => {
+  if (names.length > 10) return [{ place, name: null, message: `has ${names.length} unknown names` }];
+  return names.map((name) => {
     return { place, name: oneLine(name, 60), message: `is unknown${didYouMean(nearest(name, known))}` };
   });
-  if (names.length === faults.length) return faults;
-  return [...faults, { place, name: null, message: `has unknown names, ${names.length} in total` }];
 }

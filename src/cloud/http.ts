@@ -12,7 +12,7 @@ import { describeFailure, noAnswer } from './networkErrors.ts';
 import type { HttpRequest } from './request.ts';
 
 export interface HttpOptions {
-  /** Origin and path prefix; a trailing slash makes no difference. */
+  /** May have a path. */
   readonly baseUrl: string;
   /** The number of connections that reads share. */
   readonly maxConcurrency: number;
@@ -35,7 +35,7 @@ const maxBodyBytes = 16 * 1024 * 1024;
 const maxGlanceBytes = 64 * 1024;
 const maxGlanceMs = 500;
 
-/** Sends requests over kept-alive connections that all reads share, and over a new one for each change. */
+/** All reads share kept-alive connections, and each change has one of its own. */
 export class Http {
   readonly #options: HttpOptions;
   readonly #url: URL;
@@ -51,9 +51,9 @@ export class Http {
   }
 
   /**
-   * Sends the request and reads the answer; rejects with a `CloudError` if there is none. `gate` is called when the
-   * connection is open and the first byte is about to be written. If `gate` aborts the signal, nothing is written. If a
-   * change is given up later, its connection is reset at once, so that the change is not delivered afterwards.
+   * Rejects with a `CloudError` if there is no answer. `gate` is called when the connection is open and the first byte is
+   * about to be written. If it aborts the signal, nothing is written. If a change is given up later, its connection is
+   * reset at once, so that the change is not delivered afterwards.
    */
   async send(
     request: HttpRequest,
@@ -140,13 +140,8 @@ function headersOf(request: HttpRequest, token: string | null): Record<string, s
 }
 
 /** The body as the cloud wrote it. The request asks for no compression, but some gateways use gzip nevertheless. */
-function unzipped(operation: string, named: string, body: Buffer, maxBytes: number): Buffer | CloudError {
-  const coding = named.trim().toLowerCase();
-  if (coding === '' || coding === 'identity' || body.length === 0) return body;
-  if (coding !== 'gzip') {
-    const message = `the answer is compressed (content-encoding ${JSON.stringify(coding.slice(0, 40))})`;
-    return new CloudError('unreadable', operation, message);
-  }
+function unzipped(operation: string, coding: string, body: Buffer, maxBytes: number): Buffer | CloudError {
+  if (coding.trim().toLowerCase() !== 'gzip' || body.length === 0) return body;
   try {
     return gunzipSync(body, { maxOutputLength: maxBytes });
   } catch (error) {

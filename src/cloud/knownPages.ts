@@ -1,14 +1,11 @@
 import { hash } from 'node:crypto';
 import type { GoodAnswer, Report } from './response.ts';
 
-/** What was last read of each page of a list, by its path. */
-export type KnownPages = Map<string, KnownPage>;
-
-interface KnownPage {
-  readonly digest: string;
-  readonly answer: GoodAnswer;
-  readonly reports: readonly Parameters<Report>[];
-}
+/** By path of a page: a digest of its last body, and what was read from it. */
+export type KnownPages = Map<
+  string,
+  { readonly digest: string; readonly answer: GoodAnswer; readonly reports: readonly Parameters<Report>[] }
+>;
 
 /**
  * Reads a page, unless it has the same bytes as the last time, as most have: to read it again takes a sixth of the time of

@@ -3,16 +3,15 @@ import type { LookupFunction } from 'node:net';
 
 type Waiting = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
 
-/** The code of the error of a host to which a filter in the network gives no address. */
+/** The code of the error if a filter in the network gives a host no address. */
 export const blockedCode = 'EBLOCKED';
 
 /** Filters such as Pi-hole answer with these. A connection to them would reach this computer itself. */
 const noAddresses = ['0.0.0.0', '::'];
 
 /**
- * Looks up hosts, each of them once at a time. A look-up goes on after its connection was given up, and occupies one of
- * the two threads that Node.js has for look-ups until the DNS server has answered. So a new attempt joins it. Otherwise
- * the attempts to reach the cloud would keep the bridge from finding its broker.
+ * Looks up each host once at a time. A look-up goes on after its connection was given up, and occupies one of the two
+ * threads that Node.js has for look-ups. So a new attempt joins it, and the bridge still finds its broker.
  */
 export function joinedLookUp(look: typeof lookup = lookup): LookupFunction {
   const waitingFor = new Map<string, Waiting[]>();

@@ -1,30 +1,29 @@
 import { isAccountList, type ListName, type OperationName, operationRow, paramNames } from './operations.ts';
 
-/** The lists that have the record a parameter names. A hub is a signal, and a thing is a sonic of either kind. */
+/** The lists of the record that a parameter names. A hub is a signal, and a thing is a sonic of either kind. */
 const listsOf: Readonly<Record<string, readonly ListName[]>> = {
   property_id: ['list_properties'],
   signal_id: ['list_signals'],
   hub_id: ['list_signals'],
   sonic_id: ['list_sonics'],
+  wifi_sonic_id: ['list_wifi_sonics'],
   thing_id: ['list_sonics', 'list_wifi_sonics'],
   incident_id: ['list_incidents'],
 };
 
 /**
- * Finds out which routes the cloud does not have. A published route is never missing. Any other route is missing after a 501,
- * and after a 404 or 405 that cannot be about a record. It can be about a record in three cases: the operation has worked
- * before, the last complete list does not have the record, or no published list was answered well since the first such answer for this record. So a mistyped id
- * does not disable an operation for all valves, and a device without such data does not either. A list with known records is
- * not missing after a 404 either: see `ListOptions.isExpected`.
- *
- * A gateway that has lost its routes answers 404 to everything. Then the published lists show that no answer is about a route.
+ * Finds out which routes the cloud does not have. A published route is never missing. Any other is missing after a 501, and
+ * after a 404 or 405 that cannot be about a record. It can be about a record if the operation has worked before, if the last
+ * complete list does not have the record, or if no published list was answered well since the first such answer for this
+ * record. So neither a mistyped id nor a device without such data disables an operation for all valves. A gateway that has
+ * lost its routes answers 404 to everything. Then the published lists show that no answer is about a route.
  */
 export class MissingRoutes {
   readonly #missing = new Set<OperationName>();
   readonly #worked = new Set<OperationName>();
   /** The ids of each list that was read whole. */
   readonly #lists = new Map<OperationName, ReadonlySet<string>>();
-  /** The calls that were answered 404 or 405 once, with `#goodLists` of that moment. */
+  /** By call that was answered 404 or 405: `#goodLists` of the first time. */
   readonly #notFound = new Map<string, number>();
   /** Missing, but no published list has been answered well since. */
   readonly #unproven = new Set<OperationName>();
@@ -56,14 +55,18 @@ export class MissingRoutes {
     this.#lists.set(name, new Set(records.map(({ id }) => id)));
   }
 
-  /** The cloud has answered with an error. Returns whether the route is missing. */
+  /** Returns whether the route is missing. */
   recordError(
     name: OperationName,
     params: Readonly<Record<string, string>>,
     status: number | undefined,
   ): boolean {
     const hasNoRoute = status === 404 || status === 405 || status === 501;
-    if (hasNoRoute && isPublishedList(name)) this.#recordLostGateway();
+    if (hasNoRoute && isPublishedList(name)) {
+      this.#isGatewayLost = true;
+      for (const unproven of this.#unproven) this.#missing.delete(unproven);
+      this.#unproven.clear();
+    }
     if (!hasNoRoute || isPublished(name) || this.#isGatewayLost) return false;
     const isMissing = status === 501 || (this.mayBeMissing(name) && !this.#isAboutRecord(name, params));
     if (isMissing) {
@@ -73,16 +76,9 @@ export class MissingRoutes {
     return isMissing;
   }
 
-  #recordLostGateway(): void {
-    this.#isGatewayLost = true;
-    for (const name of this.#unproven) this.#missing.delete(name);
-    this.#unproven.clear();
-  }
-
   #isAboutRecord(name: OperationName, params: Readonly<Record<string, string>>): boolean {
     const listed = Object.entries(params).flatMap(([param, id]) => {
-      const isWifi = param === 'sonic_id' && name.includes('wifi');
-      const lists = isWifi ? (['list_wifi_sonics'] as const) : listsOf[param];
+      const lists = listsOf[name.includes('wifi') ? 'wifi_sonic_id' : param];
       return lists ? [lists.some((list) => this.#lists.get(list)?.has(id))] : [];
     });
     if (listed.length === 0 && !this.#worked.has(name)) return false;

@@ -42,11 +42,11 @@ export type BodyField<Name extends OperationName> = {
     : never;
 }[Name];
 
-/** The record in the operation's answer, or one record of the page in it. */
+/** Of a page, one of its records. */
 export type RecordOf<Name extends OperationName> =
   Operations[Name]['reply'] extends Reply<infer T> ? T : never;
 
-/** A call as data: the operation, its path parameters, query and body. */
+/** A call as data. */
 export type Call<Name extends OperationName = OperationName> = {
   [Each in Name]: { readonly operation: Each } & ([ParamNames<Operations[Each]['path']>] extends [never]
     ? { readonly params?: Record<string, never> }
@@ -63,7 +63,7 @@ export type ListName = {
     : never;
 }[OperationName];
 
-/** Names of the operations that change something besides the session. */
+/** Changes something besides the session. */
 export type ChangeName = {
   [Name in OperationName]: Operations[Name] extends { readonly control: unknown } ? Name : never;
 }[OperationName];
@@ -72,7 +72,7 @@ export function paramNames(path: string): readonly string[] {
   return [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? '');
 }
 
-/** Whether it lists all records of a kind in the account, not only those of one property or hub. */
+/** Whether it is not only of one property or hub. */
 export function isAccountList(name: OperationName): boolean {
   const { path, reply } = operationRow(name);
   return reply.kind === 'page' && paramNames(path).length === 0;

@@ -16,7 +16,7 @@ const defaultPauseMs = 2_000;
 /** If the cloud limits requests again and again, only one line in this many ms is logged. */
 const logAgainMs = 3_600_000;
 
-/** How long the cloud requests to wait with an operation. It says nothing about any other operation. */
+/** How long the cloud requests to wait. What it says about an operation concerns no other. */
 export class RateLimits {
   readonly #clock: Clock;
   readonly #log: Log;

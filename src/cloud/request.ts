@@ -19,7 +19,6 @@ export type RouteOverrides = Readonly<Record<string, string | null>>;
 
 type RequestRoute = Pick<AnyOperation, 'method' | 'path'>;
 
-/** A request as it is sent, without the headers of the session. */
 export interface HttpRequest {
   readonly operation: OperationName;
   readonly method: AnyOperation['method'];
@@ -27,9 +26,8 @@ export interface HttpRequest {
   readonly path: string;
   /** JSON; null for none. */
   readonly body: string | null;
-  /** Whether the body of a good answer matters. */
   readonly wantsBody: boolean;
-  /** Whether it changes something. A change must not be delivered once it was given up. */
+  /** A change must not be delivered once it was given up. */
   readonly isChange: boolean;
 }
 
@@ -40,7 +38,7 @@ export interface UncheckedCall {
   readonly body?: unknown;
 }
 
-/** Reads `METHOD /path/{param}` for an operation; a message if it cannot be used. */
+/** Returns a message if the route cannot be used. */
 export function readRoute(name: OperationName, override: string): RequestRoute | string {
   const match = /^(GET|POST|PUT|PATCH|DELETE) (\/[!"$->@-~]*)$/.exec(override.trim());
   if (!match) return `${JSON.stringify(override)} is not METHOD /path`;
@@ -53,7 +51,7 @@ export function readRoute(name: OperationName, override: string): RequestRoute |
   return { method, path };
 }
 
-/** The route in use; throws `unsupported` if it is switched off or its override cannot be read. */
+/** Throws `unsupported` if the route is switched off or its override cannot be read. */
 export function routeOf(name: OperationName, overrides: RouteOverrides): RequestRoute {
   const override = Object.hasOwn(overrides, name) ? overrides[name] : undefined;
   if (override === undefined) return operationRow(name);
@@ -75,7 +73,7 @@ export function checkCall(row: AnyOperation, call: Omit<UncheckedCall, 'operatio
   return { params, query, body, faults };
 }
 
-/** The fault with its place, for example `body.action is missing`. */
+/** For example `body.action is missing`. */
 export function faultText({ place, name, message }: CallFault): string {
   return `${name === null ? place : `${place}.${name}`} ${message}`;
 }
@@ -122,10 +120,7 @@ function checkParams(names: readonly string[], params: unknown, faults: CallFaul
   return encoded;
 }
 
-/**
- * Whether every server will read the encoded value as one segment of a path. Some servers decode more than once, cut at
- * semicolons, trim, and only then resolve dots. Half a surrogate pair cannot be encoded at all.
- */
+/** Some servers decode more than once, cut at semicolons, trim, and only then resolve dots. Half a pair cannot be encoded. */
 function staysInSegment(value: string): boolean {
   const isPlain = value.trim() === value && !/^[\s.]*$/.test(value);
   return isPlain && value.length <= 256 && !/[/\\%;\p{Cc}\p{Cs}]/u.test(value);
@@ -139,12 +134,10 @@ function checkPart(
 ): unknown {
   if (!schema) {
     if (value !== undefined) faults.push({ place, name: null, message: 'is not allowed for this operation' });
-    return undefined;
+    return;
   }
-  if (isTooDeeplyNested(value)) {
-    faults.push({ place, name: null, message: 'is nested too deeply' });
-    return undefined;
-  }
+  if (isTooDeeplyNested(value))
+    return void faults.push({ place, name: null, message: 'is nested too deeply' });
   const result = schema.safeParse(value ?? {});
   if (!result.success) faults.push(...faultsOf(place, schema, value, result.error));
   // zod removes this one name without reporting an error.

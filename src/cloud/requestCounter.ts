@@ -1,16 +1,12 @@
 import type { Clock } from '../base/clock.ts';
 
-const minutesPerHour = 60;
+const minuteMs = 60_000;
 
-/** A smaller difference between two clocks, in ms, may only be the time that an answer took. */
-const minAheadMs = 60_000;
-
-/** Counts the requests, measures their answers, and reads the cloud's clock from them. */
 export class RequestCounter {
   readonly #clock: Clock;
   /** By minute of the monotonic clock. */
   readonly #sent = new Map<number, number>();
-  /** How many answers came, by the first digit of their status, such as `2xx`, or `none`; and the sum of their durations in ms. */
+  /** How many answers came, by status such as `2xx` or `none`, and the sum of their durations in ms. */
   readonly totals: { readonly byStatus: Record<string, number>; ms: number } = { byStatus: {}, ms: 0 };
   /** The cloud's time minus the monotonic time, in ms; null until the first answer. */
   #cloudOffsetMs: number | null = null;
@@ -24,7 +20,7 @@ export class RequestCounter {
     this.#sent.set(minute, (this.#sent.get(minute) ?? 0) + 1);
   }
 
-  /** A request has ended after this many ms. The status is null if there was no answer. */
+  /** The status is null if there was no answer. */
   recordEnded(status: number | null, ms: number): void {
     const word = status === null ? 'none' : `${Math.floor(status / 100)}xx`;
     this.totals.byStatus[word] = (this.totals.byStatus[word] ?? 0) + 1;
@@ -38,21 +34,23 @@ export class RequestCounter {
 
   get lastHour(): number {
     for (const minute of this.#sent.keys()) {
-      if (minute <= this.#minute() - minutesPerHour) this.#sent.delete(minute);
+      if (minute <= this.#minute() - 60) this.#sent.delete(minute);
     }
     return [...this.#sent.values()].reduce((sum, count) => sum + count, 0);
   }
 
+  /** The time of the cloud's clock, in ms since 1970; of this machine's clock until the cloud has answered. */
   get cloudNow(): number {
     return this.#cloudOffsetMs === null ? this.#clock.now() : this.#clock.monotonic() + this.#cloudOffsetMs;
   }
 
   get aheadMs(): number {
     const aheadMs = this.#clock.now() - this.cloudNow;
-    return Math.abs(aheadMs) < minAheadMs ? 0 : aheadMs;
+    // A smaller difference may only be the time that an answer took.
+    return Math.abs(aheadMs) < minuteMs ? 0 : aheadMs;
   }
 
   #minute(): number {
-    return Math.floor(this.#clock.monotonic() / 60_000);
+    return Math.floor(this.#clock.monotonic() / minuteMs);
   }
 }

@@ -52,7 +52,7 @@ interface PreparedCall {
   /** For a page of which only the records are wanted, not the text. */
   readonly pages?: KnownPages | undefined;
   /** For a page of a vital list: how long it may wait for its turn, in ms, if it was not sent within a minute. */
-  readonly maxWaitMs?: number;
+  readonly maxWaitMs?: number | undefined;
 }
 
 interface Job extends PreparedCall {

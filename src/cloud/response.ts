@@ -8,12 +8,12 @@ import { oneLine } from './oneLine.ts';
 import { type AnyOperation, type OperationName, operationRow } from './operations.ts';
 import { retryAfterOf } from './retry.ts';
 
-/** One page of a list. A number is null if the cloud did not send it. */
+/** A number is null if the cloud did not send it. */
 export interface Page<T> {
   readonly records: readonly T[];
-  /** Records that could not be used, each reported once. */
+  /** How many records could not be used. */
   readonly dropped: number;
-  /** Dropped records without which the list is not complete. */
+  /** How many of them are missed: without them, the list is not complete. */
   readonly missing: number;
   readonly page_number: number | null;
   readonly page_size: number | null;
@@ -21,9 +21,8 @@ export interface Page<T> {
   readonly total_pages: number | null;
 }
 
-/** A good answer in two forms: as the bridge uses it, with every field of a record, and as the cloud sent it. */
 export interface GoodAnswer {
-  /** The record, a `Page`, or null if a change was done and the answer has no record. */
+  /** With every known field: the record, a `Page`, or null if a change was done and the answer has no record. */
   readonly reply: unknown;
   /** The answer as JSON, as the cloud sent it; null if it was empty. */
   readonly sent: string | null;
@@ -44,7 +43,7 @@ const meanings: Readonly<Record<number, readonly [CloudErrorKind, string]>> = {
   429: ['rateLimited', 'too many requests'],
 };
 
-/** The error that the status means; null for success. A message in the body is passed on, with secrets hidden. */
+/** Null for success. A message in the body is passed on, with secrets hidden. */
 export function checkStatus(
   name: OperationName,
   answer: HttpResponse,
@@ -79,8 +78,8 @@ export function checkStatus(
 }
 
 /**
- * Reads a good answer; throws `unreadable` if it has another format. Secrets are hidden in the error and in the answer,
- * since both are published. Only the token in the answer of a session operation stays readable.
+ * Throws `unreadable` if the answer has another format. Secrets are hidden in the error and in the answer, since both are
+ * published. Only the token in the answer of a session operation stays readable.
  */
 export function readAnswer(
   name: OperationName,
@@ -134,11 +133,8 @@ function bodyText({ body }: HttpResponse): string {
   return utf8.decode(body);
 }
 
-/** A page with more records is not read, because each takes time. */
-const maxRecords = 10_000;
-
-/** Of the records of a page that cannot be read, so many are reported. */
-const maxReported = 20;
+const maxRecordsOfPage = 10_000;
+const maxReportedOfPage = 20;
 
 function readPage(
   readRecord: AnyOperation['reply']['decode'],
@@ -148,11 +144,11 @@ function readPage(
   const envelope = readEnvelope(body);
   if (!envelope.ok) return envelope.message;
   const given = envelope.value.data.length;
-  if (given > maxRecords) return `it has ${given} records. The maximum is ${maxRecords}`;
+  if (given > maxRecordsOfPage) return `it has ${given} records. The maximum is ${maxRecordsOfPage}`;
   for (const notice of envelope.notices) report('info', notice);
   const records: unknown[] = [];
   let missing = 0;
-  let skipped = 0;
+  let dropped = 0;
   for (const each of envelope.value.data) {
     const read = readRecord(each);
     if (read.ok) {
@@ -160,23 +156,19 @@ function readPage(
       for (const notice of read.notices) report('info', notice);
     } else {
       if (!read.isLeftOut) missing++;
-      skipped++;
-      if (skipped <= maxReported) report('warn', `a record was skipped: ${read.message}`);
+      dropped++;
+      if (dropped <= maxReportedOfPage) report('warn', `a record was skipped: ${read.message}`);
     }
   }
-  const { data, page_number, page_size, total_entries, total_pages } = envelope.value;
-  const dropped = data.length - records.length;
+  const { page_number, page_size, total_entries, total_pages } = envelope.value;
   return { records, dropped, missing, page_number, page_size, total_entries, total_pages };
 }
 
 /** Keys under which services put their error messages, the plainest first. */
-const messageKeys = [
-  ...['message', 'detail', 'error', 'error_description'],
-  ...['description', 'msg', 'reason', 'title'],
-];
+const messageKeys = 'message detail error error_description description msg reason title'.split(' ');
 const maxMessages = 5;
 
-/** The messages in the body of an error, in any usual shape: `message`, `errors[].detail`, `errors.{field}[]`. */
+/** The messages in any usual shape: `message`, `errors[].detail`, `errors.{field}[]`. */
 function messageIn(body: unknown): string {
   if (isTooDeeplyNested(body)) return '';
   return oneLine([...new Set(messagesIn(body))].slice(0, maxMessages).join('. '));

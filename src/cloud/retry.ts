@@ -9,16 +9,15 @@ export const maxWaitForRetryMs = 10_000;
 const longestPauseMs = 3_600_000;
 
 interface FailedAttempt {
-  /** From the row: `safe` to send again, or `never` unless the cloud clearly did not act. */
   readonly retry: 'safe' | 'never';
-  /** So far, including this one. */
+  /** Including this one. */
   readonly attempts: number;
   readonly error: CloudError;
   /** Ms until the call's deadline; Infinity if the call has none. */
   readonly remainingMs: number;
 }
 
-/** The wait in ms before the next attempt; null to give up. */
+/** In ms; null to give up. */
 export function retryWaitMs(
   { retry, attempts, error, remainingMs }: FailedAttempt,
   random: Random,

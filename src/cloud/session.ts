@@ -11,26 +11,26 @@ import { CloudError } from './errors.ts';
 import type { Call, OperationName } from './operations.ts';
 import * as limits from './signInLimits.ts';
 
+/** `since` is in wall-clock ms. */
 export interface StoredSession {
   readonly token: string;
-  /** Wall-clock ms. */
   readonly since: number;
 }
 
 export interface SessionOptions {
   readonly email: string;
-  /** Called at each sign-in, and repeatedly after a rejection; may reject. */
+  /** Read at each sign-in, and repeatedly after a rejection; may reject. */
   readonly password: () => Promise<string>;
   /** Where the session is kept between runs, for one base URL and e-mail. */
   readonly memory: { load(): StoredSession | null; save(session: StoredSession | null): void };
-  /** Whether the session in memory belongs to the user, as with `--token-file`. Then it is neither renewed nor given up. */
+  /** With `--token-file`: the session in memory is neither renewed nor given up. */
   readonly isSessionFixed?: boolean | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly secrets: Secrets;
   readonly send: (call: Call<'sign_in' | 'refresh_token'>, token: string | null) => Promise<SessionReply>;
-  /** Called when a changed password may be tried. If it is not given, nobody looks for a changed password. */
+  /** Called when a changed password may be tried. Without it, nobody looks for one. */
   readonly onPasswordChange?: (() => void) | undefined;
 }
 
@@ -48,7 +48,7 @@ const passwordCheckMs = 2_000;
 /** The wait between two renewals, for all callers, until a request has worked with the newest token. */
 const renewalBackoff: Backoff = { firstMs: 2_000, longestMs: 120_000 };
 
-/** How many renewals there were since a token last worked, until when the next one must wait, and why. */
+/** Since a token last worked. */
 const noWait = { renewals: 0, until: Number.NEGATIVE_INFINITY, failure: null as CloudError | null };
 
 /** The token that all requests share. Two renewals never run at a time. */
@@ -56,9 +56,8 @@ export class Session {
   readonly #options: SessionOptions;
   readonly #renew = singleFlight(() => this.#renewWhenAllowed());
   #stored: StoredSession | null = null;
-  /** The token that the cloud has answered 401, until the next attempt to renew it. */
+  /** Answered 401, and not tried to be renewed yet. */
   #refused: string | null = null;
-  /** Whether a request was answered well with the token. */
   #isProven = false;
   /** Operations that were answered 401 even with a new token. Their 401 says nothing about the session. */
   readonly #unauthorized = new Set<OperationName>();
@@ -74,7 +73,7 @@ export class Session {
     this.#options = options;
   }
 
-  /** Takes up the session of the last run. A damaged one counts as expired. */
+  /** A damaged session of the last run counts as expired. */
   start(): void {
     const stored = this.#options.memory.load();
     if (!stored || !isToken(stored.token)) return;
@@ -98,12 +97,11 @@ export class Session {
     return { status: 'rejected', rejection: { reason, nextAttemptAt } };
   }
 
-  /** The renewal that a request has to wait for; null if there is none. An old token is renewed only by one that can wait. */
+  /** The renewal that a request has to wait for, or null. A hurried one does not wait for a token that is only old. */
   renewalDue(isHurried: boolean): Promise<void> | null {
     if (this.#options.isSessionFixed) return null;
     if (!this.#stored) return this.#renew();
-    // If this machine's clock was wrong when the token came, its age looks negative, or like decades. A renewal
-    // corrects that.
+    // With a clock that was wrong when the token came, its age looks negative, or like decades.
     const isOld = Math.abs(this.#options.clock.now() - this.#stored.since) > renewAfterMs;
     return isOld && !isHurried && this.#options.clock.monotonic() >= this.#renewEarlyFrom
       ? this.#renewEarly()
@@ -111,9 +109,8 @@ export class Session {
   }
 
   /**
-   * The cloud has answered the operation 401 with that token. Resolves to whether to try again with another token. A
-   * refused token is not used again, even if its renewal fails. But if the token has worked for other operations, and
-   * this operation was refused with a new token before, the fault is in the operation.
+   * After a 401. Resolves to whether to try again with another token. A refused token is not used again, even if its
+   * renewal fails. But if it has worked for others, and a new one was refused here before, the fault is in the operation.
    */
   async replace(refused: string | null, name: OperationName): Promise<boolean> {
     if (this.#options.isSessionFixed) return false;
@@ -157,7 +154,7 @@ export class Session {
     this.#isAttemptAsked = true;
   }
 
-  /** Renews a token that still works. So a failure does no harm: the request is sent with the token, if it is still there. */
+  /** Renews a token that still works, so a failure does no harm. */
   async #renewEarly(): Promise<void> {
     const { clock, log } = this.#options;
     this.#renewEarlyFrom = clock.monotonic() + renewEarlyAgainMs;
@@ -184,7 +181,7 @@ export class Session {
     try {
       await this.#refreshOrSignIn();
     } catch (error) {
-      // No back-off here: a rejected password has its own limits, and if the password cannot be read, nothing was sent.
+      // A rejected password has limits of its own, and if the password cannot be read, nothing was sent.
       if (!(error instanceof CloudError) || error.kind === 'auth') throw error;
       failure = error;
       throw error;
@@ -207,7 +204,7 @@ export class Session {
       } catch (error) {
         if (!(error instanceof CloudError)) throw error;
         if (error.status === undefined) throw signInError(error);
-        // The token is of no use any more, and must not be sent again if the sign-in fails.
+        // It must not be sent again if the sign-in fails.
         if (error.status === 401) this.#keep(null);
       }
     }
@@ -230,8 +227,7 @@ export class Session {
   }
 
   #failedSignIn(cause: CloudError, at: number): CloudError {
-    // An answer that is not JSON comes from a firewall or a proxy, not from the cloud. Only the 401 for rejected credentials
-    // is known to come without JSON.
+    // An answer that is not JSON comes from a firewall or a proxy. Only the 401 for rejected credentials may have no JSON.
     const isRejected = cause.status === 401 || (cause.isJson && [400, 403, 422].includes(cause.status ?? 0));
     // After a rejection, an attempt counts even if its answer was lost.
     if (isRejected || (this.#rejections && cause.mayHaveActed)) {
@@ -243,12 +239,11 @@ export class Session {
     if (!isRejected || !this.#rejections) return signInError(cause);
     this.#keep(null);
     const error = this.#authError(this.#rejections, cause.status);
-    // The caller gets the error, and health reports it once. One line for each attempt would be too much.
+    // Health reports it once. One line for each attempt would be too much.
     this.#options.log.debug(`Sign-in failed: ${error.message}`);
     return error;
   }
 
-  /** The wait before the next sign-in after rejections, in ms. */
   #attemptInMs(rejections: limits.Rejections): number {
     const at = this.#isAttemptAsked
       ? limits.earliestAttemptAt(rejections)
@@ -273,7 +268,6 @@ export class Session {
     }
   }
 
-  /** Looks for a changed password until one is accepted, and reports it as soon as it may be tried. */
   #watchPassword(): void {
     this.#cancelWatch();
     const { onPasswordChange, clock } = this.#options;
@@ -286,10 +280,7 @@ export class Session {
     const isAllowed = this.#rejections && limits.earliestAttemptAt(this.#rejections) <= clock.monotonic();
     const isChanged = isAllowed && (await this.#isPasswordChanged());
     if (!this.#rejections || this.#isStopped) return;
-    if (!isChanged) {
-      this.#watchPassword();
-      return;
-    }
+    if (!isChanged) return this.#watchPassword();
     this.#isAttemptAsked = true;
     log.info('The password file has changed. Signing in again');
     onPasswordChange();

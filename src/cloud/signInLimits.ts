@@ -1,7 +1,7 @@
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 
-/** The sign-ins since the cloud first rejected the account, including that first one; times in monotonic ms. */
+/** The sign-ins since the first that was rejected; times in monotonic ms. */
 export interface Rejections {
   /** The words of the cloud in its last rejection; empty if it said nothing. */
   readonly said: string;
@@ -14,7 +14,7 @@ export function withRejection(rejections: Rejections | null, at: number, said = 
   return { said, firstAt: rejections?.firstAt ?? at, lastAt: at, count: (rejections?.count ?? 0) + 1 };
 }
 
-/** Why there is no session, for people. The words of the cloud may name another cause than the password. */
+/** The words of the cloud may name another cause than the password. */
 export function rejectionMessage(said: string, status?: number): string {
   const code = status === undefined ? '' : ` (status ${status})`;
   return said === ''

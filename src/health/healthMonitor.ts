@@ -249,7 +249,7 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   #facts(): HealthFacts {
     const { client, connection, mirror, state, store, poller, discovery } = this.#parts;
     const { statuses } = poller;
-    const { rejection } = client.sessionState();
+    const { rejection } = client.session.state;
     const { limitedUntil } = client.traffic();
     return {
       polls: statuses.records,

@@ -57,7 +57,7 @@ export class Snapshots {
         lastSuccessAt: statuses.records[poll].lastSuccessAt,
         polls: statuses.records[poll].counts,
       })),
-      requests: client.requestTotals,
+      requests: client.counter.totals,
       pollWaitMs: client.traffic().pollWaitMs,
       devices,
       openIncidents,

@@ -201,7 +201,7 @@ export class Lists {
   ): Promise<PollProblem | null> {
     const { client, statuses, stopping, clock } = this.#parts;
     const startedAt = clock.monotonic();
-    const onPage = (_pages: HowFar, { read, announced }: HowFar) => {
+    const onPage = ({ read, announced }: HowFar) => {
       // The list of properties is short. The poller counts the requests for each property.
       statuses.recordProgress(poll, poll === 'properties' ? 0 : read, announced);
     };

@@ -186,7 +186,7 @@ export class Poller extends EventEmitter<PollerEvents> {
 
   /** Polls everything as soon as possible. If the cloud has rejected the sign-in, tries it again. */
   refresh(): void {
-    this.#parts.client.refresh();
+    this.#parts.client.session.signInNow();
     for (const poll of pollNames) void this.runNow(poll);
   }
 
@@ -326,7 +326,7 @@ export class Poller extends EventEmitter<PollerEvents> {
   #toFailure(error: unknown): PollFailure {
     if (!(error instanceof CloudError)) return { kind: 'unreadable', ...toProblem(error) };
     // The message of a rejected sign-in counts down to the next attempt. The session reports it, once for all polls.
-    const isRejected = error.kind === 'auth' && this.#parts.client.sessionState().status === 'rejected';
+    const isRejected = error.kind === 'auth' && this.#parts.client.session.state.status === 'rejected';
     if (isRejected) return { kind: 'auth', message: 'not signed in', key: 'not signed in' };
     return { kind: error.kind, ...toProblem(error) };
   }

@@ -51,7 +51,7 @@ function telemetryQuery({ client, store, statuses, stopping }: PollParts, isWifi
     read: async (id) => {
       const call = { operation, params: { sonic_id: id } } as const;
       const telemetry = await client.call(call, { signal: stopping });
-      const ageMs = measurementAgeMs(telemetry, client.cloudNow);
+      const ageMs = measurementAgeMs(telemetry, client.counter.cloudNow);
       store.setTelemetry(id, telemetry, ageMs, statuses.maxAgeMs('telemetry'));
     },
     onNone: (id) => store.setTelemetry(id, null),

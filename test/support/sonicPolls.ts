@@ -33,7 +33,7 @@ export function sonicPollParts({ store, state, answers, maxAgeMs, timezone, cloc
   const schedules = byPoll(() => schedule);
   const statuses = new PollStatuses(schedules, { staleAfterMs: maxAgeMs, requestTimeoutMs: 0 }, clock);
   const parts: PollParts = {
-    client: clientOf(answers, clock),
+    client: clientOf(answers),
     store,
     state,
     statuses,
@@ -60,11 +60,8 @@ export function sonicPollParts({ store, state, answers, maxAgeMs, timezone, cloc
 }
 
 /** A stand-in for the client of a cloud that answers at once. */
-function clientOf(answers: Answers, clock: FakeClock): CloudClient {
+function clientOf(answers: Answers): CloudClient {
   const client = {
-    get cloudNow() {
-      return clock.now();
-    },
     clockAheadMs: 0,
     maxConcurrency: 4,
     mayBeMissing: () => false,

@@ -42,8 +42,7 @@ describe('what is wrong with a value', () => {
   it('stays short however much is wrong, and shows names on one line', () => {
     const strange = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`x${index}`, 1]));
     const said = faults({ name: 'x', ...strange });
-    expect(said).toHaveLength(11);
-    expect(said.at(-1)).toBe('null: has unknown names, 5000 in total');
+    expect(said).toEqual(['null: has 5000 unknown names']);
     const [long = '', broken] = faults({ name: 'x', ['y'.repeat(9_999)]: 1, 'a\n\u001b[2Jb': 1 });
     expect(long.length).toBeLessThan(100);
     expect(broken).toBe('a [2Jb: is unknown');

@@ -34,7 +34,7 @@ describe('a client without a session', () => {
     expect(names(stub.sessionRequests)).toEqual(['sign_in']);
     expect(stub.requests).toHaveLength(20);
     expect(memory.session).toMatchObject({ token: 'token-1' });
-    expect(client.sessionState()).toEqual({ status: 'signed_in', rejection: null });
+    expect(client.session.state).toEqual({ status: 'signed_in', rejection: null });
   });
 
   it.each([
@@ -329,7 +329,7 @@ describe('session operations that are called', () => {
     expect(stub.requests[0]?.token).toBe('token-2');
     await expect(client.call({ operation: 'sign_out' })).resolves.toEqual({ success: true });
     expect(memory.session).toBeNull();
-    expect(client.sessionState().status).toBe('unknown');
+    expect(client.session.state.status).toBe('unknown');
   });
 });
 
@@ -357,7 +357,7 @@ describe('a rejected password', () => {
     const { error, client, clock } = await rejected();
     expect(error).toMatchObject({ kind: 'auth', status: 401, mayHaveActed: false });
     expect(error.message).toMatch(/^the cloud rejects the e-mail or the password .*\. Next attempt in 30 s/);
-    expect(client.sessionState()).toEqual({
+    expect(client.session.state).toEqual({
       status: 'rejected',
       rejection: {
         reason: 'the cloud rejects the e-mail or the password. Correct them',
@@ -377,7 +377,7 @@ describe('a rejected password', () => {
         key: `the cloud rejects the sign-in (status ${status}): Accept the new terms in the app`,
       });
       const reason = 'the cloud rejects the sign-in: Accept the new terms in the app';
-      expect(client.sessionState()).toMatchObject({ status: 'rejected', rejection: { reason } });
+      expect(client.session.state).toMatchObject({ status: 'rejected', rejection: { reason } });
       // The next call is not sent.
       expect(await errorOf(client.call(readSonic))).toMatchObject({ kind: 'auth', key: reason });
     },
@@ -393,7 +393,7 @@ describe('a rejected password', () => {
         expect(await errorOf(client.call(readSonic, now))).toMatchObject({ kind: 'unavailable' });
         clock.advance(1_000);
       }
-      expect(client.sessionState().status).toBe('unknown');
+      expect(client.session.state.status).toBe('unknown');
       expect(stub.sessionRequests.length).toBeLessThan(8);
       stub.sessionHandler = () => undefined;
       clock.advance(2 * minuteMs);
@@ -417,12 +417,12 @@ describe('a rejected password', () => {
   it('is tried at once when somebody asks, until the limit of the minute is reached', async () => {
     const { client, tries, clock } = await rejected();
     for (let count = 0; count < 5; count++) {
-      client.refresh();
+      client.session.signInNow();
       await errorOf(client.call(readSonic));
     }
     expect(tries).toHaveLength(3);
     clock.advance(minuteMs);
-    client.refresh();
+    client.session.signInNow();
     await errorOf(client.call(readSonic));
     expect(tries).toHaveLength(4);
   });
@@ -436,7 +436,7 @@ describe('a rejected password', () => {
     await waitFor(() => changed.length === 1, { what: 'the changed password' });
     await expect(client.call(readSonic)).resolves.toMatchObject({ id: 's-1' });
     expect(tries).toEqual(['wrong horse', 'correct horse']);
-    expect(client.sessionState()).toEqual({ status: 'signed_in', rejection: null });
+    expect(client.session.state).toEqual({ status: 'signed_in', rejection: null });
     expect(memory.session).not.toBeNull();
     clock.advance(hourMs);
     expect(changed).toHaveLength(1);
