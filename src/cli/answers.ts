@@ -14,49 +14,38 @@ import type { CommandContext } from './context.ts';
 import { rejectionText, withOwnClient } from './ownSession.ts';
 import { connectOnce } from './ports.ts';
 
-interface Question {
-  /** The option that the answer gives. */
-  readonly path: string;
-  readonly label: string;
-  readonly isHidden?: true;
-}
+/** The options of the answers. The last two are left empty if the broker needs no user. */
+const answerPaths = {
+  email: 'cloud.email',
+  password: 'cloud.password',
+  broker: 'mqtt.url',
+  brokerUsername: 'mqtt.username',
+  brokerPassword: 'mqtt.password',
+} as const;
 
-/** THE QUESTIONS of the setup about account and broker. The last two are left empty if the broker needs no user. */
-const questions = {
-  email: { path: 'cloud.email', label: 'E-mail' },
-  password: { path: 'cloud.password', label: 'Password', isHidden: true },
-  broker: { path: 'mqtt.url', label: 'Broker' },
-  brokerUsername: { path: 'mqtt.username', label: 'User name of the broker' },
-  brokerPassword: { path: 'mqtt.password', label: 'Password of the broker', isHidden: true },
-} as const satisfies Readonly<Record<string, Question>>;
+type AnswerName = keyof typeof answerPaths;
+const answerNames = Object.keys(answerPaths) as readonly AnswerName[];
 
-type AnswerName = keyof typeof questions;
-const answerNames = Object.keys(questions) as readonly AnswerName[];
-
-/** The options of the choices, by the name of their field in the page. */
+/** The options of the choices. */
 const choicePaths = {
   language: 'homeassistant.language',
   keepPage: 'http.listen',
   watchOnly: 'control.valves',
 };
 
-interface Choices {
-  /** The language of entity names; English if it is not given. */
-  readonly language?: Language;
-  /** The address of the status page; the page is not served if it is not given. */
-  readonly listen?: string | undefined;
-  readonly watchOnly?: boolean;
+export interface Answers extends Readonly<Record<AnswerName, string>> {
+  /** Of entity names. */
+  readonly language: Language;
+  /** The address of the status page; undefined if it is not served. */
+  readonly listen: string | undefined;
+  readonly watchOnly: boolean;
 }
 
-export interface Answers extends Readonly<Record<AnswerName, string>>, Choices {}
-
-type Given = readonly (readonly [path: string, value: unknown])[];
-
-function givenBy({ language = 'en', listen, watchOnly, ...answers }: Answers): Given {
+function givenBy({ language, listen, watchOnly, ...answers }: Answers) {
   // People write `192.168.1.2`.
   const broker = /^[a-z]+:\/\//i.test(answers.broker) ? answers.broker : `mqtt://${answers.broker}`;
-  const given: Given = [
-    ...answerNames.map((name) => [questions[name].path, { ...answers, broker }[name] || undefined] as const),
+  const given: readonly (readonly [path: string, value: unknown])[] = [
+    ...answerNames.map((name) => [answerPaths[name], { ...answers, broker }[name] || undefined] as const),
     [choicePaths.language, language === 'en' ? undefined : language],
     [choicePaths.watchOnly, watchOnly ? false : undefined],
     [choicePaths.keepPage, listen],
@@ -73,21 +62,18 @@ function formOf(answers: Answers): Form {
   return { file: null, settings, defaults: [], problems: [], placeOf: () => undefined };
 }
 
-const answerAt = (path: string | null | undefined) =>
-  answerNames.find((name) => questions[name].path === path);
-
 export type Part = 'account' | 'broker';
 
 /** `invalid`: no configuration can have these answers. `rejected`: the cloud rejects the e-mail or the password. */
 export type TestResult = 'passed' | 'failed' | 'rejected' | 'invalid';
 
-/** Each part is tested with these in place of the other part, because no configuration is valid without both. */
+/** Stand in for the other part, because no configuration is valid without both. */
 const others: Readonly<Record<Part, Partial<Answers>>> = {
   account: { broker: 'localhost', brokerUsername: '', brokerPassword: '' },
   broker: { email: 'nobody@example.com', password: 'none' },
 };
 
-/** Tests answers like `check`, and reports the findings. A finding about a single answer has the name of the answer. */
+/** Tests answers like `check`. A finding about a single answer has its name. */
 export async function testAnswers(
   part: Part,
   answers: Answers,
@@ -95,7 +81,7 @@ export async function testAnswers(
   report: Reporter,
 ): Promise<TestResult> {
   const refuse = (words: string, field: AnswerName | undefined) => {
-    const check = field ? questions[field].label : 'configuration';
+    const check = field ? answerPaths[field] : 'configuration';
     const shown = field
       ? ({ field, text: 'result_field' } as const)
       : ({ text: 'result_file_fails' } as const);
@@ -107,16 +93,13 @@ export async function testAnswers(
   if (unused.length > 0) return 'invalid';
   let configuration: Configuration;
   try {
-    configuration = await readConfiguration(
-      context,
-      { level: 'error' },
-      formOf({ ...answers, ...others[part] }),
-    );
+    const form = formOf({ ...answers, ...others[part] });
+    configuration = await readConfiguration(context, { level: 'error' }, form);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     error.problems.forEach((problem, index) => {
       const place = error.places[index];
-      const field = answerAt(place?.option);
+      const field = answerNames.find((name) => answerPaths[name] === place?.option);
       refuse((field && place?.words) ?? problem, field);
     });
     return 'invalid';
@@ -135,9 +118,8 @@ export async function testAnswers(
 
 /** The variables in the environment that replace answers, by the name of the answer. */
 export function setElsewhere(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
-  const paths = answerNames.map((name) => [name, questions[name].path] as const);
   return Object.fromEntries(
-    [...paths, ...Object.entries(choicePaths)].flatMap(([name, path]) => {
+    Object.entries({ ...answerPaths, ...choicePaths }).flatMap(([name, path]) => {
       const variable = [path, `${path}_file`].map(variableOf).find((each) => env[each]);
       return variable === undefined ? [] : [[name, variable]];
     }),
@@ -153,7 +135,7 @@ function unusedAnswers(answers: Answers, env: NodeJS.ProcessEnv) {
   });
 }
 
-/** Writes the configuration file, completely or not at all, readable by its owner only. Never replaces a file. */
+/** Never replaces a file. */
 export async function saveAnswers(answers: Answers, file: string): Promise<void> {
   if (existsSync(file)) throw new Error('the file exists already');
   const options = givenBy(answers).reduce<Tree>(
@@ -163,12 +145,12 @@ export async function saveAnswers(answers: Answers, file: string): Promise<void>
   await systemDisk.write(file, newConfigFile(options));
 }
 
-/** The name of a broker's container next to this one, this computer, and the name of Home Assistant in a home. */
+/** A container next to this one, this computer, and the name of Home Assistant in a home. */
 const usualHosts = ['mosquitto', 'localhost', 'homeassistant.local'];
 const mqttPort = 1883;
 const lookLimitMs = 1_500;
 
-/** Looks for a broker at the usual places. Resolves to its address, or to null. */
+/** Resolves to its address, or to null. */
 export async function findUsualBroker(
   hosts: readonly string[] = usualHosts,
   port = mqttPort,

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
 import type { Connection } from '../broker/connection.ts';
 import type { BrokerMessage } from '../broker/message.ts';
 import { Mirror } from '../broker/mirror.ts';
@@ -46,8 +47,8 @@ export async function deleteMessages(
   const deleteAll = async (connection: Connection): Promise<number> => {
     const topics = topicsOf(config);
     const kept = await keptIn(config.data_dir, config.mqtt.base_topic);
-    const current = await readBridge(connection, topics);
-    if (current.isRunning && !force) {
+    const { own, isRunning } = await readBridge(connection, topics);
+    if (isRunning && !force) {
       log.error(
         `${topics.bridge('state')} is online, so nothing was deleted. Stop sonic2mqtt first. If it has crashed, use cleanup --force`,
       );
@@ -59,8 +60,7 @@ export async function deleteMessages(
       );
       return exitStatus.failed;
     }
-    const mirror = new Mirror(connection, log);
-    const { deleted, left, isListed } = await deleteOf(current, connection, mirror, kept);
+    const { deleted, left, isListed } = await deleteOf(topics, own, connection, log, kept);
     context.print(`Deleted ${messageCount(deleted.size)}`);
     if (left.length > 0) {
       log.error(`${messageCount(left.length)} could not be deleted. Another client may publish them again`);
@@ -75,15 +75,19 @@ export async function deleteMessages(
   return withOwnConnection(configuration, 'cleanup', context.signal, deleteAll);
 }
 
-/** Deletes everything of the bridge. `isListed`: whether the broker lists its messages, as far as this is known. */
-async function deleteOf({ topics, own }: Bridge, connection: Connection, mirror: Mirror, kept: Kept) {
+/** `isListed`: whether the broker lists its messages, as far as this is known. */
+async function deleteOf(
+  topics: Topics,
+  own: readonly string[],
+  connection: Connection,
+  log: Log,
+  kept: Kept,
+) {
+  const mirror = new Mirror(connection, log);
   const deleted = new Set<string>();
   const left: string[] = [];
   const shown = new Set<string>();
-  /**
-   * Deletes what the bridge has at these topics. A broker may send only a part of its messages at a time. So reading is
-   * repeated until it finds nothing, or nothing that can be deleted.
-   */
+  // A broker may send only a part of its messages at a time. So reading is repeated until nothing can be deleted.
   const deleteAt = async (filters: readonly string[]): Promise<void> => {
     for (let inVain = 0; ; ) {
       const found = new Set<string>();
@@ -92,7 +96,7 @@ async function deleteOf({ topics, own }: Bridge, connection: Connection, mirror:
         if (isOwnMessage(topics, topic, payload)) found.add(topic);
         shown.add(topic);
       };
-      // If there are new messages, another reading will follow, so this one need not wait for late messages.
+      // If there are new messages, another reading follows, so this one need not wait for late ones.
       const hasNew = () => [...found].some((topic) => !deleted.has(topic));
       await connection.readRetained(filters, note, hasNew);
       inVain = hasNew() ? 0 : inVain + 1;
@@ -119,21 +123,15 @@ async function deleteOf({ topics, own }: Bridge, connection: Connection, mirror:
   return { deleted, left, isListed };
 }
 
-interface Bridge {
-  readonly topics: Topics;
-  /** Its messages about itself: exact topics, which every broker shows. */
-  readonly own: readonly string[];
-  readonly isRunning: boolean;
-}
-
-async function readBridge(connection: Connection, topics: Topics): Promise<Bridge> {
+/** `own` are its messages about itself: exact topics, which every broker shows. */
+async function readBridge(connection: Connection, topics: Topics) {
   const own: string[] = [];
   let isRunning = false;
   await readRetained(connection, topics.documents('bridge', ''), (topic, payload) => {
     own.push(topic);
     if (topic === topics.bridge('state') && payload === 'online') isRunning = true;
   });
-  return { topics, own, isRunning };
+  return { own, isRunning };
 }
 
 async function keptIn(directory: string, baseTopic: string): Promise<Kept> {

@@ -14,7 +14,6 @@ import { rejectionText } from './ownSession.ts';
 import { connectOnce } from './ports.ts';
 import { type CheckedAccount, readAccount, readSettings } from './readAccount.ts';
 
-/** The settings of at most this many properties are read. */
 const maxSettingsTried = 20;
 
 /** Each check needs those before it. `degraded` is the outcome of what would make a running bridge degraded. */
@@ -27,13 +26,15 @@ export function cloudChecks(
   const url = new URL(config.cloud.base_url);
   // Two checks share one sign-in, because the cloud limits sign-ins.
   let signedIn: Promise<unknown> | undefined;
-  const signIn = () => {
+  const signIn = async () => {
     signedIn ??= client.call({ operation: 'validate_token' });
-    return signedIn;
+    await signedIn;
   };
   const http = async () => {
     await signIn().catch((error) => {
-      if (!wasAnswered(error)) throw error;
+      const wasAnswered =
+        error instanceof CloudError && (error.status !== undefined || error.kind === 'auth');
+      if (!wasAnswered) throw error;
     });
     return ok(`${url.host} answers`);
   };
@@ -55,8 +56,11 @@ export function cloudChecks(
         const isOffered = client.isOffered('read_property_settings');
         const settings = await readSettings(client, isOffered ? tried : []);
         const refused = tried.filter((id) => settings.get(id) === null);
-        account.withoutSettings = refused.map((id) => store.devices.property.get(id)?.name ?? id);
-        return findingsOn(store, account, degraded);
+        const names = refused.map((id) => store.devices.property.get(id)?.name ?? id);
+        return [
+          ...findingsOn(store, account, degraded),
+          ...names.map((name) => finding('WARN', settingsRefused(name))),
+        ];
       },
     },
   ];
@@ -102,7 +106,7 @@ function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
-/** Connects for a moment. Resolves to host and port. */
+/** Resolves to host and port. */
 async function connectTo(url: URL, timeoutMs: number, isTls: boolean): Promise<string> {
   const host = hostOf(url);
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
@@ -120,15 +124,9 @@ function fail(error: unknown, url: URL): never {
   throw new Error(message.replace(/^(DNS|TLS): /, ''), { cause: error });
 }
 
-/** Whether the cloud has answered, even by rejecting the account. */
-function wasAnswered(error: unknown): boolean {
-  return error instanceof CloudError && (error.status !== undefined || error.kind === 'auth');
-}
-
 /** The findings of a running bridge about the account, and how much there is. */
 function findingsOn(store: Store, account: CheckedAccount, degraded: CheckResult['outcome']): CheckResult[] {
   const { properties = [], signals = [], sonics = [], wifiSonics = [], openIncidents = [] } = account;
-  const { withoutSettings = [] } = account;
   const all = countOf(properties.length, 'property', 'properties');
   const words = [
     ...[all, countOf(signals.length, 'hub'), countOf(sonics.length, 'valve')],
@@ -137,18 +135,18 @@ function findingsOn(store: Store, account: CheckedAccount, degraded: CheckResult
     ...(store.filter.isOn ? [`filters.properties selects ${store.counts().properties} of ${all}`] : []),
   ];
   const unmatched = unmatchedFilters(store);
-  const finding = (outcome: CheckResult['outcome'], words: string): CheckResult => {
-    const text = outcome === 'WARN' ? 'result_note' : 'result_account_fails';
-    return { outcome, words: sanitize(words), text };
-  };
   return [
     ...ok(words.join(', '), 'result_account_works'),
     ...accountProblems(store, true)
       .filter(({ message }) => !unmatched.includes(message))
       .map(({ status, message }) => finding(status === 'ok' ? 'WARN' : degraded, message)),
     ...unmatched.map((message) => finding('FAIL', message)),
-    ...withoutSettings.map((name) => finding('WARN', settingsRefused(name))),
   ];
+}
+
+function finding(outcome: CheckResult['outcome'], words: string): CheckResult {
+  const text = outcome === 'WARN' ? 'result_note' : 'result_account_fails';
+  return { outcome, words: sanitize(words), text };
 }
 
 function countOf(count: number, one: string, many = `${one}s`): string {

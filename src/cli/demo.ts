@@ -145,7 +145,7 @@ function printChanges(connection: Connection, topics: Topics, print: CommandCont
   });
 }
 
-/** The wanted port, which must be free; without one, the usual port, or any free one. */
+/** Without a wanted port, the usual one, or any free one. */
 function freePort(option: string, wanted: number | undefined, usual: number): Promise<number> {
   if (wanted === undefined) return tryPort('127.0.0.1', usual).catch(() => tryPort('127.0.0.1', 0));
   return tryPort('127.0.0.1', wanted).catch(({ message }: Error) => {

@@ -83,7 +83,7 @@ function tableOf(histories: readonly ValveDays[]): string[] {
 const litersText = (liters: number) =>
   liters.toLocaleString('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
-/** CSV for programs: a row for each day (RFC 4180). */
+/** A row for each day (RFC 4180). */
 function csvOf(histories: readonly ValveDays[]): string[] {
   const rows = histories.flatMap(({ valve: { id, name, property }, days }) =>
     [...days].map(([date, liters]) => [date, liters, id, name, property ?? '']),
@@ -93,7 +93,7 @@ function csvOf(histories: readonly ValveDays[]): string[] {
   );
 }
 
-/** A field of CSV. A name must not end its field or line, and some names would look like formulas to a spreadsheet. */
+/** A name must not end its field or line, and some names would look like formulas to a spreadsheet. */
 function csvField(text: string): string {
   const plain = sanitize(text).replace(/^[=+\-@]/, "'$&");
   return /[",]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;

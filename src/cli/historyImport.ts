@@ -14,7 +14,7 @@ const anchorMs = Date.UTC(2000, 0);
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** How far back short-term statistics are searched, in ms. Home Assistant keeps them for ten days. */
+/** Home Assistant keeps short-term statistics for ten days. */
 const shortTermMs = 11 * dayMs;
 
 /** How many hours are in a message: four years. Home Assistant accepts messages of up to 4 MB. */
@@ -32,16 +32,15 @@ const litersPerUnit: Readonly<Record<string, number>> = {
   'fl. oz.': 0.0295735295625,
 };
 
-/** How long the recorder may take to write the imported hours, in ms. */
 const writtenWithinMs = 600_000;
 
 export interface WaterTotal {
   readonly entityId: string;
-  /** The entity for the water of today; undefined if there is none. */
+  /** *Water today*; undefined if there is none. */
   readonly todayId: string | undefined;
 }
 
-/** By the id of the valve: the *Water total* entities that Home Assistant has of this bridge. */
+/** The *Water total* entities of this bridge, by valve. */
 export async function readWaterTotals(
   home: HomeAssistantSocket,
   topics: Topics,
@@ -61,7 +60,7 @@ export async function readWaterTotals(
   return totals;
 }
 
-/** Adds the days before the first existing hour. Returns the added dates, in order. */
+/** Resolves to the added dates, in order. */
 export async function importDays(
   home: HomeAssistantSocket,
   total: WaterTotal,
@@ -105,7 +104,7 @@ async function readJoint(home: HomeAssistantSocket, total: WaterTotal, nowMs: nu
   return { atMs: fullHourBefore(first.startMs), sumL: 0, sameDayL, isImported: false };
 }
 
-/** The sum before everything that was imported; null if nothing was imported. */
+/** The sum before all that was imported; null if nothing was. */
 export async function readAnchor(home: HomeAssistantSocket, entityId: string): Promise<number | null> {
   const [anchor] = await readStatistics(home, entityId, 'hour', anchorMs, anchorMs + hourMs);
   return anchor?.startMs === anchorMs ? anchor.sumL : null;
@@ -135,7 +134,6 @@ async function readStatistics(
   }));
 }
 
-/** The unit in which Home Assistant keeps the statistic. */
 async function readUnit(home: HomeAssistantSocket, entityId: string): Promise<string> {
   const [about] = trees(await home.ask('recorder/get_statistics_metadata', { statistic_ids: [entityId] }));
   const unit = String(about?.['statistics_unit_of_measurement'] ?? 'L');
@@ -163,7 +161,7 @@ async function sendStatistics(
   }
 }
 
-/** Waits for Home Assistant's recorder, because Home Assistant answers before the recorder has written anything. */
+/** Home Assistant answers before its recorder has written anything. */
 async function untilWritten(home: HomeAssistantSocket, entityId: string, beforeL: number): Promise<void> {
   const deadline = performance.now() + writtenWithinMs;
   while (performance.now() < deadline) {

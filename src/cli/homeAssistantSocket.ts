@@ -10,7 +10,7 @@ export interface HomeAssistantAccess {
   readonly token: string;
 }
 
-/** An error that Home Assistant itself has answered. */
+/** Home Assistant itself has answered it. */
 export class HomeAssistantError extends Error {
   readonly code: string;
   constructor(code: string, message: string) {
@@ -19,7 +19,7 @@ export class HomeAssistantError extends Error {
   }
 }
 
-/** The time limit for an answer, in ms. A busy recorder answers late. */
+/** A busy recorder answers late. */
 const answerTimeoutMs = 120_000;
 const connectTimeoutMs = 15_000;
 
@@ -63,7 +63,7 @@ export class HomeAssistantSocket {
     }
   }
 
-  /** Sends a command; rejects with Home Assistant's error. */
+  /** Rejects with Home Assistant's error. */
   async ask(type: string, fields: object = {}): Promise<unknown> {
     this.#lastId += 1;
     this.#socket.send(JSON.stringify({ id: this.#lastId, type, ...fields }), () => {});

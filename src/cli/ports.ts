@@ -3,7 +3,7 @@ import { connect as connectTls } from 'node:tls';
 import { listenMessage } from '../base/systemErrors.ts';
 import { silentMessage } from '../broker/errorMessages.ts';
 
-/** Listens at an address for a moment. Resolves to the port (any free one for 0). Rejects with an error for people. */
+/** Listens for a moment. Resolves to the port (any free one for 0). */
 export function tryPort(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
@@ -15,15 +15,14 @@ export function tryPort(host: string, port: number): Promise<number> {
   });
 }
 
-/** Why a program cannot listen at this address of the machine; null if it can. */
-export function portProblem(host: string, port: number): Promise<string | null> {
-  return tryPort(host, port).then(
-    () => null,
-    ({ message }: Error) => message,
-  );
+/** Why a program cannot listen there; null if it can. */
+export async function portProblem(host: string, port: number): Promise<string | null> {
+  return tryPort(host, port)
+    .then(() => null)
+    .catch(({ message }: Error) => message);
 }
 
-/** Connects for a moment. Rejects if there is no connection within this time, in ms, which includes finding the name. */
+/** Connects for a moment. The time includes finding the name. */
 export function connectOnce(host: string, port: number, timeoutMs: number, isTls = false): Promise<void> {
   return new Promise<void>((resolve, reject) => {
     const options = { host, port, timeout: timeoutMs };

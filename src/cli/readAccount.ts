@@ -15,8 +15,6 @@ export interface CheckedAccount {
   sonics?: readonly Sonic[];
   wifiSonics?: readonly Sonic[];
   openIncidents?: readonly Incident[];
-  /** Names of the properties whose settings the cloud does not show to this account. */
-  withoutSettings?: readonly string[];
 }
 
 interface ReadingOptions {

@@ -43,24 +43,18 @@ const sentForm = z.object({
 });
 
 interface SetupPage {
-  /** The option or variable with the address, for messages. */
+  /** With the address, for messages. */
   readonly option: string;
   readonly host: string;
   readonly port: number;
-  /** The configuration file to write. */
   readonly file: string;
   readonly log: Log;
-  /** Shows the address of the page and its code to the user. */
   readonly invite: (words: string) => void;
-  /** Whether the bridge starts as soon as the file is written. */
+  /** Whether the bridge starts then. */
   readonly isStarting: boolean;
 }
 
-/**
- * Serves the setup page. A user with the code enters account and broker. Both are tested, and the file is written.
- * Resolves to true after that, or to false if the signal aborts before. After five wrong codes, the page accepts no more
- * codes until the next start.
- */
+/** Resolves to true when the file is written, or to false if the signal aborts before. */
 export async function serveSetup(context: CommandContext, page: SetupPage): Promise<boolean> {
   const { option, host, port, file, log, isStarting } = page;
   const code = String(randomInt(1_000_000)).padStart(6, '0');
@@ -172,15 +166,11 @@ export async function serveSetup(context: CommandContext, page: SetupPage): Prom
   return isSaved;
 }
 
-/** Host and port as in a URL. */
 function hostAndPort(host: string, port: number): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/**
- * The page for this kind of installation. If the program has no terminal, it names the command that shows the log. What
- * does not start by itself has the steps to start it.
- */
+/** Without a terminal, the page names the command that shows the log. What does not start by itself has the steps for it. */
 function htmlFor(env: NodeJS.ProcessEnv, isStarting: boolean): string {
   const command = logCommand(env);
   return html

@@ -18,10 +18,10 @@ export interface FoundValve {
 /** So many months without a day mean that there are no earlier ones. In a shorter gap, a valve was disconnected. */
 const maxEmptyMonths = 12;
 
-/** The earliest month to read. There were no such valves before. */
+/** There were no such valves before. */
 const firstMonth = '2015-01';
 
-/** Reads which valves the configuration selects. Rejects if a list is incomplete, because a valve could be missing. */
+/** The valves that the configuration selects. Rejects if a list is incomplete, because a valve could be missing. */
 export async function findValves(
   client: CloudClient,
   { filters, schedules }: Config,

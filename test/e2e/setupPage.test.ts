@@ -131,7 +131,7 @@ it('says that a user of the broker is not used where the environment names one',
   const { isSaved, findings } = (await send(typed)).body;
   expect([isSaved, existsSync(file)]).toEqual([false, false]);
   const words = expect.stringContaining('SONIC2MQTT_MQTT__USERNAME is set');
-  const check = 'User name of the broker';
+  const check = 'mqtt.username';
   const text = 'result_field';
   expect(findings).toContainEqual({ check, field: 'brokerUsername', outcome: 'FAIL', words, text });
   expect((await send({ ...typed, brokerUsername: ' ' })).body).toMatchObject({ isSaved: true });
@@ -146,7 +146,7 @@ it('takes a broker that is away only if that is wanted', async () => {
   const wrong = (await send({ ...away, broker: 'http://x', keepBroker: true })).body;
   expect(wrong).toMatchObject({ isSaved: false, canKeepBroker: false });
   const failures = wrong.findings.filter(({ outcome }: { outcome: string }) => outcome === 'FAIL');
-  expect(failures).toMatchObject([{ check: 'Broker', field: 'broker' }]);
+  expect(failures).toMatchObject([{ check: 'mqtt.url', field: 'broker' }]);
   expect((await send({ ...away, keepBroker: true })).body).toMatchObject({ isSaved: true });
   expect(parse(readFileSync(file, 'utf8')).mqtt).toEqual({ url: `mqtt://${away.broker}`, username: 'home' });
   await program.waitForOutput(/Signed in/);
