@@ -54,7 +54,7 @@ const idOf = (home: Home, name: string) => idsOf(home).get(name) ?? name;
 function pathOf(home: Home, path: string): string {
   const [name = '', ...rest] = path.split('/');
   const id = idsOf(home).get(name);
-  if (id === undefined || path.includes(id)) return path;
+  if (id === undefined || path.toLowerCase().includes(id)) return path;
   const kind = name.replace(/\d+$/, '').replace('wifi', 'sonic').replace(/^i$/, 'incident');
   return [kind, id, ...rest].join('/');
 }
@@ -179,6 +179,15 @@ const verbs: Verbs<Home> = {
     else if (kind === 'signal') world.signals.change(id, fields);
     else world.incidents.change(id, fields);
   },
+  /** The simulated cloud answers an operation with this fault, or again without any. */
+  fault: (home, kind, operation) =>
+    home.simulator.setFaults(kind === undefined ? [] : [{ kind, operation } as never]),
+  add: ({ world }, kind) => void (kind === 'sonic' ? world.addSonic() : world.addProperty()),
+  /** How often something was asked of the cloud. */
+  read: (home, operation = '') => `${operation} ${home.asked(operation).length} times`,
+  /** How often the log had these words. */
+  say: (home, ...words) =>
+    `said ${home.lines.filter(({ text }) => text.includes(words.join(' '))).length} times`,
   /** Sends a command, and waits for its outcome. */
   send: (home, path = '', ...payload) => send(home, path, payload.join(' ')),
   /** Publishes a message, and waits for nothing. */
@@ -285,6 +294,13 @@ const facts: Readonly<Record<string, Fact<Home>>> = {
   files: ({ disk }) => [...disk.files.keys()].toSorted().join(' '),
 };
 
+/** The names of all devices of a kind, in facts such as `sonics.leak`. */
+const plurals: Readonly<Record<string, string>> = {
+  properties: 'property',
+  signals: 'signal',
+  sonics: 'sonic',
+};
+
 const platform = /^(binary_sensor|button|event|number|select|sensor|switch|text|valve)_/;
 
 /**
@@ -294,21 +310,29 @@ const platform = /^(binary_sensor|button|event|number|select|sensor|switch|text|
 function fact(name: string): Fact<Home> {
   const known = facts[name];
   if (known) return known;
-  const [, device = '', rest = '', mark = '', key = ''] =
+  const [, device = '', rest = '', mark = '', field = ''] =
     /^(\w+?)((?:\/\w+)*)([.:*]?)(\w*)$/.exec(name) ?? [];
-  const label = /\d$/.test(device) ? `${device}.${key}` : key;
+  const key = field === 'leak' ? 'incident_water_presence_detected' : field;
+  const kind = plurals[device];
+  const valueAt = (home: Home, id: string) => {
+    const path = `${pathOf(home, id)}${rest}`;
+    if (mark === '') return home.text(path) ?? 'none';
+    if (mark === ':') {
+      const value = JSON.parse(home.text(path) ?? '{}')[key];
+      return JSON.stringify(Array.isArray(value) ? value.map((each) => each.id ?? each) : value);
+    }
+    const components = Object.keys(home.discovery(id === 'bridge' ? id : idOf(home, id))?.components ?? {});
+    const component = components.find((each) => each.replace(platform, '') === key);
+    if (component === undefined) return 'missing';
+    const { state, isAvailable } = home.entity(id === 'bridge' ? id : idOf(home, id), component);
+    return `${state}${isAvailable ? '' : ' (unavailable)'}`;
+  };
+  const label = mark === '' || /\d$/.test(device) ? name : field;
   return (home) => {
-    const path = `${pathOf(home, device)}${rest}`;
-    if (mark === '*') return home.published(path).map(({ payload }) => payload || 'deleted');
-    if (mark === '') return `${name} ${home.text(path) ?? 'none'}`;
-    if (mark === ':') return `${label} ${JSON.stringify(JSON.parse(home.text(path) ?? '{}')[key])}`;
-    const id = device === 'bridge' ? device : idOf(home, device);
-    const component = Object.keys(home.discovery(id)?.components ?? {}).find(
-      (each) => each.replace(platform, '') === key,
-    );
-    if (component === undefined) return `no ${label}`;
-    const { state, isAvailable } = home.entity(id, component);
-    return `${label} ${state}${isAvailable ? '' : ', unavailable'}`;
+    if (mark === '*')
+      return home.published(`${pathOf(home, device)}${rest}`).map(({ payload }) => payload || 'deleted');
+    const ids = kind ? [...idsOf(home).keys()].filter((each) => each.replace(/\d+$/, '') === kind) : [device];
+    return `${label} ${ids.map((id) => valueAt(home, id)).join(' ')}`;
   };
 }
 
@@ -323,7 +347,11 @@ export function tell(
     pass: (home, ms) => home.pass(ms),
     verbs: { ...verbs, ...own },
     fact: (name) => ownFacts[name] ?? fact(name),
-    idsIn: (home, words) => words.replace(/\{(\w+)\}/g, (whole, name) => idsOf(home).get(name) ?? whole),
+    idsIn: (home, words) =>
+      words.replace(/\{(\w+)\}/g, (whole, name) => {
+        const id = idsOf(home).get(name.toLowerCase());
+        return name === name.toUpperCase() ? (id?.toUpperCase() ?? whole) : (id ?? whole);
+      }),
     namesIn: (home, told) =>
       [...idsOf(home)].reduce((left, [name, id]) => left.replaceAll(id, `{${name}}`), told),
   });

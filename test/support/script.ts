@@ -140,12 +140,12 @@ function paragraphOf(story: Story, told: readonly (readonly string[])[], paragra
   const rows = paragraph.split('\n').filter((row, at) => at === 0 || row.startsWith('  @ '));
   const { cases, lines } = story;
   const common = lines.map((_, at) => {
-    const [text, ...others] = told.map((each) => each[at] ?? '');
-    const [emptied, ...otherwise] = told.map((each, which) =>
-      withoutWords(each[at] ?? '', cases[which]?.words ?? []),
+    const texts = told.map((each) => each[at] ?? '');
+    const [first = ''] = texts;
+    const candidates = [first, withoutWords(first, cases[0]?.words ?? [])];
+    return (
+      candidates.find((text) => cases.every((each, which) => filled(text, each) === texts[which])) ?? differs
     );
-    if (others.every((other) => other === text)) return text ?? '';
-    return otherwise.every((other) => other === emptied) ? (emptied ?? '') : differs;
   });
   const names = cases.map(({ words }) => `= ${words.join(' = ')}`);
   const width = Math.max(...names.map(({ length }) => length));
@@ -158,7 +158,7 @@ function paragraphOf(story: Story, told: readonly (readonly string[])[], paragra
 
 /** A text with `$1` in place of the first word of a case. */
 const withoutWords = (text: string, words: readonly string[]) =>
-  words.reduce((left, word, at) => (word.length > 2 ? left.replaceAll(word, `$${at + 1}`) : left), text);
+  words.reduce((left, word, at) => left.replaceAll(word, `$${at + 1}`), text);
 
 /** What is told at each line. */
 async function play<World>(stage: Stage<World>, story: Story, each: Case): Promise<string[]> {
