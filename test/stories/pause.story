@@ -53,7 +53,7 @@ has buttons and a number in Home Assistant, unless control.settings is off
   number                             | 0 1440 min sonic2mqtt/property/{property}/pause/set, button_resume,sensor_paused_until
   pause 1441                         | refused: must be whole minutes from 1 to 1440, or 0 to end the pause
   pause 15.0; see property.pause     | pause 15; off; paused until 09:16; asks auto_shut_off:false; ok
-  press resume; see property.pause   | pause 0; on; none; asks auto_shut_off:true; ok
+  press property resume; see property.pause   | pause 0; on; none; asks auto_shut_off:true; ok
   pause 15                           | off; paused until 09:16; asks auto_shut_off:false; ok
   stop; start control.settings=false
   number                             | , sensor_paused_until
@@ -230,12 +230,12 @@ is asked until it does, and that is said once
   cloud ok; 11m                          | on; none; asks auto_shut_off:true; health ok
 
 answers a page of HTML for whole minutes is asked until it does
-  pause 60; cloud html .*; 62m | off; failed until 10:01 (the cloud's answer is not JSON: <html>Maintenance</html>); asks auto_shut_off:false; asks
-                               | auto_shut_off:true (5 times); ok; health degraded: Cannot read properties, hubs, valves, incidents, measurements,
-                               | water use, pressure tests: the cloud's answer is not JSON: <html>Maintenance</html>. Retrying. The automatic shut-off
-                               | of "Willow Cottage" is still off after a pause: the cloud's answer is not JSON: <html>Maintenance</html>. Retrying.
-                               | Turn it on in the vendor's app
-  cloud ok; 11m                | on; none; asks auto_shut_off:true; health ok
+  pause 60; cloud html set,list_properties,list_signals,list_sonics,list_incidents; 62m
+       | off; failed until 10:01 (the cloud accepted the change, but still reports it as off); asks auto_shut_off:false; asks auto_shut_off:true (5
+       | times); ok; health degraded: Cannot read properties, hubs, valves, incidents: the cloud's answer is not JSON: <html>Maintenance</html>.
+       | Retrying. The automatic shut-off of "Willow Cottage" is still off after a pause: the cloud accepted the change, but still reports it as off.
+       | Retrying. Turn it on in the vendor's app
+  cloud ok; 11m                                                    | on; none; asks auto_shut_off:true; health ok
 
 has turned it on, but does not say so
   pause 60; cloud hang-after set; 62m | asks auto_shut_off:false; asks auto_shut_off:true; ok

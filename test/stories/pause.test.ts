@@ -1,5 +1,5 @@
 import { type Home, newDisk } from './home.ts';
-import { send, tell } from './words.ts';
+import { tell } from './words.ts';
 
 const file = '/data/sonic2mqtt.json';
 const off = { auto_shut_off: false };
@@ -19,12 +19,6 @@ tell(import.meta.url, {
   request: (home, isOn) => {
     const request = { params: { property_id: home.propertyId }, body: { auto_shut_off: isOn === 'true' } };
     home.broker.publish('sonic2mqtt/bridge/request/update_property_settings', JSON.stringify(request), false);
-  },
-  press: (home, button) => {
-    const { command_topic: topic, payload_press: payload } = home.discovery(home.propertyId).components[
-      `button_${button}`
-    ];
-    return send(home, topic.replace('sonic2mqtt/', ''), payload);
   },
   number: (home) => {
     const { number_pause: number = {}, ...others } = home.discovery(home.propertyId).components;

@@ -136,12 +136,12 @@ const verbs: Verbs<Home> = {
   stop: (home) => home.stop(),
   kill: (home) => home.bridge.kill(),
   restart: (home) => home.restart(),
-  /** `cloud refused`, `cloud 503 set`, `cloud slow set false` for a body with that word, `cloud ok`. */
+  /** `cloud refused`, `cloud 503 set`, `cloud slow set,get false` for requests with that word, `cloud ok`. */
   cloud: (home, fault = '', operation = '', word = '') => {
-    const wanted = new RegExp(`^(${operations[operation] ?? operation})$`);
+    const wanted = operation.split(',').map((name) => operations[name] ?? name);
     strike(home, fault, (request) => {
-      const isMeant = operation === '' || wanted.test(request.operation ?? '');
-      return fault !== 'ok' && isMeant && request.body.includes(word);
+      const isMeant = operation === '' || wanted.includes(request.operation ?? '');
+      return fault !== 'ok' && isMeant && `${request.target} ${request.body}`.includes(word);
     });
   },
   broker: (home, fault = '') => {
@@ -179,6 +179,19 @@ const verbs: Verbs<Home> = {
     else if (kind === 'signal') world.signals.change(id, fields);
     else world.incidents.change(id, fields);
   },
+  radio: ({ world, sonicId }, is) => (is === 'on' ? world.connectRadio(sonicId) : world.dropRadio(sonicId)),
+  hub: ({ world, signalId }, is) => (is === 'on' ? world.connectCloud(signalId) : world.dropCloud(signalId)),
+  remove: (home, name = '') => home.world.removeSonic(idOf(home, name)),
+  /** Presses a button in Home Assistant, and waits for its outcome. */
+  press: (home, device = '', button = '') => {
+    const { command_topic: topic, payload_press: payload } = home.discovery(idOf(home, device)).components[
+      `button_${button}`
+    ];
+    return send(home, topic.replace('sonic2mqtt/', ''), payload);
+  },
+  /** How often a topic was deleted. */
+  deletions: (home, path = '') =>
+    `deleted ${home.published(pathOf(home, path)).filter(({ payload }) => payload === '').length} times`,
   /** The simulated cloud answers an operation with this fault, or again without any. */
   fault: (home, kind, operation) =>
     home.simulator.setFaults(kind === undefined ? [] : [{ kind, operation } as never]),
@@ -291,6 +304,8 @@ const facts: Readonly<Record<string, Fact<Home>>> = {
   },
   cloud: (home) => `cloud ${home.text('bridge/cloud')}`,
   summary: (home) => String(home.entity(home.propertyId, 'sensor_summary').state),
+  /** The incidents that are open in the cloud. */
+  open: ({ world }) => `open: ${world.incidents.ids.filter((id) => world.incidents.get(id)?.open).join(' ')}`,
   files: ({ disk }) => [...disk.files.keys()].toSorted().join(' '),
 };
 
