@@ -148,7 +148,7 @@ function paragraphOf(story: Story, told: readonly (readonly string[])[], paragra
     );
   });
   const names = cases.map(({ words }) => `= ${words.join(' = ')}`);
-  const width = Math.max(...names.map(({ length }) => length));
+  const width = Math.min(widestActs, Math.max(...names.map(({ length }) => length)));
   names.forEach((name, which) => {
     const own = told[which]?.filter((_, at) => common[at] === differs) ?? [];
     if (name !== '= ') rows.push(rowOf(name, own.join(' // '), width));
