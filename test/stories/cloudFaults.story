@@ -4,103 +4,76 @@
 watch health cloud sonics:valve sonic/last_command:status outcomes asks problems
 
 the network may fail so that
-  = nobody listens = refused                                 | failing: properties,signals,sonics,incidents,telemetry; changed:
-                                                             | sonic/{sonic}/last_command, sonic/{sonic}/homeassistant; health cloud_unreachable:
-                                                             | connection refused by cloud.example.com; cloud offline; status "error"; error:
-                                                             | connection refused by cloud.example.com; warn: Cannot read valves, measurements: the
-                                                             | same. Retrying; warn: Cloud: the same. Retrying // health ok: ; cloud online; valve
-                                                             | "open" "closed"
-  = connections are hung up on = reset-before                | failing: properties,signals,sonics,incidents,telemetry; changed:
-                                                             | sonic/{sonic}/last_command, sonic/{sonic}/homeassistant; health cloud_unreachable: the
-                                                             | connection to cloud.example.com broke before the answer was complete; cloud offline;
-                                                             | status "error"; error: the connection to cloud.example.com broke before the answer was
-                                                             | complete; asks action:close; warn: Cannot read valves, measurements: the same.
-                                                             | Retrying; warn: Cloud: the same. Retrying // health ok: ; cloud online; valve "open"
-                                                             | "closed"
-  = connections break once the cloud has acted = reset-after | failing: properties,signals,sonics,incidents,telemetry; changed:
-                                                             | sonic/{sonic}/last_command, sonic/{sonic}/homeassistant; health cloud_unreachable: the
-                                                             | connection to cloud.example.com broke before the answer was complete; cloud offline;
-                                                             | status "error"; error: the connection to cloud.example.com broke before the answer was
-                                                             | complete; asks action:close; warn: Cannot read valves, measurements: the same.
-                                                             | Retrying; warn: Cloud: the same. Retrying // health ok: ; cloud online; valve "closed"
-                                                             | "closed"
-  = the other end goes away without a word = hang-before     | failing: properties,signals,sonics,incidents,telemetry; changed:
-                                                             | sonic/{sonic}/last_command, sonic/{sonic}/homeassistant; health cloud_unreachable:
-                                                             | timeout: cloud.example.com without an answer after 10 s; cloud offline; status "error";
-                                                             | error: timeout: cloud.example.com without an answer after 8 s; asks action:close; warn:
-                                                             | Cannot read valves, measurements: the same. Retrying; warn: Cloud: the same. Retrying
-                                                             | // health ok: ; cloud online; valve "open" "closed"
-  = the cloud acts, but does not answer = hang-after         | failing: properties,signals,sonics,incidents,telemetry; changed:
-                                                             | sonic/{sonic}/last_command, sonic/{sonic}/homeassistant; health cloud_unreachable:
-                                                             | timeout: cloud.example.com without an answer after 10 s; cloud offline; status "error";
-                                                             | error: timeout: cloud.example.com without an answer after 8 s; asks action:close; warn:
-                                                             | Cannot read valves, measurements: the same. Retrying; warn: Cloud: the same. Retrying
-                                                             | // health ok: ; cloud online; valve "closed" "closed"
-  = bodies never come to their end = stalled                 | failing: properties,signals,sonics,incidents,telemetry; changed:
-                                                             | sonic/{sonic}/last_command, sonic/{sonic}/homeassistant; health cloud_unreachable:
-                                                             | timeout: cloud.example.com within the answer after 10 s; cloud offline; status
-                                                             | "not_confirmed"; ok; error: not_confirmed; asks action:close; warn: Cannot read valves,
+  = nobody listens = refused                                 | health cloud_unreachable: connection refused by cloud.example.com; cloud offline;
+                                                             | status "error"; error: connection refused by cloud.example.com; warn: Cannot read
+                                                             | valves, measurements: the same. Retrying; warn: Cloud: the same. Retrying // health ok:
+                                                             | ; cloud online; valve "open" "closed"
+  = connections are hung up on = reset-before                | health cloud_unreachable: the connection to cloud.example.com broke before the answer
+                                                             | was complete; cloud offline; status "error"; error: the connection to cloud.example.com
+                                                             | broke before the answer was complete; asks action:close; warn: Cannot read valves,
+                                                             | measurements: the same. Retrying; warn: Cloud: the same. Retrying // health ok: ; cloud
+                                                             | online; valve "open" "closed"
+  = connections break once the cloud has acted = reset-after | health cloud_unreachable: the connection to cloud.example.com broke before the answer
+                                                             | was complete; cloud offline; status "error"; error: the connection to cloud.example.com
+                                                             | broke before the answer was complete; asks action:close; warn: Cannot read valves,
                                                              | measurements: the same. Retrying; warn: Cloud: the same. Retrying // health ok: ; cloud
                                                              | online; valve "closed" "closed"
-  = bodies are shorter than promised = truncated             | failing: properties,signals,sonics,incidents,telemetry; changed:
-                                                             | sonic/{sonic}/last_command, sonic/{sonic}/homeassistant; health cloud_unreachable: the
-                                                             | connection to cloud.example.com broke before the answer was complete; cloud offline;
-                                                             | status "not_confirmed"; ok; error: not_confirmed; asks action:close; warn: Cannot read
-                                                             | valves, measurements: the same. Retrying; warn: Cloud: the same. Retrying // health ok:
-                                                             | ; cloud online; valve "closed" "closed"
-  = a gateway loses its patience = gateway-timeout-after     | failing: properties,signals,sonics,incidents,telemetry; changed:
-                                                             | sonic/{sonic}/last_command, sonic/{sonic}/homeassistant; health cloud_unreachable: the
-                                                             | cloud answered 504 (server error); cloud offline; status "error"; error 504: the cloud
-                                                             | answered 504 (server error); asks action:close; warn: Cannot read valves, measurements:
-                                                             | the same. Retrying; warn: Cloud: the same. Retrying // health ok: ; cloud online; valve
-                                                             | "closed" "closed"
-  12m; keep; trouble $2; valve closed sonic2; close; 12m
-  failing; changed
-       | …
-  cloud ok; 20m                                                    | …
+  = the other end goes away without a word = hang-before     | health cloud_unreachable: timeout: cloud.example.com without an answer after 10 s;
+                                                             | cloud offline; status "error"; error: timeout: cloud.example.com without an answer
+                                                             | after 8 s; asks action:close; warn: Cannot read valves, measurements: the same.
+                                                             | Retrying; warn: Cloud: the same. Retrying // health ok: ; cloud online; valve "open"
+                                                             | "closed"
+  = the cloud acts, but does not answer = hang-after         | health cloud_unreachable: timeout: cloud.example.com without an answer after 10 s;
+                                                             | cloud offline; status "error"; error: timeout: cloud.example.com without an answer
+                                                             | after 8 s; asks action:close; warn: Cannot read valves, measurements: the same.
+                                                             | Retrying; warn: Cloud: the same. Retrying // health ok: ; cloud online; valve "closed"
+                                                             | "closed"
+  = bodies never come to their end = stalled                 | health cloud_unreachable: timeout: cloud.example.com within the answer after 10 s;
+                                                             | cloud offline; status "not_confirmed"; ok; error: not_confirmed; asks action:close;
+                                                             | warn: Cannot read valves, measurements: the same. Retrying; warn: Cloud: the same.
+                                                             | Retrying // health ok: ; cloud online; valve "closed" "closed"
+  = bodies are shorter than promised = truncated             | health cloud_unreachable: the connection to cloud.example.com broke before the answer
+                                                             | was complete; cloud offline; status "not_confirmed"; ok; error: not_confirmed; asks
+                                                             | action:close; warn: Cannot read valves, measurements: the same. Retrying; warn: Cloud:
+                                                             | the same. Retrying // health ok: ; cloud online; valve "closed" "closed"
+  = a gateway loses its patience = gateway-timeout-after     | health cloud_unreachable: the cloud answered 504 (server error); cloud offline; status
+                                                             | "error"; error 504: the cloud answered 504 (server error); asks action:close; warn:
+                                                             | Cannot read valves, measurements: the same. Retrying; warn: Cloud: the same. Retrying
+                                                             | // health ok: ; cloud online; valve "closed" "closed"
+  12m; keep; trouble $2; valve closed sonic2; close; 12m | …
+  failing; changed                                       | failing: properties,signals,sonics,incidents,telemetry; changed:
+                                                         | sonic/{sonic}/last_command, sonic/{sonic}/homeassistant
+  cloud ok; 20m                                          | …
   6m; kill
 
 an answer is none, and is reported as what it is
-  = a web page = page                                       | failing: properties,signals,sonics,incidents,telemetry; changed:
-                                                            | sonic/{sonic}/last_command, sonic/{sonic}/homeassistant; health degraded: the cloud's
-                                                            | answer is not JSON: <!doctype html><html><body><h1>Hotel Wi-Fi: please sign
-                                                            | in</h1></body></html>; cloud offline; status "not_confirmed"; ok; error: not_confirmed;
-                                                            | asks action:close; warn: Cannot read valves: the same. Retrying
-  = a list without its envelope = []                        | failing: properties,signals,sonics,incidents,telemetry; changed:
-                                                            | sonic/{sonic}/last_command, sonic/{sonic}/homeassistant; health degraded: the cloud's
-                                                            | answer has an unexpected format: it is not an object; cloud offline; status
-                                                            | "not_confirmed"; ok; error: not_confirmed; asks action:close; warn: Cannot read valves:
-                                                            | the same. Retrying
-  = an envelope without a list = {"data":5,"page_number":1} | failing: properties,signals,sonics,incidents,telemetry; changed:
-                                                            | sonic/{sonic}/last_command, sonic/{sonic}/homeassistant; health degraded: the cloud's
-                                                            | answer has an unexpected format: data has an unexpected value (expected array, received
-                                                            | number); cloud offline; status "not_confirmed"; ok; error: not_confirmed; asks
+  = a web page = page                                       | health degraded: the cloud's answer is not JSON: <!doctype html><html><body><h1>Hotel
+                                                            | Wi-Fi: please sign in</h1></body></html>; cloud offline; status "not_confirmed"; ok;
+                                                            | error: not_confirmed; asks action:close; warn: Cannot read valves: the same. Retrying
+  = a list without its envelope = []                        | health degraded: the cloud's answer has an unexpected format: it is not an object; cloud
+                                                            | offline; status "not_confirmed"; ok; error: not_confirmed; asks action:close; warn:
+                                                            | Cannot read valves: the same. Retrying
+  = an envelope without a list = {"data":5,"page_number":1} | health degraded: the cloud's answer has an unexpected format: data has an unexpected
+                                                            | value (expected array, received number); cloud offline; status "not_confirmed"; ok;
+                                                            | error: not_confirmed; asks action:close; warn: Cannot read valves: the same. Retrying
+  = nothing at all, with a 204 = 204                        | health degraded: the cloud's answer is empty; cloud offline; status "not_confirmed"; ok
+                                                            | 204; error: not_confirmed; asks action:close; warn: Cannot read valves: the same.
+                                                            | Retrying
+  = an error of its own = 520                               | health cloud_unreachable: the cloud answered 520 (server error); cloud offline; status
+                                                            | "error"; error 520: the cloud answered 520 (server error); asks action:close; warn:
+                                                            | Cannot read valves, measurements: the same. Retrying; warn: Cloud: the same. Retrying
+  = a redirect, which is not followed = 307                 | health degraded: the cloud answered 307, a redirect to
+                                                            | http://elsewhere.example.com/elsewhere; cloud offline; status "error"; error 307: the
+                                                            | cloud answered 307, a redirect to http://elsewhere.example.com/elsewhere; asks
                                                             | action:close; warn: Cannot read valves: the same. Retrying
-  = nothing at all, with a 204 = 204                        | failing: properties,signals,sonics,incidents,telemetry; changed:
-                                                            | sonic/{sonic}/last_command, sonic/{sonic}/homeassistant; health degraded: the cloud's
-                                                            | answer is empty; cloud offline; status "not_confirmed"; ok 204; error: not_confirmed;
-                                                            | asks action:close; warn: Cannot read valves: the same. Retrying
-  = an error of its own = 520                               | failing: properties,signals,sonics,incidents,telemetry; changed:
-                                                            | sonic/{sonic}/last_command, sonic/{sonic}/homeassistant; health cloud_unreachable: the
-                                                            | cloud answered 520 (server error); cloud offline; status "error"; error 520: the cloud
-                                                            | answered 520 (server error); asks action:close; warn: Cannot read valves, measurements:
-                                                            | the same. Retrying; warn: Cloud: the same. Retrying
-  = a redirect, which is not followed = 307                 | failing: properties,signals,sonics,incidents,telemetry; changed:
-                                                            | sonic/{sonic}/last_command, sonic/{sonic}/homeassistant; health degraded: the cloud
-                                                            | answered 307, a redirect to http://elsewhere.example.com/elsewhere; cloud offline;
-                                                            | status "error"; error 307: the cloud answered 307, a redirect to
-                                                            | http://elsewhere.example.com/elsewhere; asks action:close; warn: Cannot read valves: the
-                                                            | same. Retrying
-  = a redirect to a path, which is not followed = 308       | failing: properties,signals,sonics,incidents,telemetry; changed:
-                                                            | sonic/{sonic}/last_command, sonic/{sonic}/homeassistant; health degraded: the cloud
-                                                            | answered 308, a redirect to /elsewhere; cloud offline; status "error"; error 308: the
-                                                            | cloud answered 308, a redirect to /elsewhere; asks action:close; warn: Cannot read
-                                                            | valves: the same. Retrying
-  12m; keep; trouble $2; valve closed sonic2; close; 12m
-  failing; changed
-       | …
-  cloud ok; 20m; elsewhere                                         | asked: http://cloud.example.com, elsewhere 0 times; health ok: ; cloud online;
-                                                                   | valve "open" "closed"
+  = a redirect to a path, which is not followed = 308       | health degraded: the cloud answered 308, a redirect to /elsewhere; cloud offline; status
+                                                            | "error"; error 308: the cloud answered 308, a redirect to /elsewhere; asks action:close;
+                                                            | warn: Cannot read valves: the same. Retrying
+  12m; keep; trouble $2; valve closed sonic2; close; 12m | …
+  failing; changed                                       | failing: properties,signals,sonics,incidents,telemetry; changed:
+                                                         | sonic/{sonic}/last_command, sonic/{sonic}/homeassistant
+  cloud ok; 20m; elsewhere                               | asked: http://cloud.example.com, elsewhere 0 times; health ok: ; cloud online; valve "open"
+                                                         | "closed"
   6m; kill
 
 # while the network fails
