@@ -41,7 +41,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       pause: { until: '2026-11-20T08:30:00.000Z', minutes: 60, state: 'paused', reason: null },
       incidents,
       possibleIncidents: [],
-      areIncidentsKnown: true,
+      areIncidentsFresh: true,
       unconfirmedSince: null,
       isReporting: true,
       contents: { signals: [], sonics: [], strays: [], mayHaveMore: false },
@@ -55,7 +55,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       hub: null,
       incidents: [],
       possibleIncidents: [],
-      areIncidentsKnown: true,
+      areIncidentsFresh: true,
       isReporting: true,
     },
     sonic: {
@@ -76,7 +76,7 @@ export function exampleHome(): { property: PropertyView; signal: SignalView; son
       pressureTestJobId: null,
       incidents,
       possibleIncidents: [],
-      areIncidentsKnown: true,
+      areIncidentsFresh: true,
       isReporting: true,
     },
   };

@@ -81,7 +81,7 @@ const bridge: BridgeView = {
   applianceCategories: null,
   incidents: [],
   possibleIncidents: [],
-  areIncidentsKnown: true,
+  areIncidentsFresh: true,
   isReporting: true,
 };
 
@@ -123,7 +123,7 @@ export function retainedTopics(): readonly PublishedTopic[] {
     homepage: null,
     isDiscoveryOn: true,
     moment: () => ({
-      bridge: { ...up, health: 'ok' as const, isLoading: false, isWhole: true },
+      bridge: { ...up, health: 'ok' as const, isLoading: false, isComplete: true },
       now: Date.parse(exampleTime),
       timezone: 'UTC',
     }),

@@ -52,7 +52,7 @@ export const showingMutations: readonly Mutation[] = [
   }),
   ...mistakesIn('health/accountProblems.ts', ['stories/uncertain'], {
     'health tells of an incident whose valve is not known': [
-      'store.isComplete ? store.incidents.uncertain : []',
+      'store.areListsComplete ? store.incidents.uncertain : []',
       '[]',
     ],
   }),
@@ -128,11 +128,11 @@ export const showingMutations: readonly Mutation[] = [
   }),
   ...mistakesIn('store/store.ts', ['stories/largeAccount'], {
     'a device that is in no list of hubs yet is neither gone nor without a property': [
-      'const mayBeListed = !areAllKnown && !isReadOnce;',
+      'const mayBeListed = !areHubListsRead && !areListsAsked;',
       'const mayBeListed = false;',
     ],
     'a device that is placed during the first reading is not new': [
-      'is && record && before.isReadOnce && before',
+      'is && record && before.areListsAsked && before',
       'is && record && before',
     ],
   }),

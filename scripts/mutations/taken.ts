@@ -59,7 +59,10 @@ export const commandMutations: readonly Mutation[] = [
     ],
   }),
   ...mistakesIn('commands/valveQueue.ts', ['stories/valve'], {
-    'a pressure test gives way to a newer valve command': ['if (!other.isInFlight) giveWay(other);', ''],
+    'a pressure test gives way to a newer valve command': [
+      'for (const other of this.#others) {',
+      'for (const other of [] as Mover[]) {',
+    ],
   }),
   ...mistakesIn('config/schema.ts', ['contract/configuration'], {
     'an account is not changed unless that is allowed': [

@@ -28,7 +28,7 @@ export async function findValves(
   stopping: AbortSignal,
 ): Promise<FoundValve[]> {
   const store = await readAccount(client, { selection: filters.properties, signal: stopping });
-  if (!store.isResolved) throw new Error('the cloud does not list all hubs, so a valve could be missing');
+  if (!store.isComplete) throw new Error('the cloud does not list all hubs, so a valve could be missing');
   const settings = await readSettings(client, store.ids('property'), { signal: stopping });
   return store.ids('sonic').map((id) => {
     const propertyId = store.propertyOf('sonic', id) ?? '';

@@ -207,7 +207,7 @@ export class CommandRouter {
   }
 
   #unknownTarget({ kind, id }: Target): string {
-    const yet = this.#parts.store.isResolved ? '' : '. The cloud was not read completely yet';
+    const yet = this.#parts.store.isComplete ? '' : '. The cloud was not read completely yet';
     return `there is no ${kind === 'incident' ? kind : kindLabels[kind]} ${id.slice(0, 80)}${yet}`;
   }
 

@@ -60,7 +60,7 @@ export interface HeadlineFacts extends BridgeFacts {
   /** Whether there may be more valves. If so, no sentence speaks of all the water. */
   readonly mayHaveMore: boolean;
   readonly alerts: readonly PlacedAlert[];
-  readonly areAlertsKnown: boolean;
+  readonly areAlertsFresh: boolean;
   /** Since when the oldest of the alerts was not confirmed, in ms since 1970; null if all are. */
   readonly unconfirmedSince: number | null;
   /** The pauses of the automatic shut-off, one sentence each. */
@@ -128,11 +128,11 @@ function storiesOf(facts: HeadlineFacts): Headline[] {
 }
 
 /** What is not known of the whole; null if it is known what there is. */
-function gapIn({ cloud, isLoading, isWhole, areAlertsKnown, valves }: HeadlineFacts): HeadlineText | null {
+function gapIn({ cloud, isLoading, isComplete, areAlertsFresh, valves }: HeadlineFacts): HeadlineText | null {
   if (cloud.status === 'connecting') return 'connecting_cloud';
-  if (isLoading && !(isWhole && areAlertsKnown)) return 'reading_account';
-  if (!isWhole) return 'incomplete';
-  if (!areAlertsKnown) return 'alerts_unknown';
+  if (isLoading && !(isComplete && areAlertsFresh)) return 'reading_account';
+  if (!isComplete) return 'incomplete';
+  if (!areAlertsFresh) return 'alerts_unknown';
   return valves.length === 0 ? 'no_valve' : null;
 }
 
@@ -265,11 +265,11 @@ function isLeftOpen(own: HeadlineValve | null | undefined): boolean {
 }
 
 /** Whether the water runs at the place of an alert. */
-function waterOf(own: HeadlineValve | null, { valves, mayHaveMore, isWhole }: HeadlineFacts): Sentence[] {
+function waterOf(own: HeadlineValve | null, { valves, mayHaveMore, isComplete }: HeadlineFacts): Sentence[] {
   if (isLeftOpen(own)) return [{ text: 'its_valve_not_closed' }];
   const first = valves[0]?.valve;
   const isAlike = (each: HeadlineValve) => each.isSure && !each.isTesting && each.valve === first;
-  if (isWhole && !mayHaveMore && valves.every(isAlike)) {
+  if (isComplete && !mayHaveMore && valves.every(isAlike)) {
     if (first === 'open') return [{ text: 'water_on' }];
     if (first === 'closed') return [{ text: 'water_off' }];
   }

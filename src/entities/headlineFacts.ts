@@ -34,7 +34,7 @@ interface Scope extends BridgeFacts {
   readonly sonics: readonly SonicView[];
   readonly mayHaveMore?: boolean;
   readonly incidents: readonly Incident[];
-  readonly areIncidentsKnown: boolean;
+  readonly areIncidentsFresh: boolean;
   /** Since when the oldest of `incidents` was not confirmed, in ms since 1970; null if all are. */
   readonly unconfirmedSince: number | null;
 }
@@ -59,7 +59,7 @@ export function summaryOf(view: PropertyView, bridge: BridgeFacts): readonly Sen
 
 /** Collects the facts of the headline. `devices` are in the order in which the page shows them. */
 export function headlineFacts(scope: Scope, devices: readonly CloudDevice[]): HeadlineFacts {
-  const { cloud, broker, health, isLoading, isWhole, properties, sonics, mayHaveMore = false } = scope;
+  const { cloud, broker, health, isLoading, isComplete, properties, sonics, mayHaveMore = false } = scope;
   const isFresh = isPresent(scope);
   const placeOf = placesOf(properties);
   const valves = new Map(sonics.map((view) => [view, headlineValve(view, placeOf(view), isFresh)]));
@@ -79,14 +79,14 @@ export function headlineFacts(scope: Scope, devices: readonly CloudDevice[]): He
     return alertsOf([incident]).map((alert) => ({ alert, place, valve, position }));
   });
   return {
-    ...{ cloud, broker, health, isLoading, isWhole },
+    ...{ cloud, broker, health, isLoading, isComplete },
     valves: [...valves.values()],
     mayHaveMore,
     // Of several equally urgent alerts, the headline names the one that is first on the page.
     alerts: found.toSorted((one, other) => one.position - other.position),
     // An incident may name no device, or a hub whose property is unknown. It may then be in any property.
-    areAlertsKnown:
-      isFresh && scope.areIncidentsKnown && properties.every((view) => openCount(view) !== null),
+    areAlertsFresh:
+      isFresh && scope.areIncidentsFresh && properties.every((view) => openCount(view) !== null),
     unconfirmedSince: scope.unconfirmedSince,
     pauses: properties.flatMap((view) => pauseOf(view) ?? []),
     todayL: todayOf(sonics),

@@ -94,7 +94,7 @@ export const incidentCommand: Command<WithIncidents, string> = {
 };
 
 function actOnAll(
-  { incidents, possibleIncidents, areIncidentsKnown }: WithIncidents,
+  { incidents, possibleIncidents, areIncidentsFresh }: WithIncidents,
   action: string,
 ): readonly Call[] | Refusal {
   const calls = incidents.flatMap((incident): Call[] => {
@@ -112,7 +112,7 @@ function actOnAll(
     };
   }
   return {
-    refusal: areIncidentsKnown
+    refusal: areIncidentsFresh
       ? 'there is no open alert'
       : 'there is no open alert. The cloud was not read completely yet',
   };

@@ -51,7 +51,7 @@ const asFact = (message: string): Finding => ({ message, status: 'ok' });
 
 /** Why there is no valve to show; null if there is one, or if the reason is not known yet. */
 export function emptyAccount(store: Store, isAsked: boolean): string | null {
-  if (!store.isComplete) return null;
+  if (!store.areListsComplete) return null;
   const { properties, signals, sonics } = store.counts();
   if (properties === 0) {
     if (store.filter.isOn && !store.filter.isMatched) {
@@ -61,7 +61,7 @@ export function emptyAccount(store: Store, isAsked: boolean): string | null {
   }
   if (sonics > 0) return null;
   const [unlisted = null] = unlistedHubs(store, isAsked);
-  if (!store.isResolved || unlisted !== null) return unlisted;
+  if (!store.isComplete || unlisted !== null) return unlisted;
   const missing = signals === 0 ? 'hub' : 'valve';
   // With a filter, the others are in properties that it leaves out.
   if (store.devices[signals === 0 ? 'signal' : 'sonic'].size > 0)
@@ -76,7 +76,7 @@ export function emptyAccount(store: Store, isAsked: boolean): string | null {
  * device.
  */
 function uncertainIncidents(store: Store): string[] {
-  const uncertain = store.isComplete ? store.incidents.uncertain : [];
+  const uncertain = store.areListsComplete ? store.incidents.uncertain : [];
   const messages = uncertain.map(({ record, device }) => {
     const name = incidentName(record) ?? (isTypeUnknown(record) ? 'unknown type' : String(record.type));
     if (!device && isAboutHub(record)) {
@@ -95,7 +95,7 @@ function uncertainIncidents(store: Store): string[] {
 
 /** Valves whose hub is in no list of the account. Nothing is known of their link. */
 function valvesWithoutHub(store: Store): string[] {
-  if (!store.isComplete) return [];
+  if (!store.areListsComplete) return [];
   const ids = store.ids('sonic').filter((id) => {
     const hub = store.places.sonic.get(id)?.hub ?? null;
     return hub !== null && !store.devices.signal.has(hub);

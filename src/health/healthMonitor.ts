@@ -240,8 +240,8 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
       if (effect === 'ok') this.#parts.log.info(message);
       else this.#parts.log.warn(message);
     }
-    const isWhole = status === 'ok' && this.#parts.poller.statuses.progress.length === 0;
-    if (!isWhole || this.#loggedProblems.size === 0) return;
+    const isAllGood = status === 'ok' && this.#parts.poller.statuses.progress.length === 0;
+    if (!isAllGood || this.#loggedProblems.size === 0) return;
     this.#loggedProblems.clear();
     this.#parts.log.info('Everything works');
   }

@@ -64,13 +64,13 @@ export function brokerSide(
 export function cloudFacts(
   { cloud, status }: { readonly cloud: Side; readonly status: HealthStatus | null },
   polls: StatusByPoll,
-  store: Pick<Store, 'isResolved'>,
+  store: Pick<Store, 'isComplete'>,
 ): Omit<BridgeFacts, 'broker'> {
   return {
     cloud,
     health: status,
     isLoading: cloud.status !== 'down' && pollNames.some((poll) => isPending(poll, polls)),
-    isWhole: store.isResolved,
+    isComplete: store.isComplete,
   };
 }
 

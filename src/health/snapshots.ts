@@ -116,14 +116,14 @@ export class Snapshots {
       /** The progress of the first reading; empty once everything was read. */
       progress,
       /** Whether every list was read completely once, and it is known which records this bridge shows. */
-      isWhole: store.isResolved,
+      isComplete: store.isComplete,
       properties: store.ids('property').flatMap((id) => store.propertyView(id) ?? []),
       signals: store.ids('signal').flatMap((id) => store.signalView(id) ?? []),
       sonics: store.ids('sonic').flatMap((id) => store.sonicView(id) ?? []),
       incidents,
       unconfirmedSince: store.incidents.unconfirmedSince(incidents),
       /** Whether `incidents` is certainly complete. */
-      areIncidentsKnown: store.incidents.areKnown,
+      areIncidentsFresh: store.incidents.areFresh,
       /** When a sonic was last read, in ms since 1970; null if it was never read. */
       readAt: (sonicId: string) => this.#readAt(sonicId),
     };

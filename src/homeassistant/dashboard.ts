@@ -347,13 +347,13 @@ const only = (conditions: readonly object[], card: object) => ({ ...card, visibi
 function withoutHoles(tiles: readonly object[]): readonly object[] {
   let halves = 0;
   return tiles.map((each, index) => {
-    halves = isWhole(each) ? 0 : halves + 1;
-    const isAlone = halves % 2 === 1 && isWhole(tiles[index + 1] ?? wholeLine);
+    halves = isFullWidth(each) ? 0 : halves + 1;
+    const isAlone = halves % 2 === 1 && isFullWidth(tiles[index + 1] ?? wholeLine);
     return isAlone ? { ...each, ...wholeLine } : each;
   });
 }
 
-const isWhole = (card: object) => 'grid_options' in card;
+const isFullWidth = (card: object) => 'grid_options' in card;
 
 /** A list as YAML. A library takes a hundred times as long, and would keep commands waiting. */
 function listText(values: readonly unknown[], indent: string): string {

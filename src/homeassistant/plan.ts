@@ -201,7 +201,7 @@ function unreadDocuments(
 const unknownIncidents: WithIncidents = {
   incidents: [],
   possibleIncidents: [],
-  areIncidentsKnown: false,
+  areIncidentsFresh: false,
   isReporting: false,
 };
 

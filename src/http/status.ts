@@ -101,7 +101,7 @@ function commonPart(
     cloud: half(readiness.cloud),
     broker: half(readiness.broker),
     isLoading: facts.isLoading,
-    isWhole: facts.isWhole,
+    isComplete: facts.isComplete,
     // Why there is nothing to show, for people; null if there is something, or if the reason is not known.
     emptiness: hidden(snapshot.emptiness),
     unplaced: unplacedAlerts(snapshot),
@@ -110,9 +110,9 @@ function commonPart(
   };
 }
 
-function factsOf({ readiness, status: health, polls, isWhole }: StatusSnapshot): BridgeFacts {
+function factsOf({ readiness, status: health, polls, isComplete }: StatusSnapshot): BridgeFacts {
   const isLoading = isPresent(readiness) && polls.some(({ isPending }) => isPending);
-  return { ...readiness, health, isLoading, isWhole };
+  return { ...readiness, health, isLoading, isComplete };
 }
 
 /** Sorts properties by urgency, then by name. Of equal urgency, the devices in no known property come last. */
@@ -223,7 +223,7 @@ function shownProperty(
     name: view && displayName(view.property),
     ...withAlerts(own),
     // Whether its shown alerts are certainly complete.
-    areAlertsKnown: isFresh && (view ? openCount(view) !== null : snapshot.areIncidentsKnown),
+    areAlertsFresh: isFresh && (view ? openCount(view) !== null : snapshot.areIncidentsFresh),
     // Whether the automatic shut-off is on, off or paused; null if that is not known.
     shutOff: isFresh && view ? shutOffOf(view) : null,
     // In the order of their most urgent alerts.

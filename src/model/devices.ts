@@ -124,7 +124,7 @@ export interface BridgeFacts {
   readonly health: HealthStatus | null;
   readonly isLoading: boolean;
   /** Whether every list was read completely once, so that all valves are known. */
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
 }
 
 /** The bridge itself, with the open incidents that are in no known property. */

@@ -80,15 +80,15 @@ export interface WithIncidents {
   /** Open ones that may belong here: they name no device, or none that is known. */
   readonly possibleIncidents: readonly Incident[];
   /** Whether `incidents` is certainly complete: all lists were read, and not too long ago. */
-  readonly areIncidentsKnown: boolean;
+  readonly areIncidentsFresh: boolean;
   /** Whether the device is reachable. If not, an incident that only the device can report may be missing. */
   readonly isReporting: boolean;
 }
 
 /** How many incidents are open; null if it is not certain. */
 export function openCount(view: WithIncidents): number | null {
-  const { incidents, possibleIncidents, areIncidentsKnown, isReporting } = view;
-  if (!areIncidentsKnown || possibleIncidents.length > 0) return null;
+  const { incidents, possibleIncidents, areIncidentsFresh, isReporting } = view;
+  if (!areIncidentsFresh || possibleIncidents.length > 0) return null;
   return isReporting || incidents.length > 0 ? incidents.length : null;
 }
 
@@ -99,10 +99,10 @@ export function hasOpen(view: WithIncidents): boolean | null {
 
 /** Whether an incident of this type is open; null if none is known to be open but one may be. */
 export function hasOpenOf(view: WithIncidents, type: IncidentType): boolean | null {
-  const { incidents, possibleIncidents, areIncidentsKnown, isReporting } = view;
+  const { incidents, possibleIncidents, areIncidentsFresh, isReporting } = view;
   if (incidents.some((incident) => typeOf(incident) === type)) return true;
   const mayBeOpen =
-    !areIncidentsKnown ||
+    !areIncidentsFresh ||
     !(isReporting || typesFoundByCloud.includes(type)) ||
     incidents.some(isTypeUnknown) ||
     possibleIncidents.some(isTypeUnknown) ||
@@ -120,6 +120,6 @@ export function highestSeverity(view: WithIncidents): Severity | 'none' | null {
   });
   const highest = severities[Math.max(-1, ...ranks)];
   if (highest === undefined) return hasOpen(view) === false ? 'none' : null;
-  const isCertain = openCount(view) !== null || (view.areIncidentsKnown && highest === severities.at(-1));
+  const isCertain = openCount(view) !== null || (view.areIncidentsFresh && highest === severities.at(-1));
   return isCertain && !ranks.includes(-1) ? highest : null;
 }

@@ -59,7 +59,7 @@ export class Lists {
     let read = 0;
     // In the first reading, each of the first eight is stored at once, and then whenever there are twice as many, because
     // they show valves.
-    let storedAt = store.places.isReadOnce ? Number.POSITIVE_INFINITY : 1;
+    let storedAt = store.places.areListsAsked ? Number.POSITIVE_INFINITY : 1;
     const readAll = (request: string, ids: readonly string[]) =>
       readEach(this.#parts, run, { kind: 'property', request, ids }, async (id) => {
         const startedAt = clock.monotonic();
@@ -164,7 +164,7 @@ export class Lists {
     try {
       return await this.#read('incidents', call, async (reading) => {
         const { isComplete } = reading;
-        const isChecked = isComplete || !store.incidents.areKnown;
+        const isChecked = isComplete || !store.incidents.areFresh;
         const missing = isChecked ? store.incidents.missingFrom(reading.records) : [];
         // The other incidents of the list are shown at once, while those that may have closed are still being read.
         const kept = isComplete ? missing : [];

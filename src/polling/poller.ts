@@ -157,7 +157,7 @@ export class Poller extends EventEmitter<PollerEvents> {
     await Promise.race([this.#located.promise, this.#propertiesRead]);
     if (isMissing('properties')) await this.runNow('properties');
     if (stopping.aborted) return;
-    store.setReadOnce();
+    store.setListsAsked();
     this.#areListsRead = true;
     this.#logFound();
     this.emit('listsRead');
@@ -297,7 +297,7 @@ export class Poller extends EventEmitter<PollerEvents> {
 
   #logFound(): void {
     const { store, log } = this.#parts;
-    if (this.#isFoundLogged || !this.#areListsRead || !store.isResolved) return;
+    if (this.#isFoundLogged || !this.#areListsRead || !store.isComplete) return;
     this.#isFoundLogged = true;
     const { properties, signals: hubs, sonics: valves, open_incidents: incidents } = store.counts();
     log.info(`Found properties: ${properties}, hubs: ${hubs}, valves: ${valves}, open alerts: ${incidents}`);

@@ -48,7 +48,7 @@ export class UsagePoll {
     const { store, state } = this.#parts;
     // Includes sonics that this run has not read, because they keep their totals.
     for (const id of new Set([...store.ids('sonic'), ...state.kept.usage.keys()])) this.#update(id);
-    if (store.isResolved) this.#forgetGone();
+    if (store.isComplete) this.#forgetGone();
   }
 
   /** Like `refresh`, but only what is shown. The rest waits for the broker, which may have a larger total. */

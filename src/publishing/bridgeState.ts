@@ -65,7 +65,7 @@ export class BridgeState {
       incidents: store.incidents.unassigned,
       possibleIncidents: [],
       isReporting: true,
-      areIncidentsKnown: store.incidents.areKnown && health.isCloudFresh,
+      areIncidentsFresh: store.incidents.areFresh && health.isCloudFresh,
       version,
       status: health.status,
       isCloudFresh: health.isCloudFresh,

@@ -343,7 +343,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     // What this run has never shown must be missing from complete lists. If the filter selects no property, it is outdated
     // or misspelt. Then everything that the account still has stays until the filter is corrected.
     const isLeftOut = !store.filter.isOn || store.filter.isMatched || !store.has(kind, id);
-    return store.isComplete && isLeftOut ? 'gone' : 'unread';
+    return store.areListsComplete && isLeftOut ? 'gone' : 'unread';
   }
 
   #isShown({ kind, id }: RecordKey): boolean {

@@ -65,7 +65,7 @@ export class Account {
   /** The sonics that the cloud lists among those on Wi-Fi. */
   readonly wifi = new IdMap<true>();
   /** Whether all lists were requested, whatever the cloud answered. From then on, a filter hides only what it surely may. */
-  isReadOnce = false;
+  areListsAsked = false;
   /** Where each device is, by the lists that were stored last. */
   places: Places = noPlaces;
   readonly incidents: OpenIncidents;

@@ -36,7 +36,7 @@ export interface IncidentPlaces {
   /** By hub that an open incident calls lost: when that was first read, in ms of the monotonic clock. */
   readonly lostHubs: ReadonlyMap<string, number>;
   /** Whether all open ones are known: the list was read completely, and not too long ago. */
-  readonly areKnown: boolean;
+  readonly areFresh: boolean;
 }
 
 export const noIncidents: IncidentPlaces = {
@@ -44,7 +44,7 @@ export const noIncidents: IncidentPlaces = {
   withoutSonic: [],
   shownAt: new Map(),
   lostHubs: new IdMap(),
-  areKnown: false,
+  areFresh: false,
 };
 
 export interface IncidentContext {
@@ -74,7 +74,7 @@ export function placeOfIncident(
   const propertyId = place ? place.propertyId : isOfStranger ? null : places.onlyProperty;
   const isSought = incident.sonic_id !== null || incident.signal_id !== null;
   const areDevicesKnown = devices.signal.isComplete && devices.sonic.isComplete;
-  const isNameless = !isSought || areDevicesKnown || places.isReadOnce;
+  const isNameless = !isSought || areDevicesKnown || places.areListsAsked;
   const isShown = device
     ? places[device.kind].get(device.id)?.isShown === true
     : propertyId !== null
@@ -125,7 +125,7 @@ export function incidentPlacesOf(
     withoutSonic: [...found.values()].filter(isWithoutSonic),
     shownAt,
     lostHubs,
-    areKnown: table.isListFresh,
+    areFresh: table.isListFresh,
   };
 }
 

@@ -91,7 +91,7 @@ export class OpenIncidents {
     return [...this.#now.places.values()].flatMap(({ record, isShown }) => (isShown ? record.id : []));
   }
 
-  get areKnown(): boolean {
+  get areFresh(): boolean {
     return this.#table.isListFresh;
   }
 
@@ -156,7 +156,7 @@ export class OpenIncidents {
 
   /** Whether an incident is open of which it is not known yet whether this bridge shows it. */
   isPlaceUnread(id: string): boolean {
-    return this.#now.places.get(id)?.isShown === false && !this.#context().places.areAllKnown;
+    return this.#now.places.get(id)?.isShown === false && !this.#context().places.areHubListsRead;
   }
 
   #close(record: Incident): void {

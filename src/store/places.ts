@@ -29,7 +29,7 @@ export interface DeviceLists {
   readonly signalLists: ReadonlySignalLists;
   /** The sonics on Wi-Fi: the cloud lists them separately. */
   readonly wifi: ReadonlyMap<string, true>;
-  readonly isReadOnce: boolean;
+  readonly areListsAsked: boolean;
 }
 
 interface Place {
@@ -68,8 +68,8 @@ export interface Places {
    * Whether the signals of all shown properties were read or refused at least once. After that, a device without a property
    * really has none. Before that, its property may not have been read yet.
    */
-  readonly areAllKnown: boolean;
-  readonly isReadOnce: boolean;
+  readonly areHubListsRead: boolean;
+  readonly areListsAsked: boolean;
   /** Whether the account has unplaced sonics, shown or not. */
   readonly hasUnplacedSonics: boolean;
   /** The kinds of which a complete list was read. A device that comes later is new. */
@@ -87,14 +87,14 @@ export const noPlaces: Places = {
   owners: new IdMap(),
   contents: new IdMap(),
   sonicsOn: new IdMap(),
-  areAllKnown: false,
-  isReadOnce: false,
+  areHubListsRead: false,
+  areListsAsked: false,
   hasUnplacedSonics: false,
   completeKinds: [],
 };
 
 export function placesOf(
-  { devices, signalLists, wifi, isReadOnce }: DeviceLists,
+  { devices, signalLists, wifi, areListsAsked }: DeviceLists,
   filter: ReadonlyFilter,
   before: Places,
 ): Places {
@@ -103,14 +103,14 @@ export function placesOf(
   const selected = new IdMap(ids.map((id) => [id, true]));
   const onlyProperty = property.isComplete && property.size === 1 ? (property.ids[0] ?? null) : null;
   const isAnswered = (id: string) => signalLists.completeAt(id) !== null || signalLists.isRefused(id);
-  const areAllKnown = before.areAllKnown || (property.isComplete && ids.every(isAnswered));
+  const areHubListsRead = before.areHubListsRead || (property.isComplete && ids.every(isAnswered));
   // A list that is refused, or older than the signal of a sonic, must not hide a leak: the device may be in its property.
   const mayBeIn = (id: string, newHubAt: number) =>
     signalLists.isRefused(id) || (signalLists.completeAt(id) ?? Number.POSITIVE_INFINITY) <= newHubAt;
   const isShown = (propertyId: string | null, newHubAt = never) => {
     if (!filter.isOn) return true;
     if (propertyId !== null) return selected.has(propertyId);
-    return areAllKnown ? ids.some((id) => mayBeIn(id, newHubAt)) : isReadOnce;
+    return areHubListsRead ? ids.some((id) => mayBeIn(id, newHubAt)) : areListsAsked;
   };
   // What is in a property that has left the account is not in the only one that is left.
   const placeBy = (named: string | null) =>
@@ -165,8 +165,8 @@ export function placesOf(
     owners,
     contents,
     sonicsOn,
-    areAllKnown,
-    isReadOnce,
+    areHubListsRead,
+    areListsAsked,
     hasUnplacedSonics: [...sonics.values()].some(({ propertyId }) => propertyId === null),
     completeKinds: cloudKinds.filter((kind) => devices[kind].isComplete),
   };

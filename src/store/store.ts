@@ -166,8 +166,8 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 
   /** Every list was asked for, so a device that no property lists is shown without one from now on. */
-  setReadOnce(): void {
-    this.#account.isReadOnce = true;
+  setListsAsked(): void {
+    this.#account.areListsAsked = true;
     this.#settle();
   }
 
@@ -433,8 +433,8 @@ export class Store extends EventEmitter<StoreEvents> {
    * that, nor is it known of any property what it sums up.
    */
   isPlaceUnread(kind: CloudDeviceKind, id: string): boolean {
-    const { areAllKnown, isReadOnce } = this.places;
-    const mayBeListed = !areAllKnown && !isReadOnce;
+    const { areHubListsRead, areListsAsked } = this.places;
+    const mayBeListed = !areHubListsRead && !areListsAsked;
     if (!mayBeListed || !this.devices[kind].has(id)) return false;
     return kind === 'property' || this.propertyOf(kind, id) === null;
   }
@@ -453,7 +453,7 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 
   /** Whether each list was once read completely. From then on, a record that is not in the store is not in the cloud. */
-  get isComplete(): boolean {
+  get areListsComplete(): boolean {
     const { property, signal, sonic } = this.devices;
     return [property, signal, sonic, this.incidents.list].every(({ isComplete }) => isComplete);
   }
@@ -469,8 +469,8 @@ export class Store extends EventEmitter<StoreEvents> {
   }
 
   /** Whether it was also once known where each device is, so that only those are hidden that must be. */
-  get isResolved(): boolean {
-    return this.isComplete && (this.places.areAllKnown || !this.filter.isOn);
+  get isComplete(): boolean {
+    return this.areListsComplete && (this.places.areHubListsRead || !this.filter.isOn);
   }
 
   // ---- inside -------------------------------------------------------------------------------------------------
@@ -532,7 +532,7 @@ export class Store extends EventEmitter<StoreEvents> {
       if (was && is) continue;
       if (was) account.forgetDetails(kind, id);
       if (was && record) events.push({ event: 'device_removed', kind, record });
-      if (is && record && before.isReadOnce && before.completeKinds.includes(kind))
+      if (is && record && before.areListsAsked && before.completeKinds.includes(kind))
         events.push({ event: 'device_added', kind, record });
     }
     this.#gone.clear();

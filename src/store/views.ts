@@ -40,7 +40,7 @@ export function propertyViewOf(
     unconfirmedSince: incidents.unconfirmedSince(ownIncidents),
     possibleIncidents: incidents.possibleAt('property', id),
     // If a signal is not known to be in this property yet, its incidents would be missing here.
-    areIncidentsKnown: incidents.areKnown && signalLists.isFresh(id),
+    areIncidentsFresh: incidents.areFresh && signalLists.isFresh(id),
     isReporting: devices.sonic.isListFresh && all.every(({ isReporting }) => isReporting),
   };
 }
@@ -82,7 +82,7 @@ export function signalViewOf(account: Account, id: string): SignalView | null {
     hub: details.hubs.of(id),
     incidents: incidents.shownBy('signal', id),
     possibleIncidents: incidents.possibleAt('signal', id),
-    areIncidentsKnown: incidents.areKnown,
+    areIncidentsFresh: incidents.areFresh,
     isReporting: own.reach === 'up',
   };
 }
@@ -122,7 +122,7 @@ export function sonicViewOf(account: Account, id: string): SonicView | null {
     pressureTestJobId: account.pressureTestJobs.get(id) ?? null,
     incidents: ownIncidents,
     possibleIncidents: incidents.possibleAt('sonic', id),
-    areIncidentsKnown: incidents.areKnown,
+    areIncidentsFresh: incidents.areFresh,
     isReporting: reach === 'up',
   };
 }

@@ -83,7 +83,7 @@ describe('path parameters', () => {
         const target = pathOf({ ...sampleCall(name), params });
         if (target !== null) expectInPlace(target.split('?')[0] ?? '', operationRow(name).path, params);
       }),
-      { numRuns: 300 },
+      { numRuns: 1_000 },
     );
   });
 
@@ -103,7 +103,7 @@ describe('path parameters', () => {
         const target = pathOf({ ...sampleCall(name), params }, { [name]: route });
         if (target !== null) expectInPlace(target.split('?')[0] ?? '', template, params);
       }),
-      { numRuns: 300 },
+      { numRuns: 1_000 },
     );
   });
 

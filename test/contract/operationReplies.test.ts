@@ -160,7 +160,7 @@ describe('an answer, however malformed,', () => {
         }
         for (const notice of notices) expectWords(notice);
       }),
-      { numRuns: 500, examples: [[['list_properties', deepPage]]] },
+      { numRuns: 1_500, examples: [[['list_properties', deepPage]]] },
     );
   });
 
@@ -177,7 +177,7 @@ describe('an answer, however malformed,', () => {
         expect(error).toMatchObject({ operation: name, status });
         expectWords(error?.message ?? '');
       }),
-      { numRuns: 200 },
+      { numRuns: 500 },
     );
   });
 

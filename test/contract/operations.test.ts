@@ -226,7 +226,7 @@ it('what an open body holds besides is passed on unchanged', () => {
         JSON.parse(JSON.stringify(body)),
       );
     }),
-    { numRuns: 100 },
+    { numRuns: 300 },
   );
 });
 

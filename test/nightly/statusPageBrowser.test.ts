@@ -102,9 +102,9 @@ function calmHome(usage = sonicView().usage) {
   const half = { isReady: true, status: 'up', reason: null, workedAt: null } as const;
   let overview: StatusSnapshot = {
     ...{ startedAt: 0, status: 'ok', reason: null, readiness: { cloud: half, broker: half }, polls: [] },
-    ...{ emptiness: null, progress: [], isWhole: true, properties: [propertyView()], signals: [] },
+    ...{ emptiness: null, progress: [], isComplete: true, properties: [propertyView()], signals: [] },
     ...{ sonics: [sonicView({ usage })], incidents: [] },
-    ...{ areIncidentsKnown: true, unconfirmedSince: null, readAt: () => null },
+    ...{ areIncidentsFresh: true, unconfirmedSince: null, readAt: () => null },
   };
   return {
     snapshots: { status: () => overview } as unknown as Snapshots,
@@ -530,7 +530,7 @@ describe.runIf(chromiumAvailable())('the status page in a browser', { timeout: 6
   it('shows a thousand valves and their hubs a page at a time, and says how many pages there are', async () => {
     const cloud = { properties: 100, signals: 200, sonics: 1_000, quiet: true };
     const { url } = await startWithHttp({}, { cloud, config: { schedules: {} } });
-    const isThere = async () => JSON.parse((await httpRequest(`${url}/status.json`)).text).status.isWhole;
+    const isThere = async () => JSON.parse((await httpRequest(`${url}/status.json`)).text).status.isComplete;
     await waitFor(isThere, { what: 'the fleet' });
     const tab = await openTab(`${url}/`, phone);
     const devices = `document.querySelectorAll('.valves > li, .hubs > li').length`;

@@ -51,11 +51,11 @@ export interface BridgeOptions {
 
 /** Short schedules, so that tests do not wait long. */
 export const quick = {
-  incidents: '500ms',
-  sonics: '500ms',
-  telemetry: '2s',
-  signals: '2s',
-  properties: '2s',
+  incidents: '300ms',
+  sonics: '300ms',
+  telemetry: '500ms',
+  signals: '500ms',
+  properties: '700ms',
 };
 
 /** Long schedules, for tests that count requests: polls add none. */

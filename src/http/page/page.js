@@ -355,13 +355,22 @@ function drawCard(card, { property, status }) {
     const there = devices.children[index + 1];
     if (there !== places[section]) there.before(places[section]);
   }
-  const { isWhole, isLoading } = status;
-  const areAlertsKnown = (property.areAlertsKnown && !isLost) || isPending('incidents');
+  const { isComplete, isLoading } = status;
+  const areAlertsFresh = (property.areAlertsFresh && !isLost) || isPending('incidents');
   const isCut = hubs.length < hubsInAll || sonics.length < sonicsInAll;
   card.classList.toggle('is-long', sonics.length >= manyValves);
   const arePlacesPending = isPending('properties');
   const shutOff = isLost ? null : property.shutOff;
-  const about = { name, sonicsInAll, isCut, isWhole, isLoading, arePlacesPending, areAlertsKnown, shutOff };
+  const about = {
+    name,
+    sonicsInAll,
+    isCut,
+    isComplete,
+    isLoading,
+    arePlacesPending,
+    areAlertsFresh,
+    shutOff,
+  };
   draw(head, about, headParts);
   draw(own, { alerts, alertsInAll }, (data) => [alertItems(data)]);
   const areHubsPending = isPending('signals');
@@ -381,15 +390,15 @@ function drawCard(card, { property, status }) {
 }
 
 function headParts(property) {
-  const { name, sonicsInAll, isCut, isWhole, isLoading, arePlacesPending, areAlertsKnown, shutOff } =
+  const { name, sonicsInAll, isCut, isComplete, isLoading, arePlacesPending, areAlertsFresh, shutOff } =
     property;
   const nameless = arePlacesPending ? texts.property_unread : texts.unassigned;
-  const noValve = isWhole ? texts.no_valve_here : isLoading ? texts.valves_unread : texts.valves_not_known;
+  const noValve = isComplete ? texts.no_valve_here : isLoading ? texts.valves_unread : texts.valves_not_known;
   return [
     make('h2', null, name === null ? nameless : name || texts.unnamed),
     isCut ? make('p', { class: 'faint' }, texts.on_other_pages) : null,
     sonicsInAll === 0 ? make('p', { class: 'faint' }, noValve) : null,
-    areAlertsKnown ? null : make('p', { class: 'faint' }, texts.alerts_unknown),
+    areAlertsFresh ? null : make('p', { class: 'faint' }, texts.alerts_unknown),
     shutOff && make('p', { class: 'faint' }, say(shutOff.text, shutOff.values)),
   ];
 }
@@ -648,7 +657,7 @@ function show(status) {
     if (isFirst) document.querySelector('.pages').before(unplaced);
     else at('properties').after(unplaced);
   }
-  const { properties, isWhole, emptiness, page } = status;
+  const { properties, isComplete, emptiness, page } = status;
   drawEach(
     at('properties'),
     properties.map((property) => ({ property, status })),
@@ -657,7 +666,7 @@ function show(status) {
   );
   const isFlowing = properties.some(({ sonics }) => sonics.some(({ flowLMin }) => flowLMin > 0));
   document.body.classList.toggle('is-flowing', isFlowing);
-  const isEmpty = isWhole && properties.length === 0;
+  const isEmpty = isComplete && properties.length === 0;
   const sentence = emptiness && `${emptiness.charAt(0).toUpperCase()}${emptiness.slice(1)}.`;
   const empty = sentence ?? (isEmpty ? texts.no_property : '');
   at('empty').hidden = empty === '';

@@ -63,7 +63,7 @@ describe('whatever the file holds', () => {
         expect(value !== undefined || problems.length > 0).toBe(true);
         for (const { message } of problems) expect(message).toMatch(/^.+$/);
       }),
-      { numRuns: 150 },
+      { numRuns: 500 },
     );
   });
 
@@ -76,7 +76,7 @@ describe('whatever the file holds', () => {
         const { [variableOf(path)]: _, ...others }: NodeJS.ProcessEnv = good;
         for (const problem of problemsOf(stringify(tree), others)) expect(problem).toMatch(/^\P{Cc}+$/u);
       }),
-      { numRuns: 100, examples: [['mqtt.base_topic', { toString: '' }]] },
+      { numRuns: 300, examples: [['mqtt.base_topic', { toString: '' }]] },
     );
   });
 
@@ -123,7 +123,7 @@ describe('whatever the environment holds', () => {
         const env = { ...good, [variableOf(row.path)]: value };
         for (const problem of problemsOf('', env)) expect(problem).toMatch(/^\P{Cc}+$/u);
       }),
-      { numRuns: 100 },
+      { numRuns: 300 },
     );
   });
 });
@@ -143,7 +143,7 @@ describe('the pattern of durations that editors check', () => {
         const text = each.join('');
         expect(new RegExp(pattern).test(text)).toBe(parseDuration(text) !== null);
       }),
-      { numRuns: 150 },
+      { numRuns: 500 },
     );
   });
 });

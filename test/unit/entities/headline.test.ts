@@ -69,12 +69,12 @@ const lowBattery = { name: 'Low battery', type: 'low_battery_level', urgency: 'n
 /** Of a home with one open valve and no alert, of which everything is known, but for what is changed. */
 function headline(changes: Partial<HeadlineFacts>) {
   const { tone, sentences, details } = headlineOf({
-    ...{ cloud: up, broker: up, health: 'ok', isLoading: false, isWhole: true },
+    ...{ cloud: up, broker: up, health: 'ok', isLoading: false, isComplete: true },
     ...{
       valves: [open],
       mayHaveMore: false,
       alerts: [],
-      areAlertsKnown: true,
+      areAlertsFresh: true,
       unconfirmedSince: null,
       pauses: [],
       todayL: 142,
@@ -104,14 +104,14 @@ describe('the headline', () => {
       'warning: no_leaks_on used_today / bridge_problem see_below',
     ],
 
-    ['at the start', { cloud: connecting, isLoading: true, isWhole: false }, 'unknown: connecting_cloud'],
+    ['at the start', { cloud: connecting, isLoading: true, isComplete: false }, 'unknown: connecting_cloud'],
     [
       'while its valves are read',
-      { cloud: starting, isLoading: true, isWhole: false },
+      { cloud: starting, isLoading: true, isComplete: false },
       'unknown: reading_account',
     ],
-    ['whose alerts are read last', { isLoading: true, areAlertsKnown: false }, 'unknown: reading_account'],
-    ['of which a list cannot be read', { isWhole: false }, 'unknown: incomplete'],
+    ['whose alerts are read last', { isLoading: true, areAlertsFresh: false }, 'unknown: reading_account'],
+    ['of which a list cannot be read', { isComplete: false }, 'unknown: incomplete'],
     ['without a valve', { valves: [] }, 'unknown: no_valve'],
 
     ['whose valves open', { valves: [opening, opening] }, 'moving: valves_opening'],
@@ -216,7 +216,7 @@ describe('the headline', () => {
     ],
     [
       'with a leak, whose other valves may not be read',
-      { valves: [closed], isWhole: false, alerts: [alertAt(closed)] },
+      { valves: [closed], isComplete: false, alerts: [alertAt(closed)] },
       'alarm: alert_at_since its_valve_closed / incomplete',
     ],
     [
@@ -251,7 +251,7 @@ describe('the headline', () => {
     ],
     [
       'with a low battery, while the valves are read for the first time',
-      { valves: [stale], isLoading: true, isWhole: false, alerts: [alertAt(stale, lowBattery)] },
+      { valves: [stale], isLoading: true, isComplete: false, alerts: [alertAt(stale, lowBattery)] },
       'notice: alert_at_since its_valve_unknown / reading_account',
     ],
     [
@@ -261,7 +261,7 @@ describe('the headline', () => {
     ],
     [
       'with a leak while the valves are read',
-      { isWhole: false, isLoading: true, valves: [], alerts: [alertAt(null)] },
+      { isComplete: false, isLoading: true, valves: [], alerts: [alertAt(null)] },
       'alarm: alert_since / reading_account',
     ],
 
@@ -296,11 +296,11 @@ describe('the headline', () => {
 
   it('has the names and figures that its sentences need', () => {
     const facts: HeadlineFacts = {
-      ...{ cloud: up, broker: up, health: 'ok', isLoading: false, isWhole: true },
+      ...{ cloud: up, broker: up, health: 'ok', isLoading: false, isComplete: true },
       ...{
         valves: [open, closed],
         alerts: [],
-        areAlertsKnown: true,
+        areAlertsFresh: true,
         mayHaveMore: false,
         unconfirmedSince: null,
         pauses: [],
@@ -344,8 +344,8 @@ describe('the headline', () => {
     const off = homes.filter((valves) =>
       [[], [alertAt(valves[0] ?? null)]].some((alerts) =>
         [up, starting, away, justGone].some((cloud) =>
-          [true, false].some((isWhole) =>
-            /off/.test(headline({ cloud, valves, alerts, isWhole }).replace(/offline/, '')),
+          [true, false].some((isComplete) =>
+            /off/.test(headline({ cloud, valves, alerts, isComplete }).replace(/offline/, '')),
           ),
         ),
       ),

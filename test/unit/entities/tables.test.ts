@@ -141,7 +141,7 @@ describe('incidents', () => {
   });
 
   it('that are not all known leave it open whether there is one', () => {
-    const unknown = { areIncidentsKnown: false, incidents: [] };
+    const unknown = { areIncidentsFresh: false, incidents: [] };
     for (const type of incidentTypes) {
       expect(shown('sonic', `incident_${type}`, sonicView(unknown))).toBeNull();
     }
@@ -150,7 +150,7 @@ describe('incidents', () => {
       expect(shown('property', key, propertyView(unknown))).toBeNull();
     }
     const one = {
-      areIncidentsKnown: false,
+      areIncidentsFresh: false,
       incidents: [anIncident({ type: 'high_humidity', severity: 'low' })],
     };
     expect(shown('sonic', 'incident_high_humidity', sonicView(one))).toBe(true);

@@ -49,9 +49,9 @@ describe('an action on the incidents of a device', () => {
   );
 
   it('is refused where there is nothing to act on, and says whether that is certain', () => {
-    const certain = { incidents: [], areIncidentsKnown: true };
+    const certain = { incidents: [], areIncidentsFresh: true };
     expect(asked(sonicView(certain), 'resolve')).toBe('there is no open alert');
-    expect(asked(propertyView({ incidents: [], areIncidentsKnown: false }), 'resolve')).toBe(
+    expect(asked(propertyView({ incidents: [], areIncidentsFresh: false }), 'resolve')).toBe(
       'there is no open alert. The cloud was not read completely yet',
     );
     expect(asked(signalView({ incidents: [incident('deaf')] }), 'resolve')).toBe(

@@ -38,7 +38,7 @@ function summary(
 describe('the summary of a property', () => {
   const wet = { incidents: [leak] };
   const away = { cloud: { status: 'down', workedAt: Date.parse('2025-02-03T11:00:00Z') } } as const;
-  const unknown = { areIncidentsKnown: false };
+  const unknown = { areIncidentsFresh: false };
   const gone = 'No new data from the cloud.';
   const unknownWater = 'It is not known whether the water is on. Valves can only be closed by hand.';
 
@@ -81,10 +81,10 @@ describe('the summary of a property', () => {
     ],
     [
       'it is read',
-      [[{}], {}, { isWhole: false, isLoading: true }],
+      [[{}], {}, { isComplete: false, isLoading: true }],
       'Reading your account for the first time.',
     ],
-    ['not all could be read', [[{}], {}, { isWhole: false }], 'Not everything could be read.'],
+    ['not all could be read', [[{}], {}, { isComplete: false }], 'Not everything could be read.'],
     [
       'the bridge has a problem',
       [[{}], {}, { health: 'degraded' }],

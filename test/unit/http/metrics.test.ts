@@ -142,7 +142,7 @@ describe('the metrics of a valve', () => {
       const said = Object.keys(shown({ telemetry: missing, usage: missing }));
       expect(said.filter((name) => /flow|pressure|temperature|litres/.test(name))).toEqual([]);
     }
-    expect(shown({ areIncidentsKnown: false })).not.toHaveProperty('open_incidents');
+    expect(shown({ areIncidentsFresh: false })).not.toHaveProperty('open_incidents');
     expect(shown({ possibleIncidents: [anIncident()] })).not.toHaveProperty('open_incidents');
     expect(shown({ signal: 'unknown' })).toEqual({ ...always, reachable: 0, open_incidents: 1 });
   });

@@ -28,12 +28,12 @@ function overview(changes: Partial<StatusSnapshot> = {}): StatusSnapshot {
     ],
     emptiness: null,
     progress: [],
-    isWhole: true,
+    isComplete: true,
     properties: [propertyView()],
     signals: [signalView()],
     sonics: [sonicView({ propertyId: 'property-1', sonic: aSonic({ valve_state: 'open' }), valve: 'open' })],
     incidents: [],
-    areIncidentsKnown: true,
+    areIncidentsFresh: true,
     unconfirmedSince: null,
     readAt: () => 4_000,
     ...changes,
@@ -244,19 +244,19 @@ describe('what the headline doubts', () => {
     const property = (changes: Partial<StatusSnapshot> = {}) => {
       const [first] = status({ properties: [propertyView({ incidents: [] })], ...changes }).properties;
       const [usage] = first?.usage ?? [];
-      return [first?.areAlertsKnown, usage?.isFresh, first?.sonics[0]?.todayL];
+      return [first?.areAlertsFresh, usage?.isFresh, first?.sonics[0]?.todayL];
     };
     expect(property()).toEqual([true, true, 41.5]);
     expect(property({ readiness: { cloud: away, broker: up } })).toEqual([false, false, null]);
     expect(property({ readiness: { cloud: up, broker: away } })).toEqual([true, true, 41.5]);
-    const unread = [propertyView({ areIncidentsKnown: false })];
-    expect(property({ properties: unread, areIncidentsKnown: false })).toEqual([false, true, 41.5]);
+    const unread = [propertyView({ areIncidentsFresh: false })];
+    expect(property({ properties: unread, areIncidentsFresh: false })).toEqual([false, true, 41.5]);
   });
 
   it('is doubted of what is in no known property too', () => {
     const sonics = [sonicView({ propertyId: null })];
-    const known = (areIncidentsKnown: boolean) =>
-      status({ properties: [], signals: [], sonics, areIncidentsKnown }).properties[0]?.areAlertsKnown;
+    const known = (areIncidentsFresh: boolean) =>
+      status({ properties: [], signals: [], sonics, areIncidentsFresh }).properties[0]?.areAlertsFresh;
     expect([known(true), known(false)]).toEqual([true, false]);
   });
 });

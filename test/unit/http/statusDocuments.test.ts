@@ -14,9 +14,9 @@ function start() {
     bridge.looks += 1;
     return {
       ...{ startedAt: 0, status: 'ok', reason: bridge.reason, readiness: { cloud: up, broker: up } },
-      ...{ progress: [], polls: [], emptiness: null, isWhole: true, properties: [], signals: [] },
+      ...{ progress: [], polls: [], emptiness: null, isComplete: true, properties: [], signals: [] },
       ...{ sonics: Array.from({ length: devicesAPage + 1 }, () => sonicView()), incidents: [] },
-      ...{ areIncidentsKnown: true, unconfirmedSince: null, readAt: () => null },
+      ...{ areIncidentsFresh: true, unconfirmedSince: null, readAt: () => null },
     };
   };
   const clock = new FakeClock();

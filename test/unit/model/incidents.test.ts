@@ -15,7 +15,7 @@ import { anIncident } from '../../support/views.ts';
 const allKnown: WithIncidents = {
   incidents: [],
   possibleIncidents: [],
-  areIncidentsKnown: true,
+  areIncidentsFresh: true,
   isReporting: true,
 };
 
@@ -99,7 +99,7 @@ describe('several incidents', () => {
     const isGravest = highest === 'high';
     expect(highestSeverity({ ...allKnown, incidents, possibleIncidents })).toBe(isGravest ? highest : null);
     // A list that is too old says nothing of the present.
-    expect(highestSeverity({ ...allKnown, incidents, areIncidentsKnown: false })).toBeNull();
+    expect(highestSeverity({ ...allKnown, incidents, areIncidentsFresh: false })).toBeNull();
   });
 });
 
@@ -128,7 +128,7 @@ describe('the sensor of a type', () => {
       null,
     ],
     ['one without a type may be here', { possibleIncidents: [anIncident({ type: null })] }, null, null],
-    ['not all were read', { areIncidentsKnown: false }, null, null],
+    ['not all were read', { areIncidentsFresh: false }, null, null],
     ['its device is offline', { isReporting: false }, null, null],
     ['its device is offline and one is open', { isReporting: false, incidents: [leak] }, true, 1],
   ])('where %s', (_what, view, isOpenThere, count) => {

@@ -86,7 +86,7 @@ describe('the result of the last pressure test', () => {
   });
 
   it.each<[what: string, changes: Parameters<typeof sonicView>[0]]>([
-    ['its alerts are not all known', { areIncidentsKnown: false }],
+    ['its alerts are not all known', { areIncidentsFresh: false }],
     ['the valve is offline', { isReporting: false }],
     ['an alert may be at it', { possibleIncidents: [about('pressure_test_failed', later)] }],
     ['an alert has no type', { incidents: [about(null, later)] }],
@@ -98,7 +98,7 @@ describe('the result of the last pressure test', () => {
   });
 
   it('is a problem that is open, whatever else is unknown', () => {
-    const changes = { areIncidentsKnown: false, isReporting: false };
+    const changes = { areIncidentsFresh: false, isReporting: false };
     expect(result([about('pressure_test_failed', later)], changes)).toBe('failed');
   });
 });

@@ -125,7 +125,7 @@ describe('an incident that a list misses which never is complete', () => {
       if (path.endsWith('/incidents/leak')) return answer;
       return path.endsWith('/incidents') ? list(...listed) : list();
     });
-    expect([store.ids('incident'), store.incidents.areKnown]).toEqual([['leak'], false]);
+    expect([store.ids('incident'), store.incidents.areFresh]).toEqual([['leak'], false]);
     listed = [unusable];
     const lists = () => stub.requests.filter(({ path }) => path.endsWith('/incidents')).length;
     for (const _again of ['once', 'twice', 'three times', 'four times']) {
@@ -137,7 +137,7 @@ describe('an incident that a list misses which never is complete', () => {
     expect(store.ids('incident')).toEqual(isLeftOpen ? ['leak'] : []);
     const names = storeEvents.map(({ event }) => event);
     expect(names).toEqual(isLeftOpen ? ['incident_opened'] : ['incident_opened', 'incident_closed']);
-    expect(store.incidents.areKnown).toBe(false);
+    expect(store.incidents.areFresh).toBe(false);
   });
 });
 
@@ -295,7 +295,7 @@ describe('the sonics without a hub', () => {
     async (status) => {
       const { store, poller, client } = await startWith({ status });
       expect(store.ids('sonic')).toEqual(['kitchen']);
-      expect(store.isComplete).toBe(true);
+      expect(store.areListsComplete).toBe(true);
       expect(poller.statuses.records.sonics).toMatchObject({ failure: null, consecutiveFailures: 0 });
       expect(client.operationState('list_wifi_sonics')).toBe(status === 403 ? 'available' : 'unavailable');
     },
@@ -329,7 +329,7 @@ describe('the sonics without a hub', () => {
     expect(failure?.message).toMatch(/^Wi-Fi valves: .*422/);
     expect(lastSuccessAt).not.toBeNull();
     expect(store.ids('sonic')).toEqual(['kitchen']);
-    expect(store.isComplete).toBe(false);
+    expect(store.areListsComplete).toBe(false);
   });
 
   it('do not hold up the others while the cloud leaves their list unanswered', async () => {

@@ -353,7 +353,7 @@ describe('what is kept', () => {
     const at = () => ({ isComplete: true, startedAt: clock.monotonic() });
     store.replaceIncidents({ records: [], ...at() });
     for (let reading = 0; reading < 2; reading++) store.replaceSonics({ records: [], ...at() });
-    expect(store.isComplete).toBe(true);
+    expect(store.areListsComplete).toBe(true);
     clock.advance(90 * dayMs);
     usage.refresh();
     expect(state.kept.usage.has(id)).toBe(true);

@@ -133,7 +133,7 @@ describe('the store', () => {
   });
 
   it('reports devices that are added, but not those that were there at the start', () => {
-    store.setReadOnce();
+    store.setListsAsked();
     expect(eventsOf(() => store.replaceSonics(incomplete([sonic('loft', 'hub')])))).toMatchObject([
       { event: 'device_added', kind: 'sonic', record: { id: 'loft' } },
     ]);
@@ -142,15 +142,15 @@ describe('the store', () => {
   });
 
   it('is whole once each list was read completely', () => {
-    expect(store.isComplete).toBe(true);
+    expect(store.areListsComplete).toBe(true);
     empty();
     store.replaceProperties(complete([]));
     store.replaceSignals(complete([]));
     store.replaceSonics(incomplete([]));
     store.replaceIncidents(complete([]));
-    expect(store.isComplete).toBe(false);
+    expect(store.areListsComplete).toBe(false);
     store.replaceSonics(complete([]));
-    expect(store.isComplete).toBe(true);
+    expect(store.areListsComplete).toBe(true);
   });
 
   it('does not let an answer that came late overwrite a sonic that was read since, alone or in a list', () => {
@@ -528,7 +528,7 @@ describe('incidents in the store', () => {
   });
 
   it('are not all known before a complete reading, nor when the last one is too old', () => {
-    const areKnown = () => store.sonicView('kitchen')?.areIncidentsKnown;
+    const areKnown = () => store.sonicView('kitchen')?.areIncidentsFresh;
     empty();
     store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('bath', 'hub')]));
     changedViews(store);
@@ -549,9 +549,9 @@ describe('incidents in the store', () => {
   });
 
   it('are not all known in a property before its signals are', () => {
-    const areKnown = (id: string) => store.propertyView(id)?.areIncidentsKnown;
+    const areKnown = (id: string) => store.propertyView(id)?.areIncidentsFresh;
     expect([areKnown('home'), areKnown('shop')]).toEqual([true, false]);
-    expect(store.sonicView('kitchen')?.areIncidentsKnown).toBe(true);
+    expect(store.sonicView('kitchen')?.areIncidentsFresh).toBe(true);
     store.setOwnedSignals(ownedSignals('shop', [], false));
     expect(areKnown('shop')).toBe(false);
     // It has none, as is known now.
@@ -683,7 +683,7 @@ describe('a selection of properties', () => {
 
   it('keeps a sonic whose hub is replaced', () => {
     furnish(['Home']);
-    store.setReadOnce();
+    store.setListsAsked();
     const events = eventsOf(() => {
       store.replaceSonics(complete([sonic('kitchen', 'new'), sonic('bath', 'hub')]));
       store.replaceSonics(complete([sonic('kitchen', null), sonic('bath', 'hub')]));
@@ -745,13 +745,13 @@ describe('a selection of properties', () => {
     store.replaceSignals(complete([signal('hub'), signal('stray')]));
     store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('shed', 'stray')]));
     store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
-    expect([store.isComplete, store.isResolved]).toEqual([true, false]);
+    expect([store.areListsComplete, store.isComplete]).toEqual([true, false]);
     expect(left()).toEqual([true, true, true]);
     // What the cloud does not list is gone all the same.
     expect(store.isPlaceUnread('sonic', 'gone')).toBe(false);
     expect(store.incidents.isPlaceUnread('gone')).toBe(false);
     store.setOwnedSignals(ownedSignals('home', ['hub']));
-    expect(store.isResolved).toBe(true);
+    expect(store.isComplete).toBe(true);
     expect(left()).toEqual([false, false, false]);
     expect(everything.map(([kind]) => store.ids(kind))).toEqual([['hub'], ['kitchen'], ['leak']]);
     expect(store.isPlaceUnread('sonic', 'shed')).toBe(false);
@@ -767,9 +767,9 @@ describe('a selection of properties', () => {
     store.replaceSonics(complete([sonic('kitchen', 'hub'), sonic('shed', 'stray')]));
     store.replaceIncidents(complete([incident('leak', { sonic_id: 'kitchen' })]));
     expect([store.ids('sonic'), store.ids('incident')]).toEqual([[], []]);
-    store.setReadOnce();
+    store.setListsAsked();
     expect([store.ids('sonic'), store.ids('incident')]).toEqual([['kitchen', 'shed'], ['leak']]);
-    expect(store.isResolved).toBe(false);
+    expect(store.isComplete).toBe(false);
     store.replaceProperties(complete([property('home', 'Home'), property('shop', 'Shop')]));
     store.setOwnedSignals(ownedSignals('home', ['hub']));
     expect([store.ids('sonic'), store.ids('incident')]).toEqual([['kitchen'], ['leak']]);
