@@ -6,8 +6,10 @@ export interface UsageRecord {
   /** This month and all months before it are in `frozenMl` and are no longer read. */
   readonly frozenThrough: string;
   readonly frozenMl: number;
-  /** By later month: its days, from the first on. A day is null if the cloud has not sent it. */
-  readonly months: Readonly<Record<string, readonly (number | null)[]>>;
+  /** By date, the days of later months. */
+  readonly days: Readonly<Record<string, number>>;
+  /** The later months that were read, even if the cloud has sent no day of them. */
+  readonly months: readonly string[];
   /**
    * Whether every month that counts was read once. Before that, the sum would jump later, as if so much water had run.
    */
@@ -20,7 +22,7 @@ export interface UsageRecord {
   readonly timezone?: string | undefined;
 }
 
-/** A reading of one month, by the calendar of the property. */
+/** By the calendar of the property. */
 interface MonthReading {
   readonly month: string;
   readonly daily: DailyUsage['daily'];
@@ -30,7 +32,7 @@ interface MonthReading {
   readonly timezone?: string | undefined;
   /** Ms since 1970. */
   readonly readAt: number;
-  /** The months that this run has read, which may count for the sum; all of the record if not given. */
+  /** The months that this run has read, which may count for the sum; those of the record if not given. */
   readonly readMonths?: ReadonlySet<string>;
 }
 
@@ -76,16 +78,16 @@ export function withReading(record: UsageRecord | null, reading: MonthReading): 
   const { month, presentMonth, readAt, readMonths } = reading;
   const before = reopened(record ?? newRecord(presentMonth, readAt), presentMonth);
   if (month <= before.frozenThrough) return before;
-  const known = before.months[month];
-  const days = mergedDays(known ?? [], reading);
-  const isNews = days.some((ml, index) => ml !== (known?.[index] ?? null));
-  const months = { ...before.months, [month]: days };
-  const isRead = (each: string) => readMonths?.has(each) ?? each in months;
+  const read = daysRead(reading);
+  const isNews = Object.entries(read).some(([date, ml]) => ml !== before.days[date]);
+  const months = [...new Set([...before.months, month])];
+  const isRead = (each: string) => (readMonths ?? new Set(months)).has(each);
   return frozen(
     {
       ...before,
+      days: { ...before.days, ...read },
       months,
-      isWhole: before.isWhole || isEveryMonthRead(before.frozenThrough, presentMonth, isRead),
+      isWhole: before.isWhole || monthsAfter(before.frozenThrough, presentMonth).every(isRead),
       changedAt: isNews ? new Date(readAt).toISOString() : before.changedAt,
       readAt: month === presentMonth ? readAt : before.readAt,
       timezone: reading.timezone ?? before.timezone,
@@ -99,27 +101,22 @@ function newRecord(presentMonth: string, readAt: number): UsageRecord {
   return {
     frozenThrough: monthAfter(presentMonth, -2),
     frozenMl: 0,
-    months: {},
+    days: {},
+    months: [],
     isWhole: false,
     changedAt: new Date(readAt).toISOString(),
     readAt: 0,
   };
 }
 
-/** Of two figures for one date the larger is newer, because a day's water only grows. */
-function mergedDays(
-  known: readonly (number | null)[],
-  { month, daily }: MonthReading,
-): readonly (number | null)[] {
-  const read = new Map<number, number>();
+/** The ml by date. Of two figures for one date the larger is newer, because a day's water only grows. */
+function daysRead({ month, daily }: MonthReading): Record<string, number> {
+  const read: Record<string, number> = {};
   for (const { date, liters } of daily) {
     const ml = Math.round(liters * 1_000);
-    if (monthOf(date) !== month || !(ml >= 0 && ml <= maxMlPerDay)) continue;
-    const index = Number(date.slice(8)) - 1;
-    read.set(index, Math.max(ml, read.get(index) ?? 0));
+    if (monthOf(date) === month && ml >= 0 && ml <= maxMlPerDay) read[date] = Math.max(ml, read[date] ?? 0);
   }
-  const length = Math.max(known.length, ...[...read.keys()].map((index) => index + 1));
-  return Array.from({ length }, (_, index) => read.get(index) ?? known[index] ?? null);
+  return read;
 }
 
 /**
@@ -131,28 +128,28 @@ function reopened(record: UsageRecord, presentMonth: string): UsageRecord {
   return { ...record, frozenThrough: monthAfter(presentMonth, -1) };
 }
 
-function isEveryMonthRead(
-  frozenThrough: string,
-  presentMonth: string,
-  isRead: (month: string) => boolean,
-): boolean {
-  for (let month = monthAfter(frozenThrough, 1); month <= presentMonth; month = monthAfter(month, 1)) {
-    if (!isRead(month)) return false;
-  }
-  return true;
+function monthsAfter(frozenThrough: string, last: string): readonly string[] {
+  const months: string[] = [];
+  for (let month = monthAfter(frozenThrough, 1); month <= last; month = monthAfter(month, 1))
+    months.push(month);
+  return months;
 }
 
 /**
- * Freezes a month that was just read for the last time: one number is enough for it then. A later month has begun if
- * the cloud has sent a day of it. Our own clock does not decide this, because it may be ahead.
+ * Freezes a month that was just read for the last time. A later month has begun if the cloud has sent a day of it. Our own
+ * clock does not decide this, because it may be ahead.
  */
 function frozen(record: UsageRecord, { month, presentMonth }: MonthReading): UsageRecord {
   const isLast = month === monthAfter(record.frozenThrough, 1) && month < monthAfter(presentMonth, -1);
-  const hasLaterDay = ([later, days]: [string, readonly (number | null)[]]) =>
-    later > month && days.some((ml) => ml !== null);
-  if (!isLast || !Object.entries(record.months).some(hasLaterDay)) return record;
-  const { [month]: days = [], ...months } = record.months;
-  return { ...record, frozenThrough: month, frozenMl: record.frozenMl + sum(days), months };
+  const later = after(month, record);
+  if (!isLast || Object.keys(later.days).length === 0) return record;
+  return { ...record, ...later, frozenThrough: month, frozenMl: mlThrough(record, month) };
+}
+
+/** The days and months after a month. */
+function after(month: string, { days, months }: Pick<UsageRecord, 'days' | 'months'>) {
+  const later = Object.entries(days).filter(([date]) => monthOf(date) > month);
+  return { days: Object.fromEntries(later), months: months.filter((each) => each > month) };
 }
 
 /** Merges the records of two runs that did not know of each other. `later` has the newer readings. */
@@ -160,16 +157,11 @@ export function mergedRecords(earlier: UsageRecord, later: UsageRecord): UsageRe
   const through = earlier.frozenThrough > later.frozenThrough ? earlier.frozenThrough : later.frozenThrough;
   // The record with more water in these months has counted for longer.
   const base = mlThrough(later, through) > mlThrough(earlier, through) ? later : earlier;
-  const months: Record<string, readonly (number | null)[]> = {};
-  for (const [month, days] of [earlier, later].flatMap((record) => Object.entries(record.months))) {
-    if (month <= base.frozenThrough) continue;
-    const before = months[month] ?? [];
-    const length = Math.max(days.length, before.length);
-    months[month] = Array.from({ length }, (_, index) => days[index] ?? before[index] ?? null);
-  }
+  const days = { ...earlier.days, ...later.days };
+  const months = [...new Set([...earlier.months, ...later.months])];
   return {
     ...base,
-    months,
+    ...after(base.frozenThrough, { days, months }),
     isWhole: earlier.isWhole || later.isWhole,
     changedAt: later.changedAt,
     readAt: later.readAt,
@@ -186,24 +178,21 @@ export function recordFromShown(shown: unknown): UsageRecord | null {
   const readAt = Date.parse(updatedAt);
   if (typeof total !== 'number' || !/^\d{4}-(0[1-9]|1[0-2])-/.test(lastReset) || Number.isNaN(readAt))
     return null;
-  const months: Record<string, (number | null)[]> = {};
+  const read: Record<string, number> = {};
   for (const [date, liters] of Object.entries(Object(days))) {
-    const index = Number(date.slice(8)) - 1;
-    if (!/^\d{4}-\d\d-\d\d$/.test(date) || index < 0 || index > 30 || typeof liters !== 'number') return null;
-    const known = months[monthOf(date)] ?? [];
-    while (known.length < index) known.push(null);
-    known[index] = Math.round(liters * 1_000);
-    months[monthOf(date)] = known;
+    if (!/^\d{4}-\d\d-(0[1-9]|[12]\d|3[01])$/.test(date) || typeof liters !== 'number') return null;
+    read[date] = Math.round(liters * 1_000);
   }
+  const months = [...new Set(Object.keys(read).map(monthOf))].toSorted();
   // All months before the days that are shown are in the sum. The other bridge may have closed the previous month
   // already, while its clock was ahead.
-  const [first = monthOf(lastReset)] = Object.keys(months).sort();
-  const frozenThrough = monthAfter(first, -1);
-  const frozenMl = Math.round(total * 1_000) - Object.values(months).reduce((ml, each) => ml + sum(each), 0);
+  const [first = monthOf(lastReset)] = months;
+  const frozenMl = Math.round(total * 1_000) - sum(Object.values(read));
   if (!(frozenMl >= 0) || first < monthAfter(monthOf(lastReset), -1)) return null;
   return {
-    frozenThrough,
+    frozenThrough: monthAfter(first, -1),
     frozenMl,
+    days: read,
     months,
     isWhole: false,
     changedAt: new Date(readAt).toISOString(),
@@ -211,9 +200,8 @@ export function recordFromShown(shown: unknown): UsageRecord | null {
   };
 }
 
-function mlThrough({ frozenMl, months }: UsageRecord, last: string): number {
-  const days = Object.entries(months).flatMap(([month, each]) => (month <= last ? each : []));
-  return frozenMl + sum(days);
+function mlThrough({ frozenMl, days }: UsageRecord, last: string): number {
+  return frozenMl + sum(Object.entries(days).map(([date, ml]) => (monthOf(date) <= last ? ml : 0)));
 }
 
 /** The usage after readings have failed for too long: the total stays, and the current figures are unknown. */
@@ -224,47 +212,28 @@ export function withoutPresent(usage: Usage): Usage {
 export function usageOn(day: Day, record: UsageRecord): Usage {
   const presentMonth = monthOf(day.date);
   const previous = monthAfter(presentMonth, -1);
-  const { months, frozenMl, isWhole, changedAt } = record;
+  const { days, months, frozenMl, isWhole, changedAt } = record;
   // The cloud sends the days of a new month only once it has water. Until then, the previous month shows that usage is
   // known.
-  const isKnown = presentMonth in months || previous in months;
+  const isKnown = months.includes(presentMonth) || months.includes(previous);
   const dayBefore = dateAfter(day.date, -1);
-  const totalMl = Object.values(months).reduce((total, days) => total + sum(days), frozenMl);
   const dayStart = new Date(day.startedAt).toISOString();
+  const present = Object.entries(days).flatMap(([date, ml]) => (monthOf(date) === presentMonth ? ml : []));
+  const shown = Object.entries(days).filter(([date]) => [previous, presentMonth].includes(monthOf(date)));
   return {
-    todayL: isKnown ? litres(dayIn(record, day.date) ?? 0) : null,
-    yesterdayL: isKnown ? yesterday(record, dayBefore) : null,
-    monthL: isKnown ? litres(sum(months[presentMonth] ?? [])) : null,
-    totalL: isWhole ? litres(totalMl) : null,
+    todayL: isKnown ? litres(days[day.date] ?? 0) : null,
+    yesterdayL: isKnown && months.includes(monthOf(dayBefore)) ? litres(days[dayBefore] ?? 0) : null,
+    monthL: isKnown ? litres(sum(present)) : null,
+    totalL: isWhole ? litres(frozenMl + sum(Object.values(days))) : null,
     lastReset: day.startedAt,
-    days: daysShown(months, [previous, presentMonth]),
+    days: Object.fromEntries(shown.toSorted().map(([date, ml]) => [date, litres(ml)])),
     // At midnight the figures change without a reading.
     updatedAt: changedAt > dayStart ? changedAt : dayStart,
   };
 }
 
-function yesterday(record: UsageRecord, date: string): number | null {
-  const ml = dayIn(record, date);
-  if (ml !== null) return litres(ml);
-  return monthOf(date) in record.months ? 0 : null;
-}
-
-function dayIn({ months }: UsageRecord, date: string): number | null {
-  return months[monthOf(date)]?.[Number(date.slice(8)) - 1] ?? null;
-}
-
-function daysShown(months: UsageRecord['months'], shown: readonly string[]): Record<string, number> {
-  const days: Record<string, number> = {};
-  for (const month of shown) {
-    for (const [index, ml] of months[month]?.entries() ?? []) {
-      if (ml !== null) days[`${month}-${String(index + 1).padStart(2, '0')}`] = litres(ml);
-    }
-  }
-  return days;
-}
-
-function sum(days: readonly (number | null)[]): number {
-  return days.reduce<number>((total, ml) => total + (ml ?? 0), 0);
+function sum(figures: readonly number[]): number {
+  return figures.reduce((total, ml) => total + ml, 0);
 }
 
 function litres(ml: number): number {

@@ -100,7 +100,8 @@ export class UsagePoll {
       }
     }
     // The current month may be the only one that is due, and may have no data yet.
-    const hasWater = (this.#parts.state.kept.usage.get(sonicId)?.months[presentMonth] ?? []).length > 0;
+    const { days = {} } = this.#parts.state.kept.usage.get(sonicId) ?? {};
+    const hasWater = Object.keys(days).some((each) => monthOf(each) === presentMonth);
     const isEmptyMonth = isPreviousRead && !hasWater && read.presentMonth !== presentMonth;
     if (unknown.length === due.length && !isEmptyMonth) throw failures[0];
     for (const month of unknown) answers.set(month, []);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { monthOf } from '../model/calendar.ts';
 import { maxPauseMinutes, minPauseMinutes, type Pause } from '../model/pause.ts';
 import { mergedRecords, type UsageRecord } from '../model/usage.ts';
 import { commandStatuses, movers, type ValveRecord } from '../model/valveCommand.ts';
@@ -21,13 +22,16 @@ export const usageRecord: z.ZodType<UsageRecord> = z
   .object({
     frozenThrough: month,
     frozenMl: millilitres,
-    months: z.record(month, z.array(millilitres.nullable()).max(31).readonly()).readonly(),
+    days: z.record(z.iso.date(), millilitres).readonly(),
+    months: z.array(month).readonly(),
     isWhole: z.boolean(),
     changedAt: z.string().refine((text) => !Number.isNaN(Date.parse(text))),
     readAt: z.number(),
     timezone: z.string().optional(),
   })
-  .refine(({ frozenThrough, months }) => Object.keys(months).every((each) => each > frozenThrough));
+  .refine(({ frozenThrough, days, months }) =>
+    [...Object.keys(days).map(monthOf), ...months].every((each) => each > frozenThrough),
+  );
 
 /** A text for people, which may come from the broker. */
 const words = z.string().transform((text) => text.slice(0, 1_000));

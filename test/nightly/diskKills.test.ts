@@ -35,7 +35,8 @@ const tell = (text) => writeSync(1, text + '\\n');
 const count = () => Math.max(-1, ...[...announced.keys()].map(Number));
 const litres = () => usage.get('sonic-999')?.frozenMl ?? -1;
 tell('found ' + count() + ' ' + litres() + ' ' + usage.size);
-const record = { frozenThrough: '2024-12', months: { '2025-01': Array(31).fill(123456) }, isWhole: true, changedAt: '2025-01-31T00:00:00.000Z', readAt: 0 };
+const days = Object.fromEntries(Array.from({ length: 31 }, (_, index) => ['2025-01-' + String(index + 1).padStart(2, '0'), 123456]));
+const record = { frozenThrough: '2024-12', days, months: ['2025-01'], isWhole: true, changedAt: '2025-01-31T00:00:00.000Z', readAt: 0 };
 for (let number = count() + 1; ; number++) {
   for (let index = 0; index < 1000; index++) usage.set('sonic-' + index, { ...record, frozenMl: number });
   await announced.set(String(number), true).saved();

@@ -147,10 +147,11 @@ describe('a state file that is damaged', () => {
     ['usage', { one: {} }],
     ['usage', { one: { ...recordOf(1), frozenThrough: '2026-13' } }],
     ['usage', { one: { ...recordOf(1), frozenMl: 0.5 } }],
-    ['usage', { one: { ...recordOf(1), months: { january: [] } } }],
-    ['usage', { one: { ...recordOf(1), months: { '1999-01': [1] } } }],
-    ['usage', { one: { ...recordOf(1), months: { '2025-01': [-1] } } }],
-    ['usage', { one: { ...recordOf(1), months: { '2025-01': Array(32).fill(1) } } }],
+    ['usage', { one: { ...recordOf(1), months: ['january'] } }],
+    ['usage', { one: { ...recordOf(1), months: ['1999-01'] } }],
+    ['usage', { one: { ...recordOf(1), days: { '1999-01-01': 1 } } }],
+    ['usage', { one: { ...recordOf(1), days: { '2025-01-01': -1 } } }],
+    ['usage', { one: { ...recordOf(1), days: { '2025-01-32': 1 } } }],
     ['usage', { one: { ...recordOf(1), changedAt: 'x' } }],
     ['usage', { one: { ...recordOf(1), readAt: null } }],
     ['usage', { one: { ...recordOf(1), isWhole: 1 } }],
@@ -215,7 +216,7 @@ it('what this run has read of a valve is newer than what the broker has, whateve
   const { state } = await open(temporaryFolder());
   state.kept.usage.set('one', recordOf(100));
   state.kept.usage.adopt([['one', { ...recordOf(90), readAt: Date.UTC(2030, 0) }]], true);
-  expect(state.kept.usage.get('one')?.months['2025-01']?.at(-1)).toBe(100_000);
+  expect(state.kept.usage.get('one')?.days['2025-01-14']).toBe(100_000);
 });
 
 describe('a data directory that cannot be used', () => {
@@ -262,8 +263,8 @@ describe('a data directory that cannot be used', () => {
     clock.advance(60_000);
     await waitFor(() => state.problem === null, { what: 'the disk' });
     expect([...state.kept.announced.keys()].toSorted()).toEqual(['incident-1', 'incident-2']);
-    expect(state.kept.usage.get('one')?.months['2025-01']?.at(-1)).toBe(150_000);
-    expect(state.kept.usage.get('two')?.months['2025-01']?.at(-1)).toBe(250_000);
+    expect(state.kept.usage.get('one')?.days['2025-01-14']).toBe(150_000);
+    expect(state.kept.usage.get('two')?.days['2025-01-14']).toBe(250_000);
   });
 
   it('is one that hangs: nobody waits for longer than ten seconds, and all is written once it answers', async () => {
@@ -313,7 +314,7 @@ describe('a state file that this process has not written', () => {
     expect(kept.announced.toSorted()).toEqual(['incident-1', 'incident-2', 'incident-3']);
     expect(kept.session.token).toBe('token-1');
     expect(Object.keys(kept.usage).toSorted()).toEqual(['one', 'two']);
-    expect(kept.usage.two).toMatchObject({ months: recordOf(200).months, isWhole: false });
+    expect(kept.usage.two).toMatchObject({ days: recordOf(200).days, isWhole: false });
     expect(kept.devices).toEqual(['sonic/new']);
     expect(warnings()).toEqual([]);
     expect(state.problem).toBeNull();
