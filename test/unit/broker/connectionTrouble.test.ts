@@ -13,8 +13,6 @@ import { startTcpProxy } from '../../support/tcpProxy.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
 const onMosquitto = it.skipIf(!mosquittoAvailable());
-const retained = { retain: true } as const;
-const live = { retain: false } as const;
 const unanswered =
   'the connection was closed before any answer. Check the port, mqtt:// or mqtts://, and mqtt.username and mqtt.password';
 
@@ -22,14 +20,6 @@ const unanswered =
 const versionOf = (firstBytes: Buffer) => firstBytes[firstBytes.indexOf('MQTT') + 4];
 
 describe('a connection', () => {
-  onMosquitto('notices with MQTT 5 that a live command was sent with the retain flag', async () => {
-    const { url } = await startMosquitto();
-    const { connection, received } = await connected(url, { subscriptions: ['set'] });
-    await connection.publish('set', 'CLOSE', retained);
-    await waitFor(() => received.length === 1, { what: 'the command' });
-    expect(received[0]?.isRetained).toBe(true);
-  });
-
   it('asks for MQTT 5 again at each return: the broker that refused it may have been upgraded', async () => {
     const { port } = await startEmbedded();
     const versions: (number | undefined)[] = [];
@@ -136,16 +126,14 @@ describe('a connection', () => {
     expect(lines.text).not.toContain('another client');
   });
 
-  it.each(['127.0.0.1', 'localhost'])('waits for a broker on %s that is not there yet', async (host) => {
-    const port = await freePort();
-    const { connection, events, lines } = openConnection(`mqtt://${host}:${port}`);
-    await expect(connection.publish('a', 'b', live)).rejects.toThrow('the MQTT broker is offline');
+  it('waits for a broker that is not there yet', async () => {
+    const { connection, events } = openConnection(`mqtt://localhost:${await freePort()}`);
+    await expect(connection.publish('a', 'b', { retain: false })).rejects.toThrow(
+      'the MQTT broker is offline',
+    );
     await expect(connection.readRetained(['#'], () => undefined)).rejects.toThrow(NotConnectedError);
     await waitFor(() => events.length === 1, { what: 'the first attempt to fail' });
     expect(events[0]).toBe('failed: connection refused. Check the broker and its port');
-    expect(lines.messages).toEqual([
-      `warn: MQTT broker mqtt://${host}:${port}: connection refused. Check the broker and its port. Retrying`,
-    ]);
   });
 
   it('says in words that there is no such host', async () => {
@@ -189,14 +177,6 @@ describe('a connection', () => {
     expect(events).toEqual(['failed: cannot read the file mqtt.password_file', 'connected']);
   });
 
-  onMosquitto('passes a refused message on to its sender, and stays', async () => {
-    const { url } = await startMosquitto({ permitted: ['allowed'] });
-    const { connection, events } = await connected(url);
-    await expect(connection.publish('forbidden', 'x', retained)).rejects.toThrow(/not authorized/i);
-    await connection.publish('allowed', 'x', live);
-    expect(events).toEqual(['connected']);
-  });
-
   onMosquitto('knows to the byte how much the broker takes with a topic', async () => {
     const { url } = await startMosquitto({ lines: ['max_packet_size 5000'] });
     const { connection } = await connected(url);
@@ -210,12 +190,6 @@ describe('a connection', () => {
       );
     }
     expect(connection.roomFor('big') - connection.roomFor('big', correlationData)).toBeGreaterThan(100);
-  });
-
-  it('without a limit of the broker has room for anything', async () => {
-    const { url } = await startEmbedded();
-    const { connection } = await connected(url);
-    expect(connection.roomFor('a')).toBe(Number.POSITIVE_INFINITY);
   });
 
   onMosquitto('with MQTT 5 hears where an answer is wanted and gives back what goes with it', async () => {

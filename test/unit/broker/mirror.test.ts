@@ -171,28 +171,6 @@ describe('retained messages', () => {
     expect([mirror.has('wanted', 'offline'), mirror.size, mirror.refusal]).toEqual([true, 1, null]);
   });
 
-  it('that a broker refuses are logged up to the tenth, and count as refused until it accepts them', async () => {
-    let isFull = true;
-    const publish = () => (isFull ? Promise.reject(new Error('quota exceeded')) : Promise.resolve());
-    const lines = logLines('info');
-    const mirror = mirrorOn(publish, lines.log);
-    for (const topic of Array.from({ length: 30 }, (_, index) => `many/${index}`)) {
-      mirror.want(topic, 'x');
-    }
-    await mirror.waitForAnswers();
-    expect(lines.messages).toHaveLength(10);
-    expect(lines.messages.at(-1)).toBe(
-      'warn: The MQTT broker rejected many/9: quota exceeded. Further ones are logged at level debug',
-    );
-    expect(mirror.refusal).not.toBeNull();
-    isFull = false;
-    for (const topic of Array.from({ length: 30 }, (_, index) => `many/${index}`)) {
-      mirror.want(topic, 'x');
-    }
-    await mirror.waitForAnswers();
-    expect(mirror.refusal).toBeNull();
-  });
-
   it('are not swept where one was refused, though an earlier one is taken only afterwards', async () => {
     const answers: ((error?: Error) => void)[] = [];
     const publish = () =>
