@@ -221,19 +221,6 @@ describe('what is asked for sonic by sonic', () => {
     await waitFor(() => store.sonicView('one')?.usage?.yesterdayL === 6, { what: 'what ran until midnight' });
   });
 
-  it('is not asked for while the clock of the machine was not set', async () => {
-    const { stub, poller, store } = await startPoller(
-      cloudOf(linked, () => byPoll.usage),
-      new FakeClock(0),
-    );
-    expect(stub.requests.filter(({ path }) => path.includes('/things/'))).toEqual([]);
-    expect(poller.statuses.records.usage).toMatchObject({
-      lastSuccessAt: null,
-      failure: { message: expect.stringContaining('the clock of this computer is wrong (1970-01-01)') },
-    });
-    expect(store.sonicView('one')?.usage).toBeUndefined();
-  });
-
   it('is given up when the poller stops', async () => {
     const clock = noon();
     const sonics = [{ id: 'sonic-0' }];

@@ -31,7 +31,6 @@ const sonicUsage = (store: Store) => store.sonicView(id)?.usage;
 
 let clock: FakeClock;
 let directory: string;
-let timezone: string;
 /** Litres by date. */
 let cloud: Map<string, number>;
 /** The months that were asked for. */
@@ -44,7 +43,6 @@ let onAsked: () => void;
 beforeEach(() => {
   clock = new FakeClock(Date.parse('2026-11-20T12:00:00Z'));
   directory = temporaryFolder();
-  timezone = 'Europe/London';
   cloud = new Map([
     ['2026-10-31', 30],
     ['2026-11-19', 100.5],
@@ -70,8 +68,8 @@ async function answer(month: string): Promise<DailyUsage> {
   return { daily: days.map(([date, liters]) => ({ date, liters })) };
 }
 
-/** Starts a bridge on the folder, as after a restart, after which not all may be readable at once. */
-async function start(unread: 'settings' | 'ownership' | null = null): Promise<Bench> {
+/** Starts a bridge on the folder, as after a restart. */
+async function start(): Promise<Bench> {
   const store = new Store({ selection: [], clock });
   // Its own clock stands still: the disk is a real one, for which no time passes.
   const state = new StateFile(directory, logLines('error').log, new FakeClock());
@@ -79,8 +77,8 @@ async function start(unread: 'settings' | 'ownership' | null = null): Promise<Be
   onTestFinished(() => state.close());
   const at = { isComplete: true, startedAt: clock.monotonic() };
   store.replaceProperties({ records: [aProperty()], ...at });
-  if (unread !== 'settings') setTimezone(store, timezone);
-  if (unread !== 'ownership') store.setOwnedSignals(ownedSignals('property-1', ['signal-1']));
+  store.setSettings('property-1', someSettings({ timezone: 'Europe/London' }), clock.monotonic());
+  store.setOwnedSignals(ownedSignals('property-1', ['signal-1']));
   store.replaceSignals({ records: [aSignal()], ...at });
   store.replaceSonics({ records: [aSonic()], ...at });
   const { parts, run } = sonicPollParts({
@@ -108,79 +106,10 @@ async function start(unread: 'settings' | 'ownership' | null = null): Promise<Be
   };
 }
 
-function setTimezone(store: Store, name: string | null): void {
-  timezone = name ?? '';
-  store.setSettings('property-1', someSettings({ timezone: name }), clock.monotonic());
-}
-
 /** What is shown of the present of a sonic that this run has not read. */
 const ofNothingRead = { todayL: null, yesterdayL: null, monthL: null };
 
 describe('the usage of a sonic', () => {
-  it('is not known before it was read, and then it is all there', async () => {
-    const { read, shown } = await start();
-    expect(shown()).toBeUndefined();
-    await read();
-    expect(asked).toEqual(['2026-11', '2026-10']);
-    expect(shown()).toMatchObject({ todayL: 7.25, yesterdayL: 100.5, monthL: 107.75, totalL: 137.75 });
-  });
-
-  it('needs the month before only once a day, by the calendar of the property', async () => {
-    timezone = 'America/New_York';
-    const { read } = await start();
-    await read();
-    const rounds: string[][] = [];
-    for (let hour = 13; hour < 31; hour++) {
-      clock.advance(hourMs);
-      await read();
-      if (asked.length > 1) rounds.push([new Date(clock.now()).toISOString(), ...asked]);
-    }
-    expect(rounds).toEqual([['2026-11-21T05:00:00.000Z', '2026-11', '2026-10']]);
-  });
-
-  it('counts by the time zone of the schedules before that of the property was read, and by the last one since', async () => {
-    const { usage, read, store, shown } = await start('settings');
-    await read();
-    expect(shown()).toMatchObject({ lastReset: '2026-11-20T00:00:00-05:00' });
-    clock.advance(11 * hourMs + 30 * minuteMs);
-    setTimezone(store, 'Pacific/Auckland');
-    usage.refresh();
-    expect(shown()).toMatchObject({ todayL: 0, lastReset: '2026-11-21T00:00:00+13:00' });
-    for (const none of [null, '', 'Mars/Olympus']) {
-      setTimezone(store, none);
-      usage.refresh();
-      expect(shown()).toMatchObject({ todayL: 0, lastReset: '2026-11-21T00:00:00+13:00' });
-    }
-    // Nor does it change while the settings are too old to be shown.
-    store.markStale({ properties: clock.monotonic() + 1 });
-    usage.refresh();
-    expect(store.settings.of('property-1')).toMatchObject({ timezone: null });
-    expect(shown()).toMatchObject({ lastReset: '2026-11-21T00:00:00+13:00' });
-  });
-
-  it.each(['settings', 'ownership'] as const)(
-    'keeps its day over a restart after which the %s cannot be read',
-    async (unread) => {
-      timezone = 'Pacific/Kiritimati';
-      cloud = new Map([
-        ['2026-11-20', 86.9],
-        ['2026-11-21', 24],
-      ]);
-      const first = await start();
-      await first.read();
-      const before = first.shown();
-      expect(before).toMatchObject({ todayL: 24, lastReset: '2026-11-21T00:00:00+14:00' });
-      await first.state.close();
-      for (let times = 0; times < 2; times++) {
-        const next = await start(unread);
-        expect(next.shown()).toEqual({ ...before, ...ofNothingRead });
-        await next.read();
-        expect(next.shown()).toEqual(before);
-        await next.state.close();
-      }
-    },
-  );
-
   it('does not go down where a crash has lost the last litres of a month', async () => {
     clock.advance(Date.parse('2026-11-30T23:50:00Z') - clock.now());
     const crashed = await start();
@@ -243,17 +172,6 @@ describe('the usage of a sonic', () => {
     expect(shown()).toMatchObject(isKnown ? { ...now, totalL: 137.75 } : now);
     await state.close();
     expect((await start()).shown()).toEqual({ ...shown(), ...ofNothingRead });
-  });
-
-  it('continues if an old entry was damaged, with a new count', async () => {
-    const { writeFileSync } = await import('node:fs');
-    writeFileSync(
-      `${directory}/sonic2mqtt.json`,
-      JSON.stringify({ announced: [], usage: { [id]: { months: 7 } } }),
-    );
-    const { read, shown } = await start();
-    await read();
-    expect(shown()).toMatchObject({ todayL: 7.25, totalL: 137.75 });
   });
 });
 
