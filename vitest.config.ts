@@ -16,6 +16,8 @@ export default defineConfig({
     maxWorkers: 4,
     // Files of one worker share the modules: importing them anew for each took a third of the processor time.
     isolate: false,
+    // Transformed files are kept below node_modules: a later run of some files takes a fifth less processor time.
+    experimental: { fsModuleCache: true },
     // What a story makes is forgotten with it; a larger nursery collects it in one go.
     execArgv: ['--max-semi-space-size=32', ...optimiseLater],
     // In the stories weeks pass in seconds, but on a busy machine in more of them.

@@ -24,12 +24,8 @@ const cloudSection = Object(config['cloud']);
 afterEach(() => cloud.setFaults([]));
 
 describe('the command line', () => {
-  it('prints version, help and schema on standard output', async () => {
+  it('prints version and schema on standard output', async () => {
     expect(await runBuilt(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` });
-    expect(await runProgram(['check', '--help'])).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('Usage: sonic2mqtt check'),
-    });
     const { code, stdout } = await runProgram(['schema']);
     expect([code, JSON.parse(stdout)]).toEqual([
       0,
@@ -43,12 +39,6 @@ describe('the command line', () => {
     const { code, stdout, stderr } = await runBuilt(['run'], { env: { NODE_OPTIONS } });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/^sonic2mqtt needs Node\.js 20\.19, 22\.12 or newer\..*\n$/);
-  });
-
-  it('explains what is wrong with it and ends with 2', async () => {
-    const { code, stderr, stdout } = await runProgram(['demo', '--prot', '1']);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain('Did you mean --port?');
   });
 
   it('names every problem of the configuration with its line and ends with 2', async () => {

@@ -12,7 +12,7 @@ import { entityTable } from '../../src/entities/tables.ts';
 import { commandFilters } from '../../src/homeassistant/command.ts';
 import { Topics } from '../../src/homeassistant/topics.ts';
 import { hourly, startBridge, type TestBridge } from '../support/bridge.ts';
-import { runCommandLine } from '../support/commandLine.ts';
+import { runProgram } from '../support/callProgram.ts';
 import { escapedBy, hostileName } from '../support/markdown.ts';
 import { startProgram } from '../support/program.ts';
 
@@ -87,8 +87,8 @@ describe('the documents', () => {
   it('have every command and exit status', async () => {
     const cells = firstCells(read('docs/reference/commands.md'));
     const named = cells.flatMap((cell) => [...cell.matchAll(/`sonic2mqtt (\w+)/g)].map(([, name]) => name));
-    const { out } = await runCommandLine('--help');
-    const [, commands = ''] = out.split('Commands:\n');
+    const { stdout } = await runProgram(['--help']);
+    const [, commands = ''] = stdout.split('Commands:\n');
     expect(named).toEqual([...commands.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name));
     expect(cells.filter((cell) => /^\d$/.test(cell)).map(Number)).toEqual(Object.values(exitStatus));
   });

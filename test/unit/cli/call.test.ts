@@ -6,7 +6,6 @@ import { operationNames, operationRow, paramNames } from '../../../src/cloud/ope
 import { demoCredentials } from '../../../src/simulator/simulator.ts';
 import { fault } from '../../support/bridge.ts';
 import { runProgram, startCallableCloud } from '../../support/callProgram.ts';
-import { runCommandLine } from '../../support/commandLine.ts';
 import { temporaryFolder } from '../../support/program.ts';
 
 const { call, config, simulator } = await startCallableCloud({ sonics: 25 });
@@ -73,9 +72,9 @@ describe('a command line of call', () => {
 
 describe('call --list', () => {
   it('has each operation with its route and all that it takes, and marks what is required', async () => {
-    const { status, out } = await runCommandLine('call', '--list');
-    expect(status).toBe(0);
-    expect(out).toContain(
+    const { code, stdout } = await runProgram(['call', '--list']);
+    expect(code).toBe(0);
+    expect(stdout).toContain(
       [
         '\n\nact_on_property_incident        5  assumed',
         '    PUT /iot-core/customer_app/properties/{property_id}/incidents/{incident_id}/action',
@@ -85,7 +84,7 @@ describe('call --list', () => {
     );
     for (const name of operationNames) {
       const { method, path, query, body } = operationRow(name);
-      const block = out.split('\n\n').find((each) => each.startsWith(`${name} `)) ?? '';
+      const block = stdout.split('\n\n').find((each) => each.startsWith(`${name} `)) ?? '';
       const fields = [query, body].flatMap((schema) => fieldsOf(schema).fields.map((field) => field.name));
       expect(block).toContain(`${method} ${path}`);
       expect(block.split(/[\s,*:]+/)).toEqual(expect.arrayContaining([...paramNames(path), ...fields]));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runCommandLine } from '../../support/commandLine.ts';
+import { runProgram } from '../../support/callProgram.ts';
 
 describe('the command line', () => {
   it.each([
@@ -34,9 +34,9 @@ describe('the command line', () => {
       'simulate --help',
     ],
   ])('%j is rejected with words and where to read on', async (argv, words, see) => {
-    const { status, out, err } = await runCommandLine(...argv);
-    expect([status, out]).toEqual([2, '']);
-    const [first = '', last] = err.split('\n');
+    const { code, stdout, stderr } = await runProgram(argv);
+    expect([code, stdout]).toEqual([2, '']);
+    const [first = '', last] = stderr.split('\n');
     if (typeof words === 'string') expect(first).toBe(`sonic2mqtt: ${words}`);
     else expect(first).toMatch(words);
     expect(last).toBe(`See sonic2mqtt ${see}`);
@@ -45,13 +45,13 @@ describe('the command line', () => {
   it.each([[['check', '--help', '--config=my.yaml']], [['--config', 'my.yaml', 'check', '-h']]])(
     '%j asks for the help of a command',
     async (argv) => {
-      const { status, out } = await runCommandLine(...argv);
-      expect(status).toBe(0);
-      expect(out).toMatch(/^Usage: sonic2mqtt check [\s\S]*--log-level/);
+      const { code, stdout } = await runProgram(argv);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/^Usage: sonic2mqtt check [\s\S]*--log-level/);
     },
   );
 
   it('has the faults that simulate knows in its help', async () => {
-    expect((await runCommandLine('simulate', '--help')).out).toMatch(/^ {2}missing-page\[=PAGE\] +\S/m);
+    expect((await runProgram(['simulate', '--help'])).stdout).toMatch(/^ {2}missing-page\[=PAGE\] +\S/m);
   });
 });

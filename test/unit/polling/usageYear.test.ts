@@ -103,7 +103,7 @@ async function startOn(directory: string, clock: FakeClock, answer: (month: stri
   return { read, state, setTimezone, totalMl };
 }
 
-it.each(Array.from({ length: 3 }, (_, seed) => seed))(
+it.each([0, 1])(
   'a year of water, outages, restarts and corrections is counted to the millilitre (seed %i)',
   async (seed) => {
     const random = seededRandom(seed);
