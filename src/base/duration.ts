@@ -1,4 +1,8 @@
-const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+export const minuteMs = 60_000;
+export const hourMs = 60 * minuteMs;
+export const dayMs = 24 * hourMs;
+
+const unitMs = { ms: 1, s: 1_000, m: minuteMs, h: hourMs } as const;
 
 /** Reads a duration such as `500ms`, `30s`, `5m` or `1h` into ms; null for any other text. */
 export function parseDuration(text: string): number | null {
@@ -17,6 +21,6 @@ export function formatDuration(durationMs: number): string {
 export function describeDuration(durationMs: number): string {
   if (durationMs < 1_000) return `${Math.round(durationMs)} ms`;
   if (durationMs < 120_000) return `${Math.round(durationMs / 1_000)} s`;
-  if (durationMs < 7_200_000) return `${Math.round(durationMs / 60_000)} min`;
-  return `${Math.round(durationMs / 3_600_000)} h`;
+  if (durationMs < 7_200_000) return `${Math.round(durationMs / minuteMs)} min`;
+  return `${Math.round(durationMs / hourMs)} h`;
 }

@@ -1,8 +1,6 @@
 import type { Clock } from './clock.ts';
-import { describeDuration } from './duration.ts';
+import { describeDuration, hourMs } from './duration.ts';
 import type { Log } from './log.ts';
-
-const summaryEveryMs = 3_600_000;
 
 /**
  * Logs the outages of one subject: one line when it fails, one line for each other reason, one line an hour during the
@@ -31,7 +29,7 @@ export class OutageLog {
     this.#failures += 1;
     if (!this.#keys.has(key)) {
       this.#log.warn(`${this.#subject}: ${message}. Retrying`);
-    } else if (now - this.#saidAt >= summaryEveryMs) {
+    } else if (now - this.#saidAt >= hourMs) {
       const awayFor = describeDuration(now - this.#since);
       this.#log.warn(`${this.#subject}: offline for ${awayFor}, ${this.#failures} attempts: ${message}`);
     } else {

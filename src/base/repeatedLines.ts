@@ -1,7 +1,6 @@
 import type { Clock } from './clock.ts';
+import { minuteMs } from './duration.ts';
 import type { Log } from './log.ts';
-
-const minuteMs = 60_000;
 
 /** How many different lines have their own count. So a stranger cannot fill the memory with them. */
 const maxLines = 100;

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import { connect } from 'mqtt';
 import { backoffMs, type Random } from '../base/backoff.ts';
 import { type Clock, sleep } from '../base/clock.ts';
+import { hourMs, minuteMs } from '../base/duration.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import type { Log } from '../base/log.ts';
 import { OutageLog } from '../base/outageLog.ts';
@@ -37,11 +38,8 @@ const reconnect = { firstMs: 1_000, longestMs: 30_000 };
 /** Waits while the broker is offline. If it was restored from an old save, it shows old values until they are over. */
 const reconnectSoon = { firstMs: 500, longestMs: 5_000 };
 
-/** How long `refusedEvent` shows a refused event, in ms. The next event may come much later. */
-const refusedEventMs = 3_600_000;
-
 /** How long a bridge stands still after another one has put it out: 1, 2, 4, 8 and then 10 minutes, in ms. */
-const standStill = { firstMs: 60_000, longestMs: 600_000 };
+const standStill = { firstMs: minuteMs, longestMs: 10 * minuteMs };
 
 /** After a connection that lasts longer than any standing still, in ms, the next one is short again. */
 const settledMs = 900_000;
@@ -169,7 +167,7 @@ export class Connection extends EventEmitter<ConnectionEvents> {
   /** Within the last hour. A later event that the broker accepts at the same topic removes it. */
   get refusedEvent(): { readonly topic: string; readonly reason: string } | null {
     const event = this.#refusedEvent;
-    return event && this.#clock.monotonic() - event.at < refusedEventMs ? event : null;
+    return event && this.#clock.monotonic() - event.at < hourMs ? event : null;
   }
 
   /** Refused events are not published again, so they would stay in `refusedEvent`. */

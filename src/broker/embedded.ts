@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import { Aedes, type Client, type PublishPacket } from 'aedes';
+import { minuteMs } from '../base/duration.ts';
 import type { Log } from '../base/log.ts';
 import { matchesAny } from './topicFilter.ts';
 
@@ -30,9 +31,6 @@ const maxRetained = { topics: 10_000, bytes: 16 * 1024 * 1024 };
 
 /** MQTT forbids these characters in a topic. Other programs may read a NUL as its end. */
 const forbidden = /[\0+#]/;
-
-/** A warning comes once in this time, in ms, however often its cause does. */
-const warnEveryMs = 60_000;
 
 const notAuthorizedCode = 5;
 
@@ -138,7 +136,7 @@ export class EmbeddedBroker {
     const warning = this.#warnings.get(problem) ?? { at: Number.NEGATIVE_INFINITY, count: 0 };
     this.#warnings.set(problem, warning);
     warning.count += 1;
-    if (now - warning.at < warnEveryMs) return;
+    if (now - warning.at < minuteMs) return;
     const times = warning.count === 1 ? 'once' : `${warning.count} times`;
     this.#options.log.warn(`Built-in MQTT broker: ${problem} (${times}${last})`);
     Object.assign(warning, { at: now, count: 0 });

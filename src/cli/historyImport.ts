@@ -1,4 +1,5 @@
 import { setTimeout as passed } from 'node:timers/promises';
+import { dayMs, hourMs } from '../base/duration.ts';
 import { isTree, type Tree } from '../config/tree.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { type DaysOfUsage, hoursBefore, type Joint } from '../model/usageHistory.ts';
@@ -10,9 +11,6 @@ import type { FoundValve } from './valveHistory.ts';
  * use of its hour, so that sum gets an hour of its own. It also marks that days were imported.
  */
 const anchorMs = Date.UTC(2000, 0);
-
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 
 /** Home Assistant keeps short-term statistics for ten days. */
 const shortTermMs = 11 * dayMs;

@@ -1,5 +1,5 @@
 import { type Clock, sleep } from '../base/clock.ts';
-import { describeDuration } from '../base/duration.ts';
+import { describeDuration, hourMs, minuteMs } from '../base/duration.ts';
 import type { Log } from '../base/log.ts';
 import type { Deadline } from './deadline.ts';
 import { CloudError } from './errors.ts';
@@ -8,13 +8,10 @@ import { isVitalList, type OperationName } from './operations.ts';
 import { maxWaitForRetryMs, retryAfterOf } from './retry.ts';
 
 /** A vital list is requested again after this many ms, even if the cloud requests a longer wait. */
-const maxVitalPauseMs = 600_000;
+const maxVitalPauseMs = 10 * minuteMs;
 
 /** The wait after a 429 that does not say how long to wait, in ms. */
 const defaultPauseMs = 2_000;
-
-/** If the cloud limits requests again and again, only one line in this many ms is logged. */
-const logAgainMs = 3_600_000;
 
 /** How long the cloud requests to wait. What it says about an operation concerns no other. */
 export class RateLimits {
@@ -34,7 +31,8 @@ export class RateLimits {
     const ms = asked ?? (response.status === 429 ? defaultPauseMs : 0);
     if (ms <= 0) return;
     const now = this.#clock.monotonic();
-    const isNews = now - this.#loggedAt >= logAgainMs;
+    // A cloud may limit requests again and again.
+    const isNews = now - this.#loggedAt >= hourMs;
     if (isNews) this.#loggedAt = now;
     const message = `The cloud limits requests. Waiting ${describeDuration(ms)}`;
     this.#log[isNews ? 'warn' : 'debug']({ operation: name }, message);

@@ -1,6 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-
-const minuteMs = 60_000;
+import { minuteMs } from '../base/duration.ts';
 
 export class RequestCounter {
   readonly #clock: Clock;

@@ -1,4 +1,5 @@
 import { type Clock, sleep } from '../base/clock.ts';
+import { minuteMs } from '../base/duration.ts';
 import type { Moves } from './catalogue.ts';
 import { DataProblems, type ProblemCollector } from './dataProblems.ts';
 import { Deadline, GivenUp, orAborted } from './deadline.ts';
@@ -63,9 +64,6 @@ interface Job extends PreparedCall {
   /** Whether its deadline was already moved by the time that a new session took. The deadline moves only once. */
   hasWaited: boolean;
 }
-
-/** Each page of a vital list is requested once in this many ms, even if the budget is used up. */
-const vitalPeriodMs = 60_000;
 
 /** A change with a smaller share of its time left is not sent. It would time out at once, with an unknown outcome. */
 const minShareOfTime = 0.1;
@@ -273,7 +271,7 @@ export class RequestPipeline {
   #maxWaitMs({ request, maxWaitMs }: Job): number | undefined {
     if (maxWaitMs === undefined) return undefined;
     const sentAt = this.#vitalSentAt.get(request.path) ?? Number.NEGATIVE_INFINITY;
-    return Math.max(maxWaitMs, sentAt + vitalPeriodMs - this.#clock.monotonic());
+    return Math.max(maxWaitMs, sentAt + minuteMs - this.#clock.monotonic());
   }
 
   /**

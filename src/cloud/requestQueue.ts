@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { minuteMs } from '../base/duration.ts';
 
 /**
  * The most urgent first. `valve` is for valve commands, the session, and duties of the bridge itself. `command` is for
@@ -28,8 +29,6 @@ type Share = keyof typeof shares;
 
 /** The share that commands still have when the budget is used up. */
 const overdraft = 0.1;
-
-const minuteMs = 60_000;
 
 /** A list that has waited as long as it may is `late`. */
 type Lane = Priority | 'late';

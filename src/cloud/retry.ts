@@ -1,4 +1,5 @@
 import { type Backoff, backoffMs, type Random } from '../base/backoff.ts';
+import { hourMs } from '../base/duration.ts';
 import { CloudError } from './errors.ts';
 import type { HttpResponse } from './http.ts';
 
@@ -6,7 +7,6 @@ const maxAttempts = 3;
 const backoff: Backoff = { firstMs: 500, longestMs: 4_000 };
 /** The longest wait for the cloud before a retry, in ms. A poll runs again by its schedule anyway. */
 export const maxWaitForRetryMs = 10_000;
-const longestPauseMs = 3_600_000;
 
 interface FailedAttempt {
   readonly retry: 'safe' | 'never';
@@ -54,5 +54,5 @@ export function retryAfterOf({ status, header }: Pick<HttpResponse, 'status' | '
   const ms = /^\d+(\.\d+)?$/.test(text)
     ? Number(text) * 1_000
     : Date.parse(text) - (Number.isNaN(answeredAt) ? nowMs : answeredAt);
-  return Number.isNaN(ms) ? null : Math.min(Math.max(0, Math.round(ms)), longestPauseMs);
+  return Number.isNaN(ms) ? null : Math.min(Math.max(0, Math.round(ms)), hourMs);
 }

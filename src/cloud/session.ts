@@ -1,6 +1,6 @@
 import { type Backoff, backoffMs, type Random } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
-import { describeDuration } from '../base/duration.ts';
+import { dayMs, describeDuration, minuteMs } from '../base/duration.ts';
 import { errorMessage } from '../base/errorMessage.ts';
 import { joinSentences } from '../base/joinSentences.ts';
 import type { Log } from '../base/log.ts';
@@ -41,8 +41,7 @@ export interface SessionState {
 }
 
 // A developer of the vendor told users that tokens live for two weeks. The bridge renews them well before ten days.
-const renewAfterMs = 9 * 24 * 3_600_000;
-const renewEarlyAgainMs = 600_000;
+const renewAfterMs = 9 * dayMs;
 const passwordCheckMs = 2_000;
 
 /** The wait between two renewals, for all callers, until a request has worked with the newest token. */
@@ -157,7 +156,7 @@ export class Session {
   /** Renews a token that still works, so a failure does no harm. */
   async #renewEarly(): Promise<void> {
     const { clock, log } = this.#options;
-    this.#renewEarlyFrom = clock.monotonic() + renewEarlyAgainMs;
+    this.#renewEarlyFrom = clock.monotonic() + 10 * minuteMs;
     await this.#renew().catch((err: unknown) => log.debug({ err }, 'The session could not be renewed early'));
   }
 

@@ -1,6 +1,4 @@
-const minuteMs = 60_000;
-const hourMs = 3_600_000;
-
+import { hourMs, minuteMs } from '../base/duration.ts';
 /** The sign-ins since the first that was rejected; times in monotonic ms. */
 export interface Rejections {
   /** The words of the cloud in its last rejection; empty if it said nothing. */

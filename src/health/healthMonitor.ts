@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { Clock } from '../base/clock.ts';
+import { minuteMs } from '../base/duration.ts';
 import type { Log } from '../base/log.ts';
 import { OutageLog } from '../base/outageLog.ts';
 import type { Connection } from '../broker/connection.ts';
@@ -21,12 +22,6 @@ const firstAnswerMs = 2_000;
 
 /** How often health is judged at least, in ms. A part that has stopped reports nothing by itself. */
 const judgeEveryMs = 10_000;
-
-/**
- * The start time changes only by more than this, in ms. Two clocks always differ a little, and each change is
- * published.
- */
-const maxStartErrorMs = 60_000;
 
 interface HealthEvents {
   /** The status, its reason or the freshness of the cloud's data has changed. */
@@ -108,7 +103,8 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
   /** When the bridge was started, in ms since 1970. It changes if the computer's clock is set. */
   get startedAt(): number {
     const startedAt = this.#parts.clock.now() - (this.#parts.clock.monotonic() - this.#createdAt);
-    if (Math.abs(startedAt - this.#startedAt) > maxStartErrorMs) this.#startedAt = startedAt;
+    // Two clocks always differ a little, and each change is published.
+    if (Math.abs(startedAt - this.#startedAt) > minuteMs) this.#startedAt = startedAt;
     return this.#startedAt;
   }
 
@@ -272,5 +268,5 @@ export class HealthMonitor extends EventEmitter<HealthEvents> {
 
 /** Rounds a time up to minutes. */
 function roundedUp(atMs: number): number {
-  return Math.ceil(atMs / 60_000) * 60_000;
+  return Math.ceil(atMs / minuteMs) * minuteMs;
 }

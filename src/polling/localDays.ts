@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { dayMs, minuteMs } from '../base/duration.ts';
 import type { CloudClient } from '../cloud/client.ts';
 import { type Day, dateAfter, dayAt, startOfDay } from '../model/calendar.ts';
 import type { StateFile } from '../state/stateFile.ts';
@@ -13,12 +14,6 @@ interface CurrentDay extends Day {
 
 /** The earliest time that a clock may show, in ms since 1970. A computer whose clock is not set yet is in 1970. */
 const minPlausibleTime = Date.UTC(2024, 0);
-
-/** With a clock that is off by more, in ms, months would close too early, and past days would count as today. */
-const maxClockOffsetMs = 24 * 3_600_000;
-
-/** The calendar is checked at least this often, in ms, because the wall clock may jump and the machine may sleep. */
-const checkEveryMs = 60_000;
 
 /** The current day at each sonic, by the time zone of its property. */
 export class LocalDays {
@@ -45,7 +40,8 @@ export class LocalDays {
     const before = this.#dates;
     const days = timezones.map((timezone) => [timezone, this.#currentDay(timezone)] as const);
     this.#dates = new Map(days.map(([timezone, { date }]) => [timezone, date]));
-    const waitMs = Math.min(checkEveryMs, ...days.map(([, { endMs }]) => endMs - this.#clock.now()));
+    // The wall clock may jump, and the machine may sleep.
+    const waitMs = Math.min(minuteMs, ...days.map(([, { endMs }]) => endMs - this.#clock.now()));
     this.#cancel = this.#clock.after(Math.max(1, waitMs), () => this.start(onNewDay));
     if (days.some(([timezone, { date }]) => (before.get(timezone) ?? date) !== date)) onNewDay();
   }
@@ -93,7 +89,8 @@ export class LocalDays {
 
 /** Why data cannot be read day by day; null if the clock of this machine is plausible. */
 export function clockProblem(client: CloudClient, clock: Clock): PollProblem | null {
-  const isWrong = clock.now() < minPlausibleTime || Math.abs(client.clockAheadMs) > maxClockOffsetMs;
+  // With a clock that is off by more, months would close too early, and past days would count as today.
+  const isWrong = clock.now() < minPlausibleTime || Math.abs(client.clockAheadMs) > dayMs;
   if (!isWrong) return null;
   const date = new Date(clock.now()).toISOString().slice(0, 10);
   return {

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { minuteMs } from '../base/duration.ts';
 import { isPermanent } from '../cloud/errors.ts';
 import { byPoll, type PollName, pollNames, vitalPolls } from '../model/polls.ts';
 import { isAnswered, type PollFailure } from './pollProblem.ts';
@@ -50,9 +51,6 @@ export interface PollTimes {
 
 /** How much of a poll's first run is done. */
 export type PollProgress = Pick<PollStatus, 'read' | 'total'> & { readonly poll: PollName };
-
-/** A vital list may wait this long for its turn, in ms, however often it is polled. */
-const maxListWaitMs = 60_000;
 
 /** The answer to a vital list may come this much later than the request timeout, in ms, before it is overdue. */
 const overdueMarginMs = 5_000;
@@ -248,7 +246,8 @@ export class PollStatuses {
       if (failure !== null && this.#clock.monotonic() > freshUntil) return true;
       const { schedule, requestTimeoutMs } = this.#times[poll];
       const since = this.#listableAt;
-      const limitAt = Math.max(dueAt ?? since + schedule.periodMs, (readAt ?? since) + maxListWaitMs);
+      // A vital list may wait a minute for its turn, however often it is polled.
+      const limitAt = Math.max(dueAt ?? since + schedule.periodMs, (readAt ?? since) + minuteMs);
       const marginMs = poll === 'telemetry' ? this.maxAgeMs(poll) : requestTimeoutMs + overdueMarginMs;
       return this.#clock.monotonic() > limitAt + marginMs;
     });

@@ -1,3 +1,4 @@
+import { dayMs } from '../base/duration.ts';
 import { CloudError } from '../cloud/errors.ts';
 import { type Day, isFirstOfMonth, monthOf } from '../model/calendar.ts';
 import type { DailyUsage } from '../model/records.ts';
@@ -8,7 +9,7 @@ import type { PollParts, PollRun } from './pollParts.ts';
 import { incomplete, type PollFailure } from './pollProblem.ts';
 
 /** How long the usage of a sonic that has left the account is kept, in ms. The sonic may come back. */
-const keptForMs = 90 * 86_400_000;
+const keptForMs = 90 * dayMs;
 
 interface MonthsRead {
   /** The local date on which the previous month was last read. */

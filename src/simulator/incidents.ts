@@ -1,3 +1,4 @@
+import { dayMs } from '../base/duration.ts';
 import type { Incident, IncidentType } from '../model/records.ts';
 
 /** The device of a new incident: a sonic (by default the first one), or only a signal. */
@@ -22,8 +23,6 @@ const mediumTypes: readonly string[] = [
   'legionella_risk',
 ];
 
-const snoozeMs = 24 * 60 * 60 * 1_000;
-
 export function usualSeverity(type: string): string {
   if (highTypes.includes(type)) return 'high';
   return mediumTypes.includes(type) ? 'medium' : 'low';
@@ -43,7 +42,7 @@ export function afterAction(incident: Incident, action: string, now: number): Pa
   if (action === 'reopen') return open;
   if (action !== 'snooze') return resolved;
   return {
-    ...{ snoozed_until: new Date(now + snoozeMs).toISOString() },
+    ...{ snoozed_until: new Date(now + dayMs).toISOString() },
     // A snoozed incident cannot be snoozed again.
     possible_actions: possible_actions.filter((each) => each !== 'snooze'),
   };

@@ -1,13 +1,13 @@
 import type { Random } from '../base/backoff.ts';
+import { hourMs, minuteMs } from '../base/duration.ts';
 import type { PressureTests } from '../model/records.ts';
 import { localTime } from './localTime.ts';
 import { pick } from './random.ts';
 import type { PressureTest } from './records.ts';
 import type { World } from './world.ts';
 
-const minuteMs = 60_000;
 /** How long the incident of a test stays open, in ms. */
-const incidentMs = 6 * 60 * minuteMs;
+const incidentMs = 6 * hourMs;
 
 const outcomes = ['passed', 'passed', 'passed', 'passed', 'passed', 'passed', 'failed', 'skipped', 'aborted'];
 

@@ -1,4 +1,5 @@
 import type { Random } from '../base/backoff.ts';
+import { dayMs } from '../base/duration.ts';
 import type { NotificationSettings, Property, PropertySettings, Signal, Sonic } from '../model/records.ts';
 import { between, hex, uuid } from './random.ts';
 
@@ -36,8 +37,6 @@ export class Records<T> extends Map<string, T> {
     if (record) this.set(id, { ...record, ...fields });
   }
 }
-
-const dayMs = 24 * 60 * 60 * 1_000;
 
 const propertyNames = ['Willow Cottage', 'Flat 12', 'Harbour House', 'Flat 3', 'The Old Mill', 'Shop'];
 const signalNames = ['Hallway hub', 'Loft hub', 'Garage hub', 'Cellar hub', 'Landing hub'];

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { dayMs, minuteMs } from '../base/duration.ts';
 import { answerRequest, type CloudRequest, type SimulatedAnswer } from './answers.ts';
 import { type Fault, Faults } from './faults.ts';
 import { seededRandom } from './random.ts';
@@ -53,8 +54,6 @@ export interface SimulatorOptions {
 
 export const demoCredentials = { email: 'demo@example.com', password: 'demo' } as const;
 
-const twoWeeksMs = 14 * 24 * 60 * 60 * 1_000;
-
 /** A cloud for trying things out. It behaves and validates like the real one. */
 export class Simulator {
   readonly requests = new RequestLog();
@@ -75,13 +74,13 @@ export class Simulator {
     const { signals = properties === 0 ? 0 : Math.max(3, properties) } = options;
     const { sonics = signals === 0 ? 0 : Math.max(4, signals) } = options;
     const { email = demoCredentials.email, password = demoCredentials.password } = options;
-    const { valveTravelMs = 6_000, pressureTestMs = 3 * 60_000, tokenLifetimeMs = twoWeeksMs } = options;
+    const { valveTravelMs = 6_000, pressureTestMs = 3 * minuteMs, tokenLifetimeMs = 14 * dayMs } = options;
     this.#options = options;
     this.#clock = clock;
     this.#epochMs = clock.now() - clock.monotonic();
     this.#world = new World({
       ...{ seed, email, role, properties, signals, sonics, wifiSonics, valveTravelMs, pressureTestMs, quiet },
-      probeMs: 60_000 / speed,
+      probeMs: minuteMs / speed,
       now: this.#now(),
     });
     this.#tokenLifetimeMs = tokenLifetimeMs;

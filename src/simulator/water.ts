@@ -1,8 +1,7 @@
+import { dayMs } from '../base/duration.ts';
 import type { DailyUsage, Telemetry } from '../model/records.ts';
 import { localDayAt, localTime } from './localTime.ts';
 import { seededRandom } from './random.ts';
-
-const dayMs = 24 * 60 * 60 * 1_000;
 
 /** After this many readings, water may start or stop running. */
 const probesPerHabit = 4;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { type Clock, sleep, systemClock } from '../base/clock.ts';
 import { coalesce } from '../base/coalesce.ts';
+import { minuteMs } from '../base/duration.ts';
 import type { Log } from '../base/log.ts';
 import { errorCode } from '../base/systemErrors.ts';
 import { type Disk, describeDiskError, systemDisk } from './disk.ts';
@@ -22,9 +23,6 @@ export function isStateFile(name: string): boolean {
 
 /** What tells the state of a bridge from any other file. */
 const stateOfBridge = z.object({ writtenAt: z.string(), discoveryPrefixes: z.array(z.string()) });
-
-/** The delay before a failed write is tried again, in ms. By then the disk may have free space, or may be mounted. */
-const retryDelayMs = 60_000;
 
 /** The longest wait for a disk that hangs, in ms. The alert of a leak must not wait longer. */
 const maxWaitMs = 10_000;
@@ -193,7 +191,7 @@ export class StateFile extends EventEmitter<StateEvents> {
   /** If a disk hangs, nobody waits for longer, and no new write begins until it answers. */
   async #saveInTime(): Promise<void> {
     if (this.#isHanging) {
-      void this.#ask(retryDelayMs);
+      void this.#ask(minuteMs);
       return;
     }
     this.#cancelTimer();
@@ -250,7 +248,7 @@ export class StateFile extends EventEmitter<StateEvents> {
     this.#problem = problem;
     if (this.#problem !== null) {
       this.#isDirty = true;
-      void this.#ask(retryDelayMs);
+      void this.#ask(minuteMs);
       if (!wasProblem) this.#log.warn(`data_dir ${this.#directory}: ${this.#problem}`);
     } else if (wasProblem) this.#log.info(`data_dir ${this.#directory} works again`);
   }

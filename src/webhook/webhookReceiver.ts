@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../base/clock.ts';
+import { hourMs } from '../base/duration.ts';
 import type { Log } from '../base/log.ts';
 import { readBody } from '../base/readBody.ts';
 import { isSameSecret, signatureProblem } from './signature.ts';
@@ -10,9 +11,6 @@ import { isSameSecret, signatureProblem } from './signature.ts';
  */
 
 const maxBodyBytes = 65_536;
-
-/** Repeated calls of a stranger are logged once in this time, in ms. */
-const logAgainMs = 3_600_000;
 
 const statusCodes = { accepted: 202, not_found: 404, unauthorized: 401, too_large: 413 };
 export type DeliveryOutcome = keyof typeof statusCodes;
@@ -88,7 +86,8 @@ export class WebhookReceiver {
 
   #logRefusal({ outcome, reason }: RefusedDelivery): void {
     const now = this.#clock.monotonic();
-    const isNews = now - (this.#loggedAt.get(outcome) ?? Number.NEGATIVE_INFINITY) >= logAgainMs;
+    // A stranger may call again and again.
+    const isNews = now - (this.#loggedAt.get(outcome) ?? Number.NEGATIVE_INFINITY) >= hourMs;
     if (isNews) this.#loggedAt.set(outcome, now);
     this.#log[isNews ? 'warn' : 'debug'](`Webhook call rejected: ${reason}`);
   }
