@@ -39,7 +39,7 @@ export async function readEverything(
   return answers;
 }
 
-/** The parameters of an operation; null if the account has nothing that fits. */
+/** Null if the account has nothing that fits. */
 function paramsFor(
   operation: OperationName,
   { properties, signals, sonics, wifiSonics, openIncidents }: CheckedAccount,
@@ -64,18 +64,14 @@ function paramsFor(
   return params;
 }
 
-/**
- * What is public of an account: versions, how each operation ended, and the names of fields that the program does not
- * know. It contains no value of a record. Anything that does not look like a version or the name of a field is counted
- * only.
- */
+/** No value of a record is public. Anything that does not look like a version or the name of a field is counted only. */
 export function accountReport({ signals }: CheckedAccount, answers: readonly OperationAnswer[]): object {
   const unknown = new Set<string>();
   let withheld = 0;
   for (const [kind, record] of answers.flatMap(recordsIn)) {
-    const known = knownFields.get(kind);
-    for (const field of Object.keys(known ? record : {})) {
-      if (known?.includes(field)) continue;
+    const known = knownFields.get(kind) ?? Object.keys(record);
+    for (const field of Object.keys(record)) {
+      if (known.includes(field)) continue;
       if (looksLikeField.test(field)) unknown.add(`${kind}.${field}`);
       else withheld += 1;
     }
@@ -98,14 +94,12 @@ function publicVersion(version: string | null): string {
   return version !== null && looksLikeVersion.test(version) ? version : 'other';
 }
 
-type KindOfRecord = readonly [kind: string, record: object];
-
 /** The records in an answer, each with the name of its decoder. */
-function recordsIn({ operation, sent }: OperationAnswer): KindOfRecord[] {
+function recordsIn({ operation, sent }: OperationAnswer): (readonly [kind: string, record: object])[] {
   const { reply } = operationRow(operation);
   const [kind = ''] = Object.entries(decoders).find(([, decode]) => decode === reply.decode) ?? [];
   const all: unknown[] = reply.kind === 'page' ? [Object(sent).data].flat() : [sent];
-  return all.flatMap((each) => (typeof each === 'object' && each !== null ? [[kind, each] as const] : []));
+  return all.map((each) => [kind, Object(each)] as const);
 }
 
 /** How often each word occurs; null if there are no words to count. */
@@ -116,12 +110,9 @@ export function countEach(words: readonly string[] | undefined): Readonly<Record
   return Object.fromEntries(counts);
 }
 
-/** How a call has ended, without any text of the cloud. */
 function callOutcome(error: unknown): object {
   if (error === undefined) return { outcome: 'ok' };
-  const about = error instanceof CloudError ? error : null;
-  return {
-    outcome: about?.kind ?? 'failed',
-    ...(about?.status !== undefined && { http_status: about.status }),
-  };
+  if (!(error instanceof CloudError)) return { outcome: 'failed' };
+  const { kind: outcome, status } = error;
+  return status === undefined ? { outcome } : { outcome, http_status: status };
 }

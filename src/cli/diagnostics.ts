@@ -7,7 +7,6 @@ import { isOperationName } from '../cloud/operations.ts';
 import { fileVariable, variableOf } from '../config/environment.ts';
 import { ConfigError } from '../config/problems.ts';
 import { optionRows } from '../config/schema.ts';
-import { type Tree, valueAt } from '../config/tree.ts';
 import { incidentTypes } from '../model/records.ts';
 import { topicsOf } from '../partOptions.ts';
 import { newKept, readSections } from '../state/sections.ts';
@@ -23,7 +22,7 @@ import { readPublished } from './published.ts';
 import type { CheckedAccount } from './readAccount.ts';
 import { shownConfiguration } from './shownConfiguration.ts';
 
-/** In ms, because a person waits for the report. Checks that take longer are reported as unfinished. */
+/** A person waits for the report. Checks that take longer are reported as unfinished. */
 const limitMs = 30_000;
 
 /**
@@ -83,23 +82,19 @@ export async function diagnostics(
       ...found
         .filter(({ error }) => error !== null)
         .map(({ findings, error }) => ({ from: `check, ${findings.at(-1)?.check}`, ...errorFields(error) })),
-      ...lastErrorsOf(bridge),
+      ...(bridge ? lastErrorsOf(bridge) : []),
       ...files.filter(({ code }) => code !== undefined).map(({ code }) => ({ from: 'data_dir', code })),
     ],
   });
   return exitStatus.done;
 }
 
-function lastErrorsOf(bridge: Tree | null): object[] {
-  const schedules = Object.entries(Object(valueAt(bridge, ['health', 'schedules'])));
-  const failed = schedules.flatMap(([name, record]) => {
-    const { http_status, last_success, consecutive_failures } = Object(record);
-    if (!consecutive_failures) return [];
-    return [{ from: `bridge, ${name}`, http_status, last_success, consecutive_failures }];
-  });
-  const status = valueAt(bridge, ['health', 'status']);
+type Published = Awaited<ReturnType<typeof readPublished>>;
+
+function lastErrorsOf({ health: { status, schedules } }: Published): object[] {
+  const failed = Object.entries(schedules).filter(([, { consecutive_failures: count }]) => Boolean(count));
   return [
-    ...failed,
+    ...failed.map(([name, schedule]) => ({ from: `bridge, ${name}`, ...schedule })),
     ...(typeof status === 'string' && status !== 'ok' ? [{ from: 'bridge, health', status }] : []),
   ];
 }
@@ -126,7 +121,7 @@ function codeOf(error: unknown): string | number | null {
   return codeOf(first);
 }
 
-/** The numbers of records; null for records that were not read. */
+/** Null for records that were not read. */
 function recordCounts({ properties, signals, sonics, wifiSonics, openIncidents }: CheckedAccount): object {
   const lists = { properties, signals, sonics, wifi_sonics: wifiSonics, open_incidents: openIncidents };
   const types = openIncidents?.map(({ type }) => incidentTypes.find((each) => each === type) ?? 'other');
@@ -136,13 +131,9 @@ function recordCounts({ properties, signals, sonics, wifiSonics, openIncidents }
   };
 }
 
-interface KeptFile {
-  readonly file?: string;
-  /** The code of the error if the file could not be read. */
-  readonly code?: string | number;
-}
+type KeptFile = Readonly<Record<string, unknown>>;
 
-/** The state files of the bridge: only sizes and numbers, not their contents. */
+/** The state files of the bridge: only sizes and numbers, or the code of an error. */
 async function keptFiles(folder: string): Promise<KeptFile[]> {
   try {
     const names = (await readdir(folder)).filter(isStateFile).toSorted();
@@ -162,7 +153,7 @@ async function describeFile(folder: string, file: string): Promise<KeptFile> {
       ...{ file, bytes, mode: (mode & 0o777).toString(8), changed_at, damaged },
       ...{ has_session: kept.session.size > 0, incidents_announced: kept.announced.size },
       ...{ sonics_with_usage: kept.usage.size },
-    } as KeptFile;
+    };
   } catch (error) {
     return { file, code: codeOf(error) ?? 'unknown' };
   }

@@ -1,35 +1,32 @@
 import type { Connection } from '../broker/connection.ts';
 import { operationNames } from '../cloud/operations.ts';
-import { type Tree, valueAt } from '../config/tree.ts';
+import type { Tree } from '../config/tree.ts';
 import type { Topics } from '../homeassistant/topics.ts';
 import { healthStatuses } from '../model/devices.ts';
 import { pollNames } from '../model/polls.ts';
 import { objectIn } from '../publishing/retainedMessages.ts';
 
 /** What the bridge of these topics has published about itself, as far as it may be public. */
-export async function readPublished(connection: Connection, topics: Topics): Promise<Tree> {
+export async function readPublished(connection: Connection, topics: Topics) {
   const found = new Map<string, string>();
   const filters = ['state', 'cloud', 'info', 'health'].map((path) => topics.bridge(path));
   await connection.readRetained(filters, ({ topic, payload }) => found.set(topic, payload));
   const text = (path: string) => found.get(topics.bridge(path)) ?? '';
-  const [info, health] = [objectIn(text('info')), objectIn(text('health'))];
-  const each = (names: readonly string[], read: (name: string) => unknown) =>
-    Object.fromEntries(names.map((name) => [name, read(name)]));
-  const infoAt = (...path: string[]) => publicPart(valueAt(info, path));
-  const pollAt = (poll: string, key: string) => valueAt(health, ['schedules', poll, key]);
+  const { counts, operations, ...info }: Tree = { ...objectIn(text('info')) };
+  const { schedules, ...health }: Tree = { ...objectIn(text('health')) };
+  const schedule = (poll: string) => {
+    const { last_error: error, ...record } = Object(Object(schedules)[poll]);
+    const http_status = Number(/\bthe cloud answered (\d{3})\b/.exec(String(error))?.[1]) || null;
+    return { ...pick(record, ['last_success', 'consecutive_failures']), http_status };
+  };
   return {
-    state: publicPart(text('state')),
-    cloud: publicPart(text('cloud')),
-    ...each(['version', 'started_at', 'last_update', 'requests_last_hour'], (name) => infoAt(name)),
-    counts: each(['properties', 'signals', 'sonics', 'open_incidents'], (name) => infoAt('counts', name)),
-    operations: each(operationNames, (name) => infoAt('operations', name)),
+    ...pick({ state: text('state'), cloud: text('cloud') }, ['state', 'cloud']),
+    ...pick(info, ['version', 'started_at', 'last_update', 'requests_last_hour']),
+    counts: pick(counts, ['properties', 'signals', 'sonics', 'open_incidents']),
+    operations: pick(operations, operationNames),
     health: {
-      ...each(['status', 'limited_until'], (name) => publicPart(valueAt(health, [name]))),
-      schedules: each(pollNames, (poll) => ({
-        ...each(['last_success', 'consecutive_failures'], (key) => publicPart(pollAt(poll, key))),
-        http_status:
-          Number(/\bthe cloud answered (\d{3})\b/.exec(String(pollAt(poll, 'last_error')))?.[1]) || null,
-      })),
+      ...pick(health, ['status', 'limited_until']),
+      schedules: Object.fromEntries(pollNames.map((poll) => [poll, schedule(poll)])),
     },
   };
 }
@@ -37,8 +34,13 @@ export async function readPublished(connection: Connection, topics: Topics): Pro
 const publicWords = ['online', 'offline', 'available', 'unavailable', 'off', ...healthStatuses];
 const timeOrVersion = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z|\d{1,3}(\.\d{1,3}){2})$/;
 
-/** The value, if it is a number, a time, a version or a word of the bridge. Any client of the broker may have written it. */
-function publicPart(value: unknown): unknown {
-  if (typeof value === 'number') return value;
-  return publicWords.some((each) => each === value) || timeOrVersion.test(String(value)) ? value : null;
+/** Of these fields, the numbers, times, versions and words of the bridge. Any client of the broker may have written others. */
+function pick<Name extends string>(record: unknown, names: readonly Name[]) {
+  const fields = new Map(Object.entries(Object(record)));
+  const isPublic = (value: unknown) =>
+    typeof value === 'number' ||
+    publicWords.some((each) => each === value) ||
+    timeOrVersion.test(String(value));
+  const picked = names.map((name) => [name, isPublic(fields.get(name)) ? fields.get(name) : null]);
+  return Object.fromEntries(picked) as Readonly<Record<Name, unknown>>;
 }
