@@ -212,6 +212,11 @@ const verbs: Verbs<Home> = {
   /** Lets time pass until a fact has these words. */
   until: (home, name = '', ...words) =>
     home.until(() => fact(name)(home).toString().includes(words.join(' ')), `${name} ${words.join(' ')}`),
+  /** Lets time pass until this is asked of the cloud. */
+  next: (home, operation = '') => {
+    const count = home.asked(operation).length;
+    return home.until(() => home.asked(operation).length > count, operation);
+  },
   /** Sets the clock of the machine forward or back. */
   clock: (home, error = '') => {
     home.bridge.wallErrorMs = msOf(error) ?? 0;
