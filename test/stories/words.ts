@@ -195,7 +195,8 @@ const verbs: Verbs<Home> = {
   /** The simulated cloud answers an operation with this fault, or again without any. */
   fault: (home, kind, operation) =>
     home.simulator.setFaults(kind === undefined ? [] : [{ kind, operation } as never]),
-  add: ({ world }, kind) => void (kind === 'sonic' ? world.addSonic() : world.addProperty()),
+  add: ({ world }, kind) =>
+    void (kind === 'sonic' ? world.addSonic() : kind === 'wifi' ? world.addWifiSonic() : world.addProperty()),
   /** How often something was asked of the cloud. */
   read: (home, operation = '') => `${operation} ${home.asked(operation).length} times`,
   /** How often the log had these words. */
