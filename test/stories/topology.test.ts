@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { DeviceKind } from '../../src/model/devices.ts';
 import { placeOf, untruths } from './entityTruths.ts';
 import { type Entity, FakeHomeAssistant } from './fakeHomeAssistant.ts';
-import { Home, type HomeOptions, hourMs, minuteMs, type Sections } from './home.ts';
+import { Home, type HomeOptions, minuteMs, type Sections } from './home.ts';
+import { tell } from './words.ts';
 
 const schedules = { usage: '1m', pressure_tests: '1m', signals: '1m', properties: '1m' };
 const idPattern = /[0-9a-f]{8}-[0-9a-f-]{27}/;
@@ -253,81 +254,6 @@ describe('a selection of properties', () => {
   });
 });
 
-it('a selected property whose hubs the cloud refuses to list hides no valve, no leak, and nothing elsewhere', async () => {
-  const home = new Home({ cloud: { properties: 3, signals: 3, sonics: 3 } });
-  const { world } = home;
-  for (const id of world.incidents.ids) world.closeIncident(id);
-  const [shown = '', refused = '', hidden = ''] = world.properties.ids;
-  const valveIn = (propertyId: string) => world.sonicIdsOf(world.signalIdsOf(propertyId)[0] ?? '')[0] ?? '';
-  const [near, sonicId, foreign] = [valveIn(shown), valveIn(refused), valveIn(hidden)];
-  world.openIncident({ type: 'water_presence_detected', sonicId });
-  const closed = world.openIncident({ type: 'low_battery_level', sonicId: near });
-  world.closeIncident(closed.id);
-  await home.startWith({ filters: { properties: [shown, refused] } });
-  await home.stop();
-  const from = home.messages.length;
-  home.strike = ({ operation, params }) =>
-    operation === 'list_property_signals' && params['property_id'] === refused
-      ? { status: 403, headers: {}, text: '' }
-      : null;
-  await home.startWith({ filters: { properties: [shown, refused] } });
-  await home.pass(minuteMs);
-  const deleted = home.messages.slice(from).filter(({ payload, retain }) => retain && payload === '');
-  expect(deleted.map(({ topic }) => topic)).toEqual([]);
-  expect(home.opened(sonicId)).toHaveLength(1);
-
-  expect(home.entity(sonicId, 'binary_sensor_incident_water_presence_detected').state).toBe('ON');
-  expect(home.text(`sonic/${sonicId}/availability`)).toBe('online');
-  expect(home.entity(refused, 'binary_sensor_problem').state).toBe('ON');
-  const summary = home.json(`property/${refused}/homeassistant`).summary;
-  expect(summary).toContain(`at ${world.sonics.get(sonicId)?.name}`);
-  expect(home.entity(shown, 'binary_sensor_problem').state).toBe('OFF');
-  expect(home.entity(near, 'sensor_open_incidents').state).toBe(0);
-  expect(home.text(`sonic/${foreign}`)).toBeUndefined();
-  expect(home.json('bridge/health')).toMatchObject({
-    status: 'degraded',
-    reason: `The cloud does not list the hubs of ${world.properties.get(refused)?.name}`,
-  });
-  home.broker.publish(`sonic2mqtt/sonic/${sonicId}/valve/set`, 'CLOSE', false);
-  home.broker.publish(`sonic2mqtt/incident/${closed.id}/action`, 'reopen', false);
-  await home.pass(minuteMs);
-  expect(home.events('command').map(({ status }) => status)).toEqual(['ok', 'ok']);
-  expect(home.json(`sonic/${sonicId}`).valve).toBe('closed');
-  // The list is not read sooner than scheduled because of that.
-  const asked = home.requests.filter(({ params }) => params['property_id'] === refused);
-  expect(asked.filter(({ operation }) => operation === 'list_property_signals')).toHaveLength(2);
-});
-
-it.each(['list_properties', 'list_property_signals'] as const)(
-  'a filter hides no valve and no leak while %s fails, and then what it does not select',
-  async (route) => {
-    const home = new Home({ cloud: { properties: 2, signals: 2, sonics: 2 } });
-    const { world } = home;
-    const [selected = '', other = ''] = world.properties.ids;
-    const valveIn = (propertyId: string) => world.sonicIdsOf(world.signalIdsOf(propertyId)[0] ?? '')[0] ?? '';
-    const [sonicId, foreign] = [valveIn(selected), valveIn(other)];
-    for (const id of world.incidents.ids) world.closeIncident(id);
-    world.openIncident({ type: 'water_presence_detected', sonicId });
-    const closed = world.openIncident({ type: 'low_battery_level', sonicId });
-    world.closeIncident(closed.id);
-    home.strike = ({ operation }) => (operation === route ? { status: 500, headers: {}, text: '' } : null);
-    await home.startWith({ filters: { properties: [selected] } });
-    await home.pass(minuteMs);
-    expect(home.entity(sonicId, 'binary_sensor_incident_water_presence_detected').state).toBe('ON');
-    expect(home.json('bridge/health').status).toBe('degraded');
-    home.broker.publish(`sonic2mqtt/sonic/${sonicId}/valve/set`, 'CLOSE', false);
-    home.broker.publish(`sonic2mqtt/incident/${closed.id}/action`, 'reopen', false);
-    await home.pass(minuteMs);
-    expect(home.events('command').map(({ status }) => status)).toEqual(['ok', 'ok']);
-
-    home.strike = () => null;
-    await home.pass(hourMs);
-    expect(home.entity(sonicId, 'binary_sensor_incident_water_presence_detected').state).toBe('ON');
-    expect(home.text(`sonic/${sonicId}/availability`)).toBe('online');
-    expect(home.text(`sonic/${foreign}`)).toBeUndefined();
-  },
-);
-
 /** What an entity stands or falls with, besides the bridge. */
 type Rests = 'bridge' | 'cloud' | 'device';
 
@@ -349,127 +275,58 @@ function restsOn(kind: DeviceKind, id: string): Rests {
   return restingOnCloud[kind].test(id) ? 'cloud' : 'device';
 }
 
-/** What is up: the bridge, the cloud, and which devices. */
-interface Weather {
-  readonly isBridgeUp?: boolean;
-  readonly isCloudUp?: boolean;
-  /** Ids of signals and sonics out of reach. */
-  readonly lost?: readonly string[];
+const attending = new WeakMap<Home, FakeHomeAssistant>();
+
+function homeAssistantOf(home: Home): FakeHomeAssistant {
+  const homeAssistant = attending.get(home);
+  if (!homeAssistant) throw new Error('no Home Assistant is there');
+  return homeAssistant;
 }
 
-describe('what Home Assistant can use', () => {
-  async function startWeather() {
-    // One device on each page, so that one alone can be missed.
-    const home = new ShownHome({
-      cloud: { properties: 1, signals: 2, sonics: 4, pageSize: 1 },
-      config: { stale_after: '5m', schedules: { sonics: '2m', telemetry: '5m', usage: '1h' } },
-    });
-    const { homeAssistant } = home;
-    await home.start();
-    const isRight = ({ device, id, isAvailable }: Entity, weather: Weather) => {
-      const { isBridgeUp = true, isCloudUp = true, lost = [] } = weather;
-      const place = placeOf(home, device);
-      const rests = restsOn(place.kind, id);
-      const isUp = rests === 'bridge' || (isCloudUp && (rests === 'cloud' || !lost.includes(place.id)));
-      return isAvailable === (isBridgeUp && isUp);
-    };
-    /** Lets it be noticed, and holds that exactly what it allows is available. */
-    const expectWeather = async (weather: Weather) => {
-      await home.pass(10 * minuteMs);
-      const astray = homeAssistant.entities().filter((entity) => !isRight(entity, weather));
-      expect(astray.map(({ device, id, isAvailable }) => ({ device, id, isAvailable }))).toEqual([]);
-      expect(homeAssistant.complaints).toEqual([]);
-    };
-    return { home, homeAssistant, expectWeather };
-  }
-
-  it('is not what a signal or a sonic without its link measures or does, and nobody says that it moved', async () => {
-    const { home, homeAssistant, expectWeather } = await startWeather();
-    const { world, signalId: signal } = home;
-    await expectWeather({});
-    // Each kind of device has entities of each kind that it can have; else this would show little.
-    const kinds = homeAssistant.entities().map(({ device, id }) => {
-      const { kind } = placeOf(home, device);
-      return `${kind} ${restsOn(kind, id)}`;
-    });
-    expect([...new Set(kinds)].toSorted()).toEqual([
-      ...['bridge bridge', 'property bridge', 'property cloud', 'signal cloud', 'signal device'],
-      ...['sonic bridge', 'sonic cloud', 'sonic device'],
-    ]);
-
-    const behind = world.sonicIdsOf(signal);
-    expect(behind).toHaveLength(2);
-    world.dropCloud(signal);
-    await expectWeather({ lost: [signal, ...behind] });
-    expect(home.entity(signal, 'binary_sensor_cloud_connection').state).toBe('OFF');
-    expect(home.entity(signal, 'binary_sensor_incident_cloud_disconnection').state).toBe('ON');
-    for (const id of behind) {
-      expect(home.entity(id, 'binary_sensor_radio_connection').state).toBe('ON');
-      expect(home.entity(id, 'valve_valve').state).toBe('open');
-      expect(() => homeAssistant.use(id, 'valve_valve', 'close')).toThrow('unavailable');
-    }
-    const [sonic = '', other = ''] = behind;
-    world.dropRadio(sonic);
-    await expectWeather({ lost: [signal, sonic, other] });
-    world.connectCloud(signal);
-    await expectWeather({ lost: [sonic] });
-    expect(home.entity(signal, 'binary_sensor_cloud_connection').state).toBe('ON');
-    expect(home.entity(signal, 'binary_sensor_incident_cloud_disconnection').state).toBe('OFF');
-    expect(home.entity(sonic, 'binary_sensor_radio_connection').state).toBe('OFF');
-    expect(home.entity(sonic, 'binary_sensor_incident_radio_disconnection').state).toBe('ON');
-    // The buttons for its incidents are of use now more than ever.
-    homeAssistant.use(sonic, 'button_resolve_incidents');
-    await home.pass(minuteMs);
-    expect(home.entity(sonic, 'binary_sensor_incident_radio_disconnection').state).toBe('OFF');
-    world.connectRadio(sonic);
-    await expectWeather({});
-  });
-
-  it.each(['list_sonics', 'list_signals'] as const)(
-    'is not a device of which the cloud has told nothing for too long: a page of %s',
-    async (operation) => {
-      const { home, expectWeather } = await startWeather();
-      const { world } = home;
-      const [, missed = ''] = operation === 'list_sonics' ? world.sonics.ids : world.signals.ids;
-      home.strike = ({ operation: asked, target }) =>
-        asked === operation && target.includes('page=2') ? 'error-500' : null;
-      // A hub of which nothing is known vouches for none of its valves.
-      await expectWeather({ lost: [missed, ...world.sonicIdsOf(missed)] });
-      expect(home.text('bridge/cloud')).toBe('online');
-      // It may well be connected: nobody knows.
-      if (operation === 'list_signals') {
-        expect(home.entity(missed, 'binary_sensor_cloud_connection').state).toBeNull();
-      }
-      home.strike = () => null;
-      await expectWeather({});
-    },
+const states = new WeakMap<Home, ReadonlyMap<string, unknown>>();
+const statesOf = (home: Home) =>
+  new Map(
+    homeAssistantOf(home)
+      .entities()
+      .map(({ device, id, state }) => [`${device} ${id}`, state]),
   );
 
-  it('is only what is the bridge’s own once the cloud is lost, and nothing at all once the bridge is', async () => {
-    const { home, homeAssistant, expectWeather } = await startWeather();
-    const states = () =>
-      new Map(homeAssistant.entities().map(({ device, id, state }) => [`${device} ${id}`, state]));
-    await expectWeather({});
-    const before = states();
-    home.strike = () => 'error-503';
-    await expectWeather({ isCloudUp: false });
-    expect(home.entity('bridge', 'binary_sensor_cloud').state).toBe('OFF');
-    expect(home.entity('bridge', 'sensor_status').state).toBe('Cloud unreachable');
-    const after = states();
-    const changed = [...before.keys()].filter((key) => before.get(key) !== after.get(key));
-    // The summary tells of the outage, until it is unavailable.
-    const isOwnOrSummary = (key: string) => /^sonic2mqtt_bridge | sensor_summary$/.test(key);
-    expect(changed.filter((key) => !isOwnOrSummary(key))).toEqual([]);
-    home.strike = () => null;
-    await home.pass(hourMs);
-    await expectWeather({});
-    expect(home.entity('bridge', 'sensor_status').state).toBe('OK');
-
-    home.bridge.kill();
-    await expectWeather({ isBridgeUp: false });
-    await home.start();
-    await expectWeather({});
-    await home.stop();
-    await expectWeather({ isBridgeUp: false });
-  });
+tell(import.meta.url, {
+  /** A Home Assistant is there before the bridge. */
+  attend: (home) => void attending.set(home, new FakeHomeAssistant(home)),
+  /** Which kinds of entities there are, by what they stand or fall with. */
+  kinds: (home) => {
+    const all = homeAssistantOf(home).entities();
+    const kinds = all.map(({ device, id }) => [placeOf(home, device).kind, id] as const);
+    return [...new Set(kinds.map(([kind, id]) => `${kind} ${restsOn(kind, id)}`))].toSorted();
+  },
+  /** Lets it be noticed that the bridge or the cloud is down, or that these devices are lost: whether just what rests on them is unavailable. */
+  weather: async (home, ...down) => {
+    await home.pass(10 * minuteMs);
+    const homeAssistant = homeAssistantOf(home);
+    const isRight = ({ device, id, isAvailable }: Entity) => {
+      const place = placeOf(home, device);
+      const rests = restsOn(place.kind, id);
+      const isCloudUp = !down.includes('cloud') && (rests === 'cloud' || !down.includes(place.id));
+      return isAvailable === (!down.includes('bridge') && (rests === 'bridge' || isCloudUp));
+    };
+    const wrong = homeAssistant.entities().filter((entity) => !isRight(entity));
+    expect(homeAssistant.complaints).toEqual([]);
+    return wrong.length === 0 ? 'as it should be' : wrong.map(({ device, id }) => `wrong: ${device} ${id}`);
+  },
+  use: (home, ...words) => {
+    const [device = '', id = '', input] = words;
+    try {
+      homeAssistantOf(home).use(device, id, input);
+      return 'used';
+    } catch (error) {
+      return String(error);
+    }
+  },
+  keep: (home) => void states.set(home, statesOf(home)),
+  changed: (home) => {
+    const before = states.get(home);
+    const changes = [...statesOf(home)].filter(([key, state]) => before?.get(key) !== state);
+    return `changed: ${changes.map(([key]) => key.replace(/^sonic2mqtt_/, ''))}`;
+  },
 });

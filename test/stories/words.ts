@@ -310,6 +310,9 @@ const facts: Readonly<Record<string, Fact<Home>>> = {
   },
   cloud: (home) => `cloud ${home.text('bridge/cloud')}`,
   summary: (home) => String(home.entity(home.propertyId, 'sensor_summary').state),
+  /** The topics that the bridge has deleted. */
+  deletions: ({ messages }) =>
+    messages.filter(({ retain, payload }) => retain && payload === '').map(({ topic }) => `deleted ${topic}`),
   /** The incidents that are open in the cloud. */
   open: ({ world }) => `open: ${world.incidents.ids.filter((id) => world.incidents.get(id)?.open).join(' ')}`,
   files: ({ disk }) => [...disk.files.keys()].toSorted().join(' '),
