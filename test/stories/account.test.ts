@@ -8,7 +8,7 @@ import { tell } from './words.ts';
 tell(import.meta.url, {
   /** The cloud takes this password only; without one it takes none. */
   password: (home, password) => home.simulator.setPassword(password ?? null),
-  all: ({ requests }) => `${requests.length} requests`,
+  others: ({ requests }) => `${requests.filter(({ operation }) => operation !== 'sign_in').length} others`,
 });
 
 /** Every unique id that Home Assistant is told of. */

@@ -232,6 +232,10 @@ const verbs: Verbs<Home> = {
   },
 };
 
+/** The lines of the log. How many attempts there were is a matter of chance. */
+const logged = ({ lines }: Home) =>
+  lines.map(({ text }) => text.replace(/\d+(?= (failed )?attempts)/, 'many'));
+
 const bodyOf = (body: string) => body.replace(/["{}]/g, '');
 
 /** What is told by `watch` and `see`. */
@@ -259,10 +263,10 @@ const facts: Readonly<Record<string, Fact<Home>>> = {
       .map(({ payload }) => JSON.parse(payload))
       .filter(({ event }) => /^incident_/.test(event))
       .map(({ event, id }) => `${event} ${id}`),
-  log: (home) => home.lines.map(({ text }) => text),
+  log: (home) => logged(home),
   /** The last line of the log. */
   last: (home) => home.lines.at(-1)?.text ?? '',
-  warnings: (home) => home.lines.map(({ text }) => text).filter((text) => /^(warn|error|fatal)/.test(text)),
+  warnings: (home) => logged(home).filter((text) => /^(warn|error|fatal)/.test(text)),
   /** The true valve, and what is shown of it. */
   valve: (home) => {
     const { valve } = home.json(`sonic/${home.sonicId}`);
