@@ -17,8 +17,8 @@ it is renewed in time, so that weeks need no other sign-in, wherever the bridge 
 
 in ten hours there is an attempt an hour, a few more in the first, and it comes back by itself
   watch status; password; 1m; read sign_in; 5m; read sign_in | sign_in 1 times (2 times); health ok
-  54m; read sign_in; others                                     | sign_in 5 times; 23 requests; health auth_failed
-  9h; read sign_in; others                                      | sign_in 14 times; 32 requests
+  54m; read sign_in; others                                  | sign_in 5 times; 18 others; health auth_failed
+  9h; read sign_in; others                                   | sign_in 14 times; 18 others
   password demo; valve open; 61m                             | health ok
 
 # 23: the account shows settings only, no valve and no message
