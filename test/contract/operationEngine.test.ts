@@ -108,7 +108,8 @@ describe.each(representatives)('%s', (name, { isSafe, isAcknowledged }) => {
     const error = errorOf(bench.client.call(call, { priority: 'command' }));
     await arrived;
     clock.advance(5_000);
-    expect(await error).toMatchObject({ kind: 'unavailable', timedOut: true, mayHaveActed: true });
+    const timedOut = { timedOut: true, mayHaveActed: true, key: 'no answer' };
+    expect(await error).toMatchObject({ kind: 'unavailable', ...timedOut });
     expect(requestsFor(bench, name)).toHaveLength(1);
   });
 

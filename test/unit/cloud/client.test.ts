@@ -3,7 +3,6 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { CloudClient } from '../../../src/cloud/client.ts';
 import { GivenUp } from '../../../src/cloud/deadline.ts';
 import { closeValve, errorOf, startClient } from '../../support/clientBench.ts';
-import type { StubHandler } from '../../support/cloudStub.ts';
 import { FakeClock } from '../../support/fakeClock.ts';
 import { HeldConnections } from '../../support/heldConnections.ts';
 import { passTime } from '../../support/passTime.ts';
@@ -12,7 +11,6 @@ import { waitFor } from '../../support/waitFor.ts';
 const session = { token: 'kept', since: Date.now() };
 const sonic = { json: { id: 's-1' } };
 const readSonic = { operation: 'read_sonic', params: { sonic_id: 's-1' } } as const;
-const readTelemetry = { operation: 'read_telemetry', params: { sonic_id: 's-1' } } as const;
 
 describe('a valve command', () => {
   it('is sent again after a 401 and after a 429: the cloud did not act', async () => {
@@ -334,42 +332,6 @@ describe('a cloud that asks to wait', () => {
     await client.call(listSonics);
     expect(stub.requests).toHaveLength(2);
   });
-});
-
-describe('an operation beyond the document', () => {
-  const listed = { json: { data: [{ id: 's-1' }], total_entries: 1, total_pages: 1 } };
-  const hasNoTelemetry: StubHandler = ({ path }) => (path.endsWith('telemetry') ? { status: 404 } : listed);
-
-  it('goes off after a second 404 for a record that a list shows, is said once, and is asked no more', async () => {
-    const clock = new FakeClock();
-    const { client, stub, lines } = await startClient(hasNoTelemetry, { session, clock });
-    await client.readList({ operation: 'list_sonics' });
-    expect(await errorOf(client.call(readTelemetry))).toMatchObject({ kind: 'notFound', status: 404 });
-    expect(client.operationState('read_telemetry')).toBe('available');
-    await client.call({ operation: 'list_sonics' });
-    const before = stub.requests.length;
-    for (let times = 0; times < 3; times++) {
-      expect(await errorOf(client.call(readTelemetry))).toMatchObject({ kind: 'unsupported' });
-    }
-    expect(stub.requests).toHaveLength(before + 1);
-    expect(client.operationState('read_telemetry')).toBe('unavailable');
-    expect(lines.filter((line) => line.includes('does not offer read_telemetry'))).toHaveLength(1);
-  });
-
-  it.each([404, 405, 501])(
-    'that lists what is known from before is not believed to be missing for a %i, and is asked again',
-    async (status) => {
-      const { client, stub } = await startClient(() => ({ status }), { session });
-      const call = { operation: 'list_wifi_sonics' } as const;
-      for (let times = 0; times < 2; times++) {
-        const error = await errorOf(client.readList(call, { isExpected: () => true }));
-        expect(error.kind).not.toBe('unsupported');
-      }
-      expect(client.operationState('list_wifi_sonics')).toBe('available');
-      expect(await errorOf(client.readList(call))).toMatchObject({ kind: 'unsupported' });
-      expect(new Set(stub.requests.map(({ path }) => path))).toEqual(new Set(['/ape/v1/sonics_wifi']));
-    },
-  );
 });
 
 describe('the clock of this machine', () => {

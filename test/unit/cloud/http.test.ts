@@ -111,20 +111,6 @@ async function packed(coding: string, body: Buffer) {
 }
 
 describe('a good answer', () => {
-  it('is handed over with its status, headers and body', async () => {
-    const { port, heard } = await serve(
-      answering(reply('200 OK\r\nContent-Length: 4\r\nX-Thing: yes', '"ok"')),
-    );
-    const http = connect(`http://127.0.0.1:${port}/some/prefix/`);
-    const answer = await send(http);
-    expect(answer).toMatchObject({ status: 200, body: '"ok"', bodyProblem: null });
-    expect(answer.header('x-thing')).toBe('yes');
-    expect(answer.header('retry-after')).toBeNull();
-    expect(heard.text).toMatch(/^GET \/some\/prefix\/things\?page=1 HTTP\/1.1\r\n/);
-    expect(heard.text).toMatch(/authorization: Bearer secret-token\r\n/);
-    expect(heard.text).not.toMatch(/content-type/);
-  });
-
   it('may begin with an interim one', async () => {
     const { port, heard } = await serve(
       answering(reply('103 Early Hints') + reply('200 OK\r\nContent-Length: 2', '{}')),
@@ -203,15 +189,6 @@ describe('the deadline', () => {
     release();
     await third.catch(() => {});
     expect(heard.text).not.toContain('/second');
-  });
-
-  it('covers a server that never answers', async () => {
-    const { port, heard } = await serve(() => {});
-    const error = await failure(send(connect(`http://127.0.0.1:${port}`), put, 300));
-    expect(error.message).toMatch(/^timeout: 127\.0\.0\.1:\d+ without an answer after/);
-    expect(error).toMatchObject({ timedOut: true, mayHaveActed: true, key: 'no answer' });
-    expect(heard.text.match(/PUT/g)).toHaveLength(1);
-    await waitFor(() => heard.closed > 0, { what: 'the connection to be closed' });
   });
 
   it('resets the connection of a change, so that the kernel delivers nothing of it later', async () => {
@@ -293,15 +270,6 @@ describe('a broken connection', () => {
       /^the connection to 127\.0\.0\.1:\d+ broke before the answer was complete$/,
     );
     expect(error).toMatchObject({ kind: 'unavailable', mayHaveActed: true });
-  });
-
-  it('in the body leaves the status', async () => {
-    const { port } = await serve((socket) => {
-      socket.once('data', () => socket.end(reply('503 Sorry\r\nContent-Length: 1000', '{"error"')));
-    });
-    const answer = await send(connect(`http://127.0.0.1:${port}`));
-    expect(answer).toMatchObject({ status: 503, body: '{"error"' });
-    expect(answer.bodyProblem?.message).toMatch(/broke before/);
   });
 });
 
