@@ -39,7 +39,6 @@ export async function readEverything(
   return answers;
 }
 
-/** Null if the account has nothing that fits. */
 function paramsFor(
   operation: OperationName,
   { properties, signals, sonics, wifiSonics, openIncidents }: CheckedAccount,
@@ -102,7 +101,6 @@ function recordsIn({ operation, sent }: OperationAnswer): (readonly [kind: strin
   return all.map((each) => [kind, Object(each)] as const);
 }
 
-/** How often each word occurs; null if there are no words to count. */
 export function countEach(words: readonly string[] | undefined): Readonly<Record<string, number>> | null {
   if (!words) return null;
   const counts = new Map<string, number>();

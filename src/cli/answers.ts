@@ -26,7 +26,6 @@ const answerPaths = {
 type AnswerName = keyof typeof answerPaths;
 const answerNames = Object.keys(answerPaths) as readonly AnswerName[];
 
-/** The options of the choices. */
 const choicePaths = {
   language: 'homeassistant.language',
   keepPage: 'http.listen',
@@ -87,9 +86,12 @@ export async function testAnswers(
       : ({ text: 'result_file_fails' } as const);
     report.found({ check, outcome: 'FAIL', words, ...shown });
   };
-  const unused = part === 'broker' ? unusedAnswers(answers, context.env) : [];
-  for (const { field, variable } of unused)
-    refuse(`${variable} is set and has priority. Leave this empty, or remove that variable`, field);
+  // Docker Compose, for example, sets its broker's own user.
+  const set = setElsewhere(context.env);
+  const ofUser = part === 'broker' ? (['brokerUsername', 'brokerPassword'] as const) : [];
+  const unused = ofUser.filter((field) => answers[field] !== '' && set[field] !== undefined);
+  for (const field of unused)
+    refuse(`${set[field]} is set and has priority. Leave this empty, or remove that variable`, field);
   if (unused.length > 0) return 'invalid';
   let configuration: Configuration;
   try {
@@ -126,15 +128,6 @@ export function setElsewhere(env: NodeJS.ProcessEnv): Readonly<Record<string, st
   );
 }
 
-/** The answers that a variable replaces. Docker Compose, for example, sets its broker's own user. */
-function unusedAnswers(answers: Answers, env: NodeJS.ProcessEnv) {
-  const set = setElsewhere(env);
-  return (['brokerUsername', 'brokerPassword'] as const).flatMap((field) => {
-    const variable = answers[field] === '' ? undefined : set[field];
-    return variable === undefined ? [] : [{ field, variable }];
-  });
-}
-
 /** Never replaces a file. */
 export async function saveAnswers(answers: Answers, file: string): Promise<void> {
   if (existsSync(file)) throw new Error('the file exists already');
@@ -150,7 +143,6 @@ const usualHosts = ['mosquitto', 'localhost', 'homeassistant.local'];
 const mqttPort = 1883;
 const lookLimitMs = 1_500;
 
-/** Resolves to its address, or to null. */
 export async function findUsualBroker(
   hosts: readonly string[] = usualHosts,
   port = mqttPort,

@@ -10,7 +10,6 @@ import { type Check, type CheckResult, ok } from './checks.ts';
 import type { Configuration } from './configuration.ts';
 import { portProblem } from './ports.ts';
 
-/** One check for each address of the broker. */
 export function brokerChecks(
   { config, log, secrets, findBroker }: Configuration,
   visitor: string,

@@ -18,7 +18,6 @@ interface CallOptions {
   readonly tokenFile?: string;
 }
 
-/** `sonic2mqtt call OPERATION [JSON]`: calls one cloud operation and prints the answer as JSON. */
 export async function call(
   context: CommandContext,
   command: Command,
@@ -56,7 +55,6 @@ export async function call(
   }
 }
 
-/** The call that the arguments mean. If anything is wrong with them, ends the program with all problems. */
 function readCall(command: Command, operation: string | undefined, json = '{}'): Call {
   if (operation === undefined) return command.error('the operation is missing');
   if (!isOperationName(operation))
@@ -80,7 +78,6 @@ function shownJson(json: string): string {
   return text.split('\n').map(sanitize).join('\n');
 }
 
-/** Hides the passwords and tokens of a call in logs and in the texts of errors. */
 function hideSecretsOf(asked: Call, secrets: Secrets): void {
   for (const [field, value] of Object.entries(Object('body' in asked ? asked.body : {}))) {
     if (/password|token|secret/i.test(field) && typeof value === 'string') secrets.add(value);

@@ -8,7 +8,6 @@ import { type CommandContext, exitStatus } from './context.ts';
 import { machineChecks } from './machineChecks.ts';
 import { withOwnClient } from './ownSession.ts';
 
-/** `sonic2mqtt check`: tests configuration, cloud, account and broker, and prints a line for each finding. */
 export async function check(context: CommandContext): Promise<number> {
   const { print, signal } = context;
   const report = reportTo(print);

@@ -21,7 +21,6 @@ export interface Finding extends CheckResult {
 export interface Check {
   readonly name: string;
   readonly run: (progress: (words: string) => void) => Promise<readonly CheckResult[]>;
-  /** What a setup shows for an error. */
   readonly textOf?: (error: unknown) => SetupText;
 }
 
@@ -42,10 +41,10 @@ export function reportTo(print: (line: string) => void): Reporter {
   };
 }
 
-/** A reporter that keeps the findings. */
-export function collectFindings(): { readonly findings: Finding[]; readonly report: Reporter } {
+export function collectFindings() {
   const findings: Finding[] = [];
-  return { findings, report: { progress: () => {}, found: (finding) => void findings.push(finding) } };
+  const report: Reporter = { progress: () => {}, found: (finding) => void findings.push(finding) };
+  return { findings, report };
 }
 
 /** Runs checks one after the other, until one fails or the signal aborts. Resolves to the error; null if all pass. */

@@ -33,9 +33,8 @@ export async function cleanup(context: CommandContext, options: { readonly force
 }
 
 /**
- * Deletes every retained message of this bridge from the broker. Fails if any is left. Unless forced, deletes nothing
- * while the bridge runs or an automatic shut-off is paused: the messages would come back, or a copy of the pause would
- * be lost.
+ * Fails if any message is left. Unless forced, deletes nothing while the bridge runs or an automatic shut-off is paused:
+ * the messages would come back, or a copy of the pause would be lost.
  */
 export async function deleteMessages(
   configuration: Configuration,
@@ -47,8 +46,10 @@ export async function deleteMessages(
   const deleteAll = async (connection: Connection): Promise<number> => {
     const topics = topicsOf(config);
     const kept = await keptIn(config.data_dir, config.mqtt.base_topic);
-    const { own, isRunning } = await readBridge(connection, topics);
-    if (isRunning && !force) {
+    // Its messages about itself: exact topics, which every broker shows.
+    const own = new Map<string, string>();
+    await readRetained(connection, topics.documents('bridge', ''), (topic, text) => own.set(topic, text));
+    if (own.get(topics.bridge('state')) === 'online' && !force) {
       log.error(
         `${topics.bridge('state')} is online, so nothing was deleted. Stop sonic2mqtt first. If it has crashed, use cleanup --force`,
       );
@@ -60,7 +61,7 @@ export async function deleteMessages(
       );
       return exitStatus.failed;
     }
-    const { deleted, left, isListed } = await deleteOf(topics, own, connection, log, kept);
+    const { deleted, left, isListed } = await deleteOf(topics, [...own.keys()], connection, log, kept);
     context.print(`Deleted ${messageCount(deleted.size)}`);
     if (left.length > 0) {
       log.error(`${messageCount(left.length)} could not be deleted. Another client may publish them again`);
@@ -121,17 +122,6 @@ async function deleteOf(
     await deleteAt(exact.slice(start, start + maxReadAtOnce));
   for (const topic of left) deleted.delete(topic);
   return { deleted, left, isListed };
-}
-
-/** `own` are its messages about itself: exact topics, which every broker shows. */
-async function readBridge(connection: Connection, topics: Topics) {
-  const own: string[] = [];
-  let isRunning = false;
-  await readRetained(connection, topics.documents('bridge', ''), (topic, payload) => {
-    own.push(topic);
-    if (topic === topics.bridge('state') && payload === 'online') isRunning = true;
-  });
-  return { own, isRunning };
 }
 
 async function keptIn(directory: string, baseTopic: string): Promise<Kept> {

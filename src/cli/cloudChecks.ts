@@ -106,7 +106,6 @@ function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
-/** Resolves to host and port. */
 async function connectTo(url: URL, timeoutMs: number, isTls: boolean): Promise<string> {
   const host = hostOf(url);
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);

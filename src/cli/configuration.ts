@@ -53,7 +53,6 @@ export async function readConfiguration(
   };
 }
 
-/** Whether the program runs as the app of Home Assistant OS, which has its own form for options. */
 export function isApp(env: NodeJS.ProcessEnv): boolean {
   return Boolean(env['SUPERVISOR_TOKEN']);
 }

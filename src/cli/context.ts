@@ -19,7 +19,6 @@ export interface CommandContext extends ProcessContext {
 /** By default, the pages are only for a browser on this computer. The container image sets another address. */
 export const usualPageAddress = '127.0.0.1:8099';
 
-/** Exit statuses (docs/reference/commands.md). */
 export const exitStatus = { done: 0, failed: 1, badUsage: 2, rejected: 3 } as const;
 
 export function aborted(signal: AbortSignal): Promise<void> {

@@ -6,7 +6,6 @@ import { readConfiguration } from './configuration.ts';
 import { type CommandContext, exitStatus } from './context.ts';
 import { withOwnConnection } from './ownSession.ts';
 
-/** `sonic2mqtt dashboard`: prints a dashboard for Home Assistant, made from the messages of the running bridge. */
 export async function dashboard(context: CommandContext): Promise<number> {
   const configuration = await readConfiguration(context, { level: 'warn' });
   const { config, log } = configuration;

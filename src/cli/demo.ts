@@ -25,7 +25,6 @@ const usualHttpPort = 8099;
 /** How much faster the valves measure than usual: every two seconds. */
 const speed = 30;
 
-/** `sonic2mqtt demo`: a simulated cloud, a broker and the bridge between them, on this machine only. */
 export async function demo(
   context: CommandContext,
   wanted: { readonly port?: number; readonly httpPort?: number },

@@ -26,9 +26,8 @@ import { shownConfiguration } from './shownConfiguration.ts';
 const limitMs = 30_000;
 
 /**
- * `sonic2mqtt diagnostics`: prints one JSON object for a bug report. It contains only what is listed here: our own
- * numbers, times and choices, and no messages. So the program need not recognise private data. With `account`, each
- * operation that only reads is called once, too.
+ * The report contains only what is listed here: our own numbers, times and choices, and no messages. So the program need
+ * not recognise private data. With `account`, each operation that only reads is called once, too.
  */
 export async function diagnostics(
   context: CommandContext,
@@ -121,7 +120,6 @@ function codeOf(error: unknown): string | number | null {
   return codeOf(first);
 }
 
-/** Null for records that were not read. */
 function recordCounts({ properties, signals, sonics, wifiSonics, openIncidents }: CheckedAccount): object {
   const lists = { properties, signals, sonics, wifi_sonics: wifiSonics, open_incidents: openIncidents };
   const types = openIncidents?.map(({ type }) => incidentTypes.find((each) => each === type) ?? 'other');

@@ -23,7 +23,6 @@ interface HistoryOptions {
 
 type HistoryOf = (valve: FoundValve) => Promise<DaysOfUsage>;
 
-/** `sonic2mqtt history`: prints the litres of each day that the cloud has, or imports them into Home Assistant. */
 export async function history(context: CommandContext, command: Command): Promise<number> {
   const { from, csv, homeAssistant, tokenFile } = command.opts<HistoryOptions>();
   if ((homeAssistant === undefined) !== (tokenFile === undefined))
@@ -83,7 +82,6 @@ function tableOf(histories: readonly ValveDays[]): string[] {
 const litersText = (liters: number) =>
   liters.toLocaleString('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
-/** A row for each day (RFC 4180). */
 function csvOf(histories: readonly ValveDays[]): string[] {
   const rows = histories.flatMap(({ valve: { id, name, property }, days }) =>
     [...days].map(([date, liters]) => [date, liters, id, name, property ?? '']),

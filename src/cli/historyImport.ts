@@ -7,8 +7,8 @@ import { HomeAssistantError, type HomeAssistantSocket } from './homeAssistantSoc
 import type { FoundValve } from './valveHistory.ts';
 
 /**
- * The hour of the sum before the first imported day, long ago. Home Assistant shows the first sum of a statistic as the
- * use of its hour, so that sum gets an hour of its own. It also marks that days were imported.
+ * Home Assistant shows the first sum of a statistic as the use of its hour. So the sum before the first imported day gets
+ * an hour of its own, long ago. It also marks that days were imported.
  */
 const anchorMs = Date.UTC(2000, 0);
 
@@ -34,7 +34,6 @@ const writtenWithinMs = 600_000;
 
 export interface WaterTotal {
   readonly entityId: string;
-  /** *Water today*; undefined if there is none. */
   readonly todayId: string | undefined;
 }
 
@@ -58,7 +57,6 @@ export async function readWaterTotals(
   return totals;
 }
 
-/** Resolves to the added dates, in order. */
 export async function importDays(
   home: HomeAssistantSocket,
   total: WaterTotal,

@@ -13,7 +13,6 @@ export async function readStandardInput({ signal }: CommandContext): Promise<str
   return text;
 }
 
-/** The token in `--token-file`: the token alone, or the output of `call sign_in`. A fault ends the program. */
 export async function readToken(
   file: string,
   command: Command,

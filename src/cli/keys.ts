@@ -1,7 +1,4 @@
-/**
- * Reads a terminal key by key. When the signal aborts, the process ends or the returned function is called, the
- * terminal is reset to its former mode. Returns null if there is no terminal.
- */
+/** Returns how to reset the terminal to its former mode, or null if there is none. An abort and the end reset it too. */
 export function readKeys(onKey: (key: string) => void, signal: AbortSignal): (() => void) | null {
   const { stdin } = process;
   if (!stdin.isTTY) return null;

@@ -1,4 +1,3 @@
-import type { Source } from '../cloud/catalogue.ts';
 import { fieldsOf } from '../cloud/fields.ts';
 import { type OperationName, operationNames, operationRow, paramNames } from '../cloud/operations.ts';
 
@@ -11,12 +10,6 @@ const legend = `Each block shows the name of an operation, its number in the int
 its route (document, published or assumed), method and path, and the fields of its JSON.
 * is required. … is any other field. docs/reference/operations.md says which values they take.`;
 
-const sourceLabels: Readonly<Record<Source, string>> = {
-  document: 'document',
-  public: 'published',
-  assumed: 'assumed',
-};
-
 const nameWidth = Math.max(...operationNames.map(({ length }) => length));
 
 function listed(name: OperationName): string {
@@ -25,7 +18,11 @@ function listed(name: OperationName): string {
   const bodyName = needsBody(name) ? 'body*' : 'body';
   const parts = { params, query: shownFields(query), [bodyName]: shownFields(body) };
   return [
-    [name.padEnd(nameWidth), String(number ?? '-').padStart(2), sourceLabels[source]].join('  '),
+    [
+      name.padEnd(nameWidth),
+      String(number ?? '-').padStart(2),
+      source === 'public' ? 'published' : source,
+    ].join('  '),
     `${method} ${path}`,
     ...Object.entries(parts).flatMap(([part, names]) =>
       names.length > 0 ? [`${part}: ${names.join(', ')}`] : [],

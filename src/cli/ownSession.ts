@@ -22,10 +22,7 @@ export function ownClient({ config, log, secrets }: Configuration, token?: strin
   return client;
 }
 
-/**
- * Signs out if there is a session. The cloud keeps at most ten sessions per account, and this one must not displace the
- * bridge's session. A failure does not matter for the result of the command.
- */
+/** The cloud keeps at most ten sessions per account, and this one must not displace that of the bridge. */
 export async function signOutAndClose(client: CloudClient, signal: AbortSignal): Promise<void> {
   const limit = signal.aborted
     ? AbortSignal.timeout(hurriedSignOutLimitMs)
@@ -36,7 +33,6 @@ export async function signOutAndClose(client: CloudClient, signal: AbortSignal):
   await client.close();
 }
 
-/** Runs `work` with a client of its own, and signs out. */
 export async function withOwnClient<T>(
   configuration: Configuration,
   signal: AbortSignal,
@@ -68,7 +64,6 @@ export function withOwnConnection<T>(
 
 /** The message if the cloud has rejected the account; null for any other error. A command does not try again. */
 export function rejectionText(error: unknown): string | null {
-  if (!(error instanceof CloudError) || error.kind !== 'auth' || error.operation !== 'sign_in') return null;
-  if (error.status === undefined) return null;
-  return rejectionMessage(error.said, error.status);
+  if (!(error instanceof CloudError) || error.kind !== 'auth' || error.status === undefined) return null;
+  return error.operation === 'sign_in' ? rejectionMessage(error.said, error.status) : null;
 }

@@ -16,7 +16,6 @@ import { numberOption, textOption } from './options.ts';
 /** Commands that run until they are stopped, so that a stop is no failure. `sonic2mqtt` without a command is `run`. */
 export const lastingCommands: readonly string[] = ['sonic2mqtt', 'run', 'demo', 'simulate'];
 
-/** Runs the command in the arguments, and resolves to the exit status. Calls `onStart` with the name of the command. */
 export async function runProgram(
   argv: readonly string[],
   context: ProcessContext,

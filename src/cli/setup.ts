@@ -8,7 +8,6 @@ import { listenAddress } from '../config/values.ts';
 import { type CommandContext, exitStatus, usualPageAddress } from './context.ts';
 import { serveSetup } from './setupPage.ts';
 
-/** `sonic2mqtt setup`: serves the setup page until the configuration file is written. */
 export async function setup(context: CommandContext, command: Command): Promise<number> {
   const { print, complain, env, cwd, configFile, logLevel: level = 'warn' } = context;
   const { listen = usualPageAddress } = command.opts<{ listen?: string }>();

@@ -9,7 +9,6 @@ type SimulateOptions = Pick<
   'port' | 'seed' | 'properties' | 'signals' | 'sonics' | 'wifiSonics' | 'email' | 'password' | 'role'
 > & { readonly fault?: readonly Fault[] };
 
-/** Adds the option for faults to `simulate`, and the table of faults to its help. */
 export function addFaults(command: Command): void {
   const width = Math.max(...faultUsage.map(([usage]) => usage.length));
   command
@@ -28,7 +27,6 @@ export function addFaults(command: Command): void {
     );
 }
 
-/** `sonic2mqtt simulate`: runs only the simulated cloud, on this machine only, until the signal aborts. */
 export async function simulate(
   { print, signal }: CommandContext,
   { fault, ...options }: SimulateOptions,

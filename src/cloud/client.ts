@@ -72,7 +72,7 @@ export class CloudClient {
     this.counter = this.#pipeline.counter;
   }
 
-  /** Takes up the session of the last run; ends everything when the bridge stops. */
+  /** Ends everything when the bridge stops. */
   start(stopping: AbortSignal): void {
     this.session.start();
     if (stopping.aborted) void this.close();
@@ -150,7 +150,7 @@ export class CloudClient {
     return list;
   }
 
-  /** Whether the same records come twice in a row, in pages that do not add up: then the list is whole, and its totals are wrong. */
+  /** Whether the same records come twice in a row, in pages that do not add up: then only the totals are wrong. */
   #isSameAgain(path: string, list: ListResult<{ readonly id: string }>): boolean {
     const before = this.#unsure.get(path);
     this.#unsure.delete(path);

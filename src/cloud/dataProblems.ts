@@ -16,17 +16,14 @@ const maxShown = 20;
 export class DataProblems {
   readonly #log: Log;
   readonly #logged = new Set<string>();
-  /** The oddities in the last answers to each question, by message. */
+  /** From the last answers, by message. */
   readonly #byQuestion = new Map<string, ReadonlyMap<string, DataProblem>>();
 
   constructor(log: Log) {
     this.#log = log;
   }
 
-  /**
-   * Collects the oddities in the answers to one question: an operation with its parameters. Call `end` once all answers are
-   * there. Oddities of the last time that were not reported again are forgotten.
-   */
+  /** A question is an operation with its parameters. At its `end`, oddities that were not reported again are forgotten. */
   collect(operation: OperationName, params: unknown) {
     const question = `${operation} ${JSON.stringify(params)}`;
     const heard = new Map<string, DataProblem>();

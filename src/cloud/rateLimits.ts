@@ -54,12 +54,11 @@ export class RateLimits {
     if (waitMs > 0) await sleep(this.#clock, waitMs, deadline.signal);
   }
 
-  /** The longest wait of any operation, in ms; 0 if none waits. */
+  /** Of any operation, in ms; 0 if none waits. */
   get longestMs(): number {
     return Math.max(0, ...[...this.#until.keys()].map((name) => this.leftMs(name)));
   }
 
-  /** How long the cloud still requests to wait for this operation, in ms. */
   leftMs(name: OperationName): number {
     return Math.max(0, (this.#until.get(name) ?? 0) - this.#clock.monotonic());
   }

@@ -59,9 +59,9 @@ interface PreparedCall {
 interface Job extends PreparedCall {
   readonly priority: Priority;
   readonly deadline: Deadline;
-  /** Whether its time runs from the beginning. If not, each attempt gets the request timeout when it is sent. */
+  /** If not, each attempt gets the request timeout when it is sent. */
   readonly hasTime: boolean;
-  /** Whether its deadline was already moved by the time that a new session took. The deadline moves only once. */
+  /** For a new session. The deadline moves only once. */
   hasWaited: boolean;
 }
 
@@ -69,10 +69,9 @@ interface Job extends PreparedCall {
 const minShareOfTime = 0.1;
 
 /**
- * The way of a request to the cloud and of the answer back, step by step. `request` sets the deadline. `#withRetry`
- * repeats the request if it may be repeated. `#sendOnce` gets a valid session. `#transmit` waits for a turn and for a
- * connection. `#gate` is the last check before the first byte. `#readResponse` judges the answer. Every failure is a
- * `CloudError`.
+ * The way of a request, step by step. `request` sets the deadline. `#withRetry` repeats the request if it may be repeated.
+ * `#sendOnce` gets a valid session. `#transmit` waits for a turn and for a connection. `#gate` is the last check before
+ * the first byte. `#readResponse` judges the answer. Every failure is a `CloudError`.
  */
 export class RequestPipeline {
   readonly queue: RequestQueue;
@@ -126,7 +125,6 @@ export class RequestPipeline {
     );
   }
 
-  /** Runs it within one deadline. The caller, the time limit, or the end of the client can end it. */
   async #within<T>(
     ms: number | null,
     callers: readonly AbortSignal[],
@@ -144,7 +142,6 @@ export class RequestPipeline {
     }
   }
 
-  /** Sends the request until it succeeds, or until its row or the error forbids another attempt. */
   async #withRetry(job: Job): Promise<GoodAnswer> {
     const { name, deadline } = job;
     let last: CloudError | null = null;
@@ -167,7 +164,7 @@ export class RequestPipeline {
     }
   }
 
-  /** Sends it with a valid session. If the cloud refuses the token, it is sent once more with a new one. */
+  /** If the cloud refuses the token, the request is sent once more with a new one. */
   async #sendOnce(job: Job): Promise<GoodAnswer> {
     const { name, options } = job;
     if (name === 'sign_in') return this.#readResponse(job, await this.#transmit(job, () => null));
@@ -213,7 +210,7 @@ export class RequestPipeline {
     }
   }
 
-  /** Sends the request when its turn comes. The token is looked up only then, because it may change during the wait. */
+  /** The token is looked up only when the turn has come, because it may change during the wait. */
   async #transmit(job: Job, token: () => string | null): Promise<HttpResponse> {
     const { name, request, priority, deadline, options } = job;
     const { requestTimeoutMs, log } = this.#options;
@@ -267,7 +264,7 @@ export class RequestPipeline {
     }
   }
 
-  /** How long the request may wait for its turn. A page of a vital list is requested once a minute in any case. */
+  /** A page of a vital list is requested once a minute in any case. */
   #maxWaitMs({ request, maxWaitMs }: Job): number | undefined {
     if (maxWaitMs === undefined) return undefined;
     const sentAt = this.#vitalSentAt.get(request.path) ?? Number.NEGATIVE_INFINITY;
@@ -322,15 +319,15 @@ export class RequestPipeline {
   }
 }
 
-/** Whether requests of this priority wait for the budget, however long that takes. */
+/** A poll waits for the budget, however long that takes. */
 function isPoll(priority: Priority): boolean {
   return priority === 'list' || priority === 'device';
 }
 
-/** Thrown if the token was lost while the request waited for its turn: another request was answered 401. */
+/** Another request was answered 401 while this one waited for its turn. */
 const tokenGone = new Error();
 
-/** Turns a failure into a `CloudError`. Any other error is a bug of ours and is returned unchanged. */
+/** Any other error than these is a bug of ours. */
 function toCloudError(name: OperationName, error: unknown): unknown {
   if (!(error instanceof GivenUp)) return error;
   const { timedOut } = error;

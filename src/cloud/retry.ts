@@ -33,7 +33,7 @@ function isPassing(error: CloudError): boolean {
   return error.kind === 'unavailable' || (error.kind === 'rateLimited' && !isHeldBack(error));
 }
 
-/** Whether the request was not sent, because the budget is used up or because the cloud had requested a wait. */
+/** Whether it was not sent: the budget is used up, or the cloud had requested a wait. */
 export function isHeldBack(error: unknown): boolean {
   return error instanceof CloudError && error.kind === 'rateLimited' && error.status === undefined;
 }
