@@ -21,11 +21,14 @@ interface RequestQueueOptions {
 const valveSlots = 64;
 
 /**
- * The shares of the budget. No flood of commands or devices keeps the bridge from reading its lists. Lists go before
- * devices until they have used their own share.
+ * The shares of the budget. No flood of commands keeps the bridge from reading. Lists go before devices until they have
+ * used their own share.
  */
-const shares = { all: 1, command: 0.5, list: 0.9, device: 0.9 } as const;
+const shares = { all: 1, command: 0.5, list: 0.9 } as const;
 type Share = keyof typeof shares;
+
+/** Devices leave the rest of the budget to lists and commands. */
+const shareBeforeDevices = 0.9;
 
 /** The share that commands still have when the budget is used up. */
 const overdraft = 0.1;
@@ -49,7 +52,7 @@ export class RequestQueue {
   readonly #waiting = new Set<Waiting>();
   readonly #inFlight: Record<Lane, number> = { late: 0, valve: 0, command: 0, list: 0, device: 0 };
   /** The requests of the last minute that each share counts, in ms of the monotonic clock. */
-  readonly #sentAt: Readonly<Record<Share, number[]>> = { all: [], command: [], list: [], device: [] };
+  readonly #sentAt: Readonly<Record<Share, number[]>> = { all: [], command: [], list: [] };
   #cancelTimer = () => {};
 
   constructor(options: RequestQueueOptions) {
@@ -103,11 +106,13 @@ export class RequestQueue {
 
   /** How long a poll must wait until the budget allows one more within a minute, in ms; 0 if it need not. */
   pollWaitMs(lane: 'list' | 'device' = 'device'): number {
-    return Math.max(this.#usedUpMs('all'), lane === 'device' ? this.#usedUpMs(lane) : 0);
+    return this.#usedUpMs('all', lane === 'device' ? shareBeforeDevices : 1);
   }
 
-  #count(share: Share): void {
-    for (const each of ['all', share] as const) this.#sentAt[each].push(this.#options.clock.monotonic());
+  #count(lane: 'command' | 'list' | 'device'): void {
+    const now = this.#options.clock.monotonic();
+    this.#sentAt.all.push(now);
+    if (lane !== 'device') this.#sentAt[lane].push(now);
   }
 
   #usedUpMs(of: Share, share: number = shares[of]): number {
@@ -132,7 +137,8 @@ export class RequestQueue {
       const first = [...this.#waiting].find((each) => each.lane === lane);
       if (!first || !this.#hasSlot(lane)) continue;
       const isPoll = lane === 'list' || lane === 'device';
-      const waitMs = isPoll ? this.pollWaitMs(lane) : 0;
+      // In their turn, devices may use the share of the lists.
+      const waitMs = isPoll ? this.pollWaitMs(isTurnOfDevices ? 'list' : lane) : 0;
       nextInMs = Math.min(nextInMs, waitMs);
       if (waitMs > 0) continue;
       if (isPoll) this.#count(lane);
