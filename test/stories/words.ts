@@ -118,7 +118,7 @@ const publish = (home: Home, path: string, payload: string) =>
   home.broker.publish(`sonic2mqtt/${pathOf(home, path)}`, payload, false);
 
 /** Sends a command, and waits for its outcome. */
-export async function send(home: Home, path: string, payload: string): Promise<void> {
+async function send(home: Home, path: string, payload: string): Promise<void> {
   const before = home.events('command').length;
   publish(home, path, payload);
   await home.until(() => home.events('command').length > before, `the outcome of ${path} ${payload}`);
