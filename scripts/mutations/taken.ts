@@ -59,7 +59,11 @@ export const commandMutations: readonly Mutation[] = [
     ],
   }),
   ...mistakesIn('commands/valveQueue.ts', ['stories/valve'], {
-    'a pressure test gives way to a newer valve command': [
+    'a pressure test that waits gives way to a newer valve command': [
+      'this.#newestOf.set(id, this.#newest);',
+      '',
+    ],
+    'a pressure test that was put off gives way to a newer valve command': [
       'for (const other of this.#others) {',
       'for (const other of [] as Mover[]) {',
     ],

@@ -82,6 +82,10 @@ is not sent after a newer command: a pressure test that has waited, but is if it
   cloud ok; open; ask sonic/pressure_test/start PRESS; 20s         | asks action:open; asks source:sonic2mqtt; ok; error 409: the cloud answered 409
                                                                    | (conflict): a pressure test is running
 
+is not sent again after a newer command: a pressure test that the cloud put off
+  cloud 429 start_pressure_test; ask sonic/pressure_test/start PRESS; 1s; open; 1s; cloud ok; 20s
+       | asks source:sonic2mqtt; asks action:open; superseded 429: a newer command for this valve arrived; ok
+
 is not sent after a newer command: an action of an incident, held up by another action of it and four requests
   @ off
   = at its topic = ask i1/action open_valve
