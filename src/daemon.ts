@@ -67,17 +67,13 @@ interface Surroundings {
  * these parts. At the start, `Daemon` tells the publisher how far the reading is: `lists`, `details`, `running`.
  */
 
-/**
- * Builds the parts in the order of their dependencies. What many of them use is in `tools`, `base` and `known`. Each part
- * takes of it what its options name.
- */
+/** Builds the parts in the order of their dependencies. Each gets by name what it uses. */
 function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Surroundings) {
   const { clock = systemClock, random = Math.random, disk, dispatcher, dial, findBroker } = surroundings;
   const { cloud, homeassistant, valve, control, stale_after: staleAfterMs } = config;
   const { enabled: isHomeAssistantOn, status_topic: statusTopic, language } = homeassistant;
   const requestTimeoutMs = cloud.request_timeout;
   const topics = topicsOf(config);
-  const tools = { topics, statusTopic, clock, random, log };
 
   const account = { baseUrl: cloud.base_url, email: cloud.email };
   const state = new StateFile(config.data_dir, log, clock, disk, topics.base);
@@ -91,29 +87,34 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
   const broker = bridgeOptions(config, secrets, clock, findBroker);
   const connection = new Connection(broker, clock, random, log, dial);
   const mirror = new Mirror(connection, log);
-  const base = { ...tools, state, client, connection, mirror };
 
   const selection = config.filters.properties;
   const store = new Store({ selection, kept: state.kept, clock });
   const { schedules } = config;
   const { timezone } = schedules;
-  const poller = new Poller({ ...base, store, schedules, timezone, staleAfterMs, requestTimeoutMs });
+  const poller = new Poller({
+    ...{ client, store, state, schedules, timezone, staleAfterMs, requestTimeoutMs },
+    ...{ clock, random, log },
+  });
 
   const pause = () => poller.setPaused(connection.isStandingStill);
   connection.on('lost', pause).on('failed', pause).on('connected', pause);
-  const discovery = new DiscoveryMessages(base, (kind, id) => publisher.publishAgain(kind, id));
-  const known = { ...base, store, poller, discovery };
-  const health = new HealthMonitor(known);
-  const bridgeState = new BridgeState({ ...known, health, shownConfiguration: redactedConfig(config) }, () =>
-    publisher.wake(),
+  const discovery = new DiscoveryMessages({ connection, mirror, clock, log }, (kind, id) =>
+    publisher.publishAgain(kind, id),
+  );
+  const health = new HealthMonitor({
+    ...{ client, connection, mirror, state, store, poller, discovery, clock, log },
+  });
+  const shownConfiguration = redactedConfig(config);
+  const bridgeState = new BridgeState(
+    { topics, state, shownConfiguration, client, store, poller, health, clock, log },
+    () => publisher.wake(),
   );
 
   const outcomes = new Outcomes(topics, store, clock, log);
   const commands = new CommandRouter({
-    ...known,
-    control,
+    ...{ topics, control, statusTopic, client, connection, store, poller, state, outcomes, clock, log },
     bridge: bridgeState,
-    outcomes,
     requestTimeoutMs,
     confirmTimeoutMs: valve.confirm_timeout,
     confirmIntervalMs: valve.confirm_interval,
@@ -134,35 +135,33 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
       }),
       offers: (operation) => missingPermission(operation, control) === null && client.isOffered(operation),
     },
-    ...known,
-    bridgeState,
+    ...{ state, connection, mirror, store, poller, bridgeState, discovery, clock, log },
   });
   state.on('added', () => {
     store.keptChanged();
     publisher.wake();
   });
-  const shown = { ...known, publisher };
-  const stopPresence = keepPresent(shown);
+  const stopPresence = keepPresent({
+    ...{ topics, statusTopic, connection, mirror, publisher, clock, random, log },
+  });
   const publishEvent = bridgeEvents(topics, connection, store, health, clock, log);
   outcomes
     .on('outcome', (outcome) => publishEvent('command', outcome))
     .on('showAgain', (kind, id) => publisher.showAgain(kind, id))
     .on('offersChanged', () => publisher.planAll());
-  const incidentEvents = new IncidentEvents({ ...shown, publishEvent });
-  const recovery = new Recovery(known);
+  const incidentEvents = new IncidentEvents({
+    ...{ state, client, connection, store, poller, publishEvent, publisher, clock, log },
+  });
+  const recovery = new Recovery({ topics, state, connection, store, clock, log });
 
   const hasDeviceMetrics = config.http.device_metrics;
-  const snapshots = new Snapshots({ ...known, health, outcomes, publisher, hasDeviceMetrics });
+  const snapshots = new Snapshots({
+    ...{ client, connection, mirror, store, poller, health, outcomes, publisher, hasDeviceMetrics, clock },
+  });
+  const { subscriptions, clientId } = broker;
   return {
-    ...{
-      ...shown,
-      subscriptions: broker.subscriptions,
-      clientId: broker.clientId,
-      health,
-      bridgeState,
-      commands,
-    },
-    ...{ stopPresence, incidentEvents, recovery, snapshots },
+    ...{ topics, clock, random, state, client, connection, subscriptions, clientId, store, poller },
+    ...{ health, bridgeState, commands, publisher, stopPresence, incidentEvents, recovery, snapshots },
   };
 }
 
@@ -193,23 +192,26 @@ export class Daemon {
   async start(): Promise<void> {
     const { topics, state, client, connection, store, poller, clock } = this.#parts;
     const { health, bridgeState, commands, publisher, recovery } = this.#parts;
+    // 1. What the others stand on: the built-in broker, and what survived the last run.
     if (this.#config.mqtt.embedded.enabled) await this.#startEmbedded();
     void this.#untilStarted().then(() => showLife(clock, this.#log, this.#stopping.signal));
     await state.open();
     void warnOfFormerTopics(topics, state, this.#log);
+    // 2. Both sides, and whoever watches them. Commands are taken from the first message on.
     client.start(this.#stopping.signal);
     commands.start();
     connection.start();
     if (this.#config.http.listen) await this.#serveHttp(this.#config.http.listen);
     health.start();
     bridgeState.renewFigures();
-    // Devices are published once it is known what earlier runs have left on the broker.
+    // 3. The lists are read, while the broker is asked what earlier runs have left there.
     const recovered = recovery.read().then(() => {
       publisher.planAll();
       poller.refreshDays();
     });
     const firstRead = once(poller, 'firstRead');
     const listed = poller.start();
+    // 4. Once both are known, devices are published as far as the lists show them.
     const devices = Promise.all([recovered, firstRead]).then(async () => {
       await recovery.readListed(listed);
       poller.refreshDays();
@@ -218,9 +220,11 @@ export class Daemon {
     await listed;
     if (publisher.isStopped) return;
     if (store.counts().sonics >= largeAccount) growYoungGeneration();
+    // 5. The details are read: settings, measured values, usage and pressure tests.
     await poller.startDetails();
     if (publisher.isStopped) return;
     bridgeState.renewFigures();
+    // 6. From now on all is published, with discovery, and what is not there any more is removed.
     void devices.then(() => publisher.enter('running'));
   }
 
