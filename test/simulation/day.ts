@@ -52,6 +52,9 @@ const minuteMs = 60 * secondMs;
 const password = 'the-password-of-the-simulation';
 const linesKept = 300;
 
+/** In quiet times, what a list shows is on the broker so many ms later. */
+const promptMs = 5_000;
+
 /** In every fourth day faults come one at a time, as in a home, and the vital lists are read as often as there. Every fourth has caches in front of the cloud besides. */
 const kindsOfDays = ['many', 'single', 'many', 'caches'] as const;
 
@@ -298,6 +301,23 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     });
   };
 
+  /** Without any trouble, a leak is told as soon as its list was read: nothing may be as slow as the slack allows. */
+  const leakInQuiet = () => {
+    const isPublished = (id: string) =>
+      broker.retained.get(`sonic2mqtt/sonic/${id}/availability`) === 'online';
+    const sonicId = simulator.world.thingIds.find(isPublished);
+    if (!sonicId || !bridge.isRunning) return;
+    const { id } = simulator.world.openIncident({ type: 'water_presence_detected', sonicId });
+    trace(`** incident ${id} opens in quiet at ${sonicId}`);
+    observer.worldChanged();
+    time.after(bounds.maxGapMs.incidents + promptMs, () => {
+      observer.countCheck('a leak is told at once in quiet');
+      const isShown = broker.retained.get(`sonic2mqtt/sonic/${sonicId}/incidents`)?.includes(id) === true;
+      if (!observer.isAnnounced(id) || !isShown)
+        observer.reportViolation(`leak ${id} at ${sonicId} was not told at once in quiet`);
+    });
+  };
+
   observer.worldChanged();
   start();
   scheduleEvents();
@@ -327,6 +347,7 @@ export async function simulateDay({ seed, hours, onLine }: DayOptions): Promise<
     const quietFrom = Math.max(quietAt, bridge.machine.wakesAt, ...planned.map(unreadUntil));
     addedMs += quietFrom - quietAt;
     const quietUntil = quietFrom + quietMs;
+    time.after(quietUntil - bounds.maxGapMs.incidents - minuteMs - time.now, leakInQuiet);
     for (let at = quietAt; at < quietUntil && !hasFailed(); at += minuteMs) {
       await time.runUntil(Math.min(at + minuteMs, quietUntil));
       if (!bridge.isRunning) start();

@@ -203,9 +203,9 @@ const readOnlyTopic: CreateOrder = ({ world, random }) => ({
   asksFor: [],
 });
 
-const homeAssistantStarts: CreateOrder = () => ({
+const homeAssistantStarts: CreateOrder = ({ random }) => ({
   topic: 'homeassistant/status',
-  payload: 'online',
+  payload: random() < 0.3 ? 'offline' : 'online',
   isCommand: false,
   asksFor: [],
 });

@@ -115,6 +115,17 @@ const moveHub: WorldEvent = (world, random) => {
   return `signal ${id} moves to property ${to}`;
 };
 
+/** A home is sold while it leaks: the alert stays open, and its property is another. */
+const moveHubAtLeak: WorldEvent = (world, random) => {
+  const sonicId = pick(random, world.sonics.ids);
+  const hub = world.sonics.get(sonicId ?? '')?.signal_id;
+  const to = pick(random, world.properties.ids);
+  if (!sonicId || !hub || !to) return 'nothing';
+  const { id } = world.openIncident({ type: 'water_presence_detected', sonicId });
+  world.moveToProperty(hub, to);
+  return `incident ${id} opens at ${sonicId}, whose signal ${hub} moves to property ${to}`;
+};
+
 const moveSonicToHub: WorldEvent = (world, random) => {
   const [id, to] = [pick(random, world.sonics.ids), pick(random, world.signals.ids)];
   const sonic = world.sonics.get(id ?? '');
@@ -190,6 +201,7 @@ const events: readonly WorldEvent[] = [
     renameSonic,
     renameProperty,
     moveHub,
+    moveHubAtLeak,
     moveSonicToHub,
     replaceHub,
     toggleShutOffInApp,
