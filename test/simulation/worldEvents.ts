@@ -73,7 +73,8 @@ const changeBattery: WorldEvent = (world, random) => {
 };
 
 const addSonic: WorldEvent = (world) => {
-  if (world.thingIds.length >= 9) return 'nothing';
+  // Of a sonic without a hub, the cloud would not say whether it can be reached.
+  if (world.thingIds.length >= 9 || world.signals.size === 0) return 'nothing';
   return `sonic ${world.addSonic().id} is new`;
 };
 
