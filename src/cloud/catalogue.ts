@@ -24,7 +24,7 @@ type Returns =
  * `assumed`, not published, so it may not exist. In assumed routes, the id of a sonic is used as the id of a thing, and the
  * id of a signal as the id of a hub.
  */
-export type Source = 'document' | 'public' | 'assumed';
+type Source = 'document' | 'public' | 'assumed';
 
 /**
  * An acknowledgement is a success by its status alone; its body is null if it cannot be read. If a record has a `part`,

@@ -165,7 +165,16 @@ function readPage(
 }
 
 /** Keys under which services put their error messages, the plainest first. */
-const messageKeys = 'message detail error error_description description msg reason title'.split(' ');
+const messageKeys = [
+  'message',
+  'detail',
+  'error',
+  'error_description',
+  'description',
+  'msg',
+  'reason',
+  'title',
+];
 const maxMessages = 5;
 
 /** The messages in any usual shape: `message`, `errors[].detail`, `errors.{field}[]`. */
