@@ -186,7 +186,7 @@ export class Daemon {
   }
 
   /**
-   * Starts everything. Resolves after the first round of polls, even if they have failed. Rejects only if the embedded
+   * Starts everything. Resolves once the cloud has answered the first round of polls, also with an error. Rejects only if the embedded
    * broker cannot listen. An unreachable cloud or MQTT broker is no reason to reject.
    */
   async start(): Promise<void> {

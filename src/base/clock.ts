@@ -3,7 +3,7 @@ import { uptime } from 'node:os';
 /*
  * The base of all rooms: code that knows nothing of water, MQTT or the cloud. Everything that waits or measures time is given a
  * `Clock`, so that tests pass a virtual one. Durations are numbers of ms, and their names end in `Ms`. Time spans are measured
- * by `monotonic()`, which goes on while the machine sleeps; `now()` is only for people and for the cloud.
+ * by `monotonic()`, which goes on while the machine sleeps; `now()` is for people, the cloud, dates, and what has to end by the clock on the wall.
  */
 
 /** The time for the bridge. A test or a simulation passes its own clock. */
@@ -12,7 +12,7 @@ export interface Clock {
   now(): number;
   /** Ms of a clock that is never set and goes on while the machine sleeps. Only differences have a meaning. */
   monotonic(): number;
-  /** Calls `callback` once after this many ms, and never sooner. The returned function cancels it. */
+  /** Calls `callback` once after this many ms, and not sooner unless they are more than 24 days. The returned function cancels it. */
   after(delayMs: number, callback: () => void): () => void;
 }
 

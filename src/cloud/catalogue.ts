@@ -48,7 +48,7 @@ export interface OperationRow<Path extends string, T> {
   readonly body?: z.ZodType;
   /** All of these must be allowed. Absent if the operation changes nothing. */
   readonly control?: readonly Control[];
-  /** Every decision about what may move a valve asks this column, by `movesOf`. */
+  /** Every decision about what may move a valve asks this column, mostly by `movesOf`. */
   readonly moves?: Moves;
   /** The poll that shows the change. Absent for valve commands: their confirmation shows it. */
   readonly refreshes?: 'properties' | 'signals' | 'sonics' | 'incidents';

@@ -264,7 +264,7 @@ export class RequestPipeline {
     }
   }
 
-  /** A page of a vital list is requested once a minute in any case. */
+  /** A page of a vital list is requested once a minute, whatever is in the queue. */
   #maxWaitMs({ request, maxWaitMs }: Job): number | undefined {
     if (maxWaitMs === undefined) return undefined;
     const sentAt = this.#vitalSentAt.get(request.path) ?? Number.NEGATIVE_INFINITY;

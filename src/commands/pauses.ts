@@ -31,7 +31,7 @@ import {
  *    Until then, the bridge tries again without limit, and reports this in the log, in health, and at the topic of the
  *    pause.
  * 4. The pause also ends if another client turns the shut-off on: by a command (`recordAccepted`), or in the
- *    app, which a reading shows (`#recordReading`). Even then the bridge turns it on itself, because a reading may be
+ *    app, which a reading shows (`#recordOn`). Even then the bridge turns it on itself, because a reading may be
  *    old. A reading that may have been requested before the shut-off was off proves nothing.
  * 5. Ending a pause is a duty of this bridge and needs no permission. `control.settings` does not matter, because it is
  *    for those who send commands, and neither does the filter. The bridge that has the pause on its disk ends

@@ -97,7 +97,7 @@ interface RequestsParts
 
 /**
  * Carries out the operations that messages at `bridge/request/…` name, a few at a time, and answers each request once.
- * A valve is moved at its own topic only.
+ * Valve commands and pressure tests have topics of their own and are refused here.
  */
 export class Requests {
   readonly #parts: RequestsParts;

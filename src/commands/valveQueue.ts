@@ -254,7 +254,7 @@ export class ValveQueue {
   }
 
   /**
-   * How long a command must wait so that the valve moves at most once a second, in ms. A valve is closed at once, unless
+   * How long a command must wait so that the valve is not moved in the same way twice in a second, in ms. A valve is closed at once, unless
    * the cloud was told to close it within the last second, and not to open it since.
    */
   #restMs({ id, call }: ValveCommand): number {

@@ -46,7 +46,7 @@ export interface HealthParts {
 /**
  * Judges health (`checks.ts`) and whether the data of the cloud is fresh: once after all changes of a turn, when data
  * becomes too old, and at least every ten seconds. Emits and logs what has changed. Readiness, `bridge/health` and the
- * status page show the same report.
+ * status page show this report, and `bridge/health` only what has changed in kind.
  */
 export class HealthMonitor extends EventEmitter<HealthEvents> {
   readonly #parts: HealthParts;

@@ -29,7 +29,7 @@ export const pollNames = Object.keys(rows) as PollName[];
 export const listPolls = pollNames.filter((poll) => !pollTable[poll].isBySonic);
 export const sonicPolls = pollNames.filter((poll) => pollTable[poll].isBySonic);
 /**
- * The polls for leaks and valves, which no limit and no error may stop. The first one decides whether data is fresh.
+ * The polls for leaks and valves, which no budget and no error may stop. The first one decides whether data is fresh.
  */
 export const vitalPolls = pollNames.filter((poll) => pollTable[poll].isVital);
 

@@ -34,9 +34,9 @@ interface PollerOptions extends PollerTimes, Pick<PollParts, 'client' | 'store' 
 interface PollerEvents {
   /** A run of a poll has ended. `isComplete` says whether it read everything. */
   readonly ended: [poll: PollName, isComplete: boolean];
-  /** Valves and incidents were read once, or have failed: those whose property is known can be shown. */
+  /** The cloud has answered for valves and incidents once, also with an error: those whose property is known can be shown. */
   readonly firstRead: [];
-  /** All lists were read once, or have failed. */
+  /** The cloud has answered for all lists once, also with an error. */
   readonly listsRead: [];
 }
 
@@ -55,12 +55,12 @@ function mayConcernHub({ type, signal_id: signalId, sonic_id: sonicId }: Inciden
 }
 
 /**
- * Reads the cloud into the store by the configured schedules. Nothing makes a schedule faster or slower. Events only
- * add single early runs.
+ * Reads the cloud into the store by the configured schedules. Events add single early runs, and a poll that has failed is
+ * tried again sooner (`PollSchedule`). Nothing else makes a schedule faster or slower.
  *
  * Each of the seven polls has a schedule (`PollSchedule`) and a status (`PollStatuses`). Four polls read lists
- * (`Lists`), and that of the properties also reads their details (`Details`). The other three send one request for each
- * sonic (`pollTelemetry`, `UsagePoll`, `PressureTestPoll`). A poll that can read only a part stores that part and
+ * (`Lists`), and that of the properties also reads their details (`Details`). The other three ask
+ * sonic by sonic (`pollTelemetry`, `UsagePoll`, `PressureTestPoll`). A poll that can read only a part stores that part and
  * reports what is missing. When the cloud is back, all polls that failed because of the outage run again at once.
  */
 export class Poller extends EventEmitter<PollerEvents> {

@@ -25,8 +25,8 @@ import type { DiscoveryMessages } from './discoveryMessages.ts';
 import { messageCount } from './retainedMessages.ts';
 
 /**
- * What is published. `lists`: while the lists are read, only the messages about the bridge. `details`: also the
- * devices, but discovery messages wait for the details that decide about entities. `running`: everything.
+ * What is published. `lists`: while the lists are read, the messages about the bridge, and that the devices of earlier
+ * runs are offline. `details`: also the devices, but discovery messages wait for the details that decide about entities. `running`: everything.
  * `stopped`: nothing new.
  */
 type PublishingPhase = 'lists' | 'details' | 'running' | 'stopped';
@@ -132,7 +132,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     return this.#phase === 'stopped';
   }
 
-  /** Whether devices are published, not only the bridge. */
+  /** Whether the devices of this run are published. */
   get isShowingDevices(): boolean {
     return this.#phase === 'details' || this.#phase === 'running';
   }

@@ -24,8 +24,8 @@ interface RecoveryParts {
 
 /**
  * Adds what earlier runs have published to what the state file has, before devices are published. A pause that either of
- * them knows is a duty. Everything else is added only if the file is lost, or older than the broker. Then water totals
- * continue, failed commands stay shown, and incidents are not announced twice.
+ * them knows is a duty, and running totals are always compared. Everything else is added only if the file is lost, or older
+ * than the broker. Then water totals continue, failed commands stay shown, and incidents are not announced twice.
  */
 export class Recovery {
   readonly #parts: RecoveryParts;

@@ -178,9 +178,9 @@ export function newKept(keeper: Keeper = { changed: () => {}, saved: () => Promi
     ),
     /** By sonic: its last commands and its last movement. */
     valves: keep(byId(valveRecord, { merge: mergedValveRecords })),
-    /** Devices and incidents that may have messages on the broker, as `kind/id`. Nothing else remembers them. */
+    /** Devices and incidents that may have messages on the broker, as `kind/id`. */
     devices: keep(ids(saveIn.now)),
-    /** Discovery prefixes under which this run or earlier ones have published. */
+    /** Discovery prefixes under which this run has published, and until the start earlier ones. */
     discoveryPrefixes: keep(ids(saveIn.now)),
     /** Sonics without a hub in the cloud's last list. If the cloud later refuses this list, it may still have them. */
     wifiSonics: keep(ids(saveIn.aMinute)),

@@ -45,8 +45,8 @@ interface StateEvents {
  * here ever rejects. If the folder cannot be used, the bridge works without memory, reports that, and tries again every
  * minute.
  *
- * The broker has a copy of what matters (`publishing/recovery.ts`). A number that grows with each change is kept with
- * both. It shows which of them is newer, so an older file is the same as a lost one.
+ * The broker has a copy of what matters (`publishing/recovery.ts`). A number that grows with each change that is
+ * written at once is kept with both. It shows which of them is newer, so an older file is the same as a lost one.
  */
 export class StateFile extends EventEmitter<StateEvents> {
   readonly #directory: string;

@@ -89,14 +89,14 @@ interface MadeView {
   readonly writes: number;
 }
 
-/** A timer may go off a little before its time, in ms. */
+/** A value expires a little after its time, in ms, so that the comparison sees it. */
 const timerToleranceMs = 2;
 
 /**
  * All that is known of the account. The polls put whole lists into tables (`Account`), one for each kind of record. After each
  * list it is found out where everything is (`placesOf`), and events are emitted. Nothing is marked: the publisher asks each
  * device for its view, and a view that says the same is the same object. A record is stale once polls have missed it for too long.
- * Measured values also expire by themselves, by one timer. All times are ms of the monotonic clock.
+ * Measured values also expire by themselves, by one timer. Times are ms of the monotonic clock unless they are said to be others.
  */
 export class Store extends EventEmitter<StoreEvents> {
   readonly devices: ReadonlyDevices;
