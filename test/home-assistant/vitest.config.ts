@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/home-assistant/*.test.ts'],
     // Each file starts a Home Assistant, and waits for it most of the time.
-    maxWorkers: 4,
+    maxWorkers: 3,
     globalSetup: ['test/support/build.ts'],
     reporters: ['verbose'],
     testTimeout: 600_000,

@@ -5,7 +5,7 @@ export default defineConfig({
     include: ['test/node-red/*.test.ts'],
     globalSetup: ['test/support/build.ts'],
     reporters: ['verbose'],
-    testTimeout: 180_000,
-    hookTimeout: 60_000,
+    testTimeout: 400_000,
+    hookTimeout: 240_000,
   },
 });
