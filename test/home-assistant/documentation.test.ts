@@ -56,7 +56,7 @@ describe(`the pages on Home Assistant, with Home Assistant ${version}`, () => {
         ])
         .map(([entity]) => entity)
         .filter((entity) => !/^(valve|button|event)\.(close_valve|closed|received|press)$/.test(entity));
-      expect(named.length).toBeGreaterThan(20);
+      expect(named.length).toBeGreaterThan(10);
       return [...new Set(named)].filter((entity) => !states.has(entity));
     };
     expect(await settled(isThere)).toEqual([]);
