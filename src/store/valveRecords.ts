@@ -174,12 +174,13 @@ export class ValveRecords {
   recordAccepted(sonic: Sonic, asked: AskedCommand, movesUntil: number): void {
     const entry = this.#entry(sonic.id);
     const command = entry.commands.find((each) => each.asked === asked);
-    if (!command || asked.action === null) return;
     const { action } = asked;
+    if (action === null) return;
     const wasMoving = settledValve(this.shown(sonic)) === null;
     const at = this.#clock.monotonic();
     entry.accepted = { asked, action, stateBefore: sonic.valve_state, wasMoving, at };
-    this.#setMovesUntil(entry, command, movesUntil);
+    // Among very many newer commands, this one is not in the book any more.
+    if (command) this.#setMovesUntil(entry, command, movesUntil);
     this.#keep(entry);
   }
 

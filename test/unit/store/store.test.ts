@@ -263,6 +263,21 @@ describe('the store', () => {
     expect(changedViews(store).sonic).toContain('kitchen');
   });
 
+  it('shows the movement of an accepted command also if very many newer ones wait', () => {
+    const of = (minute: number) => ({
+      action: 'close' as const,
+      topic: 'kitchen/valve/set',
+      askedAt: `2026-03-02T09:${minute}:00Z`,
+    });
+    const asked = of(10);
+    store.recordCommand('kitchen', asked, 'sent', null);
+    store.recordSent('kitchen', asked);
+    for (let count = 0; count < 12; count++) store.recordCommand('kitchen', of(11 + count), 'sent', null);
+    clock.advance(time++ - clock.monotonic());
+    store.recordAccepted('kitchen', asked, time + staleAfterMs);
+    expect(store.sonicView('kitchen')?.valve).toBe('closing');
+  });
+
   it('never shows closed because of a command alone', () => {
     const asked = accept('kitchen', 'close');
     expect(store.sonicView('kitchen')?.valve).toBe('closing');
