@@ -197,7 +197,7 @@ export class Daemon {
     void this.#untilStarted().then(() => showLife(clock, this.#log, this.#stopping.signal));
     await state.open();
     void warnOfFormerTopics(topics, state, this.#log);
-    // 2. Both sides, and whoever watches them. Commands are taken from the first message on.
+    // 2. The connections to both sides, and their health. Commands are accepted from now on.
     client.start(this.#stopping.signal);
     commands.start();
     connection.start();

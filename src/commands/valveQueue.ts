@@ -173,8 +173,8 @@ export class ValveQueue {
   }
 
   /**
-   * Sends another call of a message that may move this valve, or an unknown one if it is null. If a valve command has come after the
-   * message, or comes before the call is sent, the call gives way (`isSuperseded`).
+   * Sends another call of a message that may move this valve, or an unknown one if it is null. If a valve command has
+   * come after the message, or comes before the call is sent, the call gives way (`isSuperseded`).
    */
   async sendOther(
     message: BrokerMessage,
@@ -254,8 +254,8 @@ export class ValveQueue {
   }
 
   /**
-   * How long a command must wait so that the valve is not moved in the same way twice in a second, in ms. A valve is closed at once, unless
-   * the cloud was told to close it within the last second, and not to open it since.
+   * How long a command must wait so that the valve is not moved in the same way twice in a second, in ms. A valve is
+   * closed at once, unless the cloud was told to close it within the last second, and not to open it since.
    */
   #restMs({ id, call }: ValveCommand): number {
     const { stopping, clock } = this.#parts;
