@@ -148,7 +148,7 @@ export function failureOf({ valveRecord: { failed } }: SonicView): ShownFailure 
 }
 
 export function doubtOf({ reach, isChecked }: SonicView, isFresh: boolean): Doubt {
-  if (!isFresh || reach === 'unread') return 'old';
+  if (!isFresh || reach === 'stale') return 'old';
   if (isChecked && isAvailable(reach)) return 'checked';
   if (reach === 'up') return null;
   return reach === 'unknown' || reach === 'hub_unread' ? 'unsure' : 'unreachable';

@@ -300,7 +300,7 @@ export const sonicEntities: readonly EntityRow<SonicView>[] = [
     needs: 'cloud',
     category: 'diagnostic',
     deviceClass: 'connectivity',
-    value: ({ sonic, reach }) => (reach === 'unread' ? null : isConnected(sonic.radio_connection)),
+    value: ({ sonic, reach }) => (reach === 'stale' ? null : isConnected(sonic.radio_connection)),
   }),
   sensor({
     // The values are positive in practice, so the unit is not dBm but unknown.

@@ -54,9 +54,10 @@ export interface DevicePlan {
    * everything else, and `online` after everything else.
    */
   readonly messages: readonly Message[];
+  /** Topics that must have no message. */
   readonly unwanted: readonly string[];
   /** Topics whose messages must stay, because nobody else has their content: running totals and pauses. */
-  readonly undecided: readonly string[];
+  readonly staying: readonly string[];
 }
 
 /** How many alerts are listed. The recorder of Home Assistant refuses attributes above 16 KB. */
@@ -68,7 +69,7 @@ export function planDevice(view: DeviceView, context: PlanContext): DevicePlan {
   const { topics, isDiscoveryOn } = context;
   const { kind } = view;
   const id = viewId(view);
-  const states = isDiscoveryOn ? entityStates(view, context) : null;
+  const states = isDiscoveryOn ? entityStates(view, context) : noMessage;
   const { messages, ...others } = planDocuments(
     kind,
     id,
@@ -96,7 +97,7 @@ export function planUnread(
   known: KnownOfUnread,
   { topics, isDiscoveryOn, language }: Pick<PlanContext, 'topics' | 'isDiscoveryOn' | 'language'>,
 ): Omit<DevicePlan, 'discovery'> {
-  const states = isDiscoveryOn ? unknownStates[kind] : null;
+  const states = isDiscoveryOn ? unknownStates[kind] : noMessage;
   const documents = unreadDocuments(kind, id, known, language);
   return planDocuments(kind, id, [...documents, [statesPath, states]], topics);
 }
@@ -104,14 +105,14 @@ export function planUnread(
 function planDocuments(kind: DeviceKind, id: string, documentsOf: readonly Document[], topics: Topics) {
   const messages: Message[] = [];
   const unwanted: string[] = [];
-  const undecided: string[] = [];
+  const staying: string[] = [];
   for (const [path, content] of documentsOf) {
     const topic = topics.document(kind, id, path);
-    if (content === undefined) undecided.push(topic);
-    else if (content === null) unwanted.push(topic);
+    if (content === asItIs) staying.push(topic);
+    else if (content === noMessage) unwanted.push(topic);
     else messages.push({ topic, payload: typeof content === 'string' ? content : JSON.stringify(content) });
   }
-  return { messages, unwanted, undecided };
+  return { messages, unwanted, staying };
 }
 
 /** Moves `online` to the end. The availability is the first document, so `offline` stays first. */
@@ -120,8 +121,13 @@ function onlineLast(messages: readonly Message[]): readonly Message[] {
   return first?.payload === 'online' ? [...others, first] : messages;
 }
 
-/** Null means no message, undefined that the message on the broker stays. */
-type Document = readonly [path: DocumentPath, content: string | object | null | undefined];
+/** There must be no such message on the broker. */
+const noMessage = Symbol('no message');
+/** If there is such a message on the broker, it stays. */
+const asItIs = Symbol('as it is');
+
+type Content = string | object | typeof noMessage | typeof asItIs;
+type Document = readonly [path: DocumentPath, content: Content];
 
 function documents(view: DeviceView, language: Language): readonly Document[] {
   switch (view.kind) {
@@ -130,9 +136,9 @@ function documents(view: DeviceView, language: Language): readonly Document[] {
     case 'property':
       return [
         ['', view.isStale ? unknownProperty(view.property) : view.property],
-        ['settings', view.settings === undefined ? unknownSettings : view.settings],
-        ['notifications', view.notifications === undefined ? unknownNotifications : view.notifications],
-        ['pause', view.pause],
+        ['settings', contentOf(view.settings, unknownSettings)],
+        ['notifications', contentOf(view.notifications, unknownNotifications)],
+        ['pause', view.pause ?? asItIs],
         ['incidents', newestOpen(view)],
       ];
     case 'signal':
@@ -153,8 +159,8 @@ function documents(view: DeviceView, language: Language): readonly Document[] {
             valve_travel_time_s: view.travelTimeS,
           },
         ],
-        ['telemetry', view.telemetry === null ? null : telemetryShown(view.telemetry)],
-        ['usage', view.usage && usageShown(view.usage)],
+        ['telemetry', view.telemetry === null ? noMessage : telemetryShown(view.telemetry)],
+        ['usage', contentOf(view.usage && usageShown(view.usage), asItIs)],
         ['pressure_tests', pressureTestsShown(view)],
         ['last_command', commandShown(view.valveRecord, view.sonic.name?.trim() || 'Sonic', language)],
         ['movement', view.valveRecord.movement ?? noMovement],
@@ -175,27 +181,32 @@ function unreadDocuments(
         ['', unknownProperty({ id })],
         ['settings', unknownSettings],
         ['notifications', unknownNotifications],
-        ['pause', pause],
+        ['pause', pause ?? asItIs],
         ['incidents', newestOpen(unknownIncidents)],
       ];
     case 'signal':
       return [
         ['availability', 'offline'],
-        ['', undefined],
+        ['', asItIs],
         ['incidents', openByType(unknownIncidents)],
       ];
     case 'sonic':
       return [
         ['availability', 'offline'],
-        ['', undefined],
+        ['', asItIs],
         ['telemetry', telemetryShown(undefined)],
-        ['usage', usage ? usageShown(usage) : undefined],
+        ['usage', usage ? usageShown(usage) : asItIs],
         ['pressure_tests', unknownTests],
-        ['last_command', record?.command ? commandShown(record, id, language) : undefined],
-        ['movement', record?.movement ?? undefined],
+        ['last_command', record?.command ? commandShown(record, id, language) : asItIs],
+        ['movement', record?.movement ?? asItIs],
         ['incidents', openByType(unknownIncidents)],
       ];
   }
+}
+
+/** What the cloud does not have has no message. `unread` is the content while it was not read. */
+function contentOf(value: object | null | undefined, unread: Content): Content {
+  return value === undefined ? unread : (value ?? noMessage);
 }
 
 const unknownIncidents: WithIncidents = {
@@ -282,7 +293,7 @@ function commandShown({ command, failed }: ValveRecord, name: string, language: 
 /** The pressure tests. Even if the cloud shows none, the job of a test that was started here is published. */
 function pressureTestsShown({ pressureTests: tests, pressureTestJobId }: SonicView) {
   if (tests === undefined) return { ...unknownTests, job_id: pressureTestJobId };
-  if (tests === null && pressureTestJobId === null) return null;
+  if (tests === null && pressureTestJobId === null) return noMessage;
   const { lastDay = null, todayCount = null, days = {} } = tests ?? {};
   return { last_day: lastDay, today_count: todayCount, days, job_id: pressureTestJobId };
 }

@@ -160,7 +160,7 @@ export function isOfGuest({ settings, notifications }: PropertyView): boolean {
 
 /** Whether a signal's link is up; null if the cloud does not say, the reading is old, or an incident contradicts it. */
 export function cloudLinkOf({ signal, reach }: SignalView): boolean | null {
-  const isUp = reach === 'unread' ? null : isConnected(signal.cloud_connection);
+  const isUp = reach === 'stale' ? null : isConnected(signal.cloud_connection);
   return isUp && reach === 'offline' ? null : isUp;
 }
 

@@ -10,10 +10,10 @@ import { knownWord } from './words.ts';
  * | `unknown`: the cloud does not say whether a link is up, or says it in an unknown word | available | unknown |
  * | `offline`: its own link is down | offline | unknown |
  * | `hub_offline`: its hub is offline | offline | unknown |
- * | `hub_unread`: recent lists did not have its hub | offline | unknown |
- * | `unread`: recent lists did not have it | offline | unknown |
+ * | `hub_unread`: no list has had its hub, or no recent one | offline | unknown |
+ * | `stale`: recent lists did not have it | offline | unknown |
  */
-export type Reach = 'up' | 'unknown' | 'offline' | 'hub_offline' | 'hub_unread' | 'unread';
+export type Reach = 'up' | 'unknown' | 'offline' | 'hub_offline' | 'hub_unread' | 'stale';
 
 /** The link of a device as the cloud says it, and as it counts: true is up, false is down, null is unknown. */
 export interface Link {
@@ -40,16 +40,16 @@ export function isAvailable(reach: Reach): boolean {
 
 /** `isCloudLost`: an open incident says that the hub has lost the cloud, and contradicts an older reading. */
 export function signalReach(link: boolean | null, isStale: boolean, isCloudLost: boolean): Reach {
-  if (isStale) return 'unread';
+  if (isStale) return 'stale';
   return isCloudLost ? 'offline' : reachBy(link);
 }
 
-/** `hub` is the reach of its hub. */
-export function sonicReach(link: boolean | null, isStale: boolean, hub: Reach): Reach {
-  if (isStale) return 'unread';
+/** `hub` is the reach of its hub; null if no list has had it. */
+export function sonicReach(link: boolean | null, isStale: boolean, hub: Reach | null): Reach {
+  if (isStale) return 'stale';
   if (hub === 'offline') return 'hub_offline';
   if (link === false) return 'offline';
-  if (!isAvailable(hub)) return 'hub_unread';
+  if (hub === null || !isAvailable(hub)) return 'hub_unread';
   return link === null ? 'unknown' : hub;
 }
 

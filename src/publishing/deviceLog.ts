@@ -49,7 +49,7 @@ export class DeviceLog {
     const before = this.#noted.get(`${kind}/${id}`);
     const isSonic = kind === 'sonic';
     // What the lists lack is in the health, and after an outage it lasts a moment.
-    const isUnread = view.reach === 'unread' || view.reach === 'hub_unread';
+    const isUnread = view.reach === 'stale' || view.reach === 'hub_unread';
     const reach = isUnread ? (before?.reach ?? 'up') : view.reach;
     const now: Noted = {
       reach,

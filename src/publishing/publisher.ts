@@ -334,9 +334,9 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const { kind, id } = record;
     if (this.isShowingDevices && this.#isShown(record)) return 'shown';
     if (!state.kept.devices.has(keyOf(record))) return 'foreign';
-    const isPlaceUnread =
-      kind === 'incident' ? store.incidents.isPlaceUnread(id) : store.isPlaceUnread(kind, id);
-    if (isPlaceUnread || !this.isShowingDevices) return 'unread';
+    const isPlacePending =
+      kind === 'incident' ? store.incidents.isPlacePending(id) : store.isPlacePending(kind, id);
+    if (isPlacePending || !this.isShowingDevices) return 'unread';
     // The account no longer has what this run has shown, or `filters.properties` now leaves out its property.
     const before = this.#published.get(keyOf(record))?.verdict;
     if (before === 'shown' || before === 'gone') return 'gone';
@@ -349,7 +349,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
   #isShown({ kind, id }: RecordKey): boolean {
     const { store } = this.#parts;
     if (kind === 'incident') return store.incidents.get(id) !== null;
-    return store.isShown(kind, id) && !store.isPlaceUnread(kind, id);
+    return store.isShown(kind, id) && !store.isPlacePending(kind, id);
   }
 
   /** What the messages of a record are made from. */
@@ -403,7 +403,7 @@ export class Publisher extends EventEmitter<PublisherEvents> {
     const plan = planUnread(kind, id, this.#knownOf(kind, id), context);
     // An earlier run may have left messages at the other topics.
     const isFirst = plan.messages.every(({ topic }) => !mirror.mayHave(topic));
-    if (isFirst) for (const topic of [...plan.unwanted, ...plan.undecided]) mirror.found(topic);
+    if (isFirst) for (const topic of [...plan.unwanted, ...plan.staying]) mirror.found(topic);
     this.#putAll(plan);
   }
 

@@ -155,7 +155,7 @@ export class OpenIncidents {
   }
 
   /** Whether an incident is open of which it is not known yet whether this bridge shows it. */
-  isPlaceUnread(id: string): boolean {
+  isPlacePending(id: string): boolean {
     return this.#now.places.get(id)?.isShown === false && !this.#context().places.areHubListsRead;
   }
 

@@ -432,7 +432,7 @@ export class Store extends EventEmitter<StoreEvents> {
    * Whether the device's property was not read yet. Then it is not known where, and whether, this bridge should show it. Before
    * that, nor is it known of any property what it sums up.
    */
-  isPlaceUnread(kind: CloudDeviceKind, id: string): boolean {
+  isPlacePending(kind: CloudDeviceKind, id: string): boolean {
     const { areHubListsRead, areListsAsked } = this.places;
     const mayBeListed = !areHubListsRead && !areListsAsked;
     if (!mayBeListed || !this.devices[kind].has(id)) return false;

@@ -98,7 +98,7 @@ export function sonicViewOf(account: Account, id: string): SonicView | null {
   const ownIncidents = incidents.shownBy('sonic', id);
   const link = confirmed(linkOf(devices.sonic, id, isWifi), ownIncidents.some(isLinkLost));
   // A sonic on Wi-Fi needs no hub. It is not known which hub another one has that names none.
-  const hubReach = signalId === null ? (isWifi ? 'up' : 'unknown') : (hub?.reach ?? 'unread');
+  const hubReach = signalId === null ? (isWifi ? 'up' : 'unknown') : (hub?.reach ?? null);
   const valveRecord = valveRecords.of(id);
   const reach = sonicReach(link.isUp, devices.sonic.isStale(id), hubReach);
   return {

@@ -171,7 +171,7 @@ export function sonicView(changes: Partial<SonicView> = {}): SonicView {
       ? signalReach(isConnected(signal.cloud_connection), false, false)
       : signal === 'none'
         ? 'up'
-        : 'unread';
+        : null;
   const word = linkWord(sonic, isWifi);
   const link = word === undefined ? true : isConnected(word);
   return {

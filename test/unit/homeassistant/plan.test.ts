@@ -38,9 +38,9 @@ describe('the messages of a sonic', () => {
   it('hold no usage where the cloud has none, and leave what is there as long as nobody knows: its sum', () => {
     const topic = 'sonic2mqtt/sonic/sonic-1/usage';
     expect(planned(sonicView({ usage: null }))).not.toHaveProperty('/usage');
-    expect(planDevice(sonicView({ usage: null }), context).undecided).toEqual([]);
+    expect(planDevice(sonicView({ usage: null }), context).staying).toEqual([]);
     expect(planned(sonicView({ usage: undefined }))).not.toHaveProperty('/usage');
-    expect(planDevice(sonicView({ usage: undefined }), context).undecided).toEqual([topic]);
+    expect(planDevice(sonicView({ usage: undefined }), context).staying).toEqual([topic]);
   });
 
   it('hold no telemetry and no pressure tests where the cloud has none, and no values before they are read', () => {
@@ -79,8 +79,8 @@ describe('the messages of a sonic', () => {
 
 it.each<[string, DeviceView, object]>([
   ['a valve whose hub could not be read', sonicView({ signal: 'unknown' }), {}],
-  ['a valve that could not be read for too long', sonicView({ reach: 'unread' }), { radio_connection: null }],
-  ['a hub that could not be read for too long', signalView({ reach: 'unread' }), { cloud_connection: null }],
+  ['a valve that could not be read for too long', sonicView({ reach: 'stale' }), { radio_connection: null }],
+  ['a hub that could not be read for too long', signalView({ reach: 'stale' }), { cloud_connection: null }],
   [
     'a hub without its cloud link',
     signalView({ signal: aSignal({ cloud_connection: 'disconnected' }) }),

@@ -150,7 +150,7 @@ describe('the metrics of a valve', () => {
   it('repeat nothing of one that is offline or was read too long ago', () => {
     const offline = { ...always, reachable: 0, open_incidents: 1 };
     expect(shown({ sonic: aSonic({ radio_connection: 'disconnected' }) })).toEqual(offline);
-    expect(shown({ reach: 'unread' })).toEqual(offline);
+    expect(shown({ reach: 'stale' })).toEqual(offline);
   });
 
   it('repeat nothing while the cloud says nothing new', () => {

@@ -71,8 +71,8 @@ describe('a valve', () => {
     // The headline says at once that the water is not known, also while the data is not old yet.
     const isBeginning = { ...away, isReady: true };
     const beginning = shown({ valve: 'closed' }, { readiness: { cloud: isBeginning, broker: up } });
-    const unread = shown({ valve: 'closed', reach: 'unread' });
-    for (const sonic of [outage, beginning, unread]) {
+    const stale = shown({ valve: 'closed', reach: 'stale' });
+    for (const sonic of [outage, beginning, stale]) {
       expect(sonic).toMatchObject({ valve: 'closed', doubt: 'old', readAt: 4_000, flowLMin: null });
       expect(sonic?.offlineHub).toBeNull();
     }
@@ -365,7 +365,7 @@ describe('the document', () => {
     expect(hub({ signal: aSignal({ cloud_connection: 'disconnected' }) })).toMatchObject({
       link: 'disconnected',
     });
-    expect(hub({ reach: 'unread' })).toMatchObject({ link: 'unknown' });
+    expect(hub({ reach: 'stale' })).toMatchObject({ link: 'unknown' });
   });
 });
 

@@ -35,8 +35,8 @@ it.each<[link: boolean | null, isStale: boolean, isCloudLost: boolean, Reach]>([
   [null, false, false, 'unknown'],
   [true, false, true, 'offline'],
   [null, false, true, 'offline'],
-  [true, true, false, 'unread'],
-  [false, true, true, 'unread'],
+  [true, true, false, 'stale'],
+  [false, true, true, 'stale'],
 ])(
   'a signal with link %s, stale %s, lost by an incident %s is %s',
   (link, isStale, isCloudLost, expected) => {
@@ -45,26 +45,28 @@ it.each<[link: boolean | null, isStale: boolean, isCloudLost: boolean, Reach]>([
 );
 
 describe('a sonic', () => {
-  it.each<[link: boolean | null, hub: Reach, Reach]>([
+  it.each<[link: boolean | null, hub: Reach | null, Reach]>([
     [true, 'up', 'up'],
     [true, 'unknown', 'unknown'],
     [true, 'offline', 'hub_offline'],
-    [true, 'unread', 'hub_unread'],
+    [true, 'stale', 'hub_unread'],
+    [true, null, 'hub_unread'],
     [false, 'up', 'offline'],
     [false, 'unknown', 'offline'],
     [false, 'offline', 'hub_offline'],
-    [false, 'unread', 'offline'],
+    [false, 'stale', 'offline'],
+    [false, null, 'offline'],
     [null, 'up', 'unknown'],
     [null, 'unknown', 'unknown'],
     [null, 'offline', 'hub_offline'],
-    [null, 'unread', 'hub_unread'],
+    [null, 'stale', 'hub_unread'],
   ])('with link %s and a hub that is %s is %s', (link, hub, expected) => {
     expect(sonicReach(link, false, hub)).toBe(expected);
-    expect(sonicReach(link, true, hub)).toBe('unread');
+    expect(sonicReach(link, true, hub)).toBe('stale');
   });
 
   it('stays available with an unknown link', () => {
-    const reaches: readonly Reach[] = ['up', 'unknown', 'offline', 'hub_offline', 'hub_unread', 'unread'];
+    const reaches: readonly Reach[] = ['up', 'unknown', 'offline', 'hub_offline', 'hub_unread', 'stale'];
     expect(reaches.map(isAvailable)).toEqual([true, true, false, false, false, false]);
   });
 });

@@ -223,7 +223,7 @@ describe('what is asked for property by property', () => {
     });
     poller.once('firstRead', () => {
       expect(store.sonicView('kitchen')).toMatchObject({ propertyId: 'home', incidents: [{ id: 'leak' }] });
-      expect(store.isPlaceUnread('sonic', 'kitchen')).toBe(false);
+      expect(store.isPlacePending('sonic', 'kitchen')).toBe(false);
       answer();
     });
     await poller.start();

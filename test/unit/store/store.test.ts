@@ -195,7 +195,7 @@ describe('the store', () => {
     expect(store.devices.sonic.isStale('kitchen')).toBe(false);
     changedViews(store);
     store.markStale({ sonics: startedAt });
-    expect(store.sonicView('kitchen')).toMatchObject({ reach: 'unread', valve: 'open' });
+    expect(store.sonicView('kitchen')).toMatchObject({ reach: 'stale', valve: 'open' });
     expect(store.devices.sonic.isStale('bath')).toBe(false);
     expect(changedViews(store).sonic).toEqual(new Set(['kitchen', 'shed']));
     store.setSonic(sonic('kitchen', 'hub'), startedAt + 1);
@@ -393,8 +393,8 @@ describe('the store', () => {
     expect(store.valveRecord('kitchen').failed).toBeNull();
   });
 
-  it('counts signals as unread that nobody could read for too long', () => {
-    const isStale = () => store.signalView('hub')?.reach === 'unread';
+  it('counts signals as stale that nobody could read for too long', () => {
+    const isStale = () => store.signalView('hub')?.reach === 'stale';
     store.markStale({ signals: time - staleAfterMs });
     expect(isStale()).toBe(false);
     store.markStale({ signals: time });
@@ -754,7 +754,7 @@ describe('a selection of properties', () => {
     ] as const;
     const left = () =>
       everything.map(([kind, id]) =>
-        kind === 'incident' ? store.incidents.isPlaceUnread(id) : store.isPlaceUnread(kind, id),
+        kind === 'incident' ? store.incidents.isPlacePending(id) : store.isPlacePending(kind, id),
       );
     store.replaceProperties(complete([property('home', 'My home'), property('shop', 'Shop')]));
     store.replaceSignals(complete([signal('hub'), signal('stray')]));
@@ -763,13 +763,13 @@ describe('a selection of properties', () => {
     expect([store.areListsComplete, store.isComplete]).toEqual([true, false]);
     expect(left()).toEqual([true, true, true]);
     // What the cloud does not list is gone all the same.
-    expect(store.isPlaceUnread('sonic', 'gone')).toBe(false);
-    expect(store.incidents.isPlaceUnread('gone')).toBe(false);
+    expect(store.isPlacePending('sonic', 'gone')).toBe(false);
+    expect(store.incidents.isPlacePending('gone')).toBe(false);
     store.setOwnedSignals(ownedSignals('home', ['hub']));
     expect(store.isComplete).toBe(true);
     expect(left()).toEqual([false, false, false]);
     expect(everything.map(([kind]) => store.ids(kind))).toEqual([['hub'], ['kitchen'], ['leak']]);
-    expect(store.isPlaceUnread('sonic', 'shed')).toBe(false);
+    expect(store.isPlacePending('sonic', 'shed')).toBe(false);
   });
 
   it.each([

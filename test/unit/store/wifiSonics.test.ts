@@ -66,7 +66,7 @@ describe('the two lists of sonics', () => {
     store.replaceSonics(complete([kitchen]), incomplete([]));
     expect(store.sonicView('barn')).toMatchObject({ reach: 'up', valve: 'open' });
     store.markStale({ sonics: time - 2 });
-    expect(store.sonicView('barn')?.reach).toBe('unread');
+    expect(store.sonicView('barn')?.reach).toBe('stale');
     expect(store.devices.sonic.isStale('kitchen')).toBe(false);
   });
 
