@@ -106,8 +106,9 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
     ...{ client, connection, mirror, state, store, poller, discovery, clock, log },
   });
   const shownConfiguration = redactedConfig(config);
+  const isWatchOnly = !control.valves;
   const bridgeState = new BridgeState(
-    { topics, state, shownConfiguration, client, store, poller, health, clock, log },
+    { topics, state, shownConfiguration, isWatchOnly, client, store, poller, health, clock, log },
     () => publisher.wake(),
   );
 
@@ -156,7 +157,8 @@ function buildParts(config: Config, log: Log, secrets: Secrets, surroundings: Su
 
   const hasDeviceMetrics = config.http.device_metrics;
   const snapshots = new Snapshots({
-    ...{ client, connection, mirror, store, poller, health, outcomes, publisher, hasDeviceMetrics, clock },
+    ...{ client, connection, mirror, store, poller, health, outcomes, publisher, clock },
+    ...{ hasDeviceMetrics, isWatchOnly },
   });
   const { subscriptions, clientId } = broker;
   return {
@@ -285,7 +287,6 @@ export class Daemon {
     const webhook = await this.#createWebhook();
     const routes = createRoutes(snapshots, webhook, clock, this.#secrets, {
       dashboard: singleFlight(() => this.#dashboard()),
-      isWatchOnly: !this.#config.control.valves,
     });
     this.#http = new HttpServer(
       { option: 'http.listen', host, port, onlyFrom },

@@ -123,7 +123,7 @@ export function retainedTopics(): readonly PublishedTopic[] {
     homepage: null,
     isDiscoveryOn: true,
     moment: () => ({
-      bridge: { ...up, health: 'ok' as const, isLoading: false, isComplete: true },
+      bridge: { ...up, health: 'ok' as const, isLoading: false, isComplete: true, isWatchOnly: false },
       now: Date.parse(exampleTime),
       timezone: 'UTC',
     }),

@@ -1,6 +1,6 @@
 import type { BridgeFacts } from '../model/devices.ts';
 import type { Valve } from '../model/valve.ts';
-import type { HeadlineText, Sentence } from '../texts/texts.ts';
+import type { HeadlineText, PageText, Sentence } from '../texts/texts.ts';
 import { type Alert, byUrgency, type Urgency } from './alerts.ts';
 
 // The headline of the status page: one coloured sentence about the water of the home, and details. A property's summary
@@ -158,7 +158,12 @@ function outage({ cloud, health, valves }: HeadlineFacts, alerts: readonly Place
 function alertStory(worst: PlacedAlert, facts: HeadlineFacts): Headline {
   const { unconfirmedSince: at } = facts;
   const unconfirmed: Sentence[] = at === null ? [] : [{ text: 'alerts_unconfirmed', values: { at } }];
-  return say(worst.alert.urgency, [alertSentence(worst), ...waterOf(worst.valve, facts)], unconfirmed);
+  const water = waterOf(worst.valve, facts);
+  const isOff = water.some(({ text }) => text === 'water_off');
+  const isLeak = worst.alert.type === 'water_presence_detected';
+  const advice = isLeak && !isOff ? leakAdvice(worst.valve, facts) : null;
+  const elsewhere: Sentence[] = advice === 'advice_leak_watch_only' ? [{ text: 'close_elsewhere' }] : [];
+  return say(worst.alert.urgency, [alertSentence(worst), ...water, ...elsewhere], unconfirmed);
 }
 
 /** The story of the valves that are offline. A hub is named if it is the reason of several, and of all of them. */
@@ -261,7 +266,37 @@ function isMoving({ isSure, valve }: HeadlineValve): boolean {
 function isLeftOpen(own: HeadlineValve | null | undefined): boolean {
   if (!own?.failed || !own.isReachable || own.valve === 'closed' || isMoving(own)) return false;
   const { text } = own.failed;
-  return text === 'not_confirmed_close' || (text === 'failed_close' && own.isSure && own.valve === 'open');
+  const isKnown = text === 'not_confirmed_close' || (own.isSure && own.valve === 'open');
+  return text.endsWith('_close') && isKnown;
+}
+
+/** What is so of the valve of an alert. */
+function stateOf(own: HeadlineValve) {
+  if (isLeftOpen(own)) return 'its_valve_not_closed';
+  if (own.isTesting) return 'its_valve_testing';
+  if (own.isFaulty) return 'its_valve_faulty';
+  if (!own.isReachable) return 'its_valve_offline';
+  if (!own.isSure || own.valve === null) return 'its_valve_unknown';
+  return `its_valve_${own.valve}` as const;
+}
+
+const closableStates: readonly HeadlineText[] = [
+  'its_valve_open',
+  'its_valve_opening',
+  'its_valve_closing',
+  'its_valve_testing',
+];
+
+/**
+ * What to do at a leak: its valve is closed, it can be closed from here, or it has to be closed by hand or elsewhere. `own` is
+ * null if the leak is at no single valve.
+ */
+export function leakAdvice(own: HeadlineValve | null, { cloud, isWatchOnly }: BridgeFacts): PageText {
+  const state = own && stateOf(own);
+  if (state === 'its_valve_closed') return 'advice_leak_closed';
+  const isClosable = state ? closableStates.includes(state) : cloud.status !== 'down';
+  if (!isClosable) return 'advice_leak_by_hand';
+  return isWatchOnly ? 'advice_leak_watch_only' : 'advice_water_presence_detected';
 }
 
 /** Whether the water runs at the place of an alert. */
@@ -273,12 +308,7 @@ function waterOf(own: HeadlineValve | null, { valves, mayHaveMore, isComplete }:
     if (first === 'open') return [{ text: 'water_on' }];
     if (first === 'closed') return [{ text: 'water_off' }];
   }
-  if (own === null) return [];
-  if (own.isTesting) return [{ text: 'its_valve_testing' }];
-  if (own.isFaulty) return [{ text: 'its_valve_faulty' }];
-  if (!own.isReachable) return [{ text: 'its_valve_offline' }];
-  if (!own.isSure || own.valve === null) return [{ text: 'its_valve_unknown' }];
-  return [{ text: `its_valve_${own.valve}` }];
+  return own === null ? [] : [{ text: stateOf(own) }];
 }
 
 function alertSentence({ alert: { name, type, at, time }, place }: PlacedAlert): Sentence {

@@ -59,7 +59,8 @@ export function summaryOf(view: PropertyView, bridge: BridgeFacts): readonly Sen
 
 /** Collects the facts of the headline. `devices` are in the order in which the page shows them. */
 export function headlineFacts(scope: Scope, devices: readonly CloudDevice[]): HeadlineFacts {
-  const { cloud, broker, health, isLoading, isComplete, properties, sonics, mayHaveMore = false } = scope;
+  const { cloud, broker, health, isLoading, isComplete, isWatchOnly } = scope;
+  const { properties, sonics, mayHaveMore = false } = scope;
   const isFresh = isPresent(scope);
   const placeOf = placesOf(properties);
   const valves = new Map(sonics.map((view) => [view, headlineValve(view, placeOf(view), isFresh)]));
@@ -79,7 +80,7 @@ export function headlineFacts(scope: Scope, devices: readonly CloudDevice[]): He
     return alertsOf([incident]).map((alert) => ({ alert, place, valve, position }));
   });
   return {
-    ...{ cloud, broker, health, isLoading, isComplete },
+    ...{ cloud, broker, health, isLoading, isComplete, isWatchOnly },
     valves: [...valves.values()],
     mayHaveMore,
     // Of several equally urgent alerts, the headline names the one that is first on the page.
@@ -102,7 +103,7 @@ function placesOf(properties: readonly PropertyView[]): (device: CloudDevice) =>
   });
 }
 
-function headlineValve(view: SonicView, place: DeviceTitle, isFresh: boolean): HeadlineValve {
+export function headlineValve(view: SonicView, place: DeviceTitle, isFresh: boolean): HeadlineValve {
   const { sonic } = view;
   const doubt = doubtOf(view, isFresh);
   const isSure = doubt === null;
@@ -122,7 +123,7 @@ function headlineValve(view: SonicView, place: DeviceTitle, isFresh: boolean): H
 }
 
 /** The name of its hub if a valve is offline because its hub is; else null. */
-export function offlineHubOf({ reach, signal }: SonicView, isFresh: boolean): string | null {
+function offlineHubOf({ reach, signal }: SonicView, isFresh: boolean): string | null {
   return isFresh && reach === 'hub_offline' && typeof signal === 'object' ? displayName(signal) : null;
 }
 
@@ -135,7 +136,7 @@ export function pauseOf({ property, pause }: PropertyView): Sentence | null {
 }
 
 /** The failed command as the headline and the page show it; null if there is none. */
-export function failureOf({ valveRecord: { failed } }: SonicView): ShownFailure | null {
+function failureOf({ valveRecord: { failed } }: SonicView): ShownFailure | null {
   if (failed === null) return null;
   const { waited_s: count, asked_at } = failed;
   const { text, advice, reason } = failureTexts(failed);

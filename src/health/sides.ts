@@ -60,12 +60,12 @@ export function brokerSide(
   return { status: 'down', isReady: false, reason, workedAt: lostAt };
 }
 
-/** The facts about the bridge in the headline, except those about the broker. */
+/** The facts about the cloud in the headline. */
 export function cloudFacts(
   { cloud, status }: { readonly cloud: Side; readonly status: HealthStatus | null },
   polls: StatusByPoll,
   store: Pick<Store, 'isComplete'>,
-): Omit<BridgeFacts, 'broker'> {
+): Omit<BridgeFacts, 'broker' | 'isWatchOnly'> {
   return {
     cloud,
     health: status,

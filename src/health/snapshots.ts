@@ -23,6 +23,7 @@ interface SnapshotParts {
   readonly clock: Clock;
   /** Whether the metrics include single valves. */
   readonly hasDeviceMetrics: boolean;
+  readonly isWatchOnly: boolean;
 }
 
 /** Everything that the status page shows. */
@@ -87,7 +88,7 @@ export class Snapshots {
 
   /** The data of the status page: the bridge itself, the polls and the account. */
   status() {
-    const { store, poller, health } = this.#parts;
+    const { store, poller, health, isWatchOnly } = this.#parts;
     const { records, progress } = poller.statuses;
     const { startedAt, status, reason } = health;
     const counts = store.counts();
@@ -117,6 +118,7 @@ export class Snapshots {
       progress,
       /** Whether every list was read completely once, and it is known which records this bridge shows. */
       isComplete: store.isComplete,
+      isWatchOnly,
       properties: store.ids('property').flatMap((id) => store.propertyView(id) ?? []),
       signals: store.ids('signal').flatMap((id) => store.signalView(id) ?? []),
       sonics: store.ids('sonic').flatMap((id) => store.sonicView(id) ?? []),

@@ -44,7 +44,6 @@ const usualColour = /#0b6e99/g;
 interface PageOptions {
   /** The dashboard for Home Assistant; null if there is none at the moment. */
   readonly dashboard?: () => Promise<string | null>;
-  readonly isWatchOnly?: boolean;
 }
 
 /** THE ROUTES: everything that is served. */
@@ -53,12 +52,11 @@ export function createRoutes(
   webhook: WebhookReceiver | null,
   clock: Clock,
   secrets: Secrets,
-  { dashboard, isWatchOnly }: PageOptions = {},
+  { dashboard }: PageOptions = {},
 ): Route[] {
   const hide = (text: string) => secrets.hide(text);
   const documents = new StatusDocuments(() => snapshots.status(), hide, clock);
-  const whole = html.replace('{{next_steps}}', next);
-  const page = isWatchOnly ? whole.replace('id="watch-only" hidden', 'id="watch-only"') : whole;
+  const page = html.replace('{{next_steps}}', next);
   const routes: Route[] = [
     file('/', 'text/html', fillTemplate(page, pageTexts)),
     file('/page.css', 'text/css', style),

@@ -1,16 +1,15 @@
 import { version } from '../base/version.ts';
 import { type Alert, alertsOf, byUrgency, shortenedName } from '../entities/alerts.ts';
-import { headlineOf } from '../entities/headline.ts';
+import { type HeadlineValve, headlineOf, leakAdvice } from '../entities/headline.ts';
 import {
   type CloudDevice,
   deviceName,
   displayName,
   doubtOf,
-  failureOf,
   headlineFacts,
+  headlineValve,
   isPresent,
   isSonic,
-  offlineHubOf,
   pauseOf,
 } from '../entities/headlineFacts.ts';
 import type { StatusSnapshot } from '../health/snapshots.ts';
@@ -102,6 +101,7 @@ function commonPart(
     broker: half(readiness.broker),
     isLoading: facts.isLoading,
     isComplete: facts.isComplete,
+    isWatchOnly: facts.isWatchOnly,
     // Why there is nothing to show, for people; null if there is something, or if the reason is not known.
     emptiness: hidden(snapshot.emptiness),
     unplaced: unplacedAlerts(snapshot),
@@ -110,9 +110,10 @@ function commonPart(
   };
 }
 
-function factsOf({ readiness, status: health, polls, isComplete }: StatusSnapshot): BridgeFacts {
+function factsOf(snapshot: StatusSnapshot): BridgeFacts {
+  const { readiness, status: health, polls, isComplete, isWatchOnly } = snapshot;
   const isLoading = isPresent(readiness) && polls.some(({ isPending }) => isPending);
-  return { ...readiness, health, isLoading, isComplete };
+  return { ...readiness, health, isLoading, isComplete, isWatchOnly };
 }
 
 /** Sorts properties by urgency, then by name. Of equal urgency, the devices in no known property come last. */
@@ -179,9 +180,17 @@ function compareRanks(one: Rank = fine, other: Rank = fine): number {
   return one.grade - other.grade || (one.worst && other.worst ? byUrgency(one.worst, other.worst) : 0);
 }
 
-/** The open incidents of a device, of a property, or of no known device. */
-function withAlerts(incidents: readonly Incident[]) {
-  return { alerts: alertsOf(incidents).slice(0, maxAlerts), alertsInAll: incidents.length };
+/** The open incidents of a device, of a property, or of no known device, and what to do. `own` is null unless it is a valve. */
+function withAlerts(incidents: readonly Incident[], own: HeadlineValve | null, bridge: BridgeFacts) {
+  const adviceOf = ({ name, type }: Alert) => {
+    if (type === 'water_presence_detected') return leakAdvice(own, bridge);
+    return `advice_${name === null ? 'other' : type}`;
+  };
+  const alerts = alertsOf(incidents).slice(0, maxAlerts);
+  return {
+    alerts: alerts.map((alert) => ({ ...alert, advice: adviceOf(alert) })),
+    alertsInAll: incidents.length,
+  };
 }
 
 /** Alerts of no known device and no known property. `isFirst` says that no other alert is more urgent. */
@@ -190,7 +199,10 @@ function unplacedAlerts(snapshot: StatusSnapshot) {
   const placed = idsOf([...properties, ...signals, ...sonics]);
   const here = incidents.filter(({ id }) => !placed.has(id));
   const elsewhere = incidents.filter(({ id }) => placed.has(id));
-  return { ...withAlerts(here), isFirst: compareRanks(rankOf(here), rankOf(elsewhere)) <= 0 };
+  return {
+    ...withAlerts(here, null, factsOf(snapshot)),
+    isFirst: compareRanks(rankOf(here), rankOf(elsewhere)) <= 0,
+  };
 }
 
 function idsOf(views: readonly (PropertyView | CloudDevice)[]): Set<string> {
@@ -204,7 +216,8 @@ function shownProperty(
   ranks: Ranks,
   snapshot: StatusSnapshot,
 ) {
-  const isFresh = isPresent(snapshot.readiness);
+  const bridge = factsOf(snapshot);
+  const isFresh = isPresent(bridge);
   const sonics = devices.filter(isSonic);
   const shownSonics = shown.filter(isSonic);
   const usage = view
@@ -221,15 +234,15 @@ function shownProperty(
   };
   return {
     name: view && displayName(view.property),
-    ...withAlerts(own),
+    ...withAlerts(own, null, bridge),
     // Whether its shown alerts are certainly complete.
     areAlertsFresh: isFresh && (view ? openCount(view) !== null : snapshot.areIncidentsFresh),
     // Whether the automatic shut-off is on, off or paused; null if that is not known.
     shutOff: isFresh && view ? shutOffOf(view) : null,
     // In the order of their most urgent alerts.
     sections: alertSections.toSorted((one, other) => compareRanks(worst[one], worst[other])),
-    hubs: shown.flatMap((device) => (isSonic(device) ? [] : shownHub(device, isFresh))),
-    sonics: shownSonics.map((each) => shownSonic(each, isFresh, snapshot.readAt)),
+    hubs: shown.flatMap((device) => (isSonic(device) ? [] : shownHub(device, bridge))),
+    sonics: shownSonics.map((each) => shownSonic(each, bridge, snapshot.readAt)),
     hubsInAll: devices.length - sonics.length,
     sonicsInAll: sonics.length,
     usage: usage.filter((each) => each !== null),
@@ -242,33 +255,36 @@ function shutOffOf(view: PropertyView): Sentence | null {
 }
 
 /** `checked`: only one reading says that it is offline. */
-function shownHub(view: SignalView, isFresh: boolean) {
+function shownHub(view: SignalView, bridge: BridgeFacts) {
+  const isFresh = isPresent(bridge);
   const isConnected = isFresh ? cloudLinkOf(view) : null;
   const known = isConnected === null ? 'unknown' : isConnected ? 'connected' : 'disconnected';
   const link = isFresh && view.isChecked ? 'checked' : known;
-  return { name: displayName(view.signal), ...withAlerts(view.incidents), link };
+  return { name: displayName(view.signal), ...withAlerts(view.incidents, null, bridge), link };
 }
 
 /** A valve with its measurements. A value is null if it is not known. Times are ms since 1970. */
-function shownSonic(view: SonicView, isFresh: boolean, readAt: StatusSnapshot['readAt']) {
+function shownSonic(view: SonicView, bridge: BridgeFacts, readAt: StatusSnapshot['readAt']) {
   const { sonic, telemetry, usage, incidents, valveRecord } = view;
-  const valve = valveSeen(view);
+  const isFresh = isPresent(bridge);
+  const own = headlineValve(view, { name: displayName(sonic), property: null }, isFresh);
+  const { name, valve, offlineHub, failed } = own;
   const { at, by } = valveRecord.movement ?? { at: null, by: null };
   const doubt = doubtOf(view, isFresh);
   const measured = telemetry && doubt === null ? measurementOf(telemetry) : null;
   return {
-    name: displayName(sonic),
-    ...withAlerts(incidents),
+    name,
+    ...withAlerts(incidents, own, bridge),
     valve,
     word:
       valve === null || valveShown(sonic.valve_state, null) === null
         ? shortenedName(sonic.valve_state)
         : null,
     doubt,
-    offlineHub: offlineHubOf(view, isFresh),
+    offlineHub,
     // Null if the shown state is not old.
     readAt: doubt === 'old' ? readAt(sonic.id) : null,
-    failed: failureOf(view),
+    failed,
     battery: batteryOption(sonic.battery),
     flowLMin: measured?.flowLMin ?? null,
     pressureBar: measured?.pressureBar ?? null,

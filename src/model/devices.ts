@@ -125,6 +125,8 @@ export interface BridgeFacts {
   readonly isLoading: boolean;
   /** Whether every list was read completely once, so that all valves are known. */
   readonly isComplete: boolean;
+  /** Whether `control` forbids to move valves. */
+  readonly isWatchOnly: boolean;
 }
 
 /** The bridge itself, with the open incidents that are in no known property. */

@@ -15,6 +15,7 @@ interface BridgeStateParts {
   readonly topics: Topics;
   readonly state: StateFile;
   readonly shownConfiguration: unknown;
+  readonly isWatchOnly: boolean;
   readonly client: CloudClient;
   readonly store: Store;
   readonly poller: Poller;
@@ -77,10 +78,11 @@ export class BridgeState {
 
   /** The facts in the summary of a property. The broker counts as up, because readers get the summary through it. */
   get facts(): BridgeFacts {
-    const { store, poller, health } = this.#parts;
+    const { store, poller, health, isWatchOnly } = this.#parts;
     return {
       ...cloudFacts(health, poller.statuses.records, store),
       broker: { status: 'up', workedAt: null },
+      isWatchOnly,
     };
   }
 

@@ -36,6 +36,9 @@ export type StateText = keyof typeof en.states;
 /** The key of a text of the headline. */
 export type HeadlineText = keyof typeof en.headline;
 
+/** The key of a text of the status page. */
+export type PageText = keyof typeof en.page;
+
 /** The key of a text of the setup. */
 export type SetupText = keyof typeof en.setup;
 

@@ -84,8 +84,9 @@ it('writes the choices too: language, status page, no control of valves, and goe
       () => false,
     );
   await waitFor(isThere, { what: 'the status page' });
+  expect(await (await fetch(`${url}/status.json`)).json()).toMatchObject({ status: { isWatchOnly: true } });
   const page = await (await fetch(`${url}/?setup=done`)).text();
-  expect(page).toMatch(/<p id="watch-only" class="faint">Watch only/);
+  expect(page).toMatch(/<p id="watch-only" hidden class="faint">Watch only/);
   expect(page).not.toContain('{{');
   expect(await program.stop()).toMatchObject({ code: 0 });
 });

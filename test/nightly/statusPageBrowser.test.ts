@@ -102,7 +102,14 @@ function calmHome(usage = sonicView().usage) {
   const half = { isReady: true, status: 'up', reason: null, workedAt: null } as const;
   let overview: StatusSnapshot = {
     ...{ startedAt: 0, status: 'ok', reason: null, readiness: { cloud: half, broker: half }, polls: [] },
-    ...{ emptiness: null, progress: [], isComplete: true, properties: [propertyView()], signals: [] },
+    ...{
+      emptiness: null,
+      progress: [],
+      isComplete: true,
+      isWatchOnly: false,
+      properties: [propertyView()],
+      signals: [],
+    },
     ...{ sonics: [sonicView({ usage })], incidents: [] },
     ...{ areIncidentsFresh: true, unconfirmedSince: null, readAt: () => null },
   };

@@ -76,6 +76,14 @@ one valve
   = the settings are refused = cloud 403 get; refresh; 1m          | warning: No leaks, water on. sonic2mqtt reports a problem.
   listens; 1m; $2; screens | …
 
+one valve, and nobody may move it from here
+  @ control.valves=false
+  = a leak that is only watched = leak                             | alarm: Leak at Kitchen, since 09:02. Water is on. Close the valve by hand or in
+                                                                   | the vendor’s app.
+  = a leak that is only watched, and the valve is closed = leak; closed
+       | alarm: Leak at Kitchen, since 09:02. Water is off.
+  listens; 1m; $2; screens | …
+
 two valves
   @ world.sonics=2
   = one of two is closed = valve closed sonic2; 2m                 | good: All good. No leaks, Bathroom is closed.

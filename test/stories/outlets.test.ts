@@ -76,6 +76,9 @@ async function screens(home: Home): Promise<string> {
   const [failure = null] = /^[^.]+\./.exec(words?.text ?? '') ?? [];
   // At an alert, the sentence about its valve says it.
   if (failure !== null && !said.includes('Its valve did not close: ')) expect(said).toContain(failure);
+  const leak = row.alerts.find(({ type }: { type: string }) => type === 'water_presence_detected');
+  if (leak && said.includes('by hand')) expect(leak.advice).toMatch(/by_hand|watch_only/);
+  if (/by_hand|watch_only/.test(leak?.advice)) expect(said).toMatch(/by hand|not known/);
   expect(problem?.state === 'ON', 'the problem').toBe(row.word === 'faulty');
   if (hubs[0].link === 'disconnected') expect(isDoubted, 'the valve of a hub that is offline').toBe(true);
   const until = home.entity(home.propertyId, 'sensor_paused_until').state;

@@ -276,6 +276,7 @@ export const context: PlanContext = {
       health: 'ok',
       isLoading: false,
       isComplete: true,
+      isWatchOnly: false,
     },
     now: Date.parse('2025-02-03T11:12:13Z'),
     timezone: 'Europe/London',

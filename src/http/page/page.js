@@ -89,11 +89,11 @@ function make(name, attributes, ...children) {
   return element;
 }
 
-/** The data that each place was drawn from. If it has not changed, the place stays as it is, with any selected text in it. */
+/** What each place was drawn from. If it has not changed, the place stays as it is, with any selected text in it. */
 const drawn = new WeakMap();
 
 function draw(place, data, render) {
-  const text = JSON.stringify(data);
+  const text = JSON.stringify([data, isLost]);
   if (drawn.get(place) === text) return;
   drawn.set(place, text);
   place.replaceChildren(...render(data, place).filter((child) => child !== null));
@@ -177,22 +177,16 @@ function showLoading() {
 
 // ---- alerts -----------------------------------------------------------------------------------------------------
 
-function alertItems({ alerts, alertsInAll, valve, doubt, failed }) {
+function alertItems({ alerts, alertsInAll }) {
   if (alerts.length === 0) return null;
-  // Only the alerts of a valve come with its position.
-  const isKnown = valve !== null && (doubt ?? null) === null && !isLost;
-  const isClosed = isKnown && valve === 'closed';
-  const canClose = isKnown && (failed ?? null) === null && at('watch-only').hidden;
-  const ofLeak = isClosed ? texts.advice_leak_closed : canClose ? null : texts.advice_leak_by_hand;
-  const adviceFor = (type) =>
-    (type === 'water_presence_detected' ? ofLeak : null) ?? texts[`advice_${type}`] ?? texts.advice_other;
-  const items = alerts.map(({ type, urgency, time, at: since }) =>
+  const items = alerts.map(({ type, urgency, time, at: since, advice }) =>
     make(
       'li',
       { class: 'alert', 'data-tone': urgency },
       make('strong', null, alertName({ type })),
       since === null ? null : [' ', say(time, { at: since })],
-      make('p', null, adviceFor(type)),
+      // While the bridge is unreachable, no valve can be closed from here.
+      make('p', null, texts[isLost && type === 'water_presence_detected' ? 'advice_leak_by_hand' : advice]),
     ),
   );
   const rest = alertsInAll - alerts.length;
@@ -378,13 +372,13 @@ function drawCard(card, { property, status }) {
     valves,
     sonics,
     () => make('li'),
-    (row, sonic) => draw(row, { sonic, areHubsPending, isLost }, valveParts),
+    (row, sonic) => draw(row, { sonic, areHubsPending }, valveParts),
   );
   drawEach(
     hubList,
     hubs,
     () => make('li'),
-    (row, hub) => draw(row, { ...hub, isLost }, hubParts),
+    (row, hub) => draw(row, hub, hubParts),
   );
   drawEach(waters, usage, emptyWater, drawWater);
 }
@@ -657,7 +651,8 @@ function show(status) {
     if (isFirst) document.querySelector('.pages').before(unplaced);
     else at('properties').after(unplaced);
   }
-  const { properties, isComplete, emptiness, page } = status;
+  const { properties, isComplete, isWatchOnly, emptiness, page } = status;
+  at('watch-only').hidden = !isWatchOnly;
   drawEach(
     at('properties'),
     properties.map((property) => ({ property, status })),

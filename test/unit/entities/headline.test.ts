@@ -69,7 +69,7 @@ const lowBattery = { name: 'Low battery', type: 'low_battery_level', urgency: 'n
 /** Of a home with one open valve and no alert, of which everything is known, but for what is changed. */
 function headline(changes: Partial<HeadlineFacts>) {
   const { tone, sentences, details } = headlineOf({
-    ...{ cloud: up, broker: up, health: 'ok', isLoading: false, isComplete: true },
+    ...{ cloud: up, broker: up, health: 'ok', isLoading: false, isComplete: true, isWatchOnly: false },
     ...{
       valves: [open],
       mayHaveMore: false,
@@ -225,6 +225,16 @@ describe('the headline', () => {
       'alarm: alert_at_since its_valve_faulty',
     ],
     [
+      'with a leak, where nobody can move valves from here',
+      { isWatchOnly: true, alerts: [alertAt(open)] },
+      'alarm: alert_at_since water_on close_elsewhere',
+    ],
+    [
+      'with a leak and a closed valve, where nobody can move valves from here',
+      { isWatchOnly: true, valves: [closed, open], alerts: [alertAt(closed)] },
+      'alarm: alert_at_since its_valve_closed',
+    ],
+    [
       'with a leak of which nobody knows where',
       { valves: [open, closed], alerts: [alertAt(null)] },
       'alarm: alert_since',
@@ -296,7 +306,7 @@ describe('the headline', () => {
 
   it('has the names and figures that its sentences need', () => {
     const facts: HeadlineFacts = {
-      ...{ cloud: up, broker: up, health: 'ok', isLoading: false, isComplete: true },
+      ...{ cloud: up, broker: up, health: 'ok', isLoading: false, isComplete: true, isWatchOnly: false },
       ...{
         valves: [open, closed],
         alerts: [],

@@ -29,6 +29,7 @@ function overview(changes: Partial<StatusSnapshot> = {}): StatusSnapshot {
     emptiness: null,
     progress: [],
     isComplete: true,
+    isWatchOnly: false,
     properties: [propertyView()],
     signals: [signalView()],
     sonics: [sonicView({ propertyId: 'property-1', sonic: aSonic({ valve_state: 'open' }), valve: 'open' })],
@@ -100,7 +101,19 @@ describe('a valve', () => {
 
 describe('alerts', () => {
   const leak = anIncident({ id: 'leak', type: 'water_presence_detected' });
-  const alert = { name: 'High water use', type: 'high_volume_alert', urgency: 'warning', time: 'since' };
+  const testing = { sonic: aSonic({ valve_state: 'pressure_test' }) };
+  const failed: SonicView['valveRecord']['failed'] = {
+    ...{ action: 'close', asked_at: '2025-02-03T04:05:06Z', status: 'not_confirmed', reason: null },
+    ...{ waited_s: null, may_have_moved: true, at: 4_000 },
+  };
+  const disobedient = { valveRecord: { command: null, stopped: null, movement: null, failed } };
+  const alert = {
+    name: 'High water use',
+    type: 'high_volume_alert',
+    urgency: 'warning',
+    time: 'since',
+    advice: 'advice_high_volume_alert',
+  };
 
   it('are shown at the valve, the hub or the property that they are about, and else at the top', () => {
     const atHub = anIncident({ id: 'incident-2', type: 'cloud_disconnection', sonic_id: null });
@@ -115,8 +128,45 @@ describe('alerts', () => {
     const [property] = properties;
     expect(property?.sonics[0]?.alerts).toEqual([{ ...alert, at: Date.parse('2025-02-03T04:05:06Z') }]);
     expect(property?.hubs[0]?.alerts).toMatchObject([{ type: 'cloud_disconnection' }]);
-    expect(property).toMatchObject({ alerts: [{ type: 'dragon', name: null }], alertsInAll: 1 });
+    expect(property).toMatchObject({
+      alerts: [{ type: 'dragon', name: null, advice: 'advice_other' }],
+      alertsInAll: 1,
+    });
     expect(unplaced).toMatchObject({ alerts: [alert], alertsInAll: 1 });
+  });
+
+  it.each<[valve: string, changes: Partial<SonicView>, others: Partial<StatusSnapshot>, advice: string]>([
+    ['open', { valve: 'open' }, {}, 'advice_water_presence_detected'],
+    ['closed', { valve: 'closed' }, {}, 'advice_leak_closed'],
+    ['closed before a pressure test', { ...testing, valve: 'closed' }, {}, 'advice_water_presence_detected'],
+    ['offline', { valve: 'closed', reach: 'offline' }, {}, 'advice_leak_by_hand'],
+    [
+      'open in an outage',
+      { valve: 'open' },
+      { readiness: { cloud: away, broker: up } },
+      'advice_leak_by_hand',
+    ],
+    ['open after a failed command', { valve: 'open', ...disobedient }, {}, 'advice_leak_by_hand'],
+    [
+      'closing after a failed command',
+      { valve: 'closing', ...disobedient },
+      {},
+      'advice_water_presence_detected',
+    ],
+    [
+      'open and not to be moved from here',
+      { valve: 'open' },
+      { isWatchOnly: true },
+      'advice_leak_watch_only',
+    ],
+    [
+      'closed and not to be moved from here',
+      { valve: 'closed' },
+      { isWatchOnly: true },
+      'advice_leak_closed',
+    ],
+  ])('of a leak come with what to do about the valve that is %s', (_, changes, others, advice) => {
+    expect(shown({ incidents: [leak], ...changes }, others)?.alerts).toMatchObject([{ advice }]);
   });
 
   it('beyond the fifth of a valve are counted and not named, the most urgent ones first', () => {

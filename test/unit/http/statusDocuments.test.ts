@@ -14,7 +14,15 @@ function start() {
     bridge.looks += 1;
     return {
       ...{ startedAt: 0, status: 'ok', reason: bridge.reason, readiness: { cloud: up, broker: up } },
-      ...{ progress: [], polls: [], emptiness: null, isComplete: true, properties: [], signals: [] },
+      ...{
+        progress: [],
+        polls: [],
+        emptiness: null,
+        isComplete: true,
+        isWatchOnly: false,
+        properties: [],
+        signals: [],
+      },
       ...{ sonics: Array.from({ length: devicesAPage + 1 }, () => sonicView()), incidents: [] },
       ...{ areIncidentsFresh: true, unconfirmedSince: null, readAt: () => null },
     };
