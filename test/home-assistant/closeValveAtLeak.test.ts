@@ -29,7 +29,7 @@ countCommands();
 describe('the blueprint that closes the valve at a leak', () => {
   const openButton = {
     action: 'OPEN_VALVE_KITCHEN',
-    title: 'Open the valve',
+    title: 'Open the water',
     authenticationRequired: true,
   };
 

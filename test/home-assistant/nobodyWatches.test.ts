@@ -17,6 +17,14 @@ useHousehold();
 
 describe('the blueprint for leak sensors that are silent', () => {
   const [kitchen, bathroom] = ['binary_sensor.kitchen_leak', 'binary_sensor.bathroom_leak'];
+  const watch = (language = {}) =>
+    useBlueprint('nobody_watches_the_water', {
+      leak_sensors: [kitchen, bathroom],
+      summaries: ['sensor.willow_cottage_summary'],
+      phones: [phone.deviceId],
+      silence: 0.1,
+      ...language,
+    });
   const titles = (from: number) => phone.messages.slice(from).map(({ title }) => title);
 
   beforeAll(async () => {
@@ -24,12 +32,7 @@ describe('the blueprint for leak sensors that are silent', () => {
     for (const id of world.incidents.ids) world.closeIncident(id);
     await importBlueprint('nobody_watches_the_water.yaml');
     for (const sensor of [kitchen, bathroom]) await expectState(sensor, 'off');
-    await useBlueprint('nobody_watches_the_water', {
-      leak_sensors: [kitchen, bathroom],
-      summaries: ['sensor.willow_cottage_summary'],
-      phones: [phone.deviceId],
-      silence: 0.1,
-    });
+    await watch();
   });
 
   test('tells once that a valve is offline, and names others that follow', async () => {
@@ -56,20 +59,21 @@ describe('the blueprint for leak sensors that are silent', () => {
     expect(titles(from)).toHaveLength(1);
   });
 
-  test('names the cloud, and lets a phone forget it after a restart of Home Assistant', async () => {
+  test('names the cloud, in the language of the house, and lets a phone forget it after a restart of Home Assistant', async () => {
     const from = phone.messages.length;
+    await watch({ language: 'de' });
     // As in an outage of the cloud, which the bridge would report after minutes.
     const connectivity = { device_class: 'connectivity' };
     await household.home.setState('binary_sensor.sonic2mqtt_connection_to_cloud', 'off', connectivity);
     await household.watcher.publish('sonic2mqtt/bridge/cloud', 'offline');
-    const told = await message(/^Nobody watches the water$/, from);
-    expect(told.message).toBe('Kitchen, Bathroom: a leak would not be noticed. No connection to the cloud.');
+    const told = await message(/^Niemand überwacht das Wasser$/, from);
+    expect(told.message).toBe('Kitchen, Bathroom: Ein Leck würde nicht bemerkt. Keine Verbindung zur Cloud.');
     await restartHomeAssistant();
     await expectState(kitchen, 'off');
     const isForgotten = () =>
       phone.messages.slice(from + 1).some((each) => each.message === 'clear_notification');
     await waitFor(isForgotten, { what: 'the phone to forget its message', timeoutMs: 180_000 });
-    expect(titles(from)).not.toContain('The water is watched again');
+    expect(titles(from)).not.toContain('Das Wasser wird wieder überwacht');
   });
 });
 

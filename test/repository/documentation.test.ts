@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { z } from 'zod';
 import { exampleHome } from '../../scripts/docs/exampleHome.ts';
 import { commandTopics, retainedTopics } from '../../scripts/docs/topics.ts';
 import { exitStatus } from '../../src/cli/context.ts';
@@ -11,6 +12,8 @@ import { plainCommands } from '../../src/entities/commands.ts';
 import { entityTable } from '../../src/entities/tables.ts';
 import { commandFilters } from '../../src/homeassistant/command.ts';
 import { Topics } from '../../src/homeassistant/topics.ts';
+import { languages } from '../../src/model/language.ts';
+import { textsIn } from '../../src/texts/texts.ts';
 import { hourly, startBridge, type TestBridge } from '../support/bridge.ts';
 import { runProgram } from '../support/callProgram.ts';
 import { escapedBy, hostileName } from '../support/markdown.ts';
@@ -38,6 +41,20 @@ function blocks(text: string, language: string): string[] {
     ([, block = '']) => block,
   );
 }
+
+/** The tag of a field of the form, in a blueprint. */
+const inputTag = { tag: '!input', resolve: (name: string) => name };
+const languageTable = z.object({
+  blueprint: z.object({
+    input: z.object({
+      language: z.object({
+        default: z.literal('en'),
+        selector: z.object({ select: z.object({ options: z.array(z.object({ value: z.string() })) }) }),
+      }),
+    }),
+  }),
+  variables: z.object({ texts: z.record(z.string(), z.record(z.string(), z.string().min(1))) }),
+});
 
 /** What GitHub makes of a heading, to link to it; and Home Assistant of names. */
 const anchorOf = (heading: string) =>
@@ -228,6 +245,33 @@ describe('the blueprints', () => {
     const [, template = ''] = /message: >-\n\s+(.*)\n/.exec(notifications[0] ?? '') ?? [];
     expect(template).toMatch(/^{{ message \| string \| regex_replace\(.*\) }}$/);
     expect(escapedBy(template, hostileName.text)).toBe(hostileName.escaped);
+  });
+
+  /** The texts of the program by the English one, without the full stop at the end. */
+  const bare = (text: unknown) => `${text}`.replace(/\.$/, '');
+  const known = new Map(
+    Object.entries(textsIn('en')).flatMap(([section, texts]) =>
+      Object.entries(texts).map(([key, english]) => [
+        bare(english),
+        languages.map((each) => bare(Reflect.get(Reflect.get(textsIn(each), section), key))),
+      ]),
+    ),
+  );
+
+  it.each(readdirSync(join(project, 'blueprints')))('%s has each sentence in each language', (file) => {
+    const yaml: unknown = parse(read(`blueprints/${file}`), { customTags: [inputTag] });
+    const { blueprint, variables } = languageTable.parse(yaml);
+    expect(blueprint.input.language.selector.select.options.map(({ value }) => value)).toEqual(languages);
+    expect(Object.keys(variables.texts)).toEqual(languages);
+    const gaps = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort();
+    for (const [key, english] of Object.entries(variables.texts['en'] ?? {})) {
+      const sentences = languages.map((language) => variables.texts[language]?.[key] ?? '');
+      for (const each of sentences) expect(gaps(each), each).toEqual(gaps(english));
+      expect(sentences.map(bare)).toEqual(known.get(bare(english)) ?? sentences.map(bare));
+    }
+    for (const table of Object.values(variables.texts)) {
+      expect(Object.keys(table)).toEqual(Object.keys(variables.texts['en'] ?? {}));
+    }
   });
 });
 
