@@ -25,6 +25,15 @@ const usualHttpPort = 8099;
 /** How much faster the valves measure than usual: every two seconds. */
 const speed = 30;
 
+/** THE KEYS of the demo: what each does, for people. */
+const keys = {
+  c: 'close the kitchen valve',
+  o: 'open it',
+  l: 'a leak in the kitchen',
+  x: 'cut or restore the cloud',
+  q: 'quit',
+};
+
 export async function demo(
   context: CommandContext,
   wanted: { readonly port?: number; readonly httpPort?: number },
@@ -94,23 +103,20 @@ async function obeyKeys(
     simulator.setFaults(isCut ? [{ kind: 'reset' }] : []);
     print(isCut ? 'The cloud is cut' : 'The cloud is restored');
   };
-  /** THE KEYS of the demo: what each does, for people, and how. */
-  const keys: Readonly<Record<string, readonly [words: string, act: () => void]>> = {
-    c: ['close the kitchen valve', () => send('CLOSE')],
-    o: ['open it', () => send('OPEN')],
-    l: ['a leak in the kitchen', startLeak],
-    x: ['cut the cloud, and restore it', cutCloud],
-    q: ['quit', () => void process.kill(process.pid, 'SIGINT')],
+  const acts: Readonly<Record<string, () => void>> = {
+    c: () => send('CLOSE'),
+    o: () => send('OPEN'),
+    l: startLeak,
+    x: cutCloud,
+    q: () => void process.kill(process.pid, 'SIGINT'),
   };
   const names = Object.keys(keys).join(', ');
   const press = (key: string) => {
-    if (keys[key]) keys[key][1]();
+    if (acts[key]) acts[key]();
     // An arrow key comes as several characters, of which only the last one is answered.
     else if (/^[\w ?]$/.test(key)) print(`The demo has no key ${JSON.stringify(key)}. Press one of ${names}`);
   };
   const giveBack = readKeys(press, signal);
-  const words = Object.entries(keys).map(([key, [does]]) => `${key} ${does}`);
-  if (giveBack) print(`Keys: ${words.join(', ')}\n`);
   await aborted(signal);
   giveBack?.();
 }
@@ -154,6 +160,11 @@ function freePort(option: string, wanted: number | undefined, usual: number): Pr
 
 function welcome(port: number, httpPort: number, topic: string): string {
   const at = `-h 127.0.0.1 -p ${port}`;
+  const words = Object.entries(keys).map(([key, does]) => `${key} ${does}`);
+  // Without a terminal, nobody can press a key.
+  const how = process.stdin.isTTY
+    ? `press c.\nKeys: ${words.join(', ')}.\n\nThe same over MQTT, in another terminal:`
+    : 'send it a message over MQTT.';
   return `
 The demo is running: four simulated valves, sonic2mqtt, and an MQTT broker on 127.0.0.1:${port}.
 
@@ -161,8 +172,7 @@ Open the status page:
   http://127.0.0.1:${httpPort}/
 
 All is well at first. After 20 seconds somebody opens a tap, and after 40 seconds the kitchen leaks.
-Close its valve: press c here, if this is a terminal. That ends the leak within 10 seconds.
-The same over MQTT, in another terminal:
+To end the leak within 10 seconds, close its valve: ${how}
   mosquitto_pub ${at} -t ${topic} -m CLOSE
 
 If you do not have the Mosquitto clients, "npx mqtt pub" takes the same options. All topics are under sonic2mqtt/#,

@@ -53,6 +53,7 @@ it.runIf(process.platform === 'linux')(
     await once(terminal, 'exit');
     expect(said()).toMatch(/Demo stopped\. To see your own valves, run sonic2mqtt setup\s+status 0/);
     expect(said()).toMatch(/ icanon/);
+    expect(said()).toMatch(/Keys: .*mosquitto_pub/s);
     const own = said()
       .split(/\r?\n/)
       .filter((line) => /^\d\d:|^Keys|^Sent/.test(line));
