@@ -86,8 +86,7 @@ export function headlineFacts(scope: Scope, devices: readonly CloudDevice[]): He
     // Of several equally urgent alerts, the headline names the one that is first on the page.
     alerts: found.toSorted((one, other) => one.position - other.position),
     // An incident may name no device, or a hub whose property is unknown. It may then be in any property.
-    areAlertsFresh:
-      isFresh && scope.areIncidentsFresh && properties.every((view) => openCount(view) !== null),
+    areAlertsFresh: isFresh && scope.areIncidentsFresh && properties.every(areAlertsRead),
     unconfirmedSince: scope.unconfirmedSince,
     pauses: properties.flatMap((view) => pauseOf(view) ?? []),
     todayL: todayOf(sonics),
@@ -120,6 +119,16 @@ export function headlineValve(view: SonicView, place: DeviceTitle, isFresh: bool
     offlineHub: offlineHubOf(view, isFresh),
     failed: failureOf(view),
   };
+}
+
+/**
+ * Whether all open alerts of a property were read. Those that offline valves cannot report are not missing: other words say
+ * that these valves are offline.
+ */
+export function areAlertsRead(view: PropertyView): boolean {
+  const { areIncidentsFresh, possibleIncidents, contents } = view;
+  const isAnyOffline = contents.sonics.some((sonic) => doubtOf(sonic, true) === 'unreachable');
+  return openCount(view) !== null || (isAnyOffline && areIncidentsFresh && possibleIncidents.length === 0);
 }
 
 /** The name of its hub if a valve is offline because its hub is; else null. */

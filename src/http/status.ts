@@ -2,6 +2,7 @@ import { version } from '../base/version.ts';
 import { type Alert, alertsOf, byUrgency, shortenedName } from '../entities/alerts.ts';
 import { type HeadlineValve, headlineOf, leakAdvice } from '../entities/headline.ts';
 import {
+  areAlertsRead,
   type CloudDevice,
   deviceName,
   displayName,
@@ -22,7 +23,6 @@ import {
   type SonicView,
   valveSeen,
 } from '../model/devices.ts';
-import { openCount } from '../model/incidents.ts';
 import { batteryOption } from '../model/power.ts';
 import type { Incident } from '../model/records.ts';
 import { measurementOf } from '../model/telemetry.ts';
@@ -235,8 +235,8 @@ function shownProperty(
   return {
     name: view && displayName(view.property),
     ...withAlerts(own, null, bridge),
-    // Whether its shown alerts are certainly complete.
-    areAlertsFresh: isFresh && (view ? openCount(view) !== null : snapshot.areIncidentsFresh),
+    // Whether its shown alerts are complete, as far as valves can report any.
+    areAlertsFresh: isFresh && (view ? areAlertsRead(view) : snapshot.areIncidentsFresh),
     // Whether the automatic shut-off is on, off or paused; null if that is not known.
     shutOff: isFresh && view ? shutOffOf(view) : null,
     // In the order of their most urgent alerts.

@@ -78,8 +78,8 @@ for a link that is not known is neither "no" nor "yes", and health names it once
                                                                    | "Hallway hub" ($1). They may not react, and an alert may be missing. Check them
                                                                    | in the vendor's app; Kitchen does not answer. Checking again. Not all alerts
                                                                    | could be read. sonic2mqtt reports a problem.
-  1m                                                               | hub online, valve offline; Kitchen is offline: the valve can only be closed by
-                                                                   | hand. Not all alerts could be read. sonic2mqtt reports a problem.
+  1m                                                               | hub online, valve offline; Kitchen is offline: the valve cannot report a leak,
+                                                                   | and can only be closed by hand. sonic2mqtt reports a problem.
 
 for a hub that a valve does not name makes its link unknown
   put sonic signal_id=null; 10m; see sonic.alert | alert null; health degraded: The cloud does not say whether these devices are connected: valve

@@ -22,12 +22,12 @@ one valve
                                                                    | then close it by hand. Check its power. If this repeats, contact the vendor. The
                                                                    | command to close Kitchen failed.
   = the hub was read offline once = hub-once                       | warning: Kitchen does not answer. Checking again.
-  = the hub is offline = hub-offline                               | warning: Kitchen is offline: the valve can only be closed by hand. Not all alerts
-                                                                   | could be read.
-  = the hub is offline during a pause = paused; hub-offline        | warning: Kitchen is offline: the valve can only be closed by hand. Not all alerts
-                                                                   | could be read. Willow Cottage: automatic shut-off paused until 10:02.
+  = the hub is offline = hub-offline                               | warning: Kitchen is offline: the valve cannot report a leak, and can only be
+                                                                   | closed by hand.
+  = the hub is offline during a pause = paused; hub-offline        | warning: Kitchen is offline: the valve cannot report a leak, and can only be
+                                                                   | closed by hand. Willow Cottage: automatic shut-off paused until 10:02.
   = the hub is offline after a refused command = refused; hub-offline
-       | warning: Kitchen is offline: the valve can only be closed by hand. The command to close Kitchen failed. Not all alerts could be read.
+       | warning: Kitchen is offline: the valve cannot report a leak, and can only be closed by hand. The command to close Kitchen failed.
   = the valve is offline = radio off; 3m                           | warning: Connection to hub lost at Kitchen, since 09:02. Its valve is offline: it
                                                                    | can only be closed by hand.
   = a low battery = low                                            | notice: Low battery reported at Kitchen, since 09:02. Water is on.
@@ -92,5 +92,5 @@ two valves
                                                                    | within 90 s. Look at the valve, it may have moved. Check its battery or its power
                                                                    | supply.
   = one of two is faulty, and both are offline = faulty; hub-offline
-       | warning: Hub Hallway hub is offline: its 2 valves cannot report a leak, and can only be closed by hand. Not all alerts could be read.
+       | warning: Hub Hallway hub is offline: its 2 valves cannot report a leak, and can only be closed by hand.
   listens; 1m; $2; screens | …

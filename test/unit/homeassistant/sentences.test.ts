@@ -70,14 +70,14 @@ describe('the summary of a property', () => {
     [
       'a valve is offline',
       [[{ reach: 'hub_offline' }]],
-      'Kitchen is offline: the valve can only be closed by hand.',
+      'Kitchen is offline: the valve cannot report a leak, and can only be closed by hand.',
     ],
     ['a valve moves', [[{ valve: 'closing' }]], 'Kitchen is closing.'],
     ['not all alerts are known', [[{}], unknown], 'Not all alerts could be read.'],
     [
       'nor is a valve',
       [[{ reach: 'hub_offline' }], unknown],
-      'Kitchen is offline: the valve can only be closed by hand. Not all alerts could be read.',
+      'Kitchen is offline: the valve cannot report a leak, and can only be closed by hand. Not all alerts could be read.',
     ],
     [
       'it is read',
